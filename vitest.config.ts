@@ -1,0 +1,40 @@
+// Two projects: `unit` needs nothing but Node and runs wide; `containers` starts the built bridge and real
+// containers, one file at a time, since each file measures or counts what a machine with two cores is doing.
+
+import { defineConfig } from 'vitest/config';
+
+const containers = [
+  'test/front-door/**/*.test.ts',
+  'test/containers/**/*.test.ts',
+  'test/**/containers.test.ts',
+];
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: containers,
+          testTimeout: 20_000,
+          hookTimeout: 20_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'containers',
+          include: containers,
+          globalSetup: 'test/support/global-setup.ts',
+          fileParallelism: false,
+          testTimeout: 90_000,
+          // The first sandbox of a process looks for an engine, an OCI runtime and an image.
+          hookTimeout: 180_000,
+        },
+      },
+    ],
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary'] },
+  },
+});
