@@ -1,0 +1,51 @@
+// One clock per run. Whatever ends a run first (time, the client, shutdown, a lost sandbox) is its cause for good;
+// later causes change nothing. Relies on timers alone, which Node drives by the monotonic clock.
+
+import { setMaxListeners } from 'node:events';
+
+export type EndCause = 'timeout' | 'cancelled' | 'shutdown';
+
+// setTimeout takes a signed 32-bit number of milliseconds; more than that fires at once.
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export class Deadline implements Disposable {
+  readonly #controller = new AbortController();
+  readonly #unlink: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #cause: EndCause | undefined;
+
+  /** Follows `parent`: when it aborts, the cause is `cancelled` unless its reason says `shutdown`. */
+  constructor(parent: AbortSignal) {
+    // Every call of a run listens; a hundred of them are no leak.
+    setMaxListeners(0, this.#controller.signal);
+    const onAbort = () => this.end(parent.reason === 'shutdown' ? 'shutdown' : 'cancelled');
+    parent.addEventListener('abort', onAbort, { once: true });
+    this.#unlink = () => parent.removeEventListener('abort', onAbort);
+    if (parent.aborted) onAbort();
+  }
+
+  /** Starts the clock: the cause becomes `timeout` after `timeoutMs`. */
+  start(timeoutMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.end('timeout'), Math.min(timeoutMs, MAX_TIMER_MS));
+  }
+
+  end(cause: EndCause): void {
+    if (this.#cause !== undefined) return;
+    this.#cause = cause;
+    this.#controller.abort(cause);
+  }
+
+  get cause(): EndCause | undefined {
+    return this.#cause;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#unlink();
+  }
+}

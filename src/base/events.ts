@@ -1,0 +1,65 @@
+// Everything observable, as one union. Whoever does something emits an event; log, audit and metrics fold events
+// and never reach into the doer. A new event that the log does not know about does not compile.
+
+export type RunStatus = 'success' | 'error' | 'timeout' | 'validation_error' | 'cancelled';
+
+export type BridgeEvent =
+  | { readonly type: 'config.problem'; readonly file: string; readonly message: string }
+  | { readonly type: 'config.discovered'; readonly ready: number; readonly skipped: number }
+  | {
+      readonly type: 'engine.chosen';
+      readonly engine: string;
+      readonly ociRuntime: string;
+      readonly mode: string;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'engine.command';
+      readonly argv: readonly string[];
+      readonly durationMs: number;
+      readonly exitCode: number | undefined;
+    }
+  | { readonly type: 'engine.swept'; readonly removed: number }
+  | { readonly type: 'engine.trouble'; readonly message: string }
+  | { readonly type: 'image.progress'; readonly image: string; readonly message: string }
+  | { readonly type: 'sandbox.started'; readonly container: string; readonly durationMs: number }
+  | { readonly type: 'sandbox.ended'; readonly container: string; readonly reason: string }
+  | { readonly type: 'sandbox.noise'; readonly container: string; readonly line: string }
+  | { readonly type: 'downstream.connecting'; readonly server: string }
+  | {
+      readonly type: 'downstream.ready';
+      readonly server: string;
+      readonly tools: number;
+      readonly durationMs: number;
+    }
+  | { readonly type: 'downstream.failed'; readonly server: string; readonly message: string }
+  | { readonly type: 'downstream.closed'; readonly server: string; readonly reason: string }
+  | { readonly type: 'run.queued'; readonly run: string; readonly ahead: number }
+  | { readonly type: 'run.started'; readonly run: string; readonly servers: readonly string[] }
+  | {
+      readonly type: 'run.call';
+      readonly run: string;
+      readonly server: string;
+      readonly tool: string;
+      readonly durationMs: number;
+      readonly failed: boolean;
+    }
+  | {
+      readonly type: 'run.ended';
+      readonly run: string;
+      readonly status: RunStatus;
+      readonly durationMs: number;
+      readonly calls: number;
+    }
+  | { readonly type: 'bridge.fault'; readonly where: string; readonly message: string }
+  | { readonly type: 'bridge.closing'; readonly reason: string };
+
+/** Receives every event, synchronously; it must not throw and must not block. */
+export type Observer = (event: BridgeEvent) => void;
+
+/** One observer that passes each event on to several. */
+export function fanOut(...observers: readonly Observer[]): Observer {
+  return (event) => {
+    for (const observer of observers) observer(event);
+  };
+}

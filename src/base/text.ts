@@ -1,0 +1,88 @@
+// Text that a stranger wrote, made fit to show: capped by bytes with its head and tail kept, well-formed, and
+// without control characters that a terminal would obey. Knows nothing of frames or MCP.
+
+const ELLIPSIS = '…';
+
+/** At most `maxChars` characters; what was cut is shown by an ellipsis. */
+export function clip(text: string, maxChars: number): string {
+  return text.length <= maxChars
+    ? text
+    : `${text.slice(0, Math.max(0, maxChars - 1)).toWellFormed()}${ELLIPSIS}`;
+}
+
+// C0 and C1 controls except tab and newline, DEL, and the bidirectional overrides that can make a line read as
+// something else (Unicode TR36, "Trojan Source").
+const HARMFUL =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: naming control characters is this pattern's purpose
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+// CSI and OSC sequences as a whole: colour codes carry nothing for a model, a title change or hyperlink is an attack.
+const ANSI =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
+  /\u001b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][0-9A-Za-z]|[=>78cDEHMNOZ])/g;
+
+/**
+ * Text that is safe to print and to parse: lone surrogates become U+FFFD, ANSI sequences go, a carriage return
+ * keeps only what a terminal would still show of its line, and other control characters become visible escapes.
+ */
+export function harmless(text: string): string {
+  return text.toWellFormed().replace(ANSI, '').replace(/\r\n/g, '\n').replace(HARMFUL, visible);
+}
+
+function visible(char: string): string {
+  const hex = char.charCodeAt(0).toString(16);
+  return hex.length <= 2 ? `\\x${hex.padStart(2, '0')}` : `\\u${hex.padStart(4, '0')}`;
+}
+
+/** Lines of `text`; a final newline does not make an empty last line. */
+export function linesOf(text: string): string[] {
+  if (text === '') return [];
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+/**
+ * Collects text up to a cap and keeps its head and its tail: what a program says first (what it is doing) and last
+ * (how it ended) matter more than the middle. Memory stays below twice the cap however much is added.
+ */
+export class HeadTail {
+  readonly #headMax: number;
+  readonly #tailMax: number;
+  #head = '';
+  #tail: string[] = [];
+  #tailChars = 0;
+  #dropped = 0;
+
+  /** `maxChars` in UTF-16 units, half for the head and half for the tail. */
+  constructor(maxChars: number) {
+    this.#headMax = Math.ceil(maxChars / 2);
+    this.#tailMax = Math.floor(maxChars / 2);
+  }
+
+  add(text: string): void {
+    const room = this.#headMax - this.#head.length;
+    if (room > 0) this.#head += text.slice(0, room);
+    const rest = room > 0 ? text.slice(room) : text;
+    if (rest === '') return;
+    this.#tail.push(rest);
+    this.#tailChars += rest.length;
+    while (this.#tailChars - (this.#tail[0]?.length ?? 0) >= this.#tailMax && this.#tail.length > 1) {
+      const gone = this.#tail.shift() ?? '';
+      this.#tailChars -= gone.length;
+      this.#dropped += gone.length;
+    }
+  }
+
+  /** Characters that `toString` leaves out. */
+  get dropped(): number {
+    return this.#dropped + Math.max(0, this.#tailChars - this.#tailMax);
+  }
+
+  /** Head, a line that says how much is missing (when something is), and tail. */
+  toString(): string {
+    const tail = this.#tail.join('');
+    if (this.dropped === 0) return this.#head + tail;
+    const kept = this.#tailMax === 0 ? '' : tail.slice(-this.#tailMax);
+    return `${this.#head}\n[… ${this.dropped} characters dropped …]\n${kept}`;
+  }
+}

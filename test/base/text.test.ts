@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { clip, HeadTail, harmless, linesOf } from '../../src/base/text.js';
+
+describe('HeadTail', () => {
+  it('keeps everything below its cap', () => {
+    const kept = new HeadTail(10);
+    for (const piece of ['abc', 'def', 'ghij']) kept.add(piece);
+    expect([kept.toString(), kept.dropped]).toEqual(['abcdefghij', 0]);
+  });
+
+  it.each([1, 3, 7, 1000])('keeps head and tail and counts the rest, fed %i characters at a time', (size) => {
+    const all = Array.from({ length: 1_000 }, (_, n) => String(n % 10)).join('');
+    const kept = new HeadTail(20);
+    for (let at = 0; at < all.length; at += size) kept.add(all.slice(at, at + size));
+    expect(kept.dropped).toBe(980);
+    expect(kept.toString()).toBe('0123456789\n[… 980 characters dropped …]\n0123456789');
+  });
+
+  it('stays small however much is added', () => {
+    const kept = new HeadTail(1_000);
+    for (let n = 0; n < 100_000; n++) kept.add('xxxxxxxxxx');
+    expect(kept.toString().length).toBeLessThan(1_100);
+  });
+});
+
+describe('harmless', () => {
+  it.each([
+    ['plain é😀\ttab\nline', 'plain é😀\ttab\nline'],
+    ['\u001b[1;31mred\u001b[0m', 'red'],
+    ['\u001b]8;;http://x\u001b\\link\u001b]8;;\u0007', 'link'],
+    ['a\r\nb', 'a\nb'],
+    ['bell\u0007 nul\u0000 c1\u009b bidi\u202e', 'bell\\x07 nul\\x00 c1\\x9b bidi\\u202e'],
+    ['\ud800', '\ufffd'],
+  ])('%j', (text, expected) => {
+    expect(harmless(text)).toBe(expected);
+  });
+});
+
+it('clip and linesOf', () => {
+  expect(clip('abcdef', 4)).toBe('abc…');
+  expect(clip('abcd', 4)).toBe('abcd');
+  expect(clip('a😀b', 3).isWellFormed()).toBe(true);
+  expect(linesOf('a\n\nb\n')).toEqual(['a', '', 'b']);
+  expect(linesOf('')).toEqual([]);
+});
