@@ -1,0 +1,129 @@
+// The wire between the bridge and the harness, defined once. scripts/generate-frames.mjs writes the Python twin
+// (sandbox-runtime/harness/frames.py) from this file, and test/vectors/frames.jsonl is read by both languages.
+// What comes from the harness is a claim by hostile code: it is parsed here and believed nowhere.
+
+import { z } from 'zod';
+
+/** Raised by one with every change that an older peer would misread. */
+export const PROTOCOL_VERSION = 1;
+
+/** One line, newline included. A 40 MB tool result fits with its escapes; memory per stream stays bounded. */
+export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
+
+/** Deeper values are refused before any recursive code sees them: pydantic clients stop at 200, V8's stringify at ~5,000. */
+export const MAX_DEPTH = 128;
+
+/** Calls of one run that are under way at once; further ones wait in a queue of MAX_QUEUED_CALLS. 100 gathered calls must all be in flight. */
+export const MAX_CALLS_IN_FLIGHT = 128;
+
+/** Beyond this a flood is refused call by call, instead of growing the host's memory. */
+export const MAX_QUEUED_CALLS = 10_000;
+
+/** Output of either stream travels in pieces of at most this many bytes. */
+export const OUTPUT_CHUNK_BYTES = 65_536;
+
+const callId = z.int().nonnegative();
+
+/** What the guest may ask the host for. Each has one handler in run/host-api.ts; a method without one does not compile. */
+export const callParams = {
+  'tools.call': z.strictObject({
+    server: z.string(),
+    tool: z.string(),
+    arguments: z.record(z.string(), z.unknown()),
+  }),
+  'servers.list': z.strictObject({}),
+  'tools.list': z.strictObject({ server: z.string() }),
+  'docs.get': z.strictObject({ server: z.string(), tool: z.string().nullable() }),
+  'docs.search': z.strictObject({ query: z.string(), limit: z.int().min(1).max(100) }),
+  'saved.put': z.strictObject({ name: z.string(), source: z.string(), description: z.string() }),
+  'saved.list': z.strictObject({}),
+  'saved.get': z.strictObject({ name: z.string() }),
+} as const;
+
+export type CallMethod = keyof typeof callParams;
+export type CallParams = { readonly [M in CallMethod]: z.infer<(typeof callParams)[M]> };
+
+const guestError = z.strictObject({
+  type: z.string(),
+  message: z.string(),
+  traceback: z.array(z.string()),
+});
+
+/** From the guest's process, on the container's stdout. */
+export const guestFrame = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('call'),
+    id: callId,
+    method: z.string(),
+    params: z.record(z.string(), z.unknown()),
+  }),
+  z.strictObject({ type: z.literal('abandon'), id: callId }),
+  z.strictObject({ type: z.literal('result'), value: z.unknown(), repr: z.string(), exact: z.boolean() }),
+  z.strictObject({ type: z.literal('raised'), error: guestError, exitCode: z.int() }),
+  z.strictObject({ type: z.literal('where'), lines: z.array(z.string()) }),
+]);
+
+/** From the supervisor, on the container's stderr. */
+export const supervisorFrame = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('hello'), protocol: z.int(), harness: z.string(), python: z.string() }),
+  z.strictObject({ type: z.literal('refused'), error: guestError }),
+  z.strictObject({ type: z.literal('output'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+  z.strictObject({
+    type: z.literal('exited'),
+    code: z.int().nullable(),
+    signal: z.string().nullable(),
+    cpuSeconds: z.number(),
+    maxRssKb: z.int(),
+  }),
+]);
+
+export type GuestFrame = z.infer<typeof guestFrame>;
+export type SupervisorFrame = z.infer<typeof supervisorFrame>;
+
+/** One tool as the guest sees it; `alias` is the Python identifier, unique within its server. */
+export type ToolDoc = {
+  readonly name: string;
+  readonly alias: string;
+  readonly description: string;
+  readonly inputSchema: unknown;
+  readonly outputSchema: unknown;
+};
+
+/** A loaded server, whole. `version` and `instructions` are the server's own words, null when it gave none. */
+export type ServerDoc = {
+  readonly name: string;
+  readonly alias: string;
+  readonly description: string;
+  readonly version: string | null;
+  readonly instructions: string | null;
+  readonly tools: readonly ToolDoc[];
+};
+
+/** A server that the user configured; `loaded` says whether this run may call it. */
+export type ServerBrief = {
+  readonly name: string;
+  readonly alias: string;
+  readonly description: string;
+  readonly loaded: boolean;
+};
+
+/** A refused call, as the guest raises it. `server` and `tool` are null where the call named none. */
+export type Refusal = {
+  readonly code: string;
+  readonly message: string;
+  readonly server: string | null;
+  readonly tool: string | null;
+};
+
+/** From the host, on the container's stdin. Trusted: the far side only types it. */
+export type HostFrame =
+  | {
+      readonly type: 'run';
+      readonly code: string;
+      readonly timeoutSeconds: number;
+      readonly loaded: readonly ServerDoc[];
+      readonly discovered: readonly ServerBrief[];
+    }
+  | { readonly type: 'reply'; readonly id: number; readonly value: unknown }
+  | { readonly type: 'refusal'; readonly id: number; readonly error: Refusal }
+  | { readonly type: 'stop'; readonly reason: string };

@@ -1,0 +1,146 @@
+// JSON as text: what is only relayed is never re-encoded, because JavaScript's numbers would change it (integers
+// above 2^53, 1.0 against 1, 1e400). `sliceAt` finds a value's own characters inside a document, `RawJson` carries
+// them, `stringify` writes them back verbatim. One linear pass; no recursion, so depth cannot overflow the stack.
+
+import { randomUUID } from 'node:crypto';
+import { BridgeError } from '../base/errors.js';
+
+/** JSON text that is known to be one well-formed value, relayed as it is. */
+export class RawJson {
+  constructor(readonly text: string) {}
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const COMMA = 44;
+const COLON = 58;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+const OPEN_BRACKET = 91;
+const CLOSE_BRACKET = 93;
+
+/** Index just past the string that opens at `start`. */
+function endOfString(text: string, start: number): number {
+  let quote = start;
+  for (;;) {
+    quote = text.indexOf('"', quote + 1);
+    if (quote === -1) return text.length;
+    let slashes = 0;
+    while (text.charCodeAt(quote - 1 - slashes) === BACKSLASH) slashes++;
+    if (slashes % 2 === 0) return quote + 1;
+  }
+}
+
+/** The deepest nesting of arrays and objects in `text`; stops counting above `limit`. */
+export function depthOf(text: string, limit: number): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) at = endOfString(text, at) - 1;
+    else if (char === OPEN_BRACE || char === OPEN_BRACKET) {
+      deepest = Math.max(deepest, ++depth);
+      if (deepest > limit) return deepest;
+    } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) depth--;
+  }
+  return deepest;
+}
+
+function skipSpace(text: string, at: number): number {
+  let next = at;
+  while (text.charCodeAt(next) <= 32) next++;
+  return next;
+}
+
+/** Index just past the value that starts at `start`. */
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) {
+      at = endOfString(text, at) - 1;
+      if (depth === 0) return at + 1;
+    } else if (char === OPEN_BRACE || char === OPEN_BRACKET) depth++;
+    else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) {
+      if (depth === 0) return at;
+      if (--depth === 0) return at + 1;
+    } else if (depth === 0 && (char === COMMA || char <= 32)) return at;
+  }
+  return text.length;
+}
+
+/**
+ * The characters of the value at `path` (object keys only) in `text`, which must be well-formed JSON, or undefined
+ * where there is none. Of a repeated key the last counts, as in JSON.parse.
+ */
+export function sliceAt(text: string, path: readonly string[]): string | undefined {
+  let at = skipSpace(text, 0);
+  let end = text.length;
+  for (const key of path) {
+    const found = memberAt(text, at, end, key);
+    if (found === undefined) return undefined;
+    [at, end] = found;
+  }
+  return text.slice(at, end);
+}
+
+function memberAt(text: string, start: number, end: number, key: string): [number, number] | undefined {
+  if (text.charCodeAt(start) !== OPEN_BRACE) return undefined;
+  let found: [number, number] | undefined;
+  let at = skipSpace(text, start + 1);
+  while (at < end && text.charCodeAt(at) === QUOTE) {
+    const keyEnd = endOfString(text, at);
+    const name = text.slice(at, keyEnd);
+    const colon = skipSpace(text, keyEnd);
+    if (text.charCodeAt(colon) !== COLON) return found;
+    const valueStart = skipSpace(text, colon + 1);
+    const valueEnd = endOfValue(text, valueStart);
+    if (name === `"${key}"` || (name.includes('\\') && JSON.parse(name) === key))
+      found = [valueStart, valueEnd];
+    at = skipSpace(text, valueEnd);
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+  }
+  return found;
+}
+
+// Every escape sequence, pairs of surrogates as one, so that "\\\\ud800" (a backslash and letters) is not mistaken.
+const ESCAPES =
+  /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|[\s\S])/g;
+
+/** JSON text without lone surrogates, escaped or not: they become U+FFFD, since Python and Go clients refuse them. */
+export function wellFormedJson(text: string): string {
+  const formed = text.toWellFormed();
+  if (!/\\u[dD][89a-fA-F]/.test(formed)) return formed;
+  return formed.replace(ESCAPES, (sequence) => (sequence.length === 6 ? '\\ufffd' : sequence));
+}
+
+/** Parses one JSON document; nesting is checked before anything recursive runs. Throws a BridgeError E_PROTOCOL. */
+export function parseJson(text: string, maxDepth: number): unknown {
+  if (depthOf(text, maxDepth) > maxDepth) {
+    throw new BridgeError('E_PROTOCOL', `JSON is nested deeper than ${maxDepth} levels.`, {
+      fault: 'guest',
+      remedy: 'Send flatter data.',
+    });
+  }
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new BridgeError('E_PROTOCOL', 'not one well-formed JSON value', { fault: 'guest', cause });
+  }
+}
+
+/** JSON.stringify in which every RawJson stands for its own text. Always one line. */
+export function stringify(value: unknown): string {
+  const raws: string[] = [];
+  const nonce = randomUUID();
+  const text = JSON.stringify(value, (_key, member: unknown) => {
+    if (!(member instanceof RawJson)) return member;
+    raws.push(member.text);
+    return `${nonce}:${raws.length - 1}`;
+  });
+  if (raws.length === 0) return text;
+  // Whitespace between tokens may hold line breaks; inside strings JSON has none.
+  return text.replace(new RegExp(`"${nonce}:(\\d+)"`, 'g'), (_match, index: string) =>
+    (raws[Number(index)] ?? 'null').replace(/[\r\n]+/g, ' '),
+  );
+}
