@@ -1,0 +1,149 @@
+"""The guest's end of the conversation: calls out, answers in. One thread reads; any thread or event loop may call.
+
+Relies on the wire and on asyncio. Answers that arrive together wake an event loop once. A call works only in the
+process that the supervisor forked: children of the guest share neither the reader nor the ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future as ThreadFuture
+from typing import Any, Union
+
+from harness.frames import CALL_PARAMS
+from harness.where import where_lines
+from harness.wire import LineReader, decode, encode, encode_bounded, write_all
+
+RefusalFactory = Callable[[Mapping[str, Any]], Exception]
+_Waiter = Union["asyncio.Future[Any]", "ThreadFuture[Any]"]
+
+# The code was stopped, or its host is gone; either way nobody asks for more than that it ended.
+STOPPED = 1
+_ANSWER_ID = re.compile(rb'\{"type":"(?:reply|refusal)","id":(\d+),')
+
+
+class Channel:
+    """Calls that are under way, by id."""
+
+    def __init__(
+        self, reader: LineReader, early: list[bytes], frames_fd: int, refusal: RefusalFactory
+    ) -> None:
+        """`early` are lines that came in with the run frame; `refusal` makes the exception for a refused call."""
+        self._reader = reader
+        self._frames_fd = frames_fd
+        self._refusal = refusal
+        self._ids = itertools.count(1)
+        self._pending: dict[int, _Waiter] = {}
+        self._writing = threading.Lock()
+        self._pid = os.getpid()
+        threading.Thread(target=self._read, args=(early,), name="mcp-channel", daemon=True).start()
+
+    @property
+    def is_mine(self) -> bool:
+        """False in a process that the guest has forked."""
+        return os.getpid() == self._pid
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
+        """The host's answer; raises what `refusal` makes of a refusal, TypeError or ValueError for what is not JSON."""
+        waiter: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        number = self._begin(method, params, waiter)
+        try:
+            return await waiter
+        finally:
+            self._end(number)
+
+    def request_sync(self, method: str, params: Mapping[str, Any]) -> Any:
+        """request(), for code that cannot await; blocks the calling thread."""
+        waiter: ThreadFuture[Any] = ThreadFuture()
+        number = self._begin(method, params, waiter)
+        try:
+            return waiter.result()
+        finally:
+            self._end(number)
+
+    def send(self, frame: Mapping[str, Any]) -> None:
+        """Writes one frame whole, whichever threads write at the same time."""
+        self._write(encode(frame))
+
+    def _begin(self, method: str, params: Mapping[str, Any], waiter: _Waiter) -> int:
+        if not self.is_mine:
+            raise RuntimeError("MCP calls work only in the main process of the run, not in a forked child")
+        assert params.keys() == set(CALL_PARAMS[method]), method
+        number = next(self._ids)
+        line = encode_bounded({"type": "call", "id": number, "method": method, "params": params})
+        self._pending[number] = waiter
+        self._write(line)
+        return number
+
+    def _end(self, number: int) -> None:
+        """Tells the host that nobody waits any more, if that is so."""
+        if self._pending.pop(number, None) is not None and self.is_mine:
+            self.send({"type": "abandon", "id": number})
+
+    def _write(self, line: bytes) -> None:
+        with self._writing:
+            write_all(self._frames_fd, line)
+
+    def _read(self, early: list[bytes]) -> None:
+        lines = early or self._reader.read_lines()
+        while lines:
+            self._settle(lines)
+            lines = self._reader.read_lines()
+        os._exit(STOPPED)
+
+    def _settle(self, lines: list[bytes]) -> None:
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = defaultdict(list)
+        for line in lines:
+            number, answer = self._answer(line)
+            waiter = self._pending.pop(number, None)
+            if isinstance(waiter, ThreadFuture):
+                _set(waiter, answer)
+            elif waiter is not None:
+                by_loop[waiter.get_loop()].append((waiter, answer))
+        for loop, answers in by_loop.items():
+            try:
+                loop.call_soon_threadsafe(_set_all, answers)
+            except RuntimeError:
+                # The loop was closed while its call was under way; nobody waits any more.
+                continue
+
+    def _answer(self, line: bytes) -> tuple[int, Any]:
+        """The id that a line answers and its value, or the exception to raise there. `stop` does not return."""
+        try:
+            frame = decode(line)
+        except (ValueError, RecursionError) as error:
+            # For instance an integer of more digits than Python converts; only its own call can be told.
+            match = _ANSWER_ID.match(line)
+            return int(match[1]) if match else 0, ValueError(f"the answer cannot be read: {error}")
+        if frame["type"] == "stop":
+            self._stop()
+        if frame["type"] == "refusal":
+            return frame["id"], self._refusal(frame["error"])
+        return frame["id"], frame.get("value")
+
+    def _stop(self) -> None:
+        line = encode({"type": "where", "lines": where_lines()})
+        # Whoever holds the lock may never let go of it: the program is being stopped because it hangs.
+        if self._writing.acquire(timeout=1):
+            write_all(self._frames_fd, line)
+        os._exit(STOPPED)
+
+
+def _set(waiter: _Waiter, answer: Any) -> None:
+    if waiter.done():
+        return
+    if isinstance(answer, Exception):
+        waiter.set_exception(answer)
+    else:
+        waiter.set_result(answer)
+
+
+def _set_all(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
+    for waiter, answer in answers:
+        _set(waiter, answer)

@@ -1,0 +1,84 @@
+"""An exception as the host shows it: type, message and the traceback that a reader of main.py understands.
+
+Relies on the traceback module for CPython's own layout (chains, groups, carets, suggestions). Leaves out the
+harness's and the mcp package's frames. Never raises, whatever the exception's own methods do.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+from harness.program import MAIN_FILE
+
+_OWN_FOLDERS = tuple(
+    os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), name, "")
+    for name in ("harness", "mcp")
+)
+MAX_MESSAGE_CHARS = 20_000
+# A traceback longer than this keeps its first lines (where it began) and most of its last (what went wrong).
+MAX_LINES = 200
+HEAD_LINES = 40
+
+
+def describe_failure(error: BaseException) -> dict[str, Any]:
+    """The `error` of a `raised` or `refused` frame."""
+    return {"type": _type_name(error), "message": clip(_message(error)), "traceback": _traceback_lines(error)}
+
+
+def clip(text: str, max_chars: int = MAX_MESSAGE_CHARS) -> str:
+    """At most `max_chars` characters; what is cut is counted."""
+    if len(text) <= max_chars:
+        return text
+    return f"{text[:max_chars]}… ({len(text) - max_chars} more characters)"
+
+
+def _type_name(error: BaseException) -> str:
+    name = type(error).__qualname__
+    module = type(error).__module__
+    return name if module in ("builtins", "__main__", "mcp") else f"{module}.{name}"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException as failure:
+        return f"<str() of the exception raised {type(failure).__name__}>"
+
+
+def _traceback_lines(error: BaseException) -> list[str]:
+    try:
+        report = traceback.TracebackException(type(error), error, error.__traceback__)
+        for part in _parts(report):
+            part.stack = _own_code_only(part.stack)
+        text = "".join(report.format())
+    except BaseException as failure:
+        return [f"{_type_name(error)}: <the traceback cannot be shown: {type(failure).__name__}>"]
+    lines = [clip(line) for line in text.rstrip("\n").split("\n")]
+    if len(lines) <= MAX_LINES:
+        return lines
+    dropped = len(lines) - MAX_LINES
+    return [*lines[:HEAD_LINES], f"  [… {dropped} lines dropped …]", *lines[HEAD_LINES - MAX_LINES :]]
+
+
+def _parts(report: traceback.TracebackException) -> Iterator[traceback.TracebackException]:
+    """The report, what it chains to, and the members of its groups."""
+    seen: set[int] = set()
+    waiting = [report]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        members = getattr(part, "exceptions", None) or []
+        waiting += [linked for linked in (part.__cause__, part.__context__, *members) if linked is not None]
+
+
+def _own_code_only(stack: traceback.StackSummary) -> traceback.StackSummary:
+    """From the first line of the program on, without our frames; what ran before it is how we started it."""
+    frames = [frame for frame in stack if not frame.filename.startswith(_OWN_FOLDERS)]
+    first = next((index for index, frame in enumerate(frames) if frame.filename == MAIN_FILE), 0)
+    return traceback.StackSummary.from_list(frames[first:])

@@ -1,0 +1,122 @@
+"""The guest's process, from the fork to its last system call: prepares __main__, runs the code, ends like CPython.
+
+Relies on 1 and 2 being the supervisor's pipes. Tells the host one thing about the code, `result` or `raised`; code
+that ends by sys.exit, os._exit or a signal says nothing, and the supervisor's `exited` speaks for it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import builtins
+import faulthandler
+import importlib
+import os
+import sys
+import threading
+import traceback
+import types
+import warnings
+from typing import Any, NoReturn
+
+from harness.channel import Channel
+from harness.environment import publish_servers
+from harness.failure import describe_failure
+from harness.program import MAIN_FILE, Program
+from harness.runner import run_program, tolerate_nested_asyncio_run
+from harness.streams import install_stdio
+from harness.values import describe_result
+from harness.wire import LineReader
+from mcp._errors import refusal
+from mcp._setup import bind
+
+
+def be_guest(
+    program: Program, run: dict[str, Any], reader: LineReader, early: list[bytes], frames_fd: int
+) -> NoReturn:
+    """Runs `program` for the run frame `run`; `early` are lines that came in behind that frame."""
+    _prefer_as_victim()
+    install_stdio()
+    # Says on stderr where a segmentation fault happened, before the process dies of it.
+    faulthandler.enable(file=2, all_threads=False)
+    channel = Channel(reader, early, frames_fd, refusal)
+    namespace = _fresh_main(program)
+    namespace.update(bind(channel, run["loaded"], run["discovered"]))
+    publish_servers(run)
+    _adapt_libraries()
+    _show_warnings(program)
+    _end(channel, _run(channel, program, namespace))
+
+
+def _run(channel: Channel, program: Program, namespace: dict[str, Any]) -> int:
+    """Runs the code and reports; returns the exit code."""
+    try:
+        value = run_program(program, namespace)
+    except SystemExit as request:
+        return _exit_code(request)
+    except BaseException as error:
+        if not channel.is_mine:
+            traceback.print_exc()
+            return 1
+        channel.send({"type": "raised", "error": describe_failure(error), "exitCode": 1})
+        return 1
+    if channel.is_mine:
+        channel.send(describe_result(value))
+    return 0
+
+
+def _exit_code(request: SystemExit) -> int:
+    if request.code is None:
+        return 0
+    if isinstance(request.code, int):
+        return request.code & 0xFF
+    print(request.code, file=sys.stderr)
+    return 1
+
+
+def _end(channel: Channel, code: int) -> NoReturn:
+    """What the interpreter does at its end, in its order; then leaves without tearing down what dies anyway."""
+    for step in (threading._shutdown, atexit._run_exitfuncs, sys.stdout.flush, sys.stderr.flush):  # type: ignore[attr-defined]
+        try:
+            step()
+        except SystemExit as request:
+            code = _exit_code(request)
+        except BaseException:
+            traceback.print_exc()
+    os._exit(code)
+
+
+def _fresh_main(program: Program) -> dict[str, Any]:
+    """A __main__ as for `python main.py`; the harness is out of sight, and the working directory is searched last."""
+    module = types.ModuleType("__main__")
+    module.__file__ = MAIN_FILE
+    vars(module)["__builtins__"] = builtins
+    own_folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    sys.path[:] = [*(entry for entry in sys.path if entry not in ("", own_folder)), os.getcwd()]
+    for name in [name for name in sys.modules if name.split(".")[0] == "harness"]:
+        del sys.modules[name]
+    sys.modules["__main__"] = module
+    sys.argv[:] = [MAIN_FILE]
+    return module.__dict__
+
+
+def _adapt_libraries() -> None:
+    tolerate_nested_asyncio_run()
+    if sys.version_info >= (3, 14):
+        # Its new default, forkserver, starts by importing main.py, which is no file here. Elsewhere fork is default.
+        importlib.import_module("multiprocessing").set_start_method("fork")
+    # The second thread is ours, and it takes no lock that a child would need.
+    warnings.filterwarnings("ignore", ".*multi-threaded, use of fork.*", DeprecationWarning)
+
+
+def _show_warnings(program: Program) -> None:
+    for warning in program.warnings:
+        warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def _prefer_as_victim() -> None:
+    """Where memory runs out the kernel shall end the guest and not the supervisor, which can then say so."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as score:
+            score.write("1000")
+    except OSError:
+        pass

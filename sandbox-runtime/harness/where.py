@@ -1,0 +1,75 @@
+"""What the guest was doing when it was stopped: the lines of main.py that were under way. Only looks, from outside.
+
+Runs on the channel's thread while the program goes on, so everything that it sees may change underfoot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import linecache
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from harness.program import MAIN_FILE
+
+MAX_LINES = 30
+MAX_LINE_CHARS = 200
+
+
+def where_lines() -> list[str]:
+    """The main thread's lines, outermost first, then those of its asyncio tasks; else those of other threads."""
+    frames = sys._current_frames()
+    main = threading.main_thread().ident
+    stack = list(_outward(frames.pop(main) if main in frames else None))
+    lines = _lines(reversed(stack))
+    for loop in _running_loops(stack):
+        for task in _tasks(loop):
+            lines += _lines(_awaiting(task.get_coro()))
+    if not lines:
+        for frame in frames.values():
+            lines += _lines(reversed(list(_outward(frame))))
+    return list(dict.fromkeys(lines))[:MAX_LINES]
+
+
+def _lines(frames: Iterator[FrameType]) -> list[str]:
+    return [_line(frame) for frame in frames if frame.f_code.co_filename == MAIN_FILE]
+
+
+def _line(frame: FrameType) -> str:
+    # f_lineno is None between two lines of generated code.
+    number = frame.f_lineno or frame.f_code.co_firstlineno
+    text = linecache.getline(MAIN_FILE, number).strip()
+    return f"{MAIN_FILE}:{number}: {text}"[:MAX_LINE_CHARS]
+
+
+def _outward(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _running_loops(stack: list[FrameType]) -> list[asyncio.AbstractEventLoop]:
+    owners = [frame.f_locals.get("self") for frame in stack if frame.f_code.co_name == "run_forever"]
+    return [owner for owner in owners if isinstance(owner, asyncio.AbstractEventLoop)]
+
+
+def _tasks(loop: asyncio.AbstractEventLoop) -> list[Any]:
+    try:
+        return sorted(asyncio.all_tasks(loop), key=lambda task: task.get_name())
+    except RuntimeError:
+        # The set of tasks changed too often while it was copied.
+        return []
+
+
+def _awaiting(coroutine: Any) -> Iterator[FrameType]:
+    """Frames of a suspended coroutine and of what it awaits, outermost first."""
+    while coroutine is not None:
+        for kind in ("cr", "gi", "ag"):
+            frame = getattr(coroutine, f"{kind}_frame", None)
+            if frame is not None:
+                yield frame
+                break
+        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)

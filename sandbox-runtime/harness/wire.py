@@ -1,0 +1,107 @@
+"""Frames as bytes: one JSON object per line, read and written on plain descriptors.
+
+Relies on the constants generated from the bridge's own definition. Reading keeps a list of chunks and joins once per
+line, so a line of 40 MB costs linear time. Never validates: the host is trusted, and the host validates us.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+from collections.abc import Mapping
+from typing import Any
+
+from harness.frames import MAX_DEPTH, MAX_FRAME_BYTES
+
+# What a pipe holds by default; reading more at once only allocates more.
+READ_BYTES = 65_536
+
+_encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_NOT_A_BRACKET = re.compile(r"[^\[\]{}]+")
+# Every escape is matched, so that the letters after an escaped backslash are not taken for one; a pair counts as one.
+_ESCAPE = re.compile(r"\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|ud[89a-f][0-9a-f]{2}|.)")
+
+
+def encode(frame: Mapping[str, Any]) -> bytes:
+    """One line, newline included, in pure ASCII; lone surrogates become U+FFFD, since other languages refuse them."""
+    text = _encoder.encode(frame)
+    if "\\ud" in text:
+        text = _ESCAPE.sub(_replace_lone_surrogate, text)
+    return text.encode("ascii") + b"\n"
+
+
+def encode_bounded(frame: Mapping[str, Any]) -> bytes:
+    """encode(), for a frame that carries the guest's own data: ValueError where the host would end the run for it."""
+    try:
+        line = encode(frame)
+    except RecursionError:
+        raise ValueError(f"data nested deeper than {MAX_DEPTH} levels cannot be sent") from None
+    if len(line) > MAX_FRAME_BYTES:
+        raise ValueError(f"{len(line)} bytes of JSON exceed the limit of {MAX_FRAME_BYTES} for one message")
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and depth_of(line.decode("ascii")) > MAX_DEPTH:
+        raise ValueError(f"data nested deeper than {MAX_DEPTH} levels cannot be sent")
+    return line
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """The frame that a line holds; integers of any size stay exact."""
+    return json.loads(line)
+
+
+def depth_of(text: str) -> int:
+    """The deepest nesting of arrays and objects in well-formed JSON text."""
+    depth = deepest = 0
+    for bracket in _NOT_A_BRACKET.sub("", _STRING.sub("", text)):
+        if bracket in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        else:
+            depth -= 1
+    return deepest
+
+
+def _replace_lone_surrogate(escape: re.Match[str]) -> str:
+    return "\\ufffd" if len(escape.group()) == 6 else escape.group()
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Writes every byte; waits where the descriptor is non-blocking, as one shared with an engine's client may be."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(fd, rest) :]
+        except BlockingIOError:
+            select.select([], [fd], [])
+
+
+def _read_some(fd: int) -> bytes:
+    while True:
+        try:
+            return os.read(fd, READ_BYTES)
+        except BlockingIOError:
+            select.select([fd], [], [])
+
+
+class LineReader:
+    """Lines from a descriptor, several at a time, as they come."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._partial: list[bytes] = []
+
+    def read_lines(self) -> list[bytes]:
+        """Waits for at least one whole line; an empty list is the end of the stream."""
+        while True:
+            chunk = _read_some(self._fd)
+            if not chunk:
+                return []
+            if b"\n" not in chunk:
+                self._partial.append(chunk)
+                continue
+            first, *rest = chunk.split(b"\n")
+            lines = [b"".join([*self._partial, first]), *rest]
+            self._partial = [lines.pop()]
+            return lines

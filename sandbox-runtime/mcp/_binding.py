@@ -1,0 +1,45 @@
+"""The one link between this package and the harness: what the run may call, and by which names.
+
+mcp._setup fills it in before the guest's code; every other module here asks current().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from mcp._catalog import Catalog
+
+
+class Link(Protocol):
+    """How a call reaches the host. Both raise MCPError for a refusal, TypeError or ValueError for what is not JSON."""
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
+        """The host's answer."""
+
+    def request_sync(self, method: str, params: Mapping[str, Any]) -> Any:
+        """The host's answer, for code that cannot await."""
+
+
+class Binding(NamedTuple):
+    """The run that this process serves; `names` are those that its code finds bound."""
+
+    link: Link
+    catalog: Catalog
+    names: Mapping[str, Any]
+
+
+_binding: Binding | None = None
+
+
+def current() -> Binding:
+    """Raises RuntimeError outside a run."""
+    if _binding is None:
+        raise RuntimeError("the mcp package works only in code that run_python runs")
+    return _binding
+
+
+def set_current(binding: Binding) -> None:
+    """Once, before the guest's code."""
+    global _binding
+    _binding = binding

@@ -1,0 +1,102 @@
+"""Servers and tools as the host described them. Plain data and look-ups; calls nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mcp._errors import UnknownServerError, UnknownToolError, did_you_mean, some_of
+from mcp._signature import Signature
+
+
+class Tool:
+    """One tool; `alias` is its Python name, unique within its server."""
+
+    def __init__(self, server: str, doc: Mapping[str, Any]) -> None:
+        self.server = server
+        self.name: str = doc["name"]
+        self.alias: str = doc["alias"]
+        self.description: str = doc["description"]
+        self.input_schema: Any = doc["inputSchema"]
+        self.output_schema: Any = doc["outputSchema"]
+
+    @property
+    def signature(self) -> Signature:
+        """Made anew each time: most tools of a run are never looked at."""
+        return Signature(self.alias, self.input_schema)
+
+
+class Server:
+    """A loaded server, whole."""
+
+    def __init__(self, doc: Mapping[str, Any]) -> None:
+        self.name: str = doc["name"]
+        self.alias: str = doc["alias"]
+        self.description: str = doc["description"]
+        self.version: str | None = doc["version"]
+        self.instructions: str | None = doc["instructions"]
+        self.tools = [Tool(self.name, tool) for tool in doc["tools"]]
+        self._by_alias = {tool.alias: tool for tool in self.tools}
+        self._by_name = {tool.name: tool for tool in self.tools}
+
+    def find_alias(self, word: str) -> Tool | None:
+        """A tool by alias, else by its real name."""
+        return self._by_alias.get(word) or self._by_name.get(word)
+
+    def tool(self, word: str) -> Tool:
+        """A tool by its real name, else by alias; UnknownToolError otherwise."""
+        found = self._by_name.get(word) or self._by_alias.get(word)
+        if found is None:
+            raise self.unknown(word)
+        return found
+
+    def unknown(self, word: str) -> UnknownToolError:
+        """The error for a tool that is not there."""
+        hint = did_you_mean(word, [*self._by_alias, *self._by_name])
+        text = f"Server {self.name!r} has no tool {word!r}.{hint} Its tools: {some_of(self._by_alias)}"
+        return UnknownToolError(self.name, word, text, "E_TOOL_UNKNOWN")
+
+
+class Catalog:
+    """The loaded servers, and what else the user has configured."""
+
+    def __init__(self, loaded: Sequence[Mapping[str, Any]], discovered: Sequence[Mapping[str, Any]]) -> None:
+        self.servers = [Server(doc) for doc in loaded]
+        self.discovered = list(discovered)
+        self._by_name = {server.name: server for server in self.servers}
+        self._by_alias = {server.alias: server for server in self.servers}
+
+    def find(self, word: str) -> Server | None:
+        """A loaded server by name, else by alias."""
+        return self._by_name.get(word) or self._by_alias.get(word)
+
+    def server(self, word: str) -> Server:
+        """A loaded server by name or alias; UnknownServerError otherwise."""
+        found = self.find(word)
+        if found is None:
+            raise self.unknown(word)
+        return found
+
+    def brief(self, word: str) -> Mapping[str, Any] | None:
+        """A configured server, loaded or not, by name or alias."""
+        return next((brief for brief in self.discovered if word in (brief["name"], brief["alias"])), None)
+
+    def unknown(self, word: str) -> UnknownServerError:
+        """The error for a server that is not loaded: how to load it, or what there is instead."""
+        brief = self.brief(word)
+        if brief is not None:
+            text = f"Server {word!r} is not available. {how_to_load(brief['name'])}"
+            return UnknownServerError(word, None, text, "E_SERVER_NOT_LOADED")
+        names = [str(brief["name"]) for brief in self.discovered]
+        text = f"Server {word!r} is not available.{did_you_mean(word, names)} "
+        if names:
+            text += f"Configured servers: {some_of(names)}. {how_to_load(names[0], example=True)}"
+        else:
+            text += "No MCP server is configured."
+        return UnknownServerError(word, None, text, "E_SERVER_UNKNOWN")
+
+
+def how_to_load(name: str, *, example: bool = False) -> str:
+    """The sentence that says how a run gets a server."""
+    lead = "To load one, pass for example" if example else "To load it, pass"
+    return f'{lead} servers=["{name}"] to run_python.'

@@ -1,0 +1,82 @@
+"""Modules that exist only for import statements: mcp.servers.<server>, and user_tools with the saved tools.
+
+A name that is missing there is looked for as a submodule by Python's own import system; that is where the finder
+gets to explain what is wrong, since Python would only say "cannot import name".
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from mcp._binding import current
+from mcp._catalog import Server
+from mcp._errors import MCPError
+from mcp._proxy import tool_function
+from mcp._saved import USER_TOOLS, UserTools, load_saved
+
+
+class ServerModule(ModuleType):
+    """A server as a module: its tools are its names."""
+
+    def __init__(self, name: str, server: Server) -> None:
+        super().__init__(name, f"Tools of the MCP server {server.name!r}.")
+        self.__all__ = [tool.alias for tool in server.tools]
+        self.__path__ = []
+        self._server = server
+
+    def __getattr__(self, name: str) -> Any:
+        tool = self._server.find_alias(name)
+        if tool is None:
+            raise self._server.unknown(name)
+        return tool_function(tool)
+
+    def __dir__(self) -> list[str]:
+        return list(self.__all__)
+
+
+class _Made(Loader):
+    """Loads a module that is there already."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname == USER_TOOLS:
+            return _spec(UserTools())
+        parent, _, name = fullname.rpartition(".")
+        try:
+            if parent == USER_TOOLS:
+                load_saved(name)
+            elif parent == "mcp.servers":
+                return _spec(ServerModule(fullname, current().catalog.server(name)))
+            elif parent.startswith("mcp.servers."):
+                current().catalog.server(parent.rpartition(".")[2]).tool(name)
+        except MCPError as error:
+            # Without the module's name: Python drops an error that names what `from x import y` looks for.
+            raise ModuleNotFoundError(str(error)) from None
+        return None
+
+
+def _spec(module: ModuleType) -> ModuleSpec | None:
+    return importlib.util.spec_from_loader(module.__name__, _Made(module), is_package=True)
+
+
+def install() -> None:
+    """Ahead of the others: a file of the guest's cannot take these names."""
+    sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,33 @@
+"""Makes the package serve one run; called by the harness before the guest's code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mcp import _imports, runtime
+from mcp._binding import Binding, Link, set_current
+from mcp._catalog import Catalog
+from mcp._proxy import MissingServer, ServerMap, ServerProxy
+
+
+def bind(
+    link: Link, loaded: Sequence[Mapping[str, Any]], discovered: Sequence[Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    """Returns the names that the run's code finds bound."""
+    catalog = Catalog(loaded, discovered)
+    proxies = {server.name: ServerProxy(server) for server in catalog.servers}
+    names: dict[str, Any] = {
+        f"mcp_{brief['alias']}": MissingServer(brief["name"])
+        for brief in discovered
+        if brief["name"] not in proxies
+    }
+    names.update((f"mcp_{server.alias}", proxies[server.name]) for server in catalog.servers)
+    names["mcp"] = sys.modules["mcp"]
+    names["runtime"] = runtime
+    names["mcp_servers"] = ServerMap(proxies)
+    names["LOADED_MCP_SERVERS"] = tuple(proxies)
+    set_current(Binding(link, catalog, names))
+    _imports.install()
+    return names

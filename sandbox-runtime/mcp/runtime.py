@@ -1,0 +1,166 @@
+"""What the agent's code can ask about servers and tools, and the way to call them by name.
+
+Loaded servers are answered from what came with the run; for others the host is asked, which may refuse. Every
+function that asks the host has an async form, and a sync form where it is useful before there is an event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp._binding import current
+from mcp._call import call, call_raw
+from mcp._catalog import Tool, how_to_load
+from mcp._docs import check_detail, found_entry, server_entry, tool_entry
+from mcp._errors import MCPError, some_of
+from mcp._saved import save_tool, saved_tools
+from mcp._search import search_tools
+from mcp._values import AttrDict
+
+__all__ = [
+    "MCPError",
+    "call_tool",
+    "call_tool_raw",
+    "capability_summary",
+    "describe_server",
+    "discovered_servers",
+    "list_loaded_server_metadata",
+    "list_servers",
+    "list_servers_sync",
+    "list_tools",
+    "list_tools_sync",
+    "query_tool_docs",
+    "query_tool_docs_sync",
+    "save_tool",
+    "saved_tools",
+    "search_tool_docs",
+    "search_tool_docs_sync",
+]
+
+MAX_SUMMARY_CHARS = 1500
+
+
+def discovered_servers(detailed: bool = False) -> tuple[Any, ...]:
+    """Every configured server, loaded or not: names, or dicts with name, alias, description and loaded."""
+    briefs = current().catalog.discovered
+    return (
+        tuple(AttrDict(brief) for brief in briefs) if detailed else tuple(brief["name"] for brief in briefs)
+    )
+
+
+async def list_servers() -> tuple[str, ...]:
+    """Names of the loaded servers."""
+    return list_servers_sync()
+
+
+def list_servers_sync() -> tuple[str, ...]:
+    """Names of the loaded servers."""
+    return tuple(server.name for server in current().catalog.servers)
+
+
+async def list_tools(server: str) -> list[str]:
+    """Python names of a server's tools: `await mcp_<alias>.<name>(...)`. The host is asked if it is not loaded."""
+    loaded = current().catalog.find(server)
+    if loaded is None:
+        return [doc["alias"] for doc in await current().link.request("tools.list", {"server": server})]
+    return [tool.alias for tool in loaded.tools]
+
+
+def list_tools_sync(server: str) -> list[str]:
+    """Python names of a loaded server's tools."""
+    return [tool.alias for tool in current().catalog.server(server).tools]
+
+
+async def query_tool_docs(server: str, tool: str | None = None, detail: str = "summary") -> list[AttrDict]:
+    """Documentation of one tool or of all, as a list. The host is asked if the server is not loaded."""
+    check_detail(detail)
+    catalog = current().catalog
+    if catalog.find(server) is not None:
+        return query_tool_docs_sync(server, tool, detail)
+    docs = await current().link.request("docs.get", {"server": server, "tool": tool})
+    brief = catalog.brief(server) or {"name": server, "alias": server}
+    return [tool_entry(brief["alias"], Tool(brief["name"], doc), detail) for doc in docs]
+
+
+def query_tool_docs_sync(server: str, tool: str | None = None, detail: str = "summary") -> list[AttrDict]:
+    """Documentation of a loaded server's tools. `detail="full"` adds the schemas."""
+    check_detail(detail)
+    loaded = current().catalog.server(server)
+    tools = loaded.tools if tool is None else [loaded.tool(tool)]
+    return [tool_entry(loaded.alias, one, detail) for one in tools]
+
+
+async def search_tool_docs(query: str, *, limit: int = 5, detail: str = "summary") -> list[AttrDict]:
+    """The tools that fit the words best, searched by the host."""
+    check_detail(detail)
+    hits = await current().link.request("docs.search", {"query": query, "limit": limit})
+    catalog = current().catalog
+    return [found_entry(catalog, hit["server"], hit["tool"], hit["score"], detail) for hit in hits]
+
+
+def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary") -> list[AttrDict]:
+    """The loaded servers' tools that fit the words best."""
+    check_detail(detail)
+    catalog = current().catalog
+    hits = search_tools(catalog.servers, query, limit)
+    return [found_entry(catalog, tool.server, tool.name, score, detail) for tool, score in hits]
+
+
+def describe_server(name: str) -> AttrDict:
+    """A server by name or alias: its description and tools, or how to load it."""
+    catalog = current().catalog
+    loaded = catalog.find(name)
+    if loaded is not None:
+        return server_entry(loaded)
+    brief = catalog.brief(name)
+    if brief is None:
+        raise catalog.unknown(name)
+    return AttrDict(brief, load=how_to_load(brief["name"]))
+
+
+def list_loaded_server_metadata() -> tuple[AttrDict, ...]:
+    """describe_server() of every loaded server."""
+    return tuple(server_entry(server) for server in current().catalog.servers)
+
+
+async def call_tool(server: str, tool: str, arguments: Mapping[str, Any] | None = None) -> Any:
+    """Calls a tool by real name or alias; the value as `await mcp_<alias>.<tool>(...)` gives it."""
+    return await call(current().catalog.server(server).tool(tool), _checked(arguments))
+
+
+async def call_tool_raw(server: str, tool: str, arguments: Mapping[str, Any] | None = None) -> Any:
+    """The tool's whole CallToolResult; nothing is checked, and `isError` does not raise."""
+    loaded = current().catalog.server(server)
+    return await call_raw(loaded.name, loaded.tool(tool).name, _checked(arguments))
+
+
+def capability_summary() -> str:
+    """What this sandbox can do, in less than MAX_SUMMARY_CHARS characters."""
+    catalog = current().catalog
+    loaded = [f"mcp_{server.alias} ({len(server.tools)} tools)" for server in catalog.servers]
+    others = [str(brief["name"]) for brief in catalog.discovered if catalog.find(brief["name"]) is None]
+    text = (
+        "CPython in a fresh container: standard library, no network, /tmp and /workspace writable.\n"
+        "Top-level await works; the last expression is the result.\n"
+        "Tools: value = await mcp_<alias>.<tool>(argument=...); a failure raises MCPError (runtime.MCPError).\n"
+        "Many at once: await asyncio.gather(...). Dict results also read by attribute: issue.id.\n"
+        "Look up (mcp.runtime): list_tools(server), query_tool_docs(server, tool=None, detail='summary'|'full'), "
+        "search_tool_docs(query, limit=5), describe_server(name), discovered_servers(detailed=False), "
+        "call_tool(server, tool, arguments), call_tool_raw; *_sync forms exist for looking things up.\n"
+        "Keep a function for later runs: runtime.save_tool(func); then: from user_tools import name.\n"
+        f"Loaded: {some_of(loaded) or 'none'}.\n"
+    )
+    if others:
+        text += f"Not loaded: {some_of(others)}. {how_to_load(others[0], example=True)}\n"
+    return text if len(text) < MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 2]}…"
+
+
+def _checked(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise TypeError(
+            f"arguments is a {type(arguments).__name__}; it must be a dict of argument names to values"
+        )
+    return dict(arguments)

@@ -1,0 +1,249 @@
+"""The host's side of one run, for tests: starts the real supervisor with three pipes and answers its calls.
+
+Relies on nothing of the bridge. Every frame is checked against the generated tables, so that each test is also a test
+of the wire. Leaves no process behind, whatever the guest did.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from harness.frames import GUEST_FRAMES, SUPERVISOR_FRAMES
+
+ROOT = Path(__file__).resolve().parent.parent
+ENTRYPOINT = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from harness.main import main; main()"
+TIMEOUT_S = 20.0
+
+Frame = dict[str, Any]
+Handler = Callable[[Mapping[str, Any]], Any]
+
+
+class Refuse(Exception):
+    """Raised by a handler: the call is answered with a refusal."""
+
+    def __init__(self, message: str, code: str = "E_DENIED") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Silent(Exception):
+    """Raised by a handler: the call gets no answer."""
+
+
+class Host:
+    """One supervisor process. Use as a context manager."""
+
+    def __init__(self, env: Mapping[str, str] | None = None) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        environment = {"PATH": os.environ.get("PATH", ""), "HOME": self.folder.name, **(env or {})}
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-u", "-c", ENTRYPOINT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.folder.name,
+            env=environment,
+            start_new_session=True,
+        )
+        assert self.process.stdin and self.process.stdout and self.process.stderr
+        self.handlers: dict[str, Handler] = {}
+        self.frames: list[Frame] = []
+        self.noise: list[bytes] = []
+        self._queue: queue.Queue[Frame | None] = queue.Queue()
+        self._readers = [
+            threading.Thread(target=self._read, args=(self.process.stdout, GUEST_FRAMES)),
+            threading.Thread(target=self._read, args=(self.process.stderr, SUPERVISOR_FRAMES)),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def __enter__(self) -> Host:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            # The whole session: what the guest left running outside a container is ours to end.
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        for reader in self._readers:
+            reader.join()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                try:
+                    stream.close()
+                except BrokenPipeError:
+                    pass
+        self.folder.cleanup()
+
+    def _read(self, stream: IO[bytes], known: Mapping[str, tuple[str, ...]]) -> None:
+        for line in stream:
+            if not line.startswith(b'{"type":'):
+                self.noise.append(line)
+                continue
+            frame = json.loads(line.decode("ascii"))
+            assert set(frame) == {"type", *known[frame["type"]]}, frame
+            self._queue.put(frame)
+        self._queue.put(None)
+
+    def send(self, frame: Mapping[str, Any]) -> None:
+        """Writes one frame to the harness."""
+        self.send_line(json.dumps(frame, separators=(",", ":")).encode())
+
+    def send_line(self, line: bytes) -> None:
+        """Writes one line to the harness; one that has ended already is no error."""
+        assert self.process.stdin
+        try:
+            self.process.stdin.write(line + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass
+
+    def start(
+        self, code: str, loaded: list[Frame] | None = None, discovered: list[Frame] | None = None
+    ) -> None:
+        """Sends the run frame; loaded servers count as discovered."""
+        servers = loaded or []
+        briefs = [
+            {**{key: s[key] for key in ("name", "alias", "description")}, "loaded": True} for s in servers
+        ]
+        self.send(
+            {
+                "type": "run",
+                "code": code,
+                "timeoutSeconds": 30,
+                "loaded": servers,
+                "discovered": briefs + (discovered or []),
+            }
+        )
+
+    def wait_for(self, condition: Callable[[Host], bool], timeout_s: float = TIMEOUT_S) -> None:
+        """Answers calls until the condition holds or both streams end."""
+        deadline = time.monotonic() + timeout_s
+        ended = 0
+        while not condition(self) and ended < 2:
+            frame = self._queue.get(timeout=max(0.01, deadline - time.monotonic()))
+            if frame is None:
+                ended += 1
+                continue
+            self.frames.append(frame)
+            if frame["type"] == "call":
+                self._answer(frame)
+
+    def finish(self, timeout_s: float = TIMEOUT_S) -> Host:
+        """Answers calls until both streams have ended."""
+        self.wait_for(lambda _: False, timeout_s)
+        self.process.wait(timeout_s)
+        return self
+
+    def _answer(self, call: Frame) -> None:
+        try:
+            value = self.handlers[call["method"]](call["params"])
+            self.send({"type": "reply", "id": call["id"], "value": value})
+        except Silent:
+            pass
+        except Refuse as refusal:
+            params = call["params"]
+            error = {
+                "code": refusal.code,
+                "message": str(refusal),
+                "server": params.get("server"),
+                "tool": params.get("tool"),
+            }
+            self.send({"type": "refusal", "id": call["id"], "error": error})
+
+    def of_type(self, kind: str) -> list[Frame]:
+        """The frames of one type so far."""
+        return [frame for frame in self.frames if frame["type"] == kind]
+
+    def one(self, kind: str) -> Frame:
+        """The only frame of this type."""
+        found = self.of_type(kind)
+        assert len(found) == 1, (kind, self.frames, self.noise)
+        return found[0]
+
+    def output(self, stream: str) -> str:
+        """What the guest wrote to a stream."""
+        return "".join(frame["text"] for frame in self.of_type("output") if frame["stream"] == stream)
+
+    @property
+    def stdout(self) -> str:
+        """What the guest wrote to its stdout."""
+        return self.output("stdout")
+
+    @property
+    def stderr(self) -> str:
+        """What the guest wrote to its stderr."""
+        return self.output("stderr")
+
+    @property
+    def value(self) -> Any:
+        """The result's JSON value."""
+        return self.one("result")["value"]
+
+
+def run(
+    code: str,
+    loaded: list[Frame] | None = None,
+    discovered: list[Frame] | None = None,
+    handlers: Mapping[str, Handler] | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> Host:
+    """Runs `code` to its end and returns the host with everything that it saw."""
+    with Host() as host:
+        host.handlers.update(handlers or {})
+        host.start(code, loaded, discovered)
+        return host.finish(timeout_s)
+
+
+def tool(name: str, schema: Any = None, alias: str | None = None, description: str = "") -> Frame:
+    """A ToolDoc."""
+    return {
+        "name": name,
+        "alias": alias or name,
+        "description": description,
+        "inputSchema": {"type": "object"} if schema is None else schema,
+        "outputSchema": None,
+    }
+
+
+def server(name: str, *tools: Frame, alias: str | None = None, description: str = "") -> Frame:
+    """A ServerDoc."""
+    return {
+        "name": name,
+        "alias": alias or name,
+        "description": description,
+        "version": "1.0",
+        "instructions": None,
+        "tools": list(tools),
+    }
+
+
+def brief(name: str, alias: str | None = None) -> Frame:
+    """A ServerBrief that is not loaded."""
+    return {"name": name, "alias": alias or name, "description": f"the {name} server", "loaded": False}
+
+
+def text_result(text: str, **more: Any) -> Frame:
+    """A CallToolResult with one text block."""
+    return {"content": [{"type": "text", "text": text}], **more}
+
+
+def structured(value: Any) -> Frame:
+    """A CallToolResult with structured content."""
+    return {"content": [], "structuredContent": value}

@@ -1,0 +1,207 @@
+"""The helper functions of mcp.runtime, and what else the code finds around it."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from collections.abc import Mapping
+from typing import Any
+
+from tests.host import Host, Refuse, brief, run, server, tool
+
+ISSUE = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
+LONG = "First line.\n\nSecond paragraph."
+GITHUB = server(
+    "git-hub",
+    tool("create_issue", ISSUE, description=LONG),
+    tool("listPullRequests", description="Pull requests of a repository"),
+    alias="git_hub",
+    description="Code hosting",
+)
+
+
+def refuse(_: Mapping[str, Any]) -> Any:
+    raise Refuse("no saved tool of this name", "E_STATE")
+
+
+class RuntimeTest(unittest.TestCase):
+    def run_code(self, code: str, **handlers: Any) -> Host:
+        handlers = {name.replace("_", "."): handler for name, handler in handlers.items()}
+        return run(code, [GITHUB], [brief("slack")], handlers)
+
+    def check(self, code: str, value: object, **handlers: Any) -> None:
+        host = self.run_code(code, **handlers)
+        self.assertEqual(
+            [frame["value"] for frame in host.of_type("result")], [value], (host.frames, host.stderr)
+        )
+
+    def test_servers(self) -> None:
+        self.check("list(runtime.discovered_servers())", ["git-hub", "slack"])
+        self.check("[s.loaded for s in runtime.discovered_servers(detailed=True)]", [True, False])
+        self.check(
+            "list(runtime.list_servers_sync()) + list(await runtime.list_servers())", ["git-hub", "git-hub"]
+        )
+        self.check(
+            "runtime.describe_server('slack').load", 'To load it, pass servers=["slack"] to run_python.'
+        )
+        self.check(
+            "[(t.name, t.alias, sorted(t)) for t in runtime.describe_server('git_hub').tools][0]",
+            ["create_issue", "create_issue", ["alias", "description", "input_schema", "name"]],
+        )
+        self.check("[s.name for s in runtime.list_loaded_server_metadata()]", ["git-hub"])
+
+    def test_tools(self) -> None:
+        self.check("runtime.list_tools_sync('git-hub')", ["create_issue", "listPullRequests"])
+        self.check("await runtime.list_tools('git_hub')", ["create_issue", "listPullRequests"])
+        self.check(
+            "await runtime.list_tools('slack')",
+            ["post"],
+            tools_list=lambda p: [tool("post")] if p == {"server": "slack"} else [],
+        )
+
+    def test_docs(self) -> None:
+        summary = {
+            "server": "git-hub",
+            "tool": "create_issue",
+            "alias": "create_issue",
+            "call": "await mcp_git_hub.create_issue(...)",
+            "signature": "create_issue(*, title: str)",
+            "description": "First line.",
+        }
+        self.check("runtime.query_tool_docs_sync('git-hub', 'create_issue')", [summary])
+        self.check("(await runtime.query_tool_docs('git-hub'))[0]", summary)
+        full = {**summary, "description": LONG, "parameters": ISSUE, "outputSchema": None}
+        self.check("await runtime.query_tool_docs('git-hub', tool='create_issue', detail='full')", [full])
+        self.check(
+            "(await runtime.query_tool_docs('slack', 'post'))[0].call",
+            "await mcp_slack.post(...)",
+            docs_get=lambda p: [tool("post")],
+        )
+        self.assertIn(
+            "'summary' or 'full'",
+            self.run_code("runtime.query_tool_docs_sync('git-hub', detail='all')").one("raised")["error"][
+                "message"
+            ],
+        )
+
+    def test_search(self) -> None:
+        self.check("[d.alias for d in runtime.search_tool_docs_sync('pull requests')]", ["listPullRequests"])
+        self.check("[d.tool for d in runtime.search_tool_docs_sync('issue', limit=1)]", ["create_issue"])
+        self.check("runtime.search_tool_docs_sync('zebra')", [])
+        hits = [
+            {"server": "git-hub", "tool": "create_issue", "score": 2},
+            {"server": "slack", "tool": "post", "score": 1},
+        ]
+        code = "r = await runtime.search_tool_docs('x', limit=2)\n[r[0].signature, r[0].score, r[1].load]"
+        wanted = ["create_issue(*, title: str)", 2, 'To load it, pass servers=["slack"] to run_python.']
+        self.check(code, wanted, docs_search=lambda p: hits if p == {"query": "x", "limit": 2} else [])
+
+    def test_capability_summary(self) -> None:
+        many = [brief(f"a-server-with-a-long-name-{i}") for i in range(200)]
+        host = run("runtime.capability_summary()", [GITHUB], many)
+        self.assertLess(len(host.value), 1500)
+        self.assertIn("mcp_git_hub (2 tools)", host.value)
+        self.assertIn("servers=[", host.value)
+
+    def test_saved_tools(self) -> None:
+        saved: dict[str, Any] = {}
+
+        def put(params: Mapping[str, Any]) -> Any:
+            saved.update(params)
+            return None
+
+        code = (
+            "async def double(x):\n    '''Twice.'''\n"
+            "    return 2 * x, await runtime.list_servers()\nruntime.save_tool(double)"
+        )
+        self.check(code, "Saved. In a later run: from user_tools import double", saved_put=put)
+        self.assertEqual((saved["name"], saved["description"]), ("double", "Twice."))
+        self.assertTrue(saved["source"].startswith("async def double(x):"))
+        get = {"saved_get": lambda p: saved if p["name"] == "double" else refuse(p)}
+        self.check("from user_tools import double\n(await double(4))[0]", 8, **get)
+        self.check("import user_tools\n(await user_tools.double(5))[0]", 10, **get)
+        self.check(
+            "runtime.saved_tools()[0]['name']",
+            "double",
+            saved_list=lambda _: [{"name": "double", "description": ""}],
+        )
+        error = self.run_code("from user_tools import nope", saved_get=refuse).one("raised")["error"]
+        self.assertEqual(
+            (error["type"], error["message"]), ("ModuleNotFoundError", "no saved tool of this name")
+        )
+        self.assertEqual(
+            self.run_code("runtime.save_tool(lambda: 1)").one("raised")["error"]["type"], "TypeError"
+        )
+
+    def test_environment(self) -> None:
+        code = (
+            "import json, os, subprocess\na = json.loads(os.environ['MCP_AVAILABLE_SERVERS'])\n"
+            "child = subprocess.check_output(['sh', '-c', 'echo $MCP_DISCOVERED_SERVERS'])\n"
+            "[a[0]['tools'][0]['name'], json.loads(child)]"
+        )
+        self.check(code, ["create_issue", {"git-hub": "Code hosting", "slack": "the slack server"}])
+
+    def test_environment_too_long_for_linux(self) -> None:
+        big = server("big", *(tool(f"t{i}", description="x" * 500) for i in range(400)))
+        code = (
+            "import json, os, subprocess\nv = os.environ['MCP_AVAILABLE_SERVERS']\n"
+            "assert v == os.getenv('MCP_AVAILABLE_SERVERS') and 'MCP_AVAILABLE_SERVERS' in os.environ\n"
+            "os.environ['OTHER'] = 'set'\n"
+            "out = subprocess.run(['sh', '-c', 'echo $OTHER'], env={**os.environ}, capture_output=True).stdout\n"
+            "subprocess.run(['true'], env=os.environ.copy(), check=True)\n"
+            "[len(json.loads(v)[0]['tools']), os.system('true'), out.decode()]"
+        )
+        self.assertEqual(run(code, [big]).value, [400, 0, "set\n"])
+        host = run(
+            "import os\nos.environ['MCP_AVAILABLE_SERVERS'] = 'mine'\nos.environ['MCP_AVAILABLE_SERVERS']",
+            [big],
+        )
+        self.assertEqual(host.value, "mine")
+
+    def test_no_servers(self) -> None:
+        host = run(
+            "import os, json\n[json.loads(os.environ['MCP_AVAILABLE_SERVERS']), mcp_servers, list(LOADED_MCP_SERVERS)]"
+        )
+        self.assertEqual(host.value, [[], {}, []])
+        self.assertIn(
+            "No MCP server is configured", run("mcp_servers['x']").one("raised")["error"]["message"]
+        )
+
+
+class ResultValueTest(unittest.TestCase):
+    def check(self, code: str, value: object, text: str, exact: bool) -> None:
+        frame = run(code).one("result")
+        self.assertEqual(
+            (json.dumps(frame["value"]), frame["repr"], frame["exact"]), (json.dumps(value), text, exact)
+        )
+
+    def test_values(self) -> None:
+        self.check("None", None, "", True)
+        self.check(
+            "{'a': [1, 2.5, True, None, 'é']}",
+            {"a": [1, 2.5, True, None, "é"]},
+            "{'a': [1, 2.5, True, None, 'é']}",
+            True,
+        )
+        self.check("(1, 2)", [1, 2], "(1, 2)", False)
+        self.check("{1: 2}", {"1": 2}, "{1: 2}", False)
+        self.check("float('nan')", None, "nan", False)
+        self.check("{1, 2}", None, "{1, 2}", False)
+        self.check("b'x'", None, "b'x'", False)
+        self.check("2**80", 2**80, str(2**80), True)
+        self.check("x = []\nx.append(x)\nx", None, "[[...]]", False)
+
+    def test_hostile_repr(self) -> None:
+        frame = run("class A:\n    def __repr__(self): raise RuntimeError('no')\nA()").one("result")
+        self.assertEqual(frame["repr"], "<A object whose repr() raised RuntimeError>")
+
+    def test_large_values(self) -> None:
+        frame = run("'x' * 3_000_000").one("result")
+        self.assertLess(len(frame["repr"]), 110_000)
+        self.assertEqual((frame["value"], frame["exact"]), (None, False))
+        self.assertIsNone(run("list(range(10**6))").value)
+        self.assertIsNone(run("x = 1\nfor _ in range(5000): x = [x]\nx").value)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,64 @@
+"""Lines and bytes, and the golden vectors that the bridge's own tests read too."""
+
+from __future__ import annotations
+
+import json
+import os
+import unittest
+from pathlib import Path
+from typing import Any
+
+from harness.frames import GUEST_FRAMES, HOST_FRAMES, SUPERVISOR_FRAMES
+from harness.wire import LineReader, decode, depth_of, encode
+
+VECTORS = Path(__file__).resolve().parent.parent.parent / "test" / "vectors" / "frames.jsonl"
+TABLES = {"guest": GUEST_FRAMES, "supervisor": SUPERVISOR_FRAMES, "host": HOST_FRAMES}
+
+
+class WireTest(unittest.TestCase):
+    def test_encoding(self) -> None:
+        self.assertEqual(encode({"type": "x", "n": 2**64}), b'{"type":"x","n":18446744073709551616}\n')
+        line = encode({"t": "é\n\U0001f600\ud800\\ud800\udc00"})
+        self.assertEqual(json.loads(line), {"t": "é\n\U0001f600\ufffd\\ud800\ufffd"})
+        self.assertEqual(line.count(b"\n"), 1)
+        with self.assertRaises(ValueError):
+            encode({"x": float("inf")})
+
+    def test_depth(self) -> None:
+        self.assertEqual(depth_of('{"a":[1,"]}",{"b":"\\"["}]}'), 3)
+
+    def test_lines_split_at_every_byte(self) -> None:
+        data = "aé\n\nlonger line\n".encode()
+        for cut in range(len(data)):
+            read_end, write_end = os.pipe()
+            reader = LineReader(read_end)
+            lines = []
+            for piece in (data[:cut], data[cut:]):
+                os.write(write_end, piece)
+                if b"\n" in piece:
+                    lines += reader.read_lines()
+            os.close(write_end)
+            self.assertEqual(lines, ["aé".encode(), b"", b"longer line"])
+            self.assertEqual(reader.read_lines(), [])
+            os.close(read_end)
+
+
+@unittest.skipUnless(VECTORS.exists(), "only in the bridge's own tree")
+class VectorTest(unittest.TestCase):
+    def test_fields_agree_with_the_generated_tables(self) -> None:
+        seen: set[tuple[str, str]] = set()
+        for line in VECTORS.read_text().splitlines():
+            vector = json.loads(line)
+            frame: dict[str, Any] = vector["frame"]
+            table = TABLES[vector["direction"]]
+            fields = table.get(str(frame.get("type")))
+            if vector["valid"]:
+                self.assertEqual(set(frame), {"type", *(fields or ())}, vector["why"])
+                self.assertEqual(decode(encode(frame)), frame)
+                seen.add((vector["direction"], frame["type"]))
+        every = {(direction, kind) for direction, table in TABLES.items() for kind in table}
+        self.assertEqual(seen, every)
+
+
+if __name__ == "__main__":
+    unittest.main()
