@@ -1,0 +1,54 @@
+// What the user has decided in Claude Code about servers: which are switched off, and which of a project's own
+// file may start. Reads only files that the user's own Claude Code writes, never the project's settings.
+
+import { z } from 'zod';
+import type { HostFacts } from './host-facts.js';
+import { pathRules } from './host-facts.js';
+import type { Environment } from './settings.js';
+import { ancestors, CLAUDE_LOCAL, CLAUDE_SETTINGS, filesOf, locate } from './sources.js';
+
+const names = z.array(z.string()).catch([]);
+const decisions = z.looseObject({
+  enabledMcpjsonServers: names,
+  disabledMcpjsonServers: names,
+  disabledMcpServers: names,
+  enableAllProjectMcpServers: z.boolean().catch(false),
+});
+const state = z.looseObject({ projects: z.record(z.string(), z.unknown()).catch({}) });
+
+export type ClaudeDecisions = {
+  /** Of a project's `.mcp.json`; undefined when the user has not been asked. */
+  approval(name: string): 'approved' | 'refused' | undefined;
+  /** Of any Claude Code entry. */
+  isOff(name: string): boolean;
+};
+
+/** `read` gives the parsed content of a file, or undefined. */
+export function claudeDecisions(
+  env: Environment,
+  host: HostFacts,
+  read: (file: string) => unknown,
+): ClaudeDecisions {
+  const project = claudeProject(host);
+  const [stateFile = ''] = filesOf(CLAUDE_LOCAL, env, host);
+  const [settingsFile = ''] = locate(CLAUDE_SETTINGS, env, host);
+  const projects = state.safeParse(read(stateFile)).data?.projects ?? {};
+  const entry = Object.hasOwn(projects, project) ? projects[project] : undefined;
+  const said = [entry, read(settingsFile)].flatMap((value) => decisions.safeParse(value).data ?? []);
+  return {
+    approval: (name) => {
+      if (said.some((one) => one.disabledMcpjsonServers.includes(name))) return 'refused';
+      const approved = said.some(
+        (one) => one.enableAllProjectMcpServers || one.enabledMcpjsonServers.includes(name),
+      );
+      return approved ? 'approved' : undefined;
+    },
+    isOff: (name) => said.some((one) => one.disabledMcpServers.includes(name)),
+  };
+}
+
+/** The key of the current project in Claude Code's state: the root of the git checkout, else the folder itself. */
+export function claudeProject(host: HostFacts): string {
+  const { join } = pathRules(host);
+  return ancestors(host).find((folder) => host.exists(join(folder, '.git'))) ?? host.cwd;
+}

@@ -1,0 +1,20 @@
+// `${NAME}` and `${NAME:-default}` as Claude Code replaces them in its configuration: nothing nested, no `$NAME`,
+// a variable that is set but empty counts as set. Pure; the variables are passed in.
+
+import type { Environment } from './settings.js';
+
+const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+export type Expanded = { readonly text: string; readonly missing: readonly string[] };
+
+/** `missing` names the variables that are neither set nor have a default; their references stay in the text. */
+export function expand(text: string, env: Environment): Expanded {
+  const missing: string[] = [];
+  const expanded = text.replace(REFERENCE, (reference, name: string, fallback: string | undefined) => {
+    const value = (Object.hasOwn(env, name) ? env[name] : undefined) ?? fallback;
+    if (value !== undefined) return value;
+    missing.push(name);
+    return reference;
+  });
+  return { text: expanded, missing };
+}

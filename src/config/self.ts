@@ -1,0 +1,62 @@
+// Recognises the bridge's own entry in a host's configuration, where it stands beside the servers that it offers.
+// Starting it would start it again within itself, without end. Judges by words and paths; runs nothing.
+
+import { realpathSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { PACKAGE_NAME } from '../base/version.js';
+
+const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+const PACKAGE = new RegExp(`^(npm:)?${PACKAGE_NAME}(@[^/]+)?$`);
+const IMAGE = new RegExp(`^([^/]\\S*/)?${PACKAGE_NAME}(:[\\w.-]+)?(@sha256:\\w+)?$`);
+const SCRIPT = new RegExp(`(^|/)${PACKAGE_NAME}(/dist/cli/main(\\.js)?)?$`);
+
+const PACKAGE_RUNNERS = ['npx', 'bunx', 'pnpx', 'npm', 'pnpm', 'yarn', 'bun', 'deno'];
+const RUNNER_VERBS = ['dlx', 'exec', 'x', 'run'];
+const INTERPRETERS = ['node', 'nodejs', 'bun', 'deno', 'tsx'];
+const SHELLS = ['sh', 'bash', 'zsh', 'dash', 'cmd', 'powershell', 'pwsh'];
+const WRAPPERS = ['env', 'nice', 'nohup', 'exec', 'sudo', 'time'];
+const ENGINES = ['docker', 'podman', 'nerdctl'];
+
+/** Whether starting this argv would start this bridge, directly or through npx, node, a shell or a container. */
+export function isOurselves(command: string, args: readonly string[]): boolean {
+  const program = programName(command);
+  if (program === PACKAGE_NAME || isOurScript(command)) return true;
+  const positional = args.filter((arg) => !arg.startsWith('-'));
+  // The package or script comes first; a later argument that looks like us is only data for another server.
+  if (PACKAGE_RUNNERS.includes(program)) {
+    const named = args.find((arg) => /^(--package=|-p=)/.test(arg))?.replace(/^[^=]*=/, '');
+    const target = named ?? positional.find((arg) => !RUNNER_VERBS.includes(arg));
+    if (target !== undefined && PACKAGE.test(target)) return true;
+  }
+  if (INTERPRETERS.includes(program)) {
+    const script = positional.find((arg) => !RUNNER_VERBS.includes(arg));
+    return script !== undefined && isOurScript(script);
+  }
+  if (ENGINES.includes(program)) return args.includes('run') && args.some((arg) => IMAGE.test(arg));
+  if (SHELLS.includes(program) || WRAPPERS.includes(program)) return isWrapped(args);
+  return false;
+}
+
+/** A shell's command line or a wrapper's argv, without its options and variable assignments. */
+function isWrapped(args: readonly string[]): boolean {
+  const [command, ...rest] = args
+    .flatMap((arg) => arg.trim().split(/\s+/))
+    .map((word) => word.replace(/^["']|["']$/g, ''));
+  if (command === undefined) return false;
+  const skipped = /^(-|\/[ckCK]$|\w+=)/.test(command) || command === '&&';
+  return skipped ? isWrapped(rest) : isOurselves(command, rest);
+}
+
+function programName(command: string): string {
+  return (command.split(/[\\/]/).at(-1) ?? '').toLowerCase().replace(/\.(cmd|exe|ps1|bat)$/, '');
+}
+
+function isOurScript(file: string): boolean {
+  if (SCRIPT.test(file.replaceAll('\\', '/'))) return true;
+  if (!/[\\/]/.test(file)) return false;
+  try {
+    return realpathSync(file) === realpathSync(MAIN);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,166 @@
+// The environment, read once into Settings: whatever is above this floor takes the value and never looks at the
+// environment again. A wrong variable stops the start and is named with all other wrong ones; an unknown one is
+// only a warning, because an older or newer bridge may know it.
+
+import { didYouMean } from '../base/closest.js';
+import { BridgeError } from '../base/errors.js';
+import { clip, harmless } from '../base/text.js';
+import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
+import {
+  documentation,
+  type LogLevel,
+  type OutputMode,
+  type SettingRow,
+  type StructuredMode,
+  type ToolName,
+  type Values,
+  variables,
+} from './variables.js';
+
+/** The environment as values: paths absolute, sizes in bytes, times in seconds, undefined where a thing decides itself. */
+export type Settings = {
+  /** `podman`, `docker` or an absolute path; undefined means that the bridge chooses. */
+  readonly runtime: string | undefined;
+  readonly ociRuntime: string | undefined;
+  readonly image: string;
+  /** Whether nobody named an image, so that a local one may stand in for it. */
+  readonly imageIsDefault: boolean;
+  readonly timeoutSeconds: number;
+  readonly maxTimeoutSeconds: number;
+  readonly memoryBytes: number;
+  readonly pids: number;
+  readonly cpus: number | undefined;
+  /** Always `uid:gid`. */
+  readonly containerUser: string;
+  readonly machineIdleSeconds: number;
+  readonly stateDir: string;
+  readonly outputMode: OutputMode;
+  readonly structured: StructuredMode;
+  readonly logLevel: LogLevel;
+  readonly allowSelfServer: boolean;
+  readonly trustProject: boolean;
+  readonly allowRootful: boolean;
+  readonly saveTools: boolean;
+  readonly concurrency: number;
+  readonly tools: readonly ToolName[];
+  readonly serversConfig: readonly string[];
+  readonly downstreamEnv: readonly string[];
+  /** How many bridges this one runs inside. */
+  readonly depth: number;
+};
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const PREFIX = 'MCP_BRIDGE_';
+const VALUE_CHARS_SHOWN = 120;
+const REMEDY =
+  'Correct or remove it where the bridge is registered (the env field of its entry), then start again.';
+
+/** Throws E_SETTINGS that lists every wrong variable; the warnings are sentences about unknown ones. */
+export function parseSettings(
+  env: Environment,
+  host: HostFacts,
+): { readonly settings: Settings; readonly warnings: readonly string[] } {
+  const said = new Map<string, string>();
+  for (const [name, value] of Object.entries(env)) {
+    // A host that writes an empty string for an unset variable means unset.
+    if (value !== undefined && value.trim() !== '') said.set(name, value.trim());
+  }
+  const parsed = variables.safeParse(Object.fromEntries(said));
+  if (!parsed.success) {
+    const wrong = new Set(parsed.error.issues.map((issue) => String(issue.path[0])));
+    throw settingsError([...wrong].map((name) => complaint(name, said.get(name) ?? '')));
+  }
+  const values = parsed.data;
+  // The default gives way to a lower ceiling; what somebody wrote does not.
+  const timeoutIsSaid = said.has('MCP_BRIDGE_TIMEOUT');
+  if (timeoutIsSaid && values.MCP_BRIDGE_TIMEOUT > values.MCP_BRIDGE_MAX_TIMEOUT) {
+    throw settingsError([
+      `MCP_BRIDGE_TIMEOUT is ${values.MCP_BRIDGE_TIMEOUT}, above MCP_BRIDGE_MAX_TIMEOUT, which is ${values.MCP_BRIDGE_MAX_TIMEOUT}.`,
+    ]);
+  }
+  return {
+    settings: toSettings(values, host, Object.fromEntries(said)),
+    warnings: unknownVariables(said.keys()),
+  };
+}
+
+function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
+  const rules = pathRules(host);
+  const state = values.MCP_BRIDGE_STATE_DIR;
+  return {
+    runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
+    ociRuntime: values.MCP_BRIDGE_OCI_RUNTIME,
+    image: values.MCP_BRIDGE_IMAGE,
+    imageIsDefault: env['MCP_BRIDGE_IMAGE'] === undefined,
+    timeoutSeconds: Math.min(values.MCP_BRIDGE_TIMEOUT, values.MCP_BRIDGE_MAX_TIMEOUT),
+    maxTimeoutSeconds: values.MCP_BRIDGE_MAX_TIMEOUT,
+    memoryBytes: values.MCP_BRIDGE_MEMORY,
+    pids: values.MCP_BRIDGE_PIDS,
+    cpus: values.MCP_BRIDGE_CPUS,
+    containerUser: values.MCP_BRIDGE_CONTAINER_USER,
+    machineIdleSeconds: values.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT,
+    stateDir: state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host),
+    outputMode: values.MCP_BRIDGE_OUTPUT_MODE,
+    structured: values.MCP_BRIDGE_STRUCTURED,
+    logLevel: values.MCP_BRIDGE_LOG_LEVEL,
+    allowSelfServer: values.MCP_BRIDGE_ALLOW_SELF_SERVER,
+    trustProject: values.MCP_BRIDGE_TRUST_PROJECT,
+    allowRootful: values.MCP_BRIDGE_ALLOW_ROOTFUL,
+    saveTools: values.MCP_BRIDGE_SAVE_TOOLS === 'on',
+    concurrency: values.MCP_BRIDGE_CONCURRENCY ?? host.cores,
+    tools: [...new Set(values.MCP_BRIDGE_TOOLS)],
+    serversConfig: (values.MCP_SERVERS_CONFIG ?? '')
+      .split(rules.delimiter)
+      .filter((written) => written !== '')
+      .map((written) => absolutePath(written, host.cwd, host)),
+    downstreamEnv: values.MCP_BRIDGE_DOWNSTREAM_ENV ?? [],
+    depth: values.MCP_BRIDGE_DEPTH,
+  };
+}
+
+function defaultStateDir(env: Environment, host: HostFacts): string {
+  const { join } = pathRules(host);
+  const shared = join(host.home, 'MCPs');
+  if (host.exists(shared)) return shared;
+  return join(stateHome(env, host), 'mcp-sandbox-bridge');
+}
+
+function stateHome(env: Environment, host: HostFacts): string {
+  const { join, isAbsolute } = pathRules(host);
+  const xdg = env['XDG_STATE_HOME'];
+  // The XDG specification tells programs to pass over a relative one.
+  if (xdg !== undefined && isAbsolute(xdg)) return xdg;
+  if (host.platform === 'darwin') return join(host.home, 'Library', 'Application Support');
+  if (host.platform === 'win32') return env['LOCALAPPDATA'] ?? join(host.home, 'AppData', 'Local');
+  return join(host.home, '.local', 'state');
+}
+
+function settingsError(complaints: readonly string[]): BridgeError {
+  return new BridgeError('E_SETTINGS', complaints.join('\n'), { fault: 'operator', remedy: REMEDY });
+}
+
+function complaint(name: string, got: string): string {
+  const row = settingsTable().find((candidate) => candidate.name === name);
+  const allowed = row?.allowed ?? '';
+  const suggestion = didYouMean(got, allowed.split(/, | or /));
+  return `${name} is '${clip(harmless(got), VALUE_CHARS_SHOWN)}'; allowed: ${allowed}.${suggestion}`;
+}
+
+function unknownVariables(names: Iterable<string>): string[] {
+  const known = Object.keys(variables.shape);
+  return [...names]
+    .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
+    .map(
+      (name) =>
+        `${clip(harmless(name), VALUE_CHARS_SHOWN)} is no setting of this version.${didYouMean(name, known)}`,
+    );
+}
+
+/** Every variable in the README's order. */
+export function settingsTable(): readonly SettingRow[] {
+  return Object.entries(variables.shape).flatMap(([name, rule]) => {
+    const doc = documentation.get(rule);
+    return doc === undefined ? [] : [{ name, ...doc }];
+  });
+}

@@ -1,0 +1,208 @@
+// Every environment variable with its rule, meaning, default and allowed values, as one zod schema. Settings, the
+// errors and the README's table are all made from it. Reads nothing itself.
+
+import { z } from 'zod';
+
+/** What the README says of one variable. */
+export type SettingRow = {
+  readonly name: string;
+  readonly meaning: string;
+  readonly default: string;
+  readonly allowed: string;
+};
+type SettingDoc = Omit<SettingRow, 'name'>;
+/** Keyed by the schema of each variable. */
+export const documentation = new Map<z.ZodType, SettingDoc>();
+
+/** A variable whose default is written as a person would write it, and parsed by the same rule. */
+function setting<T extends z.ZodType<unknown, string>>(rule: T, doc: SettingDoc): z.ZodPrefault<T> {
+  const schema = rule.prefault(doc.default as z.util.NoUndefined<z.input<T>>);
+  documentation.set(schema, doc);
+  return schema;
+}
+
+/** A variable whose default depends on the machine, or is that nothing is said at all. */
+function optional<T extends z.ZodType<unknown, string>>(rule: T, doc: SettingDoc): z.ZodOptional<T> {
+  const schema = rule.optional();
+  documentation.set(schema, doc);
+  return schema;
+}
+
+const integer = (min: number, max: number) =>
+  z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max));
+const flag = z.enum(['0', '1']).transform((text) => text === '1');
+const list = <T extends z.ZodType<unknown, string>>(item: T) =>
+  z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    )
+    .pipe(z.array(item));
+
+const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
+const bytes = z
+  .string()
+  .toLowerCase()
+  .regex(/^\d+(\.\d+)?[bkmg]?$/)
+  .transform((text) => Math.floor(Number.parseFloat(text) * (UNIT_BYTES[text.replace(/[\d.]/g, '')] ?? 1)));
+// CPython with asyncio needs 20 MiB before the user's first line; below this every run would end out of memory.
+const MIN_MEMORY_BYTES = 32 * 1024 ** 2;
+// The harness alone takes four processes or threads; beyond the upper end the kernel's own default limit rules.
+const PIDS = { min: 16, max: 32_768 } as const;
+// One user namespace maps 65,536 ids; 0 would be root inside it.
+const MAX_ID = 65_535;
+const DAY_SECONDS = 86_400;
+
+const user = z
+  .string()
+  .regex(/^\d+(:\d+)?$/)
+  // Engines give group 0 to a user without a group, so the group is always said.
+  .transform((text) => (text.includes(':') ? text : `${text}:${text}`))
+  .refine((text) => {
+    const [uid = 0, gid = 0] = text.split(':').map(Number);
+    return uid >= 1 && uid <= MAX_ID && gid <= MAX_ID;
+  });
+// A leading dash would be read by the engine as an option of its own.
+const word = z.string().regex(/^[^\s-]\S*$/);
+const absoluteOr = (names: readonly string[]) =>
+  z.string().refine((text) => names.includes(text) || /^(\/|[A-Za-z]:[\\/])/.test(text));
+
+export const variables = z.object({
+  MCP_BRIDGE_RUNTIME: setting(absoluteOr(['auto', 'podman', 'docker']), {
+    meaning: 'Container engine; `auto` takes podman if it is there, else docker.',
+    default: 'auto',
+    allowed: 'auto, podman, docker or an absolute path',
+  }),
+  MCP_BRIDGE_OCI_RUNTIME: optional(word, {
+    meaning: 'OCI runtime under the engine.',
+    default: 'the first that works here',
+    allowed: 'a name such as crun, runc or runsc, or an absolute path',
+  }),
+  MCP_BRIDGE_IMAGE: setting(word, {
+    meaning: 'Image that holds Python.',
+    default: 'python:3.14-slim',
+    allowed: 'an image reference',
+  }),
+  MCP_BRIDGE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
+    meaning: 'Seconds that a run may take when its call does not say.',
+    default: '30',
+    allowed: `whole seconds from 1 to ${DAY_SECONDS}, at most MCP_BRIDGE_MAX_TIMEOUT`,
+  }),
+  MCP_BRIDGE_MAX_TIMEOUT: setting(integer(1, DAY_SECONDS), {
+    meaning: 'Most seconds that a call may ask for.',
+    default: '120',
+    allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
+  }),
+  MCP_BRIDGE_MEMORY: setting(bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)), {
+    meaning: 'Memory of one container, swap included.',
+    default: '512m',
+    allowed: 'bytes, or a number with k, m or g; at least 32m',
+  }),
+  MCP_BRIDGE_PIDS: setting(integer(PIDS.min, PIDS.max), {
+    meaning: 'Processes and threads in one container.',
+    default: '128',
+    allowed: `a whole number from ${PIDS.min} to ${PIDS.max}`,
+  }),
+  MCP_BRIDGE_CPUS: optional(
+    z
+      .string()
+      .regex(/^\d*\.?\d+$/)
+      .transform(Number)
+      .pipe(z.number().min(0.01).max(4096)),
+    {
+      meaning: 'CPUs of one container.',
+      default: "the engine's own",
+      allowed: 'a number from 0.01, such as 1.5',
+    },
+  ),
+  MCP_BRIDGE_CONTAINER_USER: setting(user, {
+    meaning: 'User and group inside the container.',
+    default: '65534:65534',
+    allowed: `uid or uid:gid as numbers up to ${MAX_ID}; the uid must not be 0`,
+  }),
+  MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
+    meaning: 'Idle seconds until a podman machine that the bridge started is stopped.',
+    default: '300',
+    allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
+  }),
+  MCP_BRIDGE_STATE_DIR: optional(
+    z.string().refine((text) => /^(\/|~(?=$|[/\\])|[A-Za-z]:[\\/])/.test(text)),
+    {
+      meaning: 'Folder for saved tools, caches and the files that containers read.',
+      default: '`~/MCPs` if it exists, else `mcp-sandbox-bridge` in the state folder of the user',
+      allowed: 'an absolute path, or one that begins with ~/',
+    },
+  ),
+  MCP_BRIDGE_OUTPUT_MODE: setting(z.enum(['compact', 'toon', 'json']), {
+    meaning: 'Form of the text that the model reads.',
+    default: 'compact',
+    allowed: 'compact, toon or json',
+  }),
+  MCP_BRIDGE_STRUCTURED: setting(z.enum(['auto', 'always', 'never']), {
+    meaning:
+      'Whether results carry `structuredContent`; `auto` leaves it out for clients that show it instead of the text.',
+    default: 'auto',
+    allowed: 'auto, always or never',
+  }),
+  MCP_BRIDGE_LOG_LEVEL: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']), {
+    meaning: 'What is logged on stderr.',
+    default: 'info',
+    allowed: 'trace, debug, info, warn, error or silent',
+  }),
+  MCP_BRIDGE_ALLOW_SELF_SERVER: setting(flag, {
+    meaning: 'Lets the bridge start itself as one of its own servers.',
+    default: '0',
+    allowed: '0 or 1',
+  }),
+  MCP_BRIDGE_TRUST_PROJECT: setting(flag, {
+    meaning: "Starts servers that are named in a project's own files without the host's approval.",
+    default: '0',
+    allowed: '0 or 1',
+  }),
+  MCP_BRIDGE_ALLOW_ROOTFUL: setting(flag, {
+    meaning: 'Accepts a docker daemon that runs as root without user-namespace remapping.',
+    default: '0',
+    allowed: '0 or 1',
+  }),
+  MCP_BRIDGE_SAVE_TOOLS: setting(z.enum(['on', 'off']), {
+    meaning: 'Whether code may keep functions for later runs with `save_tool`.',
+    default: 'on',
+    allowed: 'on or off',
+  }),
+  MCP_BRIDGE_CONCURRENCY: optional(integer(1, 256), {
+    meaning: 'Runs at once; further ones wait.',
+    default: "the machine's cores",
+    allowed: 'a whole number from 1 to 256',
+  }),
+  MCP_BRIDGE_TOOLS: setting(list(z.enum(['run_python'])).pipe(z.array(z.enum(['run_python'])).min(1)), {
+    meaning: 'Tools that the agent sees.',
+    default: 'run_python',
+    allowed: 'run_python',
+  }),
+  MCP_SERVERS_CONFIG: optional(z.string(), {
+    meaning: 'Further configuration files with MCP servers; they come before all others.',
+    default: 'none',
+    allowed: 'a path, or several separated as in PATH',
+  }),
+  MCP_BRIDGE_DOWNSTREAM_ENV: optional(list(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)), {
+    meaning: 'Names of further environment variables that are handed to the MCP servers.',
+    default: 'none',
+    allowed: 'variable names separated by commas',
+  }),
+  MCP_BRIDGE_DEPTH: setting(integer(0, 99), {
+    meaning: 'Set by the bridge for the servers that it starts, so that a bridge inside a bridge is noticed.',
+    default: '0',
+    allowed: 'a whole number; not for people to set',
+  }),
+});
+
+export type LogLevel = z.output<typeof variables>['MCP_BRIDGE_LOG_LEVEL'];
+export type OutputMode = z.output<typeof variables>['MCP_BRIDGE_OUTPUT_MODE'];
+export type StructuredMode = z.output<typeof variables>['MCP_BRIDGE_STRUCTURED'];
+export type ToolName = z.output<typeof variables>['MCP_BRIDGE_TOOLS'][number];
+
+/** What the schema makes of an environment. */
+export type Values = z.output<typeof variables>;

@@ -1,0 +1,147 @@
+// The log on stderr: every event as one sentence with a level, as JSON lines for machines or one plain line each
+// for a person at a terminal. stdout belongs to MCP and is never touched. Values of variables are never written.
+
+import picocolors from 'picocolors';
+import pino from 'pino';
+import type { BridgeEvent, Observer } from '../base/events.js';
+import { clip, harmless } from '../base/text.js';
+
+export type Log = pino.Logger;
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+type Level = Exclude<LogLevel, 'silent'>;
+
+export type LogOptions = {
+  readonly level: LogLevel;
+  /** `line` is for people, `json` one object per line. */
+  readonly format: 'line' | 'json';
+  readonly colour: boolean;
+};
+
+/** Whatever takes finished lines; the default is stderr. */
+export type LogSink = { write(line: string): unknown };
+
+/** A stranger's text in a log line: long enough to recognise, short enough to read. */
+const MAX_TEXT_CHARS = 500;
+
+/** Lines are written before the call returns, so that none is lost when the process ends. */
+export function openLog(options: LogOptions, sink: LogSink = stderrSink()): Log {
+  const target =
+    options.format === 'json' ? sink : { write: (json: string) => sink.write(humanLine(json, options)) };
+  return pino(
+    {
+      level: options.level,
+      // Process id and host name say nothing in a log that the host keeps per server.
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    target,
+  );
+}
+
+function stderrSink(): LogSink {
+  const destination = pino.destination({ fd: 2, sync: true });
+  // The host has closed its end: there is nobody to tell, and the bridge learns it from stdin.
+  destination.on('error', () => {});
+  return destination;
+}
+
+const COLOURS: Readonly<Record<Level, 'dim' | 'cyan' | 'yellow' | 'red'>> = {
+  trace: 'dim',
+  debug: 'dim',
+  info: 'cyan',
+  warn: 'yellow',
+  error: 'red',
+};
+
+function humanLine(json: string, { colour }: LogOptions): string {
+  const { time, level, msg } = JSON.parse(json) as { time: string; level: Level; msg: string };
+  const paint = picocolors.createColors(colour);
+  return `${paint.dim(time.slice(11, 19))} ${paint[COLOURS[level]](level.padEnd(5))} ${msg}\n`;
+}
+
+/** Writes each event to `log`. */
+export function logObserver(log: Log): Observer {
+  return (event) => {
+    const [level, sentence] = describeEvent(event);
+    log[level]({ event: event.type }, sentence);
+  };
+}
+
+/** Level and sentence of an event; an event without a case here does not compile. */
+export function describeEvent(event: BridgeEvent): readonly [level: Level, sentence: string] {
+  switch (event.type) {
+    case 'config.problem':
+      return ['warn', `${inline(event.file)} is not used: ${inline(event.message)}`];
+    case 'config.discovered':
+      return ['info', `${count(event.ready, 'MCP server')} found, ${event.skipped} passed over`];
+    case 'engine.chosen':
+      return ['info', `${event.engine} with ${event.ociRuntime}, ${event.mode} (${inline(event.reason)})`];
+    case 'engine.command':
+      return [
+        'debug',
+        `${commandLine(event.argv)}: exit ${event.exitCode ?? 'unknown'} after ${ms(event.durationMs)}`,
+      ];
+    case 'engine.swept':
+      return ['info', `removed ${count(event.removed, 'container')} left by a bridge that has ended`];
+    case 'engine.trouble':
+      return ['warn', `engine: ${inline(event.message)}`];
+    case 'image.progress':
+      return ['info', `image ${event.image}: ${inline(event.message)}`];
+    case 'sandbox.started':
+      return ['debug', `sandbox ${event.container} ready after ${ms(event.durationMs)}`];
+    case 'sandbox.ended':
+      return ['debug', `sandbox ${event.container} ended: ${inline(event.reason)}`];
+    case 'sandbox.noise':
+      return ['debug', `sandbox ${event.container} said: ${inline(event.line)}`];
+    case 'downstream.connecting':
+      return ['debug', `${inline(event.server)}: connecting`];
+    case 'downstream.ready':
+      return [
+        'info',
+        `${inline(event.server)}: ready with ${count(event.tools, 'tool')} after ${ms(event.durationMs)}`,
+      ];
+    case 'downstream.failed':
+      return ['warn', `${inline(event.server)}: ${inline(event.message)}`];
+    case 'downstream.closed':
+      return ['info', `${inline(event.server)}: closed, ${inline(event.reason)}`];
+    case 'run.queued':
+      return ['info', `run ${event.run} waits behind ${count(event.ahead, 'run')}`];
+    case 'run.started':
+      return ['info', `run ${event.run} started with ${inline(event.servers.join(', ')) || 'no servers'}`];
+    case 'run.call':
+      return [
+        'debug',
+        `run ${event.run} called ${inline(event.server)}.${inline(event.tool)}: ${outcomeOf(event)}`,
+      ];
+    case 'run.ended':
+      return [
+        'info',
+        `run ${event.run}: ${event.status} after ${ms(event.durationMs)}, ${count(event.calls, 'call')}`,
+      ];
+    case 'bridge.fault':
+      return ['error', `fault in ${event.where}: ${inline(event.message)}`];
+    case 'bridge.closing':
+      return ['info', `closing: ${inline(event.reason)}`];
+  }
+}
+
+const outcomeOf = (call: { readonly failed: boolean; readonly durationMs: number }): string =>
+  `${call.failed ? 'failed' : 'answered'} after ${ms(call.durationMs)}`;
+
+const ms = (durationMs: number): string => `${Math.round(durationMs)} ms`;
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+/** One line, whatever it was, so that nobody can write a log line of their own. */
+const inline = (text: string): string => clip(harmless(text).replace(/\n/g, '\\n'), MAX_TEXT_CHARS);
+
+/** The argv with the values of variables left out. */
+function commandLine(argv: readonly string[]): string {
+  const shown = argv.map((arg, index) => {
+    if (/^--env=/.test(arg)) return arg.replace(/^(--env=[^=]*)=.*$/s, '$1=…');
+    const afterOption = ['--env', '-e'].includes(argv[index - 1] ?? '');
+    return afterOption ? arg.replace(/=.*$/s, '=…') : arg;
+  });
+  return inline(shown.join(' '));
+}

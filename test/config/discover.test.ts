@@ -1,0 +1,438 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
+
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Discovery } from '../../src/config/discover.js';
+import { Home } from './home.js';
+
+let home: Home;
+beforeEach(() => {
+  home = new Home();
+});
+afterEach(() => {
+  home[Symbol.dispose]();
+});
+
+const server = (command = 'srv', more: object = {}) => ({ command, ...more });
+const names = (discovery: Discovery) => discovery.ready.map((spec) => spec.name);
+const reasons = (discovery: Discovery) =>
+  Object.fromEntries(discovery.skipped.map((spec) => [spec.name, spec.reason]));
+
+/** Claude Code's state, with servers of the user and what it knows of the current project. */
+const claude = (user: object, project: object = {}) =>
+  home.write('.claude.json', { numStartups: 3, mcpServers: user, projects: { [home.cwd]: project } });
+
+test('nothing configured is an empty answer', () => {
+  expect(home.discover()).toEqual({ ready: [], skipped: [], problems: [], files: [] });
+  expect(home.events).toEqual([{ type: 'config.discovered', ready: 0, skipped: 0 }]);
+});
+
+test('an entry becomes a spec that remembers where it stands', () => {
+  const file = claude({
+    'git/hub~1': {
+      type: 'stdio',
+      command: 'npx',
+      args: ['-y', 'server', 8080],
+      env: { PORT: 3000, DEBUG: true },
+      cwd: '~/data',
+      timeout: 5000,
+      description: 'Issues',
+    },
+  });
+  expect(home.discover().ready).toEqual([
+    {
+      name: 'git/hub~1',
+      transport: 'stdio',
+      command: 'npx',
+      args: ['-y', 'server', '8080'],
+      env: { PORT: '3000', DEBUG: 'true' },
+      cwd: join(home.path, 'data'),
+      description: 'Issues',
+      callTimeoutMs: 5000,
+      source: { host: 'Claude Code', scope: 'user', file, pointer: '/mcpServers/git~1hub~01' },
+    },
+  ]);
+});
+
+describe('precedence', () => {
+  test('the first source of a name wins, and the others say which', () => {
+    const explicit = home.write('explicit.json', { mcpServers: { a: server('explicit') } });
+    home.settings = { ...home.settings, serversConfig: [explicit] };
+    const local = {
+      mcpServers: { a: server('local'), b: server('b-local') },
+      enabledMcpjsonServers: ['b', 'c'],
+    };
+    const state = claude({ b: server('b-user'), c: server('c-user'), d: server('d-user') }, local);
+    const project = home.write('project/.mcp.json', {
+      mcpServers: { b: server('b-mcp'), c: server('c-mcp') },
+    });
+    home.write('.config/Claude/claude_desktop_config.json', {
+      mcpServers: { d: server('d-desktop'), e: server('e') },
+    });
+    home.write('.config/mcp/servers/x.json', { mcpServers: { e: server('e-xdg'), f: server('f') } });
+    home.write('MCPs/y.json', { mcpServers: { f: server('f-mcps'), g: server('g') } });
+    const found = home.discover();
+    expect(found.ready.map(({ name, command }) => [name, command])).toEqual([
+      ['a', 'explicit'],
+      ['b', 'b-local'],
+      ['c', 'c-mcp'],
+      ['d', 'd-user'],
+      ['e', 'e'],
+      ['f', 'f'],
+      ['g', 'g'],
+    ]);
+    expect(found.skipped.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
+      `a shadowed by ${explicit}`,
+      `b shadowed by ${state}`,
+      `b shadowed by ${state}`,
+      `c shadowed by ${project}`,
+      `d shadowed by ${state}`,
+      `e shadowed by ${join(home.path, '.config/Claude/claude_desktop_config.json')}`,
+      `f shadowed by ${join(home.path, '.config/mcp/servers/x.json')}`,
+    ]);
+  });
+
+  test('several explicit files, in their order', () => {
+    const one = home.write('1.json', { mcpServers: { a: server('one') } });
+    const two = home.write('2.json', { mcpServers: { a: server('two'), b: server('b') } });
+    home.settings = { ...home.settings, serversConfig: [one, two] };
+    expect(home.discover().ready.map((spec) => spec.command)).toEqual(['one', 'b']);
+  });
+
+  test('a file found in two ways counts once', () => {
+    const state = claude({ a: server() });
+    home.settings = { ...home.settings, serversConfig: [state] };
+    const found = home.discover();
+    expect(found.ready.map((spec) => spec.source.scope)).toEqual(['explicit']);
+    expect(found.skipped).toEqual([]);
+  });
+
+  test('the same definition under another name is started once', () => {
+    const file = claude({
+      a: server('srv', { args: ['x'], env: { A: '1', B: '2' } }),
+      b: server('srv', { args: ['x'], env: { B: '2', A: '1' } }),
+      c: server('srv', { args: ['y'] }),
+    });
+    const found = home.discover();
+    expect(names(found)).toEqual(['a', 'c']);
+    expect(reasons(found)).toEqual({ b: `same as a in ${file}` });
+  });
+
+  test('an administrator’s file excludes the rest of its host and nothing else', () => {
+    home.write('etc/managed-mcp.json', { mcpServers: { a: server() } });
+    claude({ b: server('b') });
+    home.write('MCPs/c.json', server('c'));
+    const found = home.discover();
+    expect(names(found)).toEqual(['a', 'c']);
+    expect(reasons(found)['b']).toBe(`only ${home.managedFile} counts for Claude Code`);
+  });
+
+  test('an administrator’s file that is malformed still excludes', () => {
+    home.write('etc/managed-mcp.json', '{');
+    claude({ b: server('b') });
+    expect(names(home.discover())).toEqual([]);
+  });
+});
+
+describe('Claude Code', () => {
+  test('CLAUDE_CONFIG_DIR moves its state', () => {
+    claude({ old: server() });
+    home.write('elsewhere/.claude.json', { mcpServers: { moved: server() } });
+    home.env = { CLAUDE_CONFIG_DIR: join(home.path, 'elsewhere') };
+    expect(names(home.discover())).toEqual(['moved']);
+  });
+
+  test('the key of a project is the root of its checkout', () => {
+    mkdirSync(join(home.cwd, '.git'));
+    mkdirSync(join(home.cwd, 'deep/er'), { recursive: true });
+    claude({}, { mcpServers: { a: server() } });
+    expect(names(home.discover({ cwd: join(home.cwd, 'deep/er') }))).toEqual(['a']);
+  });
+
+  test('outside a checkout the key is the folder itself', () => {
+    mkdirSync(join(home.cwd, 'deep'));
+    claude({}, { mcpServers: { a: server() } });
+    expect(names(home.discover({ cwd: join(home.cwd, 'deep') }))).toEqual([]);
+  });
+
+  test('what is switched off for the project stays off', () => {
+    claude({ a: server('a'), b: server('b') }, { disabledMcpServers: ['a'] });
+    home.write('MCPs/a.json', server('another'));
+    const found = home.discover();
+    expect(names(found)).toEqual(['b']);
+    expect(found.skipped.map((spec) => spec.reason)).toEqual([
+      'disabled in Claude Code for this project',
+      `shadowed by ${join(home.path, '.claude.json')}`,
+    ]);
+  });
+
+  test('the older places on macOS', () => {
+    home.write('Library/Application Support/Claude Code/claude_code_config.json', {
+      mcpServers: { a: server('a') },
+    });
+    home.write('Library/Application Support/Claude/claude_code_config.json', {
+      mcpServers: { b: server('b') },
+    });
+    home.write('Library/Application Support/Claude/claude_desktop_config.json', {
+      mcpServers: { c: server('c') },
+    });
+    expect(names(home.discover({ platform: 'darwin' }))).toEqual(['a', 'b', 'c']);
+    expect(names(home.discover())).toEqual([]);
+  });
+});
+
+describe('servers of a project', () => {
+  beforeEach(() => {
+    home.write('project/.mcp.json', { mcpServers: { mine: server('mine') } });
+    home.write('.mcp.json', { mcpServers: { above: server('above') } });
+    home.write('project/mcp-servers/tool.json', server('tool'));
+  });
+
+  test('are not started without approval, and say how to approve', () => {
+    const found = home.discover();
+    expect(names(found)).toEqual([]);
+    const claudeWay = 'approve it in Claude Code, or set MCP_BRIDGE_TRUST_PROJECT=1';
+    expect(reasons(found)).toEqual({
+      mine: `not approved: it comes with the project; ${claudeWay}`,
+      above: `not approved: it comes with the project; ${claudeWay}`,
+      tool: 'not approved: it comes with the project; set MCP_BRIDGE_TRUST_PROJECT=1',
+    });
+  });
+
+  test('are started when the setting trusts them', () => {
+    home.settings = { ...home.settings, trustProject: true };
+    expect(names(home.discover())).toEqual(['mine', 'above', 'tool']);
+  });
+
+  test('are started when Claude Code has approved them by name', () => {
+    claude({}, { enabledMcpjsonServers: ['mine', 'tool'] });
+    expect(names(home.discover())).toEqual(['mine']);
+  });
+
+  test.each(['.claude.json', '.claude/settings.json'])('are started when %s approves all', (file) => {
+    const approval = { enableAllProjectMcpServers: true };
+    home.write(file, file === '.claude.json' ? { projects: { [home.cwd]: approval } } : approval);
+    expect(names(home.discover())).toEqual(['mine', 'above']);
+  });
+
+  test('are not started when Claude Code has refused them, whatever the setting says', () => {
+    home.settings = { ...home.settings, trustProject: true };
+    home.write('.claude/settings.json', {
+      enableAllProjectMcpServers: true,
+      disabledMcpjsonServers: ['mine'],
+    });
+    const found = home.discover();
+    expect(names(found)).toEqual(['above', 'tool']);
+    expect(reasons(found)['mine']).toBe('not approved: refused in Claude Code');
+  });
+
+  test('cannot approve themselves by settings that come with the project', () => {
+    const approval = { enableAllProjectMcpServers: true };
+    home.write('project/.claude/settings.json', approval);
+    home.write('project/.claude/settings.local.json', approval);
+    expect(names(home.discover())).toEqual([]);
+  });
+
+  test('neither replace nor switch off a server of the user before they are approved', () => {
+    claude({ mine: server('the-user') });
+    home.write('.mcp.json', { mcpServers: { mine: server('x', { disabled: true }) } });
+    expect(home.discover().ready.map((spec) => spec.command)).toEqual(['the-user']);
+  });
+});
+
+describe('forms of a file', () => {
+  test.each([
+    ['mcpServers', { mcpServers: { a: server() } }, 'a'],
+    ['a bare map', { a: server(), $schema: 'x' }, 'a'],
+    ['a single server', server(), 'my.tool'],
+  ])('%s is accepted in files of no host', (_form, content, name) => {
+    home.write('.config/mcp/servers/my.tool.json', content);
+    const found = home.discover();
+    expect(names(found)).toEqual([name]);
+    expect(found.problems).toEqual([]);
+  });
+
+  test('a description of the file serves its entries', () => {
+    home.write('MCPs/a.json', {
+      description: 'Shared',
+      mcpServers: { a: server('a'), b: server('b', { description: 'Own' }) },
+    });
+    expect(home.discover().ready.map((spec) => spec.description)).toEqual(['Shared', 'Own']);
+  });
+
+  test('XDG_CONFIG_HOME moves the folder', () => {
+    home.write('xdg/mcp/servers/a.json', server());
+    home.env = { XDG_CONFIG_HOME: join(home.path, 'xdg') };
+    expect(names(home.discover())).toEqual(['a']);
+  });
+
+  test('comments, trailing commas and a byte order mark are read', () => {
+    home.write('MCPs/a.json', '\uFEFF{ // note\n "mcpServers": { "a": { "command": "srv", }, }, /* end */ }');
+    expect(names(home.discover())).toEqual(['a']);
+  });
+
+  test('names of the prototype are ordinary names, with and without comments', () => {
+    home.write('MCPs/a.json', '{"mcpServers":{"__proto__":{"command":"a"},"constructor":{"command":"b"}}}');
+    home.write('MCPs/b.json', '{"mcpServers":{/**/"toString":{"command":"c"},"__proto__":{"command":"d"}}}');
+    const found = home.discover();
+    expect(names(found)).toEqual(['__proto__', 'constructor', 'toString']);
+    expect(reasons(found)).toEqual({ ['__proto__']: `shadowed by ${join(home.path, 'MCPs/a.json')}` });
+  });
+});
+
+describe('a file with a problem costs only itself', () => {
+  const messageFor = (file: string) => {
+    home.write('MCPs/good.json', server());
+    const found = home.discover();
+    expect(names(found)).toEqual(['good']);
+    expect(found.files).not.toContain(file);
+    expect(home.events).toContainEqual({ type: 'config.problem', ...found.problems[0] });
+    expect(found.problems.map((problem) => problem.file)).toEqual([file]);
+    return found.problems[0]?.message;
+  };
+
+  test('malformed: with line and column', () => {
+    const file = home.write('MCPs/bad.json', '{\n  "mcpServers": {\n    "a": oops\n  }\n}');
+    expect(messageFor(file)).toBe(`${file}:3:10: invalid symbol`);
+  });
+
+  test('writable by others: with the command that mends it', () => {
+    const file = home.write('MCPs/bad.json', server('evil'));
+    chmodSync(file, 0o664);
+    expect(messageFor(file)).toContain(`run: chmod go-w '${file}'`);
+  });
+
+  // Only root can give a file away.
+  test.runIf(process.getuid?.() === 0)('owned by somebody else', () => {
+    const file = home.write('MCPs/bad.json', server('evil'));
+    chownSync(file, 4711, 4711);
+    expect(messageFor(file)).toContain('belongs to user 4711');
+  });
+
+  test('a fifo is not waited for', () => {
+    const file = home.write('MCPs/good.json', server());
+    execFileSync('mkfifo', [join(home.path, 'MCPs/bad.json')]);
+    expect(messageFor(file.replace('good', 'bad'))).toBe('is not a regular file');
+  });
+
+  test('an explicit file that is absent', () => {
+    const file = join(home.path, 'absent.json');
+    home.settings = { ...home.settings, serversConfig: [file] };
+    expect(messageFor(file)).toBe('does not exist; MCP_SERVERS_CONFIG names it');
+  });
+});
+
+describe('a file that was read but holds nothing usable', () => {
+  test.each([
+    ['[]', 'must hold a JSON object'],
+    ['{"mcpServers": []}', '/mcpServers must be an object'],
+    ['{"servers": 1}', 'holds no servers; expected {"mcpServers": {"NAME": {"command": …}}}'],
+  ])('%s', (content, message) => {
+    const file = home.write('MCPs/bad.json', content);
+    expect(home.discover().problems).toEqual([{ file, message }]);
+  });
+});
+
+describe('entries that are passed over', () => {
+  test.each<[string, unknown, string]>([
+    ['a number', 3, 'is a number where an object with a command is expected'],
+    ['no command', {}, "field 'command': expected string, received undefined"],
+    ['an empty command', server(''), "field 'command': must not be empty"],
+    ['args as text', server('x', { args: '-y' }), "field 'args': expected array, received string"],
+    [
+      'a nested argument',
+      server('x', { args: [[]] }),
+      "field 'args.0': expected a string, number or boolean",
+    ],
+    ['a variable name', server('x', { env: { 'A=B': '1' } }), "field 'env.A=B': is not a variable name"],
+    ['NUL', server('x\0y'), "field 'command': must not contain a NUL character"],
+    ['type', { type: 'sdk', command: 'x' }, 'field \'type\' is "sdk"; allowed: stdio'],
+    ['http', { type: 'http', url: 'https://x.example' }, 'remote servers are not supported yet'],
+    ['sse', { type: 'sse', url: 'https://x.example' }, 'remote servers are not supported yet'],
+    ['ws', { type: 'ws', url: 'wss://x.example' }, 'remote servers are not supported yet'],
+    ['a bare url', { url: 'https://x.example' }, 'remote servers are not supported yet'],
+    ['disabled', server('x', { disabled: true }), 'disabled in its file'],
+    ['not enabled', server('x', { enabled: false }), 'disabled in its file'],
+    ['ourselves', server('npx', { args: ['-y', 'mcp-sandbox-bridge'] }), 'this bridge itself'],
+    ['a variable', server('${CMD}', { args: ['${A:-x}', '${B}'] }), 'needs environment variable CMD, B'],
+  ])('%s', (_what, entry, reason) => {
+    claude({ bad: entry, good: server('good') });
+    const found = home.discover();
+    expect(names(found)).toEqual(['good']);
+    expect(reasons(found)).toEqual({ bad: reason });
+  });
+
+  test.each([
+    ['', 'its name is empty'],
+    ['x'.repeat(129), 'its name has 129 characters; at most 128'],
+    ['a\u001b[2Jb', 'its name has control characters'],
+    ['a\nb', 'its name has control characters'],
+  ])('the name %j', (name, reason) => {
+    claude({ [name]: server() });
+    expect(reasons(home.discover())).toEqual({ [name]: reason });
+  });
+
+  test('a disabled entry of the user keeps later ones of its name from starting', () => {
+    claude({ a: server('a', { disabled: true }) });
+    home.write('MCPs/a.json', server('a'));
+    expect(names(home.discover())).toEqual([]);
+  });
+
+  test('an unusable entry does not', () => {
+    claude({ a: { url: 'https://x.example' } });
+    home.write('MCPs/a.json', server('a'));
+    expect(names(home.discover())).toEqual(['a']);
+  });
+});
+
+describe('variables', () => {
+  const entry = server('${BIN}', { args: ['${A:-b}'], env: { T: '${TOKEN}' }, cwd: '${HERE}/x' });
+
+  test('are replaced as Claude Code does', () => {
+    home.env = { BIN: 'srv', TOKEN: '', HERE: '/here' };
+    claude({ a: entry });
+    expect(home.discover().ready[0]).toMatchObject({
+      command: 'srv',
+      args: ['b'],
+      env: { T: '' },
+      cwd: '/here/x',
+    });
+  });
+
+  test('are left alone where the host leaves them', () => {
+    home.write('.config/Claude/claude_desktop_config.json', {
+      mcpServers: { a: server('x', { args: ['${A}'] }) },
+    });
+    expect(home.discover().ready[0]?.args).toEqual(['${A}']);
+  });
+});
+
+describe('a bridge inside a bridge', () => {
+  beforeEach(() => {
+    claude({ a: server('a'), self: server('mcp-sandbox-bridge') });
+  });
+
+  test('offers nothing', () => {
+    home.settings = { ...home.settings, depth: 1 };
+    expect(reasons(home.discover())).toEqual({
+      a: 'this bridge runs inside another bridge',
+      self: 'this bridge itself',
+    });
+  });
+
+  test('offers everything when the setting allows nesting', () => {
+    home.settings = { ...home.settings, depth: 1, allowSelfServer: true };
+    expect(names(home.discover())).toEqual(['a', 'self']);
+  });
+});
+
+test('fifty servers beside a large history are found in tens of milliseconds', () => {
+  const servers = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`s${i}`, server(`srv${i}`)]));
+  home.write('.claude.json', { mcpServers: servers, history: 'x'.repeat(2_000_000) });
+  home.discover();
+  const started = performance.now();
+  expect(home.discover().ready).toHaveLength(50);
+  expect(performance.now() - started).toBeLessThan(50);
+});

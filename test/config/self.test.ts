@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { isOurselves } from '../../src/config/self.js';
+
+const argv = (line: string) => {
+  const [command = '', ...args] = line.split(' ');
+  return [command, args] as const;
+};
+
+test.each([
+  'mcp-sandbox-bridge',
+  '/usr/local/bin/mcp-sandbox-bridge serve',
+  'C:\\npm\\mcp-sandbox-bridge.cmd',
+  'npx mcp-sandbox-bridge',
+  'npx -y mcp-sandbox-bridge@latest serve',
+  'npx --package=mcp-sandbox-bridge@1 mcp-sandbox-bridge',
+  'bunx mcp-sandbox-bridge',
+  'pnpm dlx mcp-sandbox-bridge',
+  'npm exec mcp-sandbox-bridge',
+  'node /opt/mcp-sandbox-bridge/dist/cli/main.js',
+  '/usr/bin/node --enable-source-maps /x/node_modules/mcp-sandbox-bridge/dist/cli/main.js serve',
+  'cmd /c npx -y mcp-sandbox-bridge',
+  'env FOO=1 npx mcp-sandbox-bridge',
+  'docker run --rm -i mcp-sandbox-bridge:1.0',
+  'podman run -i ghcr.example/team/mcp-sandbox-bridge',
+])('%s is this bridge', (line) => {
+  expect(isOurselves(...argv(line))).toBe(true);
+});
+
+test('a command line in a shell is looked into', () => {
+  expect(isOurselves('bash', ['-lc', 'exec npx -y mcp-sandbox-bridge serve'])).toBe(true);
+  expect(isOurselves('sh', ['-c', 'npx -y server-filesystem /src/mcp-sandbox-bridge'])).toBe(false);
+});
+
+test.each([
+  'npx -y @modelcontextprotocol/server-filesystem /home/ann/mcp-sandbox-bridge',
+  'npx -y mcp-sandbox-bridge-extras',
+  'npx -y @other/mcp-sandbox-bridge',
+  'node /opt/server.js /opt/mcp-sandbox-bridge/dist/cli/main.js',
+  'docker run -v /src/mcp-sandbox-bridge:/src other/image',
+  'docker build mcp-sandbox-bridge',
+  'python server.py',
+  'env',
+])('%s is another server', (line) => {
+  expect(isOurselves(...argv(line))).toBe(false);
+});

@@ -1,0 +1,233 @@
+import { describe, expect, test } from 'vitest';
+import { BridgeError } from '../../src/base/errors.js';
+import type { HostFacts } from '../../src/config/host-facts.js';
+import { type Environment, parseSettings, settingsTable } from '../../src/config/settings.js';
+import { variables } from '../../src/config/variables.js';
+
+const host: HostFacts = {
+  home: '/home/ann',
+  platform: 'linux',
+  cores: 6,
+  cwd: '/home/ann/work',
+  uid: 1000,
+  exists: () => false,
+};
+
+const settingsOf = (env: Environment, facts: Partial<HostFacts> = {}) =>
+  parseSettings(env, { ...host, ...facts }).settings;
+
+function errorOf(env: Environment): BridgeError {
+  try {
+    parseSettings(env, host);
+  } catch (thrown) {
+    if (thrown instanceof BridgeError) return thrown;
+  }
+  throw new Error('the settings were accepted');
+}
+
+test('an empty environment gives the documented defaults', () => {
+  expect(settingsOf({})).toEqual({
+    runtime: undefined,
+    ociRuntime: undefined,
+    image: 'python:3.14-slim',
+    imageIsDefault: true,
+    timeoutSeconds: 30,
+    maxTimeoutSeconds: 120,
+    memoryBytes: 512 * 1024 ** 2,
+    pids: 128,
+    cpus: undefined,
+    containerUser: '65534:65534',
+    machineIdleSeconds: 300,
+    stateDir: '/home/ann/.local/state/mcp-sandbox-bridge',
+    outputMode: 'compact',
+    structured: 'auto',
+    logLevel: 'info',
+    allowSelfServer: false,
+    trustProject: false,
+    allowRootful: false,
+    saveTools: true,
+    concurrency: 6,
+    tools: ['run_python'],
+    serversConfig: [],
+    downstreamEnv: [],
+    depth: 0,
+  });
+});
+
+test('every variable can be set', () => {
+  expect(
+    settingsOf({
+      MCP_BRIDGE_RUNTIME: '/opt/podman',
+      MCP_BRIDGE_OCI_RUNTIME: 'runsc',
+      MCP_BRIDGE_IMAGE: 'python:3.12',
+      MCP_BRIDGE_TIMEOUT: '60',
+      MCP_BRIDGE_MAX_TIMEOUT: '600',
+      MCP_BRIDGE_MEMORY: '1g',
+      MCP_BRIDGE_PIDS: '64',
+      MCP_BRIDGE_CPUS: '1.5',
+      MCP_BRIDGE_CONTAINER_USER: '1000:1001',
+      MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: '10',
+      MCP_BRIDGE_STATE_DIR: '~/state',
+      MCP_BRIDGE_OUTPUT_MODE: 'toon',
+      MCP_BRIDGE_STRUCTURED: 'never',
+      MCP_BRIDGE_LOG_LEVEL: 'debug',
+      MCP_BRIDGE_ALLOW_SELF_SERVER: '1',
+      MCP_BRIDGE_TRUST_PROJECT: '1',
+      MCP_BRIDGE_ALLOW_ROOTFUL: '1',
+      MCP_BRIDGE_SAVE_TOOLS: 'off',
+      MCP_BRIDGE_CONCURRENCY: '2',
+      MCP_BRIDGE_TOOLS: 'run_python',
+      MCP_SERVERS_CONFIG: '/etc/a.json:~/b.json:c.json',
+      MCP_BRIDGE_DOWNSTREAM_ENV: 'GITHUB_TOKEN, NPM_TOKEN',
+      MCP_BRIDGE_DEPTH: '1',
+    }),
+  ).toEqual({
+    runtime: '/opt/podman',
+    ociRuntime: 'runsc',
+    image: 'python:3.12',
+    imageIsDefault: false,
+    timeoutSeconds: 60,
+    maxTimeoutSeconds: 600,
+    memoryBytes: 1024 ** 3,
+    pids: 64,
+    cpus: 1.5,
+    containerUser: '1000:1001',
+    machineIdleSeconds: 10,
+    stateDir: '/home/ann/state',
+    outputMode: 'toon',
+    structured: 'never',
+    logLevel: 'debug',
+    allowSelfServer: true,
+    trustProject: true,
+    allowRootful: true,
+    saveTools: false,
+    concurrency: 2,
+    tools: ['run_python'],
+    serversConfig: ['/etc/a.json', '/home/ann/b.json', '/home/ann/work/c.json'],
+    downstreamEnv: ['GITHUB_TOKEN', 'NPM_TOKEN'],
+    depth: 1,
+  });
+});
+
+test('an empty or blank variable is an unset one', () => {
+  expect(
+    settingsOf({ MCP_BRIDGE_TIMEOUT: '', MCP_BRIDGE_IMAGE: ' ', MCP_SERVERS_CONFIG: undefined }),
+  ).toEqual(settingsOf({}));
+});
+
+test.each([
+  ['33554432', 33_554_432],
+  ['32m', 33_554_432],
+  ['1.5G', 1.5 * 1024 ** 3],
+  ['65536k', 65_536 * 1024],
+])('memory %s is %d bytes', (text, expected) => {
+  expect(settingsOf({ MCP_BRIDGE_MEMORY: text }).memoryBytes).toBe(expected);
+});
+
+test('a user without a group gets a group of its own number', () => {
+  expect(settingsOf({ MCP_BRIDGE_CONTAINER_USER: '1000' }).containerUser).toBe('1000:1000');
+});
+
+test.each([
+  ['MCP_BRIDGE_RUNTIME', 'podmann'],
+  ['MCP_BRIDGE_OCI_RUNTIME', '--privileged'],
+  ['MCP_BRIDGE_IMAGE', '-v/:/host'],
+  ['MCP_BRIDGE_IMAGE', 'two words'],
+  ['MCP_BRIDGE_TIMEOUT', 'soon'],
+  ['MCP_BRIDGE_TIMEOUT', '0'],
+  ['MCP_BRIDGE_TIMEOUT', '1.5'],
+  ['MCP_BRIDGE_TIMEOUT', '-1'],
+  ['MCP_BRIDGE_MAX_TIMEOUT', '86401'],
+  ['MCP_BRIDGE_MEMORY', '31m'],
+  ['MCP_BRIDGE_MEMORY', '512 m'],
+  ['MCP_BRIDGE_MEMORY', '1t'],
+  ['MCP_BRIDGE_PIDS', '15'],
+  ['MCP_BRIDGE_PIDS', '32769'],
+  ['MCP_BRIDGE_CPUS', '0'],
+  ['MCP_BRIDGE_CPUS', 'all'],
+  ['MCP_BRIDGE_CONTAINER_USER', '0'],
+  ['MCP_BRIDGE_CONTAINER_USER', '00:1'],
+  ['MCP_BRIDGE_CONTAINER_USER', 'nobody'],
+  ['MCP_BRIDGE_CONTAINER_USER', '65536'],
+  ['MCP_BRIDGE_STATE_DIR', 'state'],
+  ['MCP_BRIDGE_STATE_DIR', '~ann/state'],
+  ['MCP_BRIDGE_OUTPUT_MODE', 'yaml'],
+  ['MCP_BRIDGE_ALLOW_ROOTFUL', 'yes'],
+  ['MCP_BRIDGE_TOOLS', 'run_ruby'],
+  ['MCP_BRIDGE_TOOLS', ','],
+  ['MCP_BRIDGE_DOWNSTREAM_ENV', 'A=1'],
+])('%s=%s stops the start and is explained', (name, value) => {
+  const error = errorOf({ [name]: value });
+  expect(error.code).toBe('E_SETTINGS');
+  expect(error.fault).toBe('operator');
+  const allowed = settingsTable().find((row) => row.name === name)?.allowed;
+  expect(error.message).toContain(`${name} is '${value}'; allowed: ${allowed}.`);
+});
+
+test('all wrong values are listed, with suggestions', () => {
+  const { message } = errorOf({
+    MCP_BRIDGE_PIDS: 'x',
+    MCP_BRIDGE_OUTPUT_MODE: 'compcat',
+    MCP_BRIDGE_LOG_LEVEL: 'loud',
+  });
+  expect(message.split('\n')).toEqual([
+    expect.stringContaining('MCP_BRIDGE_PIDS'),
+    expect.stringMatching(/MCP_BRIDGE_OUTPUT_MODE .* Did you mean 'compact'\?$/),
+    expect.stringContaining('MCP_BRIDGE_LOG_LEVEL'),
+  ]);
+});
+
+describe('the two timeouts', () => {
+  test('a timeout above the maximum is refused', () => {
+    const { message } = errorOf({ MCP_BRIDGE_TIMEOUT: '300' });
+    expect(message).toBe('MCP_BRIDGE_TIMEOUT is 300, above MCP_BRIDGE_MAX_TIMEOUT, which is 120.');
+  });
+
+  test('the default gives way to a lower maximum', () => {
+    expect(settingsOf({ MCP_BRIDGE_MAX_TIMEOUT: '10' }).timeoutSeconds).toBe(10);
+  });
+});
+
+describe('the state folder', () => {
+  test('is ~/MCPs where that exists', () => {
+    const exists = (file: string) => file === '/home/ann/MCPs';
+    expect(settingsOf({ XDG_STATE_HOME: '/xdg' }, { exists }).stateDir).toBe('/home/ann/MCPs');
+  });
+
+  test.each([
+    ['linux', { XDG_STATE_HOME: '/xdg' }, '/xdg/mcp-sandbox-bridge'],
+    ['linux', { XDG_STATE_HOME: 'relative' }, '/home/ann/.local/state/mcp-sandbox-bridge'],
+    ['darwin', {}, '/home/ann/Library/Application Support/mcp-sandbox-bridge'],
+    ['win32', { LOCALAPPDATA: 'C:\\Local' }, 'C:\\Local\\mcp-sandbox-bridge'],
+  ] as const)('follows the habits of %s', (platform, env, expected) => {
+    expect(settingsOf(env, { platform }).stateDir).toBe(expected);
+  });
+});
+
+test('Windows separates several files by semicolons', () => {
+  const { serversConfig } = settingsOf(
+    { MCP_SERVERS_CONFIG: 'C:\\a.json;D:\\b.json' },
+    { platform: 'win32', cwd: 'C:\\', home: 'C:\\Users\\ann' },
+  );
+  expect(serversConfig).toEqual(['C:\\a.json', 'D:\\b.json']);
+});
+
+test('an unknown variable is a warning with a suggestion', () => {
+  const { warnings } = parseSettings(
+    { MCP_BRIDGE_MEMROY: '1g', PATH: '/bin', MCP_BRIDGE_ZZZZZZZZZZZZ: '1' },
+    host,
+  );
+  expect(warnings).toEqual([
+    "MCP_BRIDGE_MEMROY is no setting of this version. Did you mean 'MCP_BRIDGE_MEMORY'?",
+    'MCP_BRIDGE_ZZZZZZZZZZZZ is no setting of this version.',
+  ]);
+});
+
+test('every variable is documented', () => {
+  const rows = settingsTable();
+  expect(rows.map((row) => row.name)).toEqual(Object.keys(variables.shape));
+  for (const row of rows) {
+    expect(row.meaning).toMatch(/\.$/);
+    expect(row.allowed).not.toBe('');
+  }
+});

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import type { BridgeEvent } from '../../src/base/events.js';
+import { describeEvent, type LogOptions, logObserver, openLog } from '../../src/observe/log.js';
+
+function written(options: Partial<LogOptions>, ...events: readonly BridgeEvent[]): string[] {
+  const lines: string[] = [];
+  const log = openLog(
+    { level: 'info', format: 'json', colour: false, ...options },
+    { write: (line) => lines.push(line) },
+  );
+  events.forEach(logObserver(log));
+  return lines;
+}
+
+const discovered: BridgeEvent = { type: 'config.discovered', ready: 1, skipped: 2 };
+const noise: BridgeEvent = { type: 'sandbox.noise', container: 'c1', line: 'odd' };
+
+test('a machine reads one object per line', () => {
+  const [line = ''] = written({}, discovered);
+  expect(line.endsWith('\n')).toBe(true);
+  expect(JSON.parse(line)).toEqual({
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    event: 'config.discovered',
+    msg: '1 MCP server found, 2 passed over',
+  });
+});
+
+test('a person reads a time, a level and a sentence', () => {
+  expect(written({ format: 'line' }, discovered)).toEqual([
+    expect.stringMatching(/^\d\d:\d\d:\d\d info {2}1 MCP server found, 2 passed over\n$/),
+  ]);
+});
+
+test('colour is only there when asked for', () => {
+  expect(written({ format: 'line', colour: true }, discovered)[0]).toContain('\u001b[');
+  expect(written({ format: 'line', colour: false }, discovered)[0]).not.toContain('\u001b[');
+});
+
+test('the level decides what is written', () => {
+  expect(written({ level: 'info' }, noise)).toHaveLength(0);
+  expect(written({ level: 'debug' }, noise)).toHaveLength(1);
+  expect(written({ level: 'silent' }, { type: 'bridge.fault', where: 'x', message: 'y' })).toHaveLength(0);
+});
+
+test('a stranger’s text stays one line, without control sequences, and is cut', () => {
+  const [, sentence] = describeEvent({
+    ...noise,
+    line: `a\n${'\u001b'}[31m{"level":"error"}\u0007${'x'.repeat(9999)}`,
+  });
+  expect(sentence).toContain('said: a\\n{"level":"error"}\\x07xxx');
+  for (const char of ['\n', '\u001b', '\u0007']) expect(sentence).not.toContain(char);
+  expect(sentence.length).toBeLessThan(600);
+});
+
+test('values of variables in an engine command are left out', () => {
+  const argv = [
+    'podman',
+    'run',
+    '--env',
+    'TOKEN=s3cret',
+    '-e',
+    'KEY=s3cret',
+    '--env=PASS=s3cret\nmore',
+    'image',
+  ];
+  const [level, sentence] = describeEvent({ type: 'engine.command', argv, durationMs: 12.4, exitCode: 0 });
+  expect(level).toBe('debug');
+  expect(sentence).toBe('podman run --env TOKEN=… -e KEY=… --env=PASS=… image: exit 0 after 12 ms');
+});
+
+test('what fails is a warning, a fault of ours an error', () => {
+  expect(describeEvent({ type: 'downstream.failed', server: 'github', message: 'exited' })[0]).toBe('warn');
+  expect(describeEvent({ type: 'bridge.fault', where: 'run', message: 'bug' })[0]).toBe('error');
+});
