@@ -1,0 +1,49 @@
+// A SandboxSpec as the argument vector of `podman run` or `docker run`. Pure: the whole cage can be read, diffed and
+// tested as a list of strings. What the two engines spell differently comes from the dialect record.
+
+import type { Dialect, LaunchFacts } from './dialects.js';
+import type { SandboxSpec } from './engine.js';
+
+const TMPFS_OPTIONS = 'rw,noexec,nosuid,nodev,mode=1777';
+
+const pairs = (values: Readonly<Record<string, string>>): string[] =>
+  Object.entries(values).map(([key, value]) => `${key}=${value}`);
+
+const repeated = (flag: string, values: readonly string[]): string[] =>
+  values.flatMap((value) => [flag, value]);
+
+/** Everything after the engine's own name. */
+export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts): string[] {
+  return [
+    ...dialect.globalFlags(facts.ociRuntime),
+    'run',
+    ...dialect.runFlags(facts, spec),
+    '--rm',
+    '--interactive',
+    '--pull=never',
+    `--name=${spec.name}`,
+    `--cidfile=${facts.cidFile}`,
+    ...repeated('--label', pairs(spec.labels)),
+    `--network=${spec.network}`,
+    '--read-only',
+    '--cap-drop=ALL',
+    '--security-opt=no-new-privileges',
+    `--user=${spec.user}`,
+    `--workdir=${spec.workdir}`,
+    `--hostname=${spec.hostname}`,
+    '--log-driver=none',
+    ...spec.mounts.map(({ source, target }) => `--volume=${source}:${target}:${dialect.mountOptions}`),
+    ...spec.tmpfs.map(({ target, sizeMb }) => `--tmpfs=${target}:${TMPFS_OPTIONS},size=${sizeMb}m`),
+    `--shm-size=${spec.shmMb}m`,
+    ...repeated('--env', pairs(spec.env)),
+    `--memory=${spec.memoryBytes}b`,
+    `--memory-swap=${spec.memoryBytes}b`,
+    `--pids-limit=${spec.pids}`,
+    ...(spec.cpus === undefined ? [] : [`--cpus=${spec.cpus}`]),
+    ...spec.ulimits.map(({ name, limit }) => `--ulimit=${name}=${limit}:${limit}`),
+    // The image's own entry point would run our command as its argument.
+    '--entrypoint=',
+    spec.image,
+    ...spec.command,
+  ];
+}

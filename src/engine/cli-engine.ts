@@ -1,0 +1,218 @@
+// An engine driven through its command line, podman or docker by its dialect. Every command is an argv; what the
+// engine prints is parsed here and nowhere above. Holds the run directory with the pid and id files of live containers.
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import { type ProcessResult, run } from '../base/process.js';
+import { clip } from '../base/text.js';
+import { runArgv } from './argv.js';
+import { CliContainer } from './cli-container.js';
+import { type Dialect, dialects } from './dialects.js';
+import type { Container, Engine, EngineFacts, EngineName, EngineStatus, SandboxSpec } from './engine.js';
+import {
+  INSTANCE_LABEL,
+  isAlive,
+  type Owner,
+  ownerFrom,
+  ownerLabelNames,
+  ownerLabels,
+  thisOwner,
+} from './owner.js';
+
+const INFO_TIMEOUT_MS = 15_000;
+const QUERY_TIMEOUT_MS = 15_000;
+const REMOVE_TIMEOUT_MS = 30_000;
+const PULL_TIMEOUT_MS = 600_000;
+const OWNER_FILE = 'owner.json';
+
+export type CliEngineOptions = {
+  readonly binary: string;
+  readonly ociRuntime: string | undefined;
+  readonly facts: Pick<EngineFacts, 'mode'>;
+  /** Unique to this bridge process; the value of its containers' label. */
+  readonly instance: string;
+  readonly stateDir: string;
+  readonly observer: Observer;
+};
+
+/** `podman` unless the program's name says docker. */
+export const engineNameOf = (binary: string): EngineName =>
+  basename(binary).includes('docker') ? 'docker' : 'podman';
+
+/** What the engine of `binary` says of itself; never throws. */
+export async function probeEngine(binary: string, signal: AbortSignal): Promise<EngineStatus> {
+  const name = engineNameOf(binary);
+  const dialect = dialects[name];
+  let result: ProcessResult;
+  try {
+    result = await run([binary, ...dialect.infoArgs], { timeoutMs: INFO_TIMEOUT_MS }, signal);
+  } catch (thrown) {
+    const error = asBridgeError(thrown);
+    const absent = (error.cause as { code?: unknown } | undefined)?.code === 'ENOENT';
+    return absent
+      ? {
+          state: 'missing',
+          reason: error.message,
+          remedy: `Install ${name} (Debian: apt-get install podman runc uidmap), or set MCP_BRIDGE_RUNTIME to its path.`,
+        }
+      : { state: 'broken', reason: error.message, remedy: `Run \`${binary} info\` and mend what it says.` };
+  }
+  if (result.exitCode !== 0) {
+    const reason = clip(
+      result.stderr.trim() || `${name} info ended with ${result.exitCode ?? 'a timeout'}`,
+      500,
+    );
+    const stopped = /cannot connect|is the docker daemon running|unable to connect/i.test(reason);
+    return stopped
+      ? {
+          state: 'stopped',
+          reason,
+          remedy: name === 'docker' ? 'Start the docker daemon.' : 'Run `podman machine start`.',
+        }
+      : { state: 'broken', reason, remedy: `Run \`${binary} info\` and mend what it says.` };
+  }
+  try {
+    return { state: 'ready', ...dialect.parseInfo(result.stdout) };
+  } catch (thrown) {
+    return {
+      state: 'broken',
+      reason: `\`${binary} info\` printed something unexpected: ${clip(messageOf(thrown), 200)}`,
+      remedy: `Check that ${binary} is ${name}.`,
+    };
+  }
+}
+
+export class CliEngine implements Engine {
+  readonly name: EngineName;
+  readonly binary: string;
+  readonly #dialect: Dialect;
+  readonly #options: CliEngineOptions;
+  readonly #owner: Owner = thisOwner();
+  readonly #runDir: string;
+
+  constructor(options: CliEngineOptions) {
+    this.#options = options;
+    this.binary = options.binary;
+    this.name = engineNameOf(options.binary);
+    this.#dialect = dialects[this.name];
+    this.#runDir = join(options.stateDir, 'run', options.instance);
+  }
+
+  probe(signal: AbortSignal): Promise<EngineStatus> {
+    return probeEngine(this.binary, signal);
+  }
+
+  async imageId(image: string, signal: AbortSignal): Promise<string | undefined> {
+    const result = await this.command(
+      ['image', 'inspect', '--format', '{{.Id}}', image],
+      QUERY_TIMEOUT_MS,
+      signal,
+    );
+    return result.exitCode === 0 ? result.stdout.trim() : undefined;
+  }
+
+  async pull(image: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
+    const result = await run(
+      [this.binary, 'pull', image],
+      { timeoutMs: PULL_TIMEOUT_MS, onLine: onProgress },
+      signal,
+    );
+    if (result.exitCode === 0) return;
+    throw new BridgeError(
+      'E_IMAGE_MISSING',
+      `${image} could not be pulled: ${clip(result.stderr.trim(), 300)}`,
+      {
+        fault: 'operator',
+        remedy:
+          'Run `mcp-sandbox-bridge image build`, which needs no registry, or set MCP_BRIDGE_IMAGE to a local image.',
+      },
+    );
+  }
+
+  start(spec: SandboxSpec, signal: AbortSignal): Container {
+    mkdirSync(this.#runDir, { recursive: true, mode: 0o700 });
+    writeFileSync(join(this.#runDir, OWNER_FILE), JSON.stringify(this.#owner));
+    const cidFile = join(this.#runDir, `${spec.name}.cid`);
+    const pidFile = join(this.#runDir, `${spec.name}.pid`);
+    const { ociRuntime, facts, instance } = this.#options;
+    const labelled = { ...spec, labels: { ...spec.labels, ...ownerLabels(instance, this.#owner) } };
+    const container = new CliContainer({
+      binary: this.binary,
+      argv: runArgv(labelled, this.#dialect, { mode: facts.mode, ociRuntime, cidFile, pidFile }),
+      name: spec.name,
+      runDir: this.#runDir,
+      cidFile,
+      pidFile: this.#dialect.writesPidFile && facts.mode !== 'vm' ? pidFile : undefined,
+      commandMark: spec.command.at(-1) ?? '',
+      remove: (id) => this.#remove([id]),
+    });
+    const onAbort = () => container.kill();
+    signal.addEventListener('abort', onAbort, { once: true });
+    void container.exited.then(() => signal.removeEventListener('abort', onAbort));
+    if (signal.aborted) container.kill();
+    return container;
+  }
+
+  async sweep(signal: AbortSignal): Promise<number> {
+    const listed = await this.command(
+      this.#dialect.listArgs(INSTANCE_LABEL, ownerLabelNames),
+      QUERY_TIMEOUT_MS,
+      signal,
+    );
+    if (listed.exitCode !== 0)
+      throw new BridgeError('E_ENGINE_BROKEN', clip(listed.stderr.trim(), 300), { fault: 'engine' });
+    const dead = listed.stdout
+      .split('\n')
+      .filter((line) => line.includes('\t'))
+      .map((line) => line.split('\t'))
+      .filter(([, ...labels]) => !isAlive(ownerFrom(labels)))
+      .flatMap(([id]) => (id === undefined || id === '' ? [] : [id]));
+    if (dead.length > 0) await this.#remove(dead);
+    this.#sweepRunDirs();
+    return dead.length;
+  }
+
+  /** One command of the engine; a non-zero exit is a result, not an error. */
+  command(args: readonly string[], timeoutMs: number, signal: AbortSignal): Promise<ProcessResult> {
+    return run([this.binary, ...args], { timeoutMs }, signal);
+  }
+
+  /** Removes this instance's run directory; the engine starts nothing afterwards. */
+  close(): void {
+    rmSync(this.#runDir, { recursive: true, force: true });
+  }
+
+  async #remove(ids: readonly string[]): Promise<void> {
+    try {
+      const result = await this.command(
+        this.#dialect.removeArgs(ids),
+        REMOVE_TIMEOUT_MS,
+        new AbortController().signal,
+      );
+      if (result.exitCode !== 0 && !/no such container|already in progress/i.test(result.stderr)) {
+        this.#options.observer({
+          type: 'engine.trouble',
+          message: `could not remove ${ids.join(', ')}: ${clip(result.stderr.trim(), 300)}`,
+        });
+      }
+    } catch (thrown) {
+      this.#options.observer({ type: 'engine.trouble', message: messageOf(thrown) });
+    }
+  }
+
+  #sweepRunDirs(): void {
+    const parent = join(this.#options.stateDir, 'run');
+    if (!existsSync(parent)) return;
+    for (const instance of readdirSync(parent)) {
+      const dir = join(parent, instance);
+      try {
+        const owner = JSON.parse(readFileSync(join(dir, OWNER_FILE), 'utf8')) as Owner;
+        if (!isAlive(owner)) rmSync(dir, { recursive: true, force: true });
+      } catch {
+        // Being written by a bridge that is just starting, or not ours: leave it.
+      }
+    }
+  }
+}

@@ -1,0 +1,153 @@
+// Which engine and which OCI runtime work on this machine, found out by trying, with the reasons kept for doctor.
+// The answer is remembered per boot in the state directory, so that only the first run after a boot pays for it.
+
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { release } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { BridgeError } from '../base/errors.js';
+import { probeEngine } from './cli-engine.js';
+import type { EngineMode, EngineStatus } from './engine.js';
+import { thisOwner } from './owner.js';
+
+// In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
+const CHOICE_DIR = 'cache';
+const CHOICE_FILE = join(CHOICE_DIR, 'engine.json');
+/** Tried in this order after the engine's own default; Debian 12's crun refuses hybrid cgroups where runc works. */
+const OCI_RUNTIMES = ['crun', 'runc'] as const;
+
+export type Tried = { readonly name: string; readonly ok: boolean; readonly reason: string };
+
+export type EngineChoice = {
+  readonly binary: string;
+  readonly version: string;
+  readonly mode: EngineMode;
+  readonly storageDriver: string;
+  readonly cgroups: string;
+  readonly ociRuntime: string;
+  readonly tried: readonly Tried[];
+};
+
+export type EngineWishes = {
+  /** MCP_BRIDGE_RUNTIME: a name or path, or undefined for the first that is there. */
+  readonly runtime: string | undefined;
+  readonly ociRuntime: string | undefined;
+  readonly allowRootful: boolean;
+  readonly stateDir: string;
+};
+
+type Ready = Extract<EngineStatus, { state: 'ready' }>;
+
+/** The engine to use; throws E_ENGINE_* with the first engine's trouble and its remedy. */
+export async function chooseEngine(
+  wishes: EngineWishes,
+  signal: AbortSignal,
+): Promise<{ readonly binary: string; readonly status: Ready }> {
+  const candidates = wishes.runtime === undefined ? ['podman', 'docker'] : [wishes.runtime];
+  const troubles: Array<{ binary: string; status: Exclude<EngineStatus, Ready> }> = [];
+  for (const binary of candidates) {
+    const status = await probeEngine(binary, signal);
+    if (status.state !== 'ready') {
+      troubles.push({ binary, status });
+      continue;
+    }
+    if (status.mode === 'rootful' && !wishes.allowRootful) throw unsafe(binary);
+    return { binary, status };
+  }
+  // An engine that is there but broken says more than one that is absent.
+  const worst = troubles.find(({ status }) => status.state !== 'missing') ?? troubles[0];
+  const missing = troubles.every(({ status }) => status.state === 'missing');
+  throw new BridgeError(
+    missing ? 'E_ENGINE_MISSING' : 'E_ENGINE_BROKEN',
+    missing
+      ? `No container engine was found (tried ${candidates.join(', ')}).`
+      : `${worst?.binary} cannot be used: ${worst?.status.reason}`,
+    { fault: 'operator', remedy: worst?.status.remedy ?? 'Install podman.' },
+  );
+}
+
+const unsafe = (binary: string) =>
+  new BridgeError(
+    'E_ENGINE_UNSAFE',
+    `${binary} runs as root without user-namespace remapping: container ids are host ids.`,
+    {
+      fault: 'operator',
+      remedy:
+        'Use podman or rootless docker, enable userns-remap, or accept it with MCP_BRIDGE_ALLOW_ROOTFUL=1.',
+    },
+  );
+
+/**
+ * The first OCI runtime under which `attempt` succeeds. `attempt` starts a real container and answers undefined, or
+ * why it failed. A runtime that the operator named is tried alone: there is no silent substitute.
+ */
+export async function chooseOciRuntime(
+  status: Ready,
+  wish: string | undefined,
+  attempt: (ociRuntime: string) => Promise<string | undefined>,
+): Promise<{ readonly name: string; readonly tried: readonly Tried[] }> {
+  const names = wish === undefined ? [...new Set([status.defaultOciRuntime, ...OCI_RUNTIMES])] : [wish];
+  const tried: Tried[] = [];
+  for (const name of names) {
+    const trouble = await attempt(name);
+    tried.push({ name, ok: trouble === undefined, reason: trouble ?? 'started a container' });
+    if (trouble === undefined) return { name, tried };
+  }
+  throw new BridgeError(
+    'E_OCI_RUNTIME',
+    `No OCI runtime starts a container: ${tried.map(({ name, reason }) => `${name}: ${reason}`).join('; ')}`,
+    {
+      fault: 'operator',
+      remedy:
+        wish === undefined
+          ? 'Install runc (Debian: apt-get install runc), or name a working one in MCP_BRIDGE_OCI_RUNTIME.'
+          : 'Unset MCP_BRIDGE_OCI_RUNTIME to let the bridge choose.',
+    },
+  );
+}
+
+const choiceFile = z.object({
+  key: z.string(),
+  choice: z.object({
+    binary: z.string(),
+    version: z.string(),
+    mode: z.enum(['rootless', 'userns-mapped', 'vm', 'rootful']),
+    storageDriver: z.string(),
+    cgroups: z.string(),
+    ociRuntime: z.string(),
+    tried: z.array(z.object({ name: z.string(), ok: z.boolean(), reason: z.string() })),
+  }),
+});
+
+const keyOf = (wishes: EngineWishes): string =>
+  JSON.stringify([
+    wishes.runtime,
+    wishes.ociRuntime,
+    wishes.allowRootful,
+    process.getuid?.(),
+    release(),
+    thisOwner().bootId,
+  ]);
+
+/** The choice of an earlier start under the same wishes, user, kernel and boot. */
+export function rememberedChoice(wishes: EngineWishes): EngineChoice | undefined {
+  try {
+    const parsed = choiceFile.parse(JSON.parse(readFileSync(join(wishes.stateDir, CHOICE_FILE), 'utf8')));
+    return parsed.key === keyOf(wishes) ? parsed.choice : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function rememberChoice(wishes: EngineWishes, choice: EngineChoice): void {
+  mkdirSync(join(wishes.stateDir, CHOICE_DIR), { recursive: true, mode: 0o700 });
+  writeFileSync(
+    join(wishes.stateDir, CHOICE_FILE),
+    JSON.stringify({ key: keyOf(wishes), choice }, undefined, 2),
+  );
+}
+
+/** Something that was remembered proved wrong: the next start tries again. */
+export function forgetChoice(wishes: EngineWishes): void {
+  rmSync(join(wishes.stateDir, CHOICE_FILE), { force: true });
+}

@@ -1,0 +1,147 @@
+// What podman and docker spell differently, as two records. A difference that is not here does not exist; neither
+// record runs anything.
+
+import { z } from 'zod';
+import type { EngineFacts, EngineMode, EngineName, SandboxSpec } from './engine.js';
+
+/** What a launch needs besides the cage. */
+export type LaunchFacts = {
+  readonly mode: EngineMode;
+  readonly ociRuntime: string | undefined;
+  readonly cidFile: string;
+  readonly pidFile: string;
+};
+
+export type Dialect = {
+  readonly name: EngineName;
+  readonly infoArgs: readonly string[];
+  /** Parses the output of infoArgs; throws where it is not what this engine prints. */
+  readonly parseInfo: (text: string) => EngineFacts;
+  readonly globalFlags: (ociRuntime: string | undefined) => string[];
+  readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
+  readonly removeArgs: (ids: readonly string[]) => string[];
+  /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
+  readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
+  /** Of a bind mount; `z` lets SELinux hosts read what is ours. */
+  readonly mountOptions: string;
+  /** Whether the client process that we start writes the host pid of the container's first process to pidFile. */
+  readonly writesPidFile: boolean;
+};
+
+const ID_COUNT = 65_536;
+/**
+ * Where container id 0 begins outside. Under a root podman above what useradd hands out and below 2^31, with no need
+ * of an entry in /etc/subuid. Rootless at 1, since 0 of the user's own namespace is the user: so that neither root nor
+ * the user has an id inside. (`--userns=nomap` does the same, but podman 4.3 then leaves group 0 in the process.)
+ */
+const FIRST_ID = { 'userns-mapped': 1_879_048_192, rootless: 1, vm: undefined, rootful: undefined } as const;
+
+function idMap(mode: EngineMode): string[] {
+  const first = FIRST_ID[mode];
+  return first === undefined ? [] : [`--uidmap=0:${first}:${ID_COUNT}`, `--gidmap=0:${first}:${ID_COUNT}`];
+}
+
+const podmanInfo = z.looseObject({
+  host: z.looseObject({
+    cgroupVersion: z.string(),
+    ociRuntime: z.looseObject({ name: z.string() }),
+    security: z.looseObject({ rootless: z.boolean() }),
+    serviceIsRemote: z.boolean().optional(),
+  }),
+  store: z.looseObject({ graphDriverName: z.string(), graphRoot: z.string() }),
+  version: z.looseObject({ Version: z.string() }),
+});
+
+const podman: Dialect = {
+  name: 'podman',
+  infoArgs: ['info', '--format', 'json'],
+  parseInfo: (text) => {
+    const { host, store, version } = podmanInfo.parse(JSON.parse(text));
+    return {
+      version: version.Version,
+      mode: host.serviceIsRemote === true ? 'vm' : host.security.rootless ? 'rootless' : 'userns-mapped',
+      storageDriver: store.graphDriverName,
+      storageRoot: store.graphRoot,
+      defaultOciRuntime: host.ociRuntime.name,
+      cgroups: host.cgroupVersion,
+    };
+  },
+  globalFlags: (ociRuntime) => [
+    '--log-level=error',
+    ...(ociRuntime === undefined ? [] : [`--runtime=${ociRuntime}`]),
+  ],
+  runFlags: ({ mode, pidFile }, spec) => [
+    // conmon ends the container even when every process of ours is gone.
+    `--timeout=${spec.deadManSeconds}`,
+    // A remote client (podman machine) cannot write the machine's pids.
+    ...(mode === 'vm' ? [] : [`--pidfile=${pidFile}`]),
+    // Else podman adds writable tmpfs on /run and /var/tmp, half of RAM each and without noexec.
+    '--read-only-tmpfs=false',
+    // Else the host's proxy variables, with their credentials, become the guest's.
+    '--http-proxy=false',
+    '--no-hosts',
+    '--umask=0077',
+    '--tz=UTC',
+    ...spec.masked.map((path) => `--security-opt=mask=${path}`),
+    ...idMap(mode),
+  ],
+  removeArgs: (ids) => ['rm', '--force', '--ignore', '--time=0', '--volumes', ...ids],
+  listArgs: (filterLabel, labels) => [
+    'ps',
+    '--all',
+    `--filter=label=${filterLabel}`,
+    `--format={{.ID}}${labels.map((label) => `\t{{index .Labels "${label}"}}`).join('')}`,
+  ],
+  mountOptions: 'ro,nosuid,nodev,noexec,z',
+  writesPidFile: true,
+};
+
+const dockerInfo = z.looseObject({
+  ServerVersion: z.string(),
+  Driver: z.string(),
+  DockerRootDir: z.string(),
+  DefaultRuntime: z.string(),
+  CgroupVersion: z.string().optional(),
+  OperatingSystem: z.string(),
+  SecurityOptions: z.array(z.string()).nullable(),
+});
+
+const docker: Dialect = {
+  name: 'docker',
+  infoArgs: ['info', '--format', '{{json .}}'],
+  parseInfo: (text) => {
+    const info = dockerInfo.parse(JSON.parse(text));
+    const options = (info.SecurityOptions ?? []).map((option) => option.split(',')[0]);
+    return {
+      version: info.ServerVersion,
+      mode: options.includes('name=rootless')
+        ? 'rootless'
+        : options.includes('name=userns')
+          ? 'userns-mapped'
+          : info.OperatingSystem.includes('Docker Desktop')
+            ? 'vm'
+            : 'rootful',
+      storageDriver: info.Driver,
+      storageRoot: info.DockerRootDir,
+      defaultOciRuntime: info.DefaultRuntime,
+      cgroups: `v${info.CgroupVersion ?? '1'}`,
+    };
+  },
+  globalFlags: () => [],
+  // docker has no dead-man's switch (the harness ends when its stdin does) and no masks beyond its own.
+  runFlags: ({ ociRuntime }) => [
+    ...(ociRuntime === undefined ? [] : [`--runtime=${ociRuntime}`]),
+    '--env=TZ=UTC',
+  ],
+  removeArgs: (ids) => ['rm', '--force', '--volumes', ...ids],
+  listArgs: (filterLabel, labels) => [
+    'ps',
+    '--all',
+    `--filter=label=${filterLabel}`,
+    `--format={{.ID}}${labels.map((label) => `\t{{.Label "${label}"}}`).join('')}`,
+  ],
+  mountOptions: 'ro,z',
+  writesPidFile: false,
+};
+
+export const dialects: Readonly<Record<EngineName, Dialect>> = { podman, docker };

@@ -1,0 +1,88 @@
+// What the rest of the house knows of a container engine: an interface and plain values. podman and docker differ
+// only in records (dialects.ts); the OCI runtime under them (runc, crun, runsc) is a setting, not an engine.
+
+import type { Readable, Writable } from 'node:stream';
+
+export type EngineName = 'podman' | 'docker';
+
+/** How container ids relate to the host: `rootless` (the engine runs as the user), `userns-mapped` (as root, no id maps to host root), `vm` (inside a machine), `rootful` (unsafe). */
+export type EngineMode = 'rootless' | 'userns-mapped' | 'vm' | 'rootful';
+
+export type Mount = { readonly source: string; readonly target: string };
+export type Tmpfs = { readonly target: string; readonly sizeMb: number };
+export type Ulimit = {
+  readonly name: 'nofile' | 'nproc' | 'core' | 'fsize' | 'memlock';
+  readonly limit: number;
+};
+
+/** The whole cage. No optional fields: who reads a value of this type sees every wall. */
+export type SandboxSpec = {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly network: 'none';
+  readonly rootfs: 'read-only';
+  readonly capabilities: 'none';
+  readonly newPrivileges: 'never';
+  readonly user: string;
+  readonly workdir: string;
+  readonly mounts: readonly Mount[];
+  readonly tmpfs: readonly Tmpfs[];
+  readonly shmMb: number;
+  readonly masked: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly hostname: string;
+  readonly memoryBytes: number;
+  readonly pids: number;
+  readonly cpus: number | undefined;
+  readonly ulimits: readonly Ulimit[];
+  /** The engine itself ends the container after this long, even when the bridge is gone (podman; docker has no such switch). */
+  readonly deadManSeconds: number;
+};
+
+/** How the engine's client ended: its exit code or signal, and what the engine itself printed. */
+export type ContainerExit = {
+  readonly code: number | undefined;
+  readonly signal: string | undefined;
+};
+
+/** One container of ours, from the moment its launch was asked for. */
+export interface Container extends AsyncDisposable {
+  readonly name: string;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Never rejects. */
+  readonly exited: Promise<ContainerExit>;
+  /** Synchronous and safe to call at any time, also from an exit hook; the container is gone soon after. */
+  kill(): void;
+}
+
+/** What the engine says of itself, in our words. */
+export type EngineFacts = {
+  readonly version: string;
+  readonly mode: EngineMode;
+  readonly storageDriver: string;
+  readonly storageRoot: string;
+  readonly defaultOciRuntime: string;
+  readonly cgroups: string;
+};
+
+export type EngineStatus =
+  | ({ readonly state: 'ready' } & EngineFacts)
+  | { readonly state: 'missing' | 'stopped' | 'broken'; readonly reason: string; readonly remedy: string };
+
+export interface Engine {
+  readonly name: EngineName;
+  /** Never throws: what is wrong is the answer. */
+  probe(signal: AbortSignal): Promise<EngineStatus>;
+  /** Id of a local image, or undefined. */
+  imageId(image: string, signal: AbortSignal): Promise<string | undefined>;
+  /** Pulls from a registry; throws E_IMAGE_MISSING with the engine's words. */
+  pull(image: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void>;
+  /** Launches; failures to launch show as an early exit of the container. */
+  start(spec: SandboxSpec, signal: AbortSignal): Container;
+  /** Removes containers whose owner is dead; returns how many. */
+  sweep(signal: AbortSignal): Promise<number>;
+}

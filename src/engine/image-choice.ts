@@ -1,0 +1,144 @@
+// Which image a sandbox starts from, and why: what was named if it is there, our own local one in place of the
+// default, else what a registry gives. An image that somebody named is never silently replaced by another.
+
+import { BridgeError } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import { run } from '../base/process.js';
+import { PACKAGE_NAME, VERSION } from '../base/version.js';
+import type { Settings } from '../config/settings.js';
+import type { Engine } from './engine.js';
+import { inspectImage } from './image.js';
+import { BASE_PROFILE, localImageName, readRecipe } from './recipe.js';
+
+export type ImageChoice = {
+  readonly image: string;
+  /** The engine's id, which changes when the image behind the name does. */
+  readonly id: string;
+  /** Half a sentence for doctor. */
+  readonly reason: string;
+};
+
+export type LocalImage = {
+  readonly image: string;
+  readonly id: string;
+  readonly sizeBytes: number;
+  /** Whether a sandbox that starts now uses it. */
+  readonly chosen: boolean;
+};
+
+type ImageSettings = Pick<Settings, 'image' | 'imageIsDefault'>;
+
+// A registry that is there answers within a second or two; a firewall that drops packets never does.
+const REGISTRY_PATIENCE_MS = 15_000;
+/** How long the absence of a registry is believed. */
+const REFUSAL_LASTS_MS = 60_000;
+const LIST_TIMEOUT_MS = 30_000;
+// What podman prints before a registry has answered; any other line means that one has.
+const BEFORE_CONTACT = /^(?:Resolv|Trying to pull)/;
+
+const refusals = new Map<string, { readonly until: number; readonly error: BridgeError }>();
+
+/** The image that stands in for the default where no registry can be reached. */
+export const ownImage = (): string => localImageName(readRecipe(BASE_PROFILE), VERSION);
+
+/** Throws E_IMAGE_MISSING when the image is neither here nor to be had. */
+export async function chooseImage(
+  settings: ImageSettings,
+  engine: Engine,
+  observer: Observer,
+  signal: AbortSignal,
+): Promise<ImageChoice> {
+  const { image, imageIsDefault } = settings;
+  const own = ownImage();
+  const [id, ownId] = await Promise.all([
+    engine.imageId(image, signal),
+    imageIsDefault ? engine.imageId(own, signal) : undefined,
+  ]);
+  if (id !== undefined) {
+    return { image, id, reason: imageIsDefault ? 'the default, found locally' : 'named in MCP_BRIDGE_IMAGE' };
+  }
+  if (ownId !== undefined) {
+    return { image: own, id: ownId, reason: `built here; the default ${image} is not present` };
+  }
+  await pullOrRefuse(settings, engine, observer, signal);
+  const pulled = await engine.imageId(image, signal);
+  if (pulled === undefined) throw missing(settings, `${engine.name} pulled it but does not find it`);
+  return { image, id: pulled, reason: 'pulled from its registry' };
+}
+
+async function pullOrRefuse(
+  settings: ImageSettings,
+  engine: Engine,
+  observer: Observer,
+  signal: AbortSignal,
+): Promise<void> {
+  const { image } = settings;
+  const refusal = refusals.get(image);
+  if (refusal !== undefined && refusal.until > Date.now()) throw refusal.error;
+  try {
+    await pullFromLiveRegistry(image, engine, observer, signal);
+  } catch (thrown) {
+    if (signal.aborted) throw thrown;
+    const error = missing(settings, thrown instanceof Error ? thrown.message : String(thrown));
+    refusals.set(image, { until: Date.now() + REFUSAL_LASTS_MS, error });
+    throw error;
+  }
+}
+
+/** Pulls, for as long as it takes once a registry has answered, but waits only briefly for that. */
+async function pullFromLiveRegistry(
+  image: string,
+  engine: Engine,
+  observer: Observer,
+  signal: AbortSignal,
+): Promise<void> {
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(), REGISTRY_PATIENCE_MS);
+  const onProgress = (line: string) => {
+    if (!BEFORE_CONTACT.test(line)) clearTimeout(timer);
+    observer({ type: 'image.progress', image, message: line });
+  };
+  try {
+    await engine.pull(image, onProgress, AbortSignal.any([signal, silence.signal]));
+  } catch (thrown) {
+    if (!silence.signal.aborted) throw thrown;
+    throw new Error(`no registry answered within ${REGISTRY_PATIENCE_MS / 1000} s`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The local images that could serve, with the one that would. */
+export async function listImages(
+  settings: ImageSettings,
+  binary: string,
+  signal: AbortSignal,
+): Promise<readonly LocalImage[]> {
+  const listed = await run(
+    [binary, 'images', '--format', '{{.Repository}}:{{.Tag}}'],
+    { timeoutMs: LIST_TIMEOUT_MS },
+    signal,
+  );
+  const ours = listed.stdout.split('\n').filter((name) => name.startsWith(`localhost/${PACKAGE_NAME}/`));
+  const names = [...new Set([settings.image, ...ours])];
+  const found = await Promise.all(
+    names.map(async (image) => ({ image, facts: await inspectImage(binary, image, signal) })),
+  );
+  const present = found.flatMap(({ image, facts }) => (facts === undefined ? [] : [{ image, ...facts }]));
+  const own = settings.imageIsDefault ? ownImage() : undefined;
+  const chosen = [settings.image, own].find((name) => present.some(({ image }) => image === name));
+  return present.map((image) => ({ ...image, chosen: image.image === chosen }));
+}
+
+function missing({ image, imageIsDefault }: ImageSettings, why: string): BridgeError {
+  return new BridgeError(
+    'E_IMAGE_MISSING',
+    `The image ${image} is not present and cannot be pulled: ${why}.`,
+    {
+      fault: 'operator',
+      remedy: imageIsDefault
+        ? 'Run `mcp-sandbox-bridge image build`, which needs no registry.'
+        : `Pull or build ${image}, or unset MCP_BRIDGE_IMAGE and run \`mcp-sandbox-bridge image build\`.`,
+    },
+  );
+}

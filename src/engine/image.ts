@@ -1,0 +1,194 @@
+// Makes an image from Debian packages with no registry: mmdebstrap unpacks and trims, we read the archive for what
+// must not be in it, the engine imports it. Works as root and rootless; what is in the image is the recipe's affair.
+// Leaves no file behind, also when it fails or is cancelled.
+
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asBridgeError, BridgeError } from '../base/errors.js';
+import { run, tailOf } from '../base/process.js';
+import { PACKAGE_NAME } from '../base/version.js';
+import { debianSources, readAptFacts } from './apt-sources.js';
+import { localImageName, RECIPE_DIR, type Recipe, readRecipe } from './recipe.js';
+import { unsafeEntries } from './tar-audit.js';
+
+export type BuildOptions = {
+  /** podman or docker, a name or a path. */
+  readonly binary: string;
+  readonly profile: string;
+  /** Debian release; undefined takes the recipe's. trixie has Python 3.13, bullseye 3.9. */
+  readonly suite: string | undefined;
+  readonly version: string;
+  readonly onProgress: (line: string) => void;
+};
+
+export type BuiltImage = {
+  readonly image: string;
+  readonly id: string;
+  readonly sizeBytes: number;
+  readonly durationMs: number;
+};
+
+const UNPACK_TIMEOUT_MS = 15 * 60_000;
+const IMPORT_TIMEOUT_MS = 5 * 60_000;
+const QUERY_TIMEOUT_MS = 30_000;
+/** mmdebstrap removes its half-made tree when told to end; that is a few thousand files. */
+const UNPACK_GRACE_MS = 15_000;
+// Under /var/tmp since the tree is a few hundred MB and /tmp may be in memory. mmdebstrap's tree must lie where its
+// own id range can reach it, which a directory below the user's home seldom is.
+const SCRATCH = '/var/tmp';
+// Newer modification times are set back to this, which leaves two builds from the same packages the same.
+const EPOCH_SECONDS = Date.UTC(2024, 0, 1) / 1000;
+const REMEDY =
+  'Install what it needs (Debian: apt-get install mmdebstrap uidmap podman), or pull an image where a registry can be reached (podman pull python:3.14-slim).';
+
+/** Builds and imports; throws E_IMAGE_BUILD with the last lines of whatever failed, or E_CANCELLED. */
+export async function buildImage(options: BuildOptions, signal: AbortSignal): Promise<BuiltImage> {
+  const startedAt = performance.now();
+  const recipe = readRecipe(options.profile);
+  const suite = options.suite ?? recipe.suite;
+  const image = localImageName(recipe, options.version, suite);
+  const scratch = mkdtempSync(join(SCRATCH, `${PACKAGE_NAME}-image-`));
+  try {
+    options.onProgress(`Installing ${recipe.packages.join(', ')} from Debian ${suite}`);
+    const tarFile = await unpack(recipe, suite, scratch, options, signal);
+    const findings = await unsafeEntries(tarFile);
+    if (findings.length > 0) throw failed(`The image would be unsafe: ${findings.join('; ')}.`);
+    options.onProgress(`Importing as ${image}`);
+    const { id, sizeBytes } = await importImage(recipe, image, tarFile, options, signal);
+    return { image, id, sizeBytes, durationMs: performance.now() - startedAt };
+  } catch (thrown) {
+    const error = asBridgeError(thrown);
+    throw error.code === 'E_PROCESS' ? failed(error.message, error) : error;
+  } finally {
+    await remove(scratch, options.binary);
+  }
+}
+
+async function unpack(
+  recipe: Recipe,
+  suite: string,
+  scratch: string,
+  { onProgress }: BuildOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const tarFile = join(scratch, 'image.tar');
+  chmodSync(scratch, 0o755);
+  const hooks = recipe.hooks.map((hook) => {
+    const copy = join(scratch, hook);
+    copyFileSync(join(RECIPE_DIR, hook), copy);
+    chmodSync(copy, 0o755);
+    return `--customize-hook=${copy}`;
+  });
+  const result = await run(
+    [
+      'mmdebstrap',
+      `--mode=${process.getuid?.() === 0 ? 'root' : 'unshare'}`,
+      '--variant=essential',
+      // Else the package that merges /usr afterwards is drawn in, with all of perl (40 MB).
+      '--hook-dir=/usr/share/mmdebstrap/hooks/maybe-merged-usr',
+      `--include=${recipe.packages.join(',')}`,
+      ...hooks,
+      ...(await aptOptions(signal)),
+      // The engine makes /dev; a node in the archive could not be unpacked rootless.
+      '--skip=output/dev',
+      suite,
+      tarFile,
+      ...sourcesFile(suite, scratch),
+    ],
+    {
+      timeoutMs: UNPACK_TIMEOUT_MS,
+      graceMs: UNPACK_GRACE_MS,
+      env: {
+        TMPDIR: scratch,
+        // An ordinary user's may lack sbin, where chroot and ldconfig live.
+        PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+        SOURCE_DATE_EPOCH: String(EPOCH_SECONDS),
+        IMAGE_REMOVE_PACKAGES: recipe.removePackages.join('\n'),
+        IMAGE_REMOVE_PATHS: recipe.removePaths.join('\n'),
+        LC_ALL: 'C.UTF-8',
+      },
+      onLine: (line) => {
+        // Lines that name a path are about its temporary directory.
+        if (/^I: [^/]+$/.test(line)) onProgress(line.slice('I: '.length));
+      },
+    },
+    signal,
+  );
+  if (result.exitCode !== 0) throw failed(`mmdebstrap failed: ${tailOf(result)}`);
+  return tarFile;
+}
+
+/** How this machine's apt reaches its mirrors: proxies, and how strictly it reads dates. */
+async function aptOptions(signal: AbortSignal): Promise<string[]> {
+  const dump = await run(['apt-config', 'dump', 'Acquire'], { timeoutMs: QUERY_TIMEOUT_MS }, signal);
+  return dump.stdout
+    .split('\n')
+    .filter((line) => /^Acquire::(?:https?::Proxy|Check-Valid-Until|Check-Date|Retries) /.test(line))
+    .map((line) => `--aptopt=${line}`);
+}
+
+/** The argument that makes mmdebstrap use this machine's sources, or nothing where they say nothing of Debian. */
+function sourcesFile(suite: string, scratch: string): string[] {
+  const sources = debianSources(suite, readAptFacts());
+  if (sources === undefined) return [];
+  const file = join(scratch, 'debian.sources');
+  writeFileSync(file, sources);
+  return [file];
+}
+
+async function importImage(
+  recipe: Recipe,
+  image: string,
+  tarFile: string,
+  { binary, version }: BuildOptions,
+  signal: AbortSignal,
+): Promise<{ id: string; sizeBytes: number }> {
+  const before = await inspectImage(binary, image, signal);
+  const changes = [
+    `CMD ${JSON.stringify(recipe.command)}`,
+    ...Object.entries(recipe.env).map(([name, value]) => `ENV ${name}=${value}`),
+    `LABEL ${PACKAGE_NAME}.image=${recipe.profile}-${version}`,
+  ];
+  const imported = await run(
+    [binary, 'import', ...changes.flatMap((change) => ['--change', change]), tarFile, image],
+    { timeoutMs: IMPORT_TIMEOUT_MS },
+    signal,
+  );
+  if (imported.exitCode !== 0) throw failed(`${binary} import failed: ${tailOf(imported)}`);
+  const after = await inspectImage(binary, image, signal);
+  if (after === undefined) throw failed(`${binary} imported ${image} but does not find it.`);
+  if (before !== undefined && before.id !== after.id) {
+    // What had the name before is of no more use; containers that still run on it keep it.
+    await run([binary, 'rmi', before.id], { timeoutMs: QUERY_TIMEOUT_MS }, signal);
+  }
+  return after;
+}
+
+/** Id and size of a local image, or undefined. */
+export async function inspectImage(
+  binary: string,
+  image: string,
+  signal: AbortSignal,
+): Promise<{ readonly id: string; readonly sizeBytes: number } | undefined> {
+  const result = await run(
+    [binary, 'image', 'inspect', '--format', '{{.Id}} {{.Size}}', image],
+    { timeoutMs: QUERY_TIMEOUT_MS },
+    signal,
+  );
+  const [id, size] = result.stdout.trim().split(' ');
+  return result.exitCode === 0 && id !== undefined ? { id, sizeBytes: Number(size) } : undefined;
+}
+
+async function remove(scratch: string, binary: string): Promise<void> {
+  try {
+    rmSync(scratch, { recursive: true, force: true });
+  } catch {
+    // Killed in the middle, a rootless mmdebstrap leaves files of its sub-ids, which only their namespace may remove.
+    const { signal } = new AbortController();
+    await run([binary, 'unshare', 'rm', '-rf', scratch], { timeoutMs: QUERY_TIMEOUT_MS }, signal);
+  }
+}
+
+function failed(message: string, cause?: unknown): BridgeError {
+  return new BridgeError('E_IMAGE_BUILD', message, { fault: 'operator', remedy: REMEDY, cause });
+}

@@ -1,0 +1,66 @@
+// Who owns a container: the bridge process that started it, named by pid, start time and boot, so that a later start
+// can tell a dead owner's containers from a live one's, even after the pid was given to somebody else.
+
+import { readFileSync } from 'node:fs';
+
+/** The label that every container of ours carries; its value is the bridge's instance id. */
+export const INSTANCE_LABEL = 'mcp-sandbox-bridge';
+
+const OWNER_LABELS = {
+  pid: `${INSTANCE_LABEL}.owner-pid`,
+  startTime: `${INSTANCE_LABEL}.owner-start`,
+  bootId: `${INSTANCE_LABEL}.boot-id`,
+} as const;
+
+export const ownerLabelNames: readonly string[] = Object.values(OWNER_LABELS);
+
+export type Owner = { readonly pid: number; readonly startTime: string; readonly bootId: string };
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Field 22 of /proc/PID/stat: clock ticks after boot; '' where there is no such process, or no /proc. */
+function startTimeOf(pid: number): string {
+  const stat = read(`/proc/${pid}/stat`);
+  // The command name stands in parentheses and may itself hold spaces and parentheses.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+}
+
+const bootId = (): string => read('/proc/sys/kernel/random/boot_id').trim();
+
+export const thisOwner = (): Owner => ({
+  pid: process.pid,
+  startTime: startTimeOf(process.pid),
+  bootId: bootId(),
+});
+
+export const ownerLabels = (instance: string, owner: Owner): Record<string, string> => ({
+  [INSTANCE_LABEL]: instance,
+  [OWNER_LABELS.pid]: String(owner.pid),
+  [OWNER_LABELS.startTime]: owner.startTime,
+  [OWNER_LABELS.bootId]: owner.bootId,
+});
+
+/** False only when the owner is certainly gone; one that cannot be judged is left alone. */
+export function isAlive(owner: Owner): boolean {
+  if (!Number.isInteger(owner.pid) || owner.pid <= 0) return true;
+  if (owner.bootId !== '' && owner.bootId !== bootId()) return false;
+  try {
+    process.kill(owner.pid, 0);
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  const startTime = startTimeOf(owner.pid);
+  return owner.startTime === '' || startTime === '' || startTime === owner.startTime;
+}
+
+/** The owner that the values of ownerLabelNames name, in that order. */
+export function ownerFrom(values: readonly string[]): Owner {
+  const [pid = '', startTime = '', boot = ''] = values;
+  return { pid: Number.parseInt(pid, 10), startTime, bootId: boot };
+}

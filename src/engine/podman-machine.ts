@@ -1,0 +1,240 @@
+// The virtual machine that podman needs on macOS and Windows: made when absent, started when stopped, and stopped
+// again when it has been idle, but only if we started it and no container runs in it. Everybody who needs it holds
+// a lease; those who arrive together share one start.
+
+import { spawn } from 'node:child_process';
+import { isAbsolute, relative, sep } from 'node:path';
+import { z } from 'zod';
+import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
+import { run, tailOf } from '../base/process.js';
+
+export type MachineOptions = {
+  readonly binary: string;
+  /** Idle time after which a machine that we started is stopped. */
+  readonly idleMs: number;
+  /** Mounted into containers, so the machine must see it too. */
+  readonly stateDir: string;
+  readonly home: string;
+  readonly platform: NodeJS.Platform;
+  readonly onProgress: (line: string) => void;
+  /** For tests; the defaults allow for a slow disk and a slow network. */
+  readonly timeouts?: Partial<MachineTimeouts>;
+};
+
+export type MachineTimeouts = {
+  readonly queryMs: number;
+  /** Downloads the machine's disk, several hundred MB. */
+  readonly initMs: number;
+  readonly startMs: number;
+  readonly stopMs: number;
+};
+
+const TIMEOUTS: MachineTimeouts = { queryMs: 15_000, initMs: 900_000, startMs: 180_000, stopMs: 60_000 };
+/** The bridge has about 100 ms to end politely; whether containers still run is worth a little more. */
+const LAST_LOOK_MS = 1_000;
+/** What podman shares with its machine on macOS unless told otherwise, besides the home directory. */
+const DARWIN_SHARES = ['/Users', '/private', '/var/folders'];
+
+const machineList = z.array(
+  z.looseObject({ Name: z.string(), Default: z.boolean().optional(), Running: z.boolean().optional() }),
+);
+
+/** Whether podman runs containers in a machine on this platform. */
+export const needsMachine = (platform: NodeJS.Platform): boolean =>
+  platform === 'darwin' || platform === 'win32';
+
+export class PodmanMachine implements AsyncDisposable {
+  readonly #options: MachineOptions;
+  readonly #timeouts: MachineTimeouts;
+  readonly #closing = new AbortController();
+  #leases = 0;
+  #up: Promise<string> | undefined;
+  #stopping: Promise<void> | undefined;
+  #startedHere: string | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: MachineOptions) {
+    this.#options = options;
+    this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
+  }
+
+  /**
+   * Resolves when the machine runs, with a lease that keeps it running until disposed. Aborting one caller does not
+   * abort the start that others wait for. Throws E_ENGINE_* or E_STATE.
+   */
+  async use(signal: AbortSignal): Promise<Disposable> {
+    this.#requireSharedStateDir();
+    this.#leases += 1;
+    clearTimeout(this.#idleTimer);
+    let held = true;
+    const lease = {
+      [Symbol.dispose]: () => {
+        if (held) this.#release();
+        held = false;
+      },
+    };
+    try {
+      await unlessAborted(this.#whenUp(), signal);
+      return lease;
+    } catch (thrown) {
+      lease[Symbol.dispose]();
+      throw thrown;
+    }
+  }
+
+  /** Stops what we started unless containers run; the stop itself outlives us, since it takes seconds. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    this.#closing.abort();
+    const name = this.#startedHere;
+    this.#startedHere = undefined;
+    if (name === undefined || !(await this.#isIdle(LAST_LOOK_MS, new AbortController().signal))) return;
+    spawn(this.#options.binary, ['machine', 'stop', name], { detached: true, stdio: 'ignore' })
+      .on('error', (error) => this.#options.onProgress(messageOf(error)))
+      .unref();
+  }
+
+  #whenUp(): Promise<string> {
+    // One answer serves all who hold a lease; a later first comer looks again, the user may have stopped it.
+    if (this.#up === undefined) {
+      const up = this.#bringUp();
+      up.catch(() => {
+        if (this.#up === up) this.#up = undefined;
+      });
+      this.#up = up;
+    }
+    return this.#up;
+  }
+
+  async #bringUp(): Promise<string> {
+    await this.#stopping;
+    const found = await this.#find();
+    if (found?.running === true) return found.name;
+    if (found === undefined) await this.#command(['init'], this.#timeouts.initMs);
+    const name = found?.name ?? (await this.#find())?.name;
+    if (name === undefined) throw broken('podman machine init made no machine.');
+    await this.#start(name);
+    return name;
+  }
+
+  async #start(name: string): Promise<void> {
+    try {
+      await this.#command(['start', name], this.#timeouts.startMs);
+      this.#startedHere = name;
+    } catch (thrown) {
+      // Somebody was faster; then it is theirs to stop, too.
+      if (!/already running/i.test(messageOf(thrown))) throw thrown;
+    }
+  }
+
+  /** The default machine, or the first. */
+  async #find(): Promise<{ readonly name: string; readonly running: boolean } | undefined> {
+    const text = await this.#command(['list', '--format', 'json'], this.#timeouts.queryMs);
+    let machines: z.infer<typeof machineList>;
+    try {
+      machines = machineList.parse(JSON.parse(text));
+    } catch (thrown) {
+      throw broken('`podman machine list --format json` printed something unexpected.', thrown);
+    }
+    const machine = machines.find((each) => each.Default === true) ?? machines[0];
+    return machine === undefined ? undefined : { name: machine.Name, running: machine.Running === true };
+  }
+
+  async #command(args: readonly string[], timeoutMs: number): Promise<string> {
+    const { binary, onProgress } = this.#options;
+    const spoken = args[0] === 'list' ? {} : { onLine: onProgress };
+    try {
+      const result = await run([binary, 'machine', ...args], { timeoutMs, ...spoken }, this.#closing.signal);
+      if (result.exitCode === 0) return result.stdout;
+      throw broken(`podman machine ${args.join(' ')} failed: ${tailOf(result)}`);
+    } catch (thrown) {
+      const error = asBridgeError(thrown);
+      throw error.code === 'E_PROCESS' ? broken(error.message, error) : error;
+    }
+  }
+
+  #release(): void {
+    this.#leases -= 1;
+    if (this.#leases > 0) return;
+    this.#up = undefined;
+    if (this.#startedHere !== undefined && !this.#closing.signal.aborted) this.#watchIdleness();
+  }
+
+  #watchIdleness(): void {
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => {
+      this.#stopping ??= this.#stopIfIdle()
+        .catch((thrown: unknown) => this.#options.onProgress(messageOf(thrown)))
+        .finally(() => {
+          this.#stopping = undefined;
+        });
+    }, this.#options.idleMs);
+    this.#idleTimer.unref();
+  }
+
+  async #stopIfIdle(): Promise<void> {
+    const name = this.#startedHere;
+    if (name === undefined) return;
+    if (!(await this.#isIdle(this.#timeouts.queryMs, this.#closing.signal))) {
+      this.#watchIdleness();
+      return;
+    }
+    // Somebody may have come while we looked.
+    if (this.#leases > 0) return;
+    await this.#command(['stop', name], this.#timeouts.stopMs);
+    this.#startedHere = undefined;
+  }
+
+  /** Whether no container runs in the machine, ours or anybody's; in doubt it is busy. */
+  async #isIdle(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    if (this.#leases > 0) return false;
+    try {
+      const result = await run([this.#options.binary, 'ps', '--quiet'], { timeoutMs }, signal);
+      return result.exitCode === 0 && result.stdout.trim() === '';
+    } catch {
+      return false;
+    }
+  }
+
+  #requireSharedStateDir(): void {
+    const { stateDir, home, platform } = this.#options;
+    // On Windows the machine sees every drive.
+    if (platform === 'win32') return;
+    if ([home, ...(platform === 'darwin' ? DARWIN_SHARES : [])].some((share) => isBelow(stateDir, share)))
+      return;
+    throw new BridgeError(
+      'E_STATE',
+      `The state directory ${stateDir} is not shared with the podman machine.`,
+      {
+        fault: 'operator',
+        remedy: `Set MCP_BRIDGE_STATE_DIR to a directory below ${home}.`,
+      },
+    );
+  }
+}
+
+function isBelow(path: string, parent: string): boolean {
+  const way = relative(parent, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** `promise`, or a rejection as soon as `signal` aborts; the promise itself goes on. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () =>
+      reject(
+        new BridgeError('E_CANCELLED', 'Waiting for the podman machine was cancelled.', { fault: 'agent' }),
+      );
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+function broken(message: string, cause?: unknown): BridgeError {
+  return new BridgeError('E_ENGINE_BROKEN', message, {
+    fault: 'operator',
+    remedy: 'Run `podman machine list` and `podman machine start`, and mend what they say.',
+    cause,
+  });
+}

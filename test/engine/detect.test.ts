@@ -1,0 +1,120 @@
+// Engines that are absent, broken, slow to answer or unsafe, as programs on PATH that behave so.
+
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { chooseEngine, chooseOciRuntime, type EngineWishes } from '../../src/engine/detect.js';
+import { isAlive, ownerFrom, thisOwner } from '../../src/engine/owner.js';
+
+const never = new AbortController().signal;
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'detect-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+function program(name: string, body: string): string {
+  const path = join(dir, name);
+  writeFileSync(path, `#!/bin/sh\n${body}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+const wishes = (runtime: string, allowRootful = false): EngineWishes => ({
+  runtime,
+  ociRuntime: undefined,
+  allowRootful,
+  stateDir: dir,
+});
+const DOCKER = JSON.stringify({
+  ServerVersion: '28',
+  Driver: 'overlay2',
+  DockerRootDir: '/d',
+  DefaultRuntime: 'runc',
+  OperatingSystem: 'Debian',
+  SecurityOptions: [],
+});
+
+describe('chooseEngine', () => {
+  it.each([
+    ['absent', '/nonexistent/podman', 'E_ENGINE_MISSING', /No container engine was found/],
+    ['printing garbage', 'echo hello', 'E_ENGINE_BROKEN', /unexpected/],
+    [
+      'failing',
+      'echo "cannot clone: Operation not permitted" >&2; exit 125',
+      'E_ENGINE_BROKEN',
+      /cannot clone/,
+    ],
+  ])('%s', async (_name, body, code, message) => {
+    const binary = body.startsWith('/') ? body : program('podman', body);
+    await expect(chooseEngine(wishes(binary), never)).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+      remedy: expect.stringMatching(/\w/),
+    });
+  });
+
+  it('refuses a docker daemon that runs as root, until the operator accepts it', async () => {
+    const docker = program('docker', `echo '${DOCKER}'`);
+    await expect(chooseEngine(wishes(docker), never)).rejects.toMatchObject({ code: 'E_ENGINE_UNSAFE' });
+    await expect(chooseEngine(wishes(docker, true), never)).resolves.toMatchObject({
+      status: { mode: 'rootful' },
+    });
+  });
+
+  it('says that a stopped daemon is to be started', async () => {
+    const docker = program(
+      'docker',
+      'echo "Cannot connect to the Docker daemon. Is the docker daemon running?" >&2; exit 1',
+    );
+    await expect(chooseEngine(wishes(docker), never)).rejects.toMatchObject({
+      remedy: 'Start the docker daemon.',
+    });
+  });
+});
+
+describe('chooseOciRuntime', () => {
+  const status = {
+    state: 'ready',
+    version: '4',
+    mode: 'rootless',
+    storageDriver: 'overlay',
+    storageRoot: '/',
+    defaultOciRuntime: 'crun',
+    cgroups: 'v1',
+  } as const;
+
+  it('takes the first that starts a container and keeps why others did not', async () => {
+    const attempt = async (name: string) =>
+      name === 'crun' ? 'cgroups in hybrid mode not supported' : undefined;
+    expect(await chooseOciRuntime(status, undefined, attempt)).toEqual({
+      name: 'runc',
+      tried: [
+        { name: 'crun', ok: false, reason: 'cgroups in hybrid mode not supported' },
+        { name: 'runc', ok: true, reason: 'started a container' },
+      ],
+    });
+  });
+
+  it('never replaces one that was named', async () => {
+    await expect(chooseOciRuntime(status, 'runsc', async () => 'not found')).rejects.toMatchObject({
+      code: 'E_OCI_RUNTIME',
+      message: expect.stringContaining('runsc: not found'),
+    });
+  });
+});
+
+describe('owners', () => {
+  it('this process is alive; another pid, start time or boot is not', () => {
+    const owner = thisOwner();
+    expect(isAlive(owner)).toBe(true);
+    expect(isAlive({ ...owner, startTime: '1' })).toBe(false);
+    expect(isAlive({ ...owner, bootId: 'another' })).toBe(false);
+    expect(isAlive({ ...owner, pid: 2 ** 22 + 1 })).toBe(false);
+  });
+
+  it('one that cannot be judged is left alone', () => {
+    expect(isAlive(ownerFrom([]))).toBe(true);
+    expect(isAlive(ownerFrom(['garbage', '', '']))).toBe(true);
+  });
+});

@@ -1,0 +1,241 @@
+// What leads to an image and to the choice of one, up to the point where a real build would begin; the real image is
+// made by the set-up and used by every container test.
+
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BridgeEvent } from '../../src/base/events.js';
+import { debianSources } from '../../src/engine/apt-sources.js';
+import type { Engine } from '../../src/engine/engine.js';
+import { buildImage } from '../../src/engine/image.js';
+import { chooseImage, ownImage } from '../../src/engine/image-choice.js';
+import { localImageName, profiles, RECIPE_DIR, readRecipe } from '../../src/engine/recipe.js';
+import { unsafeEntries } from '../../src/engine/tar-audit.js';
+
+const never = new AbortController().signal;
+
+describe('recipes', () => {
+  it('are all readable and name scripts that exist and may be run', () => {
+    expect(profiles()).toContain('base');
+    for (const profile of profiles()) {
+      const recipe = readRecipe(profile);
+      expect(recipe.profile).toBe(profile);
+      for (const hook of recipe.hooks) expect(statSync(join(RECIPE_DIR, hook)).mode & 0o111).not.toBe(0);
+    }
+  });
+
+  it('suggest the profile that was meant', () => {
+    expect(() => readRecipe('bases')).toThrow("There is no image profile 'bases'. Did you mean 'base'?");
+  });
+
+  it('show a suite other than their own in the tag', () => {
+    const recipe = readRecipe('base');
+    expect(localImageName(recipe, '1.2.3')).toBe('localhost/mcp-sandbox-bridge/python:1.2.3');
+    expect(localImageName(recipe, '1.2.3', 'trixie')).toBe(
+      'localhost/mcp-sandbox-bridge/python:1.2.3-trixie',
+    );
+  });
+});
+
+describe('debianSources', () => {
+  const osRelease = 'ID=debian\nVERSION_CODENAME=bookworm\n';
+  const debian = [
+    'Types: deb deb-src',
+    '# a comment',
+    'URIs: http://mirror.example/debian',
+    'Suites: bookworm bookworm-updates bookworm-backports',
+    'Components: main contrib',
+    'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg',
+    '',
+    'Types: deb',
+    'URIs: http://mirror.example/debian-security',
+    'Suites: bookworm-security',
+    'Components: main',
+  ].join('\n');
+  const files = { '/etc/apt/sources.list.d/debian.sources': debian };
+
+  it('keeps mirror, keys, updates and security, and nothing else', () => {
+    expect(debianSources('bookworm', { osRelease, files })).toBe(
+      [
+        'Types: deb',
+        'URIs: http://mirror.example/debian',
+        'Suites: bookworm bookworm-updates',
+        'Components: main',
+        'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg',
+        '',
+        'Types: deb',
+        'URIs: http://mirror.example/debian-security',
+        'Suites: bookworm-security',
+        'Components: main',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('turns to another suite; a rolling one has neither updates nor security', () => {
+    expect(debianSources('trixie', { osRelease, files })).toContain('Suites: trixie-security');
+    const sid = debianSources('sid', { osRelease, files });
+    expect(sid).toContain('Suites: sid\n');
+    expect(sid).not.toContain('security');
+  });
+
+  it('reads one-line sources', () => {
+    const list =
+      'deb [arch=amd64 signed-by=/k/debian-archive.gpg] http://m.example/debian bookworm main # note\n';
+    expect(debianSources('bookworm', { osRelease, files: { '/etc/apt/sources.list': list } })).toBe(
+      'Types: deb\nURIs: http://m.example/debian\nSuites: bookworm\nComponents: main\nSigned-By: /k/debian-archive.gpg\n',
+    );
+  });
+
+  it.each([
+    ['deb http://other.example/linux bookworm stable', 'no main'],
+    ['deb [signed-by=/k/vendor.gpg] http://other.example/node bookworm main', 'another key'],
+    ['deb http://other.example/apt nodistro main', 'another suite'],
+    ['deb cdrom:[Debian]/ bookworm main', 'a disc'],
+    ['# deb http://mirror.example/debian bookworm main', 'a comment'],
+  ])('leaves out %s (%s)', (line) => {
+    const list = { '/etc/apt/sources.list': line };
+    expect(debianSources('bookworm', { osRelease, files: list })).toBeUndefined();
+  });
+
+  it('has no opinion where the machine is not Debian', () => {
+    expect(debianSources('bookworm', { osRelease: 'ID=fedora\n', files })).toBeUndefined();
+  });
+});
+
+describe('unsafeEntries', () => {
+  let dir: string;
+  beforeAll(() => {
+    dir = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-tar-'));
+  });
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  const entry = (name: string, mode: number, type = '0', content = ''): Buffer => {
+    const header = Buffer.alloc(512);
+    header.write(name, 0);
+    header.write(mode.toString(8).padStart(7, '0'), 100);
+    header.write(Buffer.byteLength(content).toString(8).padStart(11, '0'), 124);
+    header.write(type, 156);
+    const body = Buffer.alloc(Math.ceil(Buffer.byteLength(content) / 512) * 512);
+    body.write(content);
+    return Buffer.concat([header, body]);
+  };
+  const audit = (...entries: Buffer[]): Promise<string[]> => {
+    const file = join(dir, 'image.tar');
+    writeFileSync(file, Buffer.concat([...entries, Buffer.alloc(1024)]));
+    return unsafeEntries(file);
+  };
+
+  it('finds set-id bits, devices and capabilities, and nothing in ordinary files', async () => {
+    const capability = '45 SCHILY.xattr.security.capability=\u0001\u0000\u0000\u0002\n';
+    expect(
+      await audit(
+        entry('./etc/passwd', 0o644, '0', 'root:x:0:0\n'.repeat(100)),
+        entry('./usr/bin/su', 0o4755),
+        entry('./usr/bin/wall', 0o2755),
+        entry('./dev/sda', 0o600, '4'),
+        entry('./pax', 0o644, 'x', capability),
+        entry('./usr/bin/ping', 0o755),
+        entry('./pax', 0o644, 'x', '22 path=./usr/bin/long\n'),
+        entry('./short', 0o4755),
+        entry('./tmp', 0o1777, '5'),
+      ),
+    ).toEqual([
+      './usr/bin/su is set-id',
+      './usr/bin/wall is set-id',
+      './dev/sda is a device node',
+      './usr/bin/ping has file capabilities',
+      './usr/bin/long is set-id',
+    ]);
+  });
+
+  it('does not take an empty archive for a safe one', async () => {
+    expect(await audit()).toEqual(['the archive is empty']);
+  });
+});
+
+describe('chooseImage', () => {
+  const choose = (
+    local: readonly string[],
+    settings: { image: string; imageIsDefault: boolean },
+    pull: Engine['pull'] = () => Promise.reject(new Error('connection refused')),
+  ) => {
+    const present = new Set(local);
+    const events: BridgeEvent[] = [];
+    const pulls: string[] = [];
+    const engine: Engine = {
+      name: 'podman',
+      probe: () => Promise.reject(new Error('not asked')),
+      imageId: async (image) => (present.has(image) ? `id of ${image}` : undefined),
+      pull: async (image, onProgress, signal) => {
+        pulls.push(image);
+        await pull(image, onProgress, signal);
+        present.add(image);
+      },
+      start: () => {
+        throw new Error('not asked');
+      },
+      sweep: () => Promise.resolve(0),
+    };
+    const choice = chooseImage(settings, engine, (event) => events.push(event), never);
+    return { choice, events, pulls };
+  };
+  const byDefault = (image: string) => ({ image, imageIsDefault: true });
+
+  it('prefers the default, then our own, and asks no registry for either', async () => {
+    const both = choose(['python:a', ownImage()], byDefault('python:a'));
+    expect(await both.choice).toMatchObject({ image: 'python:a', id: 'id of python:a' });
+    const own = choose([ownImage()], byDefault('python:a'));
+    expect(await own.choice).toMatchObject({ image: ownImage() });
+    expect([...both.pulls, ...own.pulls]).toEqual([]);
+  });
+
+  it('pulls what is absent and shows progress', async () => {
+    const { choice, events } = choose([], byDefault('python:b'), async (_image, onProgress) =>
+      onProgress('Getting image source signatures'),
+    );
+    expect(await choice).toMatchObject({ image: 'python:b', reason: 'pulled from its registry' });
+    expect(events).toEqual([
+      { type: 'image.progress', image: 'python:b', message: 'Getting image source signatures' },
+    ]);
+  });
+
+  it('never replaces an image that somebody named', async () => {
+    const { choice } = choose([ownImage()], { image: 'my/python', imageIsDefault: false });
+    await expect(choice).rejects.toMatchObject({
+      code: 'E_IMAGE_MISSING',
+      message: expect.stringContaining('my/python is not present and cannot be pulled: connection refused'),
+      remedy: expect.stringContaining('unset MCP_BRIDGE_IMAGE'),
+    });
+  });
+
+  it('names the way out without a registry, and does not ask a dead one twice', async () => {
+    const first = choose([], byDefault('python:c'));
+    await expect(first.choice).rejects.toMatchObject({
+      code: 'E_IMAGE_MISSING',
+      remedy: 'Run `mcp-sandbox-bridge image build`, which needs no registry.',
+    });
+    const second = choose([], byDefault('python:c'));
+    await expect(second.choice).rejects.toMatchObject({ code: 'E_IMAGE_MISSING' });
+    expect([first.pulls.length, second.pulls.length]).toEqual([1, 0]);
+  });
+});
+
+describe('buildImage', () => {
+  it('leaves nothing behind when it is cancelled', async () => {
+    const ours = () => readdirSync('/var/tmp').filter((name) => name.startsWith('mcp-sandbox-bridge-image-'));
+    const before = ours();
+    const options = {
+      binary: 'podman',
+      profile: 'base',
+      suite: undefined,
+      version: '0.0.0',
+      onProgress: () => {},
+    };
+    await expect(buildImage(options, AbortSignal.timeout(300))).rejects.toMatchObject({
+      code: expect.stringMatching(/^E_(CANCELLED|IMAGE_BUILD)$/),
+    });
+    expect(ours()).toEqual(before);
+  });
+});

@@ -1,0 +1,172 @@
+// The machine's life against a fake podman that records what it was asked.
+
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BridgeError } from '../../src/base/errors.js';
+import { type MachineOptions, needsMachine, PodmanMachine } from '../../src/engine/podman-machine.js';
+
+const FAKE = fileURLToPath(new URL('../fixtures/fake-podman.mjs', import.meta.url));
+const never = new AbortController().signal;
+const stopped = { Name: 'mine', Default: true, Running: false };
+
+let dir: string;
+let machines: PodmanMachine[];
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-machine-'));
+  machines = [];
+});
+
+afterEach(async () => {
+  for (const machine of machines) await machine[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function machineIn(world: object, options: Partial<MachineOptions> = {}): PodmanMachine {
+  symlinkSync(FAKE, join(dir, 'podman'));
+  writeFileSync(join(dir, 'world.json'), JSON.stringify({ machines: [], ...world }));
+  const machine = new PodmanMachine({
+    binary: join(dir, 'podman'),
+    idleMs: 60_000,
+    stateDir: '/home/me/.local/state',
+    home: '/home/me',
+    platform: 'linux',
+    onProgress: () => {},
+    ...options,
+  });
+  machines.push(machine);
+  return machine;
+}
+
+/** The argv of every call so far, joined by spaces. */
+function calls(): string[] {
+  const lines = readFileSync(join(dir, 'calls.jsonl'), 'utf8').trim().split('\n');
+  return lines.map((line) => (JSON.parse(line) as string[]).join(' '));
+}
+
+async function failure(promise: Promise<unknown>): Promise<BridgeError> {
+  const thrown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (thrown instanceof BridgeError) return thrown;
+  throw new Error(`expected a BridgeError, got ${String(thrown)}`);
+}
+
+const LIST = 'machine list --format json';
+
+describe('a podman machine', () => {
+  it('is needed on macOS and Windows only', () => {
+    expect((['darwin', 'win32', 'linux'] as const).map(needsMachine)).toEqual([true, true, false]);
+  });
+
+  it('is made and started when there is none, and says what it does', async () => {
+    const lines: string[] = [];
+    const machine = machineIn({}, { onProgress: (line) => lines.push(line) });
+    using _lease = await machine.use(never);
+    expect(calls()).toEqual([LIST, 'machine init', LIST, 'machine start podman-machine-default']);
+    expect(lines).toContain('Downloading VM image');
+  });
+
+  it('is started when stopped, the default one rather than the first', async () => {
+    const machine = machineIn({ machines: [{ Name: 'other', Running: false }, stopped] });
+    using _lease = await machine.use(never);
+    expect(calls()).toEqual([LIST, 'machine start mine']);
+  });
+
+  it('is left alone when running, and then never stopped', async () => {
+    const machine = machineIn({ machines: [{ ...stopped, Running: true }] }, { idleMs: 50 });
+    (await machine.use(never))[Symbol.dispose]();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(calls()).toEqual([LIST]);
+  });
+
+  it('is started once for all who arrive together, and one who gives up stops nobody', async () => {
+    const machine = machineIn({ machines: [stopped] });
+    const impatient = new AbortController();
+    const [first, second, third] = [machine.use(never), machine.use(impatient.signal), machine.use(never)];
+    impatient.abort();
+    expect((await failure(second)).code).toBe('E_CANCELLED');
+    using _first = await first;
+    using _third = await third;
+    expect(calls()).toEqual([LIST, 'machine start mine']);
+  });
+
+  it('is stopped when idle, not while a lease is held, and started again afterwards', async () => {
+    const machine = machineIn({ machines: [stopped] }, { idleMs: 100 });
+    const leases = [await machine.use(never), await machine.use(never)];
+    leases[0]?.[Symbol.dispose]();
+    leases[0]?.[Symbol.dispose]();
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(calls()).not.toContain('machine stop mine');
+    leases[1]?.[Symbol.dispose]();
+    await expect.poll(calls, { timeout: 5_000 }).toContain('machine stop mine');
+    using _again = await machine.use(never);
+    expect(calls().filter((call) => call === 'machine start mine')).toHaveLength(2);
+  });
+
+  it("is not stopped while anybody's container runs in it", async () => {
+    const machine = machineIn({ machines: [stopped], containers: ['0123456789ab'] }, { idleMs: 50 });
+    (await machine.use(never))[Symbol.dispose]();
+    await expect
+      .poll(() => calls().filter((call) => call === 'ps --quiet').length, { timeout: 5_000 })
+      .toBe(2);
+    expect(calls()).not.toContain('machine stop mine');
+  });
+
+  it('is stopped when the bridge ends, if the bridge started it', async () => {
+    const machine = machineIn({ machines: [stopped] });
+    (await machine.use(never))[Symbol.dispose]();
+    await machine[Symbol.asyncDispose]();
+    await expect.poll(calls, { timeout: 5_000 }).toContain('machine stop mine');
+  });
+
+  it('that does not start says why, and is tried again by the next', async () => {
+    const machine = machineIn({
+      machines: [stopped],
+      trouble: { 'machine start': { stderr: 'Error: qemu exited unexpectedly', exitCode: 125 } },
+    });
+    const error = await failure(machine.use(never));
+    expect(error).toMatchObject({ code: 'E_ENGINE_BROKEN', fault: 'operator' });
+    expect(error.message).toContain('qemu exited unexpectedly');
+    expect(error.remedy).toContain('podman machine start');
+    writeFileSync(join(dir, 'world.json'), JSON.stringify({ machines: [stopped] }));
+    using _lease = await machine.use(never);
+  });
+
+  it('that another started in the meantime counts as running and stays theirs to stop', async () => {
+    const trouble = { 'machine start': { stderr: 'Error: VM mine already running', exitCode: 125 } };
+    const machine = machineIn({ machines: [stopped], trouble });
+    (await machine.use(never))[Symbol.dispose]();
+    await machine[Symbol.asyncDispose]();
+    expect(calls()).toEqual([LIST, 'machine start mine']);
+  });
+
+  it('that hangs is given up', async () => {
+    const machine = machineIn(
+      { machines: [stopped], trouble: { 'machine start': { stdout: 'Waiting for VM', hangs: true } } },
+      { timeouts: { startMs: 600 } },
+    );
+    const error = await failure(machine.use(never));
+    expect(error.code).toBe('E_ENGINE_BROKEN');
+    expect(error.message).toMatch(/did not end within 1 s.*Waiting for VM/s);
+  });
+
+  it.each(['', 'not json', '{"machines":[]}', '[{"name":1}]'])(
+    'garbage from list is named: %s',
+    async (stdout) => {
+      const error = await failure(machineIn({ trouble: { 'machine list': { stdout } } }).use(never));
+      expect(error.code).toBe('E_ENGINE_BROKEN');
+      expect(error.message).toContain('unexpected');
+    },
+  );
+
+  it('refuses a state directory that it would not see', async () => {
+    const error = await failure(machineIn({}, { stateDir: '/opt/state', platform: 'darwin' }).use(never));
+    expect(error.code).toBe('E_STATE');
+    expect(error.remedy).toBe('Set MCP_BRIDGE_STATE_DIR to a directory below /home/me.');
+  });
+});
