@@ -1,0 +1,188 @@
+// One container and its channel, as a single-use thing: started, greeted, given one run, gone. There is no reset.
+// Whatever ends it first is its end for good. Reads frames; knows nothing of tools, policy or MCP.
+
+import type { BridgeError } from '../base/errors.js';
+import { BridgeError as Failure } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import { clip } from '../base/text.js';
+import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
+import { Channel } from '../protocol/channel.js';
+import {
+  type GuestFrame,
+  type HostFrame,
+  PROTOCOL_VERSION,
+  type SupervisorFrame,
+} from '../protocol/frames.js';
+
+type FrameOf<F, T> = Extract<F, { type: T }>;
+export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
+
+/** How a sandbox ended: the supervisor's report, a refusal before anything ran, broken rules, or no word at all. */
+export type SandboxEnd =
+  | { readonly how: 'exited'; readonly report: FrameOf<SupervisorFrame, 'exited'> }
+  | { readonly how: 'refused'; readonly error: GuestError }
+  | { readonly how: 'violation'; readonly error: BridgeError }
+  | { readonly how: 'lost'; readonly detail: string };
+
+export type RunHandlers = {
+  readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
+  /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
+  readonly onGuest: (frame: GuestFrame, text: string) => void;
+};
+
+/** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
+const LAST_FRAME_WITHIN_MS = 500;
+const MAX_NOISE_LINES = 20;
+
+export class Sandbox implements AsyncDisposable {
+  readonly ended: Promise<SandboxEnd>;
+  readonly #container: Container;
+  readonly #channel: Channel;
+  readonly #observer: Observer;
+  readonly #noise: string[] = [];
+  readonly #greeted: Promise<FrameOf<SupervisorFrame, 'hello'>>;
+  #onHello: (hello: FrameOf<SupervisorFrame, 'hello'>) => void = () => {};
+  #onEnd: (end: SandboxEnd) => void = () => {};
+  #handlers: RunHandlers | undefined;
+  #guestIsDone = false;
+
+  private constructor(container: Container, observer: Observer) {
+    this.#container = container;
+    this.#observer = observer;
+    this.#greeted = new Promise((resolve) => {
+      this.#onHello = resolve;
+    });
+    this.ended = new Promise((resolve) => {
+      this.#onEnd = resolve;
+    });
+    this.#channel = new Channel(container, {
+      onGuest: (frame, text) => this.#fromGuest(frame, text),
+      onSupervisor: (frame) => this.#fromSupervisor(frame),
+      onNoise: (line) => this.#keepNoise(line),
+      onViolation: (error) => this.#onEnd({ how: 'violation', error }),
+    });
+    void container.exited.then(({ code, signal }) => {
+      const words = this.#noise.join(' ').trim();
+      const how = signal === undefined ? `exit code ${code ?? 'unknown'}` : signal;
+      this.#onEnd({
+        how: 'lost',
+        detail: words === '' ? `the container ended with ${how}` : clip(words, 600),
+      });
+    });
+  }
+
+  /** Starts a container and waits for its greeting. Throws E_SANDBOX_START with the engine's own words. */
+  static async start(
+    engine: Engine,
+    spec: SandboxSpec,
+    options: { readonly timeoutMs: number; readonly observer: Observer },
+    signal: AbortSignal,
+  ): Promise<Sandbox> {
+    const startedAt = performance.now();
+    const sandbox = new Sandbox(engine.start(spec, signal), options.observer);
+    const timer = setTimeout(() => {
+      sandbox.#onEnd({ how: 'lost', detail: `no greeting within ${options.timeoutMs / 1000} s` });
+    }, options.timeoutMs);
+    const first = await Promise.race([sandbox.#greeted, sandbox.ended]);
+    clearTimeout(timer);
+    if ('how' in first) {
+      await sandbox[Symbol.asyncDispose]();
+      throw startFailure(first);
+    }
+    if (first.protocol !== PROTOCOL_VERSION) {
+      await sandbox[Symbol.asyncDispose]();
+      throw new Failure(
+        'E_PROTOCOL',
+        `the harness speaks protocol ${first.protocol}, not ${PROTOCOL_VERSION}`,
+        { fault: 'bridge' },
+      );
+    }
+    options.observer({
+      type: 'sandbox.started',
+      container: spec.name,
+      durationMs: performance.now() - startedAt,
+    });
+    return sandbox;
+  }
+
+  get name(): string {
+    return this.#container.name;
+  }
+
+  /** What the harness said of its interpreter; a claim. */
+  get python(): Promise<string> {
+    return this.#greeted.then((hello) => hello.python);
+  }
+
+  /** Hands over the one run of this sandbox. */
+  run(frame: FrameOf<HostFrame, 'run'>, handlers: RunHandlers): void {
+    if (this.#handlers !== undefined)
+      throw new Failure('E_INTERNAL', 'a sandbox serves one run', { fault: 'bridge' });
+    this.#handlers = handlers;
+    this.#channel.send(frame);
+  }
+
+  /** False when the guest has stopped reading and the frame was dropped. */
+  send(frame: HostFrame): boolean {
+    return this.#channel.send(frame);
+  }
+
+  /** Synchronous; `ended` follows. */
+  kill(): void {
+    this.#container.kill();
+  }
+
+  /** Resolves when the container is gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#channel.close();
+    await this.#container[Symbol.asyncDispose]();
+    const end = await this.ended;
+    this.#observer({ type: 'sandbox.ended', container: this.name, reason: end.how });
+  }
+
+  #fromGuest(frame: GuestFrame, text: string): void {
+    if (frame.type !== 'call' && frame.type !== 'abandon') this.#guestIsDone = true;
+    this.#handlers?.onGuest(frame, text);
+  }
+
+  #fromSupervisor(frame: SupervisorFrame): void {
+    switch (frame.type) {
+      case 'hello':
+        return this.#onHello(frame);
+      case 'output':
+        return this.#handlers?.onOutput(frame.stream, frame.text);
+      case 'refused':
+        return this.#onEnd({ how: 'refused', error: frame.error });
+      case 'exited':
+        return this.#whenGuestIsDone(() => this.#onEnd({ how: 'exited', report: frame }));
+    }
+  }
+
+  #whenGuestIsDone(then: () => void): void {
+    if (this.#guestIsDone) {
+      // Not in the same tick: frames of the other stream that arrived together are handed on first.
+      setImmediate(then);
+      return;
+    }
+    const timer = setTimeout(then, LAST_FRAME_WITHIN_MS);
+    this.#container.stdout.once('close', () => {
+      clearTimeout(timer);
+      then();
+    });
+  }
+
+  #keepNoise(line: string): void {
+    this.#observer({ type: 'sandbox.noise', container: this.name, line });
+    this.#noise.push(line);
+    if (this.#noise.length > MAX_NOISE_LINES) this.#noise.shift();
+  }
+}
+
+function startFailure(end: SandboxEnd): BridgeError {
+  if (end.how === 'violation') return end.error;
+  const detail = end.how === 'lost' ? end.detail : `it ended before it was greeted (${end.how})`;
+  return new Failure('E_SANDBOX_START', `The sandbox did not start: ${detail}`, {
+    fault: 'engine',
+    remedy: 'Run `mcp-sandbox-bridge doctor`.',
+  });
+}

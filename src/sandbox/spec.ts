@@ -1,0 +1,68 @@
+// The security page: from settings to the cage, one line per wall, each with its reason. What is not listed here is
+// not in the container. test/containers has an escape test for each line.
+
+import type { SandboxSpec } from '../engine/engine.js';
+import { ENTRYPOINT, HARNESS_MOUNT } from './harness-files.js';
+
+/** What a sandbox is made of besides the walls, which are constant. */
+export type SandboxPlan = {
+  readonly image: string;
+  readonly harnessDir: string;
+  readonly name: string;
+  readonly user: string;
+  readonly memoryBytes: number;
+  readonly pids: number;
+  readonly cpus: number | undefined;
+  readonly maxTimeoutSeconds: number;
+};
+
+/** How long a container may live beyond the longest run: its start, its wait for the run, its end. */
+const SPARE_SECONDS = 30;
+
+export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
+  return {
+    image: plan.image,
+    // -I: no environment variables, no user site, no script directory on the path. -u: nothing printed is lost.
+    command: ['python3', '-I', '-u', '-X', 'utf8', ENTRYPOINT],
+    name: plan.name,
+    labels: {},
+    // No interface but lo: nothing can be reached and nothing sent.
+    network: 'none',
+    // The image cannot be changed; the only writable places are the tmpfs below.
+    rootfs: 'read-only',
+    // No capability in any set, so even uid 0 inside could do nothing that a user cannot.
+    capabilities: 'none',
+    // A setuid file in the image gains nothing.
+    newPrivileges: 'never',
+    // Not root inside, and not the engine's user outside.
+    user: plan.user,
+    workdir: '/workspace',
+    // The harness, read-only. No other host path is visible.
+    mounts: [{ source: plan.harnessDir, target: HARNESS_MOUNT }],
+    // Writable, in memory, sized, and nothing in them can be executed as a program or be a device.
+    tmpfs: [
+      { target: '/tmp', sizeMb: 64 },
+      { target: '/workspace', sizeMb: 128 },
+    ],
+    // multiprocessing needs its locks there; 16 MB bounds what is hidden in it.
+    shmMb: 16,
+    // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts.
+    masked: ['/sys', '/dev/mqueue'],
+    env: { HOME: '/workspace', LANG: 'C.UTF-8', TMPDIR: '/tmp' },
+    // The host's name is none of the guest's business.
+    hostname: 'sandbox',
+    // Enforced by the cgroup where the engine has one; swap is included, so it cannot grow there.
+    memoryBytes: plan.memoryBytes,
+    // A fork bomb meets EAGAIN.
+    pids: plan.pids,
+    cpus: plan.cpus,
+    ulimits: [
+      // A crash writes no memory image through the host's core_pattern.
+      { name: 'core', limit: 0 },
+      { name: 'nofile', limit: 1024 },
+      // Counts per user id: the fallback where the engine has no pids cgroup.
+      { name: 'nproc', limit: plan.pids },
+    ],
+    deadManSeconds: plan.maxTimeoutSeconds + SPARE_SECONDS,
+  };
+}
