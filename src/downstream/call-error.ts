@@ -1,0 +1,61 @@
+// Why a call has no result, told apart and put into words. The SDK uses one error class, with codes that servers
+// use as well, for what a server says and for what the SDK itself noticed; so the codes are not asked.
+
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import type { EndCause } from '../base/deadline.js';
+import { BridgeError, messageOf } from '../base/errors.js';
+import { clip, harmless } from '../base/text.js';
+import { lastWordsOf, withoutPrefix } from './connect.js';
+import type { StdioTransport } from './stdio-transport.js';
+
+/** A server's own message is data, and may be long. */
+const MAX_MESSAGE_CHARS = 4_000;
+
+export type FailedCall = {
+  /** What ended the call's deadline; undefined when nothing did. */
+  readonly cause: EndCause | undefined;
+  readonly limitMs: number;
+  readonly transport: StdioTransport;
+};
+
+/** `what` names the tool and its server, as the beginning of a sentence. */
+export function callError(
+  what: string,
+  thrown: unknown,
+  { cause, limitMs, transport }: FailedCall,
+): BridgeError {
+  if (cause === 'timeout') {
+    return new BridgeError('E_TOOL_FAILED', `${what} did not answer within ${limitMs / 1000} s.`, {
+      fault: 'downstream',
+      remedy: 'Ask it for less at a time, or try again.',
+    });
+  }
+  if (cause !== undefined) {
+    return new BridgeError('E_CANCELLED', `${what} was cancelled.`, { fault: 'agent' });
+  }
+  if (transport.ending !== undefined || !(thrown instanceof McpError)) {
+    const reason = transport.ending ?? `cannot be reached: ${messageOf(thrown)}`;
+    return new BridgeError(
+      'E_SERVER_UNAVAILABLE',
+      `${what} is gone: the server ${reason}.${lastWordsOf(transport)}`,
+      {
+        fault: 'downstream',
+        remedy: 'It is restarted on the next call.',
+        cause: thrown,
+      },
+    );
+  }
+  // The transport's own refusals come with the error as data.
+  if (thrown.data instanceof BridgeError) {
+    const { code, message, remedy, fault } = thrown.data;
+    return new BridgeError(code, `${what} failed. ${message}`, {
+      fault,
+      ...(remedy === undefined ? {} : { remedy }),
+    });
+  }
+  return new BridgeError(
+    'E_TOOL_FAILED',
+    clip(harmless(withoutPrefix(thrown.message)), MAX_MESSAGE_CHARS) || `${what} failed without a word.`,
+    { fault: thrown.code === ErrorCode.InvalidParams ? 'guest' : 'downstream', cause: thrown },
+  );
+}

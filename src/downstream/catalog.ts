@@ -1,0 +1,133 @@
+// What code in the sandbox knows of the servers: Python names for them and their tools, their documentation, and
+// search over it. Pure: starts nothing and keeps nothing. What a server says is data; it is capped and made harmless.
+
+import MiniSearch from 'minisearch';
+import { clip, harmless } from '../base/text.js';
+import type { ServerDoc } from '../protocol/frames.js';
+import type { Downstream } from './downstream.js';
+import { isObject } from './json-object.js';
+
+const PYTHON_KEYWORDS = new Set(
+  (
+    'False None True and as assert async await break class continue def del elif else except finally for from global ' +
+    'if import in is lambda nonlocal not or pass raise return try while with yield'
+  ).split(' '),
+);
+
+/** A Python identifier for each server, all lower case, none twice; the same for the same set of names. */
+export function serverAliases(names: Iterable<string>): ReadonlyMap<string, string> {
+  return aliases(names, (name) => identifier(name.toLowerCase(), 'server'));
+}
+
+/** A Python identifier for each tool of one server, none twice; the same for the same set of names. */
+export function toolAliases(names: Iterable<string>): ReadonlyMap<string, string> {
+  return aliases(names, (name) => identifier(name, 'tool'));
+}
+
+/** ASCII only: Python itself folds other letters together (NFKC), so that two of them could be one name. */
+function identifier(name: string, whenEmpty: string): string {
+  const ascii = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^A-Za-z0-9_]/gu, '_');
+  if (ascii === '') return whenEmpty;
+  if (/^\d/.test(ascii)) return `_${ascii}`;
+  return PYTHON_KEYWORDS.has(ascii) ? `${ascii}_` : ascii;
+}
+
+// A name that is an identifier already keeps it, whatever other names become; the rest are numbered in sorted order,
+// so that a server which lists its tools in another order next time changes nothing.
+function aliases(names: Iterable<string>, aliasOf: (name: string) => string): ReadonlyMap<string, string> {
+  const all = [...new Set(names)].sort();
+  const byName = new Map(all.filter((name) => aliasOf(name) === name).map((name) => [name, name]));
+  const taken = new Set(byName.values());
+  for (const name of all) {
+    if (byName.has(name)) continue;
+    const wanted = aliasOf(name);
+    let alias = wanted;
+    for (let number = 2; taken.has(alias); number++) alias = `${wanted}_${number}`;
+    taken.add(alias);
+    byName.set(name, alias);
+  }
+  return byName;
+}
+
+/** Some servers put a whole manual into a description; beyond this a reader learns nothing more about a call. */
+const MAX_TEXT_CHARS = 20_000;
+const MAX_SUMMARY_CHARS = 200;
+
+type Described = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
+
+/** The whole documentation of a server for the guest; without a configured description, its instructions' first line. */
+export function toServerDoc(downstream: Described, alias: string): ServerDoc {
+  const { spec, serverVersion, instructions } = downstream;
+  const tools = downstream.tools();
+  const names = toolAliases(tools.map(({ name }) => name));
+  return {
+    name: spec.name,
+    alias,
+    description: shown(spec.description || firstLine(instructions ?? '')),
+    version: serverVersion === undefined ? null : shown(serverVersion),
+    instructions: instructions === undefined ? null : shown(instructions),
+    tools: tools.map(({ name, description, inputSchema, outputSchema }) => ({
+      name,
+      alias: names.get(name) ?? name,
+      description: shown(description),
+      inputSchema,
+      outputSchema: outputSchema ?? null,
+    })),
+  };
+}
+
+function shown(text: string): string {
+  return clip(harmless(text), MAX_TEXT_CHARS);
+}
+
+function firstLine(text: string): string {
+  return clip(text.trim().split('\n', 1)[0] ?? '', MAX_SUMMARY_CHARS);
+}
+
+export type ToolHit = { readonly server: string; readonly tool: string; readonly score: number };
+
+// `createIssue` and `create_issue` are two words each.
+function words(text: string): string[] {
+  return text
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '');
+}
+
+/** The tools that fit `query` best, the best first; real names, not aliases. Forgives a typing error in a longer word. */
+export function searchTools(docs: readonly ServerDoc[], query: string, limit: number): readonly ToolHit[] {
+  const entries = docs.flatMap((server) => server.tools.map((tool) => ({ server, tool })));
+  const index = new MiniSearch<{ id: number } & Record<string, unknown>>({
+    fields: ['tool', 'description', 'parameters', 'server'],
+    tokenize: words,
+    searchOptions: {
+      boost: { tool: 4, server: 2 },
+      prefix: true,
+      fuzzy: (term) => (term.length > 3 ? 0.2 : false),
+    },
+  });
+  index.addAll(
+    entries.map(({ server, tool }, id) => ({
+      id,
+      tool: tool.name,
+      description: tool.description,
+      parameters: parameterNames(tool.inputSchema).join(' '),
+      server: `${server.name} ${server.description}`,
+    })),
+  );
+  return index
+    .search(query)
+    .slice(0, limit)
+    .flatMap(({ id, score }) => {
+      const entry = entries[Number(id)];
+      return entry === undefined ? [] : [{ server: entry.server.name, tool: entry.tool.name, score }];
+    });
+}
+
+function parameterNames(schema: unknown): string[] {
+  const properties = isObject(schema) ? schema['properties'] : undefined;
+  return isObject(properties) ? Object.keys(properties) : [];
+}

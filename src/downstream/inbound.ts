@@ -1,0 +1,98 @@
+// One line from a server's stdout -> one JSON-RPC message for the SDK, read with tolerance: the SDK leaves a request
+// hanging until its timeout when the answer breaks a rule that nobody needs. What cannot be handed on fails the one
+// request that it answers, never the connection. Keeps each answer's own text so that it can be relayed unchanged.
+
+import { isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { BridgeError } from '../base/errors.js';
+import { depthOf, RawJson, sliceAt } from '../protocol/json-text.js';
+import { isObject, type JsonObject } from './json-object.js';
+
+/** Far above any sane answer, and far below the some thousand levels at which recursive code overflows the stack. */
+const MAX_ANSWER_DEPTH = 512;
+const INTERNAL_ERROR = -32603;
+
+const lines = new WeakMap<object, string>();
+
+/** The characters that the server wrote as this result; undefined for an object that did not come through `readMessage`. */
+export function rawResultOf(result: object): RawJson | undefined {
+  const line = lines.get(result);
+  const text = line === undefined ? undefined : sliceAt(line, ['result']);
+  return text === undefined ? undefined : new RawJson(text);
+}
+
+/** The message on `line`, or undefined for a line that is no message (noise). */
+export function readMessage(line: string): JSONRPCMessage | undefined {
+  if (depthOf(line, MAX_ANSWER_DEPTH) > MAX_ANSWER_DEPTH) {
+    return tooMuch(requestId(line, ''), `an answer nested deeper than ${MAX_ANSWER_DEPTH} levels`);
+  }
+  let message: unknown;
+  try {
+    message = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(message)) return undefined;
+  if (typeof message['method'] === 'string') return message as JSONRPCMessage;
+  return readAnswer(message, line);
+}
+
+function readAnswer(message: JsonObject, line: string): JSONRPCMessage | undefined {
+  const id = asId(message['id']);
+  if (id === undefined) return undefined;
+  const { result, error } = message;
+  if (error !== undefined && error !== null) {
+    const { code, message: text, data } = isObject(error) ? error : ({ message: error } as JsonObject);
+    return {
+      jsonrpc: '2.0',
+      id,
+      error: {
+        code: Number.isInteger(code) ? Number(code) : INTERNAL_ERROR,
+        message: typeof text === 'string' ? text : JSON.stringify(error),
+        data,
+      },
+    };
+  }
+  if (!isObject(result)) {
+    const message = 'The server sent an answer that holds no result object.';
+    return failure(id, new BridgeError('E_TOOL_FAILED', message, { fault: 'downstream' }));
+  }
+  const answer = { jsonrpc: '2.0' as const, id, result };
+  // Only a malformed `_meta` can be wrong now; the answer's own text still has it.
+  if (!isJSONRPCResultResponse(answer)) delete result['_meta'];
+  lines.set(result, line);
+  return answer;
+}
+
+/**
+ * Fails the request whose answer was too long to keep. Servers write the id either first or last, so the line's first
+ * and last characters are enough; undefined when they do not tell.
+ */
+export function readOversized(bytes: number, head: string, tail: string): JSONRPCMessage | undefined {
+  return tooMuch(requestId(head, tail), `an answer of ${bytes} bytes, more than the bridge takes`);
+}
+
+function requestId(head: string, tail: string): number | undefined {
+  if (sliceAt(head, ['method']) !== undefined) return undefined;
+  const text = sliceAt(head, ['id']) ?? /[,{]\s*"id"\s*:\s*("?\d+"?)\s*\}\s*$/.exec(tail)?.[1];
+  return text === undefined ? undefined : asId(text.replaceAll('"', ''));
+}
+
+// The SDK numbers its requests; a server that answers with the number as text is understood.
+function asId(id: unknown): number | undefined {
+  const number = typeof id === 'number' || (typeof id === 'string' && id !== '') ? Number(id) : Number.NaN;
+  return Number.isSafeInteger(number) ? number : undefined;
+}
+
+function tooMuch(id: number | undefined, what: string): JSONRPCMessage | undefined {
+  if (id === undefined) return undefined;
+  const remedy = 'Ask it for less at a time.';
+  return failure(
+    id,
+    new BridgeError('E_FRAME_TOO_LARGE', `The server sent ${what}.`, { fault: 'downstream', remedy }),
+  );
+}
+
+/** The error itself travels as the data of a JSON-RPC error: no server can forge an instance. */
+function failure(id: number, error: BridgeError): JSONRPCMessage {
+  return { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: error.message, data: error } };
+}

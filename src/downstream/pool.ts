@@ -1,0 +1,139 @@
+// Every configured server, each started by the first call that needs it and shared by all that follow. Starting
+// nothing ahead is what makes the bridge answer at once with fifty servers configured and five of them dead.
+
+import { isDeepStrictEqual } from 'node:util';
+import { didYouMean } from '../base/closest.js';
+import { BridgeError } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { Downstream } from './downstream.js';
+import { childEnv } from './env.js';
+import { type DownstreamState, Slot } from './slot.js';
+
+export type DownstreamTimes = {
+  /** Start, greeting and list of tools. */
+  readonly connectTimeoutMs: number;
+  /** How long a call may be silent when the server's own configuration sets no limit. */
+  readonly silenceMs: number;
+  /** Without a call for so long, a server is ended. */
+  readonly idleMs: number;
+  /** The first rest after a failed start; it doubles up to `maxRestMs`. */
+  readonly restMs: number;
+  readonly maxRestMs: number;
+};
+
+const DEFAULT_TIMES: DownstreamTimes = {
+  // What Claude Code grants a server.
+  connectTimeoutMs: 30_000,
+  // Every call also ends with its run; this is for those who allow runs of an hour.
+  silenceMs: 5 * 60_000,
+  idleMs: 10 * 60_000,
+  restMs: 1_000,
+  maxRestMs: 30_000,
+};
+
+export type DownstreamPoolOptions = {
+  readonly specs: readonly DownstreamSpec[];
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  /** Variables of `hostEnv` that servers get on top of the allow-list. */
+  readonly extraEnvNames: readonly string[];
+  /** How many bridges this one runs inside; servers are told one more. */
+  readonly depth: number;
+  readonly observer: Observer;
+  readonly times?: Partial<DownstreamTimes>;
+};
+
+export interface DownstreamPool extends AsyncDisposable {
+  /**
+   * The live server, started if need be; ask for every call, since one that crashed or was idle is started anew here.
+   * The abort of `signal` ends only this wait. Throws E_SERVER_UNKNOWN, E_SERVER_UNAVAILABLE, E_CANCELLED, E_SHUTDOWN.
+   */
+  get(name: string, signal: AbortSignal): Promise<Downstream>;
+  /** All configured servers, in the order of the configuration. */
+  states(): readonly DownstreamState[];
+  /** Takes a new configuration: unchanged servers stay as they are, others end after their last call. */
+  adopt(specs: readonly DownstreamSpec[]): void;
+}
+
+/** A pool of servers of which none runs yet. */
+export function openDownstreamPool(options: DownstreamPoolOptions): DownstreamPool {
+  return new SlotPool(options);
+}
+
+const MAX_NAMES = 20;
+
+class SlotPool implements DownstreamPool {
+  readonly #options: DownstreamPoolOptions;
+  #slots = new Map<string, Slot>();
+  /** Replaced by `adopt`; some may still have calls under way. */
+  readonly #retired = new Set<Slot>();
+  #disposing: Promise<void> | undefined;
+
+  constructor(options: DownstreamPoolOptions) {
+    this.#options = options;
+    this.adopt(options.specs);
+  }
+
+  async get(name: string, signal: AbortSignal): Promise<Downstream> {
+    if (this.#disposing !== undefined) {
+      throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
+    }
+    const slot = this.#slots.get(name);
+    if (slot === undefined) throw this.#unknown(name);
+    return unlessAborted(slot.get(), name, signal);
+  }
+
+  states(): readonly DownstreamState[] {
+    return [...this.#slots.values()].map((slot) => slot.state);
+  }
+
+  adopt(specs: readonly DownstreamSpec[]): void {
+    const before = this.#slots;
+    this.#slots = new Map(specs.map((spec) => [spec.name, this.#slotFor(spec, before.get(spec.name))]));
+    for (const [name, slot] of before) {
+      if (this.#slots.get(name) === slot) continue;
+      this.#retired.add(slot);
+      slot.retire();
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposing ??= Promise.all(
+      [...this.#slots.values(), ...this.#retired].map((slot) => slot.close()),
+    ).then(() => {});
+    return this.#disposing;
+  }
+
+  #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
+    if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
+    const { hostEnv, extraEnvNames, depth, observer, times } = this.#options;
+    const env = childEnv(hostEnv, spec.env, { depth: depth + 1, extraNames: extraEnvNames });
+    return new Slot(spec, { ...DEFAULT_TIMES, ...times, env, observer });
+  }
+
+  #unknown(name: string): BridgeError {
+    const names = [...this.#slots.keys()];
+    const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+    const remedy =
+      names.length === 0
+        ? 'No MCP server is configured.'
+        : `Configured are: ${names.slice(0, MAX_NAMES).join(', ')}${more}.`;
+    return new BridgeError('E_SERVER_UNKNOWN', `There is no server '${name}'.${didYouMean(name, names)}`, {
+      fault: 'agent',
+      remedy,
+    });
+  }
+}
+
+/** `shared`, or E_CANCELLED as soon as `signal` aborts; what others wait for goes on. */
+function unlessAborted<T>(shared: Promise<T>, name: string, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () =>
+      reject(
+        new BridgeError('E_CANCELLED', `Waiting for server '${name}' was cancelled.`, { fault: 'agent' }),
+      );
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    shared.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

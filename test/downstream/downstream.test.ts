@@ -1,0 +1,207 @@
+import { afterEach, expect, test } from 'vitest';
+import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
+import { RawJson } from '../../src/protocol/json-text.js';
+import { call, hostile, NEVER, poolOf, type TestPool, until } from './hostile.js';
+
+const pools: TestPool[] = [];
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool[Symbol.asyncDispose]()));
+});
+
+async function open(spec: DownstreamSpec, times = {}) {
+  const pool = poolOf([spec], times);
+  pools.push(pool);
+  return pool.get(spec.name, NEVER);
+}
+
+test('arguments and results are relayed to the last character', async () => {
+  const server = await open(hostile());
+  const args =
+    '{"n":12345678901234567890,"f":1.0,"e":1e400,"neg":-0,"__proto__":{"x":[1,{"arguments":2}]},"s":"}\\"{\\u0000é\\ud800"}';
+  const answer = await server.callTool('echo_raw', new RawJson(args), NEVER);
+  expect(answer.text).toBe(`{"content":[],"structuredContent":${args}}`);
+});
+
+test('a large argument goes out whole', async () => {
+  const server = await open(hostile());
+  const text = 'é"\\\n'.repeat(500_000);
+  const { content } = await call(server, 'echo', { text });
+  expect(content[0]?.text === text).toBe(true);
+});
+
+test('every tool is listed, however odd, but for the one without a name', async () => {
+  const server = await open(hostile('pages=5'));
+  const byName = new Map(server.tools().map((tool) => [tool.name, tool]));
+  for (const name of ['a-b', 'a_b', 'a_b_2', '__proto__', 'class', '1st', 'naïve'])
+    expect(byName.has(name)).toBe(true);
+  expect(byName.get('bad_output_schema')?.outputSchema).toEqual({ $ref: '#/nowhere', pattern: '(' });
+  expect(byName.get('bad_input_schema')?.inputSchema).toEqual({
+    properties: { x: { type: 'no such type' } },
+  });
+  expect(byName.get('null_schema')).toMatchObject({ inputSchema: {}, description: '' });
+  expect(server.problems()).toEqual(['left out for want of a name of their own: 1 of its tools']);
+  expect(server).toMatchObject({ serverVersion: '6.6.6', instructions: 'Handle with care.\nSecond line.' });
+  expect(await call(server, '__proto__')).toMatchObject({ content: [{ text: '__proto__' }] });
+});
+
+test.each([
+  ['repeat-cursor', 2],
+  ['endless-pages', 100],
+])('a list that does not end is cut: %s', async (mode, pages) => {
+  const server = await open(hostile(mode));
+  expect(server.tools().length).toBeGreaterThan(20);
+  expect(server.problems()).toContain(`tools/list does not end: stopped after ${pages} pages`);
+});
+
+test('a server without tools/list has no tools', async () => {
+  const server = await open(hostile('no-tools'));
+  expect(server.tools()).toEqual([]);
+});
+
+test.each([
+  'image',
+  'many_blocks',
+  'json_text',
+  'structured',
+  'unknown_block',
+  'bad_meta',
+  'bad_output_schema',
+])('the answer of %s is handed on as it is', async (tool) => {
+  const server = await open(hostile());
+  expect((await call(server, tool)).content.length).toBeGreaterThan(0);
+});
+
+test('isError is a result; a JSON-RPC error, a missing result and a task tool are refusals', async () => {
+  const server = await open(hostile());
+  expect(await call(server, 'fail', { text: 'no luck' })).toMatchObject({
+    isError: true,
+    content: [{ text: 'no luck' }],
+  });
+  await expect(call(server, 'rpc_error')).rejects.toMatchObject({
+    code: 'E_TOOL_FAILED',
+    message: 'refused on purpose',
+  });
+  // The SDK uses these two codes itself, for a closed connection and for its timeouts.
+  for (const code of [-32000, -32001, -32042]) {
+    const args = { code, message: '\u001b[2Jtheirs' };
+    await expect(call(server, 'rpc_error', args)).rejects.toMatchObject({
+      code: 'E_TOOL_FAILED',
+      message: 'theirs',
+    });
+  }
+  await expect(call(server, 'null_result')).rejects.toMatchObject({
+    code: 'E_TOOL_FAILED',
+    message: expect.stringContaining('no result object'),
+  });
+  await expect(call(server, 'task_only')).rejects.toMatchObject({
+    message: expect.stringContaining('only as an MCP task'),
+  });
+  await expect(call(server, 'nowhere')).rejects.toMatchObject({ message: 'Unknown tool: nowhere' });
+});
+
+test('100 calls are in flight at once', async () => {
+  const server = await open(hostile());
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: 100 }, () => call(server, 'sleep', { ms: 200 })));
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  expect((await call(server, 'max_in_flight')).structuredContent).toEqual({ max: 100 });
+});
+
+test('an aborted call ends at once and the server is told, once, and only of that call', async () => {
+  const server = await open(hostile());
+  const run = new AbortController();
+  await call(server, 'echo', { text: 'done before' }, run.signal);
+  const hanging = call(server, 'hang', {}, run.signal);
+  run.abort();
+  await expect(hanging).rejects.toMatchObject({ code: 'E_CANCELLED' });
+  await expect(call(server, 'echo', {}, run.signal)).rejects.toMatchObject({ code: 'E_CANCELLED' });
+  const { structuredContent } = await call(server, 'cancelled');
+  expect(structuredContent?.['ids']).toHaveLength(1);
+});
+
+test('silence ends a call, progress keeps it alive, and the limit of the spec is a hard one', async () => {
+  const server = await open(hostile(), { silenceMs: 200 });
+  await expect(call(server, 'hang')).rejects.toMatchObject({
+    code: 'E_TOOL_FAILED',
+    message: "Tool 'hang' of server 'hostile' did not answer within 0.2 s.",
+  });
+  expect(await call(server, 'sleep', { ms: 500, every: 50 })).toMatchObject({
+    content: [{ text: 'slept 500 ms' }],
+  });
+  const strict = await open({ ...hostile(), callTimeoutMs: 200 });
+  await expect(call(strict, 'sleep', { ms: 500, every: 50 })).rejects.toMatchObject({
+    code: 'E_TOOL_FAILED',
+  });
+});
+
+test('a limit beyond what a timer can hold is no limit', async () => {
+  const server = await open({ ...hostile(), callTimeoutMs: 1e12 });
+  expect(await call(server, 'sleep', { ms: 50 })).toMatchObject({ content: [{ text: 'slept 50 ms' }] });
+});
+
+test('a crash fails the calls under way with its exit code and last words', async () => {
+  const server = await open(hostile());
+  const waiting = call(server, 'hang');
+  const crash = call(server, 'crash', { code: 5, text: 'disk on fire' });
+  for (const lost of [waiting, crash]) {
+    await expect(lost).rejects.toMatchObject({
+      code: 'E_SERVER_UNAVAILABLE',
+      message: expect.stringMatching(/the server exited with code 5\. Its last words:\n> disk on fire\n$/),
+      remedy: 'It is restarted on the next call.',
+    });
+  }
+  expect(await server.closed).toBe('exited with code 5');
+  await expect(call(server, 'pid')).rejects.toMatchObject({ code: 'E_SERVER_UNAVAILABLE' });
+});
+
+test('a server that announces new tools is asked for them', async () => {
+  const server = await open(hostile());
+  const before = server.tools().length;
+  await Promise.all([call(server, 'grow'), call(server, 'grow')]);
+  await until(() => server.tools().length === before + 2);
+  expect(await call(server, 'grown_2')).toMatchObject({ content: [{ text: 'new' }] });
+});
+
+test('a server is told its depth and its own variables, and nothing of the bridge', async () => {
+  process.env['HOSTILE_TEST_SECRET'] = 'not yours';
+  const server = await open({ ...hostile(), env: { OWN: 'yes' } });
+  delete process.env['HOSTILE_TEST_SECRET'];
+  const value = async (name: string) => (await call(server, 'env', { name })).structuredContent?.['value'];
+  expect(await value('MCP_BRIDGE_DEPTH')).toBe('1');
+  expect(await value('OWN')).toBe('yes');
+  expect(await value('HOSTILE_TEST_SECRET')).toBeNull();
+});
+
+test.each([
+  [['exit-early=4'], /exited with code 4 before it was ready\. Its last words:\n> cannot read its key/],
+  [['mute'], /was not ready within 0\.5 s/],
+  [['garbage'], /was not ready within 0\.5 s\. Its last words:\n> stdout: <html>/],
+  [['slow-start=5000'], /was not ready within 0\.5 s/],
+  [['old-protocol'], /protocol version is not supported: 1999-12-31/],
+  [['mute', 'secret'], /using \[TOKEN\]/],
+])('a server that does not start is explained: %j', async (modes, message) => {
+  const spec = { ...hostile(...modes), env: { TOKEN: 'sk-very-secret' } };
+  const connectTimeoutMs = modes[0]?.startsWith('e') || modes[0]?.startsWith('o') ? 10_000 : 500;
+  await expect(open(spec, { connectTimeoutMs })).rejects.toMatchObject({
+    code: 'E_SERVER_UNAVAILABLE',
+    message: expect.stringMatching(message),
+  });
+});
+
+test('a flood on stderr does not block the greeting', async () => {
+  const server = await open(hostile('stderr-flood=3000000'));
+  expect(server.tools().length).toBeGreaterThan(20);
+});
+
+test.each([
+  [{ command: 'npx-that-is-nowhere' }, 'command not found: npx-that-is-nowhere'],
+  [{ cwd: '/no/such/folder' }, 'its working directory does not exist: /no/such/folder'],
+  [{ command: '/etc/passwd' }, '/etc/passwd may not be executed'],
+])('a command that cannot be started is named: %j', async (wrong, message) => {
+  await expect(open({ ...hostile(), ...wrong })).rejects.toMatchObject({
+    code: 'E_SERVER_UNAVAILABLE',
+    fault: 'operator',
+    message: expect.stringContaining(message),
+    remedy: expect.stringContaining('mcp-sandbox-bridge servers'),
+  });
+});

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { childEnv } from '../../src/downstream/env.js';
+
+const NONE = { depth: 1, extraNames: [] };
+
+test('a server gets what a shell would give it and nothing secret', () => {
+  const host = {
+    PATH: '/bin',
+    LC_ALL: 'C.UTF-8',
+    XDG_CONFIG_HOME: '/c',
+    https_proxy: 'http://p',
+    Path: 'C:\\',
+    GITHUB_TOKEN: 'ghp_secret',
+    AWS_SECRET_ACCESS_KEY: 'secret',
+    MCP_BRIDGE_TIMEOUT: '30',
+  };
+  expect(childEnv(host, {}, NONE)).toEqual({
+    PATH: '/bin',
+    LC_ALL: 'C.UTF-8',
+    XDG_CONFIG_HOME: '/c',
+    https_proxy: 'http://p',
+    Path: 'C:\\',
+    MCP_BRIDGE_DEPTH: '1',
+  });
+});
+
+test('the spec overrides the host, and nobody overrides the depth', () => {
+  const env = childEnv({ PATH: '/bin', HOME: '/h' }, { PATH: '/opt', MCP_BRIDGE_DEPTH: '0' }, NONE);
+  expect(env).toEqual({ PATH: '/opt', HOME: '/h', MCP_BRIDGE_DEPTH: '1' });
+});
+
+test('the operator may allow further names; exported shell functions never pass', () => {
+  const env = childEnv({ DISPLAY: ':0', TERM: '() { :; }; echo' }, {}, { depth: 2, extraNames: ['DISPLAY'] });
+  expect(env).toEqual({ DISPLAY: ':0', MCP_BRIDGE_DEPTH: '2' });
+});

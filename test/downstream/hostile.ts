@@ -1,0 +1,86 @@
+// The hostile server as a spec, and what the tests of this floor ask of processes. Every test gives pools and
+// transports back; `pidsOf` is how they know that nothing is left.
+
+import { setMaxListeners } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { BridgeEvent } from '../../src/base/events.js';
+import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
+import type { Downstream } from '../../src/downstream/downstream.js';
+import { type DownstreamPool, type DownstreamTimes, openDownstreamPool } from '../../src/downstream/pool.js';
+import { RawJson } from '../../src/protocol/json-text.js';
+
+const FIXTURE = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url));
+
+export const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER);
+
+export function spec(name: string, command: string, args: readonly string[]): DownstreamSpec {
+  return {
+    name,
+    transport: 'stdio',
+    command,
+    args,
+    env: {},
+    cwd: undefined,
+    description: '',
+    callTimeoutMs: undefined,
+    source: { host: 'test', scope: 'explicit', file: '/dev/null', pointer: '' },
+  };
+}
+
+/** The hostile server with the given modes. */
+export function hostile(...modes: string[]): DownstreamSpec {
+  return spec('hostile', process.execPath, [FIXTURE, ...modes]);
+}
+
+export type TestPool = DownstreamPool & { readonly events: BridgeEvent[] };
+
+export function poolOf(specs: readonly DownstreamSpec[], times: Partial<DownstreamTimes> = {}): TestPool {
+  const events: BridgeEvent[] = [];
+  const observer = (event: BridgeEvent) => void events.push(event);
+  const pool = openDownstreamPool({
+    specs,
+    hostEnv: process.env,
+    extraEnvNames: [],
+    depth: 0,
+    observer,
+    times,
+  });
+  return Object.assign(pool, { events });
+}
+
+/** The CallToolResult of a call, parsed. */
+export async function call(server: Downstream, tool: string, args: object = {}, signal = NEVER) {
+  const raw = await server.callTool(tool, new RawJson(JSON.stringify(args)), signal);
+  return JSON.parse(raw.text) as {
+    readonly content: ReadonlyArray<{ readonly type: string; readonly text?: string }>;
+    readonly structuredContent?: Record<string, unknown>;
+    readonly isError?: boolean;
+  };
+}
+
+/** The processes of a running hostile server, its own first. */
+export async function pidsOf(server: Downstream): Promise<number[]> {
+  const { structuredContent = {} } = await call(server, 'pid');
+  return [structuredContent['pid'], ...Object(structuredContent['grandchildren'])].map(Number);
+}
+
+/** A zombie is dead: who should reap it is not us. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !existsSync('/proc/self') || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until `condition` holds; fails after two seconds. */
+export async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 2_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`not within two seconds: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,140 @@
+import { afterEach, expect, test } from 'vitest';
+import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
+import { call, hostile, isAlive, NEVER, pidsOf, poolOf, type TestPool, until } from './hostile.js';
+
+const pools: TestPool[] = [];
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool[Symbol.asyncDispose]()));
+});
+
+function pool(specs: readonly DownstreamSpec[], times = {}): TestPool {
+  const made = poolOf(specs, times);
+  pools.push(made);
+  return made;
+}
+
+const named = (name: string, ...modes: string[]) => ({ ...hostile(...modes), name });
+const count = ({ events }: TestPool, type: string) => events.filter((event) => event.type === type).length;
+
+test('nothing starts before it is asked for, and those who ask together share one start', async () => {
+  const servers = pool([named('a', 'slow-start=100'), named('b')]);
+  expect(servers.states()).toMatchObject([
+    { name: 'a', state: 'idle' },
+    { name: 'b', state: 'idle' },
+  ]);
+  const gone = new AbortController();
+  const first = servers.get('a', gone.signal);
+  const others = [servers.get('a', NEVER), servers.get('a', NEVER)];
+  expect(servers.states()[0]?.state).toBe('opening');
+  gone.abort();
+  await expect(first).rejects.toMatchObject({ code: 'E_CANCELLED' });
+  const [one, two] = await Promise.all(others);
+  expect(one).toBe(two);
+  expect(servers.events.map(({ type }) => type)).toEqual(['downstream.connecting', 'downstream.ready']);
+  expect(servers.states()).toMatchObject([{ state: 'ready', reason: undefined }, { state: 'idle' }]);
+  expect(servers.states()[0]?.tools).toBeGreaterThan(20);
+});
+
+test('several start in parallel', async () => {
+  const specs = ['a', 'b', 'c'].map((name) => named(name, 'slow-start=400'));
+  const servers = pool(specs);
+  const startedAt = performance.now();
+  await Promise.all(specs.map(({ name }) => servers.get(name, NEVER)));
+  expect(performance.now() - startedAt).toBeLessThan(1_100);
+});
+
+test('one that crashed is started again by the next get', async () => {
+  const servers = pool([named('a')]);
+  const before = await servers.get('a', NEVER);
+  await expect(call(before, 'crash')).rejects.toMatchObject({ code: 'E_SERVER_UNAVAILABLE' });
+  expect(servers.states()[0]).toMatchObject({ state: 'idle', reason: "Server 'a' exited with code 7." });
+  const after = await servers.get('a', NEVER);
+  expect(after).not.toBe(before);
+  expect(await call(after, 'echo', { text: 'back' })).toMatchObject({ content: [{ text: 'back' }] });
+  expect(count(servers, 'downstream.closed')).toBe(1);
+});
+
+test('one that does not start rests, refuses at once with the reason, and is tried again later', async () => {
+  const servers = pool([named('a', 'exit-early')], { restMs: 300 });
+  await expect(servers.get('a', NEVER)).rejects.toMatchObject({ message: expect.stringContaining('code 3') });
+  const startedAt = performance.now();
+  await expect(servers.get('a', NEVER)).rejects.toMatchObject({
+    code: 'E_SERVER_UNAVAILABLE',
+    message: expect.stringContaining('cannot read its key'),
+    remedy: expect.stringContaining('retry in 1 s'),
+  });
+  expect(performance.now() - startedAt).toBeLessThan(20);
+  expect(count(servers, 'downstream.connecting')).toBe(1);
+  expect(servers.states()[0]).toMatchObject({ state: 'resting', retryInMs: expect.any(Number) });
+  await until(() => servers.states()[0]?.state === 'idle');
+  await expect(servers.get('a', NEVER)).rejects.toThrow();
+  expect(count(servers, 'downstream.failed')).toBe(2);
+  // The second rest is twice as long.
+  expect(servers.states()[0]?.retryInMs).toBeGreaterThan(300);
+});
+
+test('an unknown name is answered with the near one and the names, cut when they are many', async () => {
+  const servers = pool(Array.from({ length: 25 }, (_, number) => named(`server-${number}`)));
+  await expect(servers.get('servr_7', NEVER)).rejects.toMatchObject({
+    code: 'E_SERVER_UNKNOWN',
+    message: "There is no server 'servr_7'. Did you mean 'server-7'?",
+    remedy: expect.stringMatching(/server-0, .*server-19 and 5 more\.$/),
+  });
+  await expect(pool([]).get('__proto__', NEVER)).rejects.toMatchObject({
+    remedy: 'No MCP server is configured.',
+  });
+});
+
+test('an idle one is ended, but not while a call is under way', async () => {
+  const servers = pool([named('a')], { idleMs: 150 });
+  const server = await servers.get('a', NEVER);
+  const [pid] = await pidsOf(server);
+  await call(server, 'sleep', { ms: 400 });
+  expect(servers.states()[0]?.state).toBe('ready');
+  await until(() => servers.states()[0]?.state === 'idle');
+  await until(() => !isAlive(Number(pid)));
+  await expect(call(await servers.get('a', NEVER), 'pid')).resolves.toBeDefined();
+});
+
+test('a new configuration keeps what is unchanged and ends the rest after its last call', async () => {
+  const servers = pool([named('same'), named('changed'), named('removed')]);
+  const same = await servers.get('same', NEVER);
+  const changed = await servers.get('changed', NEVER);
+  const [pid] = await pidsOf(changed);
+  const sleeping = call(changed, 'sleep', { ms: 200 });
+  servers.adopt([named('same'), { ...named('changed'), env: { NEW: '1' } }, named('added')]);
+  expect(servers.states().map(({ name }) => name)).toEqual(['same', 'changed', 'added']);
+  expect(await servers.get('same', NEVER)).toBe(same);
+  expect(await servers.get('changed', NEVER)).not.toBe(changed);
+  expect(await sleeping).toMatchObject({ content: [{ text: 'slept 200 ms' }] });
+  await until(() => !isAlive(Number(pid)));
+  await expect(servers.get('removed', NEVER)).rejects.toMatchObject({ code: 'E_SERVER_UNKNOWN' });
+});
+
+test('disposing ends the well-behaved within 100 ms, in parallel, and leaves nothing', async () => {
+  const servers = poolOf(['a', 'b', 'c'].map((name) => named(name)));
+  const live = await Promise.all(['a', 'b', 'c'].map((name) => servers.get(name, NEVER)));
+  const pids = (await Promise.all(live.map(pidsOf))).flat();
+  const hanging = live.map((server) => call(server, 'hang').catch((error: unknown) => error));
+  const startedAt = performance.now();
+  await servers[Symbol.asyncDispose]();
+  expect(performance.now() - startedAt).toBeLessThan(150);
+  expect(pids.filter(isAlive)).toEqual([]);
+  for (const error of await Promise.all(hanging))
+    expect(error).toMatchObject({ code: 'E_SERVER_UNAVAILABLE' });
+  await expect(servers.get('a', NEVER)).rejects.toMatchObject({ code: 'E_SHUTDOWN' });
+});
+
+test('disposing ends the stubborn, and those that are still starting', async () => {
+  const servers = poolOf([named('stubborn', 'stubborn', 'stubborn-grandchild'), named('mute', 'mute')]);
+  const pids = await pidsOf(await servers.get('stubborn', NEVER));
+  const starting = servers.get('mute', NEVER);
+  const refused = expect(starting).rejects.toMatchObject({ code: 'E_SHUTDOWN' });
+  const startedAt = performance.now();
+  await servers[Symbol.asyncDispose]();
+  await refused;
+  expect(performance.now() - startedAt).toBeLessThan(700);
+  expect(pids).toHaveLength(2);
+  await until(() => !pids.some(isAlive));
+  expect(count(servers, 'downstream.failed')).toBe(0);
+});
