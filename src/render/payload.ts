@@ -1,0 +1,70 @@
+// An Outcome as the one flat object that every form of the answer is made from. Empty strings and collections are
+// left out, so that what is there means something.
+
+import { linesOf } from '../base/text.js';
+import type { RawJson } from '../protocol/json-text.js';
+import type { Outcome } from '../run/outcome.js';
+
+export type Payload = {
+  readonly status: Outcome['status'];
+  readonly summary: string;
+  readonly exitCode?: number;
+  readonly stdout?: readonly string[];
+  readonly stderr?: readonly string[];
+  /** The last expression's value; a string of its repr where JSON cannot hold it. */
+  readonly result?: RawJson | string;
+  readonly error?: string;
+  readonly traceback?: readonly string[];
+  readonly remedy?: string;
+  readonly servers?: readonly string[];
+  readonly toolCalls?: number;
+  /** Characters missing from the middle of stdout and stderr. */
+  readonly droppedCharacters?: number;
+  readonly timeoutSeconds: number;
+  readonly durationMs: number;
+};
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 0)} s`;
+
+function summaryOf(outcome: Outcome): string {
+  const calls = outcome.calls === 0 ? '' : `, ${outcome.calls} tool call${outcome.calls === 1 ? '' : 's'}`;
+  switch (outcome.status) {
+    case 'success':
+      return `Success in ${seconds(outcome.durationMs)}${calls}.`;
+    case 'error':
+      return `Failed after ${seconds(outcome.durationMs)}${calls}.`;
+    case 'timeout':
+      return `Timed out after ${outcome.timeoutSeconds} s${calls}.`;
+    case 'validation_error':
+      return 'Nothing was run.';
+    case 'cancelled':
+      return `Cancelled after ${seconds(outcome.durationMs)}${calls}.`;
+  }
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === '' || value === 0 || (Array.isArray(value) && value.length === 0);
+
+export function payloadOf(outcome: Outcome): Payload {
+  const optional = {
+    stdout: linesOf(outcome.stdout.text),
+    stderr: linesOf(outcome.stderr.text),
+    result: outcome.result?.json ?? outcome.result?.repr,
+    error: outcome.error?.message,
+    traceback: outcome.error?.traceback,
+    remedy: outcome.error?.remedy,
+    servers: outcome.servers,
+    toolCalls: outcome.calls,
+    droppedCharacters: outcome.stdout.dropped + outcome.stderr.dropped,
+  };
+  return {
+    status: outcome.status,
+    summary: summaryOf(outcome),
+    ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
+    ...(Object.fromEntries(
+      Object.entries(optional).filter(([, value]) => !isEmpty(value)),
+    ) as Partial<Payload>),
+    timeoutSeconds: outcome.timeoutSeconds,
+    durationMs: Math.round(outcome.durationMs),
+  };
+}

@@ -1,0 +1,39 @@
+// An Outcome as a CallToolResult, in the form that the operator chose and that this client can make use of.
+
+import { stringify } from '../protocol/json-text.js';
+import type { Outcome } from '../run/outcome.js';
+import { compact } from './compact.js';
+import { payloadOf } from './payload.js';
+import { toonOrJson } from './toon.js';
+
+export type OutputMode = 'compact' | 'toon' | 'json';
+
+/** The shape of the protocol's CallToolResult that we make. */
+export type RenderedResult = {
+  readonly content: readonly [{ readonly type: 'text'; readonly text: string }];
+  readonly structuredContent?: Readonly<Record<string, unknown>>;
+  readonly isError: boolean;
+};
+
+export type RenderOptions = {
+  readonly mode: OutputMode;
+  readonly structured: 'auto' | 'always' | 'never';
+  /** `clientInfo.name` of the agent. */
+  readonly client: string;
+};
+
+/** These show the model `structuredContent` instead of the text, which throws the compact form away. */
+const SHOWS_STRUCTURED_INSTEAD = new Set(['claude-code', 'codex-mcp-client', 'Visual Studio Code']);
+
+export function render(outcome: Outcome, { mode, structured, client }: RenderOptions): RenderedResult {
+  const payload = payloadOf(outcome);
+  const withStructured =
+    structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED_INSTEAD.has(client));
+  const text =
+    mode === 'compact' ? compact(outcome) : mode === 'toon' ? toonOrJson(payload) : stringify(payload);
+  return {
+    content: [{ type: 'text', text }],
+    ...(withStructured ? { structuredContent: payload } : {}),
+    isError: outcome.status !== 'success',
+  };
+}

@@ -1,0 +1,93 @@
+// What the harness may ask the host for: one handler per call method, complete by its type. Every argument was parsed
+// by the wire's own schema, and every server is checked by policy before anything is done on the guest's behalf.
+
+import { closest, didYouMean } from '../base/closest.js';
+import { BridgeError } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import { searchTools } from '../downstream/catalog.js';
+import type { DownstreamPool } from '../downstream/pool.js';
+import type { CallMethod, CallParams, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
+import { mayReach } from './policy.js';
+import type { SavedTools } from './saved-tools.js';
+
+/** Answers with a value for the reply, or throws a BridgeError for the refusal. `text` is the call's own frame. */
+export type HostApi = {
+  readonly [M in CallMethod]: (params: CallParams[M], text: string, signal: AbortSignal) => unknown;
+};
+
+export type HostApiParts = {
+  readonly runId: string;
+  readonly loaded: readonly ServerDoc[];
+  readonly discovered: readonly ServerBrief[];
+  readonly pool: DownstreamPool;
+  readonly saved: SavedTools;
+  readonly observer: Observer;
+};
+
+export function hostApi(parts: HostApiParts): HostApi {
+  const docs = new Map(parts.loaded.map((doc) => [doc.name, doc]));
+  const loadedNames = new Set(docs.keys());
+  const discoveredNames = parts.discovered.map(({ name }) => name);
+
+  const reach = (server: string): ServerDoc => {
+    const verdict = mayReach(server, loadedNames, discoveredNames);
+    const doc = docs.get(server);
+    if (verdict.allowed && doc !== undefined) return doc;
+    const reason = verdict.allowed ? `Server '${server}' is not available.` : verdict.reason;
+    throw new BridgeError(verdict.allowed ? 'E_SERVER_NOT_LOADED' : verdict.code, reason, { fault: 'guest' });
+  };
+
+  const callTool = async ({ server, tool }: CallParams['tools.call'], text: string, signal: AbortSignal) => {
+    const doc = reach(server);
+    if (!doc.tools.some(({ name }) => name === tool)) throw unknownTool(doc, tool);
+    const args = new RawJson(wellFormedJson(sliceAt(text, ['params', 'arguments']) ?? '{}'));
+    const startedAt = performance.now();
+    const report = (failed: boolean) =>
+      parts.observer({
+        type: 'run.call',
+        run: parts.runId,
+        server,
+        tool,
+        durationMs: performance.now() - startedAt,
+        failed,
+      });
+    try {
+      const downstream = await parts.pool.get(server, signal);
+      const result = await downstream.callTool(tool, args, signal);
+      report(false);
+      return result;
+    } catch (thrown) {
+      report(true);
+      throw thrown;
+    }
+  };
+
+  return {
+    'tools.call': callTool,
+    'servers.list': () => parts.discovered,
+    'tools.list': ({ server }) => reach(server).tools,
+    'docs.get': ({ server, tool }) => {
+      const doc = reach(server);
+      if (tool === null) return doc.tools;
+      const found = doc.tools.find(({ name, alias }) => name === tool || alias === tool);
+      if (found === undefined) throw unknownTool(doc, tool);
+      return [found];
+    },
+    'docs.search': ({ query, limit }) => searchTools(parts.loaded, query, limit),
+    'saved.put': ({ name, source, description }) => parts.saved.put(name, source, description) ?? null,
+    'saved.list': () => parts.saved.list(),
+    'saved.get': ({ name }) => ({ source: parts.saved.get(name) }),
+  };
+}
+
+function unknownTool(doc: ServerDoc, tool: string): BridgeError {
+  const names = doc.tools.map(({ name }) => name);
+  const hint =
+    closest(tool, names) === undefined
+      ? ` It has: ${names.slice(0, 20).join(', ')}.`
+      : didYouMean(tool, names);
+  return new BridgeError('E_TOOL_UNKNOWN', `Server '${doc.name}' has no tool '${tool}'.${hint}`, {
+    fault: 'guest',
+  });
+}

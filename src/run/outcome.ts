@@ -1,0 +1,56 @@
+// What a run came to, as data. Rendering decides how it is shown; nothing here knows MCP.
+
+import type { RunStatus } from '../base/events.js';
+import type { RawJson } from '../protocol/json-text.js';
+
+/** One captured stream: harmless text, head and tail kept, and how many characters are missing from its middle. */
+export type Captured = { readonly text: string; readonly dropped: number };
+
+/** The value of the last expression: as Python shows it, and as JSON where JSON can hold it exactly. */
+export type ResultValue = { readonly repr: string; readonly json: RawJson | undefined };
+
+export type OutcomeError = {
+  /** One line: what happened. */
+  readonly message: string;
+  /** The exception's class, or an ErrorCode of ours. */
+  readonly type: string;
+  /** Lines, user's code only; empty where there is nothing to show. */
+  readonly traceback: readonly string[];
+  readonly remedy: string | undefined;
+};
+
+export type Outcome = {
+  readonly status: RunStatus;
+  /** Undefined where no process of the guest ended by itself. */
+  readonly exitCode: number | undefined;
+  readonly stdout: Captured;
+  readonly stderr: Captured;
+  readonly servers: readonly string[];
+  readonly error: OutcomeError | undefined;
+  readonly result: ResultValue | undefined;
+  readonly timeoutSeconds: number;
+  readonly durationMs: number;
+  readonly calls: number;
+};
+
+const NOTHING: Captured = { text: '', dropped: 0 };
+
+/** An outcome in which no guest code ran: bad arguments, an unknown server, an engine that does not start. */
+export function outcomeWithoutRun(
+  status: Exclude<RunStatus, 'success' | 'timeout'>,
+  error: Omit<OutcomeError, 'traceback'> & { readonly traceback?: readonly string[] },
+  timeoutSeconds: number,
+): Outcome {
+  return {
+    status,
+    exitCode: undefined,
+    stdout: NOTHING,
+    stderr: NOTHING,
+    servers: [],
+    error: { traceback: [], ...error },
+    result: undefined,
+    timeoutSeconds,
+    durationMs: 0,
+    calls: 0,
+  };
+}

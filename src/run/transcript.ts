@@ -1,0 +1,68 @@
+// What the guest of one run has said so far, capped as it arrives: its output, its value, how it failed, where it was.
+// Everything in it is a claim; conclude.ts decides what to make of it.
+
+import { clip, HeadTail, harmless } from '../base/text.js';
+import type { GuestFrame } from '../protocol/frames.js';
+import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
+import type { GuestError } from '../sandbox/sandbox.js';
+import type { Captured, ResultValue } from './outcome.js';
+
+/** Claude Code moves answers above 50,000 characters to a file; this leaves room for the rest of the answer. */
+const MAX_OUTPUT_CHARS = 40_000;
+/** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
+const MAX_RESULT_JSON_CHARS = 100_000;
+const MAX_REPR_CHARS = 40_000;
+const MAX_WHERE_LINES = 20;
+
+export class Transcript {
+  readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
+  #result: ResultValue | undefined;
+  #raised: GuestError | undefined;
+  #where: readonly string[] = [];
+
+  addOutput(stream: 'stdout' | 'stderr', text: string): void {
+    this.#streams[stream].add(text);
+  }
+
+  /** Keeps what a frame tells; of a result or an exception the first counts. `text` is the frame's own line. */
+  add(frame: Extract<GuestFrame, { type: 'result' | 'raised' | 'where' }>, text: string): void {
+    switch (frame.type) {
+      case 'result':
+        this.#result ??= {
+          repr: clip(harmless(frame.repr), MAX_REPR_CHARS),
+          json: frame.exact ? resultJson(text) : undefined,
+        };
+        return;
+      case 'raised':
+        this.#raised ??= frame.error;
+        return;
+      case 'where':
+        this.#where = frame.lines.slice(0, MAX_WHERE_LINES).map(harmless);
+        return;
+    }
+  }
+
+  captured(stream: 'stdout' | 'stderr'): Captured {
+    const kept = this.#streams[stream];
+    return { text: harmless(kept.toString()), dropped: kept.dropped };
+  }
+
+  get result(): ResultValue | undefined {
+    return this.#result;
+  }
+
+  get raised(): GuestError | undefined {
+    return this.#raised;
+  }
+
+  /** Innermost last; empty when the guest did not say. */
+  get where(): readonly string[] {
+    return this.#where;
+  }
+}
+
+function resultJson(text: string): RawJson | undefined {
+  const json = sliceAt(text, ['value']);
+  if (json === undefined || json === 'null' || json.length > MAX_RESULT_JSON_CHARS) return undefined;
+  return new RawJson(wellFormedJson(json));
+}

@@ -1,0 +1,120 @@
+// What the model reads, as text, with its weight. A change here is a change of the product.
+
+import { describe, expect, it } from 'vitest';
+import { RawJson, stringify } from '../../src/protocol/json-text.js';
+import { render } from '../../src/render/render.js';
+import type { Outcome } from '../../src/run/outcome.js';
+
+const base: Outcome = {
+  status: 'success',
+  exitCode: 0,
+  stdout: { text: '', dropped: 0 },
+  stderr: { text: '', dropped: 0 },
+  servers: [],
+  error: undefined,
+  result: undefined,
+  timeoutSeconds: 30,
+  durationMs: 214.4,
+  calls: 0,
+};
+const rows = `[${Array.from({ length: 8 }, (_, n) => `{"id":${n},"name":"row ${n}","ok":true}`).join(',')}]`;
+
+const outcomes: Readonly<Record<string, Outcome>> = {
+  nothing: base,
+  'output only': { ...base, stdout: { text: 'hello\nworld\n', dropped: 0 } },
+  'output and value': {
+    ...base,
+    stdout: { text: 'hello\n', dropped: 0 },
+    result: { repr: '42', json: new RawJson('42') },
+  },
+  'stderr too': {
+    ...base,
+    stdout: { text: 'a\n', dropped: 0 },
+    stderr: { text: 'warning: b\n', dropped: 0 },
+  },
+  rows: { ...base, servers: ['github'], calls: 3, result: { repr: rows, json: new RawJson(rows) } },
+  'a big integer': {
+    ...base,
+    result: { repr: '12345678901234567890', json: new RawJson('12345678901234567890') },
+  },
+  exception: {
+    ...base,
+    status: 'error',
+    exitCode: 1,
+    stdout: { text: 'before\n', dropped: 0 },
+    error: {
+      message: 'ZeroDivisionError: division by zero',
+      type: 'ZeroDivisionError',
+      traceback: [
+        'Traceback (most recent call last):',
+        '  File "main.py", line 1, in <module>',
+        '    1 / 0',
+        '    ~~^~~',
+        'ZeroDivisionError: division by zero',
+      ],
+      remedy: undefined,
+    },
+  },
+  timeout: {
+    ...base,
+    status: 'timeout',
+    exitCode: undefined,
+    stdout: { text: 'first\n', dropped: 0 },
+    error: {
+      message: 'Timed out after 30 s. It was at main.py:3: time.sleep(60)',
+      type: 'E_TIMEOUT',
+      traceback: [],
+      remedy: 'Pass a larger timeout, or do less in one run.',
+    },
+  },
+  'unknown server': {
+    ...base,
+    status: 'validation_error',
+    exitCode: undefined,
+    error: {
+      message: "servers: there is no server 'githb'. Did you mean 'github'? Configured: github, memory.",
+      type: 'E_SERVER_UNKNOWN',
+      traceback: [],
+      remedy: undefined,
+    },
+  },
+};
+
+describe.each(['compact', 'toon', 'json'] as const)('%s', (mode) => {
+  it.each(Object.keys(outcomes))('%s', async (name) => {
+    const outcome = outcomes[name] ?? base;
+    const { content } = render(outcome, { mode, structured: 'never', client: 'any' });
+    const [{ text }] = content;
+    await expect(`${text}\n--- ${text.length} characters ---\n`).toMatchFileSnapshot(
+      `../snapshots/${mode}/${name.replaceAll(' ', '-')}.txt`,
+    );
+  });
+});
+
+describe('structuredContent', () => {
+  const render1 = (client: string, structured: 'auto' | 'always' | 'never') =>
+    render(outcomes['a big integer'] ?? base, { mode: 'compact', structured, client }).structuredContent;
+
+  it('auto leaves it out for clients that show it instead of the text', () => {
+    expect(render1('claude-code', 'auto')).toBeUndefined();
+    expect(render1('codex-mcp-client', 'auto')).toBeUndefined();
+    expect(render1('another', 'auto')).toBeDefined();
+    expect(render1('claude-code', 'always')).toBeDefined();
+    expect(render1('another', 'never')).toBeUndefined();
+  });
+
+  it('drops what is empty and keeps big integers exact', () => {
+    expect(stringify(render1('another', 'auto'))).toBe(
+      '{"status":"success","summary":"Success in 0.21 s.","exitCode":0,"result":12345678901234567890,"timeoutSeconds":30,"durationMs":214}',
+    );
+  });
+
+  it('isError is true for every status but success', () => {
+    for (const status of ['error', 'timeout', 'validation_error', 'cancelled'] as const) {
+      expect(render({ ...base, status }, { mode: 'compact', structured: 'auto', client: '' }).isError).toBe(
+        true,
+      );
+    }
+    expect(render(base, { mode: 'compact', structured: 'auto', client: '' }).isError).toBe(false);
+  });
+});
