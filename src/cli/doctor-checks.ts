@@ -1,0 +1,200 @@
+// The checks of doctor, as a table in the order in which a start needs them. Each says what a probe saw, not what
+// was asked for, and what is wrong comes with the command that mends it. A check whose ground is missing says
+// nothing: the one before it has said why.
+
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { type BridgeError, messageOf } from '../base/errors.js';
+import { PACKAGE_NAME } from '../base/version.js';
+import { inspectImage } from '../engine/image.js';
+import type { Examination, Finding } from './examination.js';
+import { pathOf, subordinateIds } from './machine.js';
+import { megabytes, seconds } from './output.js';
+import { MEMORY_PROBE } from './trial.js';
+
+type Verdict = Omit<Finding, 'name'> | undefined;
+export type Check = {
+  readonly name: string;
+  readonly examine: (subject: Examination) => Verdict | Promise<Verdict>;
+};
+
+const MIN_NODE = [20, 11] as const;
+/** One user namespace of a sandbox. */
+const SUBID_COUNT = 65_536;
+
+const ok = (detail: string): Verdict => ({ status: 'ok', detail });
+const warn = (detail: string, remedy: string): Verdict => ({ status: 'warn', detail, remedy });
+const fail = (detail: string, remedy: string | undefined): Verdict => ({
+  status: 'fail',
+  detail,
+  ...(remedy === undefined ? {} : { remedy }),
+});
+
+export const CHECKS: readonly Check[] = [
+  {
+    name: 'node',
+    examine: () => {
+      const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+      const isEnough = major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1]);
+      return isEnough
+        ? ok(process.versions.node)
+        : fail(`${process.versions.node} is too old`, `Install Node ${MIN_NODE.join('.')} or newer.`);
+    },
+  },
+  {
+    name: 'settings',
+    examine: ({ warnings }) =>
+      warnings.length === 0
+        ? ok('understood')
+        : warn(warnings.join(' '), 'Correct or remove the variable where the bridge is registered.'),
+  },
+  {
+    name: 'state directory',
+    examine: ({ settings: { stateDir } }) => {
+      const probe = join(stateDir, `.doctor-${process.pid}`);
+      try {
+        mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+        writeFileSync(probe, '');
+        rmSync(probe);
+        return ok(`${stateDir} is writable`);
+      } catch (thrown) {
+        return fail(
+          `${stateDir}: ${messageOf(thrown)}`,
+          'Set MCP_BRIDGE_STATE_DIR to a folder that you own.',
+        );
+      }
+    },
+  },
+  {
+    name: 'engine',
+    examine: async ({ engine, env }) => {
+      const found = await engine();
+      if ('error' in found) return fail(found.error.message, found.error.remedy);
+      const { binary, status } = found.value;
+      return ok(`${binary} ${status.version} (${pathOf(binary, env)})`);
+    },
+  },
+  {
+    name: 'mode',
+    examine: async ({ engine }) => {
+      const found = await engine();
+      if ('error' in found) return undefined;
+      switch (found.value.status.mode) {
+        case 'rootless':
+          return ok('rootless: the engine runs as you, without privileges');
+        case 'userns-mapped':
+          return ok('as root, in a user namespace: no id in a container is root on the host');
+        case 'vm':
+          return ok('in a virtual machine');
+        case 'rootful':
+          return warn(
+            'rootful: root in a container would be root on the host',
+            'Use podman or rootless docker, or enable userns-remap in the docker daemon.',
+          );
+      }
+    },
+  },
+  {
+    name: 'subordinate ids',
+    examine: async ({ engine }) => {
+      const found = await engine();
+      if ('error' in found || found.value.status.mode !== 'rootless' || process.platform !== 'linux')
+        return undefined;
+      const short = ['/etc/subuid', '/etc/subgid'].filter((file) => subordinateIds(file) < SUBID_COUNT);
+      if (short.length === 0) return ok(`at least ${SUBID_COUNT} in /etc/subuid and /etc/subgid`);
+      const { username } = userInfo();
+      return warn(
+        `fewer than ${SUBID_COUNT} for ${username} in ${short.join(' and ')}`,
+        `Run as root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${username}; then: podman system migrate`,
+      );
+    },
+  },
+  {
+    name: 'storage driver',
+    examine: async ({ engine }) => {
+      const found = await engine();
+      if ('error' in found) return undefined;
+      const { storageDriver, storageRoot } = found.value.status;
+      if (storageDriver !== 'vfs') return ok(storageDriver);
+      return warn(
+        'vfs copies the whole image for every container: starts are about 50 times slower',
+        `Write [storage] driver = "overlay" into ~/.config/containers/storage.conf, then: podman system reset (it deletes every image and container under ${storageRoot}).`,
+      );
+    },
+  },
+  {
+    name: 'image',
+    examine: async ({ pad, signal }) => {
+      const found = await pad();
+      if ('error' in found) return found.error.code.startsWith('E_IMAGE') ? failed(found.error) : undefined;
+      const { image, choice } = found.value;
+      const facts = await inspectImage(choice.binary, image.image, signal);
+      const size = facts === undefined ? '' : `, ${megabytes(facts.sizeBytes)}`;
+      return ok(`${image.image}${size} (${image.reason})`);
+    },
+  },
+  {
+    name: 'OCI runtime',
+    examine: async ({ pad, engine }) => {
+      const found = await pad();
+      if ('value' in found) {
+        const { ociRuntime, tried } = found.value.choice;
+        return ok(`${ociRuntime} (${tried.map(({ name, reason }) => `${name}: ${reason}`).join('; ')})`);
+      }
+      const isSaidElsewhere = /^E_(IMAGE|STATE)/.test(found.error.code) || 'error' in (await engine());
+      return isSaidElsewhere ? undefined : failed(found.error);
+    },
+  },
+  {
+    name: 'trial sandbox',
+    examine: async ({ pad, trial }) => {
+      if ('error' in (await pad())) return undefined;
+      const { outcome, python } = await trial();
+      return outcome.status === 'success'
+        ? ok(`ran Python ${python} in ${seconds(outcome.durationMs)}`)
+        : fail(outcome.error?.message ?? outcome.status, outcome.error?.remedy);
+    },
+  },
+  {
+    name: 'memory limit',
+    examine: async ({ pad, trial, memoryTrial }) => {
+      const found = await pad();
+      if ('error' in found || (await trial()).outcome.status !== 'success') return undefined;
+      const { cgroups, mode } = found.value.choice;
+      const { outcome } = await memoryTrial();
+      const { limitMib, useMib } = MEMORY_PROBE;
+      if (outcome.status === 'error') {
+        return ok(`enforced: code that took ${useMib} MiB under a limit of ${limitMib} MiB was ended`);
+      }
+      return warn(
+        `ignored by the engine here (cgroup ${cgroups}, ${mode}): code took ${useMib} MiB under a limit of ${limitMib} MiB; CPUs are not limited either`,
+        'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).',
+      );
+    },
+  },
+  {
+    name: 'servers',
+    examine: ({ discovery: { ready, skipped, problems } }) => {
+      const counts = `${ready.length} ready, ${skipped.length} passed over`;
+      if (problems.length === 0) return ok(counts);
+      return warn(
+        `${counts}; ${problems.map(({ file, message }) => `${file}: ${message}`).join('; ')}`,
+        'Mend the files; the other ones are used meanwhile.',
+      );
+    },
+  },
+  {
+    name: 'registration',
+    examine: ({ discovery: { skipped } }) => {
+      const own = skipped.find(({ reason }) => reason === 'this bridge itself');
+      if (own !== undefined) return ok(`as '${own.name}' in ${own.source.host} (${own.source.file})`);
+      return warn(
+        'not found in the files that are read; other hosts may still have it',
+        `For Claude Code, run: claude mcp add sandbox -- ${PACKAGE_NAME}`,
+      );
+    },
+  },
+];
+
+const failed = ({ message, remedy }: BridgeError): Verdict => fail(message, remedy);

@@ -1,0 +1,89 @@
+// `doctor`: runs every check and prints what it found, for people or as JSON. Exits with 1 when something fails.
+
+import { BridgeError } from '../base/errors.js';
+import { VERSION } from '../base/version.js';
+import { discover } from '../config/discover.js';
+import { chooseEngine, type EngineWishes, forgetChoice } from '../engine/detect.js';
+import type { LaunchPad } from '../sandbox/launcher.js';
+import { Bridge } from '../server/bridge.js';
+import { CHECKS } from './doctor-checks.js';
+import { attempt, type Examination, type Finding, once } from './examination.js';
+import { interruptSignal } from './interrupt.js';
+import { coloursFor, columns, printJson } from './output.js';
+import { engineWishes, type Prepared, prepare, withProgress } from './prepare.js';
+import { serverLines, serversText } from './servers.js';
+import { firstTrial, memoryTrial } from './trial.js';
+
+export async function doctor({ json }: { readonly json?: true }): Promise<void> {
+  let prepared: Prepared;
+  try {
+    prepared = prepare('error');
+  } catch (thrown) {
+    if (!(thrown instanceof BridgeError && thrown.code === 'E_SETTINGS')) throw thrown;
+    const { message, remedy } = thrown;
+    return report(
+      [{ name: 'settings', status: 'fail', detail: message, ...(remedy ? { remedy } : {}) }],
+      json,
+    );
+  }
+  const { settings, warnings, discovery: context } = prepared;
+  const paint = coloursFor(process.stderr);
+  const observer = withProgress(prepared.observer, (message) =>
+    process.stderr.write(`${paint.dim(message)}\n`),
+  );
+  const signal = interruptSignal();
+  const wishes = engineWishes(settings);
+  const discovery = discover(context, () => {});
+  await using bridge = new Bridge({ settings, discovery: context, observer });
+  const subject: Examination = {
+    settings,
+    warnings,
+    env: context.env,
+    discovery,
+    engine: once(() => attempt(chooseEngine(wishes, signal))),
+    pad: once(() => attempt(freshPad(bridge, wishes))),
+    trial: once(() => firstTrial(bridge, signal)),
+    memoryTrial: once(() => memoryTrial(settings, context, observer, signal)),
+    signal,
+  };
+  const findings: Finding[] = [];
+  for (const { name, examine } of CHECKS) {
+    const verdict = await examine(subject);
+    if (verdict !== undefined) findings.push({ name, ...verdict });
+  }
+  report(findings, json, discovery);
+}
+
+/** Decided now: what an earlier start remembered need not be true any more. */
+function freshPad(bridge: Bridge, wishes: EngineWishes): Promise<LaunchPad> {
+  try {
+    forgetChoice(wishes);
+  } catch {
+    // The check of the state directory says what is wrong with it.
+  }
+  return bridge.launcher.pad();
+}
+
+function report(
+  findings: readonly Finding[],
+  json: true | undefined,
+  discovery?: ReturnType<typeof discover>,
+): void {
+  if (json) {
+    printJson({ version: VERSION, findings, servers: discovery === undefined ? [] : serverLines(discovery) });
+  } else {
+    process.stdout.write(findingsText(findings));
+    if (discovery !== undefined) process.stdout.write(`\n${serversText(discovery)}`);
+  }
+  if (findings.some(({ status }) => status === 'fail')) process.exitCode = 1;
+}
+
+function findingsText(findings: readonly Finding[]): string {
+  const paint = coloursFor(process.stdout);
+  const marks = { ok: paint.green('ok'), warn: paint.yellow('warn'), fail: paint.red('fail') };
+  const rows = findings.map(({ name, status, detail }) => [marks[status], paint.bold(name), detail]);
+  const remedies = findings.flatMap(({ name, remedy }) =>
+    remedy === undefined ? [] : [`${paint.bold(name)}: ${remedy}\n`],
+  );
+  return columns(rows) + (remedies.length === 0 ? '' : `\nTo mend:\n${remedies.join('')}`);
+}

@@ -1,0 +1,47 @@
+// `image build` and `image list`: images that need no registry, and which of the local ones a sandbox would use.
+
+import { VERSION } from '../base/version.js';
+import { chooseEngine } from '../engine/detect.js';
+import { buildImage } from '../engine/image.js';
+import { listImages } from '../engine/image-choice.js';
+import { interruptSignal } from './interrupt.js';
+import { coloursFor, columns, megabytes, printJson, seconds } from './output.js';
+import { engineWishes, prepare } from './prepare.js';
+
+export async function imageBuild(profile: string, { suite }: { readonly suite?: string }): Promise<void> {
+  const { settings } = prepare('warn');
+  const signal = interruptSignal();
+  const { binary } = await chooseEngine(engineWishes(settings), signal);
+  const paint = coloursFor(process.stderr);
+  const onProgress = (line: string) => process.stderr.write(`${paint.dim(line)}\n`);
+  const built = await buildImage({ binary, profile, suite, version: VERSION, onProgress }, signal);
+  process.stdout.write(
+    `${built.image}  ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}\n`,
+  );
+}
+
+export async function imageList({ json }: { readonly json?: true }): Promise<void> {
+  const { settings } = prepare('warn');
+  const signal = interruptSignal();
+  const { binary } = await chooseEngine(engineWishes(settings), signal);
+  const images = await listImages(settings, binary, signal);
+  if (json) {
+    printJson({ images });
+    return;
+  }
+  const paint = coloursFor(process.stdout);
+  if (images.length === 0) {
+    process.stdout.write('There is no image yet. Run `mcp-sandbox-bridge image build`.\n');
+    return;
+  }
+  process.stdout.write(
+    columns(
+      images.map(({ image, id, sizeBytes, chosen }) => [
+        chosen ? paint.green('used') : '',
+        image,
+        megabytes(sizeBytes),
+        paint.dim(id.replace(/^sha256:/, '').slice(0, 12)),
+      ]),
+    ),
+  );
+}

@@ -1,0 +1,36 @@
+// Two look-ups on this machine that only doctor makes: where a program lies, and how many ids a user may hand out.
+
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { delimiter, isAbsolute, join } from 'node:path';
+import type { Environment } from '../config/settings.js';
+
+/** Absolute path of the program that `binary` starts, or words that say that there is none. */
+export function pathOf(binary: string, env: Environment): string {
+  if (isAbsolute(binary)) return binary;
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.map((folder) => join(folder, binary)).find(isExecutable) ?? 'not on PATH';
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** How many ids a file of the form `user:start:count` gives to this user. */
+export function subordinateIds(file: string): number {
+  const { username, uid } = userInfo();
+  try {
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'))
+      .filter(([owner]) => owner === username || owner === String(uid))
+      .reduce((sum, [, , count]) => sum + Number(count), 0);
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env node
+// The command line: a table of contents. Every command lives in its own file, loaded only when it is asked for,
+// because hosts start `serve` often and wait for it.
+
+import { Command, InvalidArgumentError } from 'commander';
+import { didYouMean } from '../base/closest.js';
+import { PACKAGE_NAME, VERSION } from '../base/version.js';
+import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
+
+const EXAMPLES = `
+Examples:
+  $ ${PACKAGE_NAME} doctor                             check this machine
+  $ ${PACKAGE_NAME} image build                        make the image where no registry can be reached
+  $ ${PACKAGE_NAME} servers                            what was found, and where
+  $ ${PACKAGE_NAME} run job.py --servers github,files  run a file as the agent would
+  $ echo 'print(6 * 7)' | ${PACKAGE_NAME} run -
+  $ claude mcp add sandbox -- ${PACKAGE_NAME}          register with Claude Code
+
+Settings are environment variables (MCP_BRIDGE_…); the README lists them.`;
+
+const program = new Command(PACKAGE_NAME)
+  .description(
+    "Runs an agent's Python in a throw-away container with the user's MCP servers callable inside.",
+  )
+  .version(VERSION)
+  .addHelpText('after', EXAMPLES)
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE_EXIT_CODE));
+
+program
+  .command('serve', { isDefault: true })
+  .description('speak MCP on stdin and stdout (the default)')
+  .allowExcessArguments()
+  .action(async (_options: object, { args: [word] }: Command) => {
+    // A mistyped command arrives here, because this command is the default.
+    if (word !== undefined)
+      program.error(`error: unknown command '${word}'.${didYouMean(word, commandNames())}`);
+    await (await import('./serve.js')).serve();
+  });
+
+program
+  .command('doctor')
+  .description('check the machine: engine, image, limits, servers; starts a container to see')
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => (await import('./doctor.js')).doctor(options));
+
+program
+  .command('servers')
+  .description('list the MCP servers that were found, and those passed over with the reason')
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => (await import('./servers.js')).servers(options));
+
+program
+  .command('run')
+  .description("run a Python file as the agent's tool would; exits with the code's own exit code")
+  .argument('<file>', 'a Python file, or - for stdin')
+  .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
+  .option('--timeout <seconds>', 'seconds that the code may take', wholeNumber)
+  .option('--json', 'print the whole result as JSON')
+  .action(async (file: string, options: { servers: string[]; timeout?: number; json?: true }) =>
+    (await import('./run.js')).run(file, options),
+  );
+
+const image = program.command('image').description('make and list images');
+
+image
+  .command('build')
+  .description('make an image from Debian packages; needs no registry')
+  .argument('[profile]', 'what it holds', 'base')
+  .option('--suite <release>', 'Debian release, such as bookworm or trixie')
+  .action(async (profile: string, options: { suite?: string }) =>
+    (await import('./image.js')).imageBuild(profile, options),
+  );
+
+image
+  .command('list')
+  .description('list the local images that can serve, and which one does')
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => (await import('./image.js')).imageList(options));
+
+try {
+  await program.parseAsync();
+} catch (thrown) {
+  reportFailure(thrown);
+}
+
+function commandNames(): string[] {
+  return program.commands.map((command) => command.name());
+}
+
+function commaSeparated(text: string): string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number of seconds.');
+  return Number(text);
+}

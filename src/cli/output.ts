@@ -1,0 +1,42 @@
+// What people see: aligned columns, in colour on a terminal, plain in a pipe. Decides nothing.
+
+import Table from 'cli-table3';
+import picocolors from 'picocolors';
+
+type Colours = ReturnType<typeof picocolors.createColors>;
+
+/** Colours when `stream` is a terminal and NO_COLOR is not set. */
+export function coloursFor(stream: NodeJS.WriteStream): Colours {
+  const wanted = stream.isTTY === true && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
+  return picocolors.createColors(wanted);
+}
+
+const BORDERLESS = Object.fromEntries(
+  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left']
+    .concat(['left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'])
+    .map((part) => [part, '']),
+);
+
+/** Aligned columns without borders, each row on its own line; cells may be coloured. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const table = new Table({
+    chars: BORDERLESS,
+    style: { 'padding-left': 0, 'padding-right': 2, compact: true },
+  });
+  table.push(...rows.map((row) => [...row]));
+  const lines = table.toString().split('\n');
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
+}
+
+/** Pretty JSON, as every `--json` prints it. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+export function megabytes(sizeBytes: number): string {
+  return `${(sizeBytes / 1e6).toFixed(sizeBytes < 1e7 ? 1 : 0)} MB`;
+}
+
+export function seconds(durationMs: number): string {
+  return `${(durationMs / 1000).toFixed(durationMs < 10_000 ? 2 : 0)} s`;
+}

@@ -1,0 +1,44 @@
+// What every command begins with: the environment read once into settings, and a log on stderr. The only place,
+// with output.ts, that looks at process.env.
+
+import { type BridgeEvent, fanOut, type Observer } from '../base/events.js';
+import type { DiscoverContext } from '../config/discover.js';
+import { hostFacts } from '../config/host-facts.js';
+import { parseSettings, type Settings } from '../config/settings.js';
+import type { EngineWishes } from '../engine/detect.js';
+import { type LogLevel, logObserver, openLog } from '../observe/log.js';
+import { coloursFor } from './output.js';
+
+export type Prepared = {
+  readonly settings: Settings;
+  /** Sentences about the settings, already logged. */
+  readonly warnings: readonly string[];
+  readonly discovery: DiscoverContext;
+  readonly observer: Observer;
+};
+
+/** `quietLevel` holds where the user did not ask for a level. Throws E_SETTINGS. */
+export function prepare(quietLevel: LogLevel): Prepared {
+  const host = hostFacts();
+  const { env } = process;
+  const { settings, warnings } = parseSettings(env, host);
+  const log = openLog({
+    level: env['MCP_BRIDGE_LOG_LEVEL'] ? settings.logLevel : quietLevel,
+    format: process.stderr.isTTY ? 'line' : 'json',
+    colour: coloursFor(process.stderr).isColorSupported,
+  });
+  for (const warning of warnings) log.warn(warning);
+  return { settings, warnings, discovery: { settings, env, host }, observer: logObserver(log) };
+}
+
+export function engineWishes({ runtime, ociRuntime, allowRootful, stateDir }: Settings): EngineWishes {
+  return { runtime, ociRuntime, allowRootful, stateDir };
+}
+
+/** `observer`, with the slow steps before a first run also shown to whoever waits at the terminal. */
+export function withProgress(observer: Observer, show: (message: string) => void): Observer {
+  return fanOut(observer, (event: BridgeEvent) => {
+    if (event.type === 'image.progress') show(`${event.image}: ${event.message}`);
+    if (event.type === 'downstream.connecting') show(`starting ${event.server}`);
+  });
+}

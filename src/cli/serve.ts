@@ -1,0 +1,57 @@
+// `serve`: the bridge on stdio for one agent, from the first byte to the last. Nothing but MCP is written to stdout,
+// and nothing is left running when it returns.
+
+import { Console } from 'node:console';
+import { messageOf } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import { Bridge } from '../server/bridge.js';
+import { serveAgent } from '../server/server.js';
+import { AgentTransport } from '../server/stdio-transport.js';
+import { interruptSignal } from './interrupt.js';
+import { prepare } from './prepare.js';
+
+/** Hosts kill half a second after asking; whoever still lives long after that would hang for ever. */
+const CLOSE_WITHIN_MS = 5_000;
+
+/** Ends the process when the agent has gone or a signal came. */
+export async function serve(): Promise<void> {
+  // A dependency that prints would break the conversation.
+  globalThis.console = new Console(process.stderr);
+  const { settings, discovery, observer } = prepare('info');
+  const interrupted = interruptSignal();
+  const fault = firstFault(observer);
+  const bridge = new Bridge({ settings, discovery, observer });
+  const server = await serveAgent(bridge, new AgentTransport(process.stdin, process.stdout), observer);
+  const end = await Promise.race([
+    new Promise<string>((resolve) => {
+      server.onclose = () => resolve('the agent has gone');
+    }),
+    new Promise<string>((resolve) => {
+      interrupted.addEventListener('abort', () => resolve(String(interrupted.reason)));
+    }),
+    fault,
+  ]);
+  observer({ type: 'bridge.closing', reason: end });
+  setTimeout(() => process.exit(1), CLOSE_WITHIN_MS).unref();
+  await bridge[Symbol.asyncDispose]();
+  process.exit(end === FAULT ? 1 : 0);
+}
+
+const FAULT = 'a fault of the bridge';
+
+/** A rejection that nobody awaited concerns one call and is logged; an exception leaves no state to trust. */
+function firstFault(observer: Observer): Promise<string> {
+  process.on('unhandledRejection', (thrown) => {
+    observer({ type: 'bridge.fault', where: 'unhandled rejection', message: messageOf(thrown) });
+  });
+  return new Promise((resolve) => {
+    process.on('uncaughtException', (thrown) => {
+      observer({
+        type: 'bridge.fault',
+        where: 'uncaught exception',
+        message: thrown.stack ?? messageOf(thrown),
+      });
+      resolve(FAULT);
+    });
+  });
+}

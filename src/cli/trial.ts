@@ -1,0 +1,46 @@
+// Runs that doctor makes to see rather than believe: the real path, with a real container, under settings of its own.
+
+import type { Observer } from '../base/events.js';
+import type { DiscoverContext } from '../config/discover.js';
+import type { Settings } from '../config/settings.js';
+import type { Outcome } from '../run/outcome.js';
+import { Bridge } from '../server/bridge.js';
+
+export type Trial = {
+  readonly outcome: Outcome;
+  /** The interpreter's version as the code printed it; empty when it did not run. */
+  readonly python: string;
+};
+
+/** Small enough that a machine without enforcement does not notice. */
+export const MEMORY_PROBE = { limitMib: 64, useMib: 160 } as const;
+const MIB_BYTES = 1024 ** 2;
+const TRIAL_SECONDS = 20;
+
+const HELLO = 'import sys; print(sys.version.split()[0])';
+// Every page is written, so that memory is really taken; the code then lives on only where nothing limits it.
+const TAKE_MEMORY = `taken = b"x" * ${MEMORY_PROBE.useMib * MIB_BYTES}`;
+
+/** A first run, in `bridge`. */
+export function firstTrial(bridge: Bridge, signal: AbortSignal): Promise<Trial> {
+  return tryOut(bridge, HELLO, signal);
+}
+
+/** A run that takes more memory than its container may have: an error is the good news. */
+export async function memoryTrial(
+  settings: Settings,
+  discovery: DiscoverContext,
+  observer: Observer,
+  signal: AbortSignal,
+): Promise<Trial> {
+  const small = { ...settings, memoryBytes: MEMORY_PROBE.limitMib * MIB_BYTES };
+  await using bridge = new Bridge({ settings: small, discovery, observer });
+  return await tryOut(bridge, TAKE_MEMORY, signal);
+}
+
+async function tryOut(bridge: Bridge, code: string, signal: AbortSignal): Promise<Trial> {
+  const timeoutSeconds = Math.min(TRIAL_SECONDS, bridge.settings.maxTimeoutSeconds);
+  const hooks = { onQueued: () => {}, onStart: () => {} };
+  const outcome = await bridge.run({ code, servers: [], timeoutSeconds }, hooks, signal);
+  return { outcome, python: outcome.stdout.text.trim() };
+}

@@ -1,0 +1,164 @@
+// The composition root: settings in, a bridge out. Opens its parts on first need, owns them all, and lets go of them in
+// reverse. The MCP server and the command line are two faces of this one thing.
+
+import PQueue from 'p-queue';
+import { didYouMean } from '../base/closest.js';
+import { DisposalStack } from '../base/disposal.js';
+import { messageOf } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
+import type { Settings } from '../config/settings.js';
+import { serverAliases, toServerDoc } from '../downstream/catalog.js';
+import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
+import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
+import type { Outcome } from '../run/outcome.js';
+import { outcomeWithoutRun } from '../run/outcome.js';
+import { type Meter, type RunParts, runCode } from '../run/run.js';
+import { SavedTools } from '../run/saved-tools.js';
+import { Launcher } from '../sandbox/launcher.js';
+
+export type RunInput = {
+  readonly code: string;
+  readonly servers: readonly string[];
+  readonly timeoutSeconds: number;
+};
+
+export type RunHooks = {
+  /** How many runs are ahead in the queue. */
+  readonly onQueued: (ahead: number) => void;
+  readonly onStart: (meter: Meter) => void;
+};
+
+export type BridgeOptions = {
+  readonly settings: Settings;
+  readonly discovery: DiscoverContext;
+  readonly observer: Observer;
+};
+
+export class Bridge implements AsyncDisposable {
+  readonly settings: Settings;
+  readonly launcher: Launcher;
+  readonly #observer: Observer;
+  readonly #context: DiscoverContext;
+  readonly #pool: DownstreamPool;
+  readonly #saved: SavedTools;
+  readonly #queue: PQueue;
+  readonly #owned = new DisposalStack();
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+  #discovery: Discovery | undefined;
+  #sweeping: Promise<number> | undefined;
+  #runs = 0;
+
+  constructor({ settings, discovery, observer }: BridgeOptions) {
+    this.settings = settings;
+    this.#context = discovery;
+    this.#observer = observer;
+    this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer));
+    this.#pool = this.#owned.use(
+      openDownstreamPool({
+        specs: [],
+        hostEnv: discovery.env,
+        extraEnvNames: settings.downstreamEnv,
+        depth: settings.depth,
+        observer,
+      }),
+    );
+    this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
+    this.#queue = new PQueue({ concurrency: settings.concurrency });
+  }
+
+  /** What is configured now; read anew, since a host may have changed its file. Starts nothing. */
+  rediscover(): Discovery {
+    this.#discovery = discover(this.#context, this.#observer);
+    this.#pool.adopt(this.#discovery.ready);
+    return this.#discovery;
+  }
+
+  get discovery(): Discovery {
+    return this.#discovery ?? this.rediscover();
+  }
+
+  /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */
+  async run(input: RunInput, hooks: RunHooks, signal: AbortSignal): Promise<Outcome> {
+    const unknown = this.#unknownServer(input.servers, this.rediscover());
+    if (unknown !== undefined) return outcomeWithoutRun('validation_error', unknown, input.timeoutSeconds);
+    const id = `run-${++this.#runs}`;
+    const ahead = this.#queue.size + Math.max(0, this.#queue.pending - this.settings.concurrency + 1);
+    if (this.#queue.pending >= this.settings.concurrency) {
+      this.#observer({ type: 'run.queued', run: id, ahead });
+      hooks.onQueued(ahead);
+    }
+    const both = AbortSignal.any([signal, this.#closing.signal]);
+    const running = this.#queue.add(() => runCode({ id, ...input }, this.#parts(hooks), both));
+    this.#running.add(running);
+    return running.finally(() => {
+      this.#running.delete(running);
+      this.sweepOnce();
+    });
+  }
+
+  /** Removes what bridges that died left behind, once in our life. Trouble is logged; it is nobody's call. */
+  sweepOnce(): void {
+    this.#sweeping ??= this.launcher.sweep(this.#closing.signal).catch((thrown: unknown) => {
+      if (!this.#closing.signal.aborted)
+        this.#observer({ type: 'engine.trouble', message: messageOf(thrown) });
+      return 0;
+    });
+  }
+
+  /** Ends every run, container and server; resolves when they are gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort('shutdown');
+    await Promise.allSettled([this.#owned[Symbol.asyncDispose](), this.#sweeping, ...this.#running]);
+  }
+
+  #parts({ onStart }: RunHooks): RunParts {
+    return {
+      take: (signal) => this.launcher.start(signal),
+      retire: (sandbox) => this.launcher.retire(sandbox),
+      load: (servers, signal) => Promise.all(servers.map((name) => this.#load(name, signal))),
+      discovered: (loaded) => this.#briefs(loaded),
+      pool: this.#pool,
+      saved: this.#saved,
+      observer: this.#observer,
+      onStart,
+    };
+  }
+
+  async #load(name: string, signal: AbortSignal): Promise<ServerDoc> {
+    return toServerDoc(await this.#pool.get(name, signal), this.#aliasOf(name));
+  }
+
+  #aliasOf(name: string): string {
+    return serverAliases(this.discovery.ready.map((spec) => spec.name)).get(name) ?? name;
+  }
+
+  #briefs(loaded: readonly string[]): readonly ServerBrief[] {
+    const { ready } = this.discovery;
+    const aliases = serverAliases(ready.map(({ name }) => name));
+    return ready.map(({ name, description }) => ({
+      name,
+      alias: aliases.get(name) ?? name,
+      description,
+      loaded: loaded.includes(name),
+    }));
+  }
+
+  #unknownServer(wanted: readonly string[], { ready, skipped }: Discovery) {
+    const names = ready.map(({ name }) => name);
+    const unknown = wanted.find((name) => !names.includes(name));
+    if (unknown === undefined) return undefined;
+    const reason = skipped.find(({ name }) => name === unknown)?.reason;
+    const shown = names.slice(0, 20).join(', ') || 'none';
+    const more = names.length > 20 ? ` and ${names.length - 20} more` : '';
+    return {
+      type: 'E_SERVER_UNKNOWN',
+      message:
+        reason === undefined
+          ? `servers: there is no server '${unknown}'.${didYouMean(unknown, names)} Configured: ${shown}${more}.`
+          : `servers: '${unknown}' is configured but not started: ${reason}`,
+      remedy: reason === undefined ? undefined : 'See `mcp-sandbox-bridge servers`.',
+    };
+  }
+}

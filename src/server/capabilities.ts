@@ -1,0 +1,70 @@
+// What the bridge says of itself in words: the server's instructions and the capabilities resource. The size of both
+// does not grow with the number of tools; server names are cut with a count.
+
+import { PACKAGE_NAME, VERSION } from '../base/version.js';
+
+export const CAPABILITIES_URI = `resource://${PACKAGE_NAME}/capabilities`;
+export const CAPABILITIES_MIME_TYPE = 'text/markdown';
+
+const MAX_NAMES = 30;
+const MAX_NAMES_CHARS = 600;
+
+/** Names in one line, cut with a count. */
+export function nameList(names: readonly string[]): string {
+  const shown: string[] = [];
+  let chars = 0;
+  for (const name of names) {
+    chars += name.length + 2;
+    if (shown.length >= MAX_NAMES || chars > MAX_NAMES_CHARS) break;
+    shown.push(name);
+  }
+  const more = names.length - shown.length;
+  if (names.length === 0) return 'none';
+  return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** At most 1,200 characters, whatever is configured. */
+export function instructions(servers: readonly string[]): string {
+  return `Code runs in a throw-away container; your MCP servers are reached from inside it, so intermediate data never passes through your context. Prefer one script that calls several tools, filters, and prints the little that matters.
+Servers you can name in run_python's \`servers\`: ${nameList(servers)}.`;
+}
+
+/** The capabilities resource, Markdown. */
+export function capabilities(servers: readonly string[]): string {
+  return `# ${PACKAGE_NAME} ${VERSION}
+
+\`run_python\` runs Python in a fresh container: no network, read-only, nothing kept between calls. The user's MCP
+servers are callable inside, by name, when the call's \`servers\` lists them.
+
+Servers: ${nameList(servers)}
+
+## Load and call
+
+\`\`\`python
+# run_python(code=..., servers=["github"])
+issue = await mcp_github.create_issue(title="Hi", body="…")   # mcp_<alias>.<tool>(**arguments)
+print(issue.id, issue["url"])                                 # dicts take both
+from mcp.servers.github import create_issue                   # the same tool
+mcp_servers["github"]                                         # by the server's own name
+await runtime.call_tool("github", "create_issue", {"title": "Hi"})
+\`\`\`
+
+A tool that fails raises \`runtime.MCPError\`. \`asyncio.gather\` runs calls side by side. The last expression's value is
+the result. A server that was not named in \`servers\` is not available: name it in the next call.
+
+## Find
+
+| helper | answers |
+|---|---|
+| \`runtime.discovered_servers(detailed=False)\` | every server that can be named |
+| \`await runtime.list_servers()\`, \`list_servers_sync()\` | the servers that this run has loaded |
+| \`runtime.list_loaded_server_metadata()\` | the loaded servers with their tools |
+| \`await runtime.list_tools(server)\`, \`list_tools_sync(server)\` | a loaded server's tools |
+| \`await runtime.query_tool_docs(server, tool=None, detail="summary")\`, \`query_tool_docs_sync(...)\` | signatures; \`detail="full"\` adds schemas |
+| \`await runtime.search_tool_docs(query, limit=5)\`, \`search_tool_docs_sync(...)\` | the tools that fit best |
+| \`runtime.describe_server(name)\` | one server |
+| \`runtime.capability_summary()\` | this, in short |
+| \`await runtime.call_tool_raw(server, tool, arguments)\` | the whole result of a call |
+| \`runtime.save_tool(func)\`, \`runtime.saved_tools()\` | keep a function for later runs: \`from user_tools import name\` |
+`;
+}

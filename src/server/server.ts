@@ -1,0 +1,113 @@
+// The MCP face of the bridge: one server object per connection, raw request handlers, nothing spawned before a tool is
+// called. Only this file, its transport and the downstream floor know the SDK.
+
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListResourcesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { didYouMean } from '../base/closest.js';
+import { asBridgeError } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import { PACKAGE_NAME, VERSION } from '../base/version.js';
+import { render } from '../render/render.js';
+import { outcomeWithoutRun } from '../run/outcome.js';
+import type { Bridge } from './bridge.js';
+import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI, capabilities, instructions } from './capabilities.js';
+import type { Tool } from './tool.js';
+import { runPython } from './tools/run-python.js';
+
+/** Hosts start servers in health checks that live 20 ms: house-keeping waits until a client has stayed. */
+const QUIET_BEFORE_SWEEP_MS = 2_000;
+
+/** Connects one agent; resolves when its transport has started. */
+export async function serveAgent(bridge: Bridge, transport: Transport, observer: Observer): Promise<Server> {
+  const tools = new Map([runPython(bridge.settings)].map((tool) => [tool.definition.name, tool]));
+  const names = () => bridge.discovery.ready.map(({ name }) => name);
+  const server = new Server(
+    { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
+    { capabilities: { tools: {}, resources: {} }, instructions: instructions(names()) },
+  );
+  let sweepIsPlanned = false;
+
+  server.setRequestHandler(ListToolsRequestSchema, () => {
+    if (!sweepIsPlanned) setTimeout(() => bridge.sweepOnce(), QUIET_BEFORE_SWEEP_MS).unref();
+    sweepIsPlanned = true;
+    return { tools: [...tools.values()].map(({ definition }) => definition) };
+  });
+
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
+    const tool = tools.get(params.name);
+    if (tool === undefined) {
+      const known = [...tools.keys()];
+      throw new McpError(
+        ErrorCode.InvalidParams,
+        `There is no tool '${params.name}'.${didYouMean(params.name, known)} There is: ${known.join(', ')}.`,
+      );
+    }
+    const token = params._meta?.progressToken;
+    let step = 0;
+    const progress = (message: string) => {
+      if (token === undefined || extra.signal.aborted) return;
+      void extra.sendNotification({
+        method: 'notifications/progress',
+        params: { progressToken: token, progress: ++step, message },
+      });
+    };
+    const { outputMode: mode, structured } = bridge.settings;
+    const client = server.getClientVersion()?.name ?? '';
+    const outcome = await callTool(tool, params.arguments, bridge, progress, observer, extra.signal);
+    return render(outcome, { mode, structured, client }) as unknown as CallToolResult;
+  });
+
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({
+    resources: [
+      {
+        uri: CAPABILITIES_URI,
+        name: 'capabilities',
+        title: 'What run_python can do',
+        description: 'The helpers inside the sandbox and how to load servers.',
+        mimeType: CAPABILITIES_MIME_TYPE,
+      },
+    ],
+  }));
+
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params }) => {
+    if (params.uri !== CAPABILITIES_URI) {
+      throw new McpError(
+        ErrorCode.InvalidParams,
+        `There is no resource '${params.uri}'. There is: ${CAPABILITIES_URI}.`,
+      );
+    }
+    return {
+      contents: [{ uri: CAPABILITIES_URI, mimeType: CAPABILITIES_MIME_TYPE, text: capabilities(names()) }],
+    };
+  });
+
+  await server.connect(transport);
+  return server;
+}
+
+/** A fault of ours is that call's answer and a line in the log, never the end of the bridge. */
+async function callTool(
+  tool: Tool,
+  args: unknown,
+  bridge: Bridge,
+  progress: (message: string) => void,
+  observer: Observer,
+  signal: AbortSignal,
+) {
+  try {
+    return await tool.call(args, { bridge, progress }, signal);
+  } catch (thrown) {
+    const { code, message, remedy } = asBridgeError(thrown);
+    observer({ type: 'bridge.fault', where: tool.definition.name, message });
+    return outcomeWithoutRun('error', { type: code, message, remedy }, bridge.settings.timeoutSeconds);
+  }
+}

@@ -1,0 +1,24 @@
+// A tool as data and the one door through which tools run. A tool says what it is and turns arguments into an
+// Outcome; listing, rendering, progress and error text are the same for all of them.
+
+import type { Outcome } from '../run/outcome.js';
+import type { Bridge } from './bridge.js';
+
+export type ToolContext = {
+  readonly bridge: Bridge;
+  /** Tells the agent how far things are; free to call when it did not ask. */
+  readonly progress: (message: string) => void;
+};
+
+export type Tool = {
+  readonly definition: {
+    readonly name: string;
+    readonly title: string;
+    readonly description: string;
+    readonly inputSchema: { readonly type: 'object'; readonly [key: string]: unknown };
+    readonly annotations: Readonly<Record<string, boolean | string>>;
+    readonly _meta: Readonly<Record<string, unknown>>;
+  };
+  /** Never rejects for bad arguments: that is an Outcome too. */
+  readonly call: (args: unknown, context: ToolContext, signal: AbortSignal) => Promise<Outcome>;
+};

@@ -1,0 +1,124 @@
+// The tool `run_python`: what the model is told about it, and its arguments, checked before anything is spent.
+
+import { z } from 'zod';
+import { didYouMean } from '../../base/closest.js';
+import { clip } from '../../base/text.js';
+import type { Settings } from '../../config/settings.js';
+import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
+import type { RunInput } from '../bridge.js';
+import type { Tool, ToolContext } from '../tool.js';
+
+/** A running tool shows signs of life this often; Claude Code gives up after 30 silent minutes, others after one. */
+const HEARTBEAT_MS = 5_000;
+/** More would not fit any model's turn; 1 MB of code is data in the wrong place. */
+const MAX_CODE_CHARS = 1_000_000;
+const FIELDS = ['code', 'servers', 'timeout'] as const;
+
+const DESCRIPTION = `Run Python in a fresh, isolated container (no network, read-only, standard library) with the user's MCP servers callable inside. Name them in \`servers\`, then: r = await mcp_<alias>.<tool>(arg=...). Top-level await works; use asyncio.gather for many calls. You get printed output and the last expression's value.
+Find tools first: from mcp import runtime; runtime.discovered_servers(); await runtime.query_tool_docs("server"); await runtime.search_tool_docs("query"); runtime.capability_summary().
+Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each call starts clean: nothing is kept between calls.`;
+
+export function runPython(settings: Settings): Tool {
+  const { timeoutSeconds, maxTimeoutSeconds } = settings;
+  return {
+    definition: {
+      name: 'run_python',
+      title: 'Run Python with MCP tools',
+      description: DESCRIPTION,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          code: { type: 'string', description: 'Python source' },
+          servers: { type: 'array', items: { type: 'string' }, description: 'MCP servers to load, by name' },
+          timeout: {
+            type: 'integer',
+            minimum: 1,
+            maximum: maxTimeoutSeconds,
+            default: timeoutSeconds,
+            description: 'Seconds',
+          },
+        },
+        required: ['code'],
+        additionalProperties: false,
+      },
+      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+      _meta: { 'anthropic/alwaysLoad': true, 'anthropic/searchHint': 'run python code, call MCP tools' },
+    },
+    call: (args, context, signal) => call(args, settings, context, signal),
+  };
+}
+
+async function call(
+  args: unknown,
+  settings: Settings,
+  { bridge, progress }: ToolContext,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const input = parse(args, settings);
+  if ('message' in input) return outcomeWithoutRun('validation_error', input, settings.timeoutSeconds);
+  let heartbeat: NodeJS.Timeout | undefined;
+  try {
+    return await bridge.run(
+      input,
+      {
+        onQueued: (ahead) => progress(ahead === 0 ? 'Queued: next in line.' : `Queued: ${ahead} runs ahead.`),
+        onStart: (meter) => {
+          const startedAt = performance.now();
+          heartbeat = setInterval(() => {
+            const elapsed = Math.round((performance.now() - startedAt) / 1000);
+            progress(`Running for ${elapsed} s; ${meter.calls} tool calls, ${meter.inFlight} in flight.`);
+          }, HEARTBEAT_MS);
+        },
+      },
+      signal,
+    );
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+type Complaint = { readonly type: string; readonly message: string; readonly remedy: string | undefined };
+
+function parse(args: unknown, { timeoutSeconds, maxTimeoutSeconds }: Settings): RunInput | Complaint {
+  const schema = z.strictObject({
+    code: z
+      .string()
+      .max(MAX_CODE_CHARS)
+      .refine((code) => code.trim() !== ''),
+    servers: z.array(z.string()).default([]),
+    timeout: z.int().min(1).max(maxTimeoutSeconds).default(timeoutSeconds),
+  });
+  const parsed = schema.safeParse(args ?? {});
+  if (parsed.success) {
+    const { code, servers, timeout } = parsed.data;
+    return { code, servers: [...new Set(servers)], timeoutSeconds: timeout };
+  }
+  const issue = parsed.error.issues[0];
+  const unknown = issue?.code === 'unrecognized_keys' ? (issue.keys[0] ?? '') : undefined;
+  const field = unknown ?? String(issue?.path[0] ?? 'arguments');
+  const got = describe((args as Record<string, unknown> | null | undefined)?.[field]);
+  const allowed: Readonly<Record<string, string>> = {
+    code: `a non-empty string of at most ${MAX_CODE_CHARS} characters`,
+    servers: 'a list of server names, such as ["github"]',
+    timeout: `a whole number of seconds from 1 to ${maxTimeoutSeconds}`,
+  };
+  if (unknown !== undefined) {
+    return complaint(
+      `${field}: there is no such argument.${didYouMean(field, FIELDS)}`,
+      `Allowed: ${FIELDS.join(', ')}.`,
+    );
+  }
+  return complaint(
+    `${field}: got ${got}, expected ${allowed[field] ?? 'an object with code, servers and timeout'}.`,
+    undefined,
+  );
+}
+
+const complaint = (message: string, remedy: string | undefined): Complaint => ({
+  type: 'E_ARGUMENTS',
+  message,
+  remedy,
+});
+
+const describe = (value: unknown): string =>
+  value === undefined ? 'nothing' : clip(JSON.stringify(value), 80);

@@ -1,0 +1,189 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
+import { command } from './command.js';
+
+let home: string;
+beforeEach(() => {
+  home = tempHome();
+});
+afterEach(() => {
+  rmSync(home, { recursive: true, force: true });
+});
+
+const configure = (servers: object) => {
+  mkdirSync(join(home, '.config/mcp/servers'), { recursive: true });
+  const file = join(home, '.config/mcp/servers/all.json');
+  writeFileSync(file, JSON.stringify({ mcpServers: servers }), { mode: 0o600 });
+  return file;
+};
+
+describe('usage', () => {
+  test('--help names every command and shows examples', async () => {
+    const { stdout, exitCode } = await command(['--help'], { home });
+    for (const word of ['serve', 'doctor', 'servers', 'run', 'image', 'Examples:', 'claude mcp add']) {
+      expect(stdout).toContain(word);
+    }
+    expect(exitCode).toBe(0);
+  });
+
+  test('--version is the package’s', async () => {
+    const { stdout } = await command(['--version'], { home });
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  test.each([
+    [['docter'], "error: unknown command 'docter'. Did you mean 'doctor'?"],
+    [['servers', '--jsno'], "error: unknown option '--jsno'"],
+    [['run'], "error: missing required argument 'file'"],
+    [['run', 'x.py', '--timeout', 'soon'], 'It must be a whole number of seconds.'],
+    [['run', 'absent.py'], 'absent.py cannot be read'],
+    [['image', 'build', 'bass'], "There is no image profile 'bass'. Did you mean 'base'?"],
+  ])('%j is refused with exit code 2', async (args, complaint) => {
+    const { stdout, stderr, exitCode } = await command(args, { home });
+    expect(stderr).toContain(complaint);
+    expect(stdout).toBe('');
+    expect(exitCode).toBe(2);
+  });
+
+  test.each([['serve'], ['servers'], ['run', '-']])(
+    '%s with a wrong setting says which and what is allowed',
+    async (...args) => {
+      const env = { MCP_BRIDGE_MEMORY: 'lots', MCP_BRIDGE_PIDS: '1' };
+      const { stdout, stderr, exitCode } = await command(args, { home, env });
+      expect(stderr).toContain("MCP_BRIDGE_MEMORY is 'lots'; allowed:");
+      expect(stderr).toContain("MCP_BRIDGE_PIDS is '1'; allowed:");
+      expect(stderr).toContain('next:');
+      expect(stdout).toBe('');
+      expect(exitCode).toBe(2);
+    },
+  );
+});
+
+describe('servers', () => {
+  const servers = {
+    files: { command: 'npx', args: ['server', '--token=s3cret'], env: { KEY: 's3cret' } },
+    off: { command: 'x', disabled: true },
+    sandbox: { command: 'npx', args: ['-y', 'mcp-sandbox-bridge'] },
+    'bad\u001b[2Jname': { command: 'x' },
+  };
+
+  test('lists what is ready and what is not, aligned and plain in a pipe', async () => {
+    const file = configure(servers);
+    const { stdout, exitCode } = await command(['servers'], { home });
+    expect(stdout.split('\n')).toEqual([
+      `ready    files             generic user  ${file}`,
+      `skipped  off               generic user  ${file}  disabled in its file`,
+      `skipped  sandbox           generic user  ${file}  this bridge itself`,
+      `skipped  bad\\u001b[2Jname  generic user  ${file}  its name has control characters`,
+      '',
+    ]);
+    expect(exitCode).toBe(0);
+  });
+
+  test('--json carries the same, and no arguments or variables', async () => {
+    const file = configure(servers);
+    const { stdout } = await command(['servers', '--json'], { home });
+    const answer = JSON.parse(stdout) as { servers: object[]; problems: object[]; files: string[] };
+    expect(answer.servers[0]).toEqual({
+      name: 'files',
+      state: 'ready',
+      source: { host: 'generic', scope: 'user', file, pointer: '/mcpServers/files' },
+    });
+    expect(answer.servers[1]).toMatchObject({
+      name: 'off',
+      state: 'skipped',
+      reason: 'disabled in its file',
+    });
+    expect(answer.files).toEqual([file]);
+    expect(stdout).not.toContain('s3cret');
+  });
+
+  test('a malformed file is shown with its place', async () => {
+    const file = configure({});
+    writeFileSync(file, '{\n  oops', { mode: 0o600 });
+    const { stdout } = await command(['servers'], { home });
+    expect(stdout).toContain(`problem  ${file}:2:3: invalid symbol`);
+  });
+
+  test('nothing found says what to do', async () => {
+    const { stdout } = await command(['servers'], { home });
+    expect(stdout).toContain('No MCP servers were found. Name a file in MCP_SERVERS_CONFIG');
+  });
+
+  test('a link to our own main file is recognised by where it leads', async () => {
+    const link = join(home, 'start.js');
+    symlinkSync(MAIN, link);
+    configure({
+      linked: { command: 'node', args: [link] },
+      other: { command: 'node', args: [join(home, 'x.js')] },
+    });
+    const { stdout } = await command(['servers'], { home });
+    expect(stdout).toMatch(/^skipped {2}linked .* this bridge itself$/m);
+    expect(stdout).toMatch(/^ready {4}other /m);
+  });
+
+  test.runIf(existsSync('/usr/bin/script'))('is coloured on a terminal, unless NO_COLOR is set', () => {
+    configure({ files: { command: 'npx' } });
+    const onTerminal = (env: Record<string, string>) =>
+      execFileSync('/usr/bin/script', ['-qec', `'${process.execPath}' '${MAIN}' servers`, '/dev/null'], {
+        cwd: home,
+        env: { ...bridgeEnv(home), TERM: 'xterm', ...env },
+        encoding: 'utf8',
+      });
+    expect(onTerminal({})).toContain('\u001b[32mready\u001b[39m');
+    expect(onTerminal({ NO_COLOR: '1' })).not.toContain('\u001b[');
+  });
+});
+
+describe('serve', () => {
+  const initialize = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  };
+  const start = () => spawn(process.execPath, [MAIN], { cwd: home, env: bridgeEnv(home) });
+
+  test('is the default, writes nothing but MCP to stdout, and logs JSON to a pipe', async () => {
+    const { stdout, stderr, exitCode } = await command([], {
+      home,
+      env: { MCP_BRIDGE_TIMEOT: '3' },
+      input: `${JSON.stringify(initialize)}\n`,
+    });
+    for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
+    const log = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { msg: string });
+    expect(log[0]?.msg).toBe(
+      "MCP_BRIDGE_TIMEOT is no setting of this version. Did you mean 'MCP_BRIDGE_TIMEOUT'?",
+    );
+    expect(log.at(-1)?.msg).toBe('closing: the agent has gone');
+    expect(exitCode).toBe(0);
+  });
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends it at once', async (signal) => {
+    const child = start();
+    child.stdin.write(`${JSON.stringify(initialize)}\n`);
+    await once(child.stdout, 'data');
+    const startedAt = performance.now();
+    child.kill(signal);
+    const [exitCode] = await once(child, 'exit');
+    expect(exitCode).toBe(0);
+    // Hosts kill half a second after they ask.
+    expect(performance.now() - startedAt).toBeLessThan(400);
+  });
+
+  test('a broken stdout ends it', async () => {
+    const child = start();
+    child.stdout.destroy();
+    child.stdin.write(`${JSON.stringify(initialize)}\n`);
+    const [exitCode] = await once(child, 'exit');
+    expect(exitCode).toBe(0);
+    child.stdin.destroy();
+  });
+});

@@ -1,0 +1,205 @@
+// The commands that start containers: run and doctor.
+
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { hostileServer, tempHome } from '../support/start-bridge.js';
+import { command, type Ended } from './command.js';
+
+const TIMEOUT_MS = 60_000;
+
+let home: string;
+beforeEach(() => {
+  home = tempHome();
+});
+afterEach(() => {
+  rmSync(home, { recursive: true, force: true });
+});
+
+describe('run', { timeout: TIMEOUT_MS }, () => {
+  const runCode = (code: string, ...args: readonly string[]): Promise<Ended> => {
+    writeFileSync(join(home, 'job.py'), code);
+    const config = join(home, 'servers.json');
+    writeFileSync(config, JSON.stringify({ mcpServers: { hostile: hostileServer() } }), { mode: 0o600 });
+    return command(['run', 'job.py', ...args], { home, env: { MCP_SERVERS_CONFIG: config } });
+  };
+
+  test('output goes where it would have gone, and the value comes last', async () => {
+    const code = 'import sys\nprint("err", file=sys.stderr)\nprint("out", end="")\n6 * 7';
+    const { stdout, stderr, exitCode } = await runCode(code);
+    expect(stdout).toBe('out\n42\n');
+    expect(stderr).toBe('err\n');
+    expect(exitCode).toBe(0);
+  });
+
+  test('code may come from stdin', async () => {
+    const { stdout } = await command(['run', '-'], { home, input: 'print("piped")' });
+    expect(stdout).toBe('piped\n');
+  });
+
+  test.each([
+    ['the code’s own', 'import sys; sys.exit(5)', 5, 'exit status 5'],
+    ['1 for an exception', '1 / 0', 1, 'ZeroDivisionError: division by zero'],
+    ['2 for code that cannot run', 'x =', 2, 'SyntaxError'],
+  ])('the exit code is %s', async (_what, code, expected, words) => {
+    const { stderr, exitCode } = await runCode(code);
+    expect(stderr).toContain(words);
+    expect(exitCode).toBe(expected);
+  });
+
+  test('124 for a timeout, with the output until then', async () => {
+    const { stdout, stderr, exitCode } = await runCode('print("begun")\nwhile True: pass', '--timeout', '1');
+    expect(stdout).toBe('begun\n');
+    expect(stderr).toContain('Timed out after 1 s.');
+    expect(exitCode).toBe(124);
+  });
+
+  test('2 for arguments that are out of range or unknown', async () => {
+    expect(await runCode('1', '--timeout', '999')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('timeout: got 999'),
+    });
+    expect(await runCode('1', '--servers', 'hostil')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("Did you mean 'hostile'?"),
+    });
+  });
+
+  test('servers are loaded, with progress on stderr', async () => {
+    const { stdout, stderr, exitCode } = await runCode(
+      'await mcp_hostile.echo(text="hi")\nprint(len(await runtime.list_tools("hostile")) > 3)',
+      '--servers',
+      'hostile',
+    );
+    expect(stderr).toContain('starting hostile');
+    expect(stdout).toBe('True\n');
+    expect(exitCode).toBe(0);
+  });
+
+  test('--json prints the whole result, integers exact', async () => {
+    const { stdout } = await runCode('{"n": 2 ** 70}', '--json');
+    expect(stdout).toContain('"n":1180591620717411303424');
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'success', exitCode: 0 });
+  });
+
+  test('SIGINT ends it soon and leaves nothing', async () => {
+    const code = 'import sys, time\nprint("go", file=sys.stderr)\ntime.sleep(60)';
+    writeFileSync(join(home, 'job.py'), code);
+    let killed = false;
+    const { exitCode, durationMs } = await command(['run', 'job.py', '--timeout', '60'], {
+      home,
+      env: { MCP_BRIDGE_LOG_LEVEL: 'debug' },
+      onStderr: (written, pid) => {
+        if (killed || !/sandbox \S+ ready/.test(written)) return;
+        killed = true;
+        process.kill(pid, 'SIGINT');
+      },
+    });
+    expect(killed).toBe(true);
+    expect(exitCode).toBe(1);
+    expect(durationMs).toBeLessThan(30_000);
+  });
+});
+
+describe('doctor', { timeout: TIMEOUT_MS }, () => {
+  type Report = {
+    readonly version: string;
+    readonly findings: readonly { name: string; status: string; detail: string; remedy?: string }[];
+    readonly servers: readonly { name: string; state: string; reason?: string }[];
+  };
+  const examine = async (env: Record<string, string> = {}) => {
+    const { stdout, exitCode } = await command(['doctor', '--json'], { home, env });
+    const report = JSON.parse(stdout) as Report;
+    return {
+      ...report,
+      exitCode,
+      of: (name: string) => report.findings.find((finding) => finding.name === name),
+    };
+  };
+
+  test('a machine that works: every part is examined, and a container was really started', async () => {
+    const config = join(home, 'servers.json');
+    const entries = { files: { command: 'x' }, sandbox: { command: 'mcp-sandbox-bridge' } };
+    writeFileSync(config, JSON.stringify({ mcpServers: entries }), { mode: 0o600 });
+    const { of, findings, servers, exitCode } = await examine({ MCP_SERVERS_CONFIG: config });
+    expect(findings.filter(({ status }) => status === 'fail')).toEqual([]);
+    expect(exitCode).toBe(0);
+    for (const { status, remedy } of findings) expect(status === 'ok').toBe(remedy === undefined);
+    const names = [
+      'node',
+      'settings',
+      'state directory',
+      'engine',
+      'mode',
+      'storage driver',
+      'image',
+      'OCI runtime',
+    ];
+    expect(findings.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([...names, 'trial sandbox', 'memory limit', 'servers', 'registration']),
+    );
+    expect(of('mode')?.detail).toMatch(
+      process.getuid?.() === 0 ? /no id in a container is root/ : /^rootless/,
+    );
+    expect(of('trial sandbox')?.detail).toMatch(/^ran Python 3\.\d+\.\d+ in \d/);
+    expect(of('servers')?.detail).toBe('1 ready, 1 passed over');
+    expect(of('registration')?.detail).toContain("as 'sandbox' in MCP_SERVERS_CONFIG");
+    expect(servers).toMatchObject([
+      { name: 'files', state: 'ready' },
+      { name: 'sandbox', state: 'skipped', reason: 'this bridge itself' },
+    ]);
+  });
+
+  test('no engine: one failure with its remedy, and what depends on it is not examined', async () => {
+    const { of, findings, exitCode } = await examine({ MCP_BRIDGE_RUNTIME: '/nowhere/podman' });
+    expect(of('engine')).toMatchObject({ status: 'fail', remedy: expect.stringContaining('Install') });
+    expect(findings.map(({ name }) => name)).not.toContain('trial sandbox');
+    expect(exitCode).toBe(1);
+  });
+
+  test('an image that is absent: one failure with its remedy', async () => {
+    const { of, exitCode } = await examine({ MCP_BRIDGE_IMAGE: 'localhost/absent:1' });
+    expect(of('image')).toMatchObject({
+      status: 'fail',
+      remedy: expect.stringContaining('MCP_BRIDGE_IMAGE'),
+    });
+    expect(of('OCI runtime')).toBeUndefined();
+    expect(exitCode).toBe(1);
+  });
+
+  test('an OCI runtime that is absent: one failure with its remedy', async () => {
+    const { of, exitCode } = await examine({ MCP_BRIDGE_OCI_RUNTIME: '/nowhere/runc' });
+    expect(of('OCI runtime')).toMatchObject({
+      status: 'fail',
+      remedy: expect.stringContaining('MCP_BRIDGE_OCI_RUNTIME'),
+    });
+    expect(exitCode).toBe(1);
+  });
+
+  test('a wrong setting is a finding too', async () => {
+    const { of, exitCode } = await examine({ MCP_BRIDGE_PIDS: 'many' });
+    expect(of('settings')).toMatchObject({
+      status: 'fail',
+      detail: expect.stringContaining("MCP_BRIDGE_PIDS is 'many'"),
+    });
+    expect(exitCode).toBe(1);
+  });
+
+  test('a state directory that cannot be written', async () => {
+    writeFileSync(join(home, 'file'), '');
+    const { of, exitCode } = await examine({ MCP_BRIDGE_STATE_DIR: join(home, 'file/state') });
+    expect(of('OCI runtime')).toBeUndefined();
+    expect(of('state directory')).toMatchObject({
+      status: 'fail',
+      remedy: expect.stringContaining('MCP_BRIDGE_STATE_DIR'),
+    });
+    expect(exitCode).toBe(1);
+  });
+
+  test('people get aligned lines and the remedies below', async () => {
+    const { stdout } = await command(['doctor'], { home, env: { MCP_BRIDGE_RUNTIME: '/nowhere/podman' } });
+    expect(stdout).toMatch(/^ok {4}node {13}\d+\.\d+\.\d+$/m);
+    expect(stdout).toMatch(/^fail {2}engine {11}No container engine/m);
+    expect(stdout).toMatch(/^To mend:\nengine: Install/m);
+  });
+});
