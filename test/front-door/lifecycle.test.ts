@@ -1,0 +1,182 @@
+// Ends of every kind: cancelled, queued, killed, swept. Nothing may outlive its cause, and no one else may notice.
+
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { descendants, eventually, ourContainers, processesWith } from '../support/nothing-left.js';
+import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+
+const open: TestBridge[] = [];
+async function start(...args: Parameters<typeof startBridge>): Promise<TestBridge> {
+  const bridge = await startBridge(...args);
+  open.push(bridge);
+  return bridge;
+}
+afterEach(async () => {
+  for (const bridge of open.splice(0)) await bridge[Symbol.asyncDispose]();
+});
+
+const instanceContainers = () => ourContainers();
+
+describe('cancellation', () => {
+  it('removes the container within a second, sends no answer, and cancels the downstream call', async () => {
+    const bridge = await start({ h: hostileServer() });
+    await bridge.run('1', { servers: ['h'] });
+    expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
+    const controller = new AbortController();
+    const answer = bridge.run('await mcp_h.hang()', { servers: ['h'], signal: controller.signal });
+    answer.catch(() => {});
+    expect(await eventually(() => instanceContainers().length === 1, 10_000)).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    controller.abort();
+    await expect(answer).rejects.toThrow();
+    expect(await eventually(() => instanceContainers().length === 0, 1_500)).toBe(true);
+    const after = await bridge.run('len(await mcp_h.cancelled())', { servers: ['h'] });
+    expect(after).toMatchObject({ status: 'success', result: expect.any(Number) });
+    expect(after.result).toBeGreaterThan(0);
+  });
+
+  it('before the container has started leaves nothing', async () => {
+    const bridge = await start({});
+    for (const delayMs of [0, 20, 60, 120]) {
+      const controller = new AbortController();
+      const answer = bridge.run('import time; time.sleep(30)', { signal: controller.signal });
+      answer.catch(() => {});
+      setTimeout(() => controller.abort(), delayMs);
+      await expect(answer).rejects.toThrow();
+    }
+    expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
+    expect(await bridge.run('1')).toMatchObject({ status: 'success' });
+  });
+});
+
+describe('the queue', () => {
+  it('runs as many at once as it may, and tells the others that they wait', async () => {
+    const bridge = await start({}, { env: { MCP_BRIDGE_CONCURRENCY: '1' } });
+    const messages: string[] = [];
+    const first = bridge.run('import time; time.sleep(1.5)');
+    const second = bridge.run('2', { onprogress: ({ message }) => messages.push(message ?? '') });
+    expect((await first).status).toBe('success');
+    expect(await second).toMatchObject({ status: 'success', result: 2 });
+    expect(messages[0]).toMatch(/^Queued/);
+  });
+});
+
+describe('the end of the bridge', () => {
+  it('when the client goes away: everything is gone in seconds', async () => {
+    const bridge = await startBridge({ h: hostileServer() });
+    const mark = bridge.home;
+    const answer = bridge.run('import time; time.sleep(60)', { servers: ['h'] });
+    answer.catch(() => {});
+    expect(await eventually(() => instanceContainers().length === 1, 15_000)).toBe(true);
+    const { pid } = bridge;
+    await bridge[Symbol.asyncDispose]();
+    expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => !existsSync(`/proc/${pid}`), 5_000)).toBe(true);
+    expect(processesWith(mark)).toEqual([]);
+  });
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    '%s in mid-call ends it with its containers and servers',
+    async (signal) => {
+      const bridge = await start({ h: hostileServer() });
+      const answer = bridge.run('await mcp_h.hang()', { servers: ['h'] });
+      answer.catch(() => {});
+      expect(await eventually(() => instanceContainers().length === 1, 15_000)).toBe(true);
+      const children = descendants(bridge.pid).length;
+      expect(children).toBeGreaterThan(0);
+      process.kill(bridge.pid, signal);
+      expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`), 5_000)).toBe(true);
+      expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
+      expect(
+        existsSync(join(bridge.stateDir, 'run')) ? processesWith(join(bridge.stateDir, 'run')) : [],
+      ).toEqual([]);
+    },
+  );
+
+  it('SIGKILL in mid-call: the sandbox notices and ends', async () => {
+    const bridge = await start({});
+    const answer = bridge.run('while True: pass', { timeout: 60 });
+    answer.catch(() => {});
+    expect(await eventually(() => instanceContainers().length === 1, 15_000)).toBe(true);
+    process.kill(bridge.pid, 'SIGKILL');
+    expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
+  });
+
+  it("SIGKILL in mid-call, with a sandbox that can notice nothing: the engine's own clock ends it", async () => {
+    const bridge = await start({}, { env: { MCP_BRIDGE_MAX_TIMEOUT: '2', MCP_BRIDGE_TIMEOUT: '2' } });
+    const answer = bridge.run('while True: pass');
+    answer.catch(() => {});
+    const firstProcess = () =>
+      Number(
+        execFileSync('podman', ['ps', '--filter=label=mcp-sandbox-bridge', '--format={{.Pid}}'], {
+          encoding: 'utf8',
+        }),
+      );
+    expect(await eventually(() => instanceContainers().length === 1 && firstProcess() > 0, 15_000)).toBe(
+      true,
+    );
+    process.kill(firstProcess(), 'SIGSTOP');
+    process.kill(bridge.pid, 'SIGKILL');
+    expect(await eventually(() => instanceContainers().length === 0, 3_000)).toBe(false);
+    // Its 2 s and the 30 that every container may live longer.
+    expect(await eventually(() => instanceContainers().length === 0, 40_000)).toBe(true);
+  }, 70_000);
+
+  it("sweeps a dead bridge's container and leaves a living one's alone", async () => {
+    const image = execFileSync('podman', ['images', '--format={{.Repository}}:{{.Tag}}'], {
+      encoding: 'utf8',
+    })
+      .split('\n')
+      .find((name) => name.includes('mcp-sandbox-bridge/python') || name.includes('python:3.14-slim'));
+    const create = (pid: number) => {
+      const name = `mcp-sandbox-bridge-test-${randomUUID()}`;
+      execFileSync(
+        'podman',
+        [
+          'create',
+          '--name',
+          name,
+          '--label=mcp-sandbox-bridge=test',
+          `--label=mcp-sandbox-bridge.owner-pid=${pid}`,
+          '--network=none',
+          image ?? '',
+          'true',
+        ],
+        { stdio: 'ignore' },
+      );
+      return name;
+    };
+    const dead = create(2 ** 22 + 1);
+    const living = create(process.pid);
+    try {
+      const bridge = await start({});
+      await bridge.run('1');
+      expect(await eventually(() => !ourContainers().includes(dead), 10_000)).toBe(true);
+      expect(ourContainers()).toContain(living);
+    } finally {
+      execFileSync('podman', ['rm', '-f', '--ignore', dead, living], { stdio: 'ignore' });
+    }
+  });
+});
+
+describe('clients', () => {
+  it('that show structuredContent instead of the text get the text alone', async () => {
+    const bridge = await start({}, { clientName: 'claude-code' });
+    const result = await bridge.call({ code: 'print("hi")\n1 + 1' });
+    expect(result.structuredContent).toBeUndefined();
+    expect(result.content).toEqual([{ type: 'text', text: 'hi\n=> 2' }]);
+  });
+
+  it('may ask for TOON or JSON', async () => {
+    const toon = await start({}, { env: { MCP_BRIDGE_OUTPUT_MODE: 'toon' } });
+    const rows = await toon.call({ code: '[{"id": n, "name": f"row {n}", "ok": True} for n in range(20)]' });
+    expect((rows.content[0] as { text: string }).text).toMatch(/^```toon\n/);
+    const json = await start({}, { env: { MCP_BRIDGE_OUTPUT_MODE: 'json', MCP_BRIDGE_STRUCTURED: 'never' } });
+    const answer = await json.call({ code: '12345678901234567890' });
+    expect((answer.content[0] as { text: string }).text).toContain('"result":12345678901234567890');
+    expect(answer.structuredContent).toBeUndefined();
+  });
+});

@@ -1,0 +1,62 @@
+// What a suite may not leave behind: containers with our label, processes that we started, folders of ours.
+
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+const LABEL = 'mcp-sandbox-bridge';
+
+/** Names of our containers, in any state. */
+export function ourContainers(extraFilter?: string): string[] {
+  const filters = [
+    `--filter=label=${LABEL}`,
+    ...(extraFilter === undefined ? [] : [`--filter=${extraFilter}`]),
+  ];
+  const out = execFileSync('podman', ['ps', '--all', ...filters, '--format={{.Names}}'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return out.split('\n').filter((name) => name !== '');
+}
+
+/** Command lines of every living process that descends from `pid`. */
+export function descendants(pid: number): string[] {
+  const parents = new Map<number, number>();
+  for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const stat = read(`/proc/${entry}/stat`);
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields[0] !== undefined && fields[0] !== 'Z') parents.set(Number(entry), Number(fields[1]));
+  }
+  const isBelow = (child: number): boolean => {
+    const parent = parents.get(child);
+    return parent !== undefined && parent > 0 && (parent === pid || isBelow(parent));
+  };
+  return [...parents.keys()]
+    .filter(isBelow)
+    .map((child) => read(`/proc/${child}/cmdline`).replaceAll('\0', ' '));
+}
+
+/** Command lines of living processes anywhere that contain `mark`. */
+export function processesWith(mark: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .map((name) => read(`/proc/${name}/cmdline`).replaceAll('\0', ' '))
+    .filter((line) => line.includes(mark));
+}
+
+/** Polls until `condition` holds; false when it does not within `timeoutMs`. */
+export async function eventually(condition: () => boolean, timeoutMs: number): Promise<boolean> {
+  const end = performance.now() + timeoutMs;
+  while (performance.now() < end) {
+    if (condition()) return true;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return condition();
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
