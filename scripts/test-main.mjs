@@ -1,0 +1,262 @@
+// Every check and test there is, each with a time limit, and one table at the end. As root the container tests run a
+// second time for an unprivileged user, who gets a copy of the checkout and of the image. The last part looks for
+// what the others left behind. The very last line is `N passed, N failed, N skipped`.
+
+import { randomBytes } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pc from 'picocolors';
+import { chooseOciRuntime, containersOf, listTemporary, MARK, processesOf, run } from './test-parts.mjs';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const MINUTE = 60_000;
+const OWN_IMAGE = 'localhost/mcp-sandbox-bridge/python';
+const isRoot = process.getuid?.() === 0;
+
+process.chdir(ROOT);
+// Inherited by whatever a part starts, so that what is left can be told from anybody else's.
+process.env[MARK] = randomBytes(8).toString('hex');
+const scratch = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-report-'));
+const temporaryBefore = listTemporary();
+
+const parts = [];
+async function part(name, work) {
+  console.log(pc.bold(`\n── ${name}`));
+  const startedAt = performance.now();
+  let counts;
+  try {
+    counts = await work();
+  } catch (thrown) {
+    console.log(pc.red(thrown instanceof Error ? thrown.message : String(thrown)));
+    counts = { passed: 0, failed: 1, skipped: 0 };
+  }
+  parts.push({ name, ...counts, seconds: (performance.now() - startedAt) / 1000 });
+}
+
+const verdict = (ok) => ({ passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 });
+
+/** Counts of a vitest JSON report; a run that ends badly without a failed test (teardown, import) is one failure. */
+function countsOf(report, exitCode) {
+  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } = JSON.parse(
+    readFileSync(report, 'utf8'),
+  );
+  const brokenFiles = testResults.filter(
+    ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+  );
+  const failed = numFailedTests + brokenFiles.length;
+  return {
+    passed: numPassedTests,
+    failed: failed === 0 && exitCode !== 0 ? 1 : failed,
+    skipped: numPendingTests + numTodoTests,
+  };
+}
+
+async function vitest(
+  project,
+  { timeoutMs, cwd = ROOT, report = join(scratch, `${project}.json`), as = [] },
+) {
+  const vitestMain = join(cwd, 'node_modules/vitest/vitest.mjs');
+  const argv = [
+    ...as,
+    process.execPath,
+    vitestMain,
+    'run',
+    `--project=${project}`,
+    ...(project === 'unit' ? ['--coverage'] : []),
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+  ];
+  const { exitCode } = await run(argv, { timeoutMs, cwd });
+  return countsOf(report, exitCode);
+}
+
+/** Counts of Python's unittest, from the two lines that it ends with. */
+async function unittest(argv) {
+  // conmon writes an empty file `oom` into its working directory when a container runs out of memory.
+  const { exitCode, output } = await run(argv, { timeoutMs: 3 * MINUTE, cwd: scratch });
+  const ran = Number(/^Ran (\d+) tests?/m.exec(output)?.[1] ?? Number.NaN);
+  if (Number.isNaN(ran)) throw new Error('unittest did not report');
+  const number = (word) =>
+    Number(new RegExp(`\\b${word}=(\\d+)`).exec(output.slice(output.lastIndexOf('Ran ')))?.[1] ?? 0);
+  const bad = number('failures') + number('errors') + number('unexpected successes');
+  const failed = bad === 0 && exitCode !== 0 ? 1 : bad;
+  const skipped = number('skipped');
+  return { passed: Math.max(0, ran - failed - skipped), failed, skipped };
+}
+
+const UNITTEST = ['-m', 'unittest', 'discover', '-s', 'tests', '-t', '.'];
+
+async function pythonInImage() {
+  const version = JSON.parse(readFileSync('package.json', 'utf8')).version;
+  const wanted = [process.env.MCP_BRIDGE_IMAGE, 'python:3.14-slim', `${OWN_IMAGE}:${version}`];
+  let image;
+  for (const name of wanted) {
+    if (name && (await run(['podman', 'image', 'exists', name], { quiet: true })).exitCode === 0)
+      image ??= name;
+  }
+  if (image === undefined) throw new Error('there is no image; run scripts/setup');
+  const runtime = await chooseOciRuntime(image);
+  return unittest([
+    'podman',
+    ...runtime,
+    'run',
+    '--rm',
+    '--network=none',
+    '--read-only',
+    '--user=65534:65534',
+    '--ulimit=nofile=1024:1024',
+    '--ulimit=nproc=4096:4096',
+    '--tmpfs=/tmp:mode=1777',
+    `--volume=${ROOT}/sandbox-runtime:/src:ro`,
+    '--workdir=/src',
+    '--env=PYTHONDONTWRITEBYTECODE=1',
+    image,
+    'python3',
+    ...UNITTEST,
+  ]);
+}
+
+async function pythonOnHost() {
+  const code = 'import sys; sys.exit(sys.version_info < (3, 9))';
+  const found = await run(['python3', '-c', code], { quiet: true });
+  if (found.exitCode !== 0) {
+    console.log('python3 (3.9 or newer) is not on this host');
+    return { passed: 0, failed: 0, skipped: 1 };
+  }
+  return unittest([
+    'env',
+    '-C',
+    join(ROOT, 'sandbox-runtime'),
+    'PYTHONDONTWRITEBYTECODE=1',
+    'python3',
+    ...UNITTEST,
+  ]);
+}
+
+/** The container tests for the test user, in a copy of this checkout that is removed afterwards. */
+async function containersAsUser() {
+  const made = await run(['scripts/test-user'], { quiet: true });
+  if (made.exitCode !== 0) throw new Error(made.output);
+  const user = made.output.trim().split('\n').at(-1);
+  const home = (await run(['getent', 'passwd', user], { quiet: true })).output.split(':')[5];
+  const copy = join(home, 'checkout');
+  const as = [
+    ...['runuser', '-u', user, '--', 'env', '-i', `HOME=${home}`, `USER=${user}`, `LOGNAME=${user}`],
+    ...['LANG=C.UTF-8', 'CI=true', `${MARK}=${process.env[MARK]}`],
+    `PATH=${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin`,
+  ];
+  rmSync(copy, { recursive: true, force: true });
+  try {
+    await copyCheckout(copy);
+    await run(['chown', '-R', `${user}:`, copy], { quiet: true });
+    await shareImage(as);
+    return await vitest('containers', {
+      timeoutMs: 7 * MINUTE,
+      cwd: copy,
+      report: join(copy, 'report.json'),
+      as,
+    });
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+async function copyCheckout(copy) {
+  mkdirSync(copy, { recursive: true });
+  const listed = await run(['git', 'ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
+    quiet: true,
+  });
+  if (listed.exitCode !== 0) throw new Error(`git ls-files: ${listed.output}`);
+  for (const file of [...listed.output.split('\0').filter(Boolean), 'node_modules', 'dist']) {
+    cpSync(file, join(copy, file), { recursive: true, verbatimSymlinks: true });
+  }
+}
+
+/** Gives the user root's images, which is quicker than building again. */
+async function shareImage(as) {
+  const ids = [
+    'images',
+    '--no-trunc',
+    '--format',
+    '{{.Repository}}:{{.Tag}} {{.ID}}',
+    '--filter',
+    `reference=${OWN_IMAGE}`,
+  ];
+  const [mine, theirs] = [
+    await run(['podman', ...ids], { quiet: true }),
+    await run([...as, 'podman', ...ids], { quiet: true, cwd: '/' }),
+  ];
+  const missing = mine.output
+    .split('\n')
+    .filter((line) => line.startsWith(OWN_IMAGE) && !theirs.output.includes(line));
+  for (const [name] of missing.map((line) => line.split(' '))) {
+    const archive = join(scratch, 'image.tar');
+    await run(['podman', 'save', '--quiet', '--output', archive, name], { quiet: true });
+    await run(['chmod', '-R', 'a+rX', scratch], { quiet: true });
+    const loaded = await run([...as, 'podman', 'load', '--quiet', '--input', archive], {
+      quiet: true,
+      cwd: '/',
+    });
+    rmSync(archive, { force: true });
+    if (loaded.exitCode !== 0)
+      throw new Error(`the image could not be given to the test user: ${loaded.output}`);
+  }
+}
+
+/** One assertion each: containers of ours, processes that a part started, temporary folders of ours. */
+async function nothingLeft() {
+  const user = isRoot
+    ? (await run(['scripts/test-user'], { quiet: true })).output.trim().split('\n').at(-1)
+    : undefined;
+  const found = {
+    containers: [
+      ...(await containersOf([])),
+      ...(user ? await containersOf(['runuser', '-u', user, '--']) : []),
+    ],
+    processes: processesOf(process.env[MARK]),
+    'temporary folders': listTemporary().filter((name) => !temporaryBefore.includes(name)),
+  };
+  const verdicts = Object.entries(found).map(([what, left]) => {
+    console.log(
+      `  ${left.length === 0 ? pc.green('none') : pc.red(left.length)}  ${what}${left.map((line) => `\n        ${line}`).join('')}`,
+    );
+    return verdict(left.length === 0);
+  });
+  return verdicts.reduce((sum, each) => ({
+    passed: sum.passed + each.passed,
+    failed: sum.failed + each.failed,
+    skipped: 0,
+  }));
+}
+
+function report() {
+  const width = Math.max(...parts.map(({ name }) => name.length));
+  const column = (value) => String(value).padStart(9);
+  console.log(
+    pc.bold(`\n${'part'.padEnd(width)}${['passed', 'failed', 'skipped', 'seconds'].map(column).join('')}`),
+  );
+  for (const { name, passed, failed, skipped, seconds } of parts) {
+    const row = `${name.padEnd(width)}${[passed, failed, skipped, seconds.toFixed(1)].map(column).join('')}`;
+    console.log(failed > 0 ? pc.red(row) : row);
+  }
+  const total = (key) => parts.reduce((sum, each) => sum + each[key], 0);
+  console.log(`\n${total('passed')} passed, ${total('failed')} failed, ${total('skipped')} skipped`);
+  process.exitCode = total('failed') > 0 ? 1 : 0;
+}
+
+await part('check', async () =>
+  verdict((await run(['npm', 'run', '--silent', 'check'], { timeoutMs: 4 * MINUTE })).exitCode === 0),
+);
+await part('unit', () => vitest('unit', { timeoutMs: 4 * MINUTE }));
+await part('python on the host', pythonOnHost);
+await part('python in the image', pythonInImage);
+await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
+  vitest('containers', { timeoutMs: 6 * MINUTE }),
+);
+if (isRoot) await part('containers as an ordinary user', containersAsUser);
+rmSync(scratch, { recursive: true, force: true });
+await part('nothing left', nothingLeft);
+report();
