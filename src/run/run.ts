@@ -15,7 +15,7 @@ import type { SavedTools } from './saved-tools.js';
 import { Transcript } from './transcript.js';
 
 /** How long the guest may take, at its deadline, to say where it was. */
-const WHERE_WITHIN_MS = 150;
+const WHERE_WITHIN_MS = 350;
 
 export type RunRequest = {
   readonly id: string;
