@@ -9,9 +9,9 @@ import { Bridge } from '../server/bridge.js';
 import { CHECKS } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, once } from './examination.js';
 import { interruptSignal } from './interrupt.js';
-import { coloursFor, columns, printJson } from './output.js';
+import { coloursFor, columns, printJson, visible } from './output.js';
 import { engineWishes, type Prepared, prepare, withProgress } from './prepare.js';
-import { serverLines, serversText } from './servers.js';
+import { type ServerFinding, serverFindings } from './server-findings.js';
 import { firstTrial, memoryTrial } from './trial.js';
 
 export async function doctor({ json }: { readonly json?: true }): Promise<void> {
@@ -51,7 +51,7 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
     const verdict = await examine(subject);
     if (verdict !== undefined) findings.push({ name, ...verdict });
   }
-  report(findings, json, discovery);
+  report(findings, json, serverFindings(discovery, context.env));
 }
 
 /** Decided now: what an earlier start remembered need not be true any more. */
@@ -67,13 +67,12 @@ function freshPad(bridge: Bridge, wishes: EngineWishes): Promise<LaunchPad> {
 function report(
   findings: readonly Finding[],
   json: true | undefined,
-  discovery?: ReturnType<typeof discover>,
+  servers: readonly ServerFinding[] = [],
 ): void {
-  if (json) {
-    printJson({ version: VERSION, findings, servers: discovery === undefined ? [] : serverLines(discovery) });
-  } else {
-    process.stdout.write(findingsText(findings));
-    if (discovery !== undefined) process.stdout.write(`\n${serversText(discovery)}`);
+  if (json) printJson({ version: VERSION, findings, servers });
+  else {
+    const named = servers.map((server) => ({ ...server, name: `server ${visible(server.name)}` }));
+    process.stdout.write(findingsText([...findings, ...named]));
   }
   if (findings.some(({ status }) => status === 'fail')) process.exitCode = 1;
 }
@@ -81,7 +80,7 @@ function report(
 function findingsText(findings: readonly Finding[]): string {
   const paint = coloursFor(process.stdout);
   const marks = { ok: paint.green('ok'), warn: paint.yellow('warn'), fail: paint.red('fail') };
-  const rows = findings.map(({ name, status, detail }) => [marks[status], paint.bold(name), detail]);
+  const rows = findings.map(({ name, status, detail }) => [marks[status], paint.bold(name), visible(detail)]);
   const remedies = findings.flatMap(({ name, remedy }) =>
     remedy === undefined ? [] : [`${paint.bold(name)}: ${remedy}\n`],
   );

@@ -5,12 +5,15 @@ import { userInfo } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Environment } from '../config/settings.js';
 
-/** Absolute path of the program that `binary` starts, or words that say that there is none. */
-export function pathOf(binary: string, env: Environment): string {
-  if (isAbsolute(binary)) return binary;
+/** Absolute path of the program that `command` starts, if there is one. */
+export function findProgram(command: string, env: Environment): string | undefined {
+  if (isAbsolute(command)) return isExecutable(command) ? command : undefined;
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  return folders.map((folder) => join(folder, binary)).find(isExecutable) ?? 'not on PATH';
+  return folders.map((folder) => join(folder, command)).find(isExecutable);
 }
+
+/** The same in words. */
+export const pathOf = (binary: string, env: Environment): string => findProgram(binary, env) ?? 'not on PATH';
 
 function isExecutable(file: string): boolean {
   try {

@@ -40,3 +40,6 @@ export function megabytes(sizeBytes: number): string {
 export function seconds(durationMs: number): string {
   return `${(durationMs / 1000).toFixed(durationMs < 10_000 ? 2 : 0)} s`;
 }
+
+/** Names come from files; one with control characters must not rewrite the terminal. */
+export const visible = (text: string): string => JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"');

@@ -4,7 +4,7 @@
 import type { Discovery } from '../config/discover.js';
 import { discover } from '../config/discover.js';
 import type { SpecSource } from '../config/downstream-spec.js';
-import { coloursFor, columns, printJson } from './output.js';
+import { coloursFor, columns, printJson, visible } from './output.js';
 import { prepare } from './prepare.js';
 
 /** One server as `--json` shows it. */
@@ -50,6 +50,3 @@ export function serversText(discovery: Discovery): string {
   }
   return (rows.length === 0 ? '' : columns(rows)) + (problems.length === 0 ? '' : columns(problems));
 }
-
-// Names come from files; one with control characters must not rewrite the terminal.
-const visible = (text: string): string => JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"');

@@ -105,7 +105,7 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
   type Report = {
     readonly version: string;
     readonly findings: readonly { name: string; status: string; detail: string; remedy?: string }[];
-    readonly servers: readonly { name: string; state: string; reason?: string }[];
+    readonly servers: readonly { name: string; status: string; detail: string; remedy?: string }[];
   };
   const examine = async (env: Record<string, string> = {}) => {
     const { stdout, exitCode } = await command(['doctor', '--json'], { home, env });
@@ -119,7 +119,11 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
 
   test('a machine that works: every part is examined, and a container was really started', async () => {
     const config = join(home, 'servers.json');
-    const entries = { files: { command: 'x' }, sandbox: { command: 'mcp-sandbox-bridge' } };
+    const entries = {
+      files: { command: process.execPath },
+      dead: { command: 'no-such-program' },
+      sandbox: { command: 'mcp-sandbox-bridge' },
+    };
     writeFileSync(config, JSON.stringify({ mcpServers: entries }), { mode: 0o600 });
     const { of, findings, servers, exitCode } = await examine({ MCP_SERVERS_CONFIG: config });
     expect(findings.filter(({ status }) => status === 'fail')).toEqual([]);
@@ -142,11 +146,12 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
       process.getuid?.() === 0 ? /no id in a container is root/ : /^rootless/,
     );
     expect(of('trial sandbox')?.detail).toMatch(/^ran Python 3\.\d+\.\d+ in \d/);
-    expect(of('servers')?.detail).toBe('1 ready, 1 passed over');
+    expect(of('servers')?.detail).toBe('2 ready, 1 passed over');
     expect(of('registration')?.detail).toContain("as 'sandbox' in MCP_SERVERS_CONFIG");
     expect(servers).toMatchObject([
-      { name: 'files', state: 'ready' },
-      { name: 'sandbox', state: 'skipped', reason: 'this bridge itself' },
+      { name: 'files', status: 'ok', detail: `ready: ${process.execPath}` },
+      { name: 'dead', status: 'warn', remedy: expect.stringContaining(config) },
+      { name: 'sandbox', status: 'ok', detail: 'passed over: this bridge itself' },
     ]);
   });
 

@@ -1,0 +1,43 @@
+// What doctor says of each discovered server, without starting it: can its command be found, and if it is passed
+// over, is that as it should be or for somebody to mend.
+
+import { isAbsolute } from 'node:path';
+import type { Discovery } from '../config/discover.js';
+import type { DownstreamSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
+import type { Environment } from '../config/settings.js';
+import type { Finding } from './examination.js';
+import { findProgram } from './machine.js';
+
+export type ServerFinding = Finding & { readonly source: SpecSource };
+
+// Passed over because the user wants it so, or because it is there already.
+const AS_IT_SHOULD_BE = /^(?:this bridge itself|disabled|same as|shadowed)/;
+
+export function serverFindings({ ready, skipped }: Discovery, env: Environment): ServerFinding[] {
+  return [...ready.map((spec) => ofReady(spec, env)), ...skipped.map(ofSkipped)];
+}
+
+function ofReady({ name, command, cwd, env: own, source }: DownstreamSpec, env: Environment): ServerFinding {
+  const base = { name, source };
+  // A relative path with a folder in it counts from the server's own directory, which may be made later.
+  const relative = !isAbsolute(command) && /[/\\]/.test(command);
+  if (relative || findProgram(command, { ...env, ...own }) !== undefined) {
+    return { ...base, status: 'ok', detail: `ready: ${command}${cwd === undefined ? '' : ` in ${cwd}`}` };
+  }
+  return {
+    ...base,
+    status: 'warn',
+    detail: `its command ${command} was not found`,
+    remedy: `Install ${command}, or correct the entry in ${source.file}.`,
+  };
+}
+
+function ofSkipped({ name, reason, source }: SkippedSpec): ServerFinding {
+  const base = { name, source, detail: `passed over: ${reason}` };
+  if (AS_IT_SHOULD_BE.test(reason)) return { ...base, status: 'ok' };
+  return {
+    ...base,
+    status: 'warn',
+    remedy: `Mend the entry in ${source.file}, or leave it: nothing else needs it.`,
+  };
+}
