@@ -4,7 +4,7 @@ import { BridgeError } from '../base/errors.js';
 import { VERSION } from '../base/version.js';
 import { discover } from '../config/discover.js';
 import { chooseEngine, type EngineWishes, forgetChoice } from '../engine/detect.js';
-import type { LaunchPad } from '../sandbox/launcher.js';
+import type { LaunchPad } from '../sandbox/launch-pad.js';
 import { Bridge } from '../server/bridge.js';
 import { CHECKS } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, once } from './examination.js';

@@ -5,7 +5,7 @@ import { asBridgeError, type BridgeError } from '../base/errors.js';
 import type { Discovery } from '../config/discover.js';
 import type { Environment, Settings } from '../config/settings.js';
 import type { chooseEngine } from '../engine/detect.js';
-import type { LaunchPad } from '../sandbox/launcher.js';
+import type { LaunchPad } from '../sandbox/launch-pad.js';
 import type { Trial } from './trial.js';
 
 export type Finding = {

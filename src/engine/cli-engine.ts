@@ -131,14 +131,14 @@ export class CliEngine implements Engine {
     );
   }
 
-  start(spec: SandboxSpec, signal: AbortSignal): Container {
+  start(spec: SandboxSpec): Container {
     mkdirSync(this.#runDir, { recursive: true, mode: 0o700 });
     writeFileSync(join(this.#runDir, OWNER_FILE), JSON.stringify(this.#owner));
     const cidFile = join(this.#runDir, `${spec.name}.cid`);
     const pidFile = join(this.#runDir, `${spec.name}.pid`);
     const { ociRuntime, facts, instance } = this.#options;
     const labelled = { ...spec, labels: { ...spec.labels, ...ownerLabels(instance, this.#owner) } };
-    const container = new CliContainer({
+    return new CliContainer({
       binary: this.binary,
       argv: runArgv(labelled, this.#dialect, { mode: facts.mode, ociRuntime, cidFile, pidFile }),
       name: spec.name,
@@ -148,11 +148,6 @@ export class CliEngine implements Engine {
       commandMark: spec.command.at(-1) ?? '',
       remove: (id) => this.#remove([id]),
     });
-    const onAbort = () => container.kill();
-    signal.addEventListener('abort', onAbort, { once: true });
-    void container.exited.then(() => signal.removeEventListener('abort', onAbort));
-    if (signal.aborted) container.kill();
-    return container;
   }
 
   async sweep(signal: AbortSignal): Promise<number> {

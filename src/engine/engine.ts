@@ -81,8 +81,8 @@ export interface Engine {
   imageId(image: string, signal: AbortSignal): Promise<string | undefined>;
   /** Pulls from a registry; throws E_IMAGE_MISSING with the engine's words. */
   pull(image: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void>;
-  /** Launches; failures to launch show as an early exit of the container. */
-  start(spec: SandboxSpec, signal: AbortSignal): Container;
+  /** Launches; failures to launch show as an early exit of the container. Who starts it kills it. */
+  start(spec: SandboxSpec): Container;
   /** Removes containers whose owner is dead; returns how many. */
   sweep(signal: AbortSignal): Promise<number>;
 }

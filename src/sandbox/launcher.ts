@@ -1,43 +1,27 @@
-// From settings to greeted sandboxes: chooses engine, OCI runtime and image once, remembers the choice across
-// processes, and looks again when what was remembered no longer starts. Nothing is examined before the first need.
+// Greeted sandboxes on demand: starts them on the launch pad, keeps account of those that live, and ends them behind
+// the caller's back. Makes the pad on first need, and makes it anew when what was remembered no longer starts.
 
 import { randomBytes } from 'node:crypto';
-import { asBridgeError, BridgeError } from '../base/errors.js';
+import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { HostFacts } from '../config/host-facts.js';
 import type { Settings } from '../config/settings.js';
-import { CliEngine, engineNameOf } from '../engine/cli-engine.js';
-import {
-  chooseEngine,
-  chooseOciRuntime,
-  type EngineChoice,
-  type EngineWishes,
-  forgetChoice,
-  rememberChoice,
-  rememberedChoice,
-} from '../engine/detect.js';
-import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
+import { engineNameOf } from '../engine/cli-engine.js';
+import { forgetChoice, rememberedChoice } from '../engine/detect.js';
 import { needsMachine, PodmanMachine } from '../engine/podman-machine.js';
-import { prepareHarness } from './harness-files.js';
+import {
+  engineToSweepWith,
+  type LaunchContext,
+  type LaunchPad,
+  makeLaunchPad,
+  START_TIMEOUT_MS,
+  specOn,
+  wishesOf,
+} from './launch-pad.js';
 import { Sandbox } from './sandbox.js';
-import { sandboxSpec } from './spec.js';
-
-/** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
-const START_TIMEOUT_MS = 60_000;
-
-/** Everything that was decided before the first sandbox, with reasons. */
-export type LaunchPad = {
-  readonly engine: CliEngine;
-  readonly choice: EngineChoice;
-  readonly image: ImageChoice;
-  readonly harnessDir: string;
-};
 
 export class Launcher implements AsyncDisposable {
-  /** Label value of every container of this process. */
-  readonly instance = randomBytes(6).toString('hex');
-  readonly #settings: Settings;
-  readonly #observer: Observer;
+  readonly #context: LaunchContext;
   readonly #machine: PodmanMachine | undefined;
   /** Every sandbox that was given away and not yet retired, with its hold on the podman machine. */
   readonly #live = new Map<Sandbox, Disposable | undefined>();
@@ -47,8 +31,7 @@ export class Launcher implements AsyncDisposable {
   #count = 0;
 
   constructor(settings: Settings, host: Pick<HostFacts, 'home' | 'platform'>, observer: Observer) {
-    this.#settings = settings;
-    this.#observer = observer;
+    this.#context = { settings, observer, instance: randomBytes(6).toString('hex') };
     this.#machine = machineFor(settings, host, observer);
   }
 
@@ -65,25 +48,10 @@ export class Launcher implements AsyncDisposable {
     }
   }
 
-  /** On what was remembered, or, where that no longer starts, on what is found now. */
-  async #startAnywhere(signal: AbortSignal): Promise<Sandbox> {
-    const remembered = this.#pad === undefined && rememberedChoice(this.#wishes) !== undefined;
-    try {
-      return await this.#startOn(await this.pad(), signal);
-    } catch (thrown) {
-      const error = asBridgeError(thrown);
-      if (!remembered || error.code !== 'E_SANDBOX_START' || signal.aborted) throw error;
-      // What an earlier process found may have changed since: an upgrade, a removed image.
-      forgetChoice(this.#wishes);
-      this.#pad = undefined;
-      return this.#startOn(await this.pad(), signal);
-    }
-  }
-
   /** The decisions, made on first use and shared; a failure is not kept. */
   pad(): Promise<LaunchPad> {
     if (this.#pad === undefined) {
-      const pad = this.#prepare(this.#closing.signal);
+      const pad = this.#makePad(this.#closing.signal);
       pad.catch(() => {
         if (this.#pad === pad) this.#pad = undefined;
       });
@@ -98,7 +66,7 @@ export class Launcher implements AsyncDisposable {
     this.#live.delete(sandbox);
     const ending = sandbox[Symbol.asyncDispose]()
       .catch((thrown: unknown) =>
-        this.#observer({ type: 'engine.trouble', message: asBridgeError(thrown).message }),
+        this.#context.observer({ type: 'engine.trouble', message: asBridgeError(thrown).message }),
       )
       .finally(() => {
         lease?.[Symbol.dispose]();
@@ -109,10 +77,8 @@ export class Launcher implements AsyncDisposable {
 
   /** Removes what dead bridges left behind; returns how many containers. Needs an engine, but no image. */
   async sweep(signal: AbortSignal): Promise<number> {
-    const choice = rememberedChoice(this.#wishes);
-    const { binary, mode } = choice ?? (await this.#anyEngine(signal));
-    const removed = await this.#engine({ binary, mode }, undefined).sweep(signal);
-    if (removed > 0) this.#observer({ type: 'engine.swept', removed });
+    const removed = await (await engineToSweepWith(this.#context, signal)).sweep(signal);
+    if (removed > 0) this.#context.observer({ type: 'engine.swept', removed });
     return removed;
   }
 
@@ -128,14 +94,32 @@ export class Launcher implements AsyncDisposable {
     await this.#machine?.[Symbol.asyncDispose]();
   }
 
+  /** On what an earlier process found, or, where that no longer starts (an upgrade, a removed image), on what is found now. */
+  async #startAnywhere(signal: AbortSignal): Promise<Sandbox> {
+    const wishes = wishesOf(this.#context.settings);
+    const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
+    try {
+      return await this.#startOn(await this.pad(), signal);
+    } catch (thrown) {
+      if (!remembered || signal.aborted || this.#closing.signal.aborted) throw thrown;
+      forgetChoice(wishes);
+      this.#pad = undefined;
+      return this.#startOn(await this.pad(), signal);
+    }
+  }
+
   #startOn(pad: LaunchPad, signal: AbortSignal): Promise<Sandbox> {
-    const spec = this.#spec(pad, `${this.instance}-${++this.#count}`);
     return Sandbox.start(
       pad.engine,
-      spec,
-      { timeoutMs: START_TIMEOUT_MS, observer: this.#observer },
+      specOn(pad, this.#context, String(++this.#count)),
+      { timeoutMs: START_TIMEOUT_MS, observer: this.#context.observer },
       AbortSignal.any([signal, this.#closing.signal]),
     );
+  }
+
+  async #makePad(signal: AbortSignal): Promise<LaunchPad> {
+    using _lease = await this.#leaseMachine(signal);
+    return await makeLaunchPad(this.#context, signal);
   }
 
   /** Undefined where podman needs no machine, or is not there and docker may be. */
@@ -143,96 +127,9 @@ export class Launcher implements AsyncDisposable {
     try {
       return await this.#machine?.use(signal);
     } catch (thrown) {
-      if (this.#settings.runtime === undefined && asBridgeError(thrown).code === 'E_ENGINE_MISSING')
-        return undefined;
+      const mayBeDocker = this.#context.settings.runtime === undefined;
+      if (mayBeDocker && asBridgeError(thrown).code === 'E_ENGINE_MISSING') return undefined;
       throw thrown;
-    }
-  }
-
-  #spec({ image, harnessDir }: Pick<LaunchPad, 'image' | 'harnessDir'>, name: string) {
-    const { containerUser, memoryBytes, pids, cpus, maxTimeoutSeconds } = this.#settings;
-    return sandboxSpec({
-      image: image.image,
-      harnessDir,
-      name: `mcp-sandbox-bridge-${name}`,
-      user: containerUser,
-      memoryBytes,
-      pids,
-      cpus,
-      maxTimeoutSeconds,
-    });
-  }
-
-  get #wishes(): EngineWishes {
-    const { runtime, ociRuntime, allowRootful, stateDir } = this.#settings;
-    return { runtime, ociRuntime, allowRootful, stateDir };
-  }
-
-  async #prepare(signal: AbortSignal): Promise<LaunchPad> {
-    using _lease = await this.#leaseMachine(signal);
-    const { stateDir } = this.#settings;
-    const harnessDir = prepareHarness(stateDir);
-    const remembered = rememberedChoice(this.#wishes);
-    if (remembered !== undefined) {
-      const engine = this.#engine(remembered, remembered.ociRuntime);
-      return {
-        engine,
-        choice: remembered,
-        image: await chooseImage(this.#settings, engine, this.#observer, signal),
-        harnessDir,
-      };
-    }
-    const { binary, status } = await chooseEngine(this.#wishes, signal);
-    const image = await chooseImage(
-      this.#settings,
-      this.#engine({ binary, ...status }, undefined),
-      this.#observer,
-      signal,
-    );
-    const { name: ociRuntime, tried } = await chooseOciRuntime(
-      status,
-      this.#settings.ociRuntime,
-      (candidate) =>
-        this.#attempt({ engine: this.#engine({ binary, ...status }, candidate), image, harnessDir }, signal),
-    );
-    const { version, mode, storageDriver, cgroups } = status;
-    const choice: EngineChoice = { binary, version, mode, storageDriver, cgroups, ociRuntime, tried };
-    rememberChoice(this.#wishes, choice);
-    const reason = tried.map((one) => `${one.name}: ${one.reason}`).join('; ');
-    this.#observer({ type: 'engine.chosen', engine: `${binary} ${version}`, ociRuntime, mode, reason });
-    return { engine: this.#engine(choice, ociRuntime), choice, image, harnessDir };
-  }
-
-  async #anyEngine(signal: AbortSignal): Promise<Pick<EngineChoice, 'binary' | 'mode'>> {
-    const { binary, status } = await chooseEngine(this.#wishes, signal);
-    return { binary, mode: status.mode };
-  }
-
-  #engine(facts: Pick<EngineChoice, 'binary' | 'mode'>, ociRuntime: string | undefined): CliEngine {
-    return new CliEngine({
-      binary: facts.binary,
-      ociRuntime,
-      facts,
-      instance: this.instance,
-      stateDir: this.#settings.stateDir,
-      observer: this.#observer,
-    });
-  }
-
-  /** Starts the real thing under an OCI runtime; undefined when it greets, else why not. */
-  async #attempt(
-    pad: Pick<LaunchPad, 'engine' | 'image' | 'harnessDir'>,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
-    const spec = this.#spec(pad, `${this.instance}-try-${++this.#count}`);
-    try {
-      const options = { timeoutMs: START_TIMEOUT_MS, observer: this.#observer };
-      await using _sandbox = await Sandbox.start(pad.engine, spec, options, signal);
-      return undefined;
-    } catch (thrown) {
-      const error = asBridgeError(thrown);
-      if (signal.aborted) throw new BridgeError('E_SHUTDOWN', 'The bridge is ending.', { fault: 'bridge' });
-      return error.message.replace(/^The sandbox did not start: /, '');
     }
   }
 }

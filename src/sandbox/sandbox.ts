@@ -71,7 +71,10 @@ export class Sandbox implements AsyncDisposable {
     });
   }
 
-  /** Starts a container and waits for its greeting. Throws E_SANDBOX_START with the engine's own words. */
+  /**
+   * Starts a container and waits for its greeting; `signal` ends the start, not what has started. Throws
+   * E_SANDBOX_START with the engine's own words.
+   */
   static async start(
     engine: Engine,
     spec: SandboxSpec,
@@ -79,12 +82,16 @@ export class Sandbox implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<Sandbox> {
     const startedAt = performance.now();
-    const sandbox = new Sandbox(engine.start(spec, signal), options.observer);
+    const sandbox = new Sandbox(engine.start(spec), options.observer);
+    const onAbort = () => sandbox.kill();
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
     const timer = setTimeout(() => {
       sandbox.#onEnd({ how: 'lost', detail: `no greeting within ${options.timeoutMs / 1000} s` });
     }, options.timeoutMs);
     const first = await Promise.race([sandbox.#greeted, sandbox.ended]);
     clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
     if ('how' in first) {
       await sandbox[Symbol.asyncDispose]();
       throw startFailure(first);

@@ -1,0 +1,131 @@
+// Everything that is decided before the first sandbox, with reasons: engine, OCI runtime, image, harness. Decided by
+// trying, remembered per boot in the state directory. Starts containers only to see whether they start.
+
+import { asBridgeError, BridgeError } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import type { Settings } from '../config/settings.js';
+import { CliEngine } from '../engine/cli-engine.js';
+import {
+  chooseEngine,
+  chooseOciRuntime,
+  type EngineChoice,
+  type EngineWishes,
+  rememberChoice,
+  rememberedChoice,
+} from '../engine/detect.js';
+import type { SandboxSpec } from '../engine/engine.js';
+import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
+import { prepareHarness } from './harness-files.js';
+import { Sandbox } from './sandbox.js';
+import { sandboxSpec } from './spec.js';
+
+/** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
+export const START_TIMEOUT_MS = 60_000;
+
+export type LaunchPad = {
+  readonly engine: CliEngine;
+  readonly choice: EngineChoice;
+  readonly image: ImageChoice;
+  readonly harnessDir: string;
+};
+
+export type LaunchContext = {
+  readonly settings: Settings;
+  /** Label value of every container of this process. */
+  readonly instance: string;
+  readonly observer: Observer;
+};
+
+export const wishesOf = ({ runtime, ociRuntime, allowRootful, stateDir }: Settings): EngineWishes => ({
+  runtime,
+  ociRuntime,
+  allowRootful,
+  stateDir,
+});
+
+/** Throws what stands in the way, with its remedy. */
+export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal): Promise<LaunchPad> {
+  const { settings, observer } = context;
+  const wishes = wishesOf(settings);
+  const harnessDir = prepareHarness(settings.stateDir);
+  const remembered = rememberedChoice(wishes);
+  if (remembered !== undefined) {
+    const engine = engineFor(context, remembered, remembered.ociRuntime);
+    const image = await chooseImage(settings, engine, observer, signal);
+    return { engine, choice: remembered, image, harnessDir };
+  }
+  const { binary, status } = await chooseEngine(wishes, signal);
+  const { version, mode, storageDriver, cgroups } = status;
+  const facts = { binary, mode };
+  const image = await chooseImage(settings, engineFor(context, facts, undefined), observer, signal);
+  const { name: ociRuntime, tried } = await chooseOciRuntime(status, settings.ociRuntime, (candidate) =>
+    attempt(context, { engine: engineFor(context, facts, candidate), image, harnessDir }, candidate, signal),
+  );
+  const choice: EngineChoice = { binary, version, mode, storageDriver, cgroups, ociRuntime, tried };
+  rememberChoice(wishes, choice);
+  const reason = tried.map((one) => `${one.name}: ${one.reason}`).join('; ');
+  observer({ type: 'engine.chosen', engine: `${binary} ${version}`, ociRuntime, mode, reason });
+  return { engine: engineFor(context, facts, ociRuntime), choice, image, harnessDir };
+}
+
+/** An engine to remove containers with; needs no image and tries nothing. */
+export async function engineToSweepWith(context: LaunchContext, signal: AbortSignal): Promise<CliEngine> {
+  const wishes = wishesOf(context.settings);
+  const remembered = rememberedChoice(wishes);
+  if (remembered !== undefined) return engineFor(context, remembered, undefined);
+  const { binary, status } = await chooseEngine(wishes, signal);
+  return engineFor(context, { binary, mode: status.mode }, undefined);
+}
+
+/** The cage of the sandbox `name`, whose container is called after it. */
+export function specOn(
+  { image, harnessDir }: Pick<LaunchPad, 'image' | 'harnessDir'>,
+  { settings, instance }: LaunchContext,
+  name: string,
+): SandboxSpec {
+  const { containerUser, memoryBytes, pids, cpus, maxTimeoutSeconds } = settings;
+  return sandboxSpec({
+    image: image.image,
+    harnessDir,
+    name: `mcp-sandbox-bridge-${instance}-${name}`,
+    user: containerUser,
+    memoryBytes,
+    pids,
+    cpus,
+    maxTimeoutSeconds,
+  });
+}
+
+function engineFor(
+  { settings, instance, observer }: LaunchContext,
+  facts: Pick<EngineChoice, 'binary' | 'mode'>,
+  ociRuntime: string | undefined,
+): CliEngine {
+  return new CliEngine({
+    binary: facts.binary,
+    ociRuntime,
+    facts,
+    instance,
+    stateDir: settings.stateDir,
+    observer,
+  });
+}
+
+/** Starts the real thing under an OCI runtime; undefined when it greets, else why not. */
+async function attempt(
+  context: LaunchContext,
+  pad: Pick<LaunchPad, 'engine' | 'image' | 'harnessDir'>,
+  ociRuntime: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const spec = specOn(pad, context, `try-${ociRuntime.replaceAll(/[^\w.-]/g, '_')}`);
+  try {
+    const options = { timeoutMs: START_TIMEOUT_MS, observer: context.observer };
+    await using _sandbox = await Sandbox.start(pad.engine, spec, options, signal);
+    return undefined;
+  } catch (thrown) {
+    const error = asBridgeError(thrown);
+    if (signal.aborted) throw new BridgeError('E_SHUTDOWN', 'The bridge is ending.', { fault: 'bridge' });
+    return error.message.replace(/^The sandbox did not start: /, '');
+  }
+}
