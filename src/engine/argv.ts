@@ -31,7 +31,7 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     `--user=${spec.user}`,
     `--workdir=${spec.workdir}`,
     `--hostname=${spec.hostname}`,
-    '--log-driver=none',
+    `--log-driver=${dialect.logDriver(facts.mode)}`,
     ...spec.mounts.map(({ source, target }) => `--volume=${source}:${target}:${dialect.mountOptions}`),
     ...spec.tmpfs.map(({ target, sizeMb }) => `--tmpfs=${target}:${TMPFS_OPTIONS},size=${sizeMb}m`),
     `--shm-size=${spec.shmMb}m`,

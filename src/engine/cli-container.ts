@@ -7,9 +7,12 @@ import { readFileSync, rmSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { onExit } from '../base/exit-hook.js';
 import type { Container, ContainerExit } from './engine.js';
+import { firstProcess, killFirstProcess } from './first-process.js';
 
 /** How long a killed container's client may take to say so before the container is removed by force. */
-const GONE_WITHIN_MS = 1_000;
+const GONE_WITHIN_MS = 3_000;
+/** A container is being made for about a tenth of a second. */
+const KILL_POLL_MS = 20;
 
 export type LaunchPlan = {
   readonly binary: string;
@@ -20,8 +23,6 @@ export type LaunchPlan = {
   readonly pidFile: string | undefined;
   /** Where the engine's helpers write what they must: conmon leaves a file `oom` in its working directory. */
   readonly runDir: string;
-  /** Stands in the command line of the container's first process; a pid without it is not ours to kill. */
-  readonly commandMark: string;
   /** Removes by id or name, by force; never rejects. */
   readonly remove: (id: string) => Promise<void>;
 };
@@ -40,7 +41,7 @@ export class CliContainer implements Container {
   readonly #plan: LaunchPlan;
   readonly #client: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #removeExitHook: () => void;
-  #killed = false;
+  #killTimer: NodeJS.Timeout | undefined;
   #disposing: Promise<void> | undefined;
 
   constructor(plan: LaunchPlan) {
@@ -58,7 +59,7 @@ export class CliContainer implements Container {
         resolve({ code: code ?? undefined, signal: signal ?? undefined }),
       );
     });
-    this.#removeExitHook = onExit(() => this.kill());
+    this.#removeExitHook = onExit(() => this.#killNow());
     void this.exited.then(this.#removeExitHook);
   }
 
@@ -74,12 +75,20 @@ export class CliContainer implements Container {
     return this.#client.stderr;
   }
 
+  get isRunning(): boolean {
+    const { pidFile } = this.#plan;
+    return !this.#ended && (pidFile === undefined || firstProcess(pidFile) !== undefined);
+  }
+
   kill(): void {
+    const { pidFile } = this.#plan;
     if (this.#ended) return;
-    this.#killed = true;
-    if (this.#killFirstProcess()) return;
-    // Not started yet, or out of reach: end the client's whole group, so that it creates nothing any more.
-    this.#killClient();
+    if (pidFile === undefined) return this.#killClient();
+    if (killFirstProcess(pidFile) || this.#killTimer !== undefined) return;
+    // Being made. A client that is killed now leaves a half-made container that it has not told its engine of, so the
+    // first process is waited for; a client that makes none ends by itself.
+    this.#killTimer = setInterval(() => killFirstProcess(pidFile), KILL_POLL_MS);
+    void this.exited.then(() => clearInterval(this.#killTimer));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -93,18 +102,10 @@ export class CliContainer implements Container {
     );
   }
 
-  /** True when the container's first process was there and was killed: the engine then cleans up by itself. */
-  #killFirstProcess(): boolean {
-    if (this.#plan.pidFile === undefined) return false;
-    const pid = Number(readText(this.#plan.pidFile));
-    if (!Number.isInteger(pid) || pid <= 1) return false;
-    if (readText(`/proc/${pid}/cmdline`)?.includes(this.#plan.commandMark) !== true) return false;
-    try {
-      process.kill(pid, 'SIGKILL');
-      return true;
-    } catch {
-      return false;
-    }
+  /** For the exit hook, which cannot wait; what this leaves half-made is found by the next start's sweep. */
+  #killNow(): void {
+    const { pidFile } = this.#plan;
+    if (pidFile === undefined || !killFirstProcess(pidFile)) this.#killClient();
   }
 
   #killClient(): void {
@@ -117,17 +118,16 @@ export class CliContainer implements Container {
   }
 
   async #dispose(): Promise<void> {
-    this.kill();
+    // The channel is closed by now, so what cannot be killed by pid sees the end of its input and ends.
+    if (this.#plan.pidFile !== undefined) this.kill();
     const inTime = await Promise.race([
       this.exited.then(() => true),
       delay(GONE_WITHIN_MS).then(() => false),
     ]);
     if (!inTime) this.#killClient();
-    const exit = await this.exited;
-    // A client that ended by itself has removed its container (--rm); one that was killed may have left it.
-    if (this.#killed && (exit.signal !== undefined || !inTime)) {
-      await this.#plan.remove(readText(this.#plan.cidFile) ?? this.name);
-    }
+    const { signal } = await this.exited;
+    // A client that ended by itself has removed its container (--rm); one that was killed has not.
+    if (signal !== undefined) await this.#plan.remove(readText(this.#plan.cidFile) ?? this.name);
     for (const stream of [this.#client.stdin, this.#client.stdout, this.#client.stderr]) stream.destroy();
     for (const file of [this.#plan.cidFile, this.#plan.pidFile])
       if (file !== undefined) rmSync(file, { force: true });

@@ -11,6 +11,7 @@ import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
 import { type Dialect, dialects } from './dialects.js';
 import type { Container, Engine, EngineFacts, EngineName, EngineStatus, SandboxSpec } from './engine.js';
+import { killFirstProcess } from './first-process.js';
 import {
   INSTANCE_LABEL,
   isAlive,
@@ -145,7 +146,6 @@ export class CliEngine implements Engine {
       runDir: this.#runDir,
       cidFile,
       pidFile: this.#dialect.writesPidFile && facts.mode !== 'vm' ? pidFile : undefined,
-      commandMark: spec.command.at(-1) ?? '',
       remove: (id) => this.#remove([id]),
     });
   }
@@ -170,8 +170,16 @@ export class CliEngine implements Engine {
   }
 
   /** One command of the engine; a non-zero exit is a result, not an error. */
-  command(args: readonly string[], timeoutMs: number, signal: AbortSignal): Promise<ProcessResult> {
-    return run([this.binary, ...args], { timeoutMs }, signal);
+  async command(args: readonly string[], timeoutMs: number, signal: AbortSignal): Promise<ProcessResult> {
+    const argv = [this.binary, ...args] as const;
+    const result = await run(argv, { timeoutMs }, signal);
+    this.#options.observer({
+      type: 'engine.command',
+      argv,
+      durationMs: result.durationMs,
+      exitCode: result.exitCode,
+    });
+    return result;
   }
 
   /** Removes this instance's run directory; the engine starts nothing afterwards. */
@@ -204,7 +212,10 @@ export class CliEngine implements Engine {
       const dir = join(parent, instance);
       try {
         const owner = JSON.parse(readFileSync(join(dir, OWNER_FILE), 'utf8')) as Owner;
-        if (!isAlive(owner)) rmSync(dir, { recursive: true, force: true });
+        if (isAlive(owner)) continue;
+        // A container that was being made when its bridge died is known to nobody else.
+        for (const file of readdirSync(dir)) if (file.endsWith('.pid')) killFirstProcess(join(dir, file));
+        rmSync(dir, { recursive: true, force: true });
       } catch {
         // Being written by a bridge that is just starting, or not ours: leave it.
       }

@@ -23,6 +23,7 @@ export type EngineChoice = {
   readonly version: string;
   readonly mode: EngineMode;
   readonly storageDriver: string;
+  readonly storageRoot: string;
   readonly cgroups: string;
   readonly ociRuntime: string;
   readonly tried: readonly Tried[];
@@ -113,6 +114,7 @@ const choiceFile = z.object({
     version: z.string(),
     mode: z.enum(['rootless', 'userns-mapped', 'vm', 'rootful']),
     storageDriver: z.string(),
+    storageRoot: z.string(),
     cgroups: z.string(),
     ociRuntime: z.string(),
     tried: z.array(z.object({ name: z.string(), ok: z.boolean(), reason: z.string() })),

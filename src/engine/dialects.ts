@@ -22,6 +22,8 @@ export type Dialect = {
   readonly removeArgs: (ids: readonly string[]) => string[];
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
+  /** No driver keeps anything on disk. `passthrough` gives the container our own pipes: a frame takes half the time. */
+  readonly logDriver: (mode: EngineMode) => 'none' | 'passthrough';
   /** Of a bind mount; `z` lets SELinux hosts read what is ours. */
   readonly mountOptions: string;
   /** Whether the client process that we start writes the host pid of the container's first process to pidFile. */
@@ -92,6 +94,8 @@ const podman: Dialect = {
     `--filter=label=${filterLabel}`,
     `--format={{.ID}}${labels.map((label) => `\t{{index .Labels "${label}"}}`).join('')}`,
   ],
+  // A remote client has no pipes to hand over.
+  logDriver: (mode) => (mode === 'vm' ? 'none' : 'passthrough'),
   mountOptions: 'ro,nosuid,nodev,noexec,z',
   writesPidFile: true,
 };
@@ -140,6 +144,7 @@ const docker: Dialect = {
     `--filter=label=${filterLabel}`,
     `--format={{.ID}}${labels.map((label) => `\t{{.Label "${label}"}}`).join('')}`,
   ],
+  logDriver: () => 'none',
   mountOptions: 'ro,z',
   writesPidFile: false,
 };

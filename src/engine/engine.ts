@@ -55,6 +55,8 @@ export interface Container extends AsyncDisposable {
   readonly stderr: Readable;
   /** Never rejects. */
   readonly exited: Promise<ContainerExit>;
+  /** False when its first process is known to be gone, which the client tells only a while later. Synchronous. */
+  readonly isRunning: boolean;
   /** Synchronous and safe to call at any time, also from an exit hook; the container is gone soon after. */
   kill(): void;
 }

@@ -74,7 +74,7 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
     case 'config.problem':
       return ['warn', `${inline(event.file)} is not used: ${inline(event.message)}`];
     case 'config.discovered':
-      return ['info', `${count(event.ready, 'MCP server')} found, ${event.skipped} passed over`];
+      return ['debug', `${count(event.ready, 'MCP server')} found, ${event.skipped} passed over`];
     case 'engine.chosen':
       return ['info', `${event.engine} with ${event.ociRuntime}, ${event.mode} (${inline(event.reason)})`];
     case 'engine.command':
@@ -94,6 +94,8 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['debug', `sandbox ${event.container} ended: ${inline(event.reason)}`];
     case 'sandbox.noise':
       return ['debug', `sandbox ${event.container} said: ${inline(event.line)}`];
+    case 'pool.resting':
+      return ['warn', `no sandbox waits for ${ms(event.restMs)}: ${inline(event.reason)}`];
     case 'downstream.connecting':
       return ['debug', `${inline(event.server)}: connecting`];
     case 'downstream.ready':

@@ -1,6 +1,7 @@
 // One container and its channel, as a single-use thing: started, greeted, given one run, gone. There is no reset.
 // Whatever ends it first is its end for good. Reads frames; knows nothing of tools, policy or MCP.
 
+import type { Readable } from 'node:stream';
 import type { BridgeError } from '../base/errors.js';
 import { BridgeError as Failure } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
@@ -44,7 +45,9 @@ export class Sandbox implements AsyncDisposable {
   #onHello: (hello: FrameOf<SupervisorFrame, 'hello'>) => void = () => {};
   #onEnd: (end: SandboxEnd) => void = () => {};
   #handlers: RunHandlers | undefined;
+  #report: FrameOf<SupervisorFrame, 'exited'> | undefined;
   #guestIsDone = false;
+  #isAlive = true;
 
   private constructor(container: Container, observer: Observer) {
     this.#container = container;
@@ -53,7 +56,10 @@ export class Sandbox implements AsyncDisposable {
       this.#onHello = resolve;
     });
     this.ended = new Promise((resolve) => {
-      this.#onEnd = resolve;
+      this.#onEnd = (end) => {
+        this.#isAlive = false;
+        resolve(end);
+      };
     });
     this.#channel = new Channel(container, {
       onGuest: (frame, text) => this.#fromGuest(frame, text),
@@ -61,14 +67,7 @@ export class Sandbox implements AsyncDisposable {
       onNoise: (line) => this.#keepNoise(line),
       onViolation: (error) => this.#onEnd({ how: 'violation', error }),
     });
-    void container.exited.then(({ code, signal }) => {
-      const words = this.#noise.join(' ').trim();
-      const how = signal === undefined ? `exit code ${code ?? 'unknown'}` : signal;
-      this.#onEnd({
-        how: 'lost',
-        detail: words === '' ? `the container ended with ${how}` : clip(words, 600),
-      });
-    });
+    void this.#whenClientEnded();
   }
 
   /**
@@ -110,6 +109,11 @@ export class Sandbox implements AsyncDisposable {
       durationMs: performance.now() - startedAt,
     });
     return sandbox;
+  }
+
+  /** False once it has ended, whatever the cause. */
+  get isAlive(): boolean {
+    return this.#isAlive && this.#container.isRunning;
   }
 
   get name(): string {
@@ -161,21 +165,28 @@ export class Sandbox implements AsyncDisposable {
       case 'refused':
         return this.#onEnd({ how: 'refused', error: frame.error });
       case 'exited':
-        return this.#whenGuestIsDone(() => this.#onEnd({ how: 'exited', report: frame }));
+        return void this.#whenReported(frame);
     }
   }
 
-  #whenGuestIsDone(then: () => void): void {
-    if (this.#guestIsDone) {
-      // Not in the same tick: frames of the other stream that arrived together are handed on first.
-      setImmediate(then);
-      return;
-    }
-    const timer = setTimeout(then, LAST_FRAME_WITHIN_MS);
-    this.#container.stdout.once('close', () => {
-      clearTimeout(timer);
-      then();
-    });
+  /** The report came by the other stream: what the guest said last may still be on its way. */
+  async #whenReported(report: FrameOf<SupervisorFrame, 'exited'>): Promise<void> {
+    this.#report = report;
+    // Not in the same tick even then: frames that arrived together are handed on first.
+    if (this.#guestIsDone) await new Promise((resolve) => setImmediate(resolve));
+    else await within(LAST_FRAME_WITHIN_MS, closed(this.#container.stdout));
+    this.#onEnd({ how: 'exited', report });
+  }
+
+  /** The engine's client is gone, and with it the container; its last bytes may still be in our pipes. */
+  async #whenClientEnded(): Promise<void> {
+    const { code, signal } = await this.#container.exited;
+    const { stdout, stderr } = this.#container;
+    await within(LAST_FRAME_WITHIN_MS, Promise.all([closed(stdout), closed(stderr)]));
+    if (this.#report !== undefined) return this.#onEnd({ how: 'exited', report: this.#report });
+    const words = this.#noise.join(' ').trim();
+    const how = signal === undefined ? `exit code ${code ?? 'unknown'}` : signal;
+    this.#onEnd({ how: 'lost', detail: words === '' ? `the container ended with ${how}` : clip(words, 600) });
   }
 
   #keepNoise(line: string): void {
@@ -184,6 +195,18 @@ export class Sandbox implements AsyncDisposable {
     if (this.#noise.length > MAX_NOISE_LINES) this.#noise.shift();
   }
 }
+
+const closed = (stream: Readable): Promise<unknown> =>
+  stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', resolve));
+
+/** `promise`, or the end of `timeoutMs`, whichever comes first. */
+const within = (timeoutMs: number, promise: Promise<unknown>): Promise<unknown> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, timeoutMs);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+};
 
 function startFailure(end: SandboxEnd): BridgeError {
   if (end.how === 'violation') return end.error;

@@ -13,6 +13,8 @@ const spec = sandboxSpec({
   pids: 128,
   cpus: 1.5,
   maxTimeoutSeconds: 120,
+  maxWaitSeconds: 0,
+  preimport: [],
 });
 const argv = (engine: 'podman' | 'docker', mode: EngineMode, ociRuntime?: string) =>
   runArgv({ ...spec, labels: { 'mcp-sandbox-bridge': 'i' } }, dialects[engine], {
@@ -54,7 +56,7 @@ describe('runArgv', () => {
         "--user=65534:65534",
         "--workdir=/workspace",
         "--hostname=sandbox",
-        "--log-driver=none",
+        "--log-driver=passthrough",
         "--volume=/state/ipc/abc:/ipc:ro,nosuid,nodev,noexec,z",
         "--tmpfs=/tmp:rw,noexec,nosuid,nodev,mode=1777,size=64m",
         "--tmpfs=/workspace:rw,noexec,nosuid,nodev,mode=1777,size=128m",

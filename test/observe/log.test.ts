@@ -12,29 +12,29 @@ function written(options: Partial<LogOptions>, ...events: readonly BridgeEvent[]
   return lines;
 }
 
-const discovered: BridgeEvent = { type: 'config.discovered', ready: 1, skipped: 2 };
+const swept: BridgeEvent = { type: 'engine.swept', removed: 1 };
 const noise: BridgeEvent = { type: 'sandbox.noise', container: 'c1', line: 'odd' };
 
 test('a machine reads one object per line', () => {
-  const [line = ''] = written({}, discovered);
+  const [line = ''] = written({}, swept);
   expect(line.endsWith('\n')).toBe(true);
   expect(JSON.parse(line)).toEqual({
     level: 'info',
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-    event: 'config.discovered',
-    msg: '1 MCP server found, 2 passed over',
+    event: 'engine.swept',
+    msg: 'removed 1 container left by a bridge that has ended',
   });
 });
 
 test('a person reads a time, a level and a sentence', () => {
-  expect(written({ format: 'line' }, discovered)).toEqual([
-    expect.stringMatching(/^\d\d:\d\d:\d\d info {2}1 MCP server found, 2 passed over\n$/),
+  expect(written({ format: 'line' }, swept)).toEqual([
+    expect.stringMatching(/^\d\d:\d\d:\d\d info {2}removed 1 container left by a bridge that has ended\n$/),
   ]);
 });
 
 test('colour is only there when asked for', () => {
-  expect(written({ format: 'line', colour: true }, discovered)[0]).toContain('\u001b[');
-  expect(written({ format: 'line', colour: false }, discovered)[0]).not.toContain('\u001b[');
+  expect(written({ format: 'line', colour: true }, swept)[0]).toContain('\u001b[');
+  expect(written({ format: 'line', colour: false }, swept)[0]).not.toContain('\u001b[');
 });
 
 test('the level decides what is written', () => {
