@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from typing import NoReturn
 
@@ -15,10 +16,10 @@ HARNESS_FAILED = 70
 
 
 def main() -> NoReturn:
-    """Serves one run and ends the process, and with it, as PID 1, the container."""
+    """Serves one run and ends the process, and with it, as PID 1, the container; arguments name modules to preload."""
     streams = take_streams()
     try:
-        supervise(streams)
+        supervise(streams, sys.argv[1:])
     except BaseException:
         # No frame: the host logs lines that are none, and the missing `exited` tells it that the sandbox is lost.
         write_all(streams.supervisor_out, traceback.format_exc().encode("ascii", "backslashreplace"))

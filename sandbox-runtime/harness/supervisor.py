@@ -13,6 +13,7 @@ import select
 import signal
 import sys
 import traceback
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from harness.failure import describe_failure
@@ -39,8 +40,8 @@ GATHER_MS = 2
 HANG_UP_ONLY = 0
 
 
-def supervise(streams: Streams) -> NoReturn:
-    """The whole life of the container; returns by os._exit only."""
+def supervise(streams: Streams, preimport: Sequence[str] = ()) -> NoReturn:
+    """The whole life of the container; returns by os._exit only. `preimport` is loaded while the host is silent."""
     _send(
         streams,
         {
@@ -50,7 +51,7 @@ def supervise(streams: Streams) -> NoReturn:
             "python": ".".join(map(str, sys.version_info[:3])),
         },
     )
-    _import_while_idle(streams.host_in)
+    _import_while_idle(streams.host_in, (*preimport, *LIKELY_IMPORTS))
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
     gc.freeze()
     reader = LineReader(streams.host_in)
@@ -117,14 +118,14 @@ def _send(streams: Streams, frame: dict[str, Any]) -> None:
     write_all(streams.supervisor_out, encode(frame))
 
 
-def _import_while_idle(host_in: int) -> None:
-    for name in LIKELY_IMPORTS:
+def _import_while_idle(host_in: int, names: Iterable[str]) -> None:
+    for name in names:
         if select.select([host_in], [], [], 0)[0]:
             return
         try:
             importlib.import_module(name)
-        except ImportError:
-            # A trimmed-down image may lack one; the guest will hear of it if it asks.
+        except Exception:
+            # The image may lack one, or it may fail to load; the guest will hear of it if it asks.
             continue
 
 

@@ -4,20 +4,20 @@ import { BridgeError } from '../base/errors.js';
 import { VERSION } from '../base/version.js';
 import { discover } from '../config/discover.js';
 import { chooseEngine, type EngineWishes, forgetChoice } from '../engine/detect.js';
-import type { LaunchPad } from '../sandbox/launch-pad.js';
+import { type LaunchPad, wishesOf } from '../sandbox/launch-pad.js';
 import { Bridge } from '../server/bridge.js';
 import { CHECKS } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, once } from './examination.js';
 import { interruptSignal } from './interrupt.js';
 import { coloursFor, columns, printJson, visible } from './output.js';
-import { engineWishes, type Prepared, prepare, withProgress } from './prepare.js';
+import { type Prepared, prepare, withProgress } from './prepare.js';
 import { type ServerFinding, serverFindings } from './server-findings.js';
 import { firstTrial, memoryTrial } from './trial.js';
 
 export async function doctor({ json }: { readonly json?: true }): Promise<void> {
   let prepared: Prepared;
   try {
-    prepared = prepare('error');
+    prepared = prepare('error', 'ends');
   } catch (thrown) {
     if (!(thrown instanceof BridgeError && thrown.code === 'E_SETTINGS')) throw thrown;
     const { message, remedy } = thrown;
@@ -32,7 +32,7 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
     process.stderr.write(`${paint.dim(message)}\n`),
   );
   const signal = interruptSignal();
-  const wishes = engineWishes(settings);
+  const wishes = wishesOf(settings);
   const discovery = discover(context, () => {});
   await using bridge = new Bridge({ settings, discovery: context, observer });
   const subject: Examination = {

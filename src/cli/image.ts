@@ -4,14 +4,15 @@ import { VERSION } from '../base/version.js';
 import { chooseEngine } from '../engine/detect.js';
 import { buildImage } from '../engine/image.js';
 import { listImages } from '../engine/image-choice.js';
+import { wishesOf } from '../sandbox/launch-pad.js';
 import { interruptSignal } from './interrupt.js';
 import { coloursFor, columns, megabytes, printJson, seconds } from './output.js';
-import { engineWishes, prepare } from './prepare.js';
+import { prepare } from './prepare.js';
 
 export async function imageBuild(profile: string, { suite }: { readonly suite?: string }): Promise<void> {
-  const { settings } = prepare('warn');
+  const { settings } = prepare('warn', 'ends');
   const signal = interruptSignal();
-  const { binary } = await chooseEngine(engineWishes(settings), signal);
+  const { binary } = await chooseEngine(wishesOf(settings), signal);
   const paint = coloursFor(process.stderr);
   const onProgress = (line: string) => process.stderr.write(`${paint.dim(line)}\n`);
   const built = await buildImage({ binary, profile, suite, version: VERSION, onProgress }, signal);
@@ -21,9 +22,9 @@ export async function imageBuild(profile: string, { suite }: { readonly suite?: 
 }
 
 export async function imageList({ json }: { readonly json?: true }): Promise<void> {
-  const { settings } = prepare('warn');
+  const { settings } = prepare('warn', 'ends');
   const signal = interruptSignal();
-  const { binary } = await chooseEngine(engineWishes(settings), signal);
+  const { binary } = await chooseEngine(wishesOf(settings), signal);
   const images = await listImages(settings, binary, signal);
   if (json) {
     printJson({ images });

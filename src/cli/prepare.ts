@@ -5,7 +5,6 @@ import { type BridgeEvent, fanOut, type Observer } from '../base/events.js';
 import type { DiscoverContext } from '../config/discover.js';
 import { hostFacts } from '../config/host-facts.js';
 import { parseSettings, type Settings } from '../config/settings.js';
-import type { EngineWishes } from '../engine/detect.js';
 import { type LogLevel, logObserver, openLog } from '../observe/log.js';
 import { coloursFor } from './output.js';
 
@@ -17,11 +16,15 @@ export type Prepared = {
   readonly observer: Observer;
 };
 
-/** `quietLevel` holds where the user did not ask for a level. Throws E_SETTINGS. */
-export function prepare(quietLevel: LogLevel): Prepared {
+/**
+ * `quietLevel` holds where the user did not ask for a level; a command that ends by itself keeps no sandbox waiting.
+ * Throws E_SETTINGS.
+ */
+export function prepare(quietLevel: LogLevel, life: 'serves' | 'ends'): Prepared {
   const host = hostFacts();
   const { env } = process;
-  const { settings, warnings } = parseSettings(env, host);
+  const { settings: said, warnings } = parseSettings(env, host);
+  const settings = life === 'ends' ? { ...said, warm: 0 } : said;
   const log = openLog({
     level: env['MCP_BRIDGE_LOG_LEVEL'] ? settings.logLevel : quietLevel,
     format: process.stderr.isTTY ? 'line' : 'json',
@@ -29,10 +32,6 @@ export function prepare(quietLevel: LogLevel): Prepared {
   });
   for (const warning of warnings) log.warn(warning);
   return { settings, warnings, discovery: { settings, env, host }, observer: logObserver(log) };
-}
-
-export function engineWishes({ runtime, ociRuntime, allowRootful, stateDir }: Settings): EngineWishes {
-  return { runtime, ociRuntime, allowRootful, stateDir };
 }
 
 /** `observer`, with the slow steps before a first run also shown to whoever waits at the terminal. */

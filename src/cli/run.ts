@@ -24,7 +24,7 @@ export type RunCommandOptions = {
 };
 
 export async function run(file: string, options: RunCommandOptions): Promise<void> {
-  const { settings, discovery, observer } = prepare('warn');
+  const { settings, discovery, observer } = prepare('warn', 'ends');
   const code = file === '-' ? await text(process.stdin) : readCode(file);
   const progress = (message: string) => {
     process.stderr.write(`${coloursFor(process.stderr).dim(message)}\n`);

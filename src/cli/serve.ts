@@ -17,7 +17,7 @@ const CLOSE_WITHIN_MS = 5_000;
 export async function serve(): Promise<void> {
   // A dependency that prints would break the conversation.
   globalThis.console = new Console(process.stderr);
-  const { settings, discovery, observer } = prepare('info');
+  const { settings, discovery, observer } = prepare('info', 'serves');
   const interrupted = interruptSignal();
   const fault = firstFault(observer);
   const bridge = new Bridge({ settings, discovery, observer });

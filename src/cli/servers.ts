@@ -17,7 +17,7 @@ export type ServerLine = {
 
 export function servers({ json }: { readonly json?: true }): void {
   // A problem is printed below; the log need not say it as well.
-  const { discovery: context } = prepare('error');
+  const { discovery: context } = prepare('error', 'ends');
   const discovery = discover(context, () => {});
   const { problems, files } = discovery;
   if (json) printJson({ servers: serverLines(discovery), problems, files });

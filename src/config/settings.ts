@@ -41,6 +41,9 @@ export type Settings = {
   readonly trustProject: boolean;
   readonly allowRootful: boolean;
   readonly saveTools: boolean;
+  /** Sandboxes that wait. */
+  readonly warm: number;
+  readonly preimport: readonly string[];
   readonly concurrency: number;
   readonly tools: readonly ToolName[];
   readonly serversConfig: readonly string[];
@@ -108,6 +111,8 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     trustProject: values.MCP_BRIDGE_TRUST_PROJECT,
     allowRootful: values.MCP_BRIDGE_ALLOW_ROOTFUL,
     saveTools: values.MCP_BRIDGE_SAVE_TOOLS === 'on',
+    warm: values.MCP_BRIDGE_WARM,
+    preimport: values.MCP_BRIDGE_PREIMPORT ?? [],
     concurrency: values.MCP_BRIDGE_CONCURRENCY ?? host.cores,
     tools: [...new Set(values.MCP_BRIDGE_TOOLS)],
     serversConfig: (values.MCP_SERVERS_CONFIG ?? '')

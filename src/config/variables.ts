@@ -172,6 +172,16 @@ export const variables = z.object({
     default: 'on',
     allowed: 'on or off',
   }),
+  MCP_BRIDGE_WARM: setting(integer(0, 64), {
+    meaning: 'Sandboxes that are started ahead and wait, each for one run; 0 starts one for each call.',
+    default: '1',
+    allowed: 'a whole number from 0 to 64',
+  }),
+  MCP_BRIDGE_PREIMPORT: optional(list(z.string().regex(/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/)), {
+    meaning: 'Python modules that waiting sandboxes load ahead, so that importing them costs nothing.',
+    default: 'none',
+    allowed: 'module names separated by commas, such as numpy,pandas',
+  }),
   MCP_BRIDGE_CONCURRENCY: optional(integer(1, 256), {
     meaning: 'Runs at once; further ones wait.',
     default: "the machine's cores",

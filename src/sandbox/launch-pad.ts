@@ -1,6 +1,8 @@
 // Everything that is decided before the first sandbox, with reasons: engine, OCI runtime, image, harness. Decided by
 // trying, remembered per boot in the state directory. Starts containers only to see whether they start.
 
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Settings } from '../config/settings.js';
@@ -18,6 +20,7 @@ import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { prepareHarness } from './harness-files.js';
 import { Sandbox } from './sandbox.js';
 import { sandboxSpec } from './spec.js';
+import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
 export const START_TIMEOUT_MS = 60_000;
@@ -27,6 +30,8 @@ export type LaunchPad = {
   readonly choice: EngineChoice;
   readonly image: ImageChoice;
   readonly harnessDir: string;
+  /** Of the engine's images when this was decided; see imageStamp. */
+  readonly stamp: string;
 };
 
 export type LaunchContext = {
@@ -51,21 +56,46 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   const remembered = rememberedChoice(wishes);
   if (remembered !== undefined) {
     const engine = engineFor(context, remembered, remembered.ociRuntime);
+    const stamp = imageStamp(remembered);
     const image = await chooseImage(settings, engine, observer, signal);
-    return { engine, choice: remembered, image, harnessDir };
+    return { engine, choice: remembered, image, harnessDir, stamp };
   }
   const { binary, status } = await chooseEngine(wishes, signal);
-  const { version, mode, storageDriver, cgroups } = status;
+  const { version, mode, storageDriver, storageRoot, cgroups } = status;
   const facts = { binary, mode };
   const image = await chooseImage(settings, engineFor(context, facts, undefined), observer, signal);
   const { name: ociRuntime, tried } = await chooseOciRuntime(status, settings.ociRuntime, (candidate) =>
     attempt(context, { engine: engineFor(context, facts, candidate), image, harnessDir }, candidate, signal),
   );
-  const choice: EngineChoice = { binary, version, mode, storageDriver, cgroups, ociRuntime, tried };
+  const choice: EngineChoice = {
+    binary,
+    version,
+    mode,
+    storageDriver,
+    storageRoot,
+    cgroups,
+    ociRuntime,
+    tried,
+  };
   rememberChoice(wishes, choice);
   const reason = tried.map((one) => `${one.name}: ${one.reason}`).join('; ');
   observer({ type: 'engine.chosen', engine: `${binary} ${version}`, ociRuntime, mode, reason });
-  return { engine: engineFor(context, facts, ociRuntime), choice, image, harnessDir };
+  // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
+  const stamp = imageStamp(choice);
+  return { engine: engineFor(context, facts, ociRuntime), choice, image, harnessDir, stamp };
+}
+
+/**
+ * Changes whenever an image of a local podman store does, since the store then writes this file; asking the engine
+ * would cost 50 ms on every call. Empty where there is no such file (docker, a machine).
+ */
+export function imageStamp({
+  storageRoot,
+  storageDriver,
+}: Pick<EngineChoice, 'storageRoot' | 'storageDriver'>): string {
+  const file = join(storageRoot, `${storageDriver}-images`, 'images.json');
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`;
 }
 
 /** An engine to remove containers with; needs no image and tries nothing. */
@@ -83,7 +113,7 @@ export function specOn(
   { settings, instance }: LaunchContext,
   name: string,
 ): SandboxSpec {
-  const { containerUser, memoryBytes, pids, cpus, maxTimeoutSeconds } = settings;
+  const { containerUser, memoryBytes, pids, cpus, maxTimeoutSeconds, warm, preimport } = settings;
   return sandboxSpec({
     image: image.image,
     harnessDir,
@@ -93,6 +123,8 @@ export function specOn(
     pids,
     cpus,
     maxTimeoutSeconds,
+    maxWaitSeconds: warm > 0 ? MAX_WAIT_SECONDS : 0,
+    preimport,
   });
 }
 

@@ -11,6 +11,7 @@ import { forgetChoice, rememberedChoice } from '../engine/detect.js';
 import { needsMachine, PodmanMachine } from '../engine/podman-machine.js';
 import {
   engineToSweepWith,
+  imageStamp,
   type LaunchContext,
   type LaunchPad,
   makeLaunchPad,
@@ -20,14 +21,20 @@ import {
 } from './launch-pad.js';
 import { Sandbox } from './sandbox.js';
 
+/** What a living sandbox holds (the podman machine, where there is one) and what it was started from. */
+type Life = { readonly lease: Disposable | undefined; readonly stamp: string };
+
 export class Launcher implements AsyncDisposable {
   readonly #context: LaunchContext;
   readonly #machine: PodmanMachine | undefined;
-  /** Every sandbox that was given away and not yet retired, with its hold on the podman machine. */
-  readonly #live = new Map<Sandbox, Disposable | undefined>();
+  /** Every sandbox that was given away and not yet retired. */
+  readonly #live = new Map<Sandbox, Life>();
+  /** Under way; a container that is being made is not gone before its start has failed. */
+  readonly #starting = new Set<Promise<unknown>>();
   readonly #ending = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   #pad: Promise<LaunchPad> | undefined;
+  #ready: LaunchPad | undefined;
   #count = 0;
 
   constructor(settings: Settings, host: Pick<HostFacts, 'home' | 'platform'>, observer: Observer) {
@@ -39,8 +46,8 @@ export class Launcher implements AsyncDisposable {
   async start(signal: AbortSignal): Promise<Sandbox> {
     const lease = await this.#leaseMachine(signal);
     try {
-      const sandbox = await this.#startAnywhere(signal);
-      this.#live.set(sandbox, lease);
+      const [sandbox, { stamp }] = await this.#tracked(this.#startAnywhere(signal));
+      this.#live.set(sandbox, { lease, stamp });
       return sandbox;
     } catch (thrown) {
       lease?.[Symbol.dispose]();
@@ -50,19 +57,30 @@ export class Launcher implements AsyncDisposable {
 
   /** The decisions, made on first use and shared; a failure is not kept. */
   pad(): Promise<LaunchPad> {
+    if (this.#ready !== undefined && this.#ready.stamp !== imageStamp(this.#ready.choice)) this.#forgetPad();
     if (this.#pad === undefined) {
       const pad = this.#makePad(this.#closing.signal);
-      pad.catch(() => {
-        if (this.#pad === pad) this.#pad = undefined;
-      });
+      pad.then(
+        (ready) => {
+          if (this.#pad === pad) this.#ready = ready;
+        },
+        () => {
+          if (this.#pad === pad) this.#forgetPad();
+        },
+      );
       this.#pad = pad;
     }
     return this.#pad;
   }
 
+  /** False when images have changed since it was started; costs one look at a file. */
+  isCurrent(sandbox: Sandbox): boolean {
+    return this.#ready !== undefined && this.#live.get(sandbox)?.stamp === imageStamp(this.#ready.choice);
+  }
+
   /** Ends `sandbox` behind the caller's back; shutdown waits for it. */
   retire(sandbox: Sandbox): void {
-    const lease = this.#live.get(sandbox);
+    const lease = this.#live.get(sandbox)?.lease;
     this.#live.delete(sandbox);
     const ending = sandbox[Symbol.asyncDispose]()
       .catch((thrown: unknown) =>
@@ -88,14 +106,20 @@ export class Launcher implements AsyncDisposable {
       sandbox.kill();
       this.retire(sandbox);
     }
+    await Promise.allSettled(this.#starting);
     await Promise.all(this.#ending);
     const pad = await this.#pad?.catch(() => undefined);
     pad?.engine.close();
     await this.#machine?.[Symbol.asyncDispose]();
   }
 
+  #tracked<T>(starting: Promise<T>): Promise<T> {
+    this.#starting.add(starting);
+    return starting.finally(() => this.#starting.delete(starting));
+  }
+
   /** On what an earlier process found, or, where that no longer starts (an upgrade, a removed image), on what is found now. */
-  async #startAnywhere(signal: AbortSignal): Promise<Sandbox> {
+  async #startAnywhere(signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
     const wishes = wishesOf(this.#context.settings);
     const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
     try {
@@ -103,18 +127,24 @@ export class Launcher implements AsyncDisposable {
     } catch (thrown) {
       if (!remembered || signal.aborted || this.#closing.signal.aborted) throw thrown;
       forgetChoice(wishes);
-      this.#pad = undefined;
+      this.#forgetPad();
       return this.#startOn(await this.pad(), signal);
     }
   }
 
-  #startOn(pad: LaunchPad, signal: AbortSignal): Promise<Sandbox> {
-    return Sandbox.start(
+  #forgetPad(): void {
+    this.#pad = undefined;
+    this.#ready = undefined;
+  }
+
+  async #startOn(pad: LaunchPad, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
+    const sandbox = await Sandbox.start(
       pad.engine,
       specOn(pad, this.#context, String(++this.#count)),
       { timeoutMs: START_TIMEOUT_MS, observer: this.#context.observer },
       AbortSignal.any([signal, this.#closing.signal]),
     );
+    return [sandbox, pad];
   }
 
   async #makePad(signal: AbortSignal): Promise<LaunchPad> {

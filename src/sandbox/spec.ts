@@ -14,16 +14,20 @@ export type SandboxPlan = {
   readonly pids: number;
   readonly cpus: number | undefined;
   readonly maxTimeoutSeconds: number;
+  /** How long it may wait for its run. */
+  readonly maxWaitSeconds: number;
+  /** Python modules that are loaded while it waits. */
+  readonly preimport: readonly string[];
 };
 
-/** How long a container may live beyond the longest run: its start, its wait for the run, its end. */
+/** How long a container may live beyond its wait and the longest run: its start and its end. */
 const SPARE_SECONDS = 30;
 
 export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
   return {
     image: plan.image,
     // -I: no environment variables, no user site, no script directory on the path. -u: nothing printed is lost.
-    command: ['python3', '-I', '-u', '-X', 'utf8', ENTRYPOINT],
+    command: ['python3', '-I', '-u', '-X', 'utf8', ENTRYPOINT, ...plan.preimport],
     name: plan.name,
     labels: {},
     // No interface but lo: nothing can be reached and nothing sent.
@@ -63,6 +67,6 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
       // Counts per user id: the fallback where the engine has no pids cgroup.
       { name: 'nproc', limit: plan.pids },
     ],
-    deadManSeconds: plan.maxTimeoutSeconds + SPARE_SECONDS,
+    deadManSeconds: plan.maxWaitSeconds + plan.maxTimeoutSeconds + SPARE_SECONDS,
   };
 }

@@ -16,6 +16,7 @@ import { outcomeWithoutRun } from '../run/outcome.js';
 import { type Meter, type RunParts, runCode } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Launcher } from '../sandbox/launcher.js';
+import { WarmPool } from '../sandbox/warm-pool.js';
 
 export type RunInput = {
   readonly code: string;
@@ -40,6 +41,7 @@ export class Bridge implements AsyncDisposable {
   readonly launcher: Launcher;
   readonly #observer: Observer;
   readonly #context: DiscoverContext;
+  readonly #warm: WarmPool;
   readonly #pool: DownstreamPool;
   readonly #saved: SavedTools;
   readonly #queue: PQueue;
@@ -61,6 +63,15 @@ export class Bridge implements AsyncDisposable {
         hostEnv: discovery.env,
         extraEnvNames: settings.downstreamEnv,
         depth: settings.depth,
+        observer,
+      }),
+    );
+    this.#warm = this.#owned.use(
+      new WarmPool({
+        size: settings.warm,
+        start: (signal) => this.launcher.start(signal),
+        retire: (sandbox) => this.launcher.retire(sandbox),
+        isCurrent: (sandbox) => this.launcher.isCurrent(sandbox),
         observer,
       }),
     );
@@ -98,6 +109,11 @@ export class Bridge implements AsyncDisposable {
     });
   }
 
+  /** Starts the sandboxes that are to wait; the agent is likely to call soon. */
+  warmUp(): void {
+    this.#warm.fill();
+  }
+
   /** Removes what bridges that died left behind, once in our life. Trouble is logged; it is nobody's call. */
   sweepOnce(): void {
     this.#sweeping ??= this.launcher.sweep(this.#closing.signal).catch((thrown: unknown) => {
@@ -115,8 +131,8 @@ export class Bridge implements AsyncDisposable {
 
   #parts({ onStart }: RunHooks): RunParts {
     return {
-      take: (signal) => this.launcher.start(signal),
-      retire: (sandbox) => this.launcher.retire(sandbox),
+      take: (signal) => this.#warm.take(signal),
+      retire: (sandbox) => this.#warm.retire(sandbox),
       load: (servers, signal) => Promise.all(servers.map((name) => this.#load(name, signal))),
       discovered: (loaded) => this.#briefs(loaded),
       pool: this.#pool,

@@ -24,6 +24,7 @@ import type { Tool } from './tool.js';
 import { runPython } from './tools/run-python.js';
 
 /** Hosts start servers in health checks that live 20 ms: house-keeping waits until a client has stayed. */
+const QUIET_BEFORE_WARM_MS = 250;
 const QUIET_BEFORE_SWEEP_MS = 2_000;
 
 /** Connects one agent; resolves when its transport has started. */
@@ -34,11 +35,14 @@ export async function serveAgent(bridge: Bridge, transport: Transport, observer:
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
     { capabilities: { tools: {}, resources: {} }, instructions: instructions(names()) },
   );
-  let sweepIsPlanned = false;
+  let plans: NodeJS.Timeout[] = [];
 
   server.setRequestHandler(ListToolsRequestSchema, () => {
-    if (!sweepIsPlanned) setTimeout(() => bridge.sweepOnce(), QUIET_BEFORE_SWEEP_MS).unref();
-    sweepIsPlanned = true;
+    for (const plan of plans) clearTimeout(plan);
+    plans = [
+      setTimeout(() => bridge.warmUp(), QUIET_BEFORE_WARM_MS).unref(),
+      setTimeout(() => bridge.sweepOnce(), QUIET_BEFORE_SWEEP_MS).unref(),
+    ];
     return { tools: [...tools.values()].map(({ definition }) => definition) };
   });
 

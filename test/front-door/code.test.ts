@@ -93,3 +93,12 @@ describe('failures', () => {
     expect(await bridge.run(code, { timeout: 1 })).toMatchObject({ status: 'timeout' });
   });
 });
+
+describe('endings without a last word', () => {
+  it('are told every time', async () => {
+    for (let round = 0; round < 12; round++) {
+      const code = round % 2 === 0 ? 'import os; os._exit(4)' : 'import sys; sys.exit(4)';
+      expect(await bridge.run(code)).toMatchObject({ status: 'error', exitCode: 4 });
+    }
+  });
+});

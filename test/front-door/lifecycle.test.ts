@@ -9,8 +9,10 @@ import { descendants, eventually, ourContainers, processesWith } from '../suppor
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
 
 const open: TestBridge[] = [];
-async function start(...args: Parameters<typeof startBridge>): Promise<TestBridge> {
-  const bridge = await startBridge(...args);
+// Containers are counted here, so none may wait.
+const cold = { MCP_BRIDGE_WARM: '0' };
+async function start(...[servers, options = {}]: Parameters<typeof startBridge>): Promise<TestBridge> {
+  const bridge = await startBridge(servers, { ...options, env: { ...cold, ...options.env } });
   open.push(bridge);
   return bridge;
 }
@@ -66,7 +68,7 @@ describe('the queue', () => {
 
 describe('the end of the bridge', () => {
   it('when the client goes away: everything is gone in seconds', async () => {
-    const bridge = await startBridge({ h: hostileServer() });
+    const bridge = await startBridge({ h: hostileServer() }, { env: cold });
     const mark = bridge.home;
     const answer = bridge.run('import time; time.sleep(60)', { servers: ['h'] });
     answer.catch(() => {});
@@ -178,5 +180,36 @@ describe('clients', () => {
     const answer = await json.call({ code: '12345678901234567890' });
     expect((answer.content[0] as { text: string }).text).toContain('"result":12345678901234567890');
     expect(answer.structuredContent).toBeUndefined();
+  });
+});
+
+describe('a container that is being made', () => {
+  it('leaves nothing, whenever in its making the bridge is asked to end', async () => {
+    for (const delayMs of [0, 40, 80, 110, 140, 170, 200, 260]) {
+      const bridge = await startBridge({}, { env: cold });
+      const answer = bridge.run('import time; time.sleep(30)');
+      answer.catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      process.kill(bridge.pid, 'SIGTERM');
+      expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`), 5_000)).toBe(true);
+      await bridge[Symbol.asyncDispose]();
+    }
+    expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
+    // The engine's monitor knows of containers that the engine does not.
+    expect(await eventually(() => processesWith('-n mcp-sandbox-bridge-').length === 0, 5_000)).toBe(true);
+  });
+
+  it('is found by the next start when the bridge was killed', async () => {
+    for (const delayMs of [60, 90, 120, 150, 180, 210]) {
+      const bridge = await startBridge({}, { env: cold });
+      const answer = bridge.run('import time; time.sleep(30)');
+      answer.catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      process.kill(bridge.pid, 'SIGKILL');
+      await bridge[Symbol.asyncDispose]();
+    }
+    const next = await start({});
+    await next.run('1');
+    expect(await eventually(() => processesWith('-n mcp-sandbox-bridge-').length === 0, 10_000)).toBe(true);
   });
 });

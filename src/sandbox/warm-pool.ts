@@ -1,0 +1,198 @@
+// Sandboxes that were started ahead, greeted, and wait. take() gives one away for good; nothing ever returns. Filling
+// and letting go happen off the call path: after a run has ended, or a moment after it began when it takes long.
+
+import { availableParallelism, freemem } from 'node:os';
+import { asBridgeError, BridgeError } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import type { Sandbox } from './sandbox.js';
+
+/** A waiting sandbox is dropped after this long and not replaced before the next run: nobody is working. */
+export const MAX_WAIT_SECONDS = 600;
+/** A run that lasts longer than this no longer keeps the pool from filling: others may come meanwhile. */
+const FILL_BESIDE_RUN_AFTER_MS = 1_000;
+/** The first rest after a failed start; each further failure doubles it. */
+const REST_MS = 1_000;
+const MAX_REST_MS = 60_000;
+/** A waiting sandbox and its conmon measured 12 to 16 MB; ones that preimport libraries have several times that. */
+const WAITING_BYTES = 64 * 1024 * 1024;
+/** Of the memory that is free, waiting sandboxes may take this part. */
+const MEMORY_PART = 0.25;
+
+export type WarmPoolOptions = {
+  /** How many wait at most; 0 makes every take() a cold start. */
+  readonly size: number;
+  readonly start: (signal: AbortSignal) => Promise<Sandbox>;
+  readonly retire: (sandbox: Sandbox) => void;
+  /** False when one started now would be another, for instance of a newer image. Asked on the call path. */
+  readonly isCurrent: (sandbox: Sandbox) => boolean;
+  readonly observer: Observer;
+};
+
+type Waiting = { readonly sandbox: Sandbox; readonly timer: NodeJS.Timeout };
+
+export class WarmPool implements Disposable {
+  readonly #options: WarmPoolOptions;
+  readonly #closing = new AbortController();
+  readonly #waiting: Waiting[] = [];
+  /** Under way and not promised to anybody. */
+  readonly #starting = new Set<Promise<Sandbox>>();
+  #running = 0;
+  #failures = 0;
+  #restUntil = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: WarmPoolOptions) {
+    this.#options = options;
+  }
+
+  /** How many wait now. */
+  get ready(): number {
+    return this.#waiting.length;
+  }
+
+  /** A greeted sandbox, for good: one that waits, else one that is on its way, else a cold start. */
+  async take(signal: AbortSignal): Promise<Sandbox> {
+    this.#running++;
+    this.#fillAfter(FILL_BESIDE_RUN_AFTER_MS);
+    try {
+      return this.#nextWaiting() ?? (await this.#nextStarting(signal)) ?? (await this.#options.start(signal));
+    } catch (thrown) {
+      this.#onRunEnded();
+      throw thrown;
+    }
+  }
+
+  /** Gets rid of one that was taken, and makes up for it as soon as no run is disturbed by that. */
+  retire(sandbox: Sandbox): void {
+    this.#options.retire(sandbox);
+    this.#onRunEnded();
+  }
+
+  /** Starts what is missing, up to the size, the memory and the cores there are; rests after failures. */
+  fill(): void {
+    clearTimeout(this.#timer);
+    if (this.#closing.signal.aborted) return;
+    const restMs = this.#restUntil - performance.now();
+    if (restMs > 0) return this.#fillAfter(restMs);
+    // Starting is processor time: more at once would only make each of them later.
+    while (this.#missing > 0 && this.#starting.size < availableParallelism()) this.#startOne();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#closing.abort('shutdown');
+    for (const { sandbox, timer } of this.#waiting.splice(0)) {
+      clearTimeout(timer);
+      this.#options.retire(sandbox);
+    }
+  }
+
+  get #missing(): number {
+    const inMemory = Math.floor((freemem() * MEMORY_PART) / WAITING_BYTES);
+    const wanted = Math.min(this.#options.size, this.#waiting.length + inMemory);
+    return wanted - this.#waiting.length - this.#starting.size;
+  }
+
+  #onRunEnded(): void {
+    this.#running--;
+    if (this.#running === 0) this.#fillAfter(0);
+  }
+
+  #nextWaiting(): Sandbox | undefined {
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      clearTimeout(next.timer);
+      if (next.sandbox.isAlive && this.#options.isCurrent(next.sandbox)) return next.sandbox;
+      this.#options.retire(next.sandbox);
+    }
+    return undefined;
+  }
+
+  /** Undefined where none is under way, or it fails: a cold start then says why, or succeeds. */
+  async #nextStarting(signal: AbortSignal): Promise<Sandbox | undefined> {
+    const [promised] = this.#starting;
+    if (promised === undefined) return undefined;
+    this.#starting.delete(promised);
+    try {
+      return await unlessAborted(promised, signal, this.#options.retire);
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
+      return undefined;
+    }
+  }
+
+  #fillAfter(delayMs: number): void {
+    clearTimeout(this.#timer);
+    if (this.#options.size === 0 || this.#closing.signal.aborted) return;
+    this.#timer = setTimeout(() => this.fill(), delayMs).unref();
+  }
+
+  #startOne(): void {
+    const starting = this.#options.start(this.#closing.signal);
+    this.#starting.add(starting);
+    starting.then(
+      (sandbox) => this.#onStarted(starting, sandbox),
+      (thrown: unknown) => this.#onFailed(starting, thrown),
+    );
+  }
+
+  #onStarted(starting: Promise<Sandbox>, sandbox: Sandbox): void {
+    this.#failures = 0;
+    // Promised to somebody in the meantime: it is theirs.
+    if (!this.#starting.delete(starting)) return;
+    if (this.#closing.signal.aborted) return this.#options.retire(sandbox);
+    const timer = setTimeout(() => this.#drop(sandbox), MAX_WAIT_SECONDS * 1000).unref();
+    this.#waiting.push({ sandbox, timer });
+    void sandbox.ended.then(() => this.#onDeath(sandbox));
+    this.#fillAfter(0);
+  }
+
+  #onFailed(starting: Promise<Sandbox>, thrown: unknown): void {
+    this.#starting.delete(starting);
+    if (this.#closing.signal.aborted) return;
+    this.#rest(asBridgeError(thrown).message);
+  }
+
+  /** One that waited has died by itself; if its like die at once, they are not made at full speed. */
+  #onDeath(sandbox: Sandbox): void {
+    if (!this.#drop(sandbox)) return;
+    this.#rest('a waiting sandbox has died');
+  }
+
+  #rest(reason: string): void {
+    const restMs = Math.min(MAX_REST_MS, REST_MS * 2 ** this.#failures++);
+    this.#restUntil = performance.now() + restMs;
+    this.#options.observer({ type: 'pool.resting', reason, restMs });
+    this.#fillAfter(restMs);
+  }
+
+  #drop(sandbox: Sandbox): boolean {
+    const index = this.#waiting.findIndex((waiting) => waiting.sandbox === sandbox);
+    const [dropped] = index === -1 ? [] : this.#waiting.splice(index, 1);
+    if (dropped === undefined) return false;
+    clearTimeout(dropped.timer);
+    this.#options.retire(sandbox);
+    return true;
+  }
+}
+
+/** `promised`, or the reason of `signal`; what comes too late is handed to `discard`. */
+async function unlessAborted<T>(
+  promised: Promise<T>,
+  signal: AbortSignal,
+  discard: (late: T) => void,
+): Promise<T> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' }));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([promised, aborted]);
+  } catch (thrown) {
+    if (signal.aborted) promised.then(discard, () => {});
+    throw thrown;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

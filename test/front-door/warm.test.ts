@@ -1,0 +1,117 @@
+// Sandboxes that wait: there before they are needed, given away once, replaced when dead or stale, and never started
+// for a client that only looks.
+
+import { execFileSync } from 'node:child_process';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually, ourContainers } from '../support/nothing-left.js';
+import { startBridge, type TestBridge } from '../support/start-bridge.js';
+
+const open: TestBridge[] = [];
+async function start(env: Record<string, string> = {}): Promise<TestBridge> {
+  const bridge = await startBridge({}, { env });
+  open.push(bridge);
+  return bridge;
+}
+afterEach(async () => {
+  for (const bridge of open.splice(0)) await bridge[Symbol.asyncDispose]();
+  expect(await eventually(() => ourContainers().length === 0, 5_000)).toBe(true);
+});
+
+const waiting = (count: number) => eventually(() => ourContainers('status=running').length === count, 15_000);
+
+/** A bridge with its sandboxes waiting. */
+async function warm(count: number): Promise<TestBridge> {
+  const bridge = await start({ MCP_BRIDGE_WARM: String(count) });
+  await bridge.client.listTools();
+  expect(await waiting(count)).toBe(true);
+  return bridge;
+}
+
+describe('filling', () => {
+  it('begins when the client has listed the tools, and is made up for after a run', async () => {
+    const bridge = await warm(2);
+    const [before] = [ourContainers()];
+    expect(await bridge.run('1 + 1')).toMatchObject({ status: 'success', result: 2 });
+    expect(await eventually(() => before.some((name) => !ourContainers().includes(name)), 5_000)).toBe(true);
+    expect(await waiting(2)).toBe(true);
+  });
+
+  it('never happens for a client that leaves at once', async () => {
+    const bridge = await startBridge({}, { env: { MCP_BRIDGE_WARM: '1' } });
+    await bridge.client.listTools();
+    await bridge[Symbol.asyncDispose]();
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(ourContainers()).toEqual([]);
+  });
+
+  it('is off with MCP_BRIDGE_WARM=0, and runs work the same', async () => {
+    const bridge = await start({ MCP_BRIDGE_WARM: '0' });
+    await bridge.client.listTools();
+    expect(await bridge.run('2 + 2')).toMatchObject({ status: 'success', result: 4 });
+    expect(await eventually(() => ourContainers().length === 0, 5_000)).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(ourContainers()).toEqual([]);
+  });
+});
+
+describe('single use', () => {
+  it('no container serves two runs, one after the other or side by side', async () => {
+    const bridge = await start({ MCP_BRIDGE_WARM: '2', MCP_BRIDGE_CONCURRENCY: '3' });
+    const code = `
+import os, uuid
+seen = [p for p in ("/tmp/token", "/workspace/token", "/dev/shm/token") if os.path.exists(p)]
+for p in ("/tmp/token", "/workspace/token", "/dev/shm/token"):
+    open(p, "w").write("x")
+[seen, os.getpid()]
+`;
+    for (let round = 0; round < 8; round++) {
+      const payloads = await Promise.all([bridge.run(code), bridge.run(code), bridge.run(code)]);
+      for (const payload of payloads) {
+        expect(payload).toMatchObject({ status: 'success', result: [[], expect.any(Number)] });
+      }
+    }
+  });
+});
+
+describe('what waits may have changed', () => {
+  it('a sandbox that died while it waited is noticed and replaced', async () => {
+    const bridge = await warm(1);
+    const [name = ''] = ourContainers();
+    execFileSync('podman', ['kill', name], { stdio: 'ignore' });
+    expect(await bridge.run('3 + 3')).toMatchObject({ status: 'success', result: 6 });
+    expect(await eventually(() => !ourContainers().includes(name), 5_000)).toBe(true);
+    expect(await waiting(1)).toBe(true);
+  });
+
+  it('a sandbox of images as they were before is not handed out', async () => {
+    const bridge = await warm(1);
+    const [name = ''] = ourContainers();
+    const image = execFileSync('podman', ['inspect', '--format={{.ImageName}}', name], {
+      encoding: 'utf8',
+    }).trim();
+    execFileSync('podman', ['tag', image, 'localhost/mcp-sandbox-bridge-test:moved'], { stdio: 'ignore' });
+    try {
+      expect(await bridge.run('4 + 4')).toMatchObject({ status: 'success', result: 8 });
+      // The one that waited was ended unused: its place is taken by another.
+      expect(await eventually(() => !ourContainers().includes(name), 5_000)).toBe(true);
+      expect(bridge.stderr()).not.toContain('fault');
+    } finally {
+      execFileSync('podman', ['untag', image, 'localhost/mcp-sandbox-bridge-test:moved'], {
+        stdio: 'ignore',
+      });
+    }
+  });
+});
+
+describe('what is loaded ahead', () => {
+  it('modules of MCP_BRIDGE_PREIMPORT are there before the first line, and one that fails costs nothing', async () => {
+    const bridge = await start({ MCP_BRIDGE_WARM: '1', MCP_BRIDGE_PREIMPORT: 'sqlite3,no_such_module,wave' });
+    await bridge.client.listTools();
+    expect(await waiting(1)).toBe(true);
+    // Loading goes on after the greeting.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const code = 'import sys\n["sqlite3" in sys.modules, "wave" in sys.modules, "tkinter" in sys.modules]';
+    expect(await bridge.run(code)).toMatchObject({ status: 'success', result: [true, true, false] });
+    expect((await bridge.run('import no_such_module')).error).toContain('ModuleNotFoundError');
+  });
+});

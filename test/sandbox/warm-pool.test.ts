@@ -1,0 +1,172 @@
+// The pool's own rules, with sandboxes that are only as real as the pool can see: alive or not, ended or not.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.js';
+import { MAX_WAIT_SECONDS, WarmPool } from '../../src/sandbox/warm-pool.js';
+
+type Stub = Sandbox & { readonly number: number; die: () => void };
+
+function stub(number: number): Stub {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const self = {
+    number,
+    isAlive: true,
+    ended,
+    die: () => {
+      self.isAlive = false;
+      end();
+    },
+  };
+  return self as unknown as Stub;
+}
+
+const never = new AbortController().signal;
+let started: Stub[];
+let retired: number[];
+let fails: boolean;
+let current: boolean;
+let events: string[];
+let gate: Promise<void>;
+let pool: WarmPool;
+
+const open = (size: number) =>
+  new WarmPool({
+    size,
+    start: async (signal) => {
+      await gate;
+      if (fails) throw new Error('no engine');
+      signal.throwIfAborted();
+      const sandbox = stub(started.length + 1);
+      started.push(sandbox);
+      return sandbox;
+    },
+    retire: (sandbox) => retired.push((sandbox as Stub).number),
+    isCurrent: () => current,
+    observer: ({ type }) => events.push(type),
+  });
+const numberOf = (sandbox: Sandbox) => (sandbox as Stub).number;
+const settle = () => vi.advanceTimersByTimeAsync(5);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  [started, retired, events, fails, current, gate] = [[], [], [], false, true, Promise.resolve()];
+});
+afterEach(() => {
+  pool[Symbol.dispose]();
+  vi.useRealTimers();
+});
+
+describe('take', () => {
+  it('gives each away once, oldest first, and starts cold when none waits', async () => {
+    pool = open(2);
+    pool.fill();
+    await settle();
+    expect(pool.ready).toBe(2);
+    const taken = await Promise.all([pool.take(never), pool.take(never), pool.take(never)]);
+    expect(taken.map(numberOf)).toEqual([1, 2, 3]);
+  });
+
+  it('passes over the dead and the outdated', async () => {
+    pool = open(2);
+    pool.fill();
+    await settle();
+    current = false;
+    expect(numberOf(await pool.take(never))).toBe(3);
+    expect(retired).toEqual([1, 2]);
+  });
+
+  it('takes one that is on its way instead of starting another', async () => {
+    let release = () => {};
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    pool = open(1);
+    pool.fill();
+    const taking = pool.take(never);
+    release();
+    expect(numberOf(await taking)).toBe(1);
+    expect(started).toHaveLength(1);
+  });
+
+  it('lets go of what was on its way for one who gave up', async () => {
+    let release = () => {};
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    pool = open(1);
+    pool.fill();
+    const impatient = new AbortController();
+    const taking = pool.take(impatient.signal);
+    impatient.abort();
+    await expect(taking).rejects.toMatchObject({ code: 'E_CANCELLED' });
+    release();
+    await settle();
+    expect(retired).toEqual([1]);
+  });
+});
+
+describe('filling', () => {
+  it('waits for the end of a short run, and no longer than a second for a long one', async () => {
+    pool = open(1);
+    const first = await pool.take(never);
+    await vi.advanceTimersByTimeAsync(900);
+    expect(pool.ready).toBe(0);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(pool.ready).toBe(1);
+    const second = await pool.take(never);
+    pool.retire(first);
+    expect(pool.ready).toBe(0);
+    pool.retire(second);
+    await settle();
+    expect(pool.ready).toBe(1);
+  });
+
+  it('rests after a failure, longer each time, and recovers', async () => {
+    pool = open(1);
+    fails = true;
+    pool.fill();
+    await vi.advanceTimersByTimeAsync(3_500);
+    expect(events).toEqual(['pool.resting', 'pool.resting', 'pool.resting']);
+    fails = false;
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(pool.ready).toBe(1);
+  });
+
+  it('replaces one that died while it waited, but not at full speed', async () => {
+    pool = open(1);
+    pool.fill();
+    await settle();
+    started[0]?.die();
+    await settle();
+    expect([pool.ready, retired]).toEqual([0, [1]]);
+    await vi.advanceTimersByTimeAsync(1_100);
+    expect(pool.ready).toBe(1);
+  });
+
+  it('drops one that nobody wants, and starts no other before the next run', async () => {
+    pool = open(1);
+    pool.fill();
+    await settle();
+    await vi.advanceTimersByTimeAsync(MAX_WAIT_SECONDS * 1_000 + 60_000);
+    expect([pool.ready, retired, started.length]).toEqual([0, [1], 1]);
+  });
+
+  it('of size 0 never happens', async () => {
+    pool = open(0);
+    pool.fill();
+    pool.retire(await pool.take(never));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(started).toHaveLength(1);
+  });
+});
+
+it('ends what waits when it is disposed', async () => {
+  pool = open(3);
+  pool.fill();
+  await settle();
+  pool[Symbol.dispose]();
+  expect(retired).toEqual([1, 2, 3]);
+});
