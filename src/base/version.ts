@@ -1,4 +1,4 @@
-// Who we are and where we are installed; the same from src/ and from dist/, which lie equally deep.
+// Who we are and where we are installed; the same from every folder of src/ and dist/, which lie equally deep.
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
