@@ -1,0 +1,102 @@
+// Measures the bridge on this machine, each figure beside what it is compared with, taken in turns in the same run.
+// Writes raw numbers, a table and a plot to bench-results/. A missed target is a result, not a failure: the exit code
+// is 1 only where something could not be measured. Usage: npm run bench -- [--quick] [--only NAME,NAME] [--json FILE]
+
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pc from 'picocolors';
+import { loadNow, machineFacts, machineLine } from './bench/machine.mjs';
+import { plot } from './bench/plot.mjs';
+import { markdownTable, textTable } from './bench/report.mjs';
+import { MAIN, ROOT, Stage } from './bench/stage.mjs';
+
+const RESULTS = join(ROOT, 'bench-results');
+const USAGE_EXIT_CODE = 2;
+
+const leave = (message) => {
+  console.error(message);
+  process.exit(USAGE_EXIT_CODE);
+};
+
+function options(known) {
+  try {
+    const { values } = parseArgs({
+      options: { quick: { type: 'boolean' }, only: { type: 'string' }, json: { type: 'string' } },
+    });
+    const only = values.only?.split(',') ?? known;
+    const unknown = only.find((name) => !known.includes(name));
+    if (unknown !== undefined)
+      leave(`--only: there is no measure '${unknown}'. There is: ${known.join(', ')}.`);
+    return { quick: values.quick ?? false, only, json: values.json };
+  } catch (thrown) {
+    return leave(`${thrown.message}\nUsage: npm run bench -- [--quick] [--only NAME,NAME] [--json FILE]`);
+  }
+}
+
+/** Rows of one measure; one that cannot be taken is a row that says why. */
+async function take(name, measure, stage, bare, signal) {
+  process.stderr.write(pc.dim(`${name} ... `));
+  const loadBefore = loadNow();
+  const startedAt = performance.now();
+  let rows;
+  try {
+    rows = await measure(stage, bare, signal);
+  } catch (thrown) {
+    rows = [{ measure: name, failed: thrown.message }];
+  }
+  const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
+  process.stderr.write(pc.dim(`${seconds} s\n`));
+  return rows.map((row) => ({ name, ...row, seconds, loadBefore }));
+}
+
+function paint(line, row) {
+  if (row === undefined) return pc.bold(line);
+  if (row.failed !== undefined || row.met === false) return pc.red(line);
+  return row.met ? line : pc.dim(line);
+}
+
+function write(file, text) {
+  writeFileSync(file, text);
+  console.log(pc.dim(`wrote ${file}`));
+}
+
+function report(rows, facts, quick, json) {
+  const about = `${machineLine(facts)}; ${facts.date.slice(0, 10)}${quick ? '; quick run' : ''}`;
+  const raw = `${JSON.stringify({ ...facts, quick, rows }, null, 1)}\n`;
+  const drawing = plot(rows, about);
+  console.log(`\n${textTable(rows, paint)}\n`);
+  for (const { measure, note } of rows) if (note !== undefined) console.log(`  ${measure}: ${note}`);
+  const loads = rows.map(({ loadBefore }) => loadBefore);
+  console.log(pc.dim(`\n${about}; load ${Math.min(...loads)} to ${Math.max(...loads)}`));
+  mkdirSync(RESULTS, { recursive: true });
+  write(join(RESULTS, 'raw.json'), raw);
+  write(join(RESULTS, 'table.md'), `${markdownTable(rows)}\n\n${about}.\n`);
+  if (drawing !== undefined) write(join(RESULTS, 'plot.svg'), drawing);
+  if (json !== undefined) write(json, raw);
+}
+
+if (!existsSync(MAIN)) leave('The bridge is not built. Run `npm run build`.');
+const { MEASURES } = await import('./bench/measures.mjs');
+const { Bare } = await import('./bench/bare.mjs');
+const { quick, only, json } = options(Object.keys(MEASURES));
+const interrupted = new AbortController();
+const stage = new Stage({ quick });
+process.once('exit', () => stage.close());
+process.once('SIGINT', () => {
+  interrupted.abort();
+  process.exit(130);
+});
+try {
+  const bare = await Bare.open(stage, interrupted.signal);
+  const rows = [];
+  for (const [name, measure] of Object.entries(MEASURES)) {
+    if (only.includes(name)) rows.push(...(await take(name, measure, stage, bare, interrupted.signal)));
+  }
+  report(rows, machineFacts(bare.choice), quick, json);
+  bare.close();
+  if (rows.some(({ failed }) => failed !== undefined)) process.exitCode = 1;
+} catch (thrown) {
+  console.error(thrown.remedy === undefined ? thrown : `${thrown.message} ${thrown.remedy}`);
+  process.exitCode = 1;
+}

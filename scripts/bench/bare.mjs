@@ -1,0 +1,114 @@
+// What the bridge is compared with: the host's own Python, and `podman run` with nothing of ours around it. Its flags
+// come from the bridge's own code, built from the same settings, so that the two cannot drift apart.
+
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { hostFacts } from '../../dist/config/host-facts.js';
+import { parseSettings } from '../../dist/config/settings.js';
+import { runArgv } from '../../dist/engine/argv.js';
+import { dialects } from '../../dist/engine/dialects.js';
+import { ownerLabels, thisOwner } from '../../dist/engine/owner.js';
+import { ENTRYPOINT } from '../../dist/sandbox/harness-files.js';
+import { makeLaunchPad, specOn } from '../../dist/sandbox/launch-pad.js';
+import { Sandbox } from '../../dist/sandbox/sandbox.js';
+import { HOST_PYTHON } from './host-python.mjs';
+
+const START_TIMEOUT_MS = 60_000;
+const KEPT_CHARS = 2000;
+
+export class Bare {
+  #stage;
+  #context;
+  #pad;
+  #count = 0;
+
+  constructor(stage, context, pad) {
+    this.#stage = stage;
+    this.#context = context;
+    this.#pad = pad;
+  }
+
+  /** Decides engine, OCI runtime and image as a bridge would. */
+  static async open(stage, signal) {
+    const { settings } = parseSettings(stage.environment(stage.home()), hostFacts());
+    const instance = randomBytes(6).toString('hex');
+    const context = { settings, instance, observer: () => {} };
+    return new Bare(stage, context, await makeLaunchPad(context, signal));
+  }
+
+  get choice() {
+    return { ...this.#pad.choice, image: this.#pad.image.image, imageReason: this.#pad.image.reason };
+  }
+
+  get engine() {
+    return this.#pad.engine;
+  }
+
+  /** A greeted sandbox of the bridge's own making, without a bridge. */
+  sandbox(signal) {
+    const options = { timeoutMs: START_TIMEOUT_MS, observer: () => {} };
+    return Sandbox.start(this.#pad.engine, this.#spec(), options, signal);
+  }
+
+  /** The file in which the engine writes the host pid of a sandbox's first process. */
+  pidFile(name) {
+    return join(this.#stage.stateDir, 'run', this.#context.instance, `${name}.pid`);
+  }
+
+  /** Milliseconds that `podman run … python3 -c 'print(1)'` takes, from its start to its exit. */
+  async run() {
+    const spec = this.#spec();
+    const command = [...spec.command.slice(0, spec.command.indexOf(ENTRYPOINT)), '-c', 'print(1)'];
+    const labels = { ...spec.labels, ...ownerLabels(this.#context.instance, thisOwner()) };
+    const { binary, mode, ociRuntime } = this.#pad.choice;
+    const files = ['cid', 'pid'].map((kind) => join(this.#stage.stateDir, `${spec.name}.${kind}`));
+    const [cidFile, pidFile] = files;
+    const dialect = dialects[this.#pad.engine.name];
+    const argv = runArgv({ ...spec, command, labels }, dialect, { mode, ociRuntime, cidFile, pidFile });
+    try {
+      return await printsOne(binary, argv, this.#stage.stateDir);
+    } finally {
+      for (const file of files) rmSync(file, { force: true });
+    }
+  }
+
+  close() {
+    this.#pad.engine.close();
+  }
+
+  #spec() {
+    return specOn(this.#pad, this.#context, `bench-${++this.#count}`);
+  }
+}
+
+/** Milliseconds that `python3 -c 'print(1)'` takes on the host; undefined where the host has no Python. */
+export const hostPython = () =>
+  HOST_PYTHON === undefined ? undefined : printsOne(HOST_PYTHON.path, ['-c', 'print(1)']);
+
+/** Milliseconds from start to exit of a program that must print 1. */
+function printsOne(program, args, cwd) {
+  return new Promise((resolve, reject) => {
+    const startedAt = performance.now();
+    const child = spawn(program, args, { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
+    let stdout = '';
+    let stderr = '';
+    child.stdin.end();
+    child.stdout.on('data', (chunk) => {
+      stdout = (stdout + chunk).slice(-KEPT_CHARS);
+    });
+    child.stderr.on('data', (chunk) => {
+      stderr = (stderr + chunk).slice(-KEPT_CHARS);
+    });
+    child.on('error', reject);
+    let ms;
+    child.on('exit', () => {
+      ms = performance.now() - startedAt;
+    });
+    child.on('close', (code) => {
+      if (code === 0 && stdout === '1\n') resolve(ms);
+      else reject(new Error(`${program} ended with ${code}: ${stderr.trim() || stdout}`));
+    });
+  });
+}

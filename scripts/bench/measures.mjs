@@ -1,0 +1,28 @@
+// Every measure by its name, in the order of the table. Each is (stage, bare, signal) -> rows (see report.mjs). Needs
+// the built bridge.
+
+import { backToBack } from './back-to-back.mjs';
+import { coldCall } from './cold-call.mjs';
+import { context } from './context.mjs';
+import { endurance } from './endurance.mjs';
+import { frames } from './frames.mjs';
+import { memory } from './memory.mjs';
+import { preimport } from './preimport.mjs';
+import { relay } from './relay.mjs';
+import { startUp } from './start-up.mjs';
+import { toolCall } from './tool-call.mjs';
+import { warmCall } from './warm-call.mjs';
+
+export const MEASURES = {
+  'warm-call': warmCall,
+  'cold-call': coldCall,
+  'back-to-back': backToBack,
+  'tool-call': toolCall,
+  frames,
+  relay,
+  preimport,
+  memory,
+  endurance,
+  'start-up': startUp,
+  context,
+};
