@@ -101,10 +101,6 @@ export class CliEngine implements Engine {
     this.#runDir = join(options.stateDir, 'run', options.instance);
   }
 
-  probe(signal: AbortSignal): Promise<EngineStatus> {
-    return probeEngine(this.binary, signal);
-  }
-
   async imageId(image: string, signal: AbortSignal): Promise<string | undefined> {
     const result = await this.command(
       ['image', 'inspect', '--format', '{{.Id}}', image],

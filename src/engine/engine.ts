@@ -77,8 +77,6 @@ export type EngineStatus =
 
 export interface Engine {
   readonly name: EngineName;
-  /** Never throws: what is wrong is the answer. */
-  probe(signal: AbortSignal): Promise<EngineStatus>;
   /** Id of a local image, or undefined. */
   imageId(image: string, signal: AbortSignal): Promise<string | undefined>;
   /** Pulls from a registry; throws E_IMAGE_MISSING with the engine's words. */

@@ -2,8 +2,7 @@
 // Whatever ends it first is its end for good. Reads frames; knows nothing of tools, policy or MCP.
 
 import type { Readable } from 'node:stream';
-import type { BridgeError } from '../base/errors.js';
-import { BridgeError as Failure } from '../base/errors.js';
+import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { clip } from '../base/text.js';
 import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
@@ -97,7 +96,7 @@ export class Sandbox implements AsyncDisposable {
     }
     if (first.protocol !== PROTOCOL_VERSION) {
       await sandbox[Symbol.asyncDispose]();
-      throw new Failure(
+      throw new BridgeError(
         'E_PROTOCOL',
         `the harness speaks protocol ${first.protocol}, not ${PROTOCOL_VERSION}`,
         { fault: 'bridge' },
@@ -120,15 +119,10 @@ export class Sandbox implements AsyncDisposable {
     return this.#container.name;
   }
 
-  /** What the harness said of its interpreter; a claim. */
-  get python(): Promise<string> {
-    return this.#greeted.then((hello) => hello.python);
-  }
-
   /** Hands over the one run of this sandbox. */
   run(frame: FrameOf<HostFrame, 'run'>, handlers: RunHandlers): void {
     if (this.#handlers !== undefined)
-      throw new Failure('E_INTERNAL', 'a sandbox serves one run', { fault: 'bridge' });
+      throw new BridgeError('E_INTERNAL', 'a sandbox serves one run', { fault: 'bridge' });
     this.#handlers = handlers;
     this.#channel.send(frame);
   }
@@ -211,7 +205,7 @@ const within = (timeoutMs: number, promise: Promise<unknown>): Promise<unknown> 
 function startFailure(end: SandboxEnd): BridgeError {
   if (end.how === 'violation') return end.error;
   const detail = end.how === 'lost' ? end.detail : `it ended before it was greeted (${end.how})`;
-  return new Failure('E_SANDBOX_START', `The sandbox did not start: ${detail}`, {
+  return new BridgeError('E_SANDBOX_START', `The sandbox did not start: ${detail}`, {
     fault: 'engine',
     remedy: 'Run `mcp-sandbox-bridge doctor`.',
   });

@@ -11,8 +11,7 @@ import type { Settings } from '../config/settings.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
-import type { Outcome } from '../run/outcome.js';
-import { outcomeWithoutRun } from '../run/outcome.js';
+import { type Outcome, outcomeWithoutRun } from '../run/outcome.js';
 import { type Meter, type RunParts, runCode } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Launcher } from '../sandbox/launcher.js';
@@ -49,6 +48,8 @@ export class Bridge implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   #discovery: Discovery | undefined;
+  /** Python names of what is discovered, by server name. */
+  #aliases: ReadonlyMap<string, string> = new Map();
   #sweeping: Promise<number> | undefined;
   #runs = 0;
 
@@ -82,6 +83,7 @@ export class Bridge implements AsyncDisposable {
   /** What is configured now; read anew, since a host may have changed its file. Starts nothing. */
   rediscover(): Discovery {
     this.#discovery = discover(this.#context, this.#observer);
+    this.#aliases = serverAliases(this.#discovery.ready.map(({ name }) => name));
     this.#pool.adopt(this.#discovery.ready);
     return this.#discovery;
   }
@@ -147,15 +149,13 @@ export class Bridge implements AsyncDisposable {
   }
 
   #aliasOf(name: string): string {
-    return serverAliases(this.discovery.ready.map((spec) => spec.name)).get(name) ?? name;
+    return this.#aliases.get(name) ?? name;
   }
 
   #briefs(loaded: readonly string[]): readonly ServerBrief[] {
-    const { ready } = this.discovery;
-    const aliases = serverAliases(ready.map(({ name }) => name));
-    return ready.map(({ name, description }) => ({
+    return this.discovery.ready.map(({ name, description }) => ({
       name,
-      alias: aliases.get(name) ?? name,
+      alias: this.#aliasOf(name),
       description,
       loaded: loaded.includes(name),
     }));

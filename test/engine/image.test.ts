@@ -166,7 +166,6 @@ describe('chooseImage', () => {
     const pulls: string[] = [];
     const engine: Engine = {
       name: 'podman',
-      probe: () => Promise.reject(new Error('not asked')),
       imageId: async (image) => (present.has(image) ? `id of ${image}` : undefined),
       pull: async (image, onProgress, signal) => {
         pulls.push(image);
