@@ -6,8 +6,9 @@ Reads JSON Schema tolerantly: what it does not understand it leaves to the serve
 from __future__ import annotations
 
 import inspect
+import itertools
 import keyword
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mcp._errors import did_you_mean
@@ -129,8 +130,11 @@ def _type_text(schema: object, root: Mapping[str, Any], depth: int) -> str:
     return _TYPES.get(kind, "Any") if isinstance(kind, str) else "Any"
 
 
-def _union(types: Any) -> str:
-    return " | ".join(dict.fromkeys(types)) or "Any"
+def _union(types: Iterator[str]) -> str:
+    # A schema that refers to itself a thousand times in each of its choices would be looked at a million times.
+    shown = dict.fromkeys(itertools.islice(types, MAX_CHOICES_SHOWN))
+    more = " | ..." if next(types, None) is not None else ""
+    return (" | ".join(shown) or "Any") + more
 
 
 def _resolve(reference: str, root: Mapping[str, Any]) -> object:

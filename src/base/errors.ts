@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'E_PROTOCOL'
   | 'E_FRAME_TOO_LARGE'
   | 'E_TOO_MANY_CALLS'
+  | 'E_TOO_MUCH_DATA'
   | 'E_SERVER_UNKNOWN'
   | 'E_SERVER_NOT_LOADED'
   | 'E_SERVER_UNAVAILABLE'

@@ -4,12 +4,16 @@
 
 import { isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { BridgeError } from '../base/errors.js';
-import { depthOf, RawJson, sliceAt } from '../protocol/json-text.js';
+import { MAX_VALUES } from '../protocol/frames.js';
+import { excessOf, RawJson, sliceAt } from '../protocol/json-text.js';
 import { isObject, type JsonObject } from './json-object.js';
 
 /** Far above any sane answer, and far below the some thousand levels at which recursive code overflows the stack. */
 const MAX_ANSWER_DEPTH = 512;
+const ANSWER_LIMITS = { maxDepth: MAX_ANSWER_DEPTH, maxValues: MAX_VALUES };
 const INTERNAL_ERROR = -32603;
+/** Enough for `,"jsonrpc":"2.0","id":123}`. */
+const TAIL_CHARS = 128;
 
 const lines = new WeakMap<object, string>();
 
@@ -22,9 +26,9 @@ export function rawResultOf(result: object): RawJson | undefined {
 
 /** The message on `line`, or undefined for a line that is no message (noise). */
 export function readMessage(line: string): JSONRPCMessage | undefined {
-  if (depthOf(line, MAX_ANSWER_DEPTH) > MAX_ANSWER_DEPTH) {
-    return tooMuch(requestId(line, ''), `an answer nested deeper than ${MAX_ANSWER_DEPTH} levels`);
-  }
+  const excess = excessOf(line, ANSWER_LIMITS);
+  if (excess !== undefined)
+    return tooMuch(requestId(line, line.slice(-TAIL_CHARS)), `an answer that ${excess}`);
   let message: unknown;
   try {
     message = JSON.parse(line);

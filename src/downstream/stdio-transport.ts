@@ -12,6 +12,8 @@ import { type ProcessCommand, ProcessTree } from './process-tree.js';
 
 /** As much as a frame to the guest may carry: a longer answer could not be handed on anyway. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+/** Requests that a server does not read; each may be as long as a frame, and the code may give up on them and go on. */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** What a server wrote just before it exited may still be in the pipe; a grandchild that keeps it open is not waited for. */
 const DRAIN_MS = 100;
 /** Enough for `,"jsonrpc":"2.0","id":123}`. */
@@ -73,8 +75,11 @@ export class StdioTransport implements Transport {
     if (this.#tree === undefined || this.#ending !== undefined) {
       return Promise.reject(new Error('The server is gone.'));
     }
-    this.#note(message);
     const { stdin } = this.#tree;
+    if (stdin.writableLength > MAX_UNREAD_BYTES) {
+      return Promise.reject(new Error(`it has ${stdin.writableLength} bytes of requests unread`));
+    }
+    this.#note(message);
     return new Promise((resolve, reject) => {
       stdin.write(`${stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
     });

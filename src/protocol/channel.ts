@@ -11,14 +11,20 @@ import {
   type HostFrame,
   MAX_DEPTH,
   MAX_FRAME_BYTES,
+  MAX_RUN_BYTES,
+  MAX_UNREAD_BYTES,
+  MAX_VALUES,
   type SupervisorFrame,
   supervisorFrame,
 } from './frames.js';
 import { parseJson, stringify } from './json-text.js';
 import { type Line, LineSplitter } from './lines.js';
 
-// Replies that the guest does not read pile up here; beyond this it is refused further ones, and its deadline ends it.
-const MAX_UNREAD_BYTES = 2 * MAX_FRAME_BYTES;
+/** Room above MAX_UNREAD_BYTES for frames that only tell of a refusal; who does not read those either is not answered. */
+const REFUSALS_UNREAD_BYTES = 8 * 1024 * 1024;
+const FRAME_LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII, controls included
+const ASCII = /^[\x00-\x7f]*$/;
 
 export type ChannelStreams = {
   readonly stdin: Writable;
@@ -40,19 +46,22 @@ export class Channel {
   readonly #stdin: Writable;
   readonly #handlers: ChannelHandlers;
   #closed = false;
+  #guestBytes = 0;
 
   constructor(streams: ChannelStreams, handlers: ChannelHandlers) {
     this.#stdin = streams.stdin;
     this.#handlers = handlers;
     // The far side may vanish at any time; its exit tells why, so a broken pipe is no news.
     this.#stdin.on('error', () => {});
+    streams.stdout.on('data', (chunk: Buffer) => this.#countGuest(chunk.length));
     this.#read(streams.stdout, (line) => this.#onGuestLine(line));
     this.#read(streams.stderr, (line) => this.#onSupervisorLine(line));
   }
 
-  /** False when the far side has stopped reading and the frame was dropped. */
+  /** False when the far side is gone or reads too little, and the frame was dropped. */
   send(frame: HostFrame): boolean {
-    if (this.#closed || !this.#stdin.writable || this.#stdin.writableLength > MAX_UNREAD_BYTES) return false;
+    const limit = MAX_UNREAD_BYTES + (frame.type === 'reply' ? 0 : REFUSALS_UNREAD_BYTES);
+    if (this.#closed || !this.#stdin.writable || this.#stdin.writableLength > limit) return false;
     this.#stdin.write(`${stringify(frame)}\n`);
     return true;
   }
@@ -69,6 +78,21 @@ export class Channel {
       for (const line of this.#closed ? [] : splitter.push(chunk)) if (!this.#closed) onLine(line);
     });
     stream.on('error', () => {});
+  }
+
+  #countGuest(bytes: number): void {
+    this.#guestBytes += bytes;
+    if (this.#guestBytes <= MAX_RUN_BYTES) return;
+    this.#violate(
+      new BridgeError(
+        'E_TOO_MUCH_DATA',
+        `the code sent more than ${MAX_RUN_BYTES} bytes of calls in one run`,
+        {
+          fault: 'guest',
+          remedy: 'Split the work into several runs.',
+        },
+      ),
+    );
   }
 
   #onGuestLine(line: Line): void {
@@ -110,7 +134,10 @@ export class Channel {
     schema: { safeParse(value: unknown): { success: true; data: T } | { success: false } },
   ): T | undefined {
     try {
-      const parsed = schema.safeParse(parseJson(text, MAX_DEPTH));
+      // The harness escapes everything else, so this is no harness; and bytes that are no UTF-8 cannot pass for U+FFFD.
+      if (!ASCII.test(text))
+        throw new BridgeError('E_PROTOCOL', 'the sandbox sent a frame that is not ASCII', { fault: 'guest' });
+      const parsed = schema.safeParse(parseJson(text, FRAME_LIMITS));
       if (parsed.success) return parsed.data;
       throw new BridgeError('E_PROTOCOL', 'the sandbox sent a frame of an unknown shape', { fault: 'guest' });
     } catch (thrown) {

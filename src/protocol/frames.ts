@@ -13,6 +13,24 @@ export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 /** Deeper values are refused before any recursive code sees them: pydantic clients stop at 200, V8's stringify at ~5,000. */
 export const MAX_DEPTH = 128;
 
+/**
+ * Values in one frame. Parsed, a value of three characters takes a hundred bytes and its share of collections: a frame
+ * of 64 MiB full of them holds up every other run for 20 s and takes 2 GB; this many take a fraction of a second.
+ */
+export const MAX_VALUES = 1_000_000;
+
+/**
+ * What the guest's stream may carry in one run, and what its replies may: parsing it is our processor time, and the
+ * one thing that all runs share. The largest useful run moves some tens of results of 40 MB.
+ */
+export const MAX_RUN_BYTES = 1024 * 1024 * 1024;
+
+/** Frames of the calls that one run has under way or waiting; 10,128 calls of 64 MiB would be 650 GB of ours. */
+export const MAX_PENDING_BYTES = 2 * MAX_FRAME_BYTES;
+
+/** Replies that the guest has not read yet; above it a reply becomes a refusal. One reply may still be this long itself. */
+export const MAX_UNREAD_BYTES = MAX_FRAME_BYTES;
+
 /** Calls of one run that are under way at once; further ones wait in a queue of MAX_QUEUED_CALLS. 100 gathered calls must all be in flight. */
 export const MAX_CALLS_IN_FLIGHT = 128;
 
@@ -22,6 +40,12 @@ export const MAX_QUEUED_CALLS = 10_000;
 /** Output of either stream travels in pieces of at most this many bytes. */
 export const OUTPUT_CHUNK_BYTES = 65_536;
 
+/** Of a search in the documentation. */
+export const MAX_QUERY_CHARS = 1_000;
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 const callId = z.int().nonnegative();
 
 /** What the guest may ask the host for. Each has one handler in run/host-api.ts; a method without one does not compile. */
@@ -29,12 +53,14 @@ export const callParams = {
   'tools.call': z.strictObject({
     server: z.string(),
     tool: z.string(),
-    arguments: z.record(z.string(), z.unknown()),
+    // Checked to be an object and let go of: what is relayed is its text in the frame.
+    arguments: z.custom<object>(isObject).transform(() => undefined),
   }),
   'servers.list': z.strictObject({}),
   'tools.list': z.strictObject({ server: z.string() }),
   'docs.get': z.strictObject({ server: z.string(), tool: z.string().nullable() }),
-  'docs.search': z.strictObject({ query: z.string(), limit: z.int().min(1).max(100) }),
+  // A longer text is no query, and searching for each of its words would hold up every other run.
+  'docs.search': z.strictObject({ query: z.string().max(MAX_QUERY_CHARS), limit: z.int().min(1).max(100) }),
   'saved.put': z.strictObject({ name: z.string(), source: z.string(), description: z.string() }),
   'saved.list': z.strictObject({}),
   'saved.get': z.strictObject({ name: z.string() }),

@@ -1,29 +1,44 @@
 // The guest's calls of one run: admitted up to the limits, answered in any order, each cancellable by itself, all
-// ended together with the run. A slow call holds up nothing but itself.
+// ended together with the run. A slow call holds up nothing but itself, and while it waits only its text is kept.
 
 import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../base/errors.js';
+import { clip } from '../base/text.js';
 import {
   type CallMethod,
   callParams,
   type GuestFrame,
   type HostFrame,
   MAX_CALLS_IN_FLIGHT,
+  MAX_PENDING_BYTES,
   MAX_QUEUED_CALLS,
+  MAX_RUN_BYTES,
+  MAX_UNREAD_BYTES,
   type Refusal,
 } from '../protocol/frames.js';
+import { RawJson, stringify } from '../protocol/json-text.js';
 import type { HostApi } from './host-api.js';
 
 type CallFrame = Extract<GuestFrame, { type: 'call' }>;
+/** A call without its parsed arguments, which may be many times as large as their text. */
+type Call = { readonly id: number; readonly server: string | null; readonly tool: string | null };
+type Question = (text: string, signal: AbortSignal) => unknown;
+
+/** A refusal quotes what it refuses; hostile code could have its own megabytes sent back to it. */
+const MAX_MESSAGE_CHARS = 8_000;
+const MAX_NAME_CHARS = 256;
 
 export class CallDesk implements Disposable {
   readonly #api: HostApi;
-  readonly #send: (frame: HostFrame) => unknown;
+  readonly #send: (frame: HostFrame) => boolean;
   readonly #queue = new PQueue({ concurrency: MAX_CALLS_IN_FLIGHT });
   readonly #pending = new Map<number, AbortController>();
+  #pendingChars = 0;
+  #repliedChars = 0;
   #answered = 0;
 
-  constructor(api: HostApi, send: (frame: HostFrame) => unknown) {
+  /** `send` is false when the guest has too much unread and the frame was dropped. */
+  constructor(api: HostApi, send: (frame: HostFrame) => boolean) {
     this.#api = api;
     this.#send = send;
   }
@@ -37,16 +52,16 @@ export class CallDesk implements Disposable {
     return this.#pending.size;
   }
 
-  /** Takes a call; its answer is sent when it is there. `text` is the frame's own line. */
+  /** Takes a call; its answer is sent when it is there. `text` is the frame's own line, which is ASCII. */
   accept(frame: CallFrame, text: string): void {
-    const { id } = frame;
-    if (this.#pending.has(id)) return this.#refuse(frame, tooMany(`The call id ${id} is in use.`));
-    if (this.#pending.size >= MAX_CALLS_IN_FLIGHT + MAX_QUEUED_CALLS) {
-      return this.#refuse(frame, tooMany(`More than ${MAX_QUEUED_CALLS} calls are waiting.`));
-    }
+    const call: Call = { id: frame.id, server: nameIn(frame, 'server'), tool: nameIn(frame, 'tool') };
+    const obstacle = this.#obstacle(call.id, text.length);
+    if (obstacle !== undefined) return this.#refuse(call, obstacle);
+    const question = questionOf(frame, this.#api);
     const controller = new AbortController();
-    this.#pending.set(id, controller);
-    void this.#queue.add(() => this.#answer(frame, text, controller.signal));
+    this.#pending.set(call.id, controller);
+    this.#pendingChars += text.length;
+    void this.#queue.add(() => this.#answer(call, question, text, controller.signal));
   }
 
   /** The guest no longer waits for this call. */
@@ -60,51 +75,80 @@ export class CallDesk implements Disposable {
     this.#pending.clear();
   }
 
-  async #answer(frame: CallFrame, text: string, signal: AbortSignal): Promise<void> {
+  #obstacle(id: number, chars: number): BridgeError | undefined {
+    if (this.#pending.has(id)) {
+      return new BridgeError('E_PROTOCOL', `The call id ${id} is in use.`, { fault: 'guest' });
+    }
+    if (this.#pending.size >= MAX_CALLS_IN_FLIGHT + MAX_QUEUED_CALLS) {
+      return new BridgeError('E_TOO_MANY_CALLS', `More than ${MAX_QUEUED_CALLS} calls are waiting.`, {
+        fault: 'guest',
+        remedy: 'Gather the calls in smaller batches.',
+      });
+    }
+    if (this.#pendingChars + chars > MAX_PENDING_BYTES) {
+      return tooMuch(`The calls under way hold more than ${MAX_PENDING_BYTES} bytes of arguments.`);
+    }
+    if (this.#repliedChars > MAX_RUN_BYTES) {
+      return tooMuch(`This run was answered with more than ${MAX_RUN_BYTES} bytes.`);
+    }
+    return undefined;
+  }
+
+  async #answer(call: Call, question: Question, text: string, signal: AbortSignal): Promise<void> {
     try {
-      if (!signal.aborted) this.#reply(frame.id, await this.#dispatch(frame, text, signal));
+      if (!signal.aborted) this.#reply(call, await question(text, signal));
     } catch (thrown) {
-      if (!signal.aborted) this.#refuse(frame, asBridgeError(thrown));
+      if (!signal.aborted) this.#refuse(call, asBridgeError(thrown));
     } finally {
-      if (this.#pending.delete(frame.id)) this.#answered++;
+      this.#pendingChars -= text.length;
+      if (this.#pending.delete(call.id)) this.#answered++;
     }
   }
 
-  #dispatch({ method, params }: CallFrame, text: string, signal: AbortSignal): unknown {
-    if (!Object.hasOwn(callParams, method)) {
-      throw new BridgeError('E_PROTOCOL', `There is no method '${method}'.`, { fault: 'guest' });
-    }
-    return this.#handle(method as CallMethod, params, text, signal);
+  #reply(call: Call, value: unknown): void {
+    const json = value instanceof RawJson ? value : new RawJson(stringify(value ?? null));
+    this.#repliedChars += json.text.length;
+    if (this.#send({ type: 'reply', id: call.id, value: json })) return;
+    this.#refuse(call, tooMuch(`More than ${MAX_UNREAD_BYTES} bytes of answers wait to be read.`));
   }
 
-  #handle<M extends CallMethod>(method: M, params: unknown, text: string, signal: AbortSignal): unknown {
-    const parsed = callParams[method].safeParse(params);
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0];
-      const where = issue === undefined ? '' : ` ${issue.path.join('.')}: ${issue.message}`;
-      throw new BridgeError('E_PROTOCOL', `Wrong parameters for ${method}:${where}`, { fault: 'guest' });
-    }
-    return this.#api[method](parsed.data as never, text, signal);
-  }
-
-  #reply(id: number, value: unknown): void {
-    this.#send({ type: 'reply', id, value: value ?? null });
-  }
-
-  #refuse({ id, params }: CallFrame, error: BridgeError): void {
-    const name = (key: 'server' | 'tool') => (typeof params[key] === 'string' ? params[key] : null);
-    const refusal: Refusal = {
-      code: error.code,
-      message: error.advice,
-      server: name('server'),
-      tool: name('tool'),
-    };
+  #refuse({ id, server, tool }: Call, error: BridgeError): void {
+    const message = clip(error.advice, MAX_MESSAGE_CHARS);
+    const refusal: Refusal = { code: error.code, message, server, tool };
     this.#send({ type: 'refusal', id, error: refusal });
   }
 }
 
-const tooMany = (message: string) =>
-  new BridgeError('E_TOO_MANY_CALLS', message, {
+function nameIn({ params }: CallFrame, key: 'server' | 'tool'): string | null {
+  const name = params[key];
+  return typeof name === 'string' ? clip(name, MAX_NAME_CHARS) : null;
+}
+
+/** What the frame asks for; a wrong question throws when it is asked, as an answer that failed. */
+function questionOf({ method, params }: CallFrame, api: HostApi): Question {
+  if (!Object.hasOwn(callParams, method)) {
+    return wrong(`There is no method '${clip(method, MAX_NAME_CHARS)}'.`);
+  }
+  return parsedQuestion(method as CallMethod, params, api);
+}
+
+function parsedQuestion<M extends CallMethod>(method: M, params: unknown, api: HostApi): Question {
+  const parsed = callParams[method].safeParse(params);
+  if (parsed.success) return (text, signal) => api[method](parsed.data as never, text, signal);
+  const issue = parsed.error.issues[0];
+  const where = issue === undefined ? '' : ` ${issue.path.join('.')}: ${issue.message}`;
+  return wrong(`Wrong parameters for ${method}:${where}`);
+}
+
+const wrong = (message: string): Question => {
+  const error = new BridgeError('E_PROTOCOL', message, { fault: 'guest' });
+  return () => {
+    throw error;
+  };
+};
+
+const tooMuch = (message: string) =>
+  new BridgeError('E_TOO_MUCH_DATA', message, {
     fault: 'guest',
-    remedy: 'Gather the calls in smaller batches.',
+    remedy: 'Await fewer calls at a time, or ask for less in each.',
   });

@@ -1,16 +1,23 @@
 // The agent's side of the conversation: JSON lines on our stdin and stdout. Unlike the SDK's own transport it notices
-// the end of stdin, takes lines of any size in linear time, writes RawJson verbatim and waits for a slow reader.
-// Nothing else in the process may write to stdout.
+// the end of stdin, takes lines of any size in linear time, writes RawJson verbatim and waits for a slow reader. The
+// last gate before a client: whatever leaves here is well-formed, and neither too long nor too deep for one to parse.
 
 import type { Readable, Writable } from 'node:stream';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { MAX_DEPTH, MAX_FRAME_BYTES } from '../protocol/frames.js';
-import { parseJson, stringify } from '../protocol/json-text.js';
+import { MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES } from '../protocol/frames.js';
+import { excessOf, parseJson, stringify, wellFormedJson } from '../protocol/json-text.js';
 import { LineSplitter } from '../protocol/lines.js';
 
 // JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR = -32_700;
+const INTERNAL_ERROR = -32_603;
+const MESSAGE_LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
+/** render/ keeps answers below half of this; clients written with pydantic refuse more than 200 levels. */
+const MAX_SENT_CHARS = 2 * 1024 * 1024;
+const SENT_LIMITS = { maxDepth: 160, maxValues: MAX_VALUES };
+/** Of answers that the agent has not read. Above it nothing more is taken from the agent, and progress is not told. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 export class AgentTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
@@ -20,6 +27,7 @@ export class AgentTransport implements Transport {
   readonly #output: Writable;
   readonly #lines = new LineSplitter(MAX_FRAME_BYTES);
   #closed = false;
+  #draining: Promise<void> | undefined;
 
   constructor(input: Readable, output: Writable) {
     this.#input = input;
@@ -35,11 +43,25 @@ export class AgentTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closed) return;
-    if (this.#output.write(`${stringify(message)}\n`)) return;
-    await new Promise<void>((resolve) => {
-      this.#output.once('drain', resolve);
-      this.#output.once('close', resolve);
+    const isBehind = this.#output.writableLength > MAX_UNREAD_BYTES;
+    if (isBehind && !('id' in message)) return;
+    if (this.#output.write(`${lineOf(message)}\n`)) return;
+    if (this.#output.writableLength > MAX_UNREAD_BYTES) this.#input.pause();
+    await this.#caughtUp();
+    if (!this.#closed) this.#input.resume();
+  }
+
+  /** Resolves when the agent has read everything; one listener for all who wait. */
+  #caughtUp(): Promise<void> {
+    this.#draining ??= new Promise<void>((resolve) => {
+      const done = () => {
+        this.#draining = undefined;
+        for (const event of ['drain', 'close'] as const) this.#output.off(event, done);
+        resolve();
+      };
+      for (const event of ['drain', 'close'] as const) this.#output.on(event, done);
     });
+    return this.#draining;
   }
 
   async close(): Promise<void> {
@@ -62,7 +84,7 @@ export class AgentTransport implements Transport {
   #handOn(text: string): void {
     let message: unknown;
     try {
-      message = parseJson(text, MAX_DEPTH);
+      message = parseJson(text, MESSAGE_LIMITS);
     } catch (thrown) {
       return this.#refuse((thrown as Error).message);
     }
@@ -78,4 +100,16 @@ export class AgentTransport implements Transport {
       `${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message: reason } })}\n`,
     );
   }
+}
+
+/** The message as one line that any client can parse; an answer that none could becomes an error. */
+function lineOf(message: JSONRPCMessage): string {
+  const line = wellFormedJson(stringify(message));
+  const excess =
+    line.length > MAX_SENT_CHARS
+      ? `is longer than ${MAX_SENT_CHARS} characters`
+      : excessOf(line, SENT_LIMITS);
+  if (excess === undefined || !('id' in message)) return line;
+  const error = { code: INTERNAL_ERROR, message: `The answer ${excess}.` };
+  return wellFormedJson(JSON.stringify({ jsonrpc: '2.0', id: message.id, error }));
 }

@@ -183,3 +183,11 @@ test('last words are few, harmless and without secrets', () => {
   expect(lines).toHaveLength(40);
   expect(lines.slice(-3)).toEqual(['line 9999', 'bad key [TOKEN] on', 'stdout: hello']);
 });
+
+test.each([
+  ['too deep', `{"\\x":${'['.repeat(600)}`],
+  ['too deep, with half a key', `{"\\${'['.repeat(600)}`],
+])('a line that is %s and no JSON either is noise, not an exception', (_what, line) => {
+  expect(readMessage(line)).toBeUndefined();
+  expect(readOversized(line.length, line, line.slice(-128))).toBeUndefined();
+});

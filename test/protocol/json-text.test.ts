@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  depthOf,
+  excessOf,
   parseJson,
   RawJson,
   sliceAt,
@@ -66,11 +66,26 @@ describe('stringify', () => {
 });
 
 describe('hostile text', () => {
-  it('refuses deep nesting before it parses', () => {
-    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
-    expect(depthOf(deep, 128)).toBe(129);
-    expect(() => parseJson(deep, 128)).toThrow(/deeper than 128/);
-    expect(depthOf('["[[[[", {"a}": []}]', 128)).toBe(3);
+  const limits = { maxDepth: 128, maxValues: 1_000_000 };
+
+  it.each([129, 5_000, 1_000_000])('refuses %i levels before it parses', (levels) => {
+    expect(() => parseJson('['.repeat(levels), limits)).toThrow(/deeper than 128/);
+    const nested = '['.repeat(levels) + ']'.repeat(levels);
+    expect(() => parseJson(nested, limits)).toThrow(/deeper than 128/);
+  });
+
+  it('counts levels and values, and none of them inside a string', () => {
+    const text = '["[[,,[[", {"a": []}]';
+    expect(excessOf(text, { maxDepth: 3, maxValues: 5 })).toBeUndefined();
+    expect(excessOf(text, { maxDepth: 2, maxValues: 5 })).toMatch(/deeper than 2/);
+    expect(excessOf(text, { maxDepth: 3, maxValues: 4 })).toMatch(/more than 4 values/);
+  });
+
+  it('refuses 64 MiB of small values in less than a second, which would take the parser twenty', () => {
+    const text = `[${'{},'.repeat((64 * 1024 * 1024) / 3 - 1)}{}]`;
+    const startedAt = performance.now();
+    expect(() => parseJson(text, limits)).toThrow(/more than 1000000 values/);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 
   it.each([
