@@ -1,0 +1,91 @@
+// Everything of the host that a frame of the guest reaches, without a container: channel, desk, policy, host API,
+// transcript. Bytes go in as from the guest's stream, and what came of them comes out as data.
+
+import { EventEmitter } from 'node:events';
+import { type Readable, Writable } from 'node:stream';
+import type { BridgeError } from '../../src/base/errors.js';
+import type { DownstreamPool } from '../../src/downstream/pool.js';
+import { Channel } from '../../src/protocol/channel.js';
+import type { ServerDoc } from '../../src/protocol/frames.js';
+import { RawJson } from '../../src/protocol/json-text.js';
+import { CallDesk } from '../../src/run/call-desk.js';
+import { hostApi } from '../../src/run/host-api.js';
+import { SavedTools } from '../../src/run/saved-tools.js';
+import { Transcript } from '../../src/run/transcript.js';
+
+const OPEN: ServerDoc = {
+  name: 'open',
+  alias: 'open',
+  description: '',
+  version: null,
+  instructions: null,
+  tools: [{ name: 'echo', alias: 'echo', description: 'Echo', inputSchema: {}, outputSchema: null }],
+};
+const SHUT = { name: 'shut', alias: 'shut', description: '', loaded: false };
+const NO_SAVED_TOOLS = new SavedTools('/nonexistent', false);
+
+export type Heard = {
+  /** The lines that were sent to the guest. */
+  readonly sent: readonly string[];
+  /** Every call that reached a server: its name, tool and arguments. */
+  readonly reached: readonly string[];
+  /** The types of the frames that were handed on, in order. */
+  readonly frames: readonly string[];
+  readonly violations: readonly BridgeError[];
+  readonly result: string | undefined;
+};
+
+/** What the host makes of `chunks`, which arrive one after the other. */
+export async function hear(chunks: readonly Buffer[]): Promise<Heard> {
+  const sent: string[] = [];
+  const reached: string[] = [];
+  const frames: string[] = [];
+  const violations: BridgeError[] = [];
+  const downstream = (server: string) => ({
+    callTool: async (tool: string, args: RawJson) => {
+      reached.push(`${server} ${tool} ${args.text}`);
+      return new RawJson(`{"content":[],"structuredContent":${args.text}}`);
+    },
+  });
+  const pool = { get: async (server: string) => downstream(server) } as unknown as DownstreamPool;
+  const stdin = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      sent.push(chunk.toString());
+      done();
+    },
+  });
+  const stdout = new EventEmitter() as Readable;
+  const transcript = new Transcript();
+  let desk: CallDesk | undefined;
+  const channel = new Channel(
+    { stdin, stdout, stderr: new EventEmitter() as Readable },
+    {
+      onGuest: (frame, text) => {
+        frames.push(frame.type);
+        if (violations.length > 0) throw new Error('a frame was handed on after a violation');
+        if (frame.type === 'call') desk?.accept(frame, text);
+        else if (frame.type === 'abandon') desk?.abandon(frame.id);
+        else transcript.add(frame, text);
+      },
+      onSupervisor: () => {},
+      onNoise: () => {},
+      onViolation: (error) => void violations.push(error),
+    },
+  );
+  desk = new CallDesk(
+    hostApi({
+      runId: 'run-1',
+      loaded: [OPEN],
+      discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
+      pool,
+      saved: NO_SAVED_TOOLS,
+      observer: () => {},
+    }),
+    (frame) => channel.send(frame),
+  );
+  // As a pipe does it, but in the same tick.
+  for (const chunk of chunks) stdout.emit('data', chunk);
+  while (desk.inFlight > 0) await new Promise((resolve) => setImmediate(resolve));
+  desk[Symbol.dispose]();
+  return { sent, reached, frames, violations, result: transcript.result?.json?.text };
+}
