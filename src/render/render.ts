@@ -3,6 +3,7 @@
 import { stringify } from '../protocol/json-text.js';
 import type { Outcome } from '../run/outcome.js';
 import { compact } from './compact.js';
+import { fitted } from './fit.js';
 import { payloadOf } from './payload.js';
 import { toonOrJson } from './toon.js';
 
@@ -25,7 +26,12 @@ export type RenderOptions = {
 /** These show the model `structuredContent` instead of the text, which throws the compact form away. */
 const SHOWS_STRUCTURED_INSTEAD = new Set(['claude-code', 'codex-mcp-client', 'Visual Studio Code']);
 
-export function render(outcome: Outcome, { mode, structured, client }: RenderOptions): RenderedResult {
+/** At most MAX_ANSWER_BYTES as JSON. */
+export function render(outcome: Outcome, options: RenderOptions): RenderedResult {
+  return fitted(outcome, (fitting) => renderWhole(fitting, options));
+}
+
+function renderWhole(outcome: Outcome, { mode, structured, client }: RenderOptions): RenderedResult {
   const payload = payloadOf(outcome);
   const withStructured =
     structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED_INSTEAD.has(client));

@@ -7,6 +7,9 @@ import { RawJson, stringify } from '../protocol/json-text.js';
 /** Above this the encoder, 25 times slower than JSON, would be felt by every other run. */
 const MAX_TOON_CHARS = 200_000;
 
+/** Sixteen digits, an exponent of three, minus nought: JavaScript may read another number than is written there. */
+const NUMBER_OF_ITS_OWN = /\d{16}|\d[eE][+-]?\d{3}|-0(?![.\d])/;
+
 const block = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``;
 
 /** A fenced block, labelled `toon` or `json`. */
@@ -27,5 +30,5 @@ export function toonOrJson(value: object): string {
 /** A relayed value as data; one that JavaScript's numbers would change stays text. */
 function plain(member: unknown): unknown {
   if (!(member instanceof RawJson)) return member;
-  return /\d{16}/.test(member.text) ? member.text : (JSON.parse(member.text) as unknown);
+  return NUMBER_OF_ITS_OWN.test(member.text) ? member.text : (JSON.parse(member.text) as unknown);
 }

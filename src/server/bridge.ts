@@ -6,6 +6,7 @@ import { didYouMean } from '../base/closest.js';
 import { DisposalStack } from '../base/disposal.js';
 import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
@@ -165,6 +166,7 @@ export class Bridge implements AsyncDisposable {
     const names = ready.map(({ name }) => name);
     const unknown = wanted.find((name) => !names.includes(name));
     if (unknown === undefined) return undefined;
+    const echo = clip(harmless(unknown), 200);
     const reason = skipped.find(({ name }) => name === unknown)?.reason;
     const shown = names.slice(0, 20).join(', ') || 'none';
     const more = names.length > 20 ? ` and ${names.length - 20} more` : '';
@@ -172,8 +174,8 @@ export class Bridge implements AsyncDisposable {
       type: 'E_SERVER_UNKNOWN',
       message:
         reason === undefined
-          ? `servers: there is no server '${unknown}'.${didYouMean(unknown, names)} Configured: ${shown}${more}.`
-          : `servers: '${unknown}' is configured but not started: ${reason}`,
+          ? `servers: there is no server '${echo}'.${didYouMean(unknown, names)} Configured: ${shown}${more}.`
+          : `servers: '${echo}' is configured but not started: ${reason}`,
       remedy: reason === undefined ? undefined : 'See `mcp-sandbox-bridge servers`.',
     };
   }

@@ -15,6 +15,7 @@ import {
 import { didYouMean } from '../base/closest.js';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { clip, harmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { render } from '../render/render.js';
 import { outcomeWithoutRun } from '../run/outcome.js';
@@ -52,7 +53,7 @@ export async function serveAgent(bridge: Bridge, transport: Transport, observer:
       const known = [...tools.keys()];
       throw new McpError(
         ErrorCode.InvalidParams,
-        `There is no tool '${params.name}'.${didYouMean(params.name, known)} There is: ${known.join(', ')}.`,
+        `There is no tool '${clip(harmless(params.name), 200)}'.${didYouMean(params.name, known)} There is: ${known.join(', ')}.`,
       );
     }
     const token = params._meta?.progressToken;
@@ -86,7 +87,7 @@ export async function serveAgent(bridge: Bridge, transport: Transport, observer:
     if (params.uri !== CAPABILITIES_URI) {
       throw new McpError(
         ErrorCode.InvalidParams,
-        `There is no resource '${params.uri}'. There is: ${CAPABILITIES_URI}.`,
+        `There is no resource '${clip(harmless(params.uri), 200)}'. There is: ${CAPABILITIES_URI}.`,
       );
     }
     return {

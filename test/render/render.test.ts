@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
+import { MAX_ANSWER_BYTES } from '../../src/render/fit.js';
 import { render } from '../../src/render/render.js';
 import type { Outcome } from '../../src/run/outcome.js';
 
@@ -116,5 +117,39 @@ describe('structuredContent', () => {
       );
     }
     expect(render(base, { mode: 'compact', structured: 'auto', client: '' }).isError).toBe(false);
+  });
+});
+
+describe('the whole answer', () => {
+  // What a transcript may hold at most, in the characters that grow most on their way.
+  const grown = '\\u202e'.repeat(40_000);
+  const traceback = Array.from({ length: 60 }, () => '\u{10ffff}'.repeat(250));
+  const huge: Outcome = {
+    ...base,
+    status: 'error',
+    stdout: { text: grown, dropped: 7 },
+    stderr: { text: grown, dropped: 0 },
+    result: { repr: '\u2028'.repeat(40_000), json: new RawJson(`"${'\\u0000'.repeat(16_000)}"`) },
+    error: { message: '\u2028'.repeat(4_000), type: 'E', traceback, remedy: undefined },
+  };
+
+  it.each(['compact', 'toon', 'json'] as const)(
+    'is at most 1 MiB in mode %s, and says what is missing',
+    (mode) => {
+      const result = render(huge, { mode, structured: 'always', client: '' });
+      const sent = stringify(result);
+      expect(Buffer.byteLength(sent)).toBeLessThanOrEqual(MAX_ANSWER_BYTES);
+      expect(sent).toContain('characters dropped');
+      expect(
+        (JSON.parse(sent) as { structuredContent: { droppedCharacters: number } }).structuredContent
+          .droppedCharacters,
+      ).toBeGreaterThan(100_000);
+    },
+  );
+
+  it.each(['1e400', '-0', '[5e-324]', '{"n":9007199254740993}'])('TOON does not change %s', (json) => {
+    const outcome = { ...base, result: { repr: json, json: new RawJson(json) } };
+    const [{ text }] = render(outcome, { mode: 'toon', structured: 'never', client: '' }).content;
+    expect(text.replaceAll('\\"', '"')).toContain(json);
   });
 });

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { didYouMean } from '../../base/closest.js';
-import { clip } from '../../base/text.js';
+import { clip, harmless } from '../../base/text.js';
 import type { Settings } from '../../config/settings.js';
 import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
 import type { RunInput } from '../bridge.js';
@@ -12,6 +12,8 @@ import type { Tool, ToolContext } from '../tool.js';
 const HEARTBEAT_MS = 5_000;
 /** More would not fit any model's turn; 1 MB of code is data in the wrong place. */
 const MAX_CODE_CHARS = 1_000_000;
+/** Of a wrong word that is repeated in a complaint. */
+const MAX_ECHO_CHARS = 80;
 const FIELDS = ['code', 'servers', 'timeout'] as const;
 
 const DESCRIPTION = `Run Python in a fresh, isolated container (no network, read-only, standard library) with the user's MCP servers callable inside. Name them in \`servers\`, then: r = await mcp_<alias>.<tool>(arg=...). Top-level await works; use asyncio.gather for many calls. You get printed output and the last expression's value.
@@ -96,6 +98,7 @@ function parse(args: unknown, { timeoutSeconds, maxTimeoutSeconds }: Settings): 
   const issue = parsed.error.issues[0];
   const unknown = issue?.code === 'unrecognized_keys' ? (issue.keys[0] ?? '') : undefined;
   const field = unknown ?? String(issue?.path[0] ?? 'arguments');
+  const shown = clip(harmless(field), MAX_ECHO_CHARS);
   const got = describe((args as Record<string, unknown> | null | undefined)?.[field]);
   const allowed: Readonly<Record<string, string>> = {
     code: `a non-empty string of at most ${MAX_CODE_CHARS} characters`,
@@ -104,12 +107,12 @@ function parse(args: unknown, { timeoutSeconds, maxTimeoutSeconds }: Settings): 
   };
   if (unknown !== undefined) {
     return complaint(
-      `${field}: there is no such argument.${didYouMean(field, FIELDS)}`,
+      `${shown}: there is no such argument.${didYouMean(field, FIELDS)}`,
       `Allowed: ${FIELDS.join(', ')}.`,
     );
   }
   return complaint(
-    `${field}: got ${got}, expected ${allowed[field] ?? 'an object with code, servers and timeout'}.`,
+    `${shown}: got ${got}, expected ${allowed[field] ?? 'an object with code, servers and timeout'}.`,
     undefined,
   );
 }
@@ -121,4 +124,4 @@ const complaint = (message: string, remedy: string | undefined): Complaint => ({
 });
 
 const describe = (value: unknown): string =>
-  value === undefined ? 'nothing' : clip(JSON.stringify(value), 80);
+  value === undefined ? 'nothing' : clip(JSON.stringify(value), MAX_ECHO_CHARS);

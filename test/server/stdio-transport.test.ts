@@ -1,0 +1,98 @@
+// The last gate before the agent: what leaves can be parsed by any client, and an agent that does not read costs no
+// more memory than it is owed.
+
+import { PassThrough, Writable } from 'node:stream';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { describe, expect, test } from 'vitest';
+import { RawJson } from '../../src/protocol/json-text.js';
+import { AgentTransport } from '../../src/server/stdio-transport.js';
+
+/** A transport whose agent reads only when told to. */
+async function start(reading: boolean) {
+  const input = new PassThrough();
+  const lines: string[] = [];
+  let next: (() => void) | undefined;
+  const output = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      lines.push(chunk.toString());
+      if (reading) done();
+      else next = done;
+    },
+  });
+  const transport = new AgentTransport(input, output);
+  const received: unknown[] = [];
+  transport.onmessage = (message) => void received.push(message);
+  await transport.start();
+  const readAll = () => {
+    reading = true;
+    next?.();
+  };
+  return { transport, input, output, lines, received, readAll };
+}
+
+const answer = (result: Record<string, unknown>, id: string | number = 1) =>
+  ({ jsonrpc: '2.0', id, result }) as JSONRPCMessage;
+
+const nested = (levels: number) => new RawJson('['.repeat(levels) + ']'.repeat(levels));
+
+describe('what is sent', () => {
+  test.each([
+    ['a lone surrogate', { text: 'a\ud800b' }],
+    ['an escaped one in relayed text', { structuredContent: new RawJson('{"a":"\\ud800","\\udfff":1}') }],
+  ])('%s becomes U+FFFD', async (_what, result) => {
+    const { transport, lines } = await start(true);
+    await transport.send(answer(result));
+    expect(lines[0]).toMatch(/\ufffd|\\ufffd/);
+    expect(lines[0]).not.toMatch(/\\ud[89a-f]/i);
+  });
+
+  test.each([
+    ['too long', { text: 'x'.repeat(3 * 1024 * 1024) }, /longer/],
+    ['too deep', { structuredContent: nested(190) }, /deeper/],
+    [
+      'of too many values',
+      { structuredContent: new RawJson(`[${'1,'.repeat(1_000_000)}1]`) },
+      /longer|values/,
+    ],
+  ])('an answer that is %s becomes an error to its request', async (_what, result, reason) => {
+    const { transport, lines } = await start(true);
+    await transport.send(answer(result, 'seven'));
+    const error = { code: -32603, message: expect.stringMatching(reason) };
+    expect(JSON.parse(lines[0] ?? '')).toEqual({ jsonrpc: '2.0', id: 'seven', error });
+  });
+
+  test('an answer at the depth of the deepest result passes', async () => {
+    const { transport, lines } = await start(true);
+    await transport.send(answer({ structuredContent: { result: nested(127) } }));
+    expect(lines[0]).toContain('[[[[');
+  });
+});
+
+describe('an agent that does not read', () => {
+  const progress = { jsonrpc: '2.0', method: 'notifications/progress' } as JSONRPCMessage;
+
+  test('is told no progress above 16 MiB, and nothing more is taken from it until it has caught up', async () => {
+    const { transport, input, output, received, readAll } = await start(false);
+    const sent = Array.from({ length: 40 }, (_, id) =>
+      transport.send(answer({ text: 'x'.repeat(900_000) }, id)),
+    );
+    const owed = output.writableLength;
+    for (let n = 0; n < 100_000; n++) void transport.send(progress);
+    expect(output.writableLength).toBe(owed);
+    for (let n = 0; n < 1_000; n++) input.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(received).toHaveLength(0);
+    readAll();
+    await Promise.all(sent);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(received).toHaveLength(1_000);
+    expect(output.listenerCount('drain')).toBe(0);
+  });
+
+  test('that goes away ends the wait', async () => {
+    const { transport, output } = await start(false);
+    const sent = transport.send(answer({ text: 'x'.repeat(1_900_000) }));
+    output.destroy();
+    await sent;
+  });
+});
