@@ -2,6 +2,7 @@
 // with output.ts, that looks at process.env.
 
 import { type BridgeEvent, fanOut, type Observer } from '../base/events.js';
+import { Redactor } from '../base/redact.js';
 import type { DiscoverContext } from '../config/discover.js';
 import { hostFacts } from '../config/host-facts.js';
 import { parseSettings, type Settings } from '../config/settings.js';
@@ -14,6 +15,8 @@ export type Prepared = {
   readonly warnings: readonly string[];
   readonly discovery: DiscoverContext;
   readonly observer: Observer;
+  /** Knows what is secret in the environment, and learns what is in the configuration. */
+  readonly redactor: Redactor;
 };
 
 /**
@@ -31,7 +34,10 @@ export function prepare(quietLevel: LogLevel, life: 'serves' | 'ends'): Prepared
     colour: coloursFor(process.stderr).isColorSupported,
   });
   for (const warning of warnings) log.warn(warning);
-  return { settings, warnings, discovery: { settings, env, host }, observer: logObserver(log) };
+  const redactor = new Redactor();
+  redactor.addSecrets(env, settings.downstreamEnv);
+  const observer = logObserver(log, (text) => redactor.redact(text));
+  return { settings, warnings, discovery: { settings, env, host }, observer, redactor };
 }
 
 /** `observer`, with the slow steps before a first run also shown to whoever waits at the terminal. */

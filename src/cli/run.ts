@@ -24,13 +24,18 @@ export type RunCommandOptions = {
 };
 
 export async function run(file: string, options: RunCommandOptions): Promise<void> {
-  const { settings, discovery, observer } = prepare('warn', 'ends');
+  const { settings, discovery, observer, redactor } = prepare('warn', 'ends');
   const code = file === '-' ? await text(process.stdin) : readCode(file);
   const progress = (message: string) => {
     process.stderr.write(`${coloursFor(process.stderr).dim(message)}\n`);
   };
   const signal = interruptSignal();
-  await using bridge = new Bridge({ settings, discovery, observer: withProgress(observer, progress) });
+  await using bridge = new Bridge({
+    settings,
+    discovery,
+    observer: withProgress(observer, progress),
+    redactor,
+  });
   const { servers, timeout } = options;
   const args = { code, servers, ...(timeout === undefined ? {} : { timeout }) };
   const outcome = await runPython(settings).call(args, { bridge, progress }, signal);

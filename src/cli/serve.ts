@@ -17,10 +17,10 @@ const CLOSE_WITHIN_MS = 5_000;
 export async function serve(): Promise<void> {
   // A dependency that prints would break the conversation.
   globalThis.console = new Console(process.stderr);
-  const { settings, discovery, observer } = prepare('info', 'serves');
+  const { settings, discovery, observer, redactor } = prepare('info', 'serves');
   const interrupted = interruptSignal();
   const fault = firstFault(observer);
-  const bridge = new Bridge({ settings, discovery, observer });
+  const bridge = new Bridge({ settings, discovery, observer, redactor });
   const server = await serveAgent(bridge, new AgentTransport(process.stdin, process.stdout), observer);
   const end = await Promise.race([
     new Promise<string>((resolve) => {

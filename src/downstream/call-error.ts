@@ -4,6 +4,7 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { EndCause } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
+import type { Redact } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 import { lastWordsOf, withoutPrefix } from './connect.js';
 import type { StdioTransport } from './stdio-transport.js';
@@ -16,13 +17,14 @@ export type FailedCall = {
   readonly cause: EndCause | undefined;
   readonly limitMs: number;
   readonly transport: StdioTransport;
+  readonly redact: Redact;
 };
 
 /** `what` names the tool and its server, as the beginning of a sentence. */
 export function callError(
   what: string,
   thrown: unknown,
-  { cause, limitMs, transport }: FailedCall,
+  { cause, limitMs, transport, redact }: FailedCall,
 ): BridgeError {
   if (cause === 'timeout') {
     return new BridgeError('E_TOOL_FAILED', `${what} did not answer within ${limitMs / 1000} s.`, {
@@ -55,7 +57,10 @@ export function callError(
   }
   return new BridgeError(
     'E_TOOL_FAILED',
-    clip(harmless(withoutPrefix(thrown.message)), MAX_MESSAGE_CHARS) || `${what} failed without a word.`,
+    clip(harmless(redact(beginning(thrown.message))), MAX_MESSAGE_CHARS) || `${what} failed without a word.`,
     { fault: thrown.code === ErrorCode.InvalidParams ? 'guest' : 'downstream', cause: thrown },
   );
 }
+
+/** More than is shown, so that no secret is cut in two before it is known for one, and less than a server may send. */
+const beginning = (message: string): string => withoutPrefix(message.slice(0, 4 * MAX_MESSAGE_CHARS));

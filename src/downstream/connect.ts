@@ -7,6 +7,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
+import type { Redact } from '../base/redact.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { CLOSED_BY_BRIDGE, StdioTransport } from './stdio-transport.js';
@@ -25,6 +26,8 @@ export type ConnectOptions = {
   readonly timeoutMs: number;
   /** Called for every `tools/list_changed`, from the first moment on. */
   readonly onToolsChanged: () => void;
+  /** What the server says in its own words goes through this. */
+  readonly redact: Redact;
 };
 
 const MAX_LAST_WORDS_CHARS = 1_500;
@@ -40,7 +43,7 @@ export async function connect(
   signal: AbortSignal,
 ): Promise<Connection> {
   const { command, args, cwd } = spec;
-  const transport = new StdioTransport({ command, args, cwd, env: options.env }, spec.env);
+  const transport = new StdioTransport({ command, args, cwd, env: options.env }, options.redact);
   const client = new Client({ name: PACKAGE_NAME, version: VERSION }, { capabilities: {} });
   client.setNotificationHandler(ToolListChangedNotificationSchema, options.onToolsChanged);
   using deadline = new Deadline(signal);
@@ -58,7 +61,7 @@ export async function connect(
     }
     throw new BridgeError(
       'E_SERVER_UNAVAILABLE',
-      `Server '${spec.name}' could not be started: ${problem.reason}.${lastWordsOf(transport)}`,
+      `Server '${spec.name}' could not be started: ${options.redact(problem.reason)}.${lastWordsOf(transport)}`,
       { fault: 'operator', remedy: `${problem.remedy}; ${WHERE}`, cause: thrown },
     );
   }

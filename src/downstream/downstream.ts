@@ -4,8 +4,9 @@
 import { z } from 'zod';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
+import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
-import type { RawJson } from '../protocol/json-text.js';
+import { RawJson } from '../protocol/json-text.js';
 import { callError } from './call-error.js';
 import { type Connection, connect, withoutPrefix } from './connect.js';
 import { rawResultOf } from './inbound.js';
@@ -22,7 +23,8 @@ export interface Downstream {
   /** What of its list could not be used, in words for the operator. */
   problems(): readonly string[];
   /**
-   * Calls a tool with the text of a JSON object; gives the text of the CallToolResult, which may say `isError`.
+   * Calls a tool with the text of a JSON object; gives the text of the CallToolResult as the server wrote it. One that
+   * says `isError` is told to the model as an error, so the values of the configuration are taken out of it.
    * Throws E_TOOL_FAILED (no result: refused, too long, too late), E_SERVER_UNAVAILABLE or E_CANCELLED.
    */
   callTool(tool: string, args: RawJson, signal: AbortSignal): Promise<RawJson>;
@@ -40,6 +42,7 @@ export type DownstreamOptions = {
   readonly onActivity: (inFlight: number) => void;
   /** A changed list of tools could not be read; the earlier one stays. */
   readonly onRefreshFailed: (message: string) => void;
+  readonly redactor: Redactor;
 };
 
 /** What the pool holds: the server, and the right to end it. */
@@ -61,8 +64,9 @@ export async function openDownstream(
     changedEarly = true;
     live?.refresh();
   };
-  const { env, connectTimeoutMs: timeoutMs } = options;
-  const connection = await connect(spec, { env, timeoutMs, onToolsChanged }, signal);
+  const { env, connectTimeoutMs: timeoutMs, redactor } = options;
+  const redact = (text: string) => redactor.redact(text);
+  const connection = await connect(spec, { env, timeoutMs, onToolsChanged, redact }, signal);
   live = new LiveDownstream(spec, connection, options);
   if (changedEarly) live.refresh();
   return { downstream: live, close: () => connection.transport.close() };
@@ -116,6 +120,7 @@ class LiveDownstream implements Downstream {
       });
     }
     const { callTimeoutMs } = this.spec;
+    const { redactor } = this.#options;
     const limitMs = callTimeoutMs ?? this.#options.silenceMs;
     // A deadline of its own, since the SDK never takes its listener off the signal: on one that outlives the call it
     // would cancel the call long after.
@@ -132,9 +137,10 @@ class LiveDownstream implements Downstream {
       );
       const raw = rawResultOf(result);
       if (raw === undefined) throw new Error('an answer that did not come through the transport');
-      return raw;
+      return Reflect.get(result, 'isError') === true ? new RawJson(redactor.redactValues(raw.text)) : raw;
     } catch (thrown) {
-      throw callError(what, thrown, { cause: deadline.cause, limitMs, transport });
+      const redact = (text: string) => redactor.redact(text);
+      throw callError(what, thrown, { cause: deadline.cause, limitMs, transport, redact });
     } finally {
       this.#options.onActivity(--this.#inFlight);
     }

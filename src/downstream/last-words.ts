@@ -1,26 +1,24 @@
 // The last things a server said outside the protocol, kept for its errors: most servers explain their end on stderr.
 // Bounded whatever the server floods; shown only after secrets and control characters are out.
 
+import type { Redact } from '../base/redact.js';
 import { harmless, linesOf } from '../base/text.js';
 
 const MAX_CHARS = 4096;
 const MAX_LINES = 40;
-// Shorter values (`1`, `true`, `en`) are no secrets, and hiding them would make the text unreadable.
-const MIN_SECRET_CHARS = 8;
 
 export class LastWords {
-  readonly #secrets: ReadonlyArray<readonly [name: string, value: string]>;
+  readonly #redact: Redact;
   #text = '';
+  #isCut = false;
 
-  /** Values of `env` are shown by their variable's name: a server may print its own token. */
-  constructor(env: Readonly<Record<string, string>>) {
-    this.#secrets = Object.entries(env)
-      .filter(([, value]) => value.length >= MIN_SECRET_CHARS)
-      // The longest first, so that a value inside another leaves no rest behind.
-      .sort(([, a], [, b]) => b.length - a.length);
+  /** A server may print its own token: what is shown goes through `redact`. */
+  constructor(redact: Redact) {
+    this.#redact = redact;
   }
 
   add(text: string): void {
+    this.#isCut ||= this.#text.length + text.length > MAX_CHARS;
     this.#text = (this.#text + text).slice(-MAX_CHARS);
   }
 
@@ -32,8 +30,8 @@ export class LastWords {
 
   /** At most 40 lines; an empty string when nothing was said. */
   toString(): string {
-    let text = this.#text;
-    for (const [name, value] of this.#secrets) text = text.replaceAll(value, `[${name}]`);
+    // Of a word that was cut in two the rest could be that of a secret.
+    const text = this.#redact(this.#isCut ? this.#text.replace(/^\S*/, '…') : this.#text);
     return linesOf(harmless(text)).slice(-MAX_LINES).join('\n').trim();
   }
 }

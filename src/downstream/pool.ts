@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Downstream } from './downstream.js';
 import { childEnv } from './env.js';
@@ -40,6 +41,8 @@ export type DownstreamPoolOptions = {
   /** How many bridges this one runs inside; servers are told one more. */
   readonly depth: number;
   readonly observer: Observer;
+  /** Learns the variables of every server here, and takes them out of what servers say of their failures. */
+  readonly redactor: Redactor;
   readonly times?: Partial<DownstreamTimes>;
 };
 
@@ -106,9 +109,10 @@ class SlotPool implements DownstreamPool {
 
   #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
-    const { hostEnv, extraEnvNames, depth, observer, times } = this.#options;
+    const { hostEnv, extraEnvNames, depth, observer, redactor, times } = this.#options;
+    redactor.addAll(spec.env);
     const env = childEnv(hostEnv, spec.env, { depth: depth + 1, extraNames: extraEnvNames });
-    return new Slot(spec, { ...DEFAULT_TIMES, ...times, env, observer });
+    return new Slot(spec, { ...DEFAULT_TIMES, ...times, env, observer, redactor });
   }
 
   #unknown(name: string): BridgeError {

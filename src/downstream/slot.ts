@@ -3,6 +3,7 @@
 
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
 
@@ -28,6 +29,7 @@ export type SlotOptions = {
   readonly restMs: number;
   readonly maxRestMs: number;
   readonly observer: Observer;
+  readonly redactor: Redactor;
 };
 
 export class Slot {
@@ -99,7 +101,7 @@ export class Slot {
   }
 
   async #start(): Promise<Downstream> {
-    const { observer, env, connectTimeoutMs, silenceMs } = this.#options;
+    const { observer, env, connectTimeoutMs, silenceMs, redactor } = this.#options;
     const server = this.spec.name;
     const startedAt = performance.now();
     observer({ type: 'downstream.connecting', server });
@@ -110,6 +112,7 @@ export class Slot {
           env,
           connectTimeoutMs,
           silenceMs,
+          redactor,
           onActivity: (inFlight) => this.#onActivity(open, inFlight),
           onRefreshFailed: (message) =>
             observer({

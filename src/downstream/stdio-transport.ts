@@ -4,6 +4,7 @@
 
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { Redact } from '../base/redact.js';
 import { stringify } from '../protocol/json-text.js';
 import { LineSplitter } from '../protocol/lines.js';
 import { readMessage, readOversized } from './inbound.js';
@@ -37,10 +38,10 @@ export class StdioTransport implements Transport {
   #tree: ProcessTree | undefined;
   #ending: string | undefined;
 
-  /** `secrets` are the variables whose values never show in `lastWords`. */
-  constructor(command: ProcessCommand, secrets: Readonly<Record<string, string>>) {
+  /** `lastWords` go through `redact` before they are shown. */
+  constructor(command: ProcessCommand, redact: Redact) {
     this.#command = command;
-    this.#lastWords = new LastWords(secrets);
+    this.#lastWords = new LastWords(redact);
   }
 
   /** Why the connection is over, as the end of a sentence about the server; undefined while it lasts. */

@@ -4,6 +4,7 @@
 import picocolors from 'picocolors';
 import pino from 'pino';
 import type { BridgeEvent, Observer } from '../base/events.js';
+import type { Redact } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 
 export type Log = pino.Logger;
@@ -60,12 +61,22 @@ function humanLine(json: string, { colour }: LogOptions): string {
   return `${paint.dim(time.slice(11, 19))} ${paint[COLOURS[level]](level.padEnd(5))} ${msg}\n`;
 }
 
-/** Writes each event to `log`. */
-export function logObserver(log: Log): Observer {
+/** Writes each event to `log`, its texts through `redact`. */
+export function logObserver(log: Log, redact: Redact): Observer {
   return (event) => {
-    const [level, sentence] = describeEvent(event);
+    const [level, sentence] = describeEvent(withoutSecrets(event, redact));
     log[level]({ event: event.type }, sentence);
   };
+}
+
+/** Before anything is cut: of half a secret nobody would know that it is one. */
+function withoutSecrets(event: BridgeEvent, redact: Redact): BridgeEvent {
+  const shown = (value: unknown): unknown => {
+    if (typeof value === 'string') return redact(value);
+    return Array.isArray(value) ? value.map(shown) : value;
+  };
+  const fields = Object.entries(event).map(([name, value]) => [name, name === 'type' ? value : shown(value)]);
+  return Object.fromEntries(fields) as BridgeEvent;
 }
 
 /** Level and sentence of an event; an event without a case here does not compile. */

@@ -1,6 +1,7 @@
 // What a run came to, as data. Rendering decides how it is shown; nothing here knows MCP.
 
 import type { RunStatus } from '../base/events.js';
+import type { Redact } from '../base/redact.js';
 import type { RawJson } from '../protocol/json-text.js';
 
 /** One captured stream: harmless text, head and tail kept, and how many characters are missing from its middle. */
@@ -53,4 +54,12 @@ export function outcomeWithoutRun(
     durationMs: 0,
     calls: 0,
   };
+}
+
+/** An outcome whose error, where it is one of ours, went through `redact`. What the code itself says is its own. */
+export function withoutSecrets(outcome: Outcome, redact: Redact): Outcome {
+  const { error } = outcome;
+  if (error === undefined || !error.type.startsWith('E_')) return outcome;
+  const remedy = error.remedy === undefined ? undefined : redact(error.remedy);
+  return { ...outcome, error: { ...error, message: redact(error.message), remedy } };
 }

@@ -6,13 +6,14 @@ import { didYouMean } from '../base/closest.js';
 import { DisposalStack } from '../base/disposal.js';
 import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { Redactor } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
-import { type Outcome, outcomeWithoutRun } from '../run/outcome.js';
+import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { type Meter, type RunParts, runCode } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Launcher } from '../sandbox/launcher.js';
@@ -34,11 +35,14 @@ export type BridgeOptions = {
   readonly settings: Settings;
   readonly discovery: DiscoverContext;
   readonly observer: Observer;
+  /** Of the log, so that it learns what this bridge learns; without one, a bridge has its own. */
+  readonly redactor?: Redactor;
 };
 
 export class Bridge implements AsyncDisposable {
   readonly settings: Settings;
   readonly launcher: Launcher;
+  readonly redactor: Redactor;
   readonly #observer: Observer;
   readonly #context: DiscoverContext;
   readonly #warm: WarmPool;
@@ -54,10 +58,11 @@ export class Bridge implements AsyncDisposable {
   #sweeping: Promise<number> | undefined;
   #runs = 0;
 
-  constructor({ settings, discovery, observer }: BridgeOptions) {
+  constructor({ settings, discovery, observer, redactor = new Redactor() }: BridgeOptions) {
     this.settings = settings;
     this.#context = discovery;
     this.#observer = observer;
+    this.redactor = redactor;
     this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer));
     this.#pool = this.#owned.use(
       openDownstreamPool({
@@ -66,6 +71,7 @@ export class Bridge implements AsyncDisposable {
         extraEnvNames: settings.downstreamEnv,
         depth: settings.depth,
         observer,
+        redactor,
       }),
     );
     this.#warm = this.#owned.use(
@@ -104,7 +110,10 @@ export class Bridge implements AsyncDisposable {
       hooks.onQueued(ahead);
     }
     const both = AbortSignal.any([signal, this.#closing.signal]);
-    const running = this.#queue.add(() => runCode({ id, ...input }, this.#parts(hooks), both));
+    const running = this.#queue.add(async () => {
+      const outcome = await runCode({ id, ...input }, this.#parts(hooks), both);
+      return withoutSecrets(outcome, (text) => this.redactor.redact(text));
+    });
     this.#running.add(running);
     return running.finally(() => {
       this.#running.delete(running);

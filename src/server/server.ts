@@ -18,7 +18,7 @@ import type { Observer } from '../base/events.js';
 import { clip, harmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { render } from '../render/render.js';
-import { outcomeWithoutRun } from '../run/outcome.js';
+import { outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import type { Bridge } from './bridge.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI, capabilities, instructions } from './capabilities.js';
 import type { Tool } from './tool.js';
@@ -113,6 +113,11 @@ async function callTool(
   } catch (thrown) {
     const { code, message, remedy } = asBridgeError(thrown);
     observer({ type: 'bridge.fault', where: tool.definition.name, message });
-    return outcomeWithoutRun('error', { type: code, message, remedy }, bridge.settings.timeoutSeconds);
+    const outcome = outcomeWithoutRun(
+      'error',
+      { type: code, message, remedy },
+      bridge.settings.timeoutSeconds,
+    );
+    return withoutSecrets(outcome, (text) => bridge.redactor.redact(text));
   }
 }

@@ -5,6 +5,7 @@ import { setMaxListeners } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { BridgeEvent } from '../../src/base/events.js';
+import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import type { Downstream } from '../../src/downstream/downstream.js';
 import { type DownstreamPool, type DownstreamTimes, openDownstreamPool } from '../../src/downstream/pool.js';
@@ -45,6 +46,7 @@ export function poolOf(specs: readonly DownstreamSpec[], times: Partial<Downstre
     extraEnvNames: [],
     depth: 0,
     observer,
+    redactor: new Redactor(),
     times,
   });
   return Object.assign(pool, { events });

@@ -1,6 +1,7 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, expect, test } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
+import { Redactor } from '../../src/base/redact.js';
 import { rawResultOf, readMessage, readOversized } from '../../src/downstream/inbound.js';
 import { LastWords } from '../../src/downstream/last-words.js';
 import { StdioTransport } from '../../src/downstream/stdio-transport.js';
@@ -14,7 +15,7 @@ afterEach(async () => {
 /** A transport with everything that it received, and a way to ask and wait for one answer. */
 async function start(command: string, args: readonly string[]) {
   const env = { PATH: process.env['PATH'] ?? '' };
-  const transport = new StdioTransport({ command, args, env, cwd: undefined }, {});
+  const transport = new StdioTransport({ command, args, env, cwd: undefined }, (text) => text);
   open.push(transport);
   const received: JSONRPCMessage[] = [];
   transport.onmessage = (message) => void received.push(message);
@@ -175,7 +176,9 @@ test('only an answer can be failed for its length, and only by its own id', () =
 });
 
 test('last words are few, harmless and without secrets', () => {
-  const words = new LastWords({ TOKEN: 'sk-1234567890', MODE: 'on' });
+  const redactor = new Redactor();
+  redactor.addAll({ TOKEN: 'sk-1234567890', MODE: 'on' });
+  const words = new LastWords((text) => redactor.redact(text));
   for (let line = 0; line < 10_000; line++) words.add(`line ${line}\n`);
   words.add('\u001b[31mbad key sk-1234567890 on');
   words.addLine('stdout: hello');

@@ -8,7 +8,7 @@ function written(options: Partial<LogOptions>, ...events: readonly BridgeEvent[]
     { level: 'info', format: 'json', colour: false, ...options },
     { write: (line) => lines.push(line) },
   );
-  events.forEach(logObserver(log));
+  events.forEach(logObserver(log, (text) => text.replaceAll('s3cret-value', '…')));
   return lines;
 }
 
@@ -67,6 +67,13 @@ test('values of variables in an engine command are left out', () => {
   const [level, sentence] = describeEvent({ type: 'engine.command', argv, durationMs: 12.4, exitCode: 0 });
   expect(level).toBe('debug');
   expect(sentence).toBe('podman run --env TOKEN=… -e KEY=… --env=PASS=… image: exit 0 after 12 ms');
+});
+
+test('a secret goes before a text is cut', () => {
+  const message = `${'x'.repeat(490)} s3cret-value`;
+  const [line = ''] = written({}, { type: 'engine.trouble', message });
+  expect(line).toContain('xxx …');
+  expect(line).not.toContain('s3');
 });
 
 test('what fails is a warning, a fault of ours an error', () => {

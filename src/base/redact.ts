@@ -1,0 +1,82 @@
+// Secrets out of text that leaves our hands as words of ours: log lines, errors, a server's last words. By value, for
+// whatever the configuration is known to hold, also in the forms in which a program quotes it; and by key, for what
+// only looks like one. Data that a tool returns is not touched. Never throws; knows nothing of where text goes.
+
+/** Shorter values (`1`, `true`, `en`) are no secrets, and hiding them would make every text unreadable. */
+const MIN_CHARS = 8;
+/** Names of variables whose values are secret wherever they come from. */
+const SECRET_NAME =
+  /TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIAL|AUTHORIZATION|COOKIE/i;
+/** `token=…`, `"apiKey": "…"`, `Authorization: Bearer …`; a digit tells a secret from a word such as `expired`. */
+const BY_KEY =
+  /\b([\w-]{0,40}(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|authorization|cookie)["']?\s*[=:]\s*["']?(?:(?:bearer|basic)\s+)?)(?=[^\s"',;&]*\d)[^\s"',;&]{8,}/gi;
+/** The password of a URL. */
+const IN_URL = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:)[^\s/@]+@/gi;
+const HIDDEN = '…';
+
+/** Text without secrets; what `Redactor.redact` is to those who only use it. */
+export type Redact = (text: string) => string;
+
+export class Redactor {
+  /** What is shown in place of each form of each value. */
+  readonly #shown = new Map<string, string>();
+  #pattern: RegExp | undefined;
+
+  /** Learns every value of `env` that is long enough; it is shown as its variable's name. Nothing is ever forgotten. */
+  addAll(env: Readonly<Record<string, string | undefined>>): void {
+    for (const [name, value] of Object.entries(env)) {
+      if (value === undefined || value.trim().length < MIN_CHARS) continue;
+      for (const form of formsOf(value.trim())) this.#shown.set(form, `[${name}]`);
+      this.#pattern = undefined;
+    }
+  }
+
+  /** Learns the values of `env` whose names say that they are secret, or are among `names`. */
+  addSecrets(env: Readonly<Record<string, string | undefined>>, names: readonly string[] = []): void {
+    const isSecret = ([name]: [string, unknown]) => SECRET_NAME.test(name) || names.includes(name);
+    this.addAll(Object.fromEntries(Object.entries(env).filter(isSecret)));
+  }
+
+  /** `text` without known values, and without what stands where a secret would. */
+  redact(text: string): string {
+    return this.redactValues(text).replace(BY_KEY, `$1${HIDDEN}`).replace(IN_URL, `$1${HIDDEN}@`);
+  }
+
+  /** Known values only: JSON stays JSON. */
+  redactValues(text: string): string {
+    if (this.#shown.size === 0) return text;
+    this.#pattern ??= new RegExp(
+      // The longest first, so that a value inside another leaves no rest behind.
+      [...this.#shown.keys()]
+        .sort((a, b) => b.length - a.length)
+        .map(quoted)
+        .join('|'),
+      'g',
+    );
+    return text.replace(this.#pattern, (form) => this.#shown.get(form) ?? HIDDEN);
+  }
+}
+
+/** A value as programs write it: itself, in JSON, in base64 at each of its three offsets, in a URL. */
+function formsOf(value: string): Set<string> {
+  const json = JSON.stringify(value).slice(1, -1);
+  const asciiJson = json.replace(
+    /[^ -~]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  const url = encodeURIComponent(value.toWellFormed());
+  const base64 = [0, 1, 2].map((offset) => base64Core(value, offset));
+  const forms = [value, json, asciiJson, url, url.replaceAll('%20', '+'), ...base64, ...base64.map(urlSafe)];
+  return new Set(forms.filter((form) => form.length >= MIN_CHARS));
+}
+
+/** The characters of base64 that depend on the value alone, whatever stands before and after it in the encoded text. */
+function base64Core(value: string, offset: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(value)]);
+  const start = offset === 0 ? 0 : offset + 1;
+  return bytes.toString('base64').slice(start, Math.floor((bytes.length * 8) / 6));
+}
+
+const urlSafe = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_');
+
+const quoted = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { Redactor } from '../../src/base/redact.js';
+
+const SECRET = 'sk-"Zürich"/4+7\\n?1';
+
+function redactor(): Redactor {
+  const made = new Redactor();
+  made.addAll({ TOKEN: SECRET, LONGER: `${SECRET}${SECRET}`, MODE: 'on', EMPTY: '', GONE: undefined });
+  return made;
+}
+
+describe('by value', () => {
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  it.each([
+    ['itself', SECRET],
+    ['twice', `${SECRET} ${SECRET}`],
+    ['inside a longer one', `${SECRET}${SECRET}`],
+    ['JSON', JSON.stringify({ key: SECRET })],
+    ['ASCII JSON', JSON.stringify(SECRET).replace('ü', '\\u00fc')],
+    ['a URL', `https://x/?q=${encodeURIComponent(SECRET)}`],
+    ['base64', base64(SECRET)],
+    ['base64 after a user', base64(`me:${SECRET}`)],
+    ['base64 after another user', base64(`you:${SECRET}:x`)],
+    ['base64 in a URL', Buffer.from(`user:${SECRET}`).toString('base64url')],
+  ])('%s', (_form, text) => {
+    const shown = redactor().redact(`before ${text} after`);
+    expect(shown).toMatch(/\[(TOKEN|LONGER)\]/);
+    expect(shown).toMatch(/^before .* after$/s);
+    for (const form of [SECRET, encodeURIComponent(SECRET), JSON.stringify(SECRET).slice(1, -1)])
+      expect(shown).not.toContain(form);
+    for (let at = 0; at + 12 < text.length; at++)
+      if (/^[A-Za-z0-9+/_-]{12}$/.test(text.slice(at, at + 12)))
+        expect(shown).not.toContain(text.slice(at, at + 12));
+  });
+
+  it('leaves short values and everything else alone', () => {
+    expect(redactor().redact('the mode is on, and sk-1 is none')).toBe('the mode is on, and sk-1 is none');
+    expect(new Redactor().redact('nothing is known')).toBe('nothing is known');
+  });
+
+  it('leaves JSON well-formed', () => {
+    const text = JSON.stringify({ content: [{ type: 'text', text: `bad key ${SECRET}` }], isError: true });
+    expect(JSON.parse(redactor().redactValues(text))).toEqual({
+      content: [{ type: 'text', text: 'bad key [TOKEN]' }],
+      isError: true,
+    });
+  });
+
+  it('of an environment takes what is secret by its name, or named', () => {
+    const made = new Redactor();
+    made.addSecrets(
+      {
+        GITHUB_TOKEN: 'ghp-12345678',
+        aws_secret_access_key: 'aws-12345678',
+        HOME: '/home/somebody',
+        DISPLAY_AS: 'some-thing-odd',
+      },
+      ['DISPLAY_AS'],
+    );
+    expect(made.redact('ghp-12345678 aws-12345678 /home/somebody some-thing-odd')).toBe(
+      '[GITHUB_TOKEN] [aws_secret_access_key] /home/somebody [DISPLAY_AS]',
+    );
+  });
+});
+
+describe('by key', () => {
+  it.each([
+    ['token=abc12345678', 'token=…'],
+    ['{"apiKey": "abcdefgh1"}', '{"apiKey": "…"}'],
+    ['Authorization: Bearer eyJhbGciOi1', 'Authorization: Bearer …'],
+    ['GITHUB_TOKEN=ghp_0000000001 is wrong', 'GITHUB_TOKEN=… is wrong'],
+    ['https://me:hunter2@proxy:3128/', 'https://me:…@proxy:3128/'],
+    ['token: expired or revoked', 'token: expired or revoked'],
+    ['password: must have 12 characters', 'password: must have 12 characters'],
+    ['see https://example.org:8080/a@b', 'see https://example.org:8080/a@b'],
+  ])('%s', (text, shown) => {
+    expect(new Redactor().redact(text)).toBe(shown);
+  });
+});
