@@ -84,7 +84,7 @@ function shown(text: string): string {
 }
 
 function firstLine(text: string): string {
-  return clip(text.trim().split('\n', 1)[0] ?? '', MAX_SUMMARY_CHARS);
+  return clip(text.slice(0, MAX_TEXT_CHARS).trim().split('\n', 1)[0] ?? '', MAX_SUMMARY_CHARS);
 }
 
 export type ToolHit = { readonly server: string; readonly tool: string; readonly score: number };
@@ -97,10 +97,29 @@ function words(text: string): string[] {
     .filter((word) => word !== '');
 }
 
+type Index = MiniSearch<{ id: number } & Record<string, unknown>>;
+/** Of the documentation of each run: making one takes as long as a thousand searches. */
+const indexes = new WeakMap<readonly ServerDoc[], Index>();
+
 /** The tools that fit `query` best, the best first; real names, not aliases. Forgives a typing error in a longer word. */
 export function searchTools(docs: readonly ServerDoc[], query: string, limit: number): readonly ToolHit[] {
   const entries = docs.flatMap((server) => server.tools.map((tool) => ({ server, tool })));
-  const index = new MiniSearch<{ id: number } & Record<string, unknown>>({
+  const known = indexes.get(docs);
+  const index = known ?? indexOf(entries);
+  if (known === undefined) indexes.set(docs, index);
+  return index
+    .search(query)
+    .slice(0, limit)
+    .flatMap(({ id, score }) => {
+      const entry = entries[Number(id)];
+      return entry === undefined ? [] : [{ server: entry.server.name, tool: entry.tool.name, score }];
+    });
+}
+
+type Entry = { readonly server: ServerDoc; readonly tool: ServerDoc['tools'][number] };
+
+function indexOf(entries: readonly Entry[]): Index {
+  const index: Index = new MiniSearch({
     fields: ['tool', 'description', 'parameters', 'server'],
     tokenize: words,
     searchOptions: {
@@ -118,13 +137,7 @@ export function searchTools(docs: readonly ServerDoc[], query: string, limit: nu
       server: `${server.name} ${server.description}`,
     })),
   );
-  return index
-    .search(query)
-    .slice(0, limit)
-    .flatMap(({ id, score }) => {
-      const entry = entries[Number(id)];
-      return entry === undefined ? [] : [{ server: entry.server.name, tool: entry.tool.name, score }];
-    });
+  return index;
 }
 
 function parameterNames(schema: unknown): string[] {

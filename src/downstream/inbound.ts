@@ -83,7 +83,8 @@ function requestId(head: string, tail: string): number | undefined {
 
 // The SDK numbers its requests; a server that answers with the number as text is understood.
 function asId(id: unknown): number | undefined {
-  const number = typeof id === 'number' || (typeof id === 'string' && id !== '') ? Number(id) : Number.NaN;
+  const number =
+    typeof id === 'number' || (typeof id === 'string' && /^\d+$/.test(id)) ? Number(id) : Number.NaN;
   return Number.isSafeInteger(number) ? number : undefined;
 }
 

@@ -1,9 +1,12 @@
 // tools/list, read with tolerance: the SDK's own reader loses the whole server over one odd tool, compiles every
-// output schema, and does not follow pages. Here a tool needs a name and nothing else.
+// output schema, and does not follow pages. Here a tool needs a name and nothing else; what is too large of it is left
+// out, since the whole list goes into every sandbox that loads the server.
 
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import { clip } from '../base/text.js';
+import { excessOf } from '../protocol/json-text.js';
 import { isObject } from './json-object.js';
 
 /** One tool in the server's own words. Schemas are data: nothing compiles them. */
@@ -30,6 +33,18 @@ export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 /** A server that still names a next page after this many is not taken to end. */
 const MAX_PAGES = 100;
 
+/** The largest servers have some hundred tools. */
+const MAX_TOOLS = 2_000;
+/** MCP recommends at most 128 characters. */
+const MAX_NAME_CHARS = 256;
+/** Beyond what the catalogue shows of it nobody reads, but a thousand of them would be kept. */
+const MAX_DESCRIPTION_CHARS = 32_000;
+/** Of one schema as JSON. A generated one of 50 KB is rare, a deeper one than this is made to hurt. */
+const MAX_SCHEMA_CHARS = 100_000;
+const SCHEMA_LIMITS = { maxDepth: 64, maxValues: 20_000 };
+/** Of all schemas and descriptions together. */
+const MAX_LIST_CHARS = 8 * 1024 * 1024;
+
 const page = z.looseObject({
   tools: z.array(z.unknown()).catch([]),
   nextCursor: z.string().optional().catch(undefined),
@@ -52,13 +67,23 @@ export async function listTools(client: Client, signal: AbortSignal): Promise<To
   const problems: string[] = [];
   const seen = new Set<string>();
   let unusable = 0;
+  let tooMany = 0;
+  let chars = 0;
+  const withoutSchema = new Set<string>();
   let cursor: string | undefined;
   for (let pages = 1; ; pages++) {
     const answer = await requestPage(client, cursor, signal);
     for (const item of answer.tools) {
       const tool = readTool(item);
-      if (tool === undefined || tools.has(tool.name)) unusable++;
-      else tools.set(tool.name, tool);
+      if (tool === undefined || tools.has(tool.name)) {
+        unusable++;
+        continue;
+      }
+      const kept = withinLimits(tool);
+      if (kept.isCut) withoutSchema.add(tool.name);
+      chars += kept.chars;
+      if (tools.size === MAX_TOOLS || chars > MAX_LIST_CHARS) tooMany++;
+      else tools.set(tool.name, kept.tool);
     }
     cursor = answer.nextCursor;
     if (cursor === undefined || cursor === '') break;
@@ -69,7 +94,33 @@ export async function listTools(client: Client, signal: AbortSignal): Promise<To
     seen.add(cursor);
   }
   if (unusable > 0) problems.push(`left out for want of a name of their own: ${unusable} of its tools`);
+  if (tooMany > 0) problems.push(`left out because the list is too long: ${tooMany} of its tools`);
+  if (withoutSchema.size > 0) {
+    problems.push(
+      `shown without a schema, which is too large or too deep: ${withoutSchema.size} of its tools`,
+    );
+  }
   return { tools: [...tools.values()], problems };
+}
+
+/** The tool without what is too much of it, and how much the rest is. */
+function withinLimits(tool: Tool): { readonly tool: Tool; readonly isCut: boolean; readonly chars: number } {
+  const [input, output] = [tool.inputSchema, tool.outputSchema].map((schema) => {
+    const json = JSON.stringify(schema ?? {});
+    const fits = json.length <= MAX_SCHEMA_CHARS && excessOf(json, SCHEMA_LIMITS) === undefined;
+    return { fits, chars: fits ? json.length : 0 };
+  }) as [{ fits: boolean; chars: number }, { fits: boolean; chars: number }];
+  const description = clip(tool.description, MAX_DESCRIPTION_CHARS);
+  return {
+    tool: {
+      ...tool,
+      description,
+      inputSchema: input.fits ? tool.inputSchema : {},
+      outputSchema: output.fits ? tool.outputSchema : undefined,
+    },
+    isCut: !input.fits || !output.fits,
+    chars: tool.name.length + description.length + input.chars + output.chars,
+  };
 }
 
 async function requestPage(client: Client, cursor: string | undefined, signal: AbortSignal) {
@@ -87,7 +138,7 @@ async function requestPage(client: Client, cursor: string | undefined, signal: A
 
 function readTool(item: unknown): Tool | undefined {
   const { data } = rawTool.safeParse(item);
-  if (data === undefined || data.name === '') return undefined;
+  if (data === undefined || data.name === '' || data.name.length > MAX_NAME_CHARS) return undefined;
   return {
     name: data.name,
     description: data.description || data.title,

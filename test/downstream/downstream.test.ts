@@ -1,7 +1,27 @@
 import { afterEach, expect, test } from 'vitest';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
-import { RawJson } from '../../src/protocol/json-text.js';
-import { call, hostile, NEVER, poolOf, type TestPool, until } from './hostile.js';
+import { toServerDoc } from '../../src/downstream/catalog.js';
+import { RawJson, stringify } from '../../src/protocol/json-text.js';
+import { call, hostile, NEVER, poolOf, spec, type TestPool, until } from './hostile.js';
+
+/** Greets, lists one tool and never reads again. */
+const DEAF = `
+let seen = '';
+process.stdin.on('data', (chunk) => {
+  seen += chunk;
+  const lines = seen.split('\\n');
+  seen = lines.pop();
+  for (const line of lines) {
+    const { id, method } = JSON.parse(line);
+    const result = method === 'initialize'
+      ? { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'deaf', version: '1' } }
+      : { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] };
+    if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    if (method === 'tools/list') process.stdin.pause();
+  }
+});
+setInterval(() => {}, 1000);
+`;
 
 const pools: TestPool[] = [];
 afterEach(async () => {
@@ -51,6 +71,59 @@ test.each([
   const server = await open(hostile(mode));
   expect(server.tools().length).toBeGreaterThan(20);
   expect(server.problems()).toContain(`tools/list does not end: stopped after ${pages} pages`);
+});
+
+test('a poisoned list is data: capped, unresolved, and quick to read', async () => {
+  const startedAt = performance.now();
+  const server = await open(hostile('poisoned'));
+  const doc = toServerDoc(server, 'h');
+  const byName = new Map(doc.tools.map((tool) => [tool.name, tool]));
+  expect(byName.get('literal')?.description).toBe('Use __CODE_LITERAL__ or $& or {code} or %s.');
+  const painted = byName.get('painted')?.description ?? '';
+  expect(painted).toBe('red \\u202egnirts\\u202c \\x07 \ufffd');
+  expect(byName.get('manual')?.description).toHaveLength(20_000);
+  expect(byName.get('remote')?.inputSchema).toMatchObject({
+    properties: { a: { $ref: 'http://127.0.0.1:9/schema.json' } },
+  });
+  for (const name of ['deep', 'wide']) expect(byName.get(name)?.inputSchema).toEqual({});
+  expect(byName.has('n'.repeat(300))).toBe(false);
+  expect(server.problems()).toEqual([
+    'left out for want of a name of their own: 2 of its tools',
+    'shown without a schema, which is too large or too deep: 2 of its tools',
+  ]);
+  // The code of the frame that a sandbox gets, with every word of it in place.
+  const frame = stringify({ type: 'run', code: 'x', timeoutSeconds: 1, loaded: [doc], discovered: [] });
+  expect(JSON.parse(frame)).toMatchObject({ code: 'x', loaded: [{ name: 'hostile' }] });
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+});
+
+test("an answer under an id that is not its own, or a second one, is nobody's", async () => {
+  const server = await open(hostile('wrong-ids'));
+  const answers = await Promise.all(['a', 'b', 'c'].map((text) => call(server, 'echo', { text })));
+  expect(answers.map(({ content }) => content[0]?.text)).toEqual(['a', 'b', 'c']);
+  expect(await call(server, 'echo', { text: 'd' })).toMatchObject({ content: [{ text: 'd' }] });
+});
+
+test('a server that does not read its requests costs no more than its limit', async () => {
+  const deaf = spec('deaf', process.execPath, ['-e', DEAF]);
+  const server = await open(deaf);
+  const args = new RawJson(JSON.stringify({ text: 'x'.repeat(30 * 1024 * 1024) }));
+  const before = process.memoryUsage();
+  const refusals: unknown[] = [];
+  for (let round = 0; round < 20; round++) {
+    const given = new AbortController();
+    const answer = server
+      .callTool('echo', args, given.signal)
+      .catch((thrown: unknown) => refusals.push(thrown));
+    given.abort('cancelled');
+    await answer;
+  }
+  const grown = process.memoryUsage().arrayBuffers - before.arrayBuffers;
+  expect(grown).toBeLessThan(200 * 1024 * 1024);
+  await expect(server.callTool('echo', args, NEVER)).rejects.toMatchObject({
+    code: 'E_SERVER_UNAVAILABLE',
+    message: expect.stringMatching(/requests unread/),
+  });
 });
 
 test('a server without tools/list has no tools', async () => {
