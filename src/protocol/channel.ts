@@ -54,8 +54,8 @@ export class Channel {
     // The far side may vanish at any time; its exit tells why, so a broken pipe is no news.
     this.#stdin.on('error', () => {});
     streams.stdout.on('data', (chunk: Buffer) => this.#countGuest(chunk.length));
-    this.#read(streams.stdout, (line) => this.#onGuestLine(line));
-    this.#read(streams.stderr, (line) => this.#onSupervisorLine(line));
+    this.#read(streams.stdout, 'guest', (line) => this.#onGuestLine(line));
+    this.#read(streams.stderr, 'supervisor', (line) => this.#onSupervisorLine(line));
   }
 
   /** False when the far side is gone or reads too little, and the frame was dropped. */
@@ -72,10 +72,12 @@ export class Channel {
     this.#stdin.end();
   }
 
-  #read(stream: Readable, onLine: (line: Line) => void): void {
+  #read(stream: Readable, who: string, onLine: (line: Line) => void): void {
     const splitter = new LineSplitter(MAX_FRAME_BYTES);
     stream.on('data', (chunk: Buffer) => {
       for (const line of this.#closed ? [] : splitter.push(chunk)) if (!this.#closed) onLine(line);
+      // Its end may never come.
+      if (splitter.unfinishedBytes > MAX_FRAME_BYTES) this.#tooLong(who);
     });
     stream.on('error', () => {});
   }
@@ -116,17 +118,17 @@ export class Channel {
 
   #textOf(line: Line, who: string): string | undefined {
     if ('text' in line) return line.text;
-    this.#violate(
-      new BridgeError(
-        'E_FRAME_TOO_LARGE',
-        `a ${who} frame of ${line.oversized} bytes exceeds the limit of ${MAX_FRAME_BYTES}`,
-        {
-          fault: 'guest',
-          remedy: 'Pass less data in one call, or process it in pieces.',
-        },
-      ),
-    );
+    this.#tooLong(who);
     return undefined;
+  }
+
+  #tooLong(who: string): void {
+    this.#violate(
+      new BridgeError('E_FRAME_TOO_LARGE', `a ${who} frame exceeds the limit of ${MAX_FRAME_BYTES} bytes`, {
+        fault: 'guest',
+        remedy: 'Pass less data in one call, or process it in pieces.',
+      }),
+    );
   }
 
   #parse<T>(

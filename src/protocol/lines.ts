@@ -36,6 +36,11 @@ export class LineSplitter {
     return this.#bytes === 0 ? undefined : this.#take();
   }
 
+  /** Bytes of the line that has not ended yet, kept or not. */
+  get unfinishedBytes(): number {
+    return this.#bytes;
+  }
+
   #keep(piece: Buffer): void {
     const before = this.#bytes;
     this.#bytes += piece.length;

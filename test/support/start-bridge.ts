@@ -111,7 +111,7 @@ export async function startBridge(
   const client = new Client({ name: options.clientName ?? 'front-door', version: '1.0.0' });
   let stderr = '';
   transport.stderr?.on('data', (chunk: Buffer) => {
-    stderr = (stderr + chunk.toString()).slice(-20_000);
+    stderr = (stderr + chunk.toString()).slice(-1_000_000);
   });
   await client.connect(transport);
   const call: TestBridge['call'] = async (args, { signal, onprogress } = {}) =>
