@@ -18,19 +18,19 @@ import {
 let bridge: TestBridge;
 beforeAll(async () => {
   bridge = await startBridge(
-    { h: hostileServer(), other: hostileServer() },
-    { env: { MCP_BRIDGE_CONCURRENCY: '2' } },
+    { h: hostileServer(), other: hostileServer('other') },
+    { env: { MCP_BRIDGE_CONCURRENCY: '2', MCP_BRIDGE_WARM: '0' } },
   );
   await bridge.run('await mcp_h.echo(text="up")', { servers: ['h', 'other'] });
 });
 afterAll(() => bridge[Symbol.asyncDispose]());
 
-/** Python that has `send(bytes)` write to the stream of frames, which it finds by trying. */
+/** Python that has `send(bytes)` write to the stream of frames: the last descriptor that takes any. */
 const SEND = `
 import json, os, signal, time
 def send(data):
-    for fd in range(3, 1024):
-        rest = memoryview(data)
+    rest = memoryview(data)
+    for fd in range(1023, 2, -1):
         try:
             while rest: rest = rest[os.write(fd, rest):]
         except OSError: pass
@@ -48,7 +48,7 @@ async function worstOfOthers(work: Promise<unknown>): Promise<number> {
   const code = `
 import time
 worst = 0
-end = time.monotonic() + 3
+end = time.monotonic() + 2
 while time.monotonic() < end:
     start = time.monotonic()
     await mcp_other.echo(text="x")
@@ -98,19 +98,6 @@ describe('code that never reads its answers', () => {
     expect(worst).toBeLessThan(1_500);
     expect(peakMb()).toBeLessThan(900);
   });
-
-  it('is told when it asks for more than it reads', async () => {
-    const code = `
-import asyncio
-async def one():
-    try: return len(str(await mcp_h.big(bytes=30_000_000)))
-    except runtime.MCPError as error: return error.code
-sizes = await asyncio.gather(*[one() for _ in range(3)])
-print([s for s in sizes if s != "E_TOO_MUCH_DATA" and s < 30_000_000])
-await mcp_h.echo(text="alive")
-`;
-    expect(await bridge.run(code, { servers: ['h'] })).toMatchObject({ status: 'success', stdout: ['[]'] });
-  });
 });
 
 describe('an agent that stops reading', () => {
@@ -134,10 +121,8 @@ describe('an agent that stops reading', () => {
         method: 'tools/call',
         params: { name: 'run_python', arguments: { code, timeout: 5 } },
       });
-    const mine = () => ourContainers(`label=mcp-sandbox-bridge.pid=${child.pid}`);
     await eventually(() => ourContainers().length > 0, 15_000);
     expect(await eventually(() => ourContainers('status=running').length === 0, 20_000)).toBe(true);
-    expect(mine()).toEqual([]);
     const ids: number[] = [];
     let rest = '';
     child.stdout.on('data', (chunk: Buffer) => {
