@@ -13,10 +13,10 @@ import select
 import signal
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from harness.failure import describe_failure
+from harness.failure import clip, describe_failure
 from harness.frames import HARNESS_VERSION, PROTOCOL_VERSION
 from harness.guest import be_guest
 from harness.output import Output
@@ -36,6 +36,9 @@ LIKELY_IMPORTS = (
 SMALL_READ_BYTES = 4096
 GATHER_MS = 2
 
+# What is told of a module that does not load: more than a person reads.
+MAX_REASON_CHARS = 500
+
 # poll() reports a hang-up whatever it is asked for.
 HANG_UP_ONLY = 0
 
@@ -51,7 +54,7 @@ def supervise(streams: Streams, preimport: Sequence[str] = ()) -> NoReturn:
             "python": ".".join(map(str, sys.version_info[:3])),
         },
     )
-    _import_while_idle(streams.host_in, (*preimport, *LIKELY_IMPORTS))
+    _import_while_idle(streams, preimport)
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
     gc.freeze()
     reader = LineReader(streams.host_in)
@@ -118,15 +121,19 @@ def _send(streams: Streams, frame: dict[str, Any]) -> None:
     write_all(streams.supervisor_out, encode(frame))
 
 
-def _import_while_idle(host_in: int, names: Iterable[str]) -> None:
-    for name in names:
-        if select.select([host_in], [], [], 0)[0]:
+def _import_while_idle(streams: Streams, preimport: Sequence[str]) -> None:
+    """Loads the wanted modules and the likely ones, until the host speaks; says which of the wanted do not load."""
+    for name in (*preimport, *LIKELY_IMPORTS):
+        if select.select([streams.host_in], [], [], 0)[0]:
             return
         try:
             importlib.import_module(name)
-        except Exception:
-            # The image may lack one, or it may fail to load; the guest will hear of it if it asks.
-            continue
+        except BaseException as error:
+            # Whatever it raises, sys.exit included, is no end of ours; the guest gets its own when it asks.
+            if name in preimport:
+                failure = describe_failure(error)
+                reason = f"{failure['type']}: {clip(failure['message'], MAX_REASON_CHARS)}"
+                _send(streams, {"type": "unloaded", "module": name, "error": reason})
 
 
 def _wake_on_signals() -> tuple[int, int]:

@@ -32,9 +32,10 @@ let events: string[];
 let gate: Promise<void>;
 let pool: WarmPool;
 
-const open = (size: number) =>
+const open = (size: number, preimports = false) =>
   new WarmPool({
     size,
+    preimports,
     start: async (signal) => {
       await gate;
       if (fails) throw new Error('no engine');
