@@ -16,7 +16,7 @@ const MAX_REST_MS = 60_000;
 const MIB = 1024 * 1024;
 /** A waiting sandbox and its conmon measured 12 to 16 MB. */
 const WAITING_BYTES = 64 * MIB;
-/** With numpy and pandas loaded it is some 65 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB. */
+/** With numpy and pandas loaded it measured 67 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB. */
 const WAITING_PREIMPORTED_BYTES = 160 * MIB;
 /** Of the memory that is free, waiting sandboxes may take this part. */
 const MEMORY_PART = 0.25;
