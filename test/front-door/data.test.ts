@@ -102,7 +102,7 @@ darker = sum(picture.convert("L").histogram()[:128])
     expect(payload.stderr).toBeUndefined();
   });
 
-  it('multiplies in many threads at once below the limit of memory, where OpenBLAS would wait for ever', async () => {
+  it('multiplies in many threads at once below the limit of memory, where OpenBLAS hung', async () => {
     const code = `
 import resource
 from concurrent.futures import ThreadPoolExecutor
