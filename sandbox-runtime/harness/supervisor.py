@@ -13,10 +13,10 @@ import select
 import signal
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from harness.failure import describe_failure
+from harness.failure import clip, describe_failure
 from harness.frames import HARNESS_VERSION, PROTOCOL_VERSION
 from harness.guest import be_guest
 from harness.handover import Handover, hand_over
@@ -25,17 +25,23 @@ from harness.program import NOT_COMPILABLE, compile_program
 from harness.streams import Streams, output_pipe
 from harness.wire import LineReader, decode, encode, write_all
 
-# What the first lines of most programs import. Loaded only while the host has nothing for us: a waiting sandbox then
-# has them for free, and a sandbox that is needed at once does not wait for them.
+# What the first lines of most programs, and of our own later steps, import. Loaded only while the host has nothing for
+# us: a waiting sandbox then has them for free, and a sandbox that is needed at once does not wait for them.
 LIKELY_IMPORTS = (
-    "base64 collections csv dataclasses datetime hashlib io itertools math pathlib random statistics string "
-    "subprocess textwrap typing urllib.parse uuid decimal enum glob shutil tempfile xml.etree.ElementTree"
+    "asyncio inspect concurrent.futures difflib textwrap base64 csv dataclasses datetime hashlib itertools math "
+    "pathlib random statistics string subprocess typing urllib.parse uuid enum glob shutil tempfile"
 ).split()
+
+# A host that wants a sandbox at once speaks within this long of the greeting; what is loaded then would be in its way.
+IDLE_AFTER_S = 0.05
 
 # After a read smaller than the first, output may gather for the second: 10^6 small writes become some hundred
 # frames, at the price of a delay that nobody sees.
 SMALL_READ_BYTES = 4096
 GATHER_MS = 2
+
+# What is told of a module that does not load: more than a person reads.
+MAX_REASON_CHARS = 500
 
 # poll() reports a hang-up whatever it is asked for.
 HANG_UP_ONLY = 0
@@ -58,7 +64,7 @@ def supervise(streams: Streams, preimport: Sequence[str] = ()) -> NoReturn:
         "python": ".".join(map(str, sys.version_info[:3])),
     }
     _send(streams, hello)
-    _import_while_idle(streams.host_in, (*preimport, *LIKELY_IMPORTS))
+    _import_while_idle(streams, preimport)
     # What is done for the first time takes several times as long; the run is to find it done.
     compile_program("print(1)\n2")
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
@@ -130,15 +136,21 @@ def _send(streams: Streams, frame: dict[str, Any]) -> None:
     write_all(streams.supervisor_out, encode(frame))
 
 
-def _import_while_idle(host_in: int, names: Iterable[str]) -> None:
-    for name in names:
-        if select.select([host_in], [], [], 0)[0]:
+def _import_while_idle(streams: Streams, preimport: Sequence[str]) -> None:
+    """Loads the wanted modules and the likely ones, until the host speaks; says which of the wanted do not load."""
+    if select.select([streams.host_in], [], [], IDLE_AFTER_S)[0]:
+        return
+    for name in (*preimport, *LIKELY_IMPORTS):
+        if select.select([streams.host_in], [], [], 0)[0]:
             return
         try:
             importlib.import_module(name)
-        except Exception:
-            # The image may lack one, or it may fail to load; the guest will hear of it if it asks.
-            continue
+        except BaseException as error:
+            # Whatever it raises, sys.exit included, is no end of ours; the guest gets its own when it asks.
+            if name in preimport:
+                failure = describe_failure(error)
+                reason = f"{failure['type']}: {clip(failure['message'], MAX_REASON_CHARS)}"
+                _send(streams, {"type": "unloaded", "module": name, "error": reason})
 
 
 def _wake_on_signals() -> tuple[int, int]:

@@ -154,6 +154,8 @@ export class Sandbox implements AsyncDisposable {
     switch (frame.type) {
       case 'hello':
         return this.#onHello(frame);
+      case 'unloaded':
+        return this.#onUnloaded(frame);
       case 'output':
         return this.#handlers?.onOutput(frame.stream, frame.text);
       case 'refused':
@@ -161,6 +163,12 @@ export class Sandbox implements AsyncDisposable {
       case 'exited':
         return void this.#whenReported(frame);
     }
+  }
+
+  /** Once it has its run, the sandbox holds hostile code, and nobody needs a log line from that. */
+  #onUnloaded({ module, error }: FrameOf<SupervisorFrame, 'unloaded'>): void {
+    if (this.#handlers !== undefined) return;
+    this.#observer({ type: 'sandbox.unloaded', container: this.name, module, error });
   }
 
   /** The report came by the other stream: what the guest said last may still be on its way. */
