@@ -1,24 +1,27 @@
 """The guest's end of the conversation: calls out, answers in. One thread reads; any thread or event loop may call.
 
-Relies on the wire and on asyncio. Answers that arrive together wake an event loop once. A call works only in the
+Relies on the wire. Answers that arrive together wake an event loop once. A call works only in the
 process that the supervisor forked: children of the guest share neither the reader nor the ids.
 """
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import os
 import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future as ThreadFuture
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from harness.frames import CALL_PARAMS
 from harness.where import where_lines
 from harness.wire import LineReader, decode, encode, encode_bounded, write_all
+
+if TYPE_CHECKING:
+    # Loaded by those runs that need them: each takes as long to load as all of the harness.
+    import asyncio
+    from concurrent.futures import Future as ThreadFuture
 
 RefusalFactory = Callable[[Mapping[str, Any]], Exception]
 _Waiter = Union["asyncio.Future[Any]", "ThreadFuture[Any]"]
@@ -56,6 +59,8 @@ class Channel:
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """The host's answer; raises what `refusal` makes of a refusal, TypeError or ValueError for what is not JSON."""
+        import asyncio
+
         waiter: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         number = self._begin(method, params, waiter)
         try:
@@ -65,7 +70,9 @@ class Channel:
 
     def request_sync(self, method: str, params: Mapping[str, Any]) -> Any:
         """request(), for code that cannot await; blocks the calling thread."""
-        waiter: ThreadFuture[Any] = ThreadFuture()
+        from concurrent.futures import Future
+
+        waiter: ThreadFuture[Any] = Future()
         number = self._begin(method, params, waiter)
         try:
             return waiter.result()
@@ -103,14 +110,17 @@ class Channel:
         os._exit(STOPPED)
 
     def _settle(self, lines: list[bytes]) -> None:
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = defaultdict(list)
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Any, Any]]] = defaultdict(list)
         for line in lines:
             number, answer = self._answer(line)
             waiter = self._pending.pop(number, None)
-            if isinstance(waiter, ThreadFuture):
+            if waiter is None:
+                continue
+            loop_of = getattr(waiter, "get_loop", None)
+            if loop_of is None:
                 _set(waiter, answer)
-            elif waiter is not None:
-                by_loop[waiter.get_loop()].append((waiter, answer))
+            else:
+                by_loop[loop_of()].append((waiter, answer))
         for loop, answers in by_loop.items():
             try:
                 loop.call_soon_threadsafe(_set_all, answers)

@@ -23,7 +23,7 @@ from harness.environment import publish_servers
 from harness.failure import describe_failure
 from harness.handover import take_over
 from harness.program import MAIN_FILE, Program, remember_source
-from harness.runner import run_program, tolerate_nested_asyncio_run
+from harness.runner import may_need_asyncio, prepare_asyncio, run_program
 from harness.streams import install_stdio
 from harness.values import describe_result
 from mcp._errors import refusal
@@ -45,6 +45,8 @@ def be_guest(handover_fd: int, host_in: int, frames_fd: int) -> NoReturn:
     program, run, early = handed
     channel.open(early)
     remember_source(program.source)
+    if may_need_asyncio(program):
+        prepare_asyncio()
     namespace.update(bind(channel, run["loaded"], run["discovered"]))
     publish_servers(run)
     _show_warnings(program)
@@ -104,7 +106,8 @@ def _fresh_main() -> dict[str, Any]:
 
 
 def _adapt_libraries() -> None:
-    tolerate_nested_asyncio_run()
+    if "asyncio" in sys.modules:
+        prepare_asyncio()
     if sys.version_info >= (3, 14):
         # Its new default, forkserver, starts by importing main.py, which is no file here. Elsewhere fork is default.
         importlib.import_module("multiprocessing").set_start_method("fork")

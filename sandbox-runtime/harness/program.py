@@ -7,7 +7,6 @@ REPL. Top-level `await` is compiled natively; a top-level `return` by way of har
 from __future__ import annotations
 
 import ast
-import inspect
 import linecache
 import re
 import warnings
@@ -17,6 +16,9 @@ from typing import NamedTuple
 from harness.top_level_return import has_top_level_return, unwrap_code, wrap_in_function
 
 MAIN_FILE = "main.py"
+
+# As in inspect, which takes longer to load than all of this.
+CO_COROUTINE = 0x80
 
 # What compile() raises for code that is not Python: ValueError for NUL characters and lone surrogates, the last two
 # for nesting that the parser cannot hold.
@@ -41,7 +43,7 @@ class Program(NamedTuple):
     @property
     def is_async(self) -> bool:
         """Whether the code awaits at its top level."""
-        return any(part.co_flags & inspect.CO_COROUTINE for part in self.parts)
+        return any(part.co_flags & CO_COROUTINE for part in self.parts)
 
 
 def compile_program(text: str) -> Program:
