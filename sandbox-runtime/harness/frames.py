@@ -13,7 +13,7 @@ MAX_RUN_BYTES = 1_073_741_824
 MAX_UNREAD_BYTES = 67_108_864
 MAX_VALUES = 1_000_000
 OUTPUT_CHUNK_BYTES = 65_536
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 # What each method of a `call` takes.
 CALL_PARAMS: dict[str, tuple[str, ...]] = {
@@ -39,6 +39,7 @@ GUEST_FRAMES: dict[str, tuple[str, ...]] = {
 # From the supervisor.
 SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
     "hello": ("protocol", "harness", "python"),
+    "unloaded": ("module", "error"),
     "refused": ("error",),
     "output": ("stream", "text"),
     "exited": ("code", "signal", "cpuSeconds", "maxRssKb"),

@@ -25,6 +25,13 @@ export type BridgeEvent =
   | { readonly type: 'sandbox.started'; readonly container: string; readonly durationMs: number }
   | { readonly type: 'sandbox.ended'; readonly container: string; readonly reason: string }
   | { readonly type: 'sandbox.noise'; readonly container: string; readonly line: string }
+  | {
+      readonly type: 'sandbox.unloaded';
+      readonly container: string;
+      /** Of MCP_BRIDGE_PREIMPORT. */
+      readonly module: string;
+      readonly error: string;
+    }
   | { readonly type: 'pool.resting'; readonly reason: string; readonly restMs: number }
   | { readonly type: 'downstream.connecting'; readonly server: string }
   | {
