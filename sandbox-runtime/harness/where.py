@@ -10,12 +10,9 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.program import MAIN_FILE
-
-if TYPE_CHECKING:
-    import asyncio
 
 MAX_LINES = 30
 MAX_LINE_CHARS = 200
@@ -53,7 +50,7 @@ def _outward(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _running_loops(stack: list[FrameType]) -> list[asyncio.AbstractEventLoop]:
+def _running_loops(stack: list[FrameType]) -> list[Any]:
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:
         return []
@@ -61,7 +58,7 @@ def _running_loops(stack: list[FrameType]) -> list[asyncio.AbstractEventLoop]:
     return [owner for owner in owners if isinstance(owner, asyncio.AbstractEventLoop)]
 
 
-def _tasks(loop: asyncio.AbstractEventLoop) -> list[Any]:
+def _tasks(loop: Any) -> list[Any]:
     try:
         return sorted(sys.modules["asyncio"].all_tasks(loop), key=lambda task: task.get_name())
     except RuntimeError:
