@@ -39,6 +39,10 @@ GATHER_MS = 2
 # poll() reports a hang-up whatever it is asked for.
 HANG_UP_ONLY = 0
 
+# How long the container outlives a guest that was killed, for the host to look whether memory was the reason: with the
+# last process the kernel forgets it. A host that has looked closes the stream, which ends the wait.
+LOOK_MS = 500
+
 
 def supervise(streams: Streams, preimport: Sequence[str] = ()) -> NoReturn:
     """The whole life of the container; returns by os._exit only. `preimport` is loaded while the host is silent."""
@@ -111,7 +115,15 @@ def supervise(streams: Streams, preimport: Sequence[str] = ()) -> NoReturn:
             "maxRssKb": usage.ru_maxrss,
         },
     )
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        _await_hang_up(streams.host_in)
     os._exit(0)
+
+
+def _await_hang_up(host_in: int) -> None:
+    host = select.poll()
+    host.register(host_in, HANG_UP_ONLY)
+    host.poll(LOOK_MS)
 
 
 def _send(streams: Streams, frame: dict[str, Any]) -> None:

@@ -80,6 +80,10 @@ export class CliContainer implements Container {
     return !this.#ended && (pidFile === undefined || firstProcess(pidFile) !== undefined);
   }
 
+  get pid(): number | undefined {
+    return this.#plan.pidFile === undefined ? undefined : firstProcess(this.#plan.pidFile);
+  }
+
   kill(): void {
     const { pidFile } = this.#plan;
     if (this.#ended) return;
