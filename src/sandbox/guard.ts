@@ -5,7 +5,7 @@ import { constants, setPriority } from 'node:os';
 import { type GroupLimit, groupLimit, oomKillsIn } from '../engine/cgroup.js';
 import type { Enforcement } from '../engine/enforcement.js';
 import type { SandboxSpec } from '../engine/engine.js';
-import { boundsOf, measure } from './measure.js';
+import { boundsOf, scalesFor } from './measure.js';
 import { WRITABLE } from './spec.js';
 import { type Breach, Watchdog } from './watchdog.js';
 
@@ -21,8 +21,7 @@ export class Guard implements Disposable {
     if (enforcement.cpu === 'priority') lower(pid);
     if (enforcement.memory === 'cgroup') this.#group = groupLimit(pid, 'memory');
     if (enforcement.memory === 'watchdog') {
-      const bounds = boundsOf(spec);
-      this.#watchdog = new Watchdog(() => measure(pid, WRITABLE, bounds), bounds, onBreach);
+      this.#watchdog = new Watchdog(scalesFor(pid, WRITABLE), boundsOf(spec), onBreach);
     }
   }
 

@@ -28,7 +28,7 @@ import {
 import type { SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { ENTRYPOINT, prepareHarness } from './harness-files.js';
-import { boundsOf, measure } from './measure.js';
+import { scalesFor } from './measure.js';
 import { Sandbox } from './sandbox.js';
 import { sandboxSpec, WRITABLE } from './spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
@@ -210,6 +210,11 @@ async function attempt(
   }
 }
 
+function canBeWeighed(pid: number): boolean {
+  const scales = scalesFor(pid, WRITABLE);
+  return scales.glance() !== undefined && (scales.weigh() ?? 0) > 0;
+}
+
 async function enforcementOf(
   sandbox: Sandbox,
   spec: SandboxSpec,
@@ -217,7 +222,7 @@ async function enforcementOf(
   signal: AbortSignal,
 ): Promise<Enforcement> {
   const own = sandbox.pid;
-  if (own !== undefined) return lookAt(own, spec, measure(own, WRITABLE, boundsOf(spec)) !== undefined);
+  if (own !== undefined) return lookAt(own, spec, canBeWeighed(own));
   // docker tells the pid when it is asked; watching and killing would need it at every start, so that is not offered.
   const asked = await engine.pidOf(spec.name, ENTRYPOINT, signal);
   return asked === undefined ? CLAIMED : lookAt(asked, spec, false);

@@ -1,16 +1,23 @@
-// Stands in for a memory cgroup where the engine has none: while code runs, measures the container from outside and
-// says when it has gone too far. The verdict is pure; what is measured, and what follows, belongs to others.
+// Stands in for a memory cgroup where the engine has none: while code runs, looks at the container from outside and
+// says when it has gone too far. A glance is cheap and never too low; weighing is exact and costs a walk through page
+// tables. The decisions are pure; what is measured, and what follows, belongs to others.
 
-/** What a container holds at one moment. */
-export type Sample = {
-  /** Private and shared memory of its processes and what its tmpfs hold. */
-  readonly memoryBytes: number;
-  /** False for an upper bound that was cheap to have. */
-  readonly exact: boolean;
+/** What a look at the container costs next to nothing to tell. */
+export type Glance = {
+  /** Memory of its processes, a shared page counted for each, and of its files. */
+  readonly atMostBytes: number;
   /** Files, folders and links in its tmpfs. */
   readonly inodes: number;
   /** MemAvailable of the host. */
   readonly hostAvailableBytes: number;
+};
+
+/** What it holds in truth, what the host had left then, when that was (monotonic) and how long it took. */
+export type Weighing = {
+  readonly bytes: number;
+  readonly hostAvailableBytes: number;
+  readonly atMs: number;
+  readonly costMs: number;
 };
 
 export type Bounds = {
@@ -21,50 +28,77 @@ export type Bounds = {
 };
 
 /** Which bound was passed, with what was seen. */
-export type Breach =
-  | { readonly limit: 'memory'; readonly allowed: number; readonly seen: number }
-  | { readonly limit: 'inodes'; readonly allowed: number; readonly seen: number }
-  | { readonly limit: 'host memory'; readonly allowed: number; readonly seen: number };
+export type Breach = {
+  readonly limit: 'memory' | 'inodes' | 'host memory';
+  readonly allowed: number;
+  readonly seen: number;
+};
 
 /** An empty file costs a kilobyte of kernel memory: a tenth of this many is more than honest code makes in RAM. */
 export const MAX_INODES = 200_000;
 /** A container below this part of its limit is not what the host is short of memory for. */
 const BLAMELESS_PART = 0.25;
+const MAX_PAUSE_MS = 100;
+const MIN_PAUSE_MS = 10;
+/** Two processors that did nothing but touch new pages took 6 GB a second. */
+const GROWTH_BYTES_PER_MS = 6_000_000;
+/** Looking is synchronous, in the bridge's one thread: it may take this part of its time. */
+const DUTY = 0.1;
+const REST_PER_COST = 1 / DUTY - 1;
 
-/** Undefined while all is well. */
-export function judge(sample: Sample, bounds: Bounds): Breach | undefined {
-  const { memoryBytes, exact, inodes, hostAvailableBytes } = sample;
-  if (exact && memoryBytes > bounds.memoryBytes)
-    return { limit: 'memory', allowed: bounds.memoryBytes, seen: memoryBytes };
+/**
+ * Whether a glance leaves it open that the limit is passed. Code that makes weighing dear (many processes over the same
+ * pages) gets no longer pause by that: what it takes meanwhile is missing on the host, which a glance sees.
+ */
+export function mustWeigh(
+  glance: Glance,
+  last: Weighing | undefined,
+  bounds: Bounds,
+  nowMs: number,
+): boolean {
+  if (glance.atMostBytes <= bounds.memoryBytes) return false;
+  if (last === undefined) return true;
+  const sinceMs = nowMs - last.atMs;
+  if (sinceMs >= last.costMs * REST_PER_COST) return true;
+  const taken = last.hostAvailableBytes - glance.hostAvailableBytes;
+  return sinceMs >= last.costMs && taken > bounds.memoryBytes - last.bytes;
+}
+
+/** Undefined while all is well. `weighed` is of this moment, or undefined where the glance was enough. */
+export function judge(glance: Glance, weighed: number | undefined, bounds: Bounds): Breach | undefined {
+  const { atMostBytes, inodes, hostAvailableBytes } = glance;
+  if (weighed !== undefined && weighed > bounds.memoryBytes)
+    return { limit: 'memory', allowed: bounds.memoryBytes, seen: weighed };
   if (inodes > bounds.inodes) return { limit: 'inodes', allowed: bounds.inodes, seen: inodes };
-  if (hostAvailableBytes < bounds.hostFloorBytes && memoryBytes > bounds.memoryBytes * BLAMELESS_PART)
+  const held = weighed ?? atMostBytes;
+  if (hostAvailableBytes < bounds.hostFloorBytes && held > bounds.memoryBytes * BLAMELESS_PART)
     return { limit: 'host memory', allowed: bounds.hostFloorBytes, seen: hostAvailableBytes };
   return undefined;
 }
 
-const MAX_PAUSE_MS = 100;
-const MIN_PAUSE_MS = 10;
-/** Two cores that do nothing but touch new pages were seen to take 2 to 3 GB a second. */
-const GROWTH_BYTES_PER_MS = 3_000_000;
-/** Measuring is synchronous, in the bridge's one thread: it may take this part of its time. */
-const DUTY = 0.1;
-
-/** How long until the next look: shorter the nearer the limit, and never so short that looking is all we do. */
-export function pauseMs({ memoryBytes }: Sample, bounds: Bounds, costMs: number): number {
-  const nearness = (bounds.memoryBytes - memoryBytes) / GROWTH_BYTES_PER_MS;
-  const wanted = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, nearness));
-  return Math.max(wanted, costMs * (1 / DUTY - 1));
+/** How long until the next glance: shorter the nearer the limit may be, and never so short that looking is all we do. */
+export function pauseMs(glance: Glance, last: Weighing | undefined, bounds: Bounds, costMs: number): number {
+  const known = glance.atMostBytes <= bounds.memoryBytes ? glance.atMostBytes : (last?.bytes ?? 0);
+  const wanted = (bounds.memoryBytes - known) / GROWTH_BYTES_PER_MS;
+  return Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, wanted), costMs * REST_PER_COST);
 }
 
-/** Samples until it is disposed or a bound is passed; a sample that cannot be had (the container is ending) is passed over. */
+/** How a container is looked at; both are undefined where it cannot be seen, or no longer. */
+export type Scales = {
+  readonly glance: () => Glance | undefined;
+  readonly weigh: () => number | undefined;
+};
+
+/** Looks until it is disposed or a bound is passed. */
 export class Watchdog implements Disposable {
-  readonly #sample: () => Sample | undefined;
+  readonly #scales: Scales;
   readonly #bounds: Bounds;
   readonly #onBreach: (breach: Breach) => void;
+  #last: Weighing | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(sample: () => Sample | undefined, bounds: Bounds, onBreach: (breach: Breach) => void) {
-    this.#sample = sample;
+  constructor(scales: Scales, bounds: Bounds, onBreach: (breach: Breach) => void) {
+    this.#scales = scales;
     this.#bounds = bounds;
     this.#onBreach = onBreach;
     this.#timer = setTimeout(() => this.#look(), MIN_PAUSE_MS);
@@ -72,16 +106,28 @@ export class Watchdog implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
-    this.#timer = undefined;
   }
 
   #look(): void {
     const startedAt = performance.now();
-    const sample = this.#sample();
-    const breach = sample === undefined ? undefined : judge(sample, this.#bounds);
+    const glance = this.#scales.glance();
+    const glanceMs = performance.now() - startedAt;
+    if (glance === undefined) return this.#lookAfter(MAX_PAUSE_MS);
+    const weighed = mustWeigh(glance, this.#last, this.#bounds, startedAt) ? this.#weigh(glance) : undefined;
+    const breach = judge(glance, weighed, this.#bounds);
     if (breach !== undefined) return this.#onBreach(breach);
-    const pause =
-      sample === undefined ? MAX_PAUSE_MS : pauseMs(sample, this.#bounds, performance.now() - startedAt);
+    this.#lookAfter(pauseMs(glance, this.#last, this.#bounds, glanceMs));
+  }
+
+  #weigh({ hostAvailableBytes }: Glance): number | undefined {
+    const startedAt = performance.now();
+    const bytes = this.#scales.weigh();
+    const atMs = performance.now();
+    if (bytes !== undefined) this.#last = { bytes, hostAvailableBytes, atMs, costMs: atMs - startedAt };
+    return bytes;
+  }
+
+  #lookAfter(pause: number): void {
     this.#timer = setTimeout(() => this.#look(), pause);
   }
 }

@@ -103,6 +103,26 @@ for _ in range(12): assert os.wait()[1] == 0, "a worker was killed"`,
     expect(await bridge.run(code), 'six that share 70 MB').toMatchObject({ status: 'success' });
   });
 
+  it('is no accusation: a file that is mapped counts once', async () => {
+    const code = `import mmap, time
+f = open("/workspace/a", "w+b"); f.truncate(60 << 20)
+m = mmap.mmap(f.fileno(), 60 << 20)
+for n in range(0, 60 << 20, 4096): m[n] = 1
+x = b"x" * (20 << 20)
+time.sleep(0.5)`;
+    expect(await bridge.run(code)).toMatchObject({ status: 'success' });
+  });
+
+  it('taken behind many processes that share pages, which makes it dear to weigh', async () => {
+    const code = `import os, time
+x = bytearray(b"x") * (60 << 20)
+${each(40, 'time.sleep(1)\nfor n in range(0, len(x), 4096): x[n] = 2\ntime.sleep(8)')}
+for _ in range(40): assert os.wait()[1] == 0, "a worker was killed"`;
+    const payload = await bridge.run(code, { timeout: 20 });
+    if (enforcement.memory === 'watchdog') expectOutOfMemory(payload, 'copied pages of 40 processes');
+    else expect(payload).toMatchObject({ error: expect.stringContaining('a worker was killed') });
+  });
+
   it('that a worker met is said of what came of it', async () => {
     const code =
       'import subprocess, sys\nr = subprocess.run([sys.executable, "-c", "x = b\'x\' * (400 << 20); import time; time.sleep(5)"])\nsys.exit(5)';
