@@ -10,7 +10,7 @@ import { type Payload, startBridge, type TestBridge } from '../support/start-bri
 const MEMORY_MB = 128;
 const PIDS = 64;
 /** What may be taken between two looks of the watchdog, on a machine that is busy. Typically it is a tenth of this. */
-const OVERSHOOT_MB = 512;
+const OVERSHOOT_MB = 384;
 
 let bridge: TestBridge;
 let enforcement: Enforcement;
@@ -47,6 +47,14 @@ function expectOutOfMemory(payload: Payload, what: string): void {
   expect(overshoot).toBeLessThan(OVERSHOOT_MB);
 }
 
+/** The kernel takes one process at a time: a worker, and the code goes on and fails over it, or the code itself. */
+function expectKernelsWord(payload: Payload): void {
+  expect(payload, JSON.stringify(payload)).toMatchObject({ status: 'error' });
+  expect(`${payload.error} ${payload.remedy}`).toMatch(
+    new RegExp(`memory limit ${MEMORY_MB} MB exceeded`, 'i'),
+  );
+}
+
 const each = (count: number, body: string) => `
 import os, time
 for _ in range(${count}):
@@ -77,12 +85,7 @@ describe('memory', () => {
 for _ in range(12): assert os.wait()[1] == 0, "a worker was killed"`,
     );
     if (enforcement.memory === 'watchdog') expectOutOfMemory(payload, 'many processes');
-    // The kernel takes one at a time, and the code may go on without them.
-    else
-      expect(payload, JSON.stringify(payload)).toMatchObject({
-        error: expect.stringContaining('a worker was killed'),
-        remedy: expect.stringContaining('One of its processes was killed'),
-      });
+    else expectKernelsWord(payload);
   });
 
   it('keeps what was printed before', async () => {
@@ -120,7 +123,7 @@ ${each(40, 'time.sleep(1)\nfor n in range(0, len(x), 4096): x[n] = 2\ntime.sleep
 for _ in range(40): assert os.wait()[1] == 0, "a worker was killed"`;
     const payload = await bridge.run(code, { timeout: 20 });
     if (enforcement.memory === 'watchdog') expectOutOfMemory(payload, 'copied pages of 40 processes');
-    else expect(payload).toMatchObject({ error: expect.stringContaining('a worker was killed') });
+    else expectKernelsWord(payload);
   });
 
   it('that a worker met is said of what came of it', async () => {
@@ -248,6 +251,7 @@ while True: sum(range(10_000_000))
       `8 spinning: ${beside.map((one) => (one / alone).toFixed(2)).join(', ')} times ${alone.toFixed(3)} s; ended after ${tookMs.toFixed(0)} ms of 6000`,
     );
     expect(tookMs).toBeLessThan(8_500);
+    // A group has its fair share. Without one it depends on the kernel's grouping by session: all alike are 5 to 1.
     expect(Math.min(...beside) / alone).toBeLessThan(enforcement.cpu === 'cgroup' ? 2.5 : 6);
   });
 
