@@ -12,7 +12,8 @@ import { chooseOciRuntime, containersOf, listTemporary, MARK, processesOf, run }
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const MINUTE = 60_000;
-const OWN_IMAGE = 'localhost/mcp-sandbox-bridge/python';
+const OWN_IMAGES = 'localhost/mcp-sandbox-bridge';
+const OWN_IMAGE = `${OWN_IMAGES}/python`;
 const isRoot = process.getuid?.() === 0;
 
 process.chdir(ROOT);
@@ -183,7 +184,7 @@ async function shareImage(as) {
     '--format',
     '{{.Repository}}:{{.Tag}} {{.ID}}',
     '--filter',
-    `reference=${OWN_IMAGE}`,
+    `reference=${OWN_IMAGES}/*`,
   ];
   const [mine, theirs] = [
     await run(['podman', ...ids], { quiet: true }),
@@ -191,7 +192,7 @@ async function shareImage(as) {
   ];
   const missing = mine.output
     .split('\n')
-    .filter((line) => line.startsWith(OWN_IMAGE) && !theirs.output.includes(line));
+    .filter((line) => line.startsWith(OWN_IMAGES) && !theirs.output.includes(line));
   for (const [name] of missing.map((line) => line.split(' '))) {
     const archive = join(scratch, 'image.tar');
     await run(['podman', 'save', '--quiet', '--output', archive, name], { quiet: true });

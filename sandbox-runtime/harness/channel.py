@@ -1,24 +1,27 @@
 """The guest's end of the conversation: calls out, answers in. One thread reads; any thread or event loop may call.
 
-Relies on the wire and on asyncio. Answers that arrive together wake an event loop once. A call works only in the
+Relies on the wire. Answers that arrive together wake an event loop once. A call works only in the
 process that the supervisor forked: children of the guest share neither the reader nor the ids.
 """
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import os
 import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future as ThreadFuture
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from harness.frames import CALL_PARAMS
 from harness.where import where_lines
 from harness.wire import LineReader, decode, encode, encode_bounded, write_all
+
+if TYPE_CHECKING:
+    # Loaded by those runs that need them: each takes as long to load as all of the harness.
+    import asyncio
+    from concurrent.futures import Future as ThreadFuture
 
 RefusalFactory = Callable[[Mapping[str, Any]], Exception]
 _Waiter = Union["asyncio.Future[Any]", "ThreadFuture[Any]"]
@@ -31,18 +34,23 @@ _ANSWER_ID = re.compile(rb'\{"type":"(?:reply|refusal)","id":(\d+),')
 class Channel:
     """Calls that are under way, by id."""
 
-    def __init__(
-        self, reader: LineReader, early: list[bytes], frames_fd: int, refusal: RefusalFactory
-    ) -> None:
-        """`early` are lines that came in with the run frame; `refusal` makes the exception for a refused call."""
-        self._reader = reader
+    def __init__(self, host_in: int, frames_fd: int, refusal: RefusalFactory) -> None:
+        """Ready, but reading nothing before open(). `refusal` makes the exception for a refused call."""
+        self._host_in = host_in
+        self._early = b""
+        self._opened = threading.Event()
         self._frames_fd = frames_fd
         self._refusal = refusal
         self._ids = itertools.count(1)
         self._pending: dict[int, _Waiter] = {}
         self._writing = threading.Lock()
         self._pid = os.getpid()
-        threading.Thread(target=self._read, args=(early,), name="mcp-channel", daemon=True).start()
+        threading.Thread(target=self._read, name="mcp-channel", daemon=True).start()
+
+    def open(self, early: bytes) -> None:
+        """Begins to read; `early` is what came in with the run frame."""
+        self._early = early
+        self._opened.set()
 
     @property
     def is_mine(self) -> bool:
@@ -51,6 +59,8 @@ class Channel:
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """The host's answer; raises what `refusal` makes of a refusal, TypeError or ValueError for what is not JSON."""
+        import asyncio
+
         waiter: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         number = self._begin(method, params, waiter)
         try:
@@ -60,7 +70,9 @@ class Channel:
 
     def request_sync(self, method: str, params: Mapping[str, Any]) -> Any:
         """request(), for code that cannot await; blocks the calling thread."""
-        waiter: ThreadFuture[Any] = ThreadFuture()
+        from concurrent.futures import Future
+
+        waiter: ThreadFuture[Any] = Future()
         number = self._begin(method, params, waiter)
         try:
             return waiter.result()
@@ -90,22 +102,25 @@ class Channel:
         with self._writing:
             write_all(self._frames_fd, line)
 
-    def _read(self, early: list[bytes]) -> None:
-        lines = early or self._reader.read_lines()
-        while lines:
+    def _read(self) -> None:
+        self._opened.wait()
+        reader = LineReader(self._host_in, self._early)
+        while lines := reader.read_lines():
             self._settle(lines)
-            lines = self._reader.read_lines()
         os._exit(STOPPED)
 
     def _settle(self, lines: list[bytes]) -> None:
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = defaultdict(list)
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Any, Any]]] = defaultdict(list)
         for line in lines:
             number, answer = self._answer(line)
             waiter = self._pending.pop(number, None)
-            if isinstance(waiter, ThreadFuture):
+            if waiter is None:
+                continue
+            loop_of = getattr(waiter, "get_loop", None)
+            if loop_of is None:
                 _set(waiter, answer)
-            elif waiter is not None:
-                by_loop[waiter.get_loop()].append((waiter, answer))
+            else:
+                by_loop[loop_of()].append((waiter, answer))
         for loop, answers in by_loop.items():
             try:
                 loop.call_soon_threadsafe(_set_all, answers)

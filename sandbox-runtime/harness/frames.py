@@ -8,7 +8,7 @@ MAX_DEPTH = 128
 MAX_FRAME_BYTES = 67_108_864
 MAX_QUEUED_CALLS = 10_000
 OUTPUT_CHUNK_BYTES = 65_536
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 # What each method of a `call` takes.
 CALL_PARAMS: dict[str, tuple[str, ...]] = {
@@ -34,6 +34,7 @@ GUEST_FRAMES: dict[str, tuple[str, ...]] = {
 # From the supervisor.
 SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
     "hello": ("protocol", "harness", "python"),
+    "unloaded": ("module", "error"),
     "refused": ("error",),
     "output": ("stream", "text"),
     "exited": ("code", "signal", "cpuSeconds", "maxRssKb"),

@@ -1,59 +1,77 @@
 """Runs a compiled program as CPython runs a script, and, where it awaits at the top level, as asyncio.run runs a task.
 
 Relies on the program being compiled in parts. Catches nothing: what the program raises is the caller's to report.
+Loads asyncio only for programs that can need it, since that takes as long as starting the interpreter.
 """
 
 from __future__ import annotations
 
-import asyncio
-import asyncio.runners
-import contextvars
 import functools
-import inspect
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable
 from typing import Any
 
-from harness.program import Program
+from harness.program import CO_COROUTINE, Program
 
-_asyncio_run = asyncio.run
+_asyncio_run: Any = None
 
 
 def run_program(program: Program, namespace: dict[str, Any]) -> object:
     """The value of the last expression or of a top-level `return`; an awaitable value is awaited."""
     if program.is_async:
-        return _asyncio_run(_run_parts(program, namespace))
+        return _as_task(_run_parts(program, namespace))
     value: object = None
     for part in program.parts:
         value = eval(part, namespace)
-    if inspect.isawaitable(value):
-        return _asyncio_run(_await(value))
+    if isinstance(value, Awaitable):
+        return _as_task(_await(value))
     return value
+
+
+def may_need_asyncio(program: Program) -> bool:
+    """False where nothing that the program says can start an event loop."""
+    return program.is_async or "asyncio" in program.source
+
+
+def prepare_asyncio() -> None:
+    """Lets asyncio.run() be called where a loop runs already, as under a top-level `await`: on a thread of its own."""
+    global _asyncio_run
+    if _asyncio_run is not None:
+        return
+    import asyncio
+    import asyncio.runners
+    import contextvars
+
+    original = asyncio.run
+
+    @functools.wraps(original)
+    def run(main: Any, **options: Any) -> Any:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return original(main, **options)
+        from concurrent.futures import ThreadPoolExecutor
+
+        context = contextvars.copy_context()
+        with ThreadPoolExecutor(1, "asyncio-run") as pool:
+            return pool.submit(context.run, functools.partial(original, main, **options)).result()
+
+    _asyncio_run = original
+    asyncio.run = asyncio.runners.run = run
+
+
+def _as_task(coroutine: Any) -> object:
+    prepare_asyncio()
+    return _asyncio_run(coroutine)
 
 
 async def _run_parts(program: Program, namespace: dict[str, Any]) -> object:
     value: Any = None
     for part in program.parts:
         value = eval(part, namespace)
-        if part.co_flags & inspect.CO_COROUTINE:
+        if part.co_flags & CO_COROUTINE:
             value = await value
-    return await value if inspect.isawaitable(value) else value
+    return await value if isinstance(value, Awaitable) else value
 
 
 async def _await(value: Any) -> object:
     return await value
-
-
-def tolerate_nested_asyncio_run() -> None:
-    """Lets asyncio.run() be called where a loop runs already, as under a top-level `await`: on a thread of its own."""
-
-    @functools.wraps(_asyncio_run)
-    def run(main: Any, **options: Any) -> Any:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return _asyncio_run(main, **options)
-        context = contextvars.copy_context()
-        with ThreadPoolExecutor(1, "asyncio-run") as pool:
-            return pool.submit(context.run, functools.partial(_asyncio_run, main, **options)).result()
-
-    asyncio.run = asyncio.runners.run = run

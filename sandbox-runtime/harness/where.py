@@ -5,15 +5,17 @@ Runs on the channel's thread while the program goes on, so everything that it se
 
 from __future__ import annotations
 
-import asyncio
 import linecache
 import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.program import MAIN_FILE
+
+if TYPE_CHECKING:
+    import asyncio
 
 MAX_LINES = 30
 MAX_LINE_CHARS = 200
@@ -52,13 +54,16 @@ def _outward(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def _running_loops(stack: list[FrameType]) -> list[asyncio.AbstractEventLoop]:
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return []
     owners = [frame.f_locals.get("self") for frame in stack if frame.f_code.co_name == "run_forever"]
     return [owner for owner in owners if isinstance(owner, asyncio.AbstractEventLoop)]
 
 
 def _tasks(loop: asyncio.AbstractEventLoop) -> list[Any]:
     try:
-        return sorted(asyncio.all_tasks(loop), key=lambda task: task.get_name())
+        return sorted(sys.modules["asyncio"].all_tasks(loop), key=lambda task: task.get_name())
     except RuntimeError:
         # The set of tasks changed too often while it was copied.
         return []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -49,6 +48,8 @@ def refusal(error: Mapping[str, Any]) -> MCPError:
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """` Did you mean 'x'?`, or nothing when no candidate is close."""
     by_lower = {candidate.lower(): candidate for candidate in candidates}
+    import difflib
+
     close = difflib.get_close_matches(word.lower(), list(by_lower), 1, 0.6)
     return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
 

@@ -5,9 +5,7 @@ The host keeps the text and never runs it; it is compiled here, in the sandbox o
 
 from __future__ import annotations
 
-import inspect
 import linecache
-import textwrap
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -20,6 +18,9 @@ USER_TOOLS = "user_tools"
 
 def save_tool(func: Callable[..., Any]) -> str:
     """Keeps a function (plain or async) for later runs; it must import what it needs inside its own body."""
+    import inspect
+    import textwrap
+
     if not inspect.isfunction(func) or func.__name__ == "<lambda>":
         raise TypeError("save_tool() takes a function made with def or async def")
     try:

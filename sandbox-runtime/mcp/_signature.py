@@ -5,12 +5,14 @@ Reads JSON Schema tolerantly: what it does not understand it leaves to the serve
 
 from __future__ import annotations
 
-import inspect
 import keyword
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp._errors import did_you_mean
+
+if TYPE_CHECKING:
+    import inspect
 
 MAX_CHOICES_SHOWN = 8
 MAX_DEFAULT_CHARS = 40
@@ -63,6 +65,8 @@ class Signature:
 
     def for_inspect(self) -> inspect.Signature | None:
         """What help() and inspect.signature show; None where a name is no Python identifier."""
+        import inspect
+
         names = self._in_order()
         if not all(_is_name(name) for name in names):
             return None

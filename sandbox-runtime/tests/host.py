@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -45,11 +45,19 @@ class Silent(Exception):
 class Host:
     """One supervisor process. Use as a context manager."""
 
-    def __init__(self, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        env: Mapping[str, str] | None = None,
+        preimport: Sequence[str] = (),
+        modules: Mapping[str, str] | None = None,
+    ) -> None:
         self.folder = tempfile.TemporaryDirectory()
+        for name, source in (modules or {}).items():
+            Path(self.folder.name, f"{name}.py").write_text(source, encoding="utf-8")
+        site = f"import sys; sys.path.append({self.folder.name!r}); " if modules else ""
         environment = {"PATH": os.environ.get("PATH", ""), "HOME": self.folder.name, **(env or {})}
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-u", "-c", ENTRYPOINT],
+            [sys.executable, "-I", "-u", "-c", site + ENTRYPOINT, *preimport],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -34,6 +34,13 @@ export type BridgeEvent =
       readonly seen: number;
     }
   | { readonly type: 'sandbox.noise'; readonly container: string; readonly line: string }
+  | {
+      readonly type: 'sandbox.unloaded';
+      readonly container: string;
+      /** Of MCP_BRIDGE_PREIMPORT. */
+      readonly module: string;
+      readonly error: string;
+    }
   | { readonly type: 'pool.resting'; readonly reason: string; readonly restMs: number }
   | { readonly type: 'downstream.connecting'; readonly server: string }
   | {

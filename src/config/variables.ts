@@ -82,9 +82,9 @@ export const variables = z.object({
     allowed: 'a name such as crun, runc or runsc, or an absolute path',
   }),
   MCP_BRIDGE_IMAGE: setting(word, {
-    meaning: 'Image that holds Python.',
+    meaning: 'Image that holds Python; `data` has numpy, pandas, scipy and matplotlib.',
     default: 'python:3.14-slim',
-    allowed: 'an image reference',
+    allowed: 'an image reference, or the name of a profile that `image build` has built: base, data',
   }),
   MCP_BRIDGE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
     meaning: 'Seconds that a run may take when its call does not say.',

@@ -1,6 +1,8 @@
 // Which image a sandbox starts from, and why: what was named if it is there, our own local one in place of the
-// default, else what a registry gives. An image that somebody named is never silently replaced by another.
+// default, else what a registry gives. A profile's name means the image that we built of it. An image that somebody
+// named is never silently replaced by another.
 
+import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { run } from '../base/process.js';
@@ -8,7 +10,7 @@ import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { Settings } from '../config/settings.js';
 import type { Engine } from './engine.js';
 import { inspectImage } from './image.js';
-import { BASE_PROFILE, localImageName, readRecipe } from './recipe.js';
+import { BASE_PROFILE, localImageName, profiles, readRecipe } from './recipe.js';
 
 export type ImageChoice = {
   readonly image: string;
@@ -48,6 +50,8 @@ export async function chooseImage(
   observer: Observer,
   signal: AbortSignal,
 ): Promise<ImageChoice> {
+  const profile = profileOf(settings.image);
+  if (profile !== undefined) return chooseBuilt(profile, engine, signal);
   const { image, imageIsDefault } = settings;
   const own = ownImage();
   const [id, ownId] = await Promise.all([
@@ -64,6 +68,30 @@ export async function chooseImage(
   const pulled = await engine.imageId(image, signal);
   if (pulled === undefined) throw missing(settings, `${engine.name} pulled it but does not find it`);
   return { image, id: pulled, reason: 'pulled from its registry' };
+}
+
+/**
+ * The profile that is meant where an image is named: by the profile's own name, or by the full one that its image has
+ * here. No registry has that image, and `data` alone must never become somebody's docker.io/library/data.
+ */
+function profileOf(image: string): string | undefined {
+  return profiles().find((profile) => image === profile || image === builtImage(profile));
+}
+
+const builtImage = (profile: string): string => localImageName(readRecipe(profile), VERSION);
+
+async function chooseBuilt(profile: string, engine: Engine, signal: AbortSignal): Promise<ImageChoice> {
+  const image = builtImage(profile);
+  const id = await engine.imageId(image, signal);
+  if (id !== undefined) return { image, id, reason: `profile ${profile}, built here` };
+  throw new BridgeError(
+    'E_IMAGE_MISSING',
+    `The image of profile '${profile}' has not been built: ${image} is not present.`,
+    {
+      fault: 'operator',
+      remedy: `Run \`${PACKAGE_NAME} image build ${profile}\`, which takes about a minute and needs no registry.`,
+    },
+  );
 }
 
 async function pullOrRefuse(
@@ -120,13 +148,15 @@ export async function listImages(
     signal,
   );
   const ours = listed.stdout.split('\n').filter((name) => name.startsWith(`localhost/${PACKAGE_NAME}/`));
-  const names = [...new Set([settings.image, ...ours])];
+  const profile = profileOf(settings.image);
+  const wanted = profile === undefined ? settings.image : builtImage(profile);
+  const names = [...new Set([wanted, ...ours])];
   const found = await Promise.all(
     names.map(async (image) => ({ image, facts: await inspectImage(binary, image, signal) })),
   );
   const present = found.flatMap(({ image, facts }) => (facts === undefined ? [] : [{ image, ...facts }]));
   const own = settings.imageIsDefault ? ownImage() : undefined;
-  const chosen = [settings.image, own].find((name) => present.some(({ image }) => image === name));
+  const chosen = [wanted, own].find((name) => present.some(({ image }) => image === name));
   return present.map((image) => ({ ...image, chosen: image.image === chosen }));
 }
 
@@ -138,7 +168,7 @@ function missing({ image, imageIsDefault }: ImageSettings, why: string): BridgeE
       fault: 'operator',
       remedy: imageIsDefault
         ? 'Run `mcp-sandbox-bridge image build`, which needs no registry.'
-        : `Pull or build ${image}, or unset MCP_BRIDGE_IMAGE and run \`mcp-sandbox-bridge image build\`.`,
+        : `Pull or build ${image}, or unset MCP_BRIDGE_IMAGE and run \`mcp-sandbox-bridge image build\`.${didYouMean(image, profiles())}`,
     },
   );
 }

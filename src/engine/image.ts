@@ -31,6 +31,7 @@ export type BuiltImage = {
 const UNPACK_TIMEOUT_MS = 15 * 60_000;
 const IMPORT_TIMEOUT_MS = 5 * 60_000;
 const QUERY_TIMEOUT_MS = 30_000;
+const STAND_INS = 'stand-ins.sh';
 /** mmdebstrap removes its half-made tree when told to end; that is a few thousand files. */
 const UNPACK_GRACE_MS = 15_000;
 // Under /var/tmp since the tree is a few hundred MB and /tmp may be in memory. mmdebstrap's tree must lie where its
@@ -73,12 +74,12 @@ async function unpack(
 ): Promise<string> {
   const tarFile = join(scratch, 'image.tar');
   chmodSync(scratch, 0o755);
-  const hooks = recipe.hooks.map((hook) => {
-    const copy = join(scratch, hook);
-    copyFileSync(join(RECIPE_DIR, hook), copy);
+  const script = (name: string): string => {
+    const copy = join(scratch, name);
+    copyFileSync(join(RECIPE_DIR, name), copy);
     chmodSync(copy, 0o755);
-    return `--customize-hook=${copy}`;
-  });
+    return copy;
+  };
   const result = await run(
     [
       'mmdebstrap',
@@ -87,7 +88,8 @@ async function unpack(
       // Else the package that merges /usr afterwards is drawn in, with all of perl (40 MB).
       '--hook-dir=/usr/share/mmdebstrap/hooks/maybe-merged-usr',
       `--include=${recipe.packages.join(',')}`,
-      ...hooks,
+      ...(recipe.standIns.length > 0 ? [`--essential-hook=${script(STAND_INS)}`] : []),
+      ...recipe.hooks.map((hook) => `--customize-hook=${script(hook)}`),
       ...(await aptOptions(signal)),
       // The engine makes /dev; a node in the archive could not be unpacked rootless.
       '--skip=output/dev',
@@ -103,7 +105,8 @@ async function unpack(
         // An ordinary user's may lack sbin, where chroot and ldconfig live.
         PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
         SOURCE_DATE_EPOCH: String(EPOCH_SECONDS),
-        IMAGE_REMOVE_PACKAGES: recipe.removePackages.join('\n'),
+        IMAGE_STAND_INS: recipe.standIns.join('\n'),
+        IMAGE_REMOVE_PACKAGES: [...recipe.standIns, ...recipe.removePackages].join('\n'),
         IMAGE_REMOVE_PATHS: recipe.removePaths.join('\n'),
         LC_ALL: 'C.UTF-8',
       },

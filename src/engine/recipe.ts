@@ -12,24 +12,42 @@ import { PACKAGE_NAME, PACKAGE_ROOT } from '../base/version.js';
 export const RECIPE_DIR = join(PACKAGE_ROOT, 'sandbox-runtime', 'images');
 export const BASE_PROFILE = 'base';
 
-const recipeFile = z.strictObject({
+const names = z.array(z.string());
+/** What is merely added where a recipe extends another. */
+const additions = {
+  packages: names.min(1),
+  /** What packages depend on and the image does without: never downloaded, and gone from dpkg's books in the end. */
+  standIns: names.default([]),
+  removePackages: names.default([]),
+  /** Relative to the image's root; shell patterns. */
+  removePaths: z.array(z.string().regex(/^[^/]/, 'must be relative')).default([]),
+  /** Scripts beside the recipe, run in this order with the image's root as their argument. */
+  hooks: z.array(z.string().regex(/^[\w-]+\.sh$/)).default([]),
+  env: z.record(z.string(), z.string()).default({}),
+  /** Reasons for those who read the recipe, by what they are about; nothing is done with them. */
+  why: z.record(z.string(), z.string()).default({}),
+};
+const identity = {
   profile: z.string(),
   /** The image's name under our namespace. */
   name: z.string(),
   description: z.string(),
+};
+const wholeRecipe = z.strictObject({
+  ...identity,
+  ...additions,
   /** Debian release to take the packages from, unless the caller names another. */
   suite: z.string(),
-  packages: z.array(z.string()).min(1),
-  removePackages: z.array(z.string()),
-  /** Relative to the image's root; shell patterns. */
-  removePaths: z.array(z.string().regex(/^[^/]/, 'must be relative')),
-  /** Scripts beside the recipe, run in this order with the image's root as their argument. */
-  hooks: z.array(z.string().regex(/^[\w-]+\.sh$/)),
-  env: z.record(z.string(), z.string()),
-  command: z.array(z.string()),
+  command: names,
+});
+const extendingRecipe = z.strictObject({
+  ...identity,
+  ...additions,
+  /** The profile whose lists come before these; suite and command are its own. It must not extend another. */
+  extends: z.string(),
 });
 
-export type Recipe = Readonly<z.infer<typeof recipeFile>>;
+export type Recipe = Readonly<z.infer<typeof wholeRecipe>>;
 
 /** The profiles that can be built. */
 export function profiles(): string[] {
@@ -49,8 +67,30 @@ export function readRecipe(profile: string): Recipe {
       { fault: 'operator', remedy: `Profiles: ${known.join(', ')}.` },
     );
   }
-  return recipeFile.parse(JSON.parse(readFileSync(join(RECIPE_DIR, `${profile}.json`), 'utf8')));
+  return parseRecipe((name) => JSON.parse(readFileSync(join(RECIPE_DIR, `${name}.json`), 'utf8')), profile);
 }
+
+/** The recipe `profile` among those that `load` gives, with what it extends in front. Throws where one is wrong. */
+export function parseRecipe(load: (profile: string) => unknown, profile: string): Recipe {
+  const loaded = load(profile);
+  if (!extendsAnother(loaded)) return wholeRecipe.parse(loaded);
+  const { extends: parent, ...own } = extendingRecipe.parse(loaded);
+  const base = wholeRecipe.parse(load(parent));
+  return {
+    ...base,
+    ...own,
+    packages: [...base.packages, ...own.packages],
+    standIns: [...base.standIns, ...own.standIns],
+    removePackages: [...base.removePackages, ...own.removePackages],
+    removePaths: [...base.removePaths, ...own.removePaths],
+    hooks: [...base.hooks, ...own.hooks],
+    env: { ...base.env, ...own.env },
+    why: { ...base.why, ...own.why },
+  };
+}
+
+const extendsAnother = (loaded: unknown): boolean =>
+  typeof loaded === 'object' && loaded !== null && 'extends' in loaded;
 
 /** Reference of the image that `buildImage` makes; a suite other than the recipe's own shows in the tag. */
 export function localImageName(recipe: Recipe, version: string, suite: string = recipe.suite): string {

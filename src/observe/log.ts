@@ -23,6 +23,9 @@ export type LogSink = { write(line: string): unknown };
 /** A stranger's text in a log line: long enough to recognise, short enough to read. */
 const MAX_TEXT_CHARS = 500;
 
+/** The names come from sandboxes, and a log keeps nothing without an end. */
+const MAX_MODULES_TOLD = 100;
+
 /** Lines are written before the call returns, so that none is lost when the process ends. */
 export function openLog(options: LogOptions, sink: LogSink = stderrSink()): Log {
   const target =
@@ -62,8 +65,15 @@ function humanLine(json: string, { colour }: LogOptions): string {
 
 /** Writes each event to `log`. */
 export function logObserver(log: Log): Observer {
+  const unloaded = new Set<string>();
   return (event) => {
-    const [level, sentence] = describeEvent(event);
+    const [usualLevel, sentence] = describeEvent(event);
+    let level = usualLevel;
+    // Every sandbox says it again; one warning for each module is enough.
+    if (event.type === 'sandbox.unloaded') {
+      if (unloaded.has(event.module) || unloaded.size >= MAX_MODULES_TOLD) level = 'debug';
+      else unloaded.add(event.module);
+    }
     log[level]({ event: event.type }, sentence);
   };
 }
@@ -102,6 +112,11 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       ];
     case 'sandbox.noise':
       return ['debug', `sandbox ${event.container} said: ${inline(event.line)}`];
+    case 'sandbox.unloaded':
+      return [
+        'warn',
+        `module ${inline(event.module)} of MCP_BRIDGE_PREIMPORT is not loaded ahead: ${inline(event.error)}`,
+      ];
     case 'pool.resting':
       return ['warn', `no sandbox waits for ${ms(event.restMs)}: ${inline(event.reason)}`];
     case 'downstream.connecting':

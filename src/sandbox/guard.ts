@@ -1,6 +1,7 @@
 // Holds one running sandbox to its limits where no control group does, and tells afterwards whether the kernel killed
 // for memory where one does. Lives from the handing over of the code to the end; a sandbox that waits needs none.
 
+import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { type GroupLimit, groupLimit, oomKillsIn } from '../engine/cgroup.js';
 import type { Enforcement } from '../engine/enforcement.js';
@@ -41,10 +42,16 @@ export class Guard implements Disposable {
   }
 }
 
-/** What is forked later inherits it, and nobody inside may raise it again. */
+/**
+ * The first process and what it has forked ahead; what is forked later inherits it, and nobody inside may raise it
+ * again. The first comes first, so that nothing is forked in between unseen.
+ */
 function lower(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW);
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+    const threads = children.flatMap((child) => readdirSync(`/proc/${child}/task`));
+    for (const thread of threads) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
   } catch {
     // It has ended in this very moment.
   }

@@ -85,7 +85,7 @@ export class Sandbox implements AsyncDisposable {
       onNoise: (line) => this.#keepNoise(line),
       onViolation: (error) => this.#onEnd({ how: 'violation', error }),
     });
-    void this.#whenClientEnded();
+    void this.#whenContainerEnded();
   }
 
   /**
@@ -189,6 +189,8 @@ export class Sandbox implements AsyncDisposable {
     switch (frame.type) {
       case 'hello':
         return this.#onHello(frame);
+      case 'unloaded':
+        return this.#onUnloaded(frame);
       case 'output':
         return this.#handlers?.onOutput(frame.stream, frame.text);
       case 'refused':
@@ -198,26 +200,33 @@ export class Sandbox implements AsyncDisposable {
     }
   }
 
+  /** Once it has its run, the sandbox holds hostile code, and nobody needs a log line from that. */
+  #onUnloaded({ module, error }: FrameOf<SupervisorFrame, 'unloaded'>): void {
+    if (this.#handlers !== undefined) return;
+    this.#observer({ type: 'sandbox.unloaded', container: this.name, module, error });
+  }
+
   /** The report came by the other stream: what the guest said last may still be on its way. */
   async #whenReported(report: FrameOf<SupervisorFrame, 'exited'>): Promise<void> {
     this.#report = report;
-    // Looked at now: see memoryKills.
+    // Looked at now: see memoryKills. The supervisor has waited for that where it matters.
     void this.memoryKills;
+    this.#channel.hangUp();
     // Not in the same tick even then: frames that arrived together are handed on first.
     if (this.#guestIsDone) await new Promise((resolve) => setImmediate(resolve));
     else await within(LAST_FRAME_WITHIN_MS, closed(this.#container.stdout));
     this.#onEnd({ how: 'exited', report });
   }
 
-  /** The engine's client is gone, and with it the container; its last bytes may still be in our pipes. */
-  async #whenClientEnded(): Promise<void> {
+  /** The container is gone; its last bytes may still be in our pipes. */
+  async #whenContainerEnded(): Promise<void> {
     const { code, signal } = await this.#container.exited;
     const { stdout, stderr } = this.#container;
     await within(LAST_FRAME_WITHIN_MS, Promise.all([closed(stdout), closed(stderr)]));
     if (this.#breach !== undefined) return this.#onEnd({ how: 'limit', breach: this.#breach });
     if (this.#report !== undefined) return this.#onEnd({ how: 'exited', report: this.#report });
     const words = this.#noise.join(' ').trim();
-    const how = signal === undefined ? `exit code ${code ?? 'unknown'}` : signal;
+    const how = signal ?? (code === undefined ? 'no word' : `exit code ${code}`);
     this.#onEnd({ how: 'lost', detail: words === '' ? `the container ended with ${how}` : clip(words, 600) });
   }
 

@@ -13,14 +13,19 @@ const FILL_BESIDE_RUN_AFTER_MS = 1_000;
 /** The first rest after a failed start; each further failure doubles it. */
 const REST_MS = 1_000;
 const MAX_REST_MS = 60_000;
-/** A waiting sandbox and its conmon measured 12 to 16 MB; ones that preimport libraries have several times that. */
-const WAITING_BYTES = 64 * 1024 * 1024;
+const MIB = 1024 * 1024;
+/** A waiting sandbox and its conmon measured 12 to 16 MB. */
+const WAITING_BYTES = 64 * MIB;
+/** With numpy and pandas loaded it measured 67 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB. */
+const WAITING_PREIMPORTED_BYTES = 160 * MIB;
 /** Of the memory that is free, waiting sandboxes may take this part. */
 const MEMORY_PART = 0.25;
 
 export type WarmPoolOptions = {
   /** How many wait at most; 0 makes every take() a cold start. */
   readonly size: number;
+  /** Whether each loads libraries while it waits, which takes memory. */
+  readonly preimports: boolean;
   readonly start: (signal: AbortSignal) => Promise<Sandbox>;
   readonly retire: (sandbox: Sandbox) => void;
   /** False when one started now would be another, for instance of a newer image. Asked on the call path. */
@@ -88,7 +93,8 @@ export class WarmPool implements Disposable {
   }
 
   get #missing(): number {
-    const inMemory = Math.floor((freemem() * MEMORY_PART) / WAITING_BYTES);
+    const each = this.#options.preimports ? WAITING_PREIMPORTED_BYTES : WAITING_BYTES;
+    const inMemory = Math.floor((freemem() * MEMORY_PART) / each);
     const wanted = Math.min(this.#options.size, this.#waiting.length + inMemory);
     return wanted - this.#waiting.length - this.#starting.size;
   }

@@ -70,6 +70,7 @@ export class Bridge implements AsyncDisposable {
     this.#warm = this.#owned.use(
       new WarmPool({
         size: settings.warm,
+        preimports: settings.preimport.length > 0,
         start: (signal) => this.launcher.start(signal),
         retire: (sandbox) => this.launcher.retire(sandbox),
         isCurrent: (sandbox) => this.launcher.isCurrent(sandbox),

@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
+import { VERSION } from '../../src/base/version.js';
 import { debianSources } from '../../src/engine/apt-sources.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { buildImage } from '../../src/engine/image.js';
 import { chooseImage, ownImage } from '../../src/engine/image-choice.js';
-import { localImageName, profiles, RECIPE_DIR, readRecipe } from '../../src/engine/recipe.js';
+import { localImageName, parseRecipe, profiles, RECIPE_DIR, readRecipe } from '../../src/engine/recipe.js';
 import { unsafeEntries } from '../../src/engine/tar-audit.js';
 
 const never = new AbortController().signal;
@@ -23,6 +24,31 @@ describe('recipes', () => {
       expect(recipe.profile).toBe(profile);
       for (const hook of recipe.hooks) expect(statSync(join(RECIPE_DIR, hook)).mode & 0o111).not.toBe(0);
     }
+  });
+
+  it('begin with what they extend and add their own', () => {
+    const [base, data] = [readRecipe('base'), readRecipe('data')];
+    expect(data).toMatchObject({ suite: base.suite, command: base.command, env: base.env });
+    for (const key of ['packages', 'removePackages', 'removePaths', 'hooks'] as const) {
+      expect(data[key].slice(0, base[key].length)).toEqual(base[key]);
+    }
+    expect(data.packages).toContain('python3-pandas');
+    expect(localImageName(data, '1.2.3')).toBe('localhost/mcp-sandbox-bridge/data:1.2.3');
+  });
+
+  it('are refused where a key is unknown, missing or not theirs to set', () => {
+    const base = { profile: 'a', name: 'a', description: '', packages: ['p'], suite: 's', command: ['c'] };
+    const over = { profile: 'b', name: 'b', description: '', packages: ['q'], extends: 'a' };
+    const parsed = (recipes: Record<string, unknown>, profile: string) =>
+      parseRecipe((name) => recipes[name], profile);
+    expect(parsed({ a: base, b: over }, 'b')).toMatchObject({ name: 'b', packages: ['p', 'q'], suite: 's' });
+    const withEnv = { a: { ...base, env: { A: '1', B: '1' } }, b: { ...over, env: { B: '2' } } };
+    expect(parsed(withEnv, 'b').env).toEqual({ A: '1', B: '2' });
+    expect(() => parsed({ a: { ...base, pakages: [] } }, 'a')).toThrow('pakages');
+    expect(() => parsed({ a: { ...base, suite: undefined } }, 'a')).toThrow('suite');
+    expect(() => parsed({ a: base, b: { ...over, suite: 't' } }, 'b')).toThrow('suite');
+    expect(() => parsed({ b: over, c: { ...over, extends: 'b' } }, 'c')).toThrow('extends');
+    expect(() => parsed({ a: { ...base, removePaths: ['/etc'] } }, 'a')).toThrow('must be relative');
   });
 
   it('suggest the profile that was meant', () => {
@@ -207,6 +233,30 @@ describe('chooseImage', () => {
       message: expect.stringContaining('my/python is not present and cannot be pulled: connection refused'),
       remedy: expect.stringContaining('unset MCP_BRIDGE_IMAGE'),
     });
+  });
+
+  it('takes the name of a profile for the image that was built of it, and asks no registry', async () => {
+    const data = localImageName(readRecipe('data'), VERSION);
+    for (const image of ['data', data]) {
+      const built = choose([data, 'data'], { image, imageIsDefault: false });
+      expect(await built.choice).toEqual({
+        image: data,
+        id: `id of ${data}`,
+        reason: 'profile data, built here',
+      });
+      const absent = choose([ownImage(), 'data'], { image, imageIsDefault: false });
+      await expect(absent.choice).rejects.toMatchObject({
+        code: 'E_IMAGE_MISSING',
+        message: `The image of profile 'data' has not been built: ${data} is not present.`,
+        remedy: expect.stringContaining('`mcp-sandbox-bridge image build data`'),
+      });
+      expect([...built.pulls, ...absent.pulls]).toEqual([]);
+    }
+  });
+
+  it('suggests a profile where something like it was named', async () => {
+    const { choice } = choose([], { image: 'dat', imageIsDefault: false });
+    await expect(choice).rejects.toMatchObject({ remedy: expect.stringContaining("Did you mean 'data'?") });
   });
 
   it('names the way out without a registry, and does not ask a dead one twice', async () => {

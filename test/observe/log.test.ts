@@ -32,6 +32,24 @@ test('a person reads a time, a level and a sentence', () => {
   ]);
 });
 
+test('a module that is not loaded ahead is one warning, however many sandboxes say it', () => {
+  const unloaded = (module: string): BridgeEvent => ({
+    type: 'sandbox.unloaded',
+    container: 'c1',
+    module,
+    error: "ModuleNotFoundError: No module named 'panda'",
+  });
+  expect(
+    written({}, unloaded('panda'), unloaded('panda'), unloaded('nunpy')).map((line) => JSON.parse(line)),
+  ).toMatchObject([
+    {
+      level: 'warn',
+      msg: "module panda of MCP_BRIDGE_PREIMPORT is not loaded ahead: ModuleNotFoundError: No module named 'panda'",
+    },
+    { level: 'warn', msg: expect.stringContaining('nunpy') },
+  ]);
+});
+
 test('colour is only there when asked for', () => {
   expect(written({ format: 'line', colour: true }, swept)[0]).toContain('\u001b[');
   expect(written({ format: 'line', colour: false }, swept)[0]).not.toContain('\u001b[');

@@ -4,6 +4,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { MAX_WAIT_SECONDS, WarmPool } from '../../src/sandbox/warm-pool.js';
 
+let freeMib = 8_000;
+vi.mock('node:os', async (original) => ({
+  ...(await original<typeof import('node:os')>()),
+  freemem: () => freeMib * 1024 * 1024,
+}));
+
 type Stub = Sandbox & { readonly number: number; die: () => void };
 
 function stub(number: number): Stub {
@@ -32,9 +38,10 @@ let events: string[];
 let gate: Promise<void>;
 let pool: WarmPool;
 
-const open = (size: number) =>
+const open = (size: number, preimports = false) =>
   new WarmPool({
     size,
+    preimports,
     start: async (signal) => {
       await gate;
       if (fails) throw new Error('no engine');
@@ -53,6 +60,7 @@ const settle = () => vi.advanceTimersByTimeAsync(5);
 beforeEach(() => {
   vi.useFakeTimers();
   [started, retired, events, fails, current, gate] = [[], [], [], false, true, Promise.resolve()];
+  freeMib = 8_000;
 });
 afterEach(() => {
   pool[Symbol.dispose]();
@@ -120,6 +128,20 @@ describe('filling', () => {
     pool.retire(first);
     expect(pool.ready).toBe(0);
     pool.retire(second);
+    await settle();
+    expect(pool.ready).toBe(1);
+  });
+
+  it('leaves the memory alone that libraries would take in each of them', async () => {
+    // A quarter is 100 MiB: enough for a bare one, not for one with libraries.
+    freeMib = 400;
+    pool = open(1, true);
+    pool.fill();
+    await settle();
+    expect(pool.ready).toBe(0);
+    pool[Symbol.dispose]();
+    pool = open(1, false);
+    pool.fill();
     await settle();
     expect(pool.ready).toBe(1);
   });

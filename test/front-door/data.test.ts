@@ -1,0 +1,156 @@
+// The image profile `data` in the real sandbox, with its walls and limits: libraries load, compute and draw, and are
+// there at once where they were loaded ahead. Skipped where nobody has built the image.
+
+import { execFileSync } from 'node:child_process';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { VERSION } from '../../src/base/version.js';
+import { localImageName, readRecipe } from '../../src/engine/recipe.js';
+import { eventually, ourContainers } from '../support/nothing-left.js';
+import { startBridge, type TestBridge } from '../support/start-bridge.js';
+
+const IMAGE = localImageName(readRecipe('data'), VERSION);
+
+function isBuilt(): boolean {
+  try {
+    execFileSync('podman', ['image', 'exists', IMAGE], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The reason stands in the name, where a report shows it. */
+const suite = isBuilt()
+  ? describe
+  : (name: string, tests: () => void) =>
+      describe.skip(
+        `${name} (skipped: no ${IMAGE}; \`mcp-sandbox-bridge image build data\` makes it)`,
+        tests,
+      );
+
+suite('the data image', () => {
+  let bridge: TestBridge;
+  beforeAll(async () => {
+    bridge = await startBridge({}, { env: { MCP_BRIDGE_IMAGE: 'data', MCP_BRIDGE_WARM: '0' } });
+  });
+  afterAll(() => bridge[Symbol.asyncDispose]());
+
+  it('computes with numpy, scipy and pandas, and reads back a spreadsheet', async () => {
+    const code = `
+import io
+import numpy as np, pandas as pd
+from scipy import linalg, optimize, stats
+
+a = np.arange(1, 10).reshape(3, 3) + np.eye(3)
+root = optimize.brentq(lambda x: x * x - 2, 0, 2)
+frame = pd.DataFrame({"day": pd.date_range("2024-02-28", periods=3, tz="Europe/Paris"), "n": [1, 2, 4]})
+book = io.BytesIO()
+frame.assign(day=frame.day.dt.tz_localize(None)).to_excel(book, index=False)
+again = pd.read_excel(book)
+[
+    round(float(linalg.det(a)), 6),
+    round(root, 6),
+    round(float(stats.norm.cdf(1.96)), 4),
+    [str(day)[:10] for day in again.day],
+    int(again.n.sum()),
+    frame.groupby(frame.day.dt.month).n.sum().to_dict() == {2: 3, 3: 4},
+]
+`;
+    expect(await bridge.run(code)).toMatchObject({
+      status: 'success',
+      result: [
+        expect.closeTo(-2),
+        expect.closeTo(Math.SQRT2),
+        0.975,
+        ['2024-02-28', '2024-02-29', '2024-03-01'],
+        7,
+        true,
+      ],
+    });
+  });
+
+  it('draws a figure in memory, without a display and without a word about fonts or folders', async () => {
+    const code = `
+import io, time
+started = time.perf_counter()
+import matplotlib
+import matplotlib.pyplot as plt
+from mpl_toolkits.mplot3d import Axes3D
+from PIL import Image, ImageDraw, ImageFont
+
+figure, axes = plt.subplots(figsize=(4, 3), dpi=100)
+axes.plot([1, 4, 9])
+axes.set_title("caf\\u00e9 $\\\\alpha^2$")
+made = {}
+for kind in ("png", "pdf", "svg"):
+    out = io.BytesIO()
+    figure.savefig(out, format=kind)
+    made[kind] = out.getvalue()
+seconds = time.perf_counter() - started
+picture = Image.open(io.BytesIO(made["png"]))
+dark = sum(picture.convert("L").histogram()[:128])
+draw = ImageDraw.Draw(picture)
+draw.text((5, 5), "x", font=ImageFont.truetype("DejaVuSans.ttf", 20), fill="black")
+darker = sum(picture.convert("L").histogram()[:128])
+[matplotlib.get_backend(), list(picture.size), made["pdf"][:5].decode(), "</svg>" in made["svg"].decode(), 200 < dark < darker, seconds < 10]
+`;
+    const payload = await bridge.run(code);
+    expect(payload).toMatchObject({
+      status: 'success',
+      result: [expect.stringMatching(/^agg$/i), [400, 300], '%PDF-', true, true, true],
+    });
+    expect(payload.stderr).toBeUndefined();
+  });
+
+  it('multiplies in many threads at once below the limit of memory, where OpenBLAS hung', async () => {
+    const code = `
+import resource
+from concurrent.futures import ThreadPoolExecutor
+resource.setrlimit(resource.RLIMIT_DATA, (512 * 1024**2,) * 2)
+import numpy as np
+a = np.random.default_rng(1).random((400, 400))
+with ThreadPoolExecutor(8) as pool:
+    same = all(np.allclose(product, a @ a) for product in pool.map(lambda _: a @ a, range(32)))
+same
+`;
+    expect(await bridge.run(code)).toMatchObject({ status: 'success', result: true });
+  });
+});
+
+suite('what the data image has loaded ahead', () => {
+  const open: TestBridge[] = [];
+  afterEach(async () => {
+    for (const bridge of open.splice(0)) await bridge[Symbol.asyncDispose]();
+    expect(await eventually(() => ourContainers().length === 0, 5_000)).toBe(true);
+  });
+
+  it('costs the code next to nothing, computes, and is one warning where it is not there', async () => {
+    const bridge = await startBridge(
+      {},
+      {
+        env: {
+          MCP_BRIDGE_IMAGE: 'data',
+          MCP_BRIDGE_WARM: '1',
+          MCP_BRIDGE_PREIMPORT: 'numpy,pandas,no_such_module',
+        },
+      },
+    );
+    open.push(bridge);
+    await bridge.client.listTools();
+    // Told once all that comes before it has been loaded.
+    expect(await eventually(() => bridge.stderr().includes('no_such_module'), 30_000)).toBe(true);
+    const code = `
+import time
+started = time.perf_counter()
+import pandas
+ms = (time.perf_counter() - started) * 1000
+import os, numpy
+[ms < 5, len(os.listdir("/proc/self/task")), float((numpy.ones((300, 300)) @ numpy.ones((300, 300)))[0, 0])]
+`;
+    expect(await bridge.run(code)).toMatchObject({ status: 'success', result: [true, 2, 300] });
+    expect((await bridge.run('import no_such_module')).error).toContain('ModuleNotFoundError');
+    expect(bridge.stderr().match(/no_such_module of MCP_BRIDGE_PREIMPORT is not loaded ahead/g)).toHaveLength(
+      1,
+    );
+  });
+});
