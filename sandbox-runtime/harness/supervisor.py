@@ -46,6 +46,10 @@ MAX_REASON_CHARS = 500
 # poll() reports a hang-up whatever it is asked for.
 HANG_UP_ONLY = 0
 
+# How long the container outlives a guest that was killed, for the host to look whether memory was the reason: with the
+# last process the kernel forgets it. A host that has looked closes the stream, which ends the wait.
+LOOK_MS = 500
+
 
 class _Guest(NamedTuple):
     """The forked process, the pipe on which it waits for its program, and its output."""
@@ -83,7 +87,15 @@ def supervise(streams: Streams, preimport: Sequence[str] = ()) -> NoReturn:
         "maxRssKb": usage.ru_maxrss,
     }
     _send(streams, report)
+    if report["signal"] == "SIGKILL":
+        _await_hang_up(streams.host_in)
     os._exit(0)
+
+
+def _await_hang_up(host_in: int) -> None:
+    host = select.poll()
+    host.register(host_in, HANG_UP_ONLY)
+    host.poll(LOOK_MS)
 
 
 def _fork_guest(streams: Streams, private: Sequence[int]) -> _Guest:

@@ -10,6 +10,7 @@ export type ErrorCode =
   | 'E_ENGINE_BROKEN'
   | 'E_ENGINE_UNSAFE'
   | 'E_OCI_RUNTIME'
+  | 'E_UNENFORCED'
   | 'E_IMAGE_MISSING'
   | 'E_IMAGE_BUILD'
   | 'E_SANDBOX_START'

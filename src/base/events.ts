@@ -12,6 +12,8 @@ export type BridgeEvent =
       readonly ociRuntime: string;
       readonly mode: string;
       readonly reason: string;
+      /** What enforces each limit. */
+      readonly limits: string;
     }
   | {
       readonly type: 'engine.command';
@@ -24,6 +26,13 @@ export type BridgeEvent =
   | { readonly type: 'image.progress'; readonly image: string; readonly message: string }
   | { readonly type: 'sandbox.started'; readonly container: string; readonly durationMs: number }
   | { readonly type: 'sandbox.ended'; readonly container: string; readonly reason: string }
+  | {
+      readonly type: 'sandbox.limit';
+      readonly container: string;
+      readonly limit: string;
+      readonly allowed: number;
+      readonly seen: number;
+    }
   | { readonly type: 'sandbox.noise'; readonly container: string; readonly line: string }
   | {
       readonly type: 'sandbox.unloaded';

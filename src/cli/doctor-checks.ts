@@ -7,6 +7,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type BridgeError, messageOf } from '../base/errors.js';
 import { PACKAGE_NAME } from '../base/version.js';
+import { CONTROLS } from '../engine/enforcement.js';
 import { inspectImage } from '../engine/image.js';
 import type { Examination, Finding } from './examination.js';
 import { pathOf, subordinateIds } from './machine.js';
@@ -19,6 +20,17 @@ export type Check = {
   readonly examine: (subject: Examination) => Verdict | Promise<Verdict>;
 };
 
+/** What holds a limit, for a person. */
+const MEANS = {
+  cgroup: 'a control group',
+  watchdog: 'a watchdog of ours, which may be late by some hundred MB',
+  rlimit: 'a kernel limit per user id',
+  priority: 'low priority and the deadline',
+  claimed: 'the engine of another machine, as it claims',
+  none: 'nothing',
+} as const;
+const DELEGATE =
+  'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
 const MIN_NODE = [20, 11] as const;
 /** One user namespace of a sandbox. */
 const SUBID_COUNT = 65_536;
@@ -142,7 +154,8 @@ export const CHECKS: readonly Check[] = [
         const { ociRuntime, tried } = found.value.choice;
         return ok(`${ociRuntime} (${tried.map(({ name, reason }) => `${name}: ${reason}`).join('; ')})`);
       }
-      const isSaidElsewhere = /^E_(IMAGE|STATE)/.test(found.error.code) || 'error' in (await engine());
+      const isSaidElsewhere =
+        /^E_(IMAGE|STATE|UNENFORCED)/.test(found.error.code) || 'error' in (await engine());
       return isSaidElsewhere ? undefined : failed(found.error);
     },
   },
@@ -157,20 +170,38 @@ export const CHECKS: readonly Check[] = [
     },
   },
   {
+    name: 'limits',
+    examine: async ({ pad, settings: { cpus } }) => {
+      const found = await pad();
+      if ('error' in found) return found.error.code === 'E_UNENFORCED' ? failed(found.error) : undefined;
+      const { enforcement } = found.value.choice;
+      const detail = CONTROLS.map((control) => `${control}: ${MEANS[enforcement[control]]}`).join('; ');
+      const accepted = CONTROLS.filter((control) => enforcement[control] === 'none');
+      if (accepted.length > 0) return warn(`${detail}; accepted by MCP_BRIDGE_ACCEPT_UNENFORCED`, DELEGATE);
+      if (cpus !== undefined && enforcement.cpu === 'priority')
+        return warn(`${detail}; MCP_BRIDGE_CPUS (${cpus}) is without effect`, DELEGATE);
+      return ok(detail);
+    },
+  },
+  {
     name: 'memory limit',
     examine: async ({ pad, trial, memoryTrial }) => {
       const found = await pad();
       if ('error' in found || (await trial()).outcome.status !== 'success') return undefined;
-      const { cgroups, mode } = found.value.choice;
+      const { cgroups, mode, enforcement } = found.value.choice;
       const { outcome } = await memoryTrial();
       const { limitMib, useMib } = MEMORY_PROBE;
-      if (outcome.status === 'error') {
-        return ok(`enforced: code that took ${useMib} MiB under a limit of ${limitMib} MiB was ended`);
+      const by = MEANS[enforcement.memory];
+      if (outcome.error?.type === 'E_MEMORY' || outcome.error?.type === 'E_SIGNAL') {
+        return ok(
+          `enforced by ${by}: code that took ${useMib} MiB under a limit of ${limitMib} MiB was ended`,
+        );
       }
-      return warn(
-        `ignored by the engine here (cgroup ${cgroups}, ${mode}): code took ${useMib} MiB under a limit of ${limitMib} MiB; CPUs are not limited either`,
-        'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).',
-      );
+      const seen =
+        outcome.status === 'success'
+          ? `code took ${useMib} MiB under a limit of ${limitMib} MiB`
+          : `the trial ended otherwise: ${outcome.error?.message ?? outcome.status}`;
+      return warn(`not enforced here (cgroup ${cgroups}, ${mode}; ${by}): ${seen}`, DELEGATE);
     },
   },
   {

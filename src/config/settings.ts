@@ -32,6 +32,8 @@ export type Settings = {
   readonly cpus: number | undefined;
   /** Always `uid:gid`. */
   readonly containerUser: string;
+  /** Whether nobody named a user, so that each container may get an id of its own. */
+  readonly containerUserIsDefault: boolean;
   readonly machineIdleSeconds: number;
   readonly stateDir: string;
   readonly outputMode: OutputMode;
@@ -40,6 +42,8 @@ export type Settings = {
   readonly allowSelfServer: boolean;
   readonly trustProject: boolean;
   readonly allowRootful: boolean;
+  /** Limits that the operator accepts to be without, where nothing on the machine enforces them. */
+  readonly acceptUnenforced: ReadonlyArray<'memory' | 'pids' | 'cpu'>;
   readonly saveTools: boolean;
   /** Sandboxes that wait. */
   readonly warm: number;
@@ -102,6 +106,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     pids: values.MCP_BRIDGE_PIDS,
     cpus: values.MCP_BRIDGE_CPUS,
     containerUser: values.MCP_BRIDGE_CONTAINER_USER,
+    containerUserIsDefault: env['MCP_BRIDGE_CONTAINER_USER'] === undefined,
     machineIdleSeconds: values.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT,
     stateDir: state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host),
     outputMode: values.MCP_BRIDGE_OUTPUT_MODE,
@@ -110,6 +115,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     allowSelfServer: values.MCP_BRIDGE_ALLOW_SELF_SERVER,
     trustProject: values.MCP_BRIDGE_TRUST_PROJECT,
     allowRootful: values.MCP_BRIDGE_ALLOW_ROOTFUL,
+    acceptUnenforced: values.MCP_BRIDGE_ACCEPT_UNENFORCED ?? [],
     saveTools: values.MCP_BRIDGE_SAVE_TOOLS === 'on',
     warm: values.MCP_BRIDGE_WARM,
     preimport: values.MCP_BRIDGE_PREIMPORT ?? [],

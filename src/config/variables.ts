@@ -167,6 +167,11 @@ export const variables = z.object({
     default: '0',
     allowed: '0 or 1',
   }),
+  MCP_BRIDGE_ACCEPT_UNENFORCED: optional(list(z.enum(['memory', 'pids', 'cpu'])), {
+    meaning: 'Limits that may be without effect where nothing on the machine can enforce them.',
+    default: 'none; the bridge then refuses to run code',
+    allowed: 'memory, pids or cpu, or several separated by commas',
+  }),
   MCP_BRIDGE_SAVE_TOOLS: setting(z.enum(['on', 'off']), {
     meaning: 'Whether code may keep functions for later runs with `save_tool`.',
     default: 'on',

@@ -75,6 +75,10 @@ export class CliContainer implements Container {
     return !this.#hasEnded && (pidFile === undefined || firstProcess(pidFile) !== undefined);
   }
 
+  get pid(): number | undefined {
+    return this.#plan.pidFile === undefined ? undefined : firstProcess(this.#plan.pidFile);
+  }
+
   kill(): void {
     const { pidFile } = this.#plan;
     if (this.#hasEnded) return;

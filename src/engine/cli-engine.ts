@@ -11,7 +11,7 @@ import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
 import { type Dialect, dialects } from './dialects.js';
 import type { Container, Engine, EngineFacts, EngineName, EngineStatus, SandboxSpec } from './engine.js';
-import { killFirstProcess } from './first-process.js';
+import { killFirstProcess, runsHere } from './first-process.js';
 import {
   INSTANCE_LABEL,
   isAlive,
@@ -145,6 +145,17 @@ export class CliEngine implements Engine {
       pidFile: this.#dialect.writesPidFile && facts.mode !== 'vm' ? pidFile : undefined,
       remove: (id) => this.#remove([id]),
     });
+  }
+
+  /**
+   * Host pid of the first process of the container `name`, asked of the engine; undefined where that is another
+   * machine's. A pid is only believed when the process of that number here runs `command`.
+   */
+  async pidOf(name: string, command: string, signal: AbortSignal): Promise<number | undefined> {
+    if (this.#options.facts.mode === 'vm') return undefined;
+    const { exitCode, stdout } = await this.command(this.#dialect.pidArgs(name), QUERY_TIMEOUT_MS, signal);
+    const pid = Number(stdout.trim());
+    return exitCode === 0 && pid > 1 && runsHere(pid, command) ? pid : undefined;
   }
 
   async sweep(signal: AbortSignal): Promise<number> {

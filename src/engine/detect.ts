@@ -7,12 +7,15 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { BridgeError } from '../base/errors.js';
 import { probeEngine } from './cli-engine.js';
+import { type Enforcement, enforcement } from './enforcement.js';
 import type { EngineMode, EngineStatus } from './engine.js';
 import { thisOwner } from './owner.js';
 
 // In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
 const CHOICE_DIR = 'cache';
 const CHOICE_FILE = join(CHOICE_DIR, 'engine.json');
+/** Raised when another bridge's file would mean something else. */
+const CHOICE_VERSION = 2;
 /** Tried in this order after the engine's own default; Debian 12's crun refuses hybrid cgroups where runc works. */
 const OCI_RUNTIMES = ['crun', 'runc'] as const;
 
@@ -27,6 +30,8 @@ export type EngineChoice = {
   readonly cgroups: string;
   readonly ociRuntime: string;
   readonly tried: readonly Tried[];
+  /** What the trial container was really held to. */
+  readonly enforcement: Enforcement;
 };
 
 export type EngineWishes = {
@@ -34,6 +39,8 @@ export type EngineWishes = {
   readonly runtime: string | undefined;
   readonly ociRuntime: string | undefined;
   readonly allowRootful: boolean;
+  /** Whether CPUs are limited: what enforces that is another thing than what shares them fairly. */
+  readonly limitsCpus: boolean;
   readonly stateDir: string;
 };
 
@@ -118,14 +125,17 @@ const choiceFile = z.object({
     cgroups: z.string(),
     ociRuntime: z.string(),
     tried: z.array(z.object({ name: z.string(), ok: z.boolean(), reason: z.string() })),
+    enforcement,
   }),
 });
 
 const keyOf = (wishes: EngineWishes): string =>
   JSON.stringify([
+    CHOICE_VERSION,
     wishes.runtime,
     wishes.ociRuntime,
     wishes.allowRootful,
+    wishes.limitsCpus,
     process.getuid?.(),
     release(),
     thisOwner().bootId,

@@ -26,6 +26,8 @@ export type Dialect = {
   readonly parseInfo: (text: string) => EngineFacts;
   readonly globalFlags: (ociRuntime: string | undefined) => string[];
   readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
+  /** Prints the host pid of a container's first process. */
+  readonly pidArgs: (id: string) => string[];
   readonly removeArgs: (ids: readonly string[]) => string[];
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
@@ -93,6 +95,7 @@ const podman: Dialect = {
     ...spec.masked.map((path) => `--security-opt=mask=${path}`),
     ...idMap(mode),
   ],
+  pidArgs: (id) => ['container', 'inspect', '--format', '{{.State.Pid}}', id],
   removeArgs: (ids) => ['rm', '--force', '--ignore', '--time=0', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
     'ps',
@@ -143,6 +146,7 @@ const docker: Dialect = {
     ...(ociRuntime === undefined ? [] : [`--runtime=${ociRuntime}`]),
     '--env=TZ=UTC',
   ],
+  pidArgs: (id) => ['container', 'inspect', '--format', '{{.State.Pid}}', id],
   removeArgs: (ids) => ['rm', '--force', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
     'ps',

@@ -11,7 +11,7 @@ export type EngineMode = 'rootless' | 'userns-mapped' | 'vm' | 'rootful';
 export type Mount = { readonly source: string; readonly target: string };
 export type Tmpfs = { readonly target: string; readonly sizeMb: number };
 export type Ulimit = {
-  readonly name: 'nofile' | 'nproc' | 'core' | 'fsize' | 'memlock';
+  readonly name: 'nofile' | 'nproc' | 'core' | 'fsize' | 'memlock' | 'data' | 'cpu';
   readonly limit: number;
 };
 
@@ -57,6 +57,8 @@ export interface Container extends AsyncDisposable {
   readonly exited: Promise<ContainerExit>;
   /** False when its first process is known to be gone, which `exited` tells only a while later. Synchronous. */
   readonly isRunning: boolean;
+  /** Host pid of its first process; undefined before it is known, once it is gone, and where it means nothing here. */
+  readonly pid: number | undefined;
   /** Synchronous and safe to call at any time, also from an exit hook; the container is gone soon after. */
   kill(): void;
 }

@@ -25,6 +25,9 @@ export function firstProcess(pidFile: string): number | undefined {
   return parent > 1 && argvOf(parent).includes(pidFile) ? pid : undefined;
 }
 
+/** Whether the process `pid` of this machine was started with `argument`. */
+export const runsHere = (pid: number, argument: string): boolean => argvOf(pid).includes(argument);
+
 /** False when there was none to kill. */
 export function killFirstProcess(pidFile: string): boolean {
   const pid = firstProcess(pidFile);

@@ -97,7 +97,10 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
     case 'config.discovered':
       return ['debug', `${count(event.ready, 'MCP server')} found, ${event.skipped} passed over`];
     case 'engine.chosen':
-      return ['info', `${event.engine} with ${event.ociRuntime}, ${event.mode} (${inline(event.reason)})`];
+      return [
+        'info',
+        `${event.engine} with ${event.ociRuntime}, ${event.mode} (${inline(event.reason)}); limits by ${event.limits}`,
+      ];
     case 'engine.command':
       return [
         'debug',
@@ -113,6 +116,11 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['debug', `sandbox ${event.container} ready after ${ms(event.durationMs)}`];
     case 'sandbox.ended':
       return ['debug', `sandbox ${event.container} ended: ${inline(event.reason)}`];
+    case 'sandbox.limit':
+      return [
+        'info',
+        `sandbox ${event.container} killed: ${event.limit} limit ${event.allowed}, seen ${event.seen}`,
+      ];
     case 'sandbox.noise':
       return ['debug', `sandbox ${event.container} said: ${inline(event.line)}`];
     case 'sandbox.unloaded':

@@ -66,6 +66,11 @@ export class Channel {
     return true;
   }
 
+  /** Nothing is sent from now on, which the far side sees; what it has said is still handed on. */
+  hangUp(): void {
+    this.#stdin.end();
+  }
+
   /** Nothing is sent or handed on from now on; what still arrives is read and dropped, so that no pipe blocks. */
   close(): void {
     this.#closed = true;

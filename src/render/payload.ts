@@ -14,6 +14,8 @@ export type Payload = {
   /** The last expression's value; a string of its repr where JSON cannot hold it. */
   readonly result?: RawJson | string;
   readonly error?: string;
+  /** The exception's class, or one of ours: E_MEMORY, E_FILES, E_TIMEOUT, E_SIGNAL, E_EXIT and so on. */
+  readonly errorType?: string;
   readonly traceback?: readonly string[];
   readonly remedy?: string;
   readonly servers?: readonly string[];
@@ -51,6 +53,7 @@ export function payloadOf(outcome: Outcome): Payload {
     stderr: linesOf(outcome.stderr.text),
     result: outcome.result?.json ?? outcome.result?.repr,
     error: outcome.error?.message,
+    errorType: outcome.error?.type,
     traceback: outcome.error?.traceback,
     remedy: outcome.error?.remedy,
     servers: outcome.servers,

@@ -5,6 +5,8 @@ import type { EndCause } from '../base/deadline.js';
 import type { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import type { GuestError, SandboxEnd } from '../sandbox/sandbox.js';
+import type { Breach } from '../sandbox/watchdog.js';
+import { hintFor, type Limits, megabytes, memoryRemedy } from './hints.js';
 import type { Outcome, OutcomeError } from './outcome.js';
 import type { Transcript } from './transcript.js';
 
@@ -16,16 +18,20 @@ const MAX_TRACEBACK_LINES = 60;
 const MAX_LINE_CHARS = 500;
 const MAX_MESSAGE_CHARS = 4_000;
 
+/** What is known of the cage besides how it ended: its walls, and how many processes the kernel killed for memory. */
+export type Cage = { readonly spec: Limits; readonly memoryKills: number | undefined };
+
 /** `end` is undefined when the run was cut off by `cause` before the sandbox said anything. */
 export function conclude(
   end: SandboxEnd | undefined,
   cause: EndCause | undefined,
   timeoutSeconds: number,
   transcript: Transcript,
+  cage: Cage,
 ): Conclusion {
   const said = heard(transcript);
   if (cause === 'timeout')
-    return { ...said, status: 'timeout', error: timedOut(timeoutSeconds, transcript.where) };
+    return { ...said, status: 'timeout', error: timedOut(timeoutSeconds, transcript.where, cage) };
   if (cause !== undefined || end === undefined) {
     return { ...said, status: 'cancelled', error: own('E_CANCELLED', 'The run was cancelled.', undefined) };
   }
@@ -38,14 +44,19 @@ export function conclude(
       };
     case 'violation':
       return { ...said, status: 'error', error: own(end.error.code, end.error.message, end.error.remedy) };
+    case 'limit':
+      return { ...said, status: 'error', error: breached(end.breach) };
     case 'lost':
+      // Without a word of the supervisor: the kernel took it along with the guest.
+      if (wasKilledForMemory(cage))
+        return { ...said, status: 'error', error: outOfMemory(cage.spec.memoryBytes) };
       return {
         ...said,
         status: 'error',
         error: own('E_SANDBOX_LOST', `The sandbox vanished: ${end.detail}`, undefined),
       };
     case 'exited':
-      return { ...said, ...exited(end.report, transcript) };
+      return { ...said, ...exited(end.report, transcript, cage) };
   }
 }
 
@@ -69,34 +80,68 @@ const heard = (transcript: Transcript) => ({
 function exited(
   { code, signal }: Extract<SandboxEnd, { how: 'exited' }>['report'],
   { raised }: Transcript,
+  cage: Cage,
 ): Pick<Outcome, 'status' | 'exitCode' | 'error'> {
-  if (signal !== null) return { status: 'error', exitCode: undefined, error: signalled(signal) };
+  if (signal !== null) return { status: 'error', exitCode: undefined, error: signalled(signal, cage) };
   const exitCode = code ?? undefined;
-  if (raised !== undefined) return { status: 'error', exitCode, error: guestError(raised, undefined) };
+  if (raised !== undefined) {
+    const hint = killedChild(cage) ?? hintFor(raised, cage.spec);
+    return { status: 'error', exitCode, error: guestError(raised, hint) };
+  }
   if (exitCode === 0) return { status: 'success', exitCode, error: undefined };
   return {
     status: 'error',
     exitCode,
-    error: own('E_EXIT', `The code ended with exit status ${exitCode}.`, undefined),
+    error: own('E_EXIT', `The code ended with exit status ${exitCode}.`, killedChild(cage)),
   };
 }
 
-function timedOut(timeoutSeconds: number, where: readonly string[]): OutcomeError {
+function timedOut(timeoutSeconds: number, where: readonly string[], cage: Cage): OutcomeError {
   const last = where.at(-1);
   return {
     message: `Timed out after ${timeoutSeconds} s.${last === undefined ? '' : ` It was at ${last.trim()}`}`,
     type: 'E_TIMEOUT',
     traceback: where.length > 1 ? where : [],
-    remedy: 'Pass a larger timeout, or do less in one run.',
+    remedy: killedChild(cage) ?? 'Pass a larger timeout, or do less in one run.',
   };
 }
 
-function signalled(signal: string): OutcomeError {
-  const remedy =
-    signal === 'SIGKILL'
-      ? 'Most often this is the memory limit: use less memory, or process the data in pieces.'
-      : undefined;
-  return own('E_SIGNAL', `The code was ended by ${clip(harmless(signal), 40)}.`, remedy);
+/** A signal is the code's own doing, or a crash, unless the kernel says that it was about memory. */
+function signalled(signal: string, cage: Cage): OutcomeError {
+  if (signal === 'SIGKILL' && wasKilledForMemory(cage)) return outOfMemory(cage.spec.memoryBytes);
+  const isUnknown = signal === 'SIGKILL' && cage.memoryKills === undefined;
+  const guess = `Most often this is the memory limit of ${megabytes(cage.spec.memoryBytes)}. ${memoryRemedy}`;
+  return own(
+    'E_SIGNAL',
+    `The code was ended by ${clip(harmless(signal), 40)}.`,
+    isUnknown ? guess : undefined,
+  );
+}
+
+const wasKilledForMemory = ({ memoryKills }: Cage): boolean => (memoryKills ?? 0) > 0;
+
+const outOfMemory = (limitBytes: number): OutcomeError =>
+  own('E_MEMORY', `Memory limit ${megabytes(limitBytes)} exceeded.`, memoryRemedy);
+
+/** For code that outlived it: a worker that is missing explains much that went wrong later. */
+const killedChild = (cage: Cage): string | undefined =>
+  wasKilledForMemory(cage)
+    ? `One of its processes was killed: memory limit ${megabytes(cage.spec.memoryBytes)} exceeded. ${memoryRemedy}`
+    : undefined;
+
+function breached(breach: Breach): OutcomeError {
+  switch (breach.limit) {
+    case 'memory':
+      return outOfMemory(breach.allowed);
+    case 'inodes':
+      return own('E_FILES', `Limit of ${breach.allowed} files and folders exceeded.`, 'Keep fewer files.');
+    case 'host memory':
+      return own(
+        'E_HOST_MEMORY',
+        `The host ran short of memory: ${megabytes(breach.seen)} were left.`,
+        'Use less memory, or run less at once.',
+      );
+  }
 }
 
 const own = (type: string, message: string, remedy: string | undefined): OutcomeError => ({

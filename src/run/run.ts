@@ -109,7 +109,7 @@ async function converse(
   );
   parts.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  return [conclude(end, deadline.cause, timeoutSeconds, transcript), desk.calls];
+  return [conclude(end, deadline.cause, timeoutSeconds, transcript, sandbox), desk.calls];
 }
 
 function hear(frame: GuestFrame, text: string, transcript: Transcript, desk: CallDesk): void {

@@ -1,7 +1,9 @@
 // Everything that is decided before the first sandbox, with reasons: engine, OCI runtime, image, harness. Decided by
 // trying, remembered per boot in the state directory. Starts containers only to see whether they start.
 
+import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
@@ -15,11 +17,20 @@ import {
   rememberChoice,
   rememberedChoice,
 } from '../engine/detect.js';
+import {
+  CLAIMED,
+  demandEnforcement,
+  type Enforcement,
+  enforcementText,
+  lookAt,
+  UNENFORCED,
+} from '../engine/enforcement.js';
 import type { SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
-import { prepareHarness } from './harness-files.js';
+import { ENTRYPOINT, prepareHarness } from './harness-files.js';
+import { scalesFor } from './measure.js';
 import { Sandbox } from './sandbox.js';
-import { sandboxSpec } from './spec.js';
+import { sandboxSpec, WRITABLE } from './spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
@@ -41,10 +52,11 @@ export type LaunchContext = {
   readonly observer: Observer;
 };
 
-export const wishesOf = ({ runtime, ociRuntime, allowRootful, stateDir }: Settings): EngineWishes => ({
+export const wishesOf = ({ runtime, ociRuntime, allowRootful, cpus, stateDir }: Settings): EngineWishes => ({
   runtime,
   ociRuntime,
   allowRootful,
+  limitsCpus: cpus !== undefined,
   stateDir,
 });
 
@@ -55,6 +67,7 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   const harnessDir = prepareHarness(settings.stateDir);
   const remembered = rememberedChoice(wishes);
   if (remembered !== undefined) {
+    demandEnforcement(remembered.enforcement, settings.acceptUnenforced);
     const engine = engineFor(context, remembered, remembered.ociRuntime);
     const stamp = imageStamp(remembered);
     const image = await chooseImage(settings, engine, observer, signal);
@@ -64,8 +77,17 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   const { version, mode, storageDriver, storageRoot, cgroups } = status;
   const facts = { binary, mode };
   const image = await chooseImage(settings, engineFor(context, facts, undefined), observer, signal);
+  let enforcement = UNENFORCED;
   const { name: ociRuntime, tried } = await chooseOciRuntime(status, settings.ociRuntime, (candidate) =>
-    attempt(context, { engine: engineFor(context, facts, candidate), image, harnessDir }, candidate, signal),
+    attempt(
+      context,
+      { engine: engineFor(context, facts, candidate), image, harnessDir },
+      candidate,
+      (found) => {
+        enforcement = found;
+      },
+      signal,
+    ),
   );
   const choice: EngineChoice = {
     binary,
@@ -76,10 +98,14 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     cgroups,
     ociRuntime,
     tried,
+    enforcement,
   };
+  demandEnforcement(enforcement, settings.acceptUnenforced);
   rememberChoice(wishes, choice);
   const reason = tried.map((one) => `${one.name}: ${one.reason}`).join('; ');
-  observer({ type: 'engine.chosen', engine: `${binary} ${version}`, ociRuntime, mode, reason });
+  const engine = `${binary} ${version}`;
+  const limits = enforcementText(enforcement);
+  observer({ type: 'engine.chosen', engine, ociRuntime, mode, reason, limits });
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
   const stamp = imageStamp(choice);
   return { engine: engineFor(context, facts, ociRuntime), choice, image, harnessDir, stamp };
@@ -107,18 +133,36 @@ export async function engineToSweepWith(context: LaunchContext, signal: AbortSig
   return engineFor(context, { binary, mode: status.mode }, undefined);
 }
 
+/** Where ids begin that belong to no user of any image; a container's own is one of this many above it. */
+const OWN_UID = { first: 20_001, count: 40_000 } as const;
+
+/**
+ * Without a pids cgroup processes are counted per user id, by older kernels across containers: one container's would
+ * then be another's. Ids are drawn, so that other bridges need not be asked which are free.
+ */
+function userFor(
+  { containerUser, containerUserIsDefault }: Settings,
+  enforcement: Enforcement | undefined,
+): string {
+  if (!containerUserIsDefault || enforcement?.pids !== 'rlimit') return containerUser;
+  const id = OWN_UID.first + randomInt(OWN_UID.count);
+  return `${id}:${id}`;
+}
+
 /** The cage of the sandbox `name`, whose container is called after it. */
 export function specOn(
-  { image, harnessDir }: Pick<LaunchPad, 'image' | 'harnessDir'>,
+  { image, harnessDir, choice }: Pick<LaunchPad, 'image' | 'harnessDir'> & Partial<Pick<LaunchPad, 'choice'>>,
   { settings, instance }: LaunchContext,
   name: string,
 ): SandboxSpec {
-  const { containerUser, memoryBytes, pids, cpus, maxTimeoutSeconds, warm, preimport } = settings;
+  const { memoryBytes, pids, cpus, maxTimeoutSeconds, warm, preimport } = settings;
   return sandboxSpec({
     image: image.image,
     harnessDir,
     name: `mcp-sandbox-bridge-${instance}-${name}`,
-    user: containerUser,
+    user: userFor(settings, choice?.enforcement),
+    enforcement: choice?.enforcement,
+    cores: availableParallelism(),
     memoryBytes,
     pids,
     cpus,
@@ -143,21 +187,43 @@ function engineFor(
   });
 }
 
-/** Starts the real thing under an OCI runtime; undefined when it greets, else why not. */
+/**
+ * Starts the real thing under an OCI runtime, and looks what it is held to; undefined when it greets, else why not.
+ */
 async function attempt(
   context: LaunchContext,
   pad: Pick<LaunchPad, 'engine' | 'image' | 'harnessDir'>,
   ociRuntime: string,
+  onFound: (enforcement: Enforcement) => void,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const spec = specOn(pad, context, `try-${ociRuntime.replaceAll(/[^\w.-]/g, '_')}`);
   try {
-    const options = { timeoutMs: START_TIMEOUT_MS, observer: context.observer };
-    await using _sandbox = await Sandbox.start(pad.engine, spec, options, signal);
+    const options = { timeoutMs: START_TIMEOUT_MS, observer: context.observer, enforcement: undefined };
+    await using sandbox = await Sandbox.start(pad.engine, spec, options, signal);
+    onFound(await enforcementOf(sandbox, spec, pad.engine, signal));
     return undefined;
   } catch (thrown) {
     const error = asBridgeError(thrown);
     if (signal.aborted) throw new BridgeError('E_SHUTDOWN', 'The bridge is ending.', { fault: 'bridge' });
     return error.message.replace(/^The sandbox did not start: /, '');
   }
+}
+
+function canBeWeighed(pid: number): boolean {
+  const scales = scalesFor(pid, WRITABLE);
+  return scales.glance() !== undefined && (scales.weigh() ?? 0) > 0;
+}
+
+async function enforcementOf(
+  sandbox: Sandbox,
+  spec: SandboxSpec,
+  engine: CliEngine,
+  signal: AbortSignal,
+): Promise<Enforcement> {
+  const own = sandbox.pid;
+  if (own !== undefined) return lookAt(own, spec, canBeWeighed(own));
+  // docker tells the pid when it is asked; watching and killing would need it at every start, so that is not offered.
+  const asked = await engine.pidOf(spec.name, ENTRYPOINT, signal);
+  return asked === undefined ? CLAIMED : lookAt(asked, spec, false);
 }

@@ -141,7 +141,7 @@ export class Launcher implements AsyncDisposable {
     const sandbox = await Sandbox.start(
       pad.engine,
       specOn(pad, this.#context, String(++this.#count)),
-      { timeoutMs: START_TIMEOUT_MS, observer: this.#context.observer },
+      { timeoutMs: START_TIMEOUT_MS, observer: this.#context.observer, enforcement: pad.choice.enforcement },
       AbortSignal.any([signal, this.#closing.signal]),
     );
     return [sandbox, pad];

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { clip } from '../base/text.js';
+import { type Enforcement, UNENFORCED } from '../engine/enforcement.js';
 import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
 import { Channel } from '../protocol/channel.js';
 import {
@@ -13,16 +14,26 @@ import {
   PROTOCOL_VERSION,
   type SupervisorFrame,
 } from '../protocol/frames.js';
+import { Guard } from './guard.js';
+import type { Breach } from './watchdog.js';
 
 type FrameOf<F, T> = Extract<F, { type: T }>;
 export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
 
-/** How a sandbox ended: the supervisor's report, a refusal before anything ran, broken rules, or no word at all. */
+/** How a sandbox ended: the supervisor's report, a refusal before anything ran, broken rules, a limit, or no word at all. */
 export type SandboxEnd =
   | { readonly how: 'exited'; readonly report: FrameOf<SupervisorFrame, 'exited'> }
   | { readonly how: 'refused'; readonly error: GuestError }
   | { readonly how: 'violation'; readonly error: BridgeError }
+  | { readonly how: 'limit'; readonly breach: Breach }
   | { readonly how: 'lost'; readonly detail: string };
+
+export type StartOptions = {
+  readonly timeoutMs: number;
+  /** What holds containers to their limits here; undefined while that is being found out. */
+  readonly enforcement?: Enforcement | undefined;
+  readonly observer: Observer;
+};
 
 export type RunHandlers = {
   readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
@@ -36,6 +47,9 @@ const MAX_NOISE_LINES = 20;
 
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
+  /** The walls that it was started with. */
+  readonly spec: SandboxSpec;
+  readonly #enforcement: Enforcement;
   readonly #container: Container;
   readonly #channel: Channel;
   readonly #observer: Observer;
@@ -45,11 +59,15 @@ export class Sandbox implements AsyncDisposable {
   #onEnd: (end: SandboxEnd) => void = () => {};
   #handlers: RunHandlers | undefined;
   #report: FrameOf<SupervisorFrame, 'exited'> | undefined;
+  #guard: Guard | undefined;
+  #breach: Breach | undefined;
   #guestIsDone = false;
   #isAlive = true;
 
-  private constructor(container: Container, observer: Observer) {
+  private constructor(container: Container, spec: SandboxSpec, { observer, enforcement }: StartOptions) {
     this.#container = container;
+    this.spec = spec;
+    this.#enforcement = enforcement ?? UNENFORCED;
     this.#observer = observer;
     this.#greeted = new Promise((resolve) => {
       this.#onHello = resolve;
@@ -57,6 +75,7 @@ export class Sandbox implements AsyncDisposable {
     this.ended = new Promise((resolve) => {
       this.#onEnd = (end) => {
         this.#isAlive = false;
+        this.#guard?.[Symbol.dispose]();
         resolve(end);
       };
     });
@@ -76,11 +95,11 @@ export class Sandbox implements AsyncDisposable {
   static async start(
     engine: Engine,
     spec: SandboxSpec,
-    options: { readonly timeoutMs: number; readonly observer: Observer },
+    options: StartOptions,
     signal: AbortSignal,
   ): Promise<Sandbox> {
     const startedAt = performance.now();
-    const sandbox = new Sandbox(engine.start(spec), options.observer);
+    const sandbox = new Sandbox(engine.start(spec), spec, options);
     const onAbort = () => sandbox.kill();
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
@@ -119,11 +138,27 @@ export class Sandbox implements AsyncDisposable {
     return this.#container.name;
   }
 
+  /** Host pid of its first process, where that means something here. */
+  get pid(): number | undefined {
+    return this.#container.pid;
+  }
+
+  /** How many of its processes the kernel has killed for want of memory; undefined where nobody can know. */
+  get memoryKills(): number | undefined {
+    return this.#guard?.memoryKills;
+  }
+
   /** Hands over the one run of this sandbox. */
   run(frame: FrameOf<HostFrame, 'run'>, handlers: RunHandlers): void {
     if (this.#handlers !== undefined)
       throw new BridgeError('E_INTERNAL', 'a sandbox serves one run', { fault: 'bridge' });
     this.#handlers = handlers;
+    const { pid } = this;
+    if (pid !== undefined) {
+      this.#guard = new Guard(pid, this.spec, this.#enforcement, (breach) => this.#onBreach(breach));
+      // The container's group is gone soon after its last process: this is the last moment to look into it.
+      this.#container.stdout.once('close', () => this.memoryKills);
+    }
     this.#channel.send(frame);
   }
 
@@ -174,6 +209,9 @@ export class Sandbox implements AsyncDisposable {
   /** The report came by the other stream: what the guest said last may still be on its way. */
   async #whenReported(report: FrameOf<SupervisorFrame, 'exited'>): Promise<void> {
     this.#report = report;
+    // Looked at now: see memoryKills. The supervisor has waited for that where it matters.
+    void this.memoryKills;
+    this.#channel.hangUp();
     // Not in the same tick even then: frames that arrived together are handed on first.
     if (this.#guestIsDone) await new Promise((resolve) => setImmediate(resolve));
     else await within(LAST_FRAME_WITHIN_MS, closed(this.#container.stdout));
@@ -185,10 +223,21 @@ export class Sandbox implements AsyncDisposable {
     const { code, signal } = await this.#container.exited;
     const { stdout, stderr } = this.#container;
     await within(LAST_FRAME_WITHIN_MS, Promise.all([closed(stdout), closed(stderr)]));
+    if (this.#breach !== undefined) return this.#onEnd({ how: 'limit', breach: this.#breach });
     if (this.#report !== undefined) return this.#onEnd({ how: 'exited', report: this.#report });
     const words = this.#noise.join(' ').trim();
     const how = signal ?? (code === undefined ? 'no word' : `exit code ${code}`);
     this.#onEnd({ how: 'lost', detail: words === '' ? `the container ended with ${how}` : clip(words, 600) });
+  }
+
+  /** Ends it for good; what it had said before is still in our pipes. */
+  async #onBreach(breach: Breach): Promise<void> {
+    this.#breach = breach;
+    this.kill();
+    this.#observer({ type: 'sandbox.limit', container: this.name, ...breach });
+    const { stdout, stderr } = this.#container;
+    await within(LAST_FRAME_WITHIN_MS, Promise.all([closed(stdout), closed(stderr)]));
+    this.#onEnd({ how: 'limit', breach });
   }
 
   #keepNoise(line: string): void {

@@ -1,7 +1,8 @@
 // The security page: from settings to the cage, one line per wall, each with its reason. What is not listed here is
 // not in the container. test/containers has an escape test for each line.
 
-import type { SandboxSpec } from '../engine/engine.js';
+import type { Enforcement } from '../engine/enforcement.js';
+import type { SandboxSpec, Ulimit } from '../engine/engine.js';
 import { ENTRYPOINT, HARNESS_MOUNT } from './harness-files.js';
 
 /** What a sandbox is made of besides the walls, which are constant. */
@@ -13,6 +14,10 @@ export type SandboxPlan = {
   readonly memoryBytes: number;
   readonly pids: number;
   readonly cpus: number | undefined;
+  /** What else holds the limits, as seen; undefined in the trial that finds it out. */
+  readonly enforcement: Enforcement | undefined;
+  /** Processors of the host: code may use them all. */
+  readonly cores: number;
   readonly maxTimeoutSeconds: number;
   /** How long it may wait for its run. */
   readonly maxWaitSeconds: number;
@@ -22,8 +27,27 @@ export type SandboxPlan = {
 
 /** How long a container may live beyond its wait and the longest run: its start and its end. */
 const SPARE_SECONDS = 30;
+const MB_BYTES = 1024 ** 2;
+
+/** Writable, in memory, sized. */
+const TMPFS = [
+  { target: '/tmp', sizeMb: 64 },
+  { target: '/workspace', sizeMb: 128 },
+] as const;
+const SHM_MB = 16;
+/** Every place that files can be written to: what is in them is memory. */
+export const WRITABLE = [...TMPFS.map(({ target }) => target), '/dev/shm'];
+/** What glibc reserves for each thread's stack; it counts as data although hardly any of it is ever touched. */
+const THREAD_STACK_BYTES = 8 * MB_BYTES;
+
+/** Without a memory cgroup a single giant allocation becomes a MemoryError at once; the sum is the watchdog's business. */
+function dataLimit({ enforcement, memoryBytes, pids }: SandboxPlan): Ulimit[] {
+  if (enforcement?.memory !== 'watchdog') return [];
+  return [{ name: 'data', limit: memoryBytes + pids * THREAD_STACK_BYTES }];
+}
 
 export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
+  const deadManSeconds = plan.maxWaitSeconds + plan.maxTimeoutSeconds + SPARE_SECONDS;
   return {
     image: plan.image,
     // -I: no environment variables, no user site, no script directory on the path. -u: nothing printed is lost.
@@ -44,12 +68,9 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     // The harness, read-only. No other host path is visible.
     mounts: [{ source: plan.harnessDir, target: HARNESS_MOUNT }],
     // Writable, in memory, sized, and nothing in them can be executed as a program or be a device.
-    tmpfs: [
-      { target: '/tmp', sizeMb: 64 },
-      { target: '/workspace', sizeMb: 128 },
-    ],
+    tmpfs: TMPFS,
     // multiprocessing needs its locks there; 16 MB bounds what is hidden in it.
-    shmMb: 16,
+    shmMb: SHM_MB,
     // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts.
     masked: ['/sys', '/dev/mqueue'],
     env: { HOME: '/workspace', LANG: 'C.UTF-8', TMPDIR: '/tmp' },
@@ -66,7 +87,12 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
       { name: 'nofile', limit: 1024 },
       // Counts per user id: the fallback where the engine has no pids cgroup.
       { name: 'nproc', limit: plan.pids },
+      // No file outgrows the largest place there is; a sparse one would seem to.
+      { name: 'fsize', limit: Math.max(...TMPFS.map(({ sizeMb }) => sizeMb)) * MB_BYTES },
+      // Processor time per process, for what outlives every other clock: all processors, from start to end.
+      { name: 'cpu', limit: deadManSeconds * plan.cores },
+      ...dataLimit(plan),
     ],
-    deadManSeconds: plan.maxWaitSeconds + plan.maxTimeoutSeconds + SPARE_SECONDS,
+    deadManSeconds,
   };
 }

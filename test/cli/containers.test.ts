@@ -140,12 +140,23 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
       'OCI runtime',
     ];
     expect(findings.map(({ name }) => name)).toEqual(
-      expect.arrayContaining([...names, 'trial sandbox', 'memory limit', 'servers', 'registration']),
+      expect.arrayContaining([
+        ...names,
+        'trial sandbox',
+        'limits',
+        'memory limit',
+        'servers',
+        'registration',
+      ]),
     );
     expect(of('mode')?.detail).toMatch(
       process.getuid?.() === 0 ? /no id in a container is root/ : /^rootless/,
     );
     expect(of('trial sandbox')?.detail).toMatch(/^ran Python 3\.\d+\.\d+ in \d/);
+    expect(of('memory limit')).toMatchObject({
+      status: 'ok',
+      detail: expect.stringMatching(/^enforced by a (control group|watchdog)/),
+    });
     expect(of('servers')?.detail).toBe('2 ready, 1 passed over');
     expect(of('registration')?.detail).toContain("as 'sandbox' in MCP_SERVERS_CONFIG");
     expect(servers).toMatchObject([

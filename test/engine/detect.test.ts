@@ -24,6 +24,7 @@ const wishes = (runtime: string, allowRootful = false): EngineWishes => ({
   runtime,
   ociRuntime: undefined,
   allowRootful,
+  limitsCpus: false,
   stateDir: dir,
 });
 const DOCKER = JSON.stringify({

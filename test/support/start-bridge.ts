@@ -43,6 +43,7 @@ export type Payload = {
   readonly stderr?: readonly string[];
   readonly result?: unknown;
   readonly error?: string;
+  readonly errorType?: string;
   readonly traceback?: readonly string[];
   readonly remedy?: string;
   readonly droppedCharacters?: number;

@@ -1,0 +1,58 @@
+// Holds one running sandbox to its limits where no control group does, and tells afterwards whether the kernel killed
+// for memory where one does. Lives from the handing over of the code to the end; a sandbox that waits needs none.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { type GroupLimit, groupLimit, oomKillsIn } from '../engine/cgroup.js';
+import type { Enforcement } from '../engine/enforcement.js';
+import type { SandboxSpec } from '../engine/engine.js';
+import { boundsOf, scalesFor } from './measure.js';
+import { WRITABLE } from './spec.js';
+import { type Breach, Watchdog } from './watchdog.js';
+
+export class Guard implements Disposable {
+  readonly #enforcement: Enforcement;
+  readonly #group: GroupLimit | undefined;
+  readonly #watchdog: Watchdog | undefined;
+  #memoryKills = 0;
+
+  /** `pid` is that of the container's first process, before any code of the guest has run. */
+  constructor(pid: number, spec: SandboxSpec, enforcement: Enforcement, onBreach: (breach: Breach) => void) {
+    this.#enforcement = enforcement;
+    if (enforcement.cpu === 'priority') lower(pid);
+    if (enforcement.memory === 'cgroup') this.#group = groupLimit(pid, 'memory');
+    if (enforcement.memory === 'watchdog') {
+      this.#watchdog = new Watchdog(scalesFor(pid, WRITABLE), boundsOf(spec), onBreach);
+    }
+  }
+
+  /**
+   * How many of its processes the kernel has killed for want of memory; undefined where nobody can know. The group is
+   * gone soon after the container, so the first look counts that is made in time.
+   */
+  get memoryKills(): number | undefined {
+    if (this.#enforcement.memory === 'watchdog') return 0;
+    if (this.#group === undefined) return undefined;
+    this.#memoryKills = oomKillsIn(this.#group.dir) ?? this.#memoryKills;
+    return this.#memoryKills;
+  }
+
+  [Symbol.dispose](): void {
+    this.#watchdog?.[Symbol.dispose]();
+  }
+}
+
+/**
+ * The first process and what it has forked ahead; what is forked later inherits it, and nobody inside may raise it
+ * again. The first comes first, so that nothing is forked in between unseen.
+ */
+function lower(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+    const threads = children.flatMap((child) => readdirSync(`/proc/${child}/task`));
+    for (const thread of threads) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has ended in this very moment.
+  }
+}
