@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import type { EngineFacts, EngineMode, EngineName, SandboxSpec } from './engine.js';
-import type { OciRuntime } from './oci-runtime.js';
+import { isGvisor, type OciRuntime } from './oci-runtime.js';
 
 /** What a launch needs besides the cage. */
 export type LaunchFacts = {
@@ -39,7 +39,9 @@ const ID_COUNT = 65_536;
  */
 const FIRST_ID = { 'userns-mapped': 1_879_048_192, rootless: 1, vm: undefined, rootful: undefined } as const;
 
-function idMap(mode: EngineMode): string[] {
+function idMap({ mode, ociRuntime }: LaunchFacts): string[] {
+  // Rootless it could then reach nothing in the user's home, and has a namespace of its own for what runs the guest.
+  if (mode === 'rootless' && ociRuntime !== undefined && isGvisor(ociRuntime.name)) return [];
   const first = FIRST_ID[mode];
   return first === undefined ? [] : [`--uidmap=0:${first}:${ID_COUNT}`, `--gidmap=0:${first}:${ID_COUNT}`];
 }
@@ -79,11 +81,11 @@ const podman: Dialect = {
     ...(ociRuntime === undefined ? [] : [`--runtime=${ociRuntime.name}`]),
     ...(ociRuntime?.flags ?? []).map((flag) => `--runtime-flag=${flag}`),
   ],
-  runFlags: ({ mode, pidFile }, spec) => [
+  runFlags: (facts, spec) => [
     // conmon ends the container even when every process of ours is gone.
     `--timeout=${spec.deadManSeconds}`,
     // A remote client (podman machine) cannot write the machine's pids.
-    ...(mode === 'vm' ? [] : [`--pidfile=${pidFile}`]),
+    ...(facts.mode === 'vm' ? [] : [`--pidfile=${facts.pidFile}`]),
     // Else podman adds writable tmpfs on /run and /var/tmp, half of RAM each and without noexec.
     '--read-only-tmpfs=false',
     ...PODMAN_NAMESPACES[spec.namespaces],
@@ -92,7 +94,7 @@ const podman: Dialect = {
     `--umask=${spec.umask}`,
     `--tz=${spec.timezone}`,
     ...spec.masked.map((path) => `--security-opt=mask=${path}`),
-    ...idMap(mode),
+    ...idMap(facts),
   ],
   removeArgs: (ids) => ['rm', '--force', '--ignore', '--time=0', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [

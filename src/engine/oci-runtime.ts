@@ -20,7 +20,11 @@ const GVISOR_VARIANTS: readonly (readonly string[])[] = [
   ['network=none', 'ignore-cgroups'],
 ];
 
-const isGvisor = (name: string): boolean => /^runsc/.test(basename(name));
+/**
+ * gVisor opens mounts in the container's own user namespace, where runc and crun open them before they enter it: a
+ * folder that is private to root or to the user is then closed to it, and so is every folder below.
+ */
+export const isGvisor = (name: string): boolean => /^runsc/.test(basename(name));
 
 /** docker and a podman machine take runtimes with their flags from the daemon's own configuration. */
 export function variantsOf(name: string, engine: EngineName, mode: EngineMode): readonly OciRuntime[] {

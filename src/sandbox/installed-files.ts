@@ -54,16 +54,20 @@ function write(dir: string, files: Files): void {
   chmodSync(dir, 0o755);
 }
 
+/** Root's own, cleared at boot, and open to be passed through: for what other ids have to reach. */
+export const OPEN_DIR = '/run/mcp-sandbox-bridge';
+
 /**
  * Path of a directory `<stateDir>/<kind>/<hash>` with exactly these files, made or mended as needed. Throws E_STATE
  * where the state directory cannot be written.
  */
 export function installFiles(stateDir: string, kind: 'ipc' | 'seccomp', files: Files): string {
   const parent = join(stateDir, kind);
+  const mode = stateDir === OPEN_DIR ? 0o711 : 0o700;
   const dir = join(parent, hashOf(files));
   if (isIntact(dir, files)) return dir;
   try {
-    mkdirSync(parent, { recursive: true, mode: 0o700 });
+    mkdirSync(parent, { recursive: true, mode });
     const fresh = mkdtempSync(join(parent, 'new-'));
     write(fresh, files);
     rmSync(dir, { recursive: true, force: true });

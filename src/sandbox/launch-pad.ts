@@ -15,10 +15,11 @@ import {
   rememberChoice,
   rememberedChoice,
 } from '../engine/detect.js';
-import type { SandboxSpec } from '../engine/engine.js';
+import type { EngineMode, SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
-import { described, type OciRuntime } from '../engine/oci-runtime.js';
+import { described, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
 import { prepareHarness } from './harness-files.js';
+import { OPEN_DIR } from './installed-files.js';
 import { Sandbox } from './sandbox.js';
 import { prepareSeccomp } from './seccomp-files.js';
 import { sandboxSpec } from './spec.js';
@@ -57,13 +58,11 @@ export const wishesOf = ({ runtime, ociRuntime, allowRootful, stateDir }: Settin
 export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal): Promise<LaunchPad> {
   const { settings, observer } = context;
   const wishes = wishesOf(settings);
-  const files = {
-    harnessDir: prepareHarness(settings.stateDir),
-    seccompFile: prepareSeccomp(settings.stateDir, settings.seccomp),
-  };
   const remembered = rememberedChoice(wishes);
   if (remembered !== undefined) {
-    const engine = engineFor(context, remembered, runtimeOf(remembered));
+    const runtime = runtimeOf(remembered);
+    const engine = engineFor(context, remembered, runtime);
+    const files = hostFiles(settings, remembered.mode, runtime);
     const stamp = imageStamp(remembered);
     const image = await chooseImage(settings, engine, observer, signal);
     return { engine, choice: remembered, image, files, stamp };
@@ -73,9 +72,15 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   const facts = { binary, mode };
   const image = await chooseImage(settings, engineFor(context, facts, undefined), observer, signal);
   const name = engineNameOf(binary);
-  const { runtime, tried } = await chooseOciRuntime(name, status, settings.ociRuntime, (candidate) =>
-    attempt(context, { engine: engineFor(context, facts, candidate), image, files }, candidate, signal),
-  );
+  const { runtime, tried } = await chooseOciRuntime(name, status, settings.ociRuntime, (candidate) => {
+    const engine = engineFor(context, facts, candidate);
+    return attempt(
+      context,
+      { engine, image, files: hostFiles(settings, mode, candidate) },
+      candidate,
+      signal,
+    );
+  });
   const choice: EngineChoice = {
     binary,
     version,
@@ -92,7 +97,17 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   observer({ type: 'engine.chosen', engine: `${binary} ${version}`, ociRuntime: runtime.name, mode, reason });
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
   const stamp = imageStamp(choice);
+  const files = hostFiles(settings, mode, runtime);
   return { engine: engineFor(context, facts, runtime), choice, image, files, stamp };
+}
+
+/** Made or mended as needed. Throws E_STATE. */
+function hostFiles({ stateDir, seccomp }: Settings, mode: EngineMode, runtime: OciRuntime): HostFiles {
+  const isClosed = mode === 'userns-mapped' && isGvisor(runtime.name);
+  return {
+    harnessDir: prepareHarness(isClosed ? OPEN_DIR : stateDir),
+    seccompFile: prepareSeccomp(stateDir, seccomp),
+  };
 }
 
 const runtimeOf = ({ ociRuntime, ociFlags }: EngineChoice): OciRuntime => ({
