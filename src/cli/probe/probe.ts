@@ -86,7 +86,12 @@ async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeRe
     limit('deadline', `${DEADLINE_SECONDS} s`, judgeDeadline(deadline)),
     ...(settings.cpus === undefined
       ? []
-      : [limit('CPUs', `${settings.cpus}`, judgeCpus(deadline, settings.cpus))]),
+      : [
+          {
+            ...limit('CPUs', `${settings.cpus}`, judgeCpus(deadline, settings.cpus)),
+            required: !acceptedOf(settings).includes('cpu'),
+          },
+        ]),
     limit('container log', 'nothing on disk', judgeLog(deadline)),
     await ownerControl(plain, prepared, look !== undefined, signal),
     advisory('OCI runtime', RUNTIME_REQUEST, judgeRuntime(await versionOf(choice.ociRuntime, signal))),
@@ -146,17 +151,20 @@ async function attackLimits(
 ): Promise<ProbedControl[]> {
   const timeoutSeconds = attackSeconds(settings);
   const controls: ProbedControl[] = [];
+  const accepted = acceptedOf(settings);
   const watchMemory = [...spec.tmpfs.map(({ target }) => target), '/dev/shm'];
   const memoryBytes = MEMORY_LIMIT_MB * MIB_BYTES;
   await using small = new AttackedBridge({ ...settings, memoryBytes }, discovery, observer);
   for (const [kind, code] of Object.entries(MEMORY_ATTACKS)) {
     const seen = await small.run({ code, timeoutSeconds, watchMemory }, signal);
     const asked = `${Math.floor(settings.memoryBytes / MIB_BYTES)} MB (${MEMORY_LIMIT_MB} here)`;
-    controls.push(limit(KINDS[kind as MemoryKind], asked, judgeMemory(seen), MEMORY_REMEDY));
+    const judged = limit(KINDS[kind as MemoryKind], asked, judgeMemory(seen), MEMORY_REMEDY);
+    controls.push({ ...judged, required: !accepted.includes('memory') });
   }
   await using few = new AttackedBridge({ ...settings, pids: PIDS_LIMIT }, discovery, observer);
   const pids = await few.run({ code: PIDS_ATTACK, timeoutSeconds }, signal);
-  controls.push(limit('processes', `${settings.pids} (${PIDS_LIMIT} here)`, judgePids(pids)));
+  const judged = limit('processes', `${settings.pids} (${PIDS_LIMIT} here)`, judgePids(pids));
+  controls.push({ ...judged, required: !accepted.includes('pids') });
   return controls;
 }
 
@@ -190,6 +198,12 @@ const advisory = (control: string, requested: string, judgement: Judgement): Pro
 
 const attackSeconds = ({ maxTimeoutSeconds }: Cage['settings']): number =>
   Math.min(ATTACK_SECONDS, maxTimeoutSeconds);
+
+/** Controls that the operator accepts by name to be without, where there is a setting for that. */
+function acceptedOf(settings: Cage['settings']): readonly string[] {
+  const { acceptUnenforced = [] } = settings as { readonly acceptUnenforced?: readonly string[] };
+  return acceptUnenforced;
+}
 
 /** A state directory that cannot be written is not what was asked about. */
 function remember(report: ProbeReport, { settings, observer }: Prepared, key: string): void {

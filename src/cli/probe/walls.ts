@@ -25,6 +25,8 @@ export const CANARY_CONTROLS = {
   abstract: 'abstract sockets of the host',
 } as const;
 
+/** The default of the setting: it stands for anybody who is nobody on the host. */
+const ANYBODY = '65534:65534';
 const ERRNO = /^E[A-Z0-9]+$/;
 const refused = (seen: string): boolean => ERRNO.test(seen);
 const none = (seen: string): boolean => seen === 'none';
@@ -72,6 +74,10 @@ const COMMON_NAMES = [
   'SHLVL',
   '_',
 ];
+/** A name is as long as it is said to be, and Node before libuv 1.47 says the whole field. */
+const abstractSpellings = (name: string): string[] => [name, name.padEnd(SUN_PATH_BYTES - 1, '\0')];
+const SUN_PATH_BYTES = 108;
+
 const inCommon = (seen: string, { hostEnvNames, spec }: Cage): string[] => {
   const harmless = [...COMMON_NAMES, ...Object.keys(spec.env)];
   return seen.split(' ').filter((name) => hostEnvNames.includes(name) && !harmless.includes(name));
@@ -131,7 +137,9 @@ export const WALLS: readonly Wall[] = [
     how: 'getresuid, getresgid, getgroups',
     python: () =>
       'uids, gids = set(os.getresuid()), set(os.getresgid())\nmore = set(os.getgroups()) - gids\nreturn listed(map(str, uids)) + ":" + listed(map(str, gids)) + ("" if not more else " and groups " + listed(map(str, more)))',
-    held: (seen, { spec }) => seen === spec.user,
+    // Nobody's wish is the default, and a container may then have an id of its own.
+    held: (seen, { spec, settings }) =>
+      seen === spec.user || (settings.containerUser === ANYBODY && /^[1-9]\d*:[1-9]\d*$/.test(seen)),
   },
   {
     control: 'writable places',
@@ -229,11 +237,16 @@ return listed(through)`,
     required: true,
     requested: always('out of reach'),
     how: 'to a listener of the host',
-    python: ({ abstractName }) =>
-      abstractName === undefined
-        ? 'return "ENOENT"'
-        : `socket.socket(socket.AF_UNIX).connect("\\0" + "${abstractName}")\nreturn "connected"`,
+    python: ({ abstractName }) => `
+for name in ${python(abstractName === undefined ? [] : abstractSpellings(abstractName))}:
+    try:
+        socket.socket(socket.AF_UNIX).connect("\\0" + name)
+        return "connected"
+    except OSError as error:
+        refusal = errno.errorcode[error.errno]
+return refusal`,
     held: refused,
+    unseen: () => (process.platform === 'linux' ? undefined : 'this machine has none'),
   },
   {
     control: 'mounts of the host',
@@ -286,7 +299,7 @@ return listed(through)`,
     control: 'devices',
     required: true,
     requested: always('none of the host'),
-    how: '/dev walked, every node but the usual opened',
+    how: '/dev walked, access asked to all but the usual',
     python: () =>
       `through = []
 for folder, _, files in os.walk("/dev"):
@@ -294,10 +307,8 @@ for folder, _, files in os.walk("/dev"):
         path = os.path.join(folder, name)
         mode = os.lstat(path).st_mode
         if not (stat.S_ISBLK(mode) or stat.S_ISCHR(mode)) or path[5:] in ${python(DEVICES)}: continue
-        try:
-            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK)); through.append(path)
-        except OSError:
-            pass
+        # Not opened: of some devices that alone is an act.
+        if os.access(path, os.R_OK): through.append(path)
 return listed(through)`,
     held: none,
   },
