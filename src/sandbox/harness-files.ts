@@ -61,6 +61,8 @@ function isIntact(dir: string, files: ReadonlyMap<string, string>): boolean {
     );
     return (
       found.length === files.size &&
+      // A link reads the same until what it leads to is changed.
+      found.every((entry) => entry.isFile()) &&
       [...files].every(([name, text]) => readFileSync(join(dir, name), 'utf8') === text)
     );
   } catch {
