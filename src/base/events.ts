@@ -24,6 +24,21 @@ export type BridgeEvent =
   | { readonly type: 'engine.swept'; readonly removed: number }
   | { readonly type: 'engine.trouble'; readonly message: string }
   | { readonly type: 'image.progress'; readonly image: string; readonly message: string }
+  | {
+      readonly type: 'walls.known';
+      /** Engine, OCI runtime, mode and cgroups, as found by trying. */
+      readonly setup: string;
+      /** Of the last probe of this boot; undefined where there was none. */
+      readonly probe:
+        | {
+            readonly at: string;
+            readonly enforced: number;
+            readonly watchdog: number;
+            readonly unknown: number;
+            readonly notEnforced: readonly string[];
+          }
+        | undefined;
+    }
   | { readonly type: 'sandbox.started'; readonly container: string; readonly durationMs: number }
   | { readonly type: 'sandbox.ended'; readonly container: string; readonly reason: string }
   | {

@@ -10,6 +10,7 @@ import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
 const EXAMPLES = `
 Examples:
   $ ${PACKAGE_NAME} doctor                             check this machine
+  $ ${PACKAGE_NAME} doctor --probe                     attack a sandbox here and see what holds
   $ ${PACKAGE_NAME} image build                        make the image where no registry can be reached
   $ ${PACKAGE_NAME} servers                            what was found, and where
   $ ${PACKAGE_NAME} run job.py --servers github,files  run a file as the agent would
@@ -40,8 +41,13 @@ program
 program
   .command('doctor')
   .description('check the machine: engine, image, limits, servers; starts a container to see')
+  .option('--probe', 'attack a sandbox of this machine and say what held, per control')
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true }) => (await import('./doctor.js')).doctor(options));
+  .action(async (options: { json?: true; probe?: true }) =>
+    options.probe
+      ? (await import('./probe/probe.js')).probe(options)
+      : (await import('./doctor.js')).doctor(options),
+  );
 
 program
   .command('servers')

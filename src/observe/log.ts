@@ -112,6 +112,8 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['warn', `engine: ${inline(event.message)}`];
     case 'image.progress':
       return ['info', `image ${event.image}: ${inline(event.message)}`];
+    case 'walls.known':
+      return ['info', `walls: ${inline(event.setup)}; ${probeWords(event.probe)}`];
     case 'sandbox.started':
       return ['debug', `sandbox ${event.container} ready after ${ms(event.durationMs)}`];
     case 'sandbox.ended':
@@ -160,6 +162,13 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
     case 'bridge.closing':
       return ['info', `closing: ${inline(event.reason)}`];
   }
+}
+
+function probeWords(probe: Extract<BridgeEvent, { type: 'walls.known' }>['probe']): string {
+  if (probe === undefined) return 'not probed since the last boot (mcp-sandbox-bridge doctor --probe does)';
+  const { at, enforced, watchdog, unknown, notEnforced } = probe;
+  const gaps = notEnforced.length === 0 ? '' : ` (${inline(notEnforced.join(', '))})`;
+  return `probed ${at}: ${enforced} enforced, ${watchdog} by watchdog, ${notEnforced.length} not enforced${gaps}, ${unknown} unknown`;
 }
 
 const outcomeOf = (call: { readonly failed: boolean; readonly durationMs: number }): string =>

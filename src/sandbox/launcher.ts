@@ -9,6 +9,7 @@ import type { Settings } from '../config/settings.js';
 import { engineNameOf } from '../engine/cli-engine.js';
 import { forgetChoice, rememberedChoice } from '../engine/detect.js';
 import { needsMachine, PodmanMachine } from '../engine/podman-machine.js';
+import { lastProbe, probeKey } from './last-probe.js';
 import {
   engineToSweepWith,
   imageStamp,
@@ -36,6 +37,7 @@ export class Launcher implements AsyncDisposable {
   #pad: Promise<LaunchPad> | undefined;
   #ready: LaunchPad | undefined;
   #count = 0;
+  #wallsAreTold = false;
 
   constructor(settings: Settings, host: Pick<HostFacts, 'home' | 'platform'>, observer: Observer) {
     this.#context = { settings, observer, instance: randomBytes(6).toString('hex') };
@@ -63,6 +65,7 @@ export class Launcher implements AsyncDisposable {
       pad.then(
         (ready) => {
           if (this.#pad === pad) this.#ready = ready;
+          this.#tellWalls(ready);
         },
         () => {
           if (this.#pad === pad) this.#forgetPad();
@@ -130,6 +133,19 @@ export class Launcher implements AsyncDisposable {
       this.#forgetPad();
       return this.#startOn(await this.pad(), signal);
     }
+  }
+
+  /** One line for the log, once in our life: what stands, and what the last probe saw of it. */
+  #tellWalls({ choice, image }: LaunchPad): void {
+    if (this.#wallsAreTold) return;
+    this.#wallsAreTold = true;
+    const { settings, observer } = this.#context;
+    const { binary, version, ociRuntime, mode, cgroups } = choice;
+    observer({
+      type: 'walls.known',
+      setup: `${binary} ${version} with ${ociRuntime}, ${mode}, cgroup ${cgroups}`,
+      probe: lastProbe(settings.stateDir, probeKey(choice, image.id, settings)),
+    });
   }
 
   #forgetPad(): void {

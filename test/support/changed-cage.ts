@@ -28,7 +28,8 @@ export async function printedIn(
       text(container.stderr),
       container.exited,
     ]);
-    if (exit.code !== 0) throw new Error(`the control ended with ${exit.code}: ${said}`);
+    // One that was launched detached leaves no exit code, only what it printed.
+    if (printed === '') throw new Error(`the control printed nothing (${exit.code ?? 'launched'}): ${said}`);
     return printed;
   } finally {
     pad.engine.close();

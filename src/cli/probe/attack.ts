@@ -1,0 +1,99 @@
+// One run of hostile code through the real bridge, watched from the host: what it says it got, how it ended, what was
+// seen of it meanwhile. Judges nothing.
+
+import type { BridgeEvent, Observer } from '../../base/events.js';
+import { fanOut } from '../../base/events.js';
+import type { DiscoverContext } from '../../config/discover.js';
+import type { Settings } from '../../config/settings.js';
+import type { Outcome } from '../../run/outcome.js';
+import { Bridge } from '../../server/bridge.js';
+import { bundleOf, bytesIn, firstProcessOf, type HostLook, lives, lookAt, memoryOf } from './host-look.js';
+
+/** Often enough to see what a watchdog sees, seldom enough to cost little: a look takes about a millisecond. */
+const POLL_MS = 20;
+const GONE_WITHIN_MS = 3_000;
+
+export type Seen = {
+  readonly outcome: Outcome;
+  /** False when the code never ran: then the outcome says why, and nothing of the cage. */
+  readonly started: boolean;
+  /** From the code's start to the answer. */
+  readonly ranMs: number;
+  /** Undefined where the container's processes are not to be seen from here. */
+  readonly host: HostLook | undefined;
+  /** The most memory that was seen; undefined where it was not looked for. */
+  readonly peakBytes: number | undefined;
+  /** By how much what the engine keeps of the container grew on disk, at most. */
+  readonly keptBytes: number | undefined;
+  /** Whether its first process was gone soon after the answer; undefined where that is not to be seen. */
+  readonly gone: boolean | undefined;
+};
+
+export type Attack = {
+  readonly code: string;
+  readonly timeoutSeconds: number;
+  /** tmpfs whose content counts as memory; undefined: memory is not looked at. */
+  readonly watchMemory?: readonly string[];
+};
+
+/** A bridge for attacks, which tells its containers' names apart. */
+export class AttackedBridge implements AsyncDisposable {
+  readonly bridge: Bridge;
+  readonly #stateDir: string;
+  #container = '';
+
+  constructor(settings: Settings, discovery: DiscoverContext, observer: Observer) {
+    this.#stateDir = settings.stateDir;
+    const noting = (event: BridgeEvent) => {
+      if (event.type === 'sandbox.started') this.#container = event.container;
+    };
+    // Nobody waits, and libraries are not what is attacked.
+    const lean = { ...settings, warm: 0, preimport: [] };
+    this.bridge = new Bridge({ settings: lean, discovery, observer: fanOut(observer, noting) });
+  }
+
+  async run({ code, timeoutSeconds, watchMemory }: Attack, signal: AbortSignal): Promise<Seen> {
+    let startedAt: number | undefined;
+    let pid: number | undefined;
+    let host: HostLook | undefined;
+    let poll: NodeJS.Timeout | undefined;
+    let peakBytes: number | undefined;
+    let keptBytes: number | undefined;
+    const onStart = () => {
+      startedAt = performance.now();
+      pid = firstProcessOf(this.#stateDir, this.#container);
+      if (pid === undefined) return;
+      const first = pid;
+      host = lookAt(first);
+      const bundle = bundleOf(first);
+      const before = bundle === undefined ? 0 : bytesIn(bundle);
+      poll = setInterval(() => {
+        if (watchMemory !== undefined) peakBytes = Math.max(peakBytes ?? 0, memoryOf(first, watchMemory));
+        if (bundle !== undefined) keptBytes = Math.max(keptBytes ?? 0, bytesIn(bundle) - before);
+      }, POLL_MS);
+    };
+    try {
+      const input = { code, servers: [], timeoutSeconds };
+      const outcome = await this.bridge.run(input, { onQueued: () => {}, onStart }, signal);
+      const ranMs = startedAt === undefined ? 0 : performance.now() - startedAt;
+      clearInterval(poll);
+      const gone = pid === undefined ? undefined : await isGone(pid);
+      return { outcome, started: startedAt !== undefined, ranMs, host, peakBytes, keptBytes, gone };
+    } finally {
+      clearInterval(poll);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.bridge[Symbol.asyncDispose]();
+  }
+}
+
+async function isGone(pid: number): Promise<boolean> {
+  const end = performance.now() + GONE_WITHIN_MS;
+  while (lives(pid)) {
+    if (performance.now() > end) return false;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  return true;
+}

@@ -1,0 +1,43 @@
+// The words of a probe: what a control is, what was seen of it, and what that comes to. Data and types only.
+
+import type { Settings } from '../../config/settings.js';
+import type { SandboxSpec } from '../../engine/engine.js';
+import type { LaunchPad } from '../../sandbox/launch-pad.js';
+
+/**
+ * ENFORCED: the attack was made and did not get through. WATCHDOG: it was ended, by the host's looking and not by the
+ * kernel, hence late. NOT ENFORCED: it got through. UNKNOWN: the probe could not tell.
+ */
+export type Verdict = 'ENFORCED' | 'WATCHDOG' | 'NOT ENFORCED' | 'UNKNOWN';
+
+/** What a judge makes of what was seen. */
+export type Judgement = {
+  readonly observed: string;
+  /** What the probe did, or where it looked. */
+  readonly how: string;
+  readonly verdict: Verdict;
+  /** With WATCHDOG: megabytes (2^20 bytes) seen beyond the limit before the end. */
+  readonly overshootMb?: number;
+};
+
+/** One line of the report. */
+export type ProbedControl = Judgement & {
+  readonly control: string;
+  readonly requested: string;
+  /** Whether NOT ENFORCED is a failure of the probe as a whole. */
+  readonly required: boolean;
+  /** Only where the verdict calls for one. */
+  readonly remedy?: string;
+};
+
+/** What was asked for, and where: the measure of what is seen. */
+export type Cage = {
+  readonly spec: SandboxSpec;
+  readonly settings: Settings;
+  readonly choice: LaunchPad['choice'];
+  /** Names of the variables that the bridge itself has. */
+  readonly hostEnvNames: readonly string[];
+};
+
+/** gVisor answers from a kernel of its own, whose walls are not in the places where runc's are. */
+export const isGvisor = ({ choice }: Pick<Cage, 'choice'>): boolean => /runsc/.test(choice.ociRuntime);

@@ -1,0 +1,135 @@
+// From what was seen of the attacks on the limits to verdicts. Pure: unit tests drive it with every machine there is.
+
+import type { Seen } from './attack.js';
+import type { Cage, Judgement } from './control.js';
+import type { IdRange } from './host-look.js';
+import { ALL_TAKEN, DEADLINE_SECONDS, FLOOD_MB, MEMORY_LIMIT_MB, PIDS_LIMIT } from './limit-attacks.js';
+
+const MIB_BYTES = 1024 ** 2;
+/** A deadline may be overrun by the time in which the code says where it is, and by the engine's. */
+const LATE_MS = 1_500;
+/** Of a flood of 8 MB; what an engine writes about a container is some kilobytes. */
+const MAX_KEPT_BYTES = MIB_BYTES;
+
+/** The last number that the code said it had. */
+const taken = ({ outcome }: Seen): number =>
+  Math.max(0, ...[...outcome.stdout.text.matchAll(/^taken (\d+)$/gm)].map(([, number]) => Number(number)));
+
+const refusal = ({ outcome }: Seen): string | undefined => /^refused: (.*)$/m.exec(outcome.stdout.text)?.[1];
+const gotAll = ({ outcome }: Seen): boolean => outcome.stdout.text.includes(ALL_TAKEN);
+
+function unknown(seen: Seen, how: string): Judgement {
+  const { error, status } = seen.outcome;
+  return { observed: error?.message ?? status, how, verdict: 'UNKNOWN' };
+}
+
+/** Who ended it is what tells a cgroup from a watchdog, and the cgroup's own file says whether it limits. */
+export function judgeMemory(seen: Seen): Judgement {
+  const { outcome, host, started } = seen;
+  const limitBytes = MEMORY_LIMIT_MB * MIB_BYTES;
+  const cgroup = host?.limits.memoryBytes;
+  const binds = cgroup !== undefined && cgroup <= limitBytes;
+  const took = taken(seen);
+  if (!started) return unknown(seen, 'the attack did not start');
+  if (gotAll(seen)) {
+    const why =
+      host === undefined ? '' : binds ? ', though its cgroup has the limit' : ', and no cgroup limits it';
+    return { observed: `took ${took} MB and lived`, how: `attack${why}`, verdict: 'NOT ENFORCED' };
+  }
+  const refused = refusal(seen);
+  if (outcome.status === 'timeout') return unknown(seen, 'the attack did not end');
+  if (binds) {
+    const words = refused ?? outcome.error?.message ?? 'ended';
+    return { observed: `at ${took} MB: ${words}`, how: 'attack; cgroup', verdict: 'ENFORCED' };
+  }
+  // Refused to the code itself, which lived on: neither a cgroup nor a watchdog does that.
+  if (refused !== undefined && !/process was ended/.test(refused))
+    return { observed: `at ${took} MB: ${refused}`, how: 'attack; rlimit', verdict: 'ENFORCED' };
+  const ended = refused ?? outcome.error?.message ?? outcome.status;
+  if (host === undefined) {
+    const how = 'attack; the cgroup cannot be seen from here';
+    return { observed: `at ${took} MB: ${ended}`, how, verdict: 'ENFORCED' };
+  }
+  const peakMb = Math.max(took, Math.round((seen.peakBytes ?? 0) / MIB_BYTES));
+  const overshootMb = Math.max(0, peakMb - MEMORY_LIMIT_MB);
+  return {
+    observed: `ended at ${peakMb} MB`,
+    how: 'attack; no cgroup limits it',
+    verdict: 'WATCHDOG',
+    overshootMb,
+  };
+}
+
+export function judgePids(seen: Seen): Judgement {
+  const { host, started } = seen;
+  if (!started) return unknown(seen, 'the attack did not start');
+  const limit = host?.limits.pids;
+  const binds = limit !== undefined && limit <= PIDS_LIMIT;
+  const refused = refusal(seen);
+  const got = taken(seen);
+  if (gotAll(seen))
+    return { observed: `${got} processes`, how: 'fork until refused', verdict: 'NOT ENFORCED' };
+  if (refused === undefined) return unknown(seen, 'fork until refused');
+  const by = binds
+    ? 'cgroup'
+    : host === undefined
+      ? 'the cgroup cannot be seen from here'
+      : 'rlimit, per user id';
+  return { observed: `fork ${got + 1}: ${refused}`, how: `fork until refused; ${by}`, verdict: 'ENFORCED' };
+}
+
+/** Only where the operator asked for a number of CPUs. */
+export function judgeCpus(seen: Seen, cpus: number): Judgement {
+  const how = "the cgroup's quota";
+  if (seen.host === undefined) return { observed: 'cannot be seen from here', how, verdict: 'UNKNOWN' };
+  const quota = seen.host.limits.cpus;
+  const observed = quota === undefined ? 'no quota' : `${Number(quota.toFixed(2))} CPUs`;
+  return { observed, how, verdict: quota !== undefined && quota <= cpus ? 'ENFORCED' : 'NOT ENFORCED' };
+}
+
+export function judgeDeadline({ outcome, started, ranMs, gone }: Seen): Judgement {
+  const how = 'two processes spin, deaf to SIGTERM';
+  const late = ranMs - DEADLINE_SECONDS * 1000;
+  const after = `${(ranMs / 1000).toFixed(2)} s`;
+  if (!started) return { observed: outcome.error?.message ?? outcome.status, how, verdict: 'UNKNOWN' };
+  if (outcome.status !== 'timeout')
+    return { observed: `${outcome.status} after ${after}`, how, verdict: 'UNKNOWN' };
+  if (gone === false) return { observed: 'the container outlived the answer', how, verdict: 'NOT ENFORCED' };
+  const observed = `ended after ${after}${gone === undefined ? '' : ', nothing left'}`;
+  return { observed, how, verdict: late <= LATE_MS ? 'ENFORCED' : 'NOT ENFORCED' };
+}
+
+export function judgeLog({ started, keptBytes }: Seen): Judgement {
+  const how = `${FLOOD_MB} MB printed; the container's folder watched`;
+  if (!started || keptBytes === undefined)
+    return { observed: 'its folder cannot be seen from here', how, verdict: 'UNKNOWN' };
+  const observed = `${keptBytes} bytes more on disk`;
+  return { observed, how, verdict: keptBytes < MAX_KEPT_BYTES ? 'ENFORCED' : 'NOT ENFORCED' };
+}
+
+/** No id inside may be root, or the user who runs the bridge. */
+export function judgeIds(ids: readonly IdRange[] | undefined, ownId: number): Judgement {
+  const how = "the first process's uid_map, read from the host";
+  if (ids === undefined || ids.length === 0)
+    return { observed: 'cannot be seen from here', how, verdict: 'UNKNOWN' };
+  const maps = (id: number) => ids.some(({ first, count }) => id >= first && id < first + count);
+  const observed = ids.map(({ first, count }) => `${first}-${first + count - 1}`).join(', ');
+  return { observed, how, verdict: maps(0) || maps(ownId) ? 'NOT ENFORCED' : 'ENFORCED' };
+}
+
+/** conmon's argument: the probe does not wait for the clock itself. */
+export function judgeDeadMan(seconds: number | undefined, host: boolean, cage: Cage): Judgement {
+  const how = "the monitor's own argument";
+  if (!host) return { observed: 'the monitor cannot be seen from here', how, verdict: 'UNKNOWN' };
+  if (seconds === undefined) return { observed: 'no clock', how, verdict: 'NOT ENFORCED' };
+  const verdict = seconds <= cage.spec.deadManSeconds ? 'ENFORCED' : 'NOT ENFORCED';
+  return { observed: `${seconds} s`, how, verdict };
+}
+
+/** `goneMs` after the SIGKILL; undefined when it lived on, and null when the probe saw no container. */
+export function judgeOwner(goneMs: number | undefined | null): Judgement {
+  const how = 'SIGKILL to a bridge whose code ignores every signal';
+  if (goneMs === null) return { observed: 'no container could be seen', how, verdict: 'UNKNOWN' };
+  if (goneMs === undefined) return { observed: 'the container lived on', how, verdict: 'NOT ENFORCED' };
+  return { observed: `gone after ${Math.round(goneMs)} ms`, how, verdict: 'ENFORCED' };
+}

@@ -1,0 +1,102 @@
+// The attacks on the limits, as Python. Each says what it has got as it goes, so that its last words count when it is
+// ended in the middle, and `all taken` when nothing stopped it.
+
+/** Small enough that a machine without enforcement does not notice, and more than the interpreter needs. */
+export const MEMORY_LIMIT_MB = 64;
+/** Beyond the limit. */
+export const EXCESS_MB = 64;
+const TARGET_MB = MEMORY_LIMIT_MB + EXCESS_MB;
+const STEP_MB = 4;
+export const ALL_TAKEN = 'all taken';
+
+/** The interpreter and the harness need a few; a limit below that would end the run, not the attack. */
+export const PIDS_LIMIT = 24;
+const EXCESS_PIDS = 8;
+
+/** How much an attacker prints, and how much of that may be found on disk. */
+export const FLOOD_MB = 8;
+export const DEADLINE_SECONDS = 1;
+
+// What was taken is held for a moment: a watchdog looks now and then.
+const HOLD = 'import time; time.sleep(0.6)';
+
+export type MemoryKind = 'private' | 'shared' | 'tmpfs';
+
+export const MEMORY_ATTACKS: Readonly<Record<MemoryKind, string>> = {
+  // Each process stays far below the limit: what counts is the sum.
+  private: `
+import os, signal, time
+for n in range(4):
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            held = []
+            for _ in range(${TARGET_MB / 4 / STEP_MB}):
+                held.append(b"x" * (${STEP_MB} << 20)); os.write(writing, b".")
+        except MemoryError:
+            os.write(writing, b"R")
+        time.sleep(20); os._exit(0)
+    os.close(writing)
+    said = b""
+    while len(said) < ${TARGET_MB / 4 / STEP_MB}:
+        more = os.read(reading, 1)
+        if more == b"R": print("refused: MemoryError", flush=True); os._exit(9)
+        if more == b"" or os.waitpid(-1, os.WNOHANG)[0]: print("refused: a process was ended", flush=True); os._exit(9)
+        said += more
+        print("taken", n * ${TARGET_MB / 4} + len(said) * ${STEP_MB}, flush=True)
+${HOLD}
+print("refused: a process was ended" if os.waitpid(-1, os.WNOHANG)[0] else "${ALL_TAKEN}")
+os._exit(0)
+`,
+  shared: `
+import mmap
+held = []
+for n in range(${TARGET_MB / STEP_MB}):
+    try:
+        held.append(mmap.mmap(-1, ${STEP_MB} << 20))
+        held[-1].write(b"x" * (${STEP_MB} << 20))
+    except (OSError, MemoryError) as error:
+        print("refused:", error); raise SystemExit(9)
+    print("taken", (n + 1) * ${STEP_MB}, flush=True)
+${HOLD}
+print("${ALL_TAKEN}")
+`,
+  // Not quite all: the largest tmpfs may be no larger than that.
+  tmpfs: `
+with open("/workspace/fill", "wb", buffering=0) as fill:
+    for n in range(${TARGET_MB / STEP_MB - 1}):
+        try:
+            fill.write(b"x" * (${STEP_MB} << 20))
+        except OSError as error:
+            print("refused:", error); raise SystemExit(9)
+        print("taken", (n + 1) * ${STEP_MB}, flush=True)
+${HOLD}
+print("${ALL_TAKEN}")
+`,
+};
+
+export const PIDS_ATTACK = `
+import os, time
+for n in range(${PIDS_LIMIT + EXCESS_PIDS}):
+    try:
+        if os.fork() == 0:
+            time.sleep(20); os._exit(0)
+    except OSError as error:
+        print("refused:", error.strerror); break
+    print("taken", n + 1, flush=True)
+else:
+    print("${ALL_TAKEN}")
+os._exit(0)
+`;
+
+/** Floods its output, then spins in two processes that are deaf to every signal that can be ignored. */
+export const DEADLINE_ATTACK = `
+import os, signal
+for number in range(1, 32):
+    try: signal.signal(number, signal.SIG_IGN)
+    except OSError: pass
+for _ in range(${FLOOD_MB}): os.write(1, b"x" * (1 << 20))
+os.fork()
+while True: pass
+`;

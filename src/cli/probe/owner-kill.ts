@@ -1,0 +1,82 @@
+// A bridge that is killed in the middle of a run: another process of this program starts one, is given SIGKILL, and the
+// container's first process is watched from here. The code in it ignores every signal that can be ignored.
+
+import { spawn } from 'node:child_process';
+import type { Environment, Settings } from '../../config/settings.js';
+import { firstProcessOf, lives } from './host-look.js';
+
+const START_WITHIN_MS = 60_000;
+const GONE_WITHIN_MS = 5_000;
+const POLL_MS = 20;
+/** From the greeting to code that runs; the code needs none of our attention. */
+const CODE_RUNS_AFTER_MS = 200;
+const RUN_SECONDS = 20;
+
+const CODE = `
+import os, signal, time
+for number in range(1, 32):
+    try: signal.signal(number, signal.SIG_IGN)
+    except OSError: pass
+os.fork()
+while True: time.sleep(1)
+`;
+
+/**
+ * Milliseconds from the SIGKILL to the end of the container's first process; undefined when it lived on, null when no
+ * container could be seen. What the dead bridge left on disk is the next sweep's.
+ */
+export async function killOwner(
+  main: string,
+  { stateDir, maxTimeoutSeconds }: Settings,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<number | undefined | null> {
+  const seconds = Math.min(RUN_SECONDS, maxTimeoutSeconds);
+  const child = spawn(process.execPath, [main, 'run', '-', '--timeout', String(seconds)], {
+    env: { ...env, MCP_BRIDGE_LOG_LEVEL: 'debug', MCP_BRIDGE_WARM: '0', MCP_BRIDGE_STATE_DIR: stateDir },
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  const kill = () => child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  const timer = setTimeout(kill, START_WITHIN_MS);
+  try {
+    child.stdin.on('error', () => {});
+    child.stdin.end(CODE);
+    const container = await greeted(child.stderr);
+    if (container === undefined) return null;
+    await sleep(CODE_RUNS_AFTER_MS);
+    const pid = firstProcessOf(stateDir, container);
+    if (pid === undefined) return null;
+    const killedAt = performance.now();
+    kill();
+    while (lives(pid)) {
+      if (performance.now() - killedAt > GONE_WITHIN_MS) return undefined;
+      await sleep(POLL_MS);
+    }
+    return performance.now() - killedAt;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', kill);
+    kill();
+  }
+}
+
+/** The name of the first sandbox that its log calls ready; undefined when the log ends without. */
+async function greeted(log: NodeJS.ReadableStream): Promise<string | undefined> {
+  let said = '';
+  log.setEncoding('utf8');
+  return await new Promise((resolve) => {
+    log.on('data', (text: string) => {
+      said += text;
+      // A trial of an OCI runtime is no run.
+      const name = [...said.matchAll(/sandbox (\S+) ready/g)].find(([, one]) => !one?.includes('-try-'))?.[1];
+      if (name !== undefined) resolve(name);
+    });
+    log.on('close', () => resolve(undefined));
+  });
+}
+
+const sleep = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });

@@ -1,0 +1,215 @@
+// `doctor --probe`: makes the attacks and says, per control, what was asked for and what was seen. Everything goes the way
+// of an agent's run, through a real bridge. Exits with 0, 1 or 2 as exitCodeOf says, 2 also when nothing could be probed.
+
+import { BridgeError, messageOf } from '../../base/errors.js';
+import type { BridgeEvent } from '../../base/events.js';
+import { probeKey, rememberProbe } from '../../sandbox/last-probe.js';
+import { specOn } from '../../sandbox/launch-pad.js';
+import { reportFailure } from '../failure.js';
+import { interruptSignal } from '../interrupt.js';
+import { coloursFor, printJson } from '../output.js';
+import { type Prepared, prepare, withProgress } from '../prepare.js';
+import { AttackedBridge, type Seen } from './attack.js';
+import { openCanaries } from './canaries.js';
+import type { Cage, Judgement, ProbedControl } from './control.js';
+import { guestCode } from './guest-code.js';
+import {
+  judgeCpus,
+  judgeDeadline,
+  judgeDeadMan,
+  judgeIds,
+  judgeLog,
+  judgeMemory,
+  judgeOwner,
+  judgePids,
+} from './judge-limits.js';
+import { judgeWall } from './judge-walls.js';
+import {
+  DEADLINE_ATTACK,
+  DEADLINE_SECONDS,
+  MEMORY_ATTACKS,
+  MEMORY_LIMIT_MB,
+  type MemoryKind,
+  PIDS_ATTACK,
+  PIDS_LIMIT,
+} from './limit-attacks.js';
+import { killOwner } from './owner-kill.js';
+import { exitCodeOf, makeReport, type ProbeReport, reportText, summaryOf } from './report.js';
+import { judgeRuntime, RUNTIME_REQUEST, versionOf } from './runtime-version.js';
+import { WALLS } from './walls.js';
+
+const COULD_NOT_PROBE = 2;
+const MIB_BYTES = 1024 ** 2;
+const ATTACK_SECONDS = 20;
+const KINDS: Readonly<Record<MemoryKind, string>> = {
+  private: 'memory, in four processes',
+  shared: 'memory, shared',
+  tmpfs: 'memory, files in tmpfs',
+};
+
+export async function probe({ json }: { readonly json?: true }): Promise<void> {
+  const signal = interruptSignal();
+  let report: ProbeReport;
+  try {
+    report = await examine(prepare('error', 'ends'), signal);
+  } catch (thrown) {
+    reportFailure(thrown);
+    process.exitCode = COULD_NOT_PROBE;
+    return;
+  }
+  if (json) printJson(report);
+  else process.stdout.write(reportText(report));
+  process.exitCode = exitCodeOf(report);
+}
+
+async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeReport> {
+  const { settings, discovery } = prepared;
+  const startedAt = performance.now();
+  const probedAt = new Date();
+  const paint = coloursFor(process.stderr);
+  const observer = withProgress(prepared.observer, (message) =>
+    process.stderr.write(`${paint.dim(message)}\n`),
+  );
+  await using plain = new AttackedBridge(settings, discovery, observer);
+  const pad = await plain.bridge.launcher.pad();
+  const { choice, image } = pad;
+  const hostEnvNames = Object.keys(discovery.env);
+  const spec = specOn(pad, { settings, instance: 'probe', observer }, 'probe');
+  const cage: Cage = { spec, settings, choice, hostEnvNames };
+  // One after the other: what is measured is time and memory.
+  const [walls, look] = await attackWalls(plain, cage, signal);
+  const deadline = await plain.run({ code: DEADLINE_ATTACK, timeoutSeconds: DEADLINE_SECONDS }, signal);
+  const controls = [
+    ...walls,
+    ...hostControls(look, cage),
+    ...(await attackLimits(prepared, observer, cage, signal)),
+    limit('deadline', `${DEADLINE_SECONDS} s`, judgeDeadline(deadline)),
+    ...(settings.cpus === undefined
+      ? []
+      : [
+          {
+            ...limit('CPUs', `${settings.cpus}`, judgeCpus(deadline, settings.cpus)),
+            required: !acceptedOf(settings).includes('cpu'),
+          },
+        ]),
+    limit('container log', 'nothing on disk', judgeLog(deadline)),
+    await ownerControl(plain, prepared, look !== undefined, signal),
+    advisory('OCI runtime', RUNTIME_REQUEST, judgeRuntime(await versionOf(choice.ociRuntime, signal))),
+  ];
+  const report = makeReport(controls, cage, probedAt, performance.now() - startedAt);
+  remember(report, prepared, probeKey(choice, image.id, settings));
+  return report;
+}
+
+/** All attempts of the table in one sandbox; throws what kept it from running. */
+async function attackWalls(
+  bridge: AttackedBridge,
+  cage: Cage,
+  signal: AbortSignal,
+): Promise<[readonly ProbedControl[], Seen['host']]> {
+  await using canaries = await openCanaries();
+  const asked = WALLS.filter(({ unseen }) => unseen?.(cage) === undefined);
+  const code = guestCode(asked, canaries, cage);
+  const seen = await bridge.run({ code, timeoutSeconds: attackSeconds(cage.settings) }, signal);
+  const { result, error, status } = seen.outcome;
+  const text = result?.json?.text;
+  if (text === undefined) {
+    throw new BridgeError('E_SANDBOX_LOST', `The probe did not run: ${error?.message ?? status}`, {
+      fault: 'engine',
+      remedy: error?.remedy ?? 'Run `mcp-sandbox-bridge doctor`.',
+    });
+  }
+  const answers = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  return [WALLS.map((wall) => judgeWall(wall, answers, canaries.visitors(), cage)), seen.host];
+}
+
+/** What is told by a look from outside at the sandbox of the walls. */
+function hostControls(look: Seen['host'], cage: Cage): ProbedControl[] {
+  const isSeen = look !== undefined;
+  const own = process.getuid?.() ?? 0;
+  return [
+    {
+      ...limit('ids on the host', 'neither root nor yours', judgeIds(look?.ids, own)),
+      required: isSeen,
+    },
+    {
+      ...limit(
+        "dead-man's switch",
+        `${cage.spec.deadManSeconds} s`,
+        judgeDeadMan(look?.monitorSeconds, isSeen, cage),
+      ),
+      required: isSeen && !/docker/.test(cage.choice.binary),
+    },
+  ];
+}
+
+async function attackLimits(
+  { settings, discovery }: Prepared,
+  observer: (event: BridgeEvent) => void,
+  { spec }: Cage,
+  signal: AbortSignal,
+): Promise<ProbedControl[]> {
+  const timeoutSeconds = attackSeconds(settings);
+  const controls: ProbedControl[] = [];
+  const accepted = acceptedOf(settings);
+  const watchMemory = [...spec.tmpfs.map(({ target }) => target), '/dev/shm'];
+  const memoryBytes = MEMORY_LIMIT_MB * MIB_BYTES;
+  await using small = new AttackedBridge({ ...settings, memoryBytes }, discovery, observer);
+  for (const [kind, code] of Object.entries(MEMORY_ATTACKS)) {
+    const seen = await small.run({ code, timeoutSeconds, watchMemory }, signal);
+    const asked = `${Math.floor(settings.memoryBytes / MIB_BYTES)} MB (${MEMORY_LIMIT_MB} here)`;
+    const judged = limit(KINDS[kind as MemoryKind], asked, judgeMemory(seen), MEMORY_REMEDY);
+    controls.push({ ...judged, required: !accepted.includes('memory') });
+  }
+  await using few = new AttackedBridge({ ...settings, pids: PIDS_LIMIT }, discovery, observer);
+  const pids = await few.run({ code: PIDS_ATTACK, timeoutSeconds }, signal);
+  const judged = limit('processes', `${settings.pids} (${PIDS_LIMIT} here)`, judgePids(pids));
+  controls.push({ ...judged, required: !accepted.includes('pids') });
+  return controls;
+}
+
+async function ownerControl(
+  { bridge }: AttackedBridge,
+  { settings, discovery }: Prepared,
+  isSeen: boolean,
+  signal: AbortSignal,
+): Promise<ProbedControl> {
+  const main = process.argv[1];
+  const goneMs = isSeen && main !== undefined ? await killOwner(main, settings, discovery.env, signal) : null;
+  await bridge.launcher.sweep(signal);
+  return {
+    ...limit('a bridge that is killed', 'takes its container along', judgeOwner(goneMs)),
+    required: isSeen,
+  };
+}
+
+const MEMORY_REMEDY =
+  'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
+
+function limit(control: string, requested: string, judgement: Judgement, remedy?: string): ProbedControl {
+  const mends = judgement.verdict === 'NOT ENFORCED' && remedy !== undefined ? { remedy } : {};
+  return { control, requested, ...judgement, required: true, ...mends };
+}
+
+const advisory = (control: string, requested: string, judgement: Judgement): ProbedControl => ({
+  ...limit(control, requested, judgement),
+  required: false,
+});
+
+const attackSeconds = ({ maxTimeoutSeconds }: Cage['settings']): number =>
+  Math.min(ATTACK_SECONDS, maxTimeoutSeconds);
+
+/** Controls that the operator accepts by name to be without, where there is a setting for that. */
+function acceptedOf(settings: Cage['settings']): readonly string[] {
+  const { acceptUnenforced = [] } = settings as { readonly acceptUnenforced?: readonly string[] };
+  return acceptUnenforced;
+}
+
+/** A state directory that cannot be written is not what was asked about. */
+function remember(report: ProbeReport, { settings, observer }: Prepared, key: string): void {
+  try {
+    rememberProbe(settings.stateDir, key, summaryOf(report));
+  } catch (thrown) {
+    observer({ type: 'engine.trouble', message: messageOf(thrown) });
+  }
+}

@@ -1,0 +1,105 @@
+// The probe's report: its typed form, which is also what `--json` prints, and the table for people.
+
+import { VERSION } from '../../base/version.js';
+import type { ProbeSummary } from '../../sandbox/last-probe.js';
+import { coloursFor, columns, seconds, visible } from '../output.js';
+import type { Cage, ProbedControl, Verdict } from './control.js';
+
+/** What `doctor --probe --json` prints. Fields are added, never renamed, within a major version. */
+export type ProbeReport = {
+  /** Of this program. */
+  readonly version: string;
+  /** ISO 8601, UTC. */
+  readonly probedAt: string;
+  readonly durationMs: number;
+  readonly engine: {
+    readonly binary: string;
+    readonly version: string;
+    readonly ociRuntime: string;
+    readonly mode: string;
+    readonly cgroups: string;
+  };
+  readonly image: string;
+  readonly summary: {
+    readonly enforced: number;
+    readonly watchdog: number;
+    readonly notEnforced: number;
+    readonly unknown: number;
+    /** Of all watchdogs, in megabytes (2^20 bytes); null where none had to act. */
+    readonly maxOvershootMb: number | null;
+  };
+  readonly controls: readonly ProbedControl[];
+};
+
+export function makeReport(
+  controls: readonly ProbedControl[],
+  { choice, spec }: Cage,
+  probedAt: Date,
+  durationMs: number,
+): ProbeReport {
+  const count = (verdict: Verdict) => controls.filter((one) => one.verdict === verdict).length;
+  const overshoots = controls.flatMap(({ overshootMb }) => overshootMb ?? []);
+  const { binary, version, ociRuntime, mode, cgroups } = choice;
+  return {
+    version: VERSION,
+    probedAt: probedAt.toISOString(),
+    durationMs: Math.round(durationMs),
+    engine: { binary, version, ociRuntime, mode, cgroups },
+    image: spec.image,
+    summary: {
+      enforced: count('ENFORCED'),
+      watchdog: count('WATCHDOG'),
+      notEnforced: count('NOT ENFORCED'),
+      unknown: count('UNKNOWN'),
+      maxOvershootMb: overshoots.length === 0 ? null : Math.max(...overshoots),
+    },
+    controls,
+  };
+}
+
+/** 0: all that is required is enforced. 1: something of it is not. 2: of something it could not be told. */
+export function exitCodeOf({ controls }: Pick<ProbeReport, 'controls'>): 0 | 1 | 2 {
+  const required = controls.filter((control) => control.required);
+  if (required.some(({ verdict }) => verdict === 'NOT ENFORCED')) return 1;
+  return required.some(({ verdict }) => verdict === 'UNKNOWN') ? 2 : 0;
+}
+
+/** What the next start says of this one. */
+export const summaryOf = ({ probedAt, summary, controls }: ProbeReport): ProbeSummary => ({
+  at: probedAt,
+  enforced: summary.enforced,
+  watchdog: summary.watchdog,
+  unknown: summary.unknown,
+  notEnforced: controls.filter(({ verdict }) => verdict === 'NOT ENFORCED').map(({ control }) => control),
+});
+
+export function reportText({ controls, engine, summary, durationMs }: ProbeReport): string {
+  const paint = coloursFor(process.stdout);
+  const colour: Readonly<Record<Verdict, (text: string) => string>> = {
+    ENFORCED: paint.green,
+    WATCHDOG: paint.yellow,
+    'NOT ENFORCED': paint.red,
+    UNKNOWN: paint.dim,
+  };
+  const words = ({ verdict, overshootMb }: ProbedControl) =>
+    colour[verdict](overshootMb === undefined ? verdict : `${verdict}, overshoot ${overshootMb} MB`);
+  const head = ['control', 'requested', 'observed', 'how', 'verdict'].map((title) => paint.dim(title));
+  const rows = controls.map((one) => [
+    paint.bold(one.control),
+    one.requested,
+    visible(one.observed),
+    paint.dim(one.how),
+    words(one),
+  ]);
+  const remedies = controls.flatMap(({ control, remedy }) =>
+    remedy === undefined ? [] : [`${paint.bold(control)}: ${remedy}\n`],
+  );
+  const { enforced, watchdog, notEnforced, unknown } = summary;
+  const counts = `${enforced} enforced, ${watchdog} by watchdog, ${notEnforced} not enforced, ${unknown} unknown`;
+  const where = `${engine.binary} ${engine.version}, ${engine.ociRuntime}, ${engine.mode}, cgroup ${engine.cgroups}`;
+  return [
+    columns([head, ...rows]),
+    `\n${counts}. ${where}; ${seconds(durationMs)}.\n`,
+    ...(remedies.length === 0 ? [] : [`\nTo mend:\n`, ...remedies]),
+  ].join('');
+}

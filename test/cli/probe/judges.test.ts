@@ -1,0 +1,274 @@
+// The judges of `doctor --probe`, driven with what machines of every kind would show.
+
+import { describe, expect, it } from 'vitest';
+import type { Seen } from '../../../src/cli/probe/attack.js';
+import { cgroupLimits, type Read } from '../../../src/cli/probe/cgroup.js';
+import type { ProbedControl, Verdict } from '../../../src/cli/probe/control.js';
+import { monitorSeconds } from '../../../src/cli/probe/host-look.js';
+import {
+  judgeCpus,
+  judgeDeadline,
+  judgeIds,
+  judgeLog,
+  judgeMemory,
+  judgeOwner,
+  judgePids,
+} from '../../../src/cli/probe/judge-limits.js';
+import { exitCodeOf } from '../../../src/cli/probe/report.js';
+import { judgeRuntime } from '../../../src/cli/probe/runtime-version.js';
+import { type Outcome, outcomeWithoutRun } from '../../../src/run/outcome.js';
+
+const MIB = 1024 ** 2;
+const failure = { type: 'E_SIGNAL', message: 'The code was ended by SIGKILL.', remedy: undefined };
+
+const outcome = (changes: Partial<Outcome> & { printed?: string } = {}): Outcome => ({
+  ...outcomeWithoutRun('error', failure, 20),
+  ...changes,
+  stdout: { text: changes.printed ?? '', dropped: 0 },
+});
+
+const host = (limits: Partial<NonNullable<Seen['host']>['limits']> = {}): NonNullable<Seen['host']> => ({
+  limits: { memoryBytes: undefined, pids: undefined, cpus: undefined, ...limits },
+  ids: [],
+  monitorSeconds: undefined,
+});
+
+const seen = (changes: Partial<Seen> = {}): Seen => ({
+  outcome: outcome(),
+  started: true,
+  ranMs: 100,
+  host: host(),
+  peakBytes: undefined,
+  keptBytes: undefined,
+  gone: true,
+  ...changes,
+});
+
+describe('memory', () => {
+  const verdictOf = (changes: Partial<Seen>) => judgeMemory(seen(changes));
+
+  it('is enforced where a cgroup has the limit and the attack was ended', () => {
+    const found = verdictOf({
+      outcome: outcome({ printed: 'taken 40\n' }),
+      host: host({ memoryBytes: 64 * MIB }),
+    });
+    expect(found).toMatchObject({ verdict: 'ENFORCED', how: 'attack; cgroup' });
+  });
+
+  it('is a watchdog where the attack was ended and no cgroup has the limit; the overshoot is what was seen', () => {
+    const limitless = { outcome: outcome({ printed: 'taken 80\n' }), peakBytes: 96 * MIB };
+    expect(verdictOf(limitless)).toMatchObject({
+      verdict: 'WATCHDOG',
+      overshootMb: 32,
+      observed: 'ended at 96 MB',
+    });
+    const larger = { ...limitless, host: host({ memoryBytes: 512 * MIB }) };
+    expect(verdictOf(larger).verdict).toBe('WATCHDOG');
+    // What the code says counts where the host looked too late, and nothing is less than none.
+    expect(verdictOf({ ...limitless, peakBytes: undefined })).toMatchObject({ overshootMb: 16 });
+    expect(verdictOf({ ...limitless, outcome: outcome(), peakBytes: 0 })).toMatchObject({ overshootMb: 0 });
+  });
+
+  it('is not enforced where the attack got it all, whatever the cgroup says', () => {
+    const all = outcome({ status: 'success', error: undefined, printed: 'taken 128\nall taken\n' });
+    expect(verdictOf({ outcome: all })).toMatchObject({
+      verdict: 'NOT ENFORCED',
+      observed: 'took 128 MB and lived',
+    });
+    const bound = verdictOf({ outcome: all, host: host({ memoryBytes: 64 * MIB }) });
+    expect(bound).toMatchObject({ verdict: 'NOT ENFORCED', how: 'attack, though its cgroup has the limit' });
+    expect(verdictOf({ outcome: all, host: undefined }).verdict).toBe('NOT ENFORCED');
+  });
+
+  it('is enforced where the code itself was refused', () => {
+    const refused = outcome({ printed: 'taken 60\nrefused: MemoryError\n' });
+    expect(verdictOf({ outcome: refused })).toMatchObject({ verdict: 'ENFORCED', how: 'attack; rlimit' });
+  });
+
+  it('is unknown where nothing ran or nothing ended', () => {
+    expect(verdictOf({ started: false }).verdict).toBe('UNKNOWN');
+    expect(verdictOf({ outcome: outcome({ status: 'timeout' }) }).verdict).toBe('UNKNOWN');
+  });
+
+  it('is enforced by the engine where only its end can be seen', () => {
+    expect(verdictOf({ host: undefined })).toMatchObject({
+      verdict: 'ENFORCED',
+      how: 'attack; the cgroup cannot be seen from here',
+    });
+  });
+});
+
+describe('processes', () => {
+  const refused = outcome({ printed: 'taken 20\ntaken 21\nrefused: Resource temporarily unavailable\n' });
+  it.each([
+    ['a cgroup', host({ pids: 24 }), 'fork until refused; cgroup'],
+    ['an rlimit', host(), 'fork until refused; rlimit, per user id'],
+    ['somebody', undefined, 'fork until refused; the cgroup cannot be seen from here'],
+  ])('are enforced by %s', (_who, where, how) => {
+    expect(judgePids(seen({ outcome: refused, host: where }))).toEqual({
+      observed: 'fork 22: Resource temporarily unavailable',
+      how,
+      verdict: 'ENFORCED',
+    });
+  });
+
+  it('are not where all forks came through, and unknown where the code vanished', () => {
+    const all = outcome({ printed: 'taken 32\nall taken\n' });
+    expect(judgePids(seen({ outcome: all })).verdict).toBe('NOT ENFORCED');
+    expect(judgePids(seen()).verdict).toBe('UNKNOWN');
+  });
+});
+
+describe('time, log, ids, owner', () => {
+  const timeout = outcome({ status: 'timeout' });
+  it.each<[string, Partial<Seen>, Verdict]>([
+    ['in time', { outcome: timeout, ranMs: 1_100 }, 'ENFORCED'],
+    ['late', { outcome: timeout, ranMs: 4_000 }, 'NOT ENFORCED'],
+    ['with a container that lives on', { outcome: timeout, ranMs: 1_100, gone: false }, 'NOT ENFORCED'],
+    ['with another end', { outcome: outcome(), ranMs: 500 }, 'UNKNOWN'],
+    ['never begun', { started: false }, 'UNKNOWN'],
+  ])('a deadline %s', (_what, changes, verdict) => {
+    expect(judgeDeadline(seen(changes)).verdict).toBe(verdict);
+  });
+
+  it.each<[number | undefined, Verdict]>([
+    [0, 'ENFORCED'],
+    [8 * MIB, 'NOT ENFORCED'],
+    [undefined, 'UNKNOWN'],
+  ])('a log of %s bytes', (keptBytes, verdict) => {
+    expect(judgeLog(seen({ keptBytes })).verdict).toBe(verdict);
+  });
+
+  it.each<[Array<{ first: number; count: number }> | undefined, Verdict]>([
+    [[{ first: 100_000, count: 65_536 }], 'ENFORCED'],
+    [[{ first: 0, count: 4_294_967_295 }], 'NOT ENFORCED'],
+    [
+      [
+        { first: 1_000, count: 1 },
+        { first: 100_000, count: 65_536 },
+      ],
+      'NOT ENFORCED',
+    ],
+    [[], 'UNKNOWN'],
+    [undefined, 'UNKNOWN'],
+  ])('ids %j', (ids, verdict) => {
+    expect(judgeIds(ids, 1_000).verdict).toBe(verdict);
+  });
+
+  it('CPUs go by the quota', () => {
+    expect(judgeCpus(seen({ host: host({ cpus: 1.5 }) }), 1.5).verdict).toBe('ENFORCED');
+    expect(judgeCpus(seen(), 1.5).verdict).toBe('NOT ENFORCED');
+    expect(judgeCpus(seen({ host: undefined }), 1.5).verdict).toBe('UNKNOWN');
+  });
+
+  it('a killed bridge takes its container along, or not, or nobody knows', () => {
+    expect([judgeOwner(30), judgeOwner(undefined), judgeOwner(null)].map(({ verdict }) => verdict)).toEqual([
+      'ENFORCED',
+      'NOT ENFORCED',
+      'UNKNOWN',
+    ]);
+  });
+
+  it("the monitor's clock is read from its arguments", () => {
+    expect(monitorSeconds(['conmon', '-i', '--timeout=150', '-p', 'x'])).toBe(150);
+    expect(monitorSeconds(['conmon', '--timeout=', '-p'])).toBeUndefined();
+  });
+});
+
+describe('the OCI runtime', () => {
+  const runc = (version: string, commit = 'v1') =>
+    `runc version ${version}\ncommit: ${commit}\nspec: 1.0.2\n`;
+  it.each([
+    [runc('1.1.5+ds1', '1.1.5+ds1-1+deb12u1'), 'UNKNOWN'],
+    [runc('1.2.7'), 'UNKNOWN'],
+    [runc('1.2.8'), 'ENFORCED'],
+    [runc('1.3.3'), 'ENFORCED'],
+    [runc('1.3.10'), 'ENFORCED'],
+    [runc('1.4.0-rc.2'), 'UNKNOWN'],
+    [runc('1.4.0-rc.3'), 'ENFORCED'],
+    [runc('1.4.0'), 'ENFORCED'],
+    [runc('1.5.0'), 'ENFORCED'],
+    ['crun version 1.8.1\ncommit: f8a096be\n', 'ENFORCED'],
+    ['runsc version release-20221219.0\nspec: 1.0.2\n', 'ENFORCED'],
+    ['something else', 'UNKNOWN'],
+    [undefined, 'UNKNOWN'],
+  ])('%s', (said, verdict) => {
+    expect(judgeRuntime(said).verdict).toBe(verdict);
+  });
+
+  it('names the fix that it could not confirm, and the version with the distribution’s part', () => {
+    expect(judgeRuntime(runc('1.1.5+ds1', '1.1.5+ds1-1+deb12u1')).observed).toBe(
+      'runc 1.1.5+ds1-1+deb12u1: fix of CVE-2025-31133 not confirmed',
+    );
+  });
+});
+
+describe('limits of cgroups', () => {
+  const reading =
+    (files: Readonly<Record<string, string>>): Read =>
+    (file) =>
+      files[file] ?? '';
+  const v2 = '30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw';
+
+  it('v2: a limit of a parent binds, and `max` does not', () => {
+    const read = reading({
+      '/proc/self/mountinfo': v2,
+      '/proc/7/cgroup': '0::/user.slice/libpod-a.scope/container\n',
+      '/sys/fs/cgroup/user.slice/libpod-a.scope/container/memory.max': 'max\n',
+      '/sys/fs/cgroup/user.slice/libpod-a.scope/memory.max': '67108864\n',
+      '/sys/fs/cgroup/user.slice/libpod-a.scope/pids.max': '24\n',
+      '/sys/fs/cgroup/user.slice/libpod-a.scope/cpu.max': '150000 100000\n',
+    });
+    expect(cgroupLimits(7, read)).toEqual({ memoryBytes: 64 * MIB, pids: 24, cpus: 1.5 });
+  });
+
+  it('v1: one folder per controller, and a huge number is none', () => {
+    const mounts = ['memory', 'pids', 'cpu,cpuacct'].map(
+      (name) => `31 23 0:27 / /sys/fs/cgroup/${name} rw - cgroup cgroup rw,${name}`,
+    );
+    const files = {
+      '/proc/self/mountinfo': mounts.join('\n'),
+      '/proc/7/cgroup': '4:memory:/libpod/a\n3:cpu,cpuacct:/libpod/a\n2:pids:/libpod/a\n',
+      '/sys/fs/cgroup/pids/libpod/a/pids.max': 'max\n',
+      '/sys/fs/cgroup/cpu,cpuacct/libpod/a/cpu.cfs_quota_us': '-1\n',
+      '/sys/fs/cgroup/cpu,cpuacct/libpod/a/cpu.cfs_period_us': '100000\n',
+    };
+    const limit = (text: string) => ({
+      ...files,
+      '/sys/fs/cgroup/memory/libpod/a/memory.limit_in_bytes': text,
+    });
+    expect(cgroupLimits(7, reading(limit('67108864\n')))).toEqual({
+      memoryBytes: 64 * MIB,
+      pids: undefined,
+      cpus: undefined,
+    });
+    expect(cgroupLimits(7, reading(limit('9223372036854771712\n'))).memoryBytes).toBeUndefined();
+  });
+
+  it('no cgroups, no limits', () => {
+    expect(cgroupLimits(7, reading({}))).toEqual({
+      memoryBytes: undefined,
+      pids: undefined,
+      cpus: undefined,
+    });
+  });
+});
+
+describe('the exit code', () => {
+  const one = (verdict: Verdict, required = true): ProbedControl => ({
+    control: 'c',
+    requested: 'r',
+    observed: 'o',
+    how: 'h',
+    verdict,
+    required,
+  });
+  it.each([
+    [[one('ENFORCED'), one('WATCHDOG')], 0],
+    [[one('ENFORCED'), one('NOT ENFORCED', false), one('UNKNOWN', false)], 0],
+    [[one('UNKNOWN'), one('NOT ENFORCED')], 1],
+    [[one('ENFORCED'), one('UNKNOWN')], 2],
+  ])('%#', (controls, expected) => {
+    expect(exitCodeOf({ controls })).toBe(expected);
+  });
+});

@@ -1,0 +1,170 @@
+// `doctor --probe` against this machine, and its positive control: the same attempts in a throw-away container without
+// the walls must all get through, or an ENFORCED would mean nothing.
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { run } from '../../src/base/process.js';
+import { openCanaries } from '../../src/cli/probe/canaries.js';
+import type { Cage } from '../../src/cli/probe/control.js';
+import { guestCode } from '../../src/cli/probe/guest-code.js';
+import { judgeWall } from '../../src/cli/probe/judge-walls.js';
+import type { ProbeReport } from '../../src/cli/probe/report.js';
+import { WALLS } from '../../src/cli/probe/walls.js';
+import { parseSettings } from '../../src/config/settings.js';
+import { UNENFORCED } from '../../src/engine/enforcement.js';
+import { sandboxSpec } from '../../src/sandbox/spec.js';
+import { command } from '../cli/command.js';
+import { startBridge, tempHome } from '../support/start-bridge.js';
+
+const isRoot = process.getuid?.() === 0;
+const PROBE_TIMEOUT_MS = 60_000;
+
+let home: string;
+let report: ProbeReport;
+let exitCode: number | null;
+let stderr: string;
+beforeAll(async () => {
+  home = tempHome();
+  // Of its own: what it remembers is read back below.
+  const env = { MCP_BRIDGE_STATE_DIR: join(home, 'state'), PROBE_CANARY: 'x' };
+  const ended = await command(['doctor', '--probe', '--json'], { home, env });
+  ({ exitCode, stderr } = ended);
+  report = JSON.parse(ended.stdout) as ProbeReport;
+}, PROBE_TIMEOUT_MS);
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const of = (control: string) => report.controls.find((one) => one.control === control);
+
+describe('doctor --probe', () => {
+  it('says something of every wall and every limit, and its counts add up', () => {
+    const { enforced, watchdog, notEnforced, unknown } = report.summary;
+    expect(enforced + watchdog + notEnforced + unknown).toBe(report.controls.length);
+    expect(report.controls.map(({ control }) => control)).toEqual(
+      expect.arrayContaining([
+        ...WALLS.map(({ control }) => control),
+        'processes',
+        'deadline',
+        'container log',
+      ]),
+    );
+    expect(stderr).toBe('');
+  });
+
+  it('finds every wall standing that stands wherever the engine works', () => {
+    const gone = report.controls
+      .filter(({ verdict }) => verdict === 'NOT ENFORCED')
+      .map(({ control }) => control);
+    const mayBeGone = isRoot ? ['user namespace'] : ['user namespace', ...memoryControls];
+    expect(gone.filter((control) => !mayBeGone.includes(control))).toEqual([]);
+    expect(exitCode).toBe(gone.length === 0 ? 0 : 1);
+  });
+
+  const memoryControls = ['memory, in four processes', 'memory, shared', 'memory, files in tmpfs'];
+  it.each(memoryControls)('%s: tells a cgroup from a watchdog from nothing', (control) => {
+    const found = of(control);
+    if (isRoot) expect(found).toMatchObject({ verdict: 'ENFORCED', how: 'attack; cgroup' });
+    else if (found?.verdict === 'WATCHDOG') expect(found.overshootMb).toBeLessThan(400);
+    else
+      expect(found).toMatchObject({
+        verdict: 'NOT ENFORCED',
+        observed: expect.stringMatching(/^took 12\d MB/),
+      });
+  });
+
+  it('saw the end of everything that must end', () => {
+    expect(of('deadline')?.observed).toMatch(/^ended after 1\.\d\d s, nothing left$/);
+    expect(of('a bridge that is killed')?.observed).toMatch(/^gone after \d+ ms$/);
+    expect(of('container log')?.verdict).toBe('ENFORCED');
+    expect(of("dead-man's switch")).toMatchObject({ verdict: 'ENFORCED', observed: '150 s' });
+  });
+
+  it('does not find fault with a runtime whose version it cannot judge, and says so', () => {
+    expect(of('OCI runtime')).toMatchObject({ required: false });
+  });
+
+  it('is remembered: the next start says it in one line of its log', async () => {
+    await using bridge = await startBridge({}, { env: { MCP_BRIDGE_STATE_DIR: join(home, 'state') } });
+    await bridge.run('1');
+    const lines = bridge
+      .stderr()
+      .split('\n')
+      .filter((line) => line.includes('walls.known'));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(`probed ${report.probedAt}: ${report.summary.enforced} enforced`);
+  });
+
+  it('no probe is forgotten silently: another memory limit is another set-up', async () => {
+    const env = { MCP_BRIDGE_STATE_DIR: join(home, 'state'), MCP_BRIDGE_MEMORY: '256m' };
+    await using bridge = await startBridge({}, { env });
+    await bridge.run('1');
+    expect(bridge.stderr()).toContain('not probed since the last boot');
+  });
+
+  it('exits with 2 where nothing can be probed', async () => {
+    const ended = await command(['doctor', '--probe'], {
+      home,
+      env: { MCP_BRIDGE_RUNTIME: '/nowhere/podman' },
+    });
+    expect(ended.stderr).toContain('No container engine');
+    expect(ended.exitCode).toBe(2);
+  });
+});
+
+// A rootless engine cannot take all of them away: some files of the kernel are root's in any container.
+it.runIf(isRoot)('without the walls every attempt gets through', async () => {
+  await using canaries = await openCanaries();
+  const hostOf = { home, platform: 'linux', cores: 2, cwd: home, uid: 0, exists: () => false } as const;
+  const { settings } = parseSettings({}, hostOf);
+  const cage: Cage = {
+    spec: sandboxSpec({
+      image: report.image,
+      harnessDir: home,
+      seccompFile: home,
+      enforcement: UNENFORCED,
+      cores: 1,
+      name: 'none',
+      user: '65534:65534',
+      memoryBytes: settings.memoryBytes,
+      pids: settings.pids,
+      cpus: undefined,
+      maxTimeoutSeconds: 1,
+      maxWaitSeconds: 0,
+      preimport: [],
+    }),
+    settings,
+    choice: {
+      ...report.engine,
+      mode: 'userns-mapped',
+      storageDriver: '',
+      storageRoot: '',
+      tried: [],
+      ociFlags: [],
+      enforcement: UNENFORCED,
+    },
+    hostEnvNames: ['PROBE_CANARY'],
+  };
+  // A descriptor that a child inherits, and a printed value in place of a shown one.
+  const code = guestCode(WALLS, canaries, cage)
+    .replace('import ctypes', 'import os; os.set_inheritable(os.open("/", 0), True)\nimport ctypes')
+    .replace(/^(\{name: apart.*\})$/m, 'import json; print(json.dumps($1))');
+  const argv = [
+    ...['--log-level=error', `--runtime=${report.engine.ociRuntime}`, 'run', '--rm', '--interactive'],
+    ...['--pull=never', '--network=host', '--pid=host', '--cap-add=all', '--user=0:0', '--tz=Asia/Tokyo'],
+    ...['--security-opt=seccomp=unconfined', '--security-opt=unmask=ALL', '--hostname=host'],
+    ...['--tmpfs=/tmp:exec', '--tmpfs=/workspace:exec', '--ulimit=nofile=4096:4096', '--ulimit=core=1000000'],
+    ...['--ulimit=nproc=512:512', '--device=/dev/zero:/dev/probe', `--volume=${home}:/home-of-the-host`],
+    ...['--env=PROBE_CANARY=x', '--entrypoint=', report.image, 'python3', '-'],
+  ];
+  const { stdout } = await run(
+    ['podman', ...argv],
+    { input: code, timeoutMs: PROBE_TIMEOUT_MS },
+    new AbortController().signal,
+  );
+  const answers = JSON.parse(stdout) as Record<string, unknown>;
+  const visitors = canaries.visitors();
+  expect(visitors).toEqual({ tcp: canaries.addresses.length, abstract: 1 });
+  const judged = WALLS.map((wall) => judgeWall(wall, answers, visitors, cage));
+  const held = judged.filter(({ verdict }) => verdict !== 'NOT ENFORCED');
+  expect(held.map(({ control, observed, verdict }) => [control, observed, verdict])).toEqual([]);
+});
