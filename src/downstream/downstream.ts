@@ -38,6 +38,8 @@ export type DownstreamOptions = {
   readonly silenceMs: number;
   /** The number of calls under way has changed. */
   readonly onActivity: (inFlight: number) => void;
+  /** A call was answered, whatever with. */
+  readonly onAnswer: () => void;
   /** A changed list of tools could not be read; the earlier one stays. */
   readonly onRefreshFailed: (message: string) => void;
 };
@@ -132,6 +134,7 @@ class LiveDownstream implements Downstream {
       );
       const raw = rawResultOf(result);
       if (raw === undefined) throw new Error('an answer that did not come through the transport');
+      this.#options.onAnswer();
       return raw;
     } catch (thrown) {
       throw callError(what, thrown, { cause: deadline.cause, limitMs, transport });
