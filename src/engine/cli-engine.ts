@@ -85,6 +85,14 @@ export async function probeEngine(binary: string, signal: AbortSignal): Promise<
   }
 }
 
+const runDirOf = ({ stateDir, instance }: Pick<CliEngineOptions, 'stateDir' | 'instance'>): string =>
+  join(stateDir, 'run', instance);
+
+/** Removes the run directory of a bridge that starts nothing any more, whether or not an engine was ever chosen. */
+export function removeRunDir(of: Pick<CliEngineOptions, 'stateDir' | 'instance'>): void {
+  rmSync(runDirOf(of), { recursive: true, force: true });
+}
+
 export class CliEngine implements Engine {
   readonly name: EngineName;
   readonly binary: string;
@@ -98,7 +106,7 @@ export class CliEngine implements Engine {
     this.binary = options.binary;
     this.name = engineNameOf(options.binary);
     this.#dialect = dialects[this.name];
-    this.#runDir = join(options.stateDir, 'run', options.instance);
+    this.#runDir = runDirOf(options);
   }
 
   async imageId(image: string, signal: AbortSignal): Promise<string | undefined> {
@@ -176,11 +184,6 @@ export class CliEngine implements Engine {
       exitCode: result.exitCode,
     });
     return result;
-  }
-
-  /** Removes this instance's run directory; the engine starts nothing afterwards. */
-  close(): void {
-    rmSync(this.#runDir, { recursive: true, force: true });
   }
 
   async #remove(ids: readonly string[]): Promise<void> {

@@ -6,7 +6,7 @@ import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { HostFacts } from '../config/host-facts.js';
 import type { Settings } from '../config/settings.js';
-import { engineNameOf } from '../engine/cli-engine.js';
+import { engineNameOf, removeRunDir } from '../engine/cli-engine.js';
 import { forgetChoice, rememberedChoice } from '../engine/detect.js';
 import { needsMachine, PodmanMachine } from '../engine/podman-machine.js';
 import {
@@ -108,8 +108,8 @@ export class Launcher implements AsyncDisposable {
     }
     await Promise.allSettled(this.#starting);
     await Promise.all(this.#ending);
-    const pad = await this.#pad?.catch(() => undefined);
-    pad?.engine.close();
+    await this.#pad?.catch(() => undefined);
+    removeRunDir({ stateDir: this.#context.settings.stateDir, instance: this.#context.instance });
     await this.#machine?.[Symbol.asyncDispose]();
   }
 
