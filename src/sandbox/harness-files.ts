@@ -11,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -20,6 +21,11 @@ import { PACKAGE_ROOT, VERSION } from '../base/version.js';
 /** Where the directory is mounted, and what the container runs. */
 export const HARNESS_MOUNT = '/ipc';
 export const ENTRYPOINT = `${HARNESS_MOUNT}/entrypoint.py`;
+
+/** A directory that is being written; it gets its name when it is whole. */
+const FRESH_PREFIX = 'new-';
+/** Some forty small files are written in milliseconds. */
+const WRITTEN_WITHIN_MS = 60_000;
 
 const PACKAGES = ['harness', 'mcp'] as const;
 
@@ -81,19 +87,31 @@ function write(dir: string, files: ReadonlyMap<string, string>): void {
   chmodSync(dir, 0o755);
 }
 
+/** Of bridges that were killed while they wrote. */
+function removeAbandoned(parent: string): void {
+  for (const name of readdirSync(parent).filter((each) => each.startsWith(FRESH_PREFIX))) {
+    const dir = join(parent, name);
+    const since = statSync(dir, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - since > WRITTEN_WITHIN_MS) rmSync(dir, { recursive: true, force: true });
+  }
+}
+
 /** Path of the directory to mount, made or mended as needed. Throws E_STATE where the state directory cannot be written. */
 export function prepareHarness(stateDir: string): string {
   const files = harnessFiles();
   const parent = join(stateDir, 'ipc');
   const dir = join(parent, hashOf(files));
   if (isIntact(dir, files)) return dir;
+  let fresh: string | undefined;
   try {
     mkdirSync(parent, { recursive: true, mode: 0o700 });
-    const fresh = mkdtempSync(join(parent, 'new-'));
+    removeAbandoned(parent);
+    fresh = mkdtempSync(join(parent, FRESH_PREFIX));
     write(fresh, files);
     rmSync(dir, { recursive: true, force: true });
     renameSync(fresh, dir);
   } catch (cause) {
+    if (fresh !== undefined) rmSync(fresh, { recursive: true, force: true });
     // Another bridge may have made it in the same moment.
     if (isIntact(dir, files)) return dir;
     throw new BridgeError(

@@ -3,7 +3,7 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { asBridgeError, BridgeError } from '../base/errors.js';
+import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Settings } from '../config/settings.js';
 import { CliEngine } from '../engine/cli-engine.js';
@@ -64,8 +64,16 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   const { version, mode, storageDriver, storageRoot, cgroups } = status;
   const facts = { binary, mode };
   const image = await chooseImage(settings, engineFor(context, facts, undefined), observer, signal);
+  // One that hangs must not be waited for once per OCI runtime.
+  const until = performance.now() + START_TIMEOUT_MS;
   const { name: ociRuntime, tried } = await chooseOciRuntime(status, settings.ociRuntime, (candidate) =>
-    attempt(context, { engine: engineFor(context, facts, candidate), image, harnessDir }, candidate, signal),
+    attempt(
+      context,
+      { engine: engineFor(context, facts, candidate), image, harnessDir },
+      candidate,
+      until,
+      signal,
+    ),
   );
   const choice: EngineChoice = {
     binary,
@@ -77,7 +85,12 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     ociRuntime,
     tried,
   };
-  rememberChoice(wishes, choice);
+  try {
+    rememberChoice(wishes, choice);
+  } catch (thrown) {
+    // Only the next start is slower for it.
+    observer({ type: 'engine.trouble', message: `the choice is not remembered: ${messageOf(thrown)}` });
+  }
   const reason = tried.map((one) => `${one.name}: ${one.reason}`).join('; ');
   observer({ type: 'engine.chosen', engine: `${binary} ${version}`, ociRuntime, mode, reason });
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
@@ -148,15 +161,20 @@ async function attempt(
   context: LaunchContext,
   pad: Pick<LaunchPad, 'engine' | 'image' | 'harnessDir'>,
   ociRuntime: string,
+  until: number,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const timeoutMs = Math.round(until - performance.now());
+  if (timeoutMs <= 0) return 'not tried, since no time was left';
   const spec = specOn(pad, context, `try-${ociRuntime.replaceAll(/[^\w.-]/g, '_')}`);
   try {
-    const options = { timeoutMs: START_TIMEOUT_MS, observer: context.observer };
+    const options = { timeoutMs, observer: context.observer };
     await using _sandbox = await Sandbox.start(pad.engine, spec, options, signal);
     return undefined;
   } catch (thrown) {
     const error = asBridgeError(thrown);
+    // No OCI runtime's doing, and no other one would do better.
+    if (error.code === 'E_STATE') throw error;
     if (signal.aborted) throw new BridgeError('E_SHUTDOWN', 'The bridge is ending.', { fault: 'bridge' });
     return error.message.replace(/^The sandbox did not start: /, '');
   }

@@ -122,10 +122,13 @@ export class Launcher implements AsyncDisposable {
   async #startAnywhere(signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
     const wishes = wishesOf(this.#context.settings);
     const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
+    const startedAt = performance.now();
     try {
       return await this.#startOn(await this.pad(), signal);
     } catch (thrown) {
-      if (!remembered || signal.aborted || this.#closing.signal.aborted) throw thrown;
+      // Trying again is for what fails at once, not for what hangs.
+      const hung = performance.now() - startedAt > START_TIMEOUT_MS / 2;
+      if (!remembered || hung || signal.aborted || this.#closing.signal.aborted) throw thrown;
       forgetChoice(wishes);
       this.#forgetPad();
       return this.#startOn(await this.pad(), signal);
