@@ -130,7 +130,7 @@ describe('the client', () => {
     const bridge = await stage.raw();
     bridge.child.stdout.pause();
     const ids = Array.from({ length: 12 }, () => bridge.call('"x" * 60000'));
-    await later(4_000);
+    await later(2_000);
     bridge.child.stdout.resume();
     for (const id of ids) {
       const { result } = await stage.answered(bridge.answer(id));

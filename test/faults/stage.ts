@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { eventually, ourContainers, processesWith } from '../support/nothing-left.js';
 import { type ServerEntry, startBridge, type TestBridge } from '../support/start-bridge.js';
-import { record } from './ledger.js';
+import { record, thorough } from './ledger.js';
+import { isRare } from './rare.js';
 import { RawBridge, type RawOptions } from './raw-bridge.js';
 
 /** On the command lines of a container's monitor and of its first process, whether or not the engine knows of them. */
@@ -133,6 +134,7 @@ export function fault(
   inject: (stage: Stage) => Promise<void>,
   { timeoutMs = 60_000, mayStay = () => false }: FaultOptions = {},
 ): void {
+  if (isRare(row, title) && !thorough) return;
   it(
     `${row} ${title}`,
     async () => {
