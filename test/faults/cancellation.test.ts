@@ -55,6 +55,9 @@ const POINTS: readonly Point[] = [
 ];
 
 const rounds = amount('FAULT_ROUNDS', 1);
+const slow = Object.fromEntries(
+  Array.from({ length: rounds }, (_, n) => [`slow${n}`, hostileServer('slow-start=1500', `number=${n}`)]),
+);
 
 describe('cancellation', () => {
   for (const { title, code, servers = [], reach, answered } of POINTS) {
@@ -62,14 +65,16 @@ describe('cancellation', () => {
       fault('L08', `${title}, ${times === 1 ? 'once' : 'twice'}`, async (stage) => {
         stage.injected = rounds;
         const bridge = await stage.raw({
-          servers: { h: hostileServer(), slow: hostileServer('slow-start=1500') },
+          servers: { h: hostileServer(), ...slow },
           env: { MCP_BRIDGE_CONCURRENCY: '2' },
         });
         // Engine and OCI runtime are chosen, and the server is up, before anything is measured.
         await stage.answered(bridge.run('1', { servers: ['h'] }));
         for (let round = 0; round < rounds; round++) {
           expect(await eventually(() => ourContainers().length === 0, 5_000)).toBe(true);
-          const id = bridge.call(code, { servers, timeout: 60 });
+          // One that has started once is there at once: each round has its own.
+          const wanted = servers.map((name) => (name === 'slow' ? `slow${round}` : name));
+          const id = bridge.call(code, { servers: wanted, timeout: 60 });
           await reach?.(bridge, id);
           const before = bridge.received.length;
           for (let n = 0; n < times; n++) bridge.cancel(id);

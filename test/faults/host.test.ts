@@ -69,7 +69,8 @@ describe('odd surroundings', () => {
       const { status, error, remedy } = await stage.answered(bridge.run('6 * 7'));
       if (title.includes('TMPDIR') && status === 'error') {
         // The engine's own affair: then it says so.
-        expect(`${error} ${remedy}`).toContain('nonexistent');
+        expect(error).toMatch(/podman/);
+        expect(remedy).toMatch(/`podman .*` and mend what it says/);
       } else expect([status, error]).toEqual(['success', undefined]);
       if (title.startsWith('umask')) expect(statSync(join(state, 'run')).mode & 0o077).toBe(0);
     });
@@ -118,7 +119,7 @@ describe('few file descriptors', () => {
   }
 });
 
-const CROWD = amount('FAULT_CROWD', 24);
+const CROWD = amount('FAULT_CROWD', 16);
 
 describe('many at once', () => {
   fault(

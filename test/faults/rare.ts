@@ -15,6 +15,7 @@ const RARE: Readonly<Record<string, readonly string[]>> = {
     'containers that print garbage for frames',
     'an engine that hangs',
   ],
+  L02: ['an image that is not there', 'an image that goes and comes back in operation, 0 waiting'],
   L03: ['one that fails at create', 'one that was named and is missing'],
   L04: [
     'killed through the engine',
@@ -28,6 +29,7 @@ const RARE: Readonly<Record<string, readonly string[]>> = {
     'closes our stdin, in mid-call',
     'closes our stdin in the middle of a line, in mid-call',
     'closes our stdin before it has said anything',
+    'stops reading us for good, and we have something to say, in mid-call',
   ],
   L08: [
     'before it started, once',
@@ -51,6 +53,7 @@ const RARE: Readonly<Record<string, readonly string[]>> = {
     'floods stderr before its greeting',
     'crashes in a call',
     'hangs in a call',
+    'answers a wrong id',
     'answers twice',
     'floods stderr in a call',
     'writes JSON that is no message',
@@ -61,7 +64,10 @@ const RARE: Readonly<Record<string, readonly string[]>> = {
   ],
   L11: ['umask 0', 'no XDG_RUNTIME_DIR', 'a locale that does not exist', 'a HOME that does not exist'],
   L14: ['ulimit -n 40 with thirty servers'],
-  L15: ['four start at once in a state directory that is not there yet'],
+  L15: [
+    'one sweeps and ends; a call of the other goes on',
+    'four start at once in a state directory that is not there yet',
+  ],
   L16: [
     'dies before it is taken',
     'is removed before it is taken',

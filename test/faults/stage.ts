@@ -98,10 +98,11 @@ export class Stage {
   }
 
   /** Closes what is open and names what is left a few seconds later. */
-  async leaks(): Promise<string[]> {
+  async leaks(mayStay: (left: string) => boolean): Promise<string[]> {
     for (const each of this.#open.splice(0)) await each[Symbol.asyncDispose]();
-    await eventually(() => this.#left().length === 0, GONE_WITHIN_MS);
-    return this.#left();
+    const left = () => this.#left().filter((each) => !mayStay(each));
+    await eventually(() => left().length === 0, GONE_WITHIN_MS);
+    return left();
   }
 
   #keep<T extends AsyncDisposable & Home>(bridge: T): T {
@@ -146,7 +147,7 @@ export function fault(
         try {
           await inject(stage);
         } finally {
-          leaks = (await stage.leaks()).filter((left) => !mayStay(left));
+          leaks = await stage.leaks(mayStay);
         }
         expect(leaks, 'what is left').toEqual([]);
         held = true;
