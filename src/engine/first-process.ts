@@ -19,10 +19,14 @@ const argvOf = (pid: number): string[] => read(`/proc/${pid}/cmdline`).split('\0
  * somebody else's by now, shows in its parent: the monitor that was started with this very pid file.
  */
 export function firstProcess(pidFile: string): number | undefined {
+  return find(pidFile)?.pid;
+}
+
+function find(pidFile: string): { readonly pid: number; readonly monitor: number } | undefined {
   const pid = Number.parseInt(read(pidFile), 10);
   if (!(pid > 1)) return undefined;
-  const parent = Number(/^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]);
-  return parent > 1 && argvOf(parent).includes(pidFile) ? pid : undefined;
+  const monitor = Number(/^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]);
+  return monitor > 1 && argvOf(monitor).includes(pidFile) ? { pid, monitor } : undefined;
 }
 
 /** Whether the process `pid` of this machine was started with `argument`. */
@@ -30,10 +34,12 @@ export const runsHere = (pid: number, argument: string): boolean => argvOf(pid).
 
 /** False when there was none to kill. */
 export function killFirstProcess(pidFile: string): boolean {
-  const pid = firstProcess(pidFile);
-  if (pid === undefined) return false;
+  const found = find(pidFile);
+  if (found === undefined) return false;
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(found.pid, 'SIGKILL');
+    // A monitor that somebody has stopped would never reap it, and stay itself.
+    process.kill(found.monitor, 'SIGCONT');
   } catch {
     // It has ended in this very moment.
   }
