@@ -35,8 +35,13 @@ export async function runAttacks(attacks: readonly Attack[], stage: Stage): Prom
 
   const probes = attacks.filter((attack) => attack.kind === 'probe');
   for (const batch of batches(probes)) note(seen, await tryProbes(batch, stage));
-  for (const pair of attacks.filter((attack) => attack.kind === 'pair'))
-    seen.set(pair.id, await tryPair(pair, stage));
+  note(
+    seen,
+    await tryPairs(
+      attacks.filter((attack) => attack.kind === 'pair'),
+      stage,
+    ),
+  );
   const deeds = attacks.filter((attack) => attack.kind === 'deed');
   await eachOf(deeds, async (deed) => seen.set(deed.id, await tryDeed(deed, stage)));
 
@@ -77,16 +82,33 @@ async function tryProbes(probes: readonly Probe[], { bridge, world }: Stage): Pr
   return new Map(probes.map(({ id }) => [id, found.get(id) ?? missing(text.slice(-300))]));
 }
 
-async function tryPair({ leave, look }: Pair, { bridge, world }: Stage): Promise<Seen> {
-  const one = (code: string) =>
-    batchProgram([{ id: 'it', code, endless: false }], world.facts, { seconds: PROBE_SECONDS, atOnce: 1 });
+/** All that is left is left by one run, and looked for by another while the first goes on. */
+async function tryPairs(pairs: readonly Pair[], { bridge, world }: Stage): Promise<Map<string, Seen>> {
+  if (pairs.length === 0) return new Map();
+  const limits = { seconds: PROBE_SECONDS, atOnce: pairs.length };
+  const program = (codeOf: (pair: Pair) => string) =>
+    batchProgram(
+      pairs.map((pair) => ({ id: pair.id, code: codeOf(pair), endless: false })),
+      world.facts,
+      limits,
+    );
   const [left, found] = await Promise.all([
-    ask(bridge, one(`${leave}\ntime.sleep(2.5)\nreturn "left"`)),
-    ask(bridge, one(`time.sleep(1)\n${look}`)),
+    ask(
+      bridge,
+      program(({ leave }) => `${leave}\ntime.sleep(3)\nreturn "left"`),
+    ),
+    ask(
+      bridge,
+      program(({ look }) => `time.sleep(1.5)\n${look}`),
+    ),
   ]);
-  if (!['through', 'held'].includes(verdictsIn(left.payload.stdout ?? []).get('it')?.verdict ?? ''))
-    return missing(left.text.slice(-300));
-  return verdictsIn(found.payload.stdout ?? []).get('it') ?? missing(found.text.slice(-300));
+  const [leaving, looking] = [left, found].map(({ payload }) => verdictsIn(payload.stdout ?? []));
+  return new Map(
+    pairs.map(({ id }) => {
+      const came = leaving?.get(id)?.verdict === 'through' ? looking?.get(id) : undefined;
+      return [id, came ?? missing(`${left.text.slice(-200)} ${found.text.slice(-200)}`)];
+    }),
+  );
 }
 
 async function tryDeed(deed: Deed, { bridge, world }: Stage): Promise<Seen> {

@@ -51,9 +51,9 @@ afterAll(async () => {
   containers.close();
   await world[Symbol.asyncDispose]();
   const summary = summarize(judged, containers.setting);
-  if (WALLS_JSON !== undefined)
-    writeFileSync(WALLS_JSON, JSON.stringify({ summary, attacks: judged }, null, 2));
-  console.log(summaryLine(summary));
+  const line = summaryLine(summary);
+  if (WALLS_JSON === undefined) console.log(line);
+  else writeFileSync(WALLS_JSON, JSON.stringify({ line, summary, attacks: judged }));
 });
 
 it('has no two attacks of one name', () => {
@@ -65,15 +65,11 @@ describe.each(groups)('%s', (group) => {
   const results = new Map<string, Judged>();
 
   beforeAll(async () => {
-    const startedAt = performance.now();
     for (const result of await runAttacks(own, { bridge, containers, world })) {
       const one = judge(result, containers.setting, (part) => containers.has(part));
       results.set(one.id, one);
       judged.push(one);
     }
-    console.log(
-      `${group}: ${own.length} attacks in ${Math.round((performance.now() - startedAt) / 100) / 10} s`,
-    );
   }, GROUP_TIMEOUT_MS);
 
   for (const { id } of own) {
