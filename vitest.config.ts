@@ -7,7 +7,7 @@ const containers = [
   'test/front-door/**/*.test.ts',
   'test/containers/**/*.test.ts',
   'test/**/containers.test.ts',
-  'test/walls/**/*.test.ts',
+  'test/walls/walls.test.ts',
 ];
 
 export default defineConfig({

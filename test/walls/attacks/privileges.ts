@@ -136,10 +136,9 @@ export const privilegeAttacks: readonly Probe[] = [
       ['id map'],
       py`
         rows = [tuple(map(int, line.split())) for line in open("/proc/self/${kind}_map")]
-        for inside, outside, count in rows:
-            for wanted in (0, HOST["uid"]):
-                if outside <= wanted < outside + count and count < 2 ** 31 or (outside, inside) == (0, 0):
-                    return f"{rows}"
+        # An engine of a user has 0 or the user's own id where a row begins; what lies within is from its range.
+        if any(outside in (0, HOST["uid"]) for _, outside, _ in rows):
+            return f"{rows}"
         raise Held(f"{rows}")
       `,
     ),

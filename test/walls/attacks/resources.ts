@@ -372,17 +372,27 @@ const endings: readonly Deed[] = [
     off: [],
     code: 'return f"wait status {in_child(lambda: ctypes.string_at(0))}"',
   }),
-  ends(
-    'bottomless recursion',
-    'Recurses without a limit.',
-    'sys.setrecursionlimit(10 ** 9)\nf = lambda: f()\nf()',
-    inTime(3, 'error'),
-    {
-      in: 'probe',
-      off: [],
-      code: 'def deed():\n    sys.setrecursionlimit(10 ** 9)\n    f = lambda: [f() for _ in (1,)]\n    f()\nreturn f"wait status {in_child(deed)}"',
-    },
-  ),
+  {
+    ...ends(
+      'bottomless recursion',
+      'Recurses without a limit.',
+      'sys.setrecursionlimit(10 ** 9)\nf = lambda: f()\nf()',
+      inTime(3, 'error', 'timeout'),
+      {
+        in: 'probe',
+        off: [],
+        endless: true,
+        code: py`
+          def deed():
+              sys.setrecursionlimit(10 ** 9)
+              f = lambda: f()
+              f()
+          return f"wait status {in_child(deed)}"
+        `,
+      },
+    ),
+    timeout: 3,
+  },
 ];
 
 export const resourceAttacks: readonly (Probe | Deed)[] = [
