@@ -62,7 +62,8 @@ export class Bare {
     const spec = this.#spec();
     const command = [...spec.command.slice(0, spec.command.indexOf(ENTRYPOINT)), '-c', 'print(1)'];
     const labels = { ...spec.labels, ...ownerLabels(this.#context.instance, thisOwner()) };
-    const { binary, mode, ociRuntime } = this.#pad.choice;
+    const { binary, mode, ociRuntime: name, ociFlags: flags } = this.#pad.choice;
+    const ociRuntime = { name, flags };
     const files = ['cid', 'pid'].map((kind) => join(this.#stage.stateDir, `${spec.name}.${kind}`));
     const [cidFile, pidFile] = files;
     const dialect = dialects[this.#pad.engine.name];

@@ -10,6 +10,7 @@ import {
   documentation,
   type LogLevel,
   type OutputMode,
+  type SeccompProfile,
   type SettingRow,
   type StructuredMode,
   type ToolName,
@@ -25,6 +26,7 @@ export type Settings = {
   readonly image: string;
   /** Whether nobody named an image, so that a local one may stand in for it. */
   readonly imageIsDefault: boolean;
+  readonly seccomp: SeccompProfile;
   readonly timeoutSeconds: number;
   readonly maxTimeoutSeconds: number;
   readonly memoryBytes: number;
@@ -96,6 +98,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     ociRuntime: values.MCP_BRIDGE_OCI_RUNTIME,
     image: values.MCP_BRIDGE_IMAGE,
     imageIsDefault: env['MCP_BRIDGE_IMAGE'] === undefined,
+    seccomp: values.MCP_BRIDGE_SECCOMP,
     timeoutSeconds: Math.min(values.MCP_BRIDGE_TIMEOUT, values.MCP_BRIDGE_MAX_TIMEOUT),
     maxTimeoutSeconds: values.MCP_BRIDGE_MAX_TIMEOUT,
     memoryBytes: values.MCP_BRIDGE_MEMORY,

@@ -86,6 +86,12 @@ export const variables = z.object({
     default: 'python:3.14-slim',
     allowed: 'an image reference',
   }),
+  MCP_BRIDGE_SECCOMP: setting(z.enum(['strict', 'compat']), {
+    meaning:
+      'Which kernel calls the code may make; `compat` adds what debuggers and databases ask for: ptrace, System V memory, memfd_create.',
+    default: 'strict',
+    allowed: 'strict or compat',
+  }),
   MCP_BRIDGE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
     meaning: 'Seconds that a run may take when its call does not say.',
     default: '30',
@@ -212,6 +218,7 @@ export const variables = z.object({
 export type LogLevel = z.output<typeof variables>['MCP_BRIDGE_LOG_LEVEL'];
 export type OutputMode = z.output<typeof variables>['MCP_BRIDGE_OUTPUT_MODE'];
 export type StructuredMode = z.output<typeof variables>['MCP_BRIDGE_STRUCTURED'];
+export type SeccompProfile = z.output<typeof variables>['MCP_BRIDGE_SECCOMP'];
 export type ToolName = z.output<typeof variables>['MCP_BRIDGE_TOOLS'][number];
 
 /** What the schema makes of an environment. */

@@ -12,6 +12,7 @@ import { CliContainer } from './cli-container.js';
 import { type Dialect, dialects } from './dialects.js';
 import type { Container, Engine, EngineFacts, EngineName, EngineStatus, SandboxSpec } from './engine.js';
 import { killFirstProcess } from './first-process.js';
+import type { OciRuntime } from './oci-runtime.js';
 import {
   INSTANCE_LABEL,
   isAlive,
@@ -30,7 +31,7 @@ const OWNER_FILE = 'owner.json';
 
 export type CliEngineOptions = {
   readonly binary: string;
-  readonly ociRuntime: string | undefined;
+  readonly ociRuntime: OciRuntime | undefined;
   readonly facts: Pick<EngineFacts, 'mode'>;
   /** Unique to this bridge process; the value of its containers' label. */
   readonly instance: string;

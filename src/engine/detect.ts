@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { BridgeError } from '../base/errors.js';
 import { probeEngine } from './cli-engine.js';
-import type { EngineMode, EngineStatus } from './engine.js';
+import type { EngineMode, EngineName, EngineStatus } from './engine.js';
+import { described, type OciRuntime, variantsOf } from './oci-runtime.js';
 import { thisOwner } from './owner.js';
 
 // In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
@@ -26,6 +27,8 @@ export type EngineChoice = {
   readonly storageRoot: string;
   readonly cgroups: string;
   readonly ociRuntime: string;
+  /** What the runtime itself is told; see OciRuntime. */
+  readonly ociFlags: readonly string[];
   readonly tried: readonly Tried[];
 };
 
@@ -83,16 +86,18 @@ const unsafe = (binary: string) =>
  * why it failed. A runtime that the operator named is tried alone: there is no silent substitute.
  */
 export async function chooseOciRuntime(
+  engine: EngineName,
   status: Ready,
   wish: string | undefined,
-  attempt: (ociRuntime: string) => Promise<string | undefined>,
-): Promise<{ readonly name: string; readonly tried: readonly Tried[] }> {
+  attempt: (runtime: OciRuntime) => Promise<string | undefined>,
+): Promise<{ readonly runtime: OciRuntime; readonly tried: readonly Tried[] }> {
   const names = wish === undefined ? [...new Set([status.defaultOciRuntime, ...OCI_RUNTIMES])] : [wish];
   const tried: Tried[] = [];
-  for (const name of names) {
-    const trouble = await attempt(name);
+  for (const runtime of names.flatMap((name) => variantsOf(name, engine, status.mode))) {
+    const trouble = await attempt(runtime);
+    const name = described(runtime);
     tried.push({ name, ok: trouble === undefined, reason: trouble ?? 'started a container' });
-    if (trouble === undefined) return { name, tried };
+    if (trouble === undefined) return { runtime, tried };
   }
   throw new BridgeError(
     'E_OCI_RUNTIME',
@@ -117,6 +122,7 @@ const choiceFile = z.object({
     storageRoot: z.string(),
     cgroups: z.string(),
     ociRuntime: z.string(),
+    ociFlags: z.array(z.string()),
     tried: z.array(z.object({ name: z.string(), ok: z.boolean(), reason: z.string() })),
   }),
 });

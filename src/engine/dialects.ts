@@ -3,11 +3,12 @@
 
 import { z } from 'zod';
 import type { EngineFacts, EngineMode, EngineName, SandboxSpec } from './engine.js';
+import { isGvisor, type OciRuntime } from './oci-runtime.js';
 
 /** What a launch needs besides the cage. */
 export type LaunchFacts = {
   readonly mode: EngineMode;
-  readonly ociRuntime: string | undefined;
+  readonly ociRuntime: OciRuntime | undefined;
   readonly cidFile: string;
   readonly pidFile: string;
 };
@@ -17,7 +18,7 @@ export type Dialect = {
   readonly infoArgs: readonly string[];
   /** Parses the output of infoArgs; throws where it is not what this engine prints. */
   readonly parseInfo: (text: string) => EngineFacts;
-  readonly globalFlags: (ociRuntime: string | undefined) => string[];
+  readonly globalFlags: (ociRuntime: OciRuntime | undefined) => string[];
   readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
   readonly removeArgs: (ids: readonly string[]) => string[];
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
@@ -38,10 +39,17 @@ const ID_COUNT = 65_536;
  */
 const FIRST_ID = { 'userns-mapped': 1_879_048_192, rootless: 1, vm: undefined, rootful: undefined } as const;
 
-function idMap(mode: EngineMode): string[] {
+function idMap({ mode, ociRuntime }: LaunchFacts): string[] {
+  // Rootless it could then reach nothing in the user's home, and has a namespace of its own for what runs the guest.
+  if (mode === 'rootless' && ociRuntime !== undefined && isGvisor(ociRuntime.name)) return [];
   const first = FIRST_ID[mode];
   return first === undefined ? [] : [`--uidmap=0:${first}:${ID_COUNT}`, `--gidmap=0:${first}:${ID_COUNT}`];
 }
+
+// Policies of one value as what podman needs to be told; a second value would not compile without its words.
+const PODMAN_NAMESPACES = { own: ['--pid=private', '--uts=private', '--cgroupns=private'] } as const;
+const PODMAN_HOST_ENV = { none: ['--http-proxy=false', '--env-host=false'] } as const;
+const PODMAN_HOSTS_FILE = { none: ['--no-hosts'] } as const;
 
 const podmanInfo = z.looseObject({
   host: z.looseObject({
@@ -70,22 +78,23 @@ const podman: Dialect = {
   },
   globalFlags: (ociRuntime) => [
     '--log-level=error',
-    ...(ociRuntime === undefined ? [] : [`--runtime=${ociRuntime}`]),
+    ...(ociRuntime === undefined ? [] : [`--runtime=${ociRuntime.name}`]),
+    ...(ociRuntime?.flags ?? []).map((flag) => `--runtime-flag=${flag}`),
   ],
-  runFlags: ({ mode, pidFile }, spec) => [
+  runFlags: (facts, spec) => [
     // conmon ends the container even when every process of ours is gone.
     `--timeout=${spec.deadManSeconds}`,
     // A remote client (podman machine) cannot write the machine's pids.
-    ...(mode === 'vm' ? [] : [`--pidfile=${pidFile}`]),
+    ...(facts.mode === 'vm' ? [] : [`--pidfile=${facts.pidFile}`]),
     // Else podman adds writable tmpfs on /run and /var/tmp, half of RAM each and without noexec.
     '--read-only-tmpfs=false',
-    // Else the host's proxy variables, with their credentials, become the guest's.
-    '--http-proxy=false',
-    '--no-hosts',
-    '--umask=0077',
-    '--tz=UTC',
+    ...PODMAN_NAMESPACES[spec.namespaces],
+    ...PODMAN_HOST_ENV[spec.hostEnv],
+    ...PODMAN_HOSTS_FILE[spec.hostsFile],
+    `--umask=${spec.umask}`,
+    `--tz=${spec.timezone}`,
     ...spec.masked.map((path) => `--security-opt=mask=${path}`),
-    ...idMap(mode),
+    ...idMap(facts),
   ],
   removeArgs: (ids) => ['rm', '--force', '--ignore', '--time=0', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
@@ -99,6 +108,14 @@ const podman: Dialect = {
   mountOptions: 'ro,nosuid,nodev,noexec,z',
   writesPidFile: true,
 };
+
+// The client's own configuration may name proxies for every container; a variable that is said, is left as it is.
+const DOCKER_HOST_ENV = {
+  none: ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [
+    `--env=${name}=`,
+    `--env=${name.toLowerCase()}=`,
+  ]),
+} as const;
 
 const dockerInfo = z.looseObject({
   ServerVersion: z.string(),
@@ -132,10 +149,12 @@ const docker: Dialect = {
     };
   },
   globalFlags: () => [],
-  // docker has no dead-man's switch (the harness ends when its stdin does) and no masks beyond its own.
-  runFlags: ({ ociRuntime }) => [
-    ...(ociRuntime === undefined ? [] : [`--runtime=${ociRuntime}`]),
-    '--env=TZ=UTC',
+  // docker has no dead-man's switch (the harness ends when its stdin does), no masks beyond its own, no umask and no
+  // way to do without /etc/hosts, which then names the container and nothing else.
+  runFlags: ({ ociRuntime }, spec) => [
+    ...(ociRuntime === undefined ? [] : [`--runtime=${ociRuntime.name}`]),
+    `--env=TZ=${spec.timezone}`,
+    ...DOCKER_HOST_ENV[spec.hostEnv],
   ],
   removeArgs: (ids) => ['rm', '--force', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [

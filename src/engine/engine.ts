@@ -25,6 +25,9 @@ export type SandboxSpec = {
   readonly rootfs: 'read-only';
   readonly capabilities: 'none';
   readonly newPrivileges: 'never';
+  readonly namespaces: 'own';
+  /** Host path of a seccomp profile in the engines' JSON. */
+  readonly seccompFile: string;
   readonly user: string;
   readonly workdir: string;
   readonly mounts: readonly Mount[];
@@ -32,6 +35,11 @@ export type SandboxSpec = {
   readonly shmMb: number;
   readonly masked: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  readonly hostEnv: 'none';
+  readonly hostsFile: 'none';
+  readonly timezone: string;
+  readonly umask: string;
+  readonly sysctls: Readonly<Record<string, string>>;
   readonly hostname: string;
   readonly memoryBytes: number;
   readonly pids: number;

@@ -1,21 +1,10 @@
-// The harness as files on the host: one directory per content hash under the state directory, mounted read-only at
-// /ipc in every sandbox. Made once, checked at each start; a file that was changed on disk is written anew, so what
-// runs is what was installed.
+// The harness as files on the host, mounted read-only at /ipc in every sandbox: what was installed with the bridge, and
+// a generated entry point.
 
-import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BridgeError } from '../base/errors.js';
 import { PACKAGE_ROOT, VERSION } from '../base/version.js';
+import { type Files, installFiles } from './installed-files.js';
 
 /** Where the directory is mounted, and what the container runs. */
 export const HARNESS_MOUNT = '/ipc';
@@ -43,68 +32,10 @@ function pythonFiles(dir: string, prefix: string): Array<readonly [string, strin
 }
 
 /** The files of the harness by relative name, entry point included. */
-function harnessFiles(): ReadonlyMap<string, string> {
+function harnessFiles(): Files {
   const files = PACKAGES.flatMap((name) => pythonFiles(join(PACKAGE_ROOT, 'sandbox-runtime', name), name));
   return new Map([['entrypoint.py', entrypoint], ...files.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
-function hashOf(files: ReadonlyMap<string, string>): string {
-  const hash = createHash('sha256');
-  for (const [name, text] of files) hash.update(`${name}\0${text.length}\0${text}`);
-  return hash.digest('hex').slice(0, 16);
-}
-
-function isIntact(dir: string, files: ReadonlyMap<string, string>): boolean {
-  try {
-    const found = readdirSync(dir, { recursive: true, withFileTypes: true }).filter(
-      (entry) => !entry.isDirectory(),
-    );
-    return (
-      found.length === files.size &&
-      [...files].every(([name, text]) => readFileSync(join(dir, name), 'utf8') === text)
-    );
-  } catch {
-    return false;
-  }
-}
-
-function write(dir: string, files: ReadonlyMap<string, string>): void {
-  // The container's user is nobody to the host: it reads these as `other`, whatever the caller's umask is.
-  for (const [name, text] of files) {
-    const path = join(dir, name);
-    const parent = join(path, '..');
-    mkdirSync(parent, { recursive: true });
-    chmodSync(parent, 0o755);
-    writeFileSync(path, text);
-    chmodSync(path, 0o644);
-  }
-  chmodSync(dir, 0o755);
-}
-
 /** Path of the directory to mount, made or mended as needed. Throws E_STATE where the state directory cannot be written. */
-export function prepareHarness(stateDir: string): string {
-  const files = harnessFiles();
-  const parent = join(stateDir, 'ipc');
-  const dir = join(parent, hashOf(files));
-  if (isIntact(dir, files)) return dir;
-  try {
-    mkdirSync(parent, { recursive: true, mode: 0o700 });
-    const fresh = mkdtempSync(join(parent, 'new-'));
-    write(fresh, files);
-    rmSync(dir, { recursive: true, force: true });
-    renameSync(fresh, dir);
-  } catch (cause) {
-    // Another bridge may have made it in the same moment.
-    if (isIntact(dir, files)) return dir;
-    throw new BridgeError(
-      'E_STATE',
-      `The state directory ${stateDir} cannot be written: ${(cause as Error).message}.`,
-      {
-        fault: 'operator',
-        remedy: 'Set MCP_BRIDGE_STATE_DIR to a directory that you own.',
-        cause,
-      },
-    );
-  }
-  return dir;
-}
+export const prepareHarness = (stateDir: string): string => installFiles(stateDir, 'ipc', harnessFiles());

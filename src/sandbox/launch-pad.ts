@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Settings } from '../config/settings.js';
-import { CliEngine } from '../engine/cli-engine.js';
+import { CliEngine, engineNameOf } from '../engine/cli-engine.js';
 import {
   chooseEngine,
   chooseOciRuntime,
@@ -15,21 +15,27 @@ import {
   rememberChoice,
   rememberedChoice,
 } from '../engine/detect.js';
-import type { SandboxSpec } from '../engine/engine.js';
+import type { EngineMode, SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
+import { described, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
 import { prepareHarness } from './harness-files.js';
+import { OPEN_DIR } from './installed-files.js';
 import { Sandbox } from './sandbox.js';
+import { prepareSeccomp } from './seccomp-files.js';
 import { sandboxSpec } from './spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
 export const START_TIMEOUT_MS = 60_000;
 
+/** What of ours the engine reads from the host. */
+export type HostFiles = { readonly harnessDir: string; readonly seccompFile: string };
+
 export type LaunchPad = {
   readonly engine: CliEngine;
   readonly choice: EngineChoice;
   readonly image: ImageChoice;
-  readonly harnessDir: string;
+  readonly files: HostFiles;
   /** Of the engine's images when this was decided; see imageStamp. */
   readonly stamp: string;
 };
@@ -52,21 +58,29 @@ export const wishesOf = ({ runtime, ociRuntime, allowRootful, stateDir }: Settin
 export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal): Promise<LaunchPad> {
   const { settings, observer } = context;
   const wishes = wishesOf(settings);
-  const harnessDir = prepareHarness(settings.stateDir);
   const remembered = rememberedChoice(wishes);
   if (remembered !== undefined) {
-    const engine = engineFor(context, remembered, remembered.ociRuntime);
+    const runtime = runtimeOf(remembered);
+    const engine = engineFor(context, remembered, runtime);
+    const files = hostFiles(settings, remembered.mode, runtime);
     const stamp = imageStamp(remembered);
     const image = await chooseImage(settings, engine, observer, signal);
-    return { engine, choice: remembered, image, harnessDir, stamp };
+    return { engine, choice: remembered, image, files, stamp };
   }
   const { binary, status } = await chooseEngine(wishes, signal);
   const { version, mode, storageDriver, storageRoot, cgroups } = status;
   const facts = { binary, mode };
   const image = await chooseImage(settings, engineFor(context, facts, undefined), observer, signal);
-  const { name: ociRuntime, tried } = await chooseOciRuntime(status, settings.ociRuntime, (candidate) =>
-    attempt(context, { engine: engineFor(context, facts, candidate), image, harnessDir }, candidate, signal),
-  );
+  const name = engineNameOf(binary);
+  const { runtime, tried } = await chooseOciRuntime(name, status, settings.ociRuntime, (candidate) => {
+    const engine = engineFor(context, facts, candidate);
+    return attempt(
+      context,
+      { engine, image, files: hostFiles(settings, mode, candidate) },
+      candidate,
+      signal,
+    );
+  });
   const choice: EngineChoice = {
     binary,
     version,
@@ -74,16 +88,32 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     storageDriver,
     storageRoot,
     cgroups,
-    ociRuntime,
+    ociRuntime: runtime.name,
+    ociFlags: runtime.flags,
     tried,
   };
   rememberChoice(wishes, choice);
   const reason = tried.map((one) => `${one.name}: ${one.reason}`).join('; ');
-  observer({ type: 'engine.chosen', engine: `${binary} ${version}`, ociRuntime, mode, reason });
+  observer({ type: 'engine.chosen', engine: `${binary} ${version}`, ociRuntime: runtime.name, mode, reason });
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
   const stamp = imageStamp(choice);
-  return { engine: engineFor(context, facts, ociRuntime), choice, image, harnessDir, stamp };
+  const files = hostFiles(settings, mode, runtime);
+  return { engine: engineFor(context, facts, runtime), choice, image, files, stamp };
 }
+
+/** Made or mended as needed. Throws E_STATE. */
+function hostFiles({ stateDir, seccomp }: Settings, mode: EngineMode, runtime: OciRuntime): HostFiles {
+  const isClosed = mode === 'userns-mapped' && isGvisor(runtime.name);
+  return {
+    harnessDir: prepareHarness(isClosed ? OPEN_DIR : stateDir),
+    seccompFile: prepareSeccomp(stateDir, seccomp),
+  };
+}
+
+const runtimeOf = ({ ociRuntime, ociFlags }: EngineChoice): OciRuntime => ({
+  name: ociRuntime,
+  flags: ociFlags,
+});
 
 /**
  * Changes whenever an image of a local podman store does, since the store then writes this file; asking the engine
@@ -109,14 +139,14 @@ export async function engineToSweepWith(context: LaunchContext, signal: AbortSig
 
 /** The cage of the sandbox `name`, whose container is called after it. */
 export function specOn(
-  { image, harnessDir }: Pick<LaunchPad, 'image' | 'harnessDir'>,
+  { image, files }: Pick<LaunchPad, 'image' | 'files'>,
   { settings, instance }: LaunchContext,
   name: string,
 ): SandboxSpec {
   const { containerUser, memoryBytes, pids, cpus, maxTimeoutSeconds, warm, preimport } = settings;
   return sandboxSpec({
     image: image.image,
-    harnessDir,
+    ...files,
     name: `mcp-sandbox-bridge-${instance}-${name}`,
     user: containerUser,
     memoryBytes,
@@ -131,7 +161,7 @@ export function specOn(
 function engineFor(
   { settings, instance, observer }: LaunchContext,
   facts: Pick<EngineChoice, 'binary' | 'mode'>,
-  ociRuntime: string | undefined,
+  ociRuntime: OciRuntime | undefined,
 ): CliEngine {
   return new CliEngine({
     binary: facts.binary,
@@ -146,11 +176,11 @@ function engineFor(
 /** Starts the real thing under an OCI runtime; undefined when it greets, else why not. */
 async function attempt(
   context: LaunchContext,
-  pad: Pick<LaunchPad, 'engine' | 'image' | 'harnessDir'>,
-  ociRuntime: string,
+  pad: Pick<LaunchPad, 'engine' | 'image' | 'files'>,
+  runtime: OciRuntime,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const spec = specOn(pad, context, `try-${ociRuntime.replaceAll(/[^\w.-]/g, '_')}`);
+  const spec = specOn(pad, context, `try-${described(runtime).replaceAll(/[^\w.-]/g, '_')}`);
   try {
     const options = { timeoutMs: START_TIMEOUT_MS, observer: context.observer };
     await using _sandbox = await Sandbox.start(pad.engine, spec, options, signal);

@@ -8,6 +8,7 @@ import { ENTRYPOINT, HARNESS_MOUNT } from './harness-files.js';
 export type SandboxPlan = {
   readonly image: string;
   readonly harnessDir: string;
+  readonly seccompFile: string;
   readonly name: string;
   readonly user: string;
   readonly memoryBytes: number;
@@ -38,6 +39,11 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     capabilities: 'none',
     // A setuid file in the image gains nothing.
     newPrivileges: 'never',
+    // The kernel's doors: the engine's own list lets a container without capabilities make a user namespace, be root
+    // in it, and mount.
+    seccompFile: plan.seccompFile,
+    // The engine's configuration may say otherwise for all containers of this user.
+    namespaces: 'own',
     // Not root inside, and not the engine's user outside.
     user: plan.user,
     workdir: '/workspace',
@@ -50,9 +56,20 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     ],
     // multiprocessing needs its locks there; 16 MB bounds what is hidden in it.
     shmMb: 16,
-    // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts.
-    masked: ['/sys', '/dev/mqueue'],
+    // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts; how
+    // the host was started, and its interrupts, which tell of its keyboard, are none of the guest's business.
+    masked: ['/sys', '/dev/mqueue', '/proc/cmdline', '/proc/interrupts'],
     env: { HOME: '/workspace', LANG: 'C.UTF-8', TMPDIR: '/tmp' },
+    // Proxy variables carry credentials, and both engines hand them on unasked.
+    hostEnv: 'none',
+    // It would hold the host's names.
+    hostsFile: 'none',
+    // Where the host stands is none of the guest's business either.
+    timezone: 'UTC',
+    // What one process of the guest writes is not for other users.
+    umask: '0077',
+    // What `compat` opens: as much System V memory as /dev/shm, in pages, and few queues.
+    sysctls: { 'kernel.shmall': '4096', 'kernel.msgmni': '32' },
     // The host's name is none of the guest's business.
     hostname: 'sandbox',
     // Enforced by the cgroup where the engine has one; swap is included, so it cannot grow there.

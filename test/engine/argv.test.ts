@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { runArgv } from '../../src/engine/argv.js';
 import { dialects } from '../../src/engine/dialects.js';
 import type { EngineMode } from '../../src/engine/engine.js';
+import { type OciRuntime, variantsOf } from '../../src/engine/oci-runtime.js';
 import { sandboxSpec } from '../../src/sandbox/spec.js';
 
 const spec = sandboxSpec({
   image: 'python:3.14-slim',
   harnessDir: '/state/ipc/abc',
+  seccompFile: '/state/seccomp/abc/strict.json',
   name: 'mcp-sandbox-bridge-i-1',
   user: '65534:65534',
   memoryBytes: 512 * 1024 ** 2,
@@ -16,7 +18,7 @@ const spec = sandboxSpec({
   maxWaitSeconds: 0,
   preimport: [],
 });
-const argv = (engine: 'podman' | 'docker', mode: EngineMode, ociRuntime?: string) =>
+const argv = (engine: 'podman' | 'docker', mode: EngineMode, ociRuntime?: OciRuntime) =>
   runArgv({ ...spec, labels: { 'mcp-sandbox-bridge': 'i' } }, dialects[engine], {
     mode,
     ociRuntime,
@@ -26,7 +28,7 @@ const argv = (engine: 'podman' | 'docker', mode: EngineMode, ociRuntime?: string
 
 describe('runArgv', () => {
   it('podman, rootless', () => {
-    expect(argv('podman', 'rootless', 'runc')).toMatchInlineSnapshot(`
+    expect(argv('podman', 'rootless', { name: 'runc', flags: [] })).toMatchInlineSnapshot(`
       [
         "--log-level=error",
         "--runtime=runc",
@@ -34,12 +36,18 @@ describe('runArgv', () => {
         "--timeout=150",
         "--pidfile=/s/p",
         "--read-only-tmpfs=false",
+        "--pid=private",
+        "--uts=private",
+        "--cgroupns=private",
         "--http-proxy=false",
+        "--env-host=false",
         "--no-hosts",
         "--umask=0077",
         "--tz=UTC",
         "--security-opt=mask=/sys",
         "--security-opt=mask=/dev/mqueue",
+        "--security-opt=mask=/proc/cmdline",
+        "--security-opt=mask=/proc/interrupts",
         "--uidmap=0:1:65536",
         "--gidmap=0:1:65536",
         "--rm",
@@ -53,6 +61,8 @@ describe('runArgv', () => {
         "--read-only",
         "--cap-drop=ALL",
         "--security-opt=no-new-privileges",
+        "--security-opt=seccomp=/state/seccomp/abc/strict.json",
+        "--ipc=private",
         "--user=65534:65534",
         "--workdir=/workspace",
         "--hostname=sandbox",
@@ -67,6 +77,8 @@ describe('runArgv', () => {
         "LANG=C.UTF-8",
         "--env",
         "TMPDIR=/tmp",
+        "--sysctl=kernel.shmall=4096",
+        "--sysctl=kernel.msgmni=32",
         "--memory=536870912b",
         "--memory-swap=536870912b",
         "--pids-limit=128",
@@ -87,11 +99,21 @@ describe('runArgv', () => {
   });
 
   it('docker', () => {
-    expect(argv('docker', 'rootless', 'runsc')).toMatchInlineSnapshot(`
+    expect(argv('docker', 'rootless', { name: 'runsc', flags: [] })).toMatchInlineSnapshot(`
       [
         "run",
         "--runtime=runsc",
         "--env=TZ=UTC",
+        "--env=HTTP_PROXY=",
+        "--env=http_proxy=",
+        "--env=HTTPS_PROXY=",
+        "--env=https_proxy=",
+        "--env=FTP_PROXY=",
+        "--env=ftp_proxy=",
+        "--env=ALL_PROXY=",
+        "--env=all_proxy=",
+        "--env=NO_PROXY=",
+        "--env=no_proxy=",
         "--rm",
         "--interactive",
         "--pull=never",
@@ -103,6 +125,8 @@ describe('runArgv', () => {
         "--read-only",
         "--cap-drop=ALL",
         "--security-opt=no-new-privileges",
+        "--security-opt=seccomp=/state/seccomp/abc/strict.json",
+        "--ipc=private",
         "--user=65534:65534",
         "--workdir=/workspace",
         "--hostname=sandbox",
@@ -117,6 +141,8 @@ describe('runArgv', () => {
         "LANG=C.UTF-8",
         "--env",
         "TMPDIR=/tmp",
+        "--sysctl=kernel.shmall=4096",
+        "--sysctl=kernel.msgmni=32",
         "--memory=536870912b",
         "--memory-swap=536870912b",
         "--pids-limit=128",
@@ -142,6 +168,20 @@ describe('runArgv', () => {
     expect(inside).toBe('0');
     expect(Number(outside)).toBeGreaterThan(65_536);
     expect(count).toBe('65536');
+  });
+
+  it('podman hands the flags of gVisor on; docker and a machine have them configured', () => {
+    const [first, second] = variantsOf('/opt/bin/runsc', 'podman', 'rootless');
+    expect(argv('podman', 'rootless', second).slice(0, 4)).toEqual([
+      '--log-level=error',
+      '--runtime=/opt/bin/runsc',
+      '--runtime-flag=network=none',
+      '--runtime-flag=ignore-cgroups',
+    ]);
+    expect(first?.flags).toEqual(['network=none']);
+    expect(variantsOf('runsc', 'docker', 'rootless')).toEqual([{ name: 'runsc', flags: [] }]);
+    expect(variantsOf('runsc', 'podman', 'vm')).toEqual([{ name: 'runsc', flags: [] }]);
+    expect(variantsOf('crun', 'podman', 'rootless')).toEqual([{ name: 'crun', flags: [] }]);
   });
 
   it('a remote podman is not asked for pids of another machine', () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chooseEngine, chooseOciRuntime, type EngineWishes } from '../../src/engine/detect.js';
+import type { OciRuntime } from '../../src/engine/oci-runtime.js';
 import { isAlive, ownerFrom, thisOwner } from '../../src/engine/owner.js';
 
 const never = new AbortController().signal;
@@ -85,10 +86,10 @@ describe('chooseOciRuntime', () => {
   } as const;
 
   it('takes the first that starts a container and keeps why others did not', async () => {
-    const attempt = async (name: string) =>
+    const attempt = async ({ name }: OciRuntime) =>
       name === 'crun' ? 'cgroups in hybrid mode not supported' : undefined;
-    expect(await chooseOciRuntime(status, undefined, attempt)).toEqual({
-      name: 'runc',
+    expect(await chooseOciRuntime('podman', status, undefined, attempt)).toEqual({
+      runtime: { name: 'runc', flags: [] },
       tried: [
         { name: 'crun', ok: false, reason: 'cgroups in hybrid mode not supported' },
         { name: 'runc', ok: true, reason: 'started a container' },
@@ -97,9 +98,9 @@ describe('chooseOciRuntime', () => {
   });
 
   it('never replaces one that was named', async () => {
-    await expect(chooseOciRuntime(status, 'runsc', async () => 'not found')).rejects.toMatchObject({
+    await expect(chooseOciRuntime('podman', status, 'runsc', async () => 'not found')).rejects.toMatchObject({
       code: 'E_OCI_RUNTIME',
-      message: expect.stringContaining('runsc: not found'),
+      message: expect.stringContaining('runsc --network=none --ignore-cgroups: not found'),
     });
   });
 });

@@ -1,0 +1,37 @@
+// What an OCI runtime has to be told under an engine, best first. gVisor (runsc) is one of them: only its flags are
+// special. Which variant works here is found by trying (detect.ts); nothing is run here.
+
+import { basename } from 'node:path';
+import type { EngineMode, EngineName } from './engine.js';
+
+/** A runtime's name or path, and flags of its own that the engine is to hand on. */
+export type OciRuntime = { readonly name: string; readonly flags: readonly string[] };
+
+/**
+ * Not --oci-seccomp: runsc of 2022 takes EPERM for every error that a profile names, so that clone3 is not passed over
+ * and no thread starts; and what a filter in gVisor keeps from is gVisor's kernel in user space, not the host's.
+ * Not --platform: each version's own default works without /dev/kvm.
+ */
+const GVISOR_VARIANTS: readonly (readonly string[])[] = [
+  // Its own network stack has nothing to do.
+  ['network=none'],
+  // Rootless without delegated cgroups (always with cgroup v1) it refuses to start unless it may do without them, and
+  // then nothing of the engine limits memory.
+  ['network=none', 'ignore-cgroups'],
+];
+
+/**
+ * gVisor opens mounts in the container's own user namespace, where runc and crun open them before they enter it: a
+ * folder that is private to root or to the user is then closed to it, and so is every folder below.
+ */
+export const isGvisor = (name: string): boolean => /^runsc/.test(basename(name));
+
+/** docker and a podman machine take runtimes with their flags from the daemon's own configuration. */
+export function variantsOf(name: string, engine: EngineName, mode: EngineMode): readonly OciRuntime[] {
+  const canHandOn = engine === 'podman' && mode !== 'vm';
+  return (canHandOn && isGvisor(name) ? GVISOR_VARIANTS : [[]]).map((flags) => ({ name, flags }));
+}
+
+/** As doctor and the log say it. */
+export const described = ({ name, flags }: OciRuntime): string =>
+  [name, ...flags.map((flag) => `--${flag}`)].join(' ');

@@ -1,0 +1,37 @@
+// The control of an escape test: the bridge's own cage with one wall changed, in a container that is thrown away. What
+// gets through here and not in a sandbox was held by that wall.
+
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { hostFacts } from '../../src/config/host-facts.js';
+import { parseSettings } from '../../src/config/settings.js';
+import type { SandboxSpec } from '../../src/engine/engine.js';
+import { makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
+import { bridgeEnv, tempHome } from './start-bridge.js';
+
+/** What `code` prints in the cage with `change`; fails where it does not end with 0. */
+export async function printedIn(
+  change: Partial<SandboxSpec>,
+  code: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const home = tempHome();
+  const { settings } = parseSettings(bridgeEnv(home, env), hostFacts());
+  const context = { settings, instance: randomBytes(6).toString('hex'), observer: () => {} };
+  const pad = await makeLaunchPad(context, AbortSignal.timeout(60_000));
+  try {
+    const spec = { ...specOn(pad, context, 'control'), command: ['python3', '-I', '-c', code], ...change };
+    await using container = pad.engine.start(spec);
+    const [printed, said, exit] = await Promise.all([
+      text(container.stdout),
+      text(container.stderr),
+      container.exited,
+    ]);
+    if (exit.code !== 0) throw new Error(`the control ended with ${exit.code}: ${said}`);
+    return printed;
+  } finally {
+    pad.engine.close();
+    rmSync(home, { recursive: true, force: true });
+  }
+}
