@@ -31,18 +31,23 @@ _ANSWER_ID = re.compile(rb'\{"type":"(?:reply|refusal)","id":(\d+),')
 class Channel:
     """Calls that are under way, by id."""
 
-    def __init__(
-        self, reader: LineReader, early: list[bytes], frames_fd: int, refusal: RefusalFactory
-    ) -> None:
-        """`early` are lines that came in with the run frame; `refusal` makes the exception for a refused call."""
-        self._reader = reader
+    def __init__(self, host_in: int, frames_fd: int, refusal: RefusalFactory) -> None:
+        """Ready, but reading nothing before open(). `refusal` makes the exception for a refused call."""
+        self._host_in = host_in
+        self._early = b""
+        self._opened = threading.Event()
         self._frames_fd = frames_fd
         self._refusal = refusal
         self._ids = itertools.count(1)
         self._pending: dict[int, _Waiter] = {}
         self._writing = threading.Lock()
         self._pid = os.getpid()
-        threading.Thread(target=self._read, args=(early,), name="mcp-channel", daemon=True).start()
+        threading.Thread(target=self._read, name="mcp-channel", daemon=True).start()
+
+    def open(self, early: bytes) -> None:
+        """Begins to read; `early` is what came in with the run frame."""
+        self._early = early
+        self._opened.set()
 
     @property
     def is_mine(self) -> bool:
@@ -90,11 +95,11 @@ class Channel:
         with self._writing:
             write_all(self._frames_fd, line)
 
-    def _read(self, early: list[bytes]) -> None:
-        lines = early or self._reader.read_lines()
-        while lines:
+    def _read(self) -> None:
+        self._opened.wait()
+        reader = LineReader(self._host_in, self._early)
+        while lines := reader.read_lines():
             self._settle(lines)
-            lines = self._reader.read_lines()
         os._exit(STOPPED)
 
     def _settle(self, lines: list[bytes]) -> None:

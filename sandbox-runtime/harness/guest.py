@@ -1,4 +1,4 @@
-"""The guest's process, from the fork to its last system call: prepares __main__, runs the code, ends like CPython.
+"""The guest's process, from the fork to its last system call: makes __main__ ready, runs the code, ends like CPython.
 
 Relies on 1 and 2 being the supervisor's pipes. Tells the host one thing about the code, `result` or `raised`; code
 that ends by sys.exit, os._exit or a signal says nothing, and the supervisor's `exited` speaks for it.
@@ -21,30 +21,34 @@ from typing import Any, NoReturn
 from harness.channel import Channel
 from harness.environment import publish_servers
 from harness.failure import describe_failure
-from harness.program import MAIN_FILE, Program
+from harness.handover import take_over
+from harness.program import MAIN_FILE, Program, remember_source
 from harness.runner import run_program, tolerate_nested_asyncio_run
 from harness.streams import install_stdio
 from harness.values import describe_result
-from harness.wire import LineReader
 from mcp._errors import refusal
 from mcp._setup import bind
 
 
-def be_guest(
-    program: Program, run: dict[str, Any], reader: LineReader, early: list[bytes], frames_fd: int
-) -> NoReturn:
-    """Runs `program` for the run frame `run`; `early` are lines that came in behind that frame."""
+def be_guest(handover_fd: int, host_in: int, frames_fd: int) -> NoReturn:
+    """Does all that needs no program while the sandbox waits; then runs the program that is handed over."""
     _prefer_as_victim()
     install_stdio()
     # Says on stderr where a segmentation fault happened, before the process dies of it.
     faulthandler.enable(file=2, all_threads=False)
-    channel = Channel(reader, early, frames_fd, refusal)
-    namespace = _fresh_main(program)
+    channel = Channel(host_in, frames_fd, refusal)
+    namespace = _fresh_main()
+    _adapt_libraries()
+    handed = take_over(handover_fd)
+    if handed is None:
+        os._exit(0)
+    program, run, early = handed
+    channel.open(early)
+    remember_source(program.source)
     namespace.update(bind(channel, run["loaded"], run["discovered"]))
     publish_servers(run)
-    _adapt_libraries()
     _show_warnings(program)
-    _end(channel, _run(channel, program, namespace))
+    _end(_run(channel, program, namespace))
 
 
 def _run(channel: Channel, program: Program, namespace: dict[str, Any]) -> int:
@@ -73,7 +77,7 @@ def _exit_code(request: SystemExit) -> int:
     return 1
 
 
-def _end(channel: Channel, code: int) -> NoReturn:
+def _end(code: int) -> NoReturn:
     """What the interpreter does at its end, in its order; then leaves without tearing down what dies anyway."""
     for step in (threading._shutdown, atexit._run_exitfuncs, sys.stdout.flush, sys.stderr.flush):  # type: ignore[attr-defined]
         try:
@@ -85,7 +89,7 @@ def _end(channel: Channel, code: int) -> NoReturn:
     os._exit(code)
 
 
-def _fresh_main(program: Program) -> dict[str, Any]:
+def _fresh_main() -> dict[str, Any]:
     """A __main__ as for `python main.py`; the harness is out of sight, and the working directory is searched last."""
     module = types.ModuleType("__main__")
     module.__file__ = MAIN_FILE
@@ -109,8 +113,8 @@ def _adapt_libraries() -> None:
 
 
 def _show_warnings(program: Program) -> None:
-    for warning in program.warnings:
-        warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
+    for category, text, line in program.warnings:
+        warnings.showwarning(text, getattr(builtins, category), MAIN_FILE, line)
 
 
 def _prefer_as_victim() -> None:

@@ -29,11 +29,14 @@ _FENCED = re.compile(
 
 
 class Program(NamedTuple):
-    """`parts` run in order, the last one's value is the result; any of them may be a coroutine."""
+    """`parts` run in order, the last one's value is the result; any of them may be a coroutine.
+
+    `warnings` are the compiler's, each with the name of its builtin category, its text and its line.
+    """
 
     source: str
     parts: tuple[CodeType, ...]
-    warnings: tuple[warnings.WarningMessage, ...]
+    warnings: tuple[tuple[str, str, int], ...]
 
     @property
     def is_async(self) -> bool:
@@ -44,13 +47,17 @@ class Program(NamedTuple):
 def compile_program(text: str) -> Program:
     """Raises one of NOT_COMPILABLE, with line and caret where there are any."""
     source = unwrap(text)
-    # A refusal's traceback quotes the line, and the guest's tracebacks and inspect.getsource read it from here.
-    linecache.cache[MAIN_FILE] = (len(source), None, [f"{line}\n" for line in source.split("\n")], MAIN_FILE)
+    remember_source(source)
     with warnings.catch_warnings(record=True) as caught:
         tree = ast.parse(source, MAIN_FILE)
         parts = [wrap_in_function(tree)] if has_top_level_return(tree) else _split_last_expression(tree)
         codes = tuple(_compile(part) for part in parts)
-    return Program(source, codes, tuple(caught))
+    return Program(source, codes, tuple((w.category.__name__, str(w.message), w.lineno) for w in caught))
+
+
+def remember_source(source: str) -> None:
+    """Lets this process's tracebacks, and inspect.getsource, quote the program, which is no file."""
+    linecache.cache[MAIN_FILE] = (len(source), None, [f"{line}\n" for line in source.split("\n")], MAIN_FILE)
 
 
 def unwrap(text: str) -> str:

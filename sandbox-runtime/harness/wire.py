@@ -88,12 +88,17 @@ def _read_some(fd: int) -> bytes:
 class LineReader:
     """Lines from a descriptor, several at a time, as they come."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, early: bytes = b"") -> None:
+        """`early` is what somebody else has read of it and not used."""
         self._fd = fd
-        self._partial: list[bytes] = []
+        self._lines = early.split(b"\n")
+        self._partial = [self._lines.pop()]
 
     def read_lines(self) -> list[bytes]:
         """Waits for at least one whole line; an empty list is the end of the stream."""
+        if self._lines:
+            early, self._lines = self._lines, []
+            return early
         while True:
             chunk = _read_some(self._fd)
             if not chunk:
@@ -105,3 +110,15 @@ class LineReader:
             lines = [b"".join([*self._partial, first]), *rest]
             self._partial = [lines.pop()]
             return lines
+
+    def read_line(self) -> bytes | None:
+        """The first line, alone; None is the end of the stream. The rest of what was read is for unread()."""
+        lines = self.read_lines()
+        if not lines:
+            return None
+        first, *self._lines = lines
+        return first
+
+    def unread(self) -> bytes:
+        """What was read of the stream and handed out to nobody."""
+        return b"\n".join([*self._lines, b"".join(self._partial)])

@@ -67,7 +67,9 @@ export class Bare {
     const files = ['cid', 'pid'].map((kind) => join(this.#stage.stateDir, `${spec.name}.${kind}`));
     const [cidFile, pidFile] = files;
     const dialect = dialects[this.#pad.engine.name];
-    const argv = runArgv({ ...spec, command, labels }, dialect, { mode, ociRuntime, cidFile, pidFile });
+    const argv = runArgv({ ...spec, command, labels }, dialect, { mode, ociRuntime, cidFile, pidFile })
+      // A user's own run waits for its end.
+      .filter((flag) => flag !== '--detach');
     try {
       return await printsOne(binary, argv, this.#stage.stateDir);
     } finally {

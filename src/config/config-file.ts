@@ -1,7 +1,7 @@
 // One configuration file: opened, checked and parsed as JSON with comments. A file that others may write decides
 // which programs run, so it is refused. Never follows a fifo, never changes a file, never throws.
 
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { messageOf } from '../base/errors.js';
 import type { HostFacts } from './host-facts.js';
@@ -18,6 +18,8 @@ export type ConfigFile =
 export function readConfigFile(file: string, host: HostFacts): ConfigFile {
   let fd: number;
   try {
+    // Each run looks for all of them, most are absent, and an exception costs more than reading a file.
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return { state: 'absent' };
     // O_NONBLOCK, so that a fifo answers at once; Windows has neither.
     fd = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (thrown) {

@@ -3,7 +3,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import type { Scope } from './downstream-spec.js';
 import { expand } from './expand.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
@@ -127,12 +127,13 @@ export function locate(pattern: string, env: Environment, host: HostFacts): stri
 }
 
 function jsonNames(folder: string): string[] {
+  if (!existsSync(folder)) return [];
   try {
     return readdirSync(folder)
       .filter((name) => name.endsWith('.json') && !name.startsWith('.'))
       .sort();
   } catch {
-    // Absent, unreadable or not a folder: nobody put servers there.
+    // Unreadable or not a folder: nobody put servers there.
     return [];
   }
 }

@@ -19,6 +19,7 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     'run',
     ...dialect.runFlags(facts, spec),
     '--rm',
+    ...(dialect.launch(facts.mode) === 'detached' ? ['--detach'] : []),
     '--interactive',
     '--pull=never',
     `--name=${spec.name}`,
@@ -33,7 +34,8 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     `--user=${spec.user}`,
     `--workdir=${spec.workdir}`,
     `--hostname=${spec.hostname}`,
-    `--log-driver=${dialect.logDriver(facts.mode)}`,
+    // Neither keeps anything on disk.
+    `--log-driver=${dialect.launch(facts.mode) === 'detached' ? 'passthrough' : 'none'}`,
     ...spec.mounts.map(({ source, target }) => `--volume=${source}:${target}:${dialect.mountOptions}`),
     ...spec.tmpfs.map(({ target, sizeMb }) => `--tmpfs=${target}:${TMPFS_OPTIONS},size=${sizeMb}m`),
     `--shm-size=${spec.shmMb}m`,

@@ -1,15 +1,17 @@
-// One container behind one `run` client of the engine. The client's death ends nothing, so killing goes by the host
-// pid of the container's first process where the engine tells it, and by the container's id always. kill() is
-// synchronous: it is also what the exit hook calls.
+// One container that one `run` client of the engine has started. A detached client leaves as soon as it runs, and the
+// end of the container is then the end of its streams; an attached one stays until that end. The client's death ends
+// nothing, so killing goes by the host pid of the container's first process where the engine tells it, and by the
+// container's id always. kill() is synchronous: it is also what the exit hook calls.
 
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { onExit } from '../base/exit-hook.js';
+import type { Launch } from './dialects.js';
 import type { Container, ContainerExit } from './engine.js';
 import { firstProcess, killFirstProcess } from './first-process.js';
 
-/** How long a killed container's client may take to say so before the container is removed by force. */
+/** How long a killed container may take to be gone before it is removed by force. */
 const GONE_WITHIN_MS = 3_000;
 /** A container is being made for about a tenth of a second. */
 const KILL_POLL_MS = 20;
@@ -17,6 +19,7 @@ const KILL_POLL_MS = 20;
 export type LaunchPlan = {
   readonly binary: string;
   readonly argv: readonly string[];
+  readonly launch: Launch;
   readonly name: string;
   readonly cidFile: string;
   /** Undefined where the engine's host pids mean nothing to us. */
@@ -39,8 +42,14 @@ export class CliContainer implements Container {
   readonly name: string;
   readonly exited: Promise<ContainerExit>;
   readonly #plan: LaunchPlan;
-  readonly #client: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #client: ChildProcess;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
   readonly #removeExitHook: () => void;
+  /** The detached client has left, and its container runs or has run. */
+  #hasLaunched = false;
+  #hasEnded = false;
   #killTimer: NodeJS.Timeout | undefined;
   #disposing: Promise<void> | undefined;
 
@@ -48,41 +57,27 @@ export class CliContainer implements Container {
     this.#plan = plan;
     this.name = plan.name;
     // A process group of its own: a terminal's Ctrl-C must not reach the client before we have decided what it means.
-    this.#client = spawn(plan.binary, plan.argv, {
+    const client = spawn(plan.binary, plan.argv, {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
       cwd: plan.runDir,
     });
-    this.exited = new Promise((resolve) => {
-      this.#client.once('error', () => resolve({ code: undefined, signal: undefined }));
-      this.#client.once('exit', (code, signal) =>
-        resolve({ code: code ?? undefined, signal: signal ?? undefined }),
-      );
-    });
+    ({ stdin: this.stdin, stdout: this.stdout, stderr: this.stderr } = client);
+    this.#client = client;
+    // Node destroys the `stdin` of a child that has exited; ours is the container's, which goes on.
+    this.#client.stdin = null;
+    this.exited = this.#whenEnded();
     this.#removeExitHook = onExit(() => this.#killNow());
-    void this.exited.then(this.#removeExitHook);
-  }
-
-  get stdin(): Writable {
-    return this.#client.stdin;
-  }
-
-  get stdout(): Readable {
-    return this.#client.stdout;
-  }
-
-  get stderr(): Readable {
-    return this.#client.stderr;
   }
 
   get isRunning(): boolean {
     const { pidFile } = this.#plan;
-    return !this.#ended && (pidFile === undefined || firstProcess(pidFile) !== undefined);
+    return !this.#hasEnded && (pidFile === undefined || firstProcess(pidFile) !== undefined);
   }
 
   kill(): void {
     const { pidFile } = this.#plan;
-    if (this.#ended) return;
+    if (this.#hasEnded) return;
     if (pidFile === undefined) return this.#killClient();
     if (killFirstProcess(pidFile) || this.#killTimer !== undefined) return;
     // Being made. A client that is killed now leaves a half-made container that it has not told its engine of, so the
@@ -96,10 +91,19 @@ export class CliContainer implements Container {
     return this.#disposing;
   }
 
-  get #ended(): boolean {
-    return (
-      this.#client.pid === undefined || this.#client.exitCode !== null || this.#client.signalCode !== null
-    );
+  async #whenEnded(): Promise<ContainerExit> {
+    const streamsClosed = Promise.all([closed(this.stdout), closed(this.stderr)]);
+    const exit = await new Promise<ContainerExit>((resolve) => {
+      this.#client.once('error', () => resolve({ code: undefined, signal: undefined }));
+      this.#client.once('exit', (code, signal) =>
+        resolve({ code: code ?? undefined, signal: signal ?? undefined }),
+      );
+    });
+    this.#hasLaunched = this.#plan.launch === 'detached' && exit.code === 0;
+    if (this.#hasLaunched) await streamsClosed;
+    this.#hasEnded = true;
+    this.#removeExitHook();
+    return this.#hasLaunched ? { code: undefined, signal: undefined } : exit;
   }
 
   /** For the exit hook, which cannot wait; what this leaves half-made is found by the next start's sweep. */
@@ -109,12 +113,18 @@ export class CliContainer implements Container {
   }
 
   #killClient(): void {
-    if (this.#client.pid === undefined) return;
+    // One that has left has left its pid to others.
+    if (this.#client.pid === undefined || this.#hasLaunched || this.#hasEnded) return;
     try {
       process.kill(-this.#client.pid, 'SIGKILL');
     } catch {
       // The group is gone already.
     }
+  }
+
+  async #isRemovedByEngine(inTime: boolean): Promise<boolean> {
+    if (this.#hasLaunched) return inTime;
+    return (await this.exited).signal === undefined;
   }
 
   async #dispose(): Promise<void> {
@@ -125,15 +135,17 @@ export class CliContainer implements Container {
       delay(GONE_WITHIN_MS).then(() => false),
     ]);
     if (!inTime) this.#killClient();
-    const { signal } = await this.exited;
-    // A client that ended by itself has removed its container (--rm); one that was killed has not.
-    if (signal !== undefined) await this.#plan.remove(readText(this.#plan.cidFile) ?? this.name);
-    for (const stream of [this.#client.stdin, this.#client.stdout, this.#client.stderr]) stream.destroy();
+    // The engine removes a container that has ended (--rm), but not one whose client was killed, nor one that is deaf.
+    if (!(await this.#isRemovedByEngine(inTime)))
+      await this.#plan.remove(readText(this.#plan.cidFile) ?? this.name);
+    for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
     for (const file of [this.#plan.cidFile, this.#plan.pidFile])
       if (file !== undefined) rmSync(file, { force: true });
     this.#removeExitHook();
   }
 }
+
+const closed = (stream: Readable): Promise<unknown> => new Promise((resolve) => stream.once('close', resolve));
 
 const delay = (ms: number): Promise<void> =>
   new Promise((resolve) => {

@@ -139,6 +139,7 @@ export class CliEngine implements Engine {
     return new CliContainer({
       binary: this.binary,
       argv: runArgv(labelled, this.#dialect, { mode: facts.mode, ociRuntime, cidFile, pidFile }),
+      launch: this.#dialect.launch(facts.mode),
       name: spec.name,
       runDir: this.#runDir,
       cidFile,

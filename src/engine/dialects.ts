@@ -13,6 +13,13 @@ export type LaunchFacts = {
   readonly pidFile: string;
 };
 
+/**
+ * Who holds our end of the container's three streams. `detached`: the container itself, since the client passes our
+ * pipes through and leaves; a frame takes half the time, and nothing of the engine but its monitor stays beside a
+ * waiting sandbox. `attached`: the client copies them and stays.
+ */
+export type Launch = 'detached' | 'attached';
+
 export type Dialect = {
   readonly name: EngineName;
   readonly infoArgs: readonly string[];
@@ -23,8 +30,7 @@ export type Dialect = {
   readonly removeArgs: (ids: readonly string[]) => string[];
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
-  /** No driver keeps anything on disk. `passthrough` gives the container our own pipes: a frame takes half the time. */
-  readonly logDriver: (mode: EngineMode) => 'none' | 'passthrough';
+  readonly launch: (mode: EngineMode) => Launch;
   /** Of a bind mount; `z` lets SELinux hosts read what is ours. */
   readonly mountOptions: string;
   /** Whether the client process that we start writes the host pid of the container's first process to pidFile. */
@@ -104,7 +110,7 @@ const podman: Dialect = {
     `--format={{.ID}}${labels.map((label) => `\t{{index .Labels "${label}"}}`).join('')}`,
   ],
   // A remote client has no pipes to hand over.
-  logDriver: (mode) => (mode === 'vm' ? 'none' : 'passthrough'),
+  launch: (mode) => (mode === 'vm' ? 'attached' : 'detached'),
   mountOptions: 'ro,nosuid,nodev,noexec,z',
   writesPidFile: true,
 };
@@ -163,7 +169,7 @@ const docker: Dialect = {
     `--filter=label=${filterLabel}`,
     `--format={{.ID}}${labels.map((label) => `\t{{.Label "${label}"}}`).join('')}`,
   ],
-  logDriver: () => 'none',
+  launch: () => 'attached',
   mountOptions: 'ro,z',
   writesPidFile: false,
 };

@@ -49,7 +49,7 @@ export type SandboxSpec = {
   readonly deadManSeconds: number;
 };
 
-/** How the engine's client ended: its exit code or signal, and what the engine itself printed. */
+/** How a client ended that had to stay or did not launch; of one that launched and left, neither is known. */
 export type ContainerExit = {
   readonly code: number | undefined;
   readonly signal: string | undefined;
@@ -63,7 +63,7 @@ export interface Container extends AsyncDisposable {
   readonly stderr: Readable;
   /** Never rejects. */
   readonly exited: Promise<ContainerExit>;
-  /** False when its first process is known to be gone, which the client tells only a while later. Synchronous. */
+  /** False when its first process is known to be gone, which `exited` tells only a while later. Synchronous. */
   readonly isRunning: boolean;
   /** Synchronous and safe to call at any time, also from an exit hook; the container is gone soon after. */
   kill(): void;

@@ -66,7 +66,7 @@ export class Sandbox implements AsyncDisposable {
       onNoise: (line) => this.#keepNoise(line),
       onViolation: (error) => this.#onEnd({ how: 'violation', error }),
     });
-    void this.#whenClientEnded();
+    void this.#whenContainerEnded();
   }
 
   /**
@@ -172,14 +172,14 @@ export class Sandbox implements AsyncDisposable {
     this.#onEnd({ how: 'exited', report });
   }
 
-  /** The engine's client is gone, and with it the container; its last bytes may still be in our pipes. */
-  async #whenClientEnded(): Promise<void> {
+  /** The container is gone; its last bytes may still be in our pipes. */
+  async #whenContainerEnded(): Promise<void> {
     const { code, signal } = await this.#container.exited;
     const { stdout, stderr } = this.#container;
     await within(LAST_FRAME_WITHIN_MS, Promise.all([closed(stdout), closed(stderr)]));
     if (this.#report !== undefined) return this.#onEnd({ how: 'exited', report: this.#report });
     const words = this.#noise.join(' ').trim();
-    const how = signal === undefined ? `exit code ${code ?? 'unknown'}` : signal;
+    const how = signal ?? (code === undefined ? 'no word' : `exit code ${code}`);
     this.#onEnd({ how: 'lost', detail: words === '' ? `the container ended with ${how}` : clip(words, 600) });
   }
 

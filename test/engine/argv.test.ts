@@ -51,6 +51,7 @@ describe('runArgv', () => {
         "--uidmap=0:1:65536",
         "--gidmap=0:1:65536",
         "--rm",
+        "--detach",
         "--interactive",
         "--pull=never",
         "--name=mcp-sandbox-bridge-i-1",

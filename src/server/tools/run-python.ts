@@ -20,6 +20,7 @@ Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each
 
 export function runPython(settings: Settings): Tool {
   const { timeoutSeconds, maxTimeoutSeconds } = settings;
+  const schema = argumentsWithin(settings);
   return {
     definition: {
       name: 'run_python',
@@ -44,18 +45,20 @@ export function runPython(settings: Settings): Tool {
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       _meta: { 'anthropic/alwaysLoad': true, 'anthropic/searchHint': 'run python code, call MCP tools' },
     },
-    call: (args, context, signal) => call(args, settings, context, signal),
+    call: (args, context, signal) => {
+      const input = parse(args, schema, maxTimeoutSeconds);
+      return 'message' in input
+        ? Promise.resolve(outcomeWithoutRun('validation_error', input, timeoutSeconds))
+        : call(input, context, signal);
+    },
   };
 }
 
 async function call(
-  args: unknown,
-  settings: Settings,
+  input: RunInput,
   { bridge, progress }: ToolContext,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const input = parse(args, settings);
-  if ('message' in input) return outcomeWithoutRun('validation_error', input, settings.timeoutSeconds);
   let heartbeat: NodeJS.Timeout | undefined;
   try {
     return await bridge.run(
@@ -79,8 +82,9 @@ async function call(
 
 type Complaint = { readonly type: string; readonly message: string; readonly remedy: string | undefined };
 
-function parse(args: unknown, { timeoutSeconds, maxTimeoutSeconds }: Settings): RunInput | Complaint {
-  const schema = z.strictObject({
+/** Made once: making a schema costs more than using it. */
+const argumentsWithin = ({ timeoutSeconds, maxTimeoutSeconds }: Settings) =>
+  z.strictObject({
     code: z
       .string()
       .max(MAX_CODE_CHARS)
@@ -88,6 +92,12 @@ function parse(args: unknown, { timeoutSeconds, maxTimeoutSeconds }: Settings): 
     servers: z.array(z.string()).default([]),
     timeout: z.int().min(1).max(maxTimeoutSeconds).default(timeoutSeconds),
   });
+
+function parse(
+  args: unknown,
+  schema: ReturnType<typeof argumentsWithin>,
+  maxTimeoutSeconds: number,
+): RunInput | Complaint {
   const parsed = schema.safeParse(args ?? {});
   if (parsed.success) {
     const { code, servers, timeout } = parsed.data;
