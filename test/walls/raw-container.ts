@@ -75,7 +75,7 @@ export class RawContainers {
     closeSync(folder);
     child.stdin?.end();
     const timer = setTimeout(() => this.#kill(name, child), (seconds + 1) * 1000);
-    const last = setTimeout(() => child.kill('SIGKILL'), (seconds + START_SECONDS) * 1000);
+    const last = setTimeout(() => this.#kill(name, child), (seconds + START_SECONDS) * 1000);
     try {
       return await outputOf(child);
     } finally {
@@ -109,7 +109,9 @@ export class RawContainers {
   }
 
   #kill(name: string, child: ChildProcess): void {
-    if (!killFirstProcess(this.#file(name, 'pid'))) child.kill('SIGKILL');
+    if (killFirstProcess(this.#file(name, 'pid'))) return;
+    child.kill('SIGKILL');
+    for (const stream of [child.stdout, child.stderr]) stream?.destroy();
   }
 }
 

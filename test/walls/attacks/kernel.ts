@@ -62,8 +62,6 @@ const UNPRIVILEGED: readonly Row[] = [
     'Reads its descriptor table, the first step to editing it.',
   ],
   ['fanotify_init', '0x200, 0', 'Watches whole file systems.'],
-  ['set_mempolicy', '0, None, 0', 'Chooses memory nodes.'],
-  ['mbind', '0, 0, 0, None, 0, 0', 'Binds memory to nodes.'],
   ['move_pages', '0, 0, None, None, None, 0', 'Moves pages between nodes.'],
 ];
 

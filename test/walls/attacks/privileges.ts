@@ -141,6 +141,7 @@ export const privilegeAttacks: readonly Probe[] = [
             return f"{rows}"
         raise Held(f"{rows}")
       `,
+      { gvisor: 'its kernel shows a map of its own' },
     ),
   ),
 ];
