@@ -91,7 +91,8 @@ export class RawContainers {
 
   #argv(name: string, off: readonly Relaxation[], program: string): string[] {
     const spec = specOn(this.#pad, this.#context, name);
-    const { mode, ociRuntime } = this.#pad.choice;
+    const { mode, ociRuntime: runtime, ociFlags: flags } = this.#pad.choice;
+    const ociRuntime = { name: runtime, flags };
     const argv = runArgv(
       {
         ...spec,
