@@ -51,7 +51,7 @@ export const privilegeAttacks: readonly Probe[] = [
   probe(
     'a packet socket',
     'Opens a packet socket.',
-    CAPABLE,
+    ['capabilities', 'seccomp'],
     'import socket\nsocket.socket(socket.AF_PACKET, socket.SOCK_RAW, 768)\nreturn "open"',
   ),
   probe(
