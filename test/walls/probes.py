@@ -106,7 +106,10 @@ def see(path):
 def status(field):
     """A line of /proc/self/status."""
     with open("/proc/self/status") as lines:
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith(f"{field}:"))
+        for line in lines:
+            if line.startswith(f"{field}:"):
+                return line.split(":", 1)[1].strip()
+    raise Absent(f"no {field} in /proc/self/status")
 
 
 def in_child(deed):

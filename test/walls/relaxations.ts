@@ -28,12 +28,16 @@ const replaced =
   (argv) =>
     argv.map((word) => word.replace(pattern, replacement));
 
+/** Those that an attack could use. Not ALL: the root of a machine may itself lack some, and gVisor then does not start. */
+const CAPABILITIES =
+  'CHOWN,DAC_OVERRIDE,FOWNER,SETUID,SETGID,SETFCAP,NET_RAW,NET_ADMIN,SYS_ADMIN,SYS_CHROOT,SYS_BOOT,SYS_PTRACE,MKNOD';
+
 const NO_MASKS = without('--security-opt=mask=');
 const NO_ID_MAP = without('--uidmap=', '--gidmap=', '--userns=');
 
 export const relaxations = {
   seccomp: all(without('--security-opt=seccomp='), plus('--security-opt=seccomp=unconfined')),
-  capabilities: replaced(/^--cap-drop=ALL$/, '--cap-add=ALL'),
+  capabilities: replaced(/^--cap-drop=ALL$/, `--cap-add=${CAPABILITIES}`),
   'no new privileges': without('--security-opt=no-new-privileges'),
   user: replaced(/^--user=.*/, '--user=0:0'),
   'read-only image': without('--read-only'),

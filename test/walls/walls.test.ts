@@ -15,11 +15,16 @@ import { World } from './world.js';
 const { WALLS_ONLY, WALLS_JSON, WALLS_RUNTIME } = process.env;
 const GROUP_TIMEOUT_MS = 300_000;
 
-/** No sandbox waits, so that none may be there after a run; small limits are reached sooner. */
+const isGvisor = WALLS_RUNTIME?.includes('runsc') ?? false;
+
+/**
+ * No sandbox waits, so that none may be there after a run; small limits are reached sooner. gVisor's own kernel lives
+ * within the limits of its container: each process inside costs several threads of it.
+ */
 const SETTINGS = {
   MCP_BRIDGE_WARM: '0',
-  MCP_BRIDGE_MEMORY: '192m',
-  MCP_BRIDGE_PIDS: '64',
+  MCP_BRIDGE_MEMORY: isGvisor ? '384m' : '192m',
+  MCP_BRIDGE_PIDS: isGvisor ? '192' : '64',
   MCP_BRIDGE_LOG_LEVEL: 'warn',
   MCP_BRIDGE_CONCURRENCY: '4',
   ...(WALLS_RUNTIME === undefined ? {} : { MCP_BRIDGE_OCI_RUNTIME: WALLS_RUNTIME }),

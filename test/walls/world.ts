@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,9 +31,8 @@ export class World implements AsyncDisposable {
   readonly #marks: Readonly<Record<string, string>>;
 
   private constructor() {
-    const base = process.env['TEST_ROOT'] ?? tmpdir();
-    mkdirSync(base, { recursive: true });
-    this.folder = mkdtempSync(join(base, 'world-'));
+    // Not in the suite's own folder, which is closed to others: a control must be able to get here.
+    this.folder = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-test-world-'));
     chmodSync(this.folder, 0o777);
     writeFileSync(join(this.folder, 'canary.txt'), this.token, { mode: 0o644 });
     this.socket = join(this.folder, 'engine.sock');

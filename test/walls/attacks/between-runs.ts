@@ -4,7 +4,14 @@
 import { type Pair, py } from '../attack.js';
 import type { Relaxation } from '../relaxations.js';
 
-const pair = (id: string, tries: string, off: readonly Relaxation[], leave: string, look: string): Pair => ({
+const pair = (
+  id: string,
+  tries: string,
+  off: readonly Relaxation[],
+  leave: string,
+  look: string,
+  more: Pick<Pair, 'gvisor'> = {},
+): Pair => ({
   kind: 'pair',
   id: `between-runs.${id}`,
   group: 'between runs',
@@ -12,6 +19,7 @@ const pair = (id: string, tries: string, off: readonly Relaxation[], leave: stri
   off,
   leave,
   look,
+  ...more,
 });
 
 const file = (folder: string): Pair =>
@@ -62,6 +70,7 @@ export const pairAttacks: readonly Pair[] = [
     ['seccomp'],
     tolerant('syscall("add_key", b"user", b"between", b"x", 1, -4)'),
     "return f\"key {syscall('keyctl', 10, -4, b'user', b'between', 0)}\"",
+    { gvisor: 'its kernel keeps keys for each process' },
   ),
   pair(
     'an abstract socket',

@@ -47,12 +47,14 @@ export const privilegeAttacks: readonly Probe[] = [
     'Opens a raw socket.',
     CAPABLE,
     'import socket\nsocket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\nreturn "open"',
+    { gvisor: 'its network is switched off' },
   ),
   probe(
     'a packet socket',
     'Opens a packet socket.',
     ['capabilities', 'seccomp'],
     'import socket\nsocket.socket(socket.AF_PACKET, socket.SOCK_RAW, 768)\nreturn "open"',
+    { gvisor: 'its network is switched off' },
   ),
   probe(
     'an interface',
@@ -64,6 +66,7 @@ export const privilegeAttacks: readonly Probe[] = [
           fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 0))
       return "lo is down"
     `,
+    { gvisor: 'its network is switched off' },
   ),
   probe(
     'a capability on a file',
@@ -75,13 +78,14 @@ export const privilegeAttacks: readonly Probe[] = [
       os.setxattr(path, "security.capability", struct.pack("<5I", 0x02000001, 1 << 21, 0, 0, 0))
       return "written"
     `,
+    { gvisor: 'its file systems keep no capabilities' },
   ),
   probe(
     'a device node',
     'Makes a device node.',
     ['everything'],
     'os.mknod("/tmp/walls-null", 0o20666, os.makedev(1, 3))\nreturn "made"',
-    { rootControl: ONLY_ROOT },
+    { rootControl: ONLY_ROOT, gvisor: 'a node in its kernel leads to devices of its own' },
   ),
   probe(
     'new privileges',
@@ -116,6 +120,7 @@ export const privilegeAttacks: readonly Probe[] = [
         os.chmod(path, 0o6755)
         return oct(os.stat(path).st_mode)
       `,
+      { gvisor: 'its kernel does not tell of nosuid, and grants nothing new by a program in any case' },
     ),
   ),
   probe(

@@ -98,6 +98,7 @@ export const processAttacks: readonly Probe[] = [
           raise Held(name)
       return name
     `,
+    { gvisor: 'its kernel has a name of its own' },
   ),
   probe(
     'a memory image',

@@ -395,10 +395,24 @@ const endings: readonly Deed[] = [
   },
 ];
 
+const TOO_MANY =
+  'its processes are processes of the host as well, and the control has room for no 200 of them';
+const FIRST = 'its kernel lets the first process be ended and stopped, with which only that run ends';
+const LISTED: Readonly<Record<string, string>> = {
+  'resources.processes': TOO_MANY,
+  'resources.a fork bomb': TOO_MANY,
+  'resources.threads': TOO_MANY,
+  'resources.killing process 1': FIRST,
+  'resources.stopping process 1': FIRST,
+  'resources.bottomless recursion': 'it takes the whole control with it',
+};
+
+const withListed = (deed: Deed): Deed => {
+  const gvisor = LISTED[deed.id];
+  return gvisor === undefined ? deed : { ...deed, gvisor };
+};
+
 export const resourceAttacks: readonly (Probe | Deed)[] = [
   ...space,
-  ...memory,
-  ...processes,
-  ...time,
-  ...endings,
+  ...[...memory, ...processes, ...time, ...endings].map(withListed),
 ];
