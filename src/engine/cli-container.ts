@@ -145,7 +145,8 @@ export class CliContainer implements Container {
   }
 }
 
-const closed = (stream: Readable): Promise<unknown> => new Promise((resolve) => stream.once('close', resolve));
+const closed = (stream: Readable): Promise<unknown> =>
+  new Promise((resolve) => stream.once('close', resolve));
 
 const delay = (ms: number): Promise<void> =>
   new Promise((resolve) => {
