@@ -72,6 +72,8 @@ export type Summary = {
   readonly controlsElsewhere: number;
   readonly absent: number;
   readonly differences: readonly string[];
+  /** Of the differences, those that got through to the sandbox's own kernel, or anywhere. */
+  readonly differencesThrough: readonly string[];
   readonly notContained: readonly string[];
   readonly unproven: readonly string[];
 };
@@ -87,6 +89,9 @@ export function summarize(judged: readonly Judged[], setting: Setting): Summary 
     controlsElsewhere: tried.filter(({ control }) => control === 'impossible here').length,
     absent: ids('absent').length,
     differences: ids('difference'),
+    differencesThrough: judged
+      .filter(({ state, seen }) => state === 'difference' && !/^(held|absent):/.test(seen))
+      .map(({ id }) => id),
     notContained: ids('not contained'),
     unproven: ids('unproven'),
   };
@@ -98,7 +103,11 @@ export function summaryLine({ setting, ...of }: Summary): string {
     `${of.controlsPassed} controls passed`,
     ...(of.controlsElsewhere === 0 ? [] : [`${of.controlsElsewhere} controls need a root engine`]),
     ...(of.absent === 0 ? [] : [`${of.absent} more have no target on this machine`]),
-    ...(of.differences.length === 0 ? [] : [`${of.differences.length} listed differences`]),
+    ...(of.differences.length === 0
+      ? []
+      : [
+          `${of.differences.length} listed differences, ${of.differencesThrough.length} of which got through inside`,
+        ]),
     ...(of.notContained.length === 0 ? [] : [`NOT contained: ${of.notContained.join(', ')}`]),
     ...(of.unproven.length === 0 ? [] : [`unproven: ${of.unproven.join(', ')}`]),
   ];

@@ -120,7 +120,7 @@ export const privilegeAttacks: readonly Probe[] = [
         os.chmod(path, 0o6755)
         return oct(os.stat(path).st_mode)
       `,
-      { gvisor: 'its kernel does not tell of nosuid, and grants nothing new by a program in any case' },
+      { gvisor: 'its kernel does not tell of nosuid' },
     ),
   ),
   probe(
