@@ -23,8 +23,6 @@ type Described = {
   readonly group: Group;
   /** One sentence: what it tries. */
   readonly tries: string;
-  /** A part of the cage without which this cannot be held. */
-  readonly needs?: 'seccomp' | 'limits';
   /** Why it comes out differently under gVisor; then its verdict and its control there are shown and not judged. */
   readonly gvisor?: string;
 };

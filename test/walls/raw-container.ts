@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { hostFacts } from '../../src/config/host-facts.js';
 import { parseSettings } from '../../src/config/settings.js';
 import { runArgv } from '../../src/engine/argv.js';
+import { removeRunDir } from '../../src/engine/cli-engine.js';
 import { dialects } from '../../src/engine/dialects.js';
 import { killFirstProcess } from '../../src/engine/first-process.js';
 import { ownerLabels, thisOwner } from '../../src/engine/owner.js';
@@ -53,14 +54,6 @@ export class RawContainers {
     return { mode, ociRuntime: (ociRuntime ?? 'default').replace(/^.*\//, '') };
   }
 
-  /** Whether the cage has a part that some attacks cannot be held without. */
-  has(part: 'seccomp' | 'limits'): boolean {
-    const argv = this.#argv('asked', [], '');
-    if (part === 'seccomp') return argv.some((word) => word.startsWith('--security-opt=seccomp='));
-    // Without a cgroup of the engine's, limits need a watchdog.
-    return this.setting.mode !== 'rootless';
-  }
-
   /** Runs `program` for at most `seconds` after its start, without the defences `off`. Never rejects. */
   async run(off: readonly Relaxation[], program: string, seconds: number): Promise<RawOutput> {
     const name = `control-${++this.#count}`;
@@ -86,12 +79,13 @@ export class RawContainers {
   }
 
   close(): void {
-    this.#pad.engine.close();
+    removeRunDir({ stateDir: this.#context.settings.stateDir, instance: this.#context.instance });
   }
 
   #argv(name: string, off: readonly Relaxation[], program: string): string[] {
     const spec = specOn(this.#pad, this.#context, name);
-    const { mode, ociRuntime } = this.#pad.choice;
+    const { mode, ociRuntime: runtime, ociFlags: flags } = this.#pad.choice;
+    const ociRuntime = { name: runtime, flags };
     const argv = runArgv(
       {
         ...spec,
@@ -101,7 +95,9 @@ export class RawContainers {
       dialects[this.#pad.engine.name],
       { mode, ociRuntime, cidFile: this.#file(name, 'cid'), pidFile: this.#file(name, 'pid') },
     );
-    return relaxed(argv, off, this.#world);
+    // A control is waited for.
+    const attached = argv.filter((flag) => flag !== '--detach');
+    return relaxed(attached, off, this.#world);
   }
 
   #file(name: string, kind: string): string {

@@ -11,7 +11,6 @@ export type Judged = {
   readonly seen: string;
   readonly control: string;
   readonly controlPassed: boolean;
-  readonly needs?: string;
   /** Why this state is no failure, where it is not `contained`. */
   readonly reason?: string;
 };
@@ -19,12 +18,8 @@ export type Judged = {
 const said = (seen: AttackResult['control']): string =>
   seen === undefined ? 'impossible here' : `${seen.verdict}: ${seen.detail}`;
 
-/** The verdict on one attack. `has` says which parts of the cage are there. */
-export function judge(
-  { attack, seen, control }: AttackResult,
-  { ociRuntime }: Setting,
-  has: (part: 'seccomp' | 'limits') => boolean,
-): Judged {
+/** The verdict on one attack. */
+export function judge({ attack, seen, control }: AttackResult, { ociRuntime }: Setting): Judged {
   const controlPassed = control?.verdict === 'through';
   const base = {
     id: attack.id,
@@ -33,7 +28,6 @@ export function judge(
     seen: said(seen),
     control: said(control),
     controlPassed,
-    ...(attack.needs === undefined ? {} : { needs: attack.needs }),
   };
   // What is not there for the sandbox and is for the control has been taken away.
   const held = seen.verdict === 'held' || (seen.verdict === 'absent' && controlPassed);
@@ -45,10 +39,7 @@ export function judge(
       state: 'absent',
       reason: seen.verdict === 'absent' ? seen.detail : (control?.detail ?? ''),
     };
-  if (!held) {
-    const excused = attack.needs !== undefined && !has(attack.needs);
-    return { ...base, state: 'not contained', ...(excused ? { reason: `needs ${attack.needs}` } : {}) };
-  }
+  if (!held) return { ...base, state: 'not contained' };
   if (controlPassed) return { ...base, state: 'contained' };
   if (control === undefined && attack.kind === 'probe' && attack.rootControl !== undefined)
     return { ...base, state: 'contained', reason: `its control needs a root engine: ${attack.rootControl}` };
@@ -61,8 +52,7 @@ const isAbsent = (control: AttackResult['control']): boolean =>
   (control.verdict === 'absent' || (control.verdict === 'held' && control.detail === 'ENOSYS'));
 
 /** A state that nothing excuses. */
-export const isFailure = ({ state, reason }: Judged): boolean =>
-  state === 'unproven' || (state === 'not contained' && reason === undefined);
+export const isFailure = ({ state }: Judged): boolean => state === 'unproven' || state === 'not contained';
 
 export type Summary = {
   readonly setting: Setting;

@@ -71,7 +71,7 @@ describe.each(groups)('%s', (group) => {
 
   beforeAll(async () => {
     for (const result of await runAttacks(own, { bridge, containers, world })) {
-      const one = judge(result, containers.setting, (part) => containers.has(part));
+      const one = judge(result, containers.setting);
       results.set(one.id, one);
       judged.push(one);
     }

@@ -3,7 +3,7 @@
 import type { Group, Probe } from '../attack.js';
 import type { Relaxation } from '../relaxations.js';
 
-type More = Partial<Pick<Probe, 'needs' | 'gvisor' | 'control' | 'rootControl'>>;
+type More = Partial<Pick<Probe, 'gvisor' | 'control' | 'rootControl'>>;
 
 /** A maker of the probes of one group, whose ids begin with its name. */
 export const probesOf =

@@ -7,7 +7,7 @@ import type { Relaxation } from '../relaxations.js';
 import { ONLY_ROOT, probesOf } from './define.js';
 
 const GVISOR = 'the call is answered by the sandbox’s own kernel, which has no profile and knows few of them';
-const probe = probesOf('kernel', { needs: 'seccomp', gvisor: GVISOR });
+const probe = probesOf('kernel', { gvisor: GVISOR });
 
 const OPEN: readonly Relaxation[] = ['seccomp'];
 const WITH_CAPABILITIES: readonly Relaxation[] = ['seccomp', 'capabilities'];

@@ -143,7 +143,6 @@ export const networkAttacks: readonly Probe[] = [
 
 const socketKind = (id: string, tries: string, code: string): Probe =>
   probe(id, tries, ['seccomp'], `import socket\n${code}`, {
-    needs: 'seccomp',
     gvisor: 'its kernel does not know the family',
   });
 

@@ -6,7 +6,7 @@ import { probesOf } from './define.js';
 
 const probe = probesOf('resources');
 
-type Options = Partial<Pick<Deed, 'needs' | 'gvisor' | 'timeout'>>;
+type Options = Partial<Pick<Deed, 'gvisor' | 'timeout'>>;
 
 /** The same code in both: in the sandbox it must not come to its end and print THROUGH. */
 function stopped(
@@ -62,7 +62,6 @@ const memory: readonly Deed[] = [
     'Fills 400 MB of its own memory.',
     ['memory limit'],
     'kept = [b"x" * (8 << 20) for _ in range(50)]\nreturn f"{len(kept) * 8} MB"',
-    { needs: 'limits' },
   ),
   stopped(
     'shared memory',
@@ -74,7 +73,6 @@ const memory: readonly Deed[] = [
           kept[at] = 1
       return "400 MB"
     `,
-    { needs: 'limits' },
   ),
   stopped(
     'memory of many',
@@ -97,7 +95,6 @@ const memory: readonly Deed[] = [
           raise MemoryError(f"{count} of 10")
       return "400 MB"
     `,
-    { needs: 'limits' },
   ),
   stopped(
     'memory without a name',
@@ -109,7 +106,6 @@ const memory: readonly Deed[] = [
           os.write(fd, bytes(1 << 20))
       return "400 MB"
     `,
-    { needs: 'limits' },
   ),
   stopped(
     'files without content',
@@ -120,7 +116,7 @@ const memory: readonly Deed[] = [
           os.close(os.open(f"/workspace/{number}", os.O_CREAT | os.O_WRONLY))
       return "250,000 files"
     `,
-    { needs: 'limits', gvisor: 'its kernel keeps them in its own memory' },
+    { gvisor: 'its kernel keeps them in its own memory' },
   ),
 ];
 
