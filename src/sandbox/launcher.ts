@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { LinkedSignal } from '../base/linked-signal.js';
 import type { HostFacts } from '../config/host-facts.js';
 import type { Settings } from '../config/settings.js';
 import { engineNameOf, removeRunDir } from '../engine/cli-engine.js';
@@ -157,11 +158,12 @@ export class Launcher implements AsyncDisposable {
   }
 
   async #startOn(pad: LaunchPad, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
+    using link = new LinkedSignal(signal, this.#closing.signal);
     const sandbox = await Sandbox.start(
       pad.engine,
       specOn(pad, this.#context, String(++this.#count)),
       { timeoutMs: START_TIMEOUT_MS, observer: this.#context.observer, enforcement: pad.choice.enforcement },
-      AbortSignal.any([signal, this.#closing.signal]),
+      link.signal,
     );
     return [sandbox, pad];
   }

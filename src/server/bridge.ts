@@ -6,6 +6,7 @@ import { didYouMean } from '../base/closest.js';
 import { DisposalStack } from '../base/disposal.js';
 import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { LinkedSignal } from '../base/linked-signal.js';
 import { Redactor } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
@@ -110,13 +111,14 @@ export class Bridge implements AsyncDisposable {
       this.#observer({ type: 'run.queued', run: id, ahead });
       hooks.onQueued(ahead);
     }
-    const both = AbortSignal.any([signal, this.#closing.signal]);
+    const link = new LinkedSignal(signal, this.#closing.signal);
     const running = this.#queue.add(async () => {
-      const outcome = await runCode({ id, ...input }, this.#parts(hooks), both);
+      const outcome = await runCode({ id, ...input }, this.#parts(hooks), link.signal);
       return withoutSecrets(outcome, (text) => this.redactor.redact(text));
     });
     this.#running.add(running);
     return running.finally(() => {
+      link[Symbol.dispose]();
       this.#running.delete(running);
       this.sweepOnce();
     });
