@@ -92,7 +92,7 @@ export const outputAttacks: readonly Deed[] = [
       tries: 'Prints a million characters one by one.',
       program: 'for _ in range(1_000_000):\n    os.write(1, b"z")',
       through: ({ bytes }) => bytes >= 1_000_000,
-      seconds: 8,
+      seconds: 18,
       timeout: 20,
     }),
     gvisor: 'a write costs it some hundred times as much, so that neither comes to a million',

@@ -99,7 +99,7 @@ const memory: readonly Deed[] = [
   stopped(
     'memory without a name',
     'Fills 400 MB of a file that is in no file system.',
-    ['memory limit', 'seccomp'],
+    ['memory limit', 'seccomp', 'size limit'],
     py`
       fd = os.memfd_create("walls")
       for _ in range(400):
@@ -188,13 +188,13 @@ const fill = (folder: string, megabytes: number, off: readonly Relaxation[]): Pr
 
 const space: readonly Probe[] = [
   fill('/tmp', 80, ['tmpfs size']),
-  fill('/workspace', 140, ['tmpfs size', 'memory limit']),
+  fill('/workspace', 140, ['tmpfs size', 'memory limit', 'size limit']),
   fill('/dev/shm', 40, ['tmpfs of shm']),
   ...['/tmp', '/workspace'].map((folder) =>
     probe(
       `reserve in ${folder}`,
       'Reserves 300 MB without writing them.',
-      ['tmpfs size', 'memory limit'],
+      ['tmpfs size', 'memory limit', 'size limit'],
       py`
         path = "${folder}/reserve"
         try:
