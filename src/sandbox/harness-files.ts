@@ -1,10 +1,10 @@
-// The harness as files on the host, mounted read-only at /ipc in every sandbox: what was installed with the bridge, and
-// a generated entry point.
+// The harness as files on the host, mounted read-only at /ipc in every sandbox: what was installed with the bridge, a
+// generated entry point, and what Python has compiled of them (compiled-harness.ts).
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PACKAGE_ROOT, VERSION } from '../base/version.js';
-import { type Files, installFiles } from './installed-files.js';
+import { type Files, hashOf, installFiles } from './installed-files.js';
 
 /** Where the directory is mounted, and what the container runs. */
 export const HARNESS_MOUNT = '/ipc';
@@ -37,5 +37,9 @@ function harnessFiles(): Files {
   return new Map([['entrypoint.py', entrypoint], ...files.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
+/** Another one for every other harness. */
+export const harnessVersion = (): string => hashOf(harnessFiles());
+
 /** Path of the directory to mount, made or mended as needed. Throws E_STATE where the state directory cannot be written. */
-export const prepareHarness = (stateDir: string): string => installFiles(stateDir, 'ipc', harnessFiles());
+export const prepareHarness = (stateDir: string, compiled: Files = new Map()): string =>
+  installFiles(stateDir, 'ipc', new Map([...harnessFiles(), ...compiled]));

@@ -22,12 +22,13 @@ const FRESH_PREFIX = 'new-';
 /** Some forty small files take milliseconds; what is older was left by a bridge that was killed meanwhile. */
 const WRITTEN_WITHIN_MS = 60_000;
 
-/** Text by relative name. */
-export type Files = ReadonlyMap<string, string>;
+/** Content by relative name. */
+export type Files = ReadonlyMap<string, string | Buffer>;
 
-function hashOf(files: Files): string {
+/** The same for the same files. */
+export function hashOf(files: Files): string {
   const hash = createHash('sha256');
-  for (const [name, text] of files) hash.update(`${name}\0${text.length}\0${text}`);
+  for (const [name, content] of files) hash.update(`${name}\0${content.length}\0`).update(content);
   return hash.digest('hex').slice(0, 16);
 }
 
@@ -40,7 +41,7 @@ function isIntact(dir: string, files: Files): boolean {
       found.length === files.size &&
       // A link could lead to the right text now and to another one later.
       found.every((entry) => entry.isFile()) &&
-      [...files].every(([name, text]) => readFileSync(join(dir, name), 'utf8') === text)
+      [...files].every(([name, content]) => readFileSync(join(dir, name)).equals(Buffer.from(content)))
     );
   } catch {
     return false;
@@ -49,12 +50,12 @@ function isIntact(dir: string, files: Files): boolean {
 
 function write(dir: string, files: Files): void {
   // The container's user is nobody to the host: it reads these as `other`, whatever the caller's umask is.
-  for (const [name, text] of files) {
+  for (const [name, content] of files) {
     const path = join(dir, name);
     const parent = join(path, '..');
     mkdirSync(parent, { recursive: true });
     chmodSync(parent, 0o755);
-    writeFileSync(path, text);
+    writeFileSync(path, content);
     chmodSync(path, 0o644);
   }
   chmodSync(dir, 0o755);

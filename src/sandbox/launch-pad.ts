@@ -28,8 +28,9 @@ import {
 import type { EngineMode, SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
-import { ENTRYPOINT, prepareHarness } from './harness-files.js';
-import { OPEN_DIR } from './installed-files.js';
+import { compileIn, keepCompiled, readCompiled } from './compiled-harness.js';
+import { ENTRYPOINT, harnessVersion, prepareHarness } from './harness-files.js';
+import { type Files, OPEN_DIR } from './installed-files.js';
 import { scalesFor } from './measure.js';
 import { Sandbox } from './sandbox.js';
 import { prepareSeccomp } from './seccomp-files.js';
@@ -75,9 +76,10 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     demandEnforcement(remembered.enforcement, settings.acceptUnenforced);
     const runtime = runtimeOf(remembered);
     const engine = engineFor(context, remembered, runtime);
-    const files = hostFiles(settings, remembered.mode, runtime);
     const stamp = imageStamp(remembered);
     const image = await chooseImage(settings, engine, observer, signal);
+    const compiled = readCompiled(settings.stateDir, harnessKey(image));
+    const files = hostFiles(settings, remembered.mode, runtime, compiled);
     return { engine, choice: remembered, image, files, stamp };
   }
   const { binary, status } = await chooseEngine(wishes, signal);
@@ -88,13 +90,15 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   // One that hangs must not be waited for once per OCI runtime.
   const until = performance.now() + START_TIMEOUT_MS;
   let enforcement = UNENFORCED;
+  let compiled: Files | undefined;
   const { runtime, tried } = await chooseOciRuntime(name, status, settings.ociRuntime, (candidate) => {
     const engine = engineFor(context, facts, candidate);
     const pad = { engine, image, files: hostFiles(settings, mode, candidate) };
-    const onFound = (found: Enforcement) => {
-      enforcement = found;
+    const onStarted = async (sandbox: Sandbox, spec: SandboxSpec) => {
+      enforcement = await enforcementOf(sandbox, spec, engine, signal);
+      compiled = await compileIn(sandbox);
     };
-    return attempt(context, pad, { runtime: candidate, until, onFound }, signal);
+    return attempt(context, pad, { runtime: candidate, until, onStarted }, signal);
   });
   const choice: EngineChoice = {
     binary,
@@ -111,6 +115,7 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   demandEnforcement(enforcement, settings.acceptUnenforced);
   try {
     rememberChoice(wishes, choice);
+    if (compiled !== undefined) keepCompiled(settings.stateDir, harnessKey(image), compiled);
   } catch (thrown) {
     // Only the next start is slower for it.
     observer({ type: 'engine.trouble', message: `the choice is not remembered: ${messageOf(thrown)}` });
@@ -121,18 +126,25 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   observer({ type: 'engine.chosen', engine, ociRuntime: runtime.name, mode, reason, limits });
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
   const stamp = imageStamp(choice);
-  const files = hostFiles(settings, mode, runtime);
+  const files = hostFiles(settings, mode, runtime, compiled);
   return { engine: engineFor(context, facts, runtime), choice, image, files, stamp };
 }
 
 /** Made or mended as needed. Throws E_STATE. */
-function hostFiles({ stateDir, seccomp }: Settings, mode: EngineMode, runtime: OciRuntime): HostFiles {
+function hostFiles(
+  { stateDir, seccomp }: Settings,
+  mode: EngineMode,
+  runtime: OciRuntime,
+  compiled?: Files,
+): HostFiles {
   const isClosed = mode === 'userns-mapped' && isGvisor(runtime.name);
   return {
-    harnessDir: prepareHarness(isClosed ? OPEN_DIR : stateDir),
+    harnessDir: prepareHarness(isClosed ? OPEN_DIR : stateDir, compiled),
     seccompFile: prepareSeccomp(stateDir, seccomp),
   };
 }
+
+const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} ${id}`;
 
 const runtimeOf = ({ ociRuntime, ociFlags }: EngineChoice): OciRuntime => ({
   name: ociRuntime,
@@ -219,16 +231,15 @@ type Trial = {
   readonly runtime: OciRuntime;
   /** By performance.now(). */
   readonly until: number;
-  readonly onFound: (enforcement: Enforcement) => void;
+  /** Has the sandbox, which then ends. */
+  readonly onStarted: (sandbox: Sandbox, spec: SandboxSpec) => Promise<void>;
 };
 
-/**
- * Starts the real thing under an OCI runtime, and looks what it is held to; undefined when it greets, else why not.
- */
+/** Starts the real thing under an OCI runtime; undefined when it greets, else why not. */
 async function attempt(
   context: LaunchContext,
   pad: Pick<LaunchPad, 'engine' | 'image' | 'files'>,
-  { runtime, until, onFound }: Trial,
+  { runtime, until, onStarted }: Trial,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const timeoutMs = Math.round(until - performance.now());
@@ -237,7 +248,7 @@ async function attempt(
   try {
     const options = { timeoutMs, observer: context.observer, enforcement: undefined };
     await using sandbox = await Sandbox.start(pad.engine, spec, options, signal);
-    onFound(await enforcementOf(sandbox, spec, pad.engine, signal));
+    await onStarted(sandbox, spec);
     return undefined;
   } catch (thrown) {
     const error = asBridgeError(thrown);
