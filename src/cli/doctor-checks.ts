@@ -7,8 +7,10 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type BridgeError, messageOf } from '../base/errors.js';
 import { PACKAGE_NAME } from '../base/version.js';
+import { runtimeOf, triedText } from '../engine/detect.js';
 import { CONTROLS } from '../engine/enforcement.js';
 import { inspectImage } from '../engine/image.js';
+import { described, isGvisor } from '../engine/oci-runtime.js';
 import type { Examination, Finding } from './examination.js';
 import { pathOf, subordinateIds } from './machine.js';
 import { megabytes, seconds } from './output.js';
@@ -28,6 +30,10 @@ const MEANS = {
   priority: 'low priority and the deadline',
   claimed: 'the engine of another machine, as it claims',
   none: 'nothing',
+} as const;
+const SECCOMP = {
+  strict: 'no user namespaces, no ptrace, no System V memory, no memfd_create',
+  compat: 'no user namespaces; ptrace, System V memory and memfd_create are let through',
 } as const;
 const DELEGATE =
   'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
@@ -151,12 +157,21 @@ export const CHECKS: readonly Check[] = [
     examine: async ({ pad, engine }) => {
       const found = await pad();
       if ('value' in found) {
-        const { ociRuntime, tried } = found.value.choice;
-        return ok(`${ociRuntime} (${tried.map(({ name, reason }) => `${name}: ${reason}`).join('; ')})`);
+        const { choice } = found.value;
+        return ok(`${described(runtimeOf(choice))} (${triedText(choice.tried)})`);
       }
       const isSaidElsewhere =
         /^E_(IMAGE|STATE|UNENFORCED)/.test(found.error.code) || 'error' in (await engine());
       return isSaidElsewhere ? undefined : failed(found.error);
+    },
+  },
+  {
+    name: 'launch',
+    examine: async ({ pad }) => {
+      const found = await pad();
+      if ('error' in found) return undefined;
+      const { launch, reason } = found.value.engine.launch;
+      return ok(`${launch}: ${reason}`);
     },
   },
   {
@@ -167,6 +182,21 @@ export const CHECKS: readonly Check[] = [
       return outcome.status === 'success'
         ? ok(`ran Python ${python} in ${seconds(outcome.durationMs)}`)
         : fail(outcome.error?.message ?? outcome.status, outcome.error?.remedy);
+    },
+  },
+  {
+    name: 'seccomp',
+    examine: async ({ pad, trial, settings: { seccomp } }) => {
+      const found = await pad();
+      const { outcome, isFiltered } = await trial();
+      if ('error' in found || outcome.status !== 'success') return undefined;
+      if (isGvisor(found.value.choice.ociRuntime))
+        return ok(`${seccomp}, not asked of gVisor: its own kernel stands in for it`);
+      if (isFiltered) return ok(`${seccomp}: ${SECCOMP[seccomp]}`);
+      return warn(
+        `${seccomp}, but no filter is on the code`,
+        'Use an OCI runtime that is built with seccomp, such as runc from your distribution.',
+      );
     },
   },
   {

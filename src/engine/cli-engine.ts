@@ -9,7 +9,7 @@ import { type ProcessResult, run } from '../base/process.js';
 import { clip } from '../base/text.js';
 import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
-import { type Dialect, dialects } from './dialects.js';
+import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
 import type { Container, Engine, EngineFacts, EngineName, EngineStatus, SandboxSpec } from './engine.js';
 import { killFirstProcess, runsHere } from './first-process.js';
 import type { OciRuntime } from './oci-runtime.js';
@@ -102,6 +102,11 @@ export class CliEngine implements Engine {
     this.#runDir = join(options.stateDir, 'run', options.instance);
   }
 
+  /** How containers are launched, and why so. */
+  get launch(): LaunchChoice {
+    return this.#dialect.launch(this.#options.facts.mode);
+  }
+
   async imageId(image: string, signal: AbortSignal): Promise<string | undefined> {
     const result = await this.command(
       ['image', 'inspect', '--format', '{{.Id}}', image],
@@ -139,7 +144,7 @@ export class CliEngine implements Engine {
     return new CliContainer({
       binary: this.binary,
       argv: runArgv(labelled, this.#dialect, { mode: facts.mode, ociRuntime, cidFile, pidFile }),
-      launch: this.#dialect.launch(facts.mode),
+      launch: this.launch.launch,
       name: spec.name,
       runDir: this.#runDir,
       cidFile,

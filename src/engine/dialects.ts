@@ -15,10 +15,12 @@ export type LaunchFacts = {
 
 /**
  * Who holds our end of the container's three streams. `detached`: the container itself, since the client passes our
- * pipes through and leaves; a frame takes half the time, and nothing of the engine but its monitor stays beside a
- * waiting sandbox. `attached`: the client copies them and stays.
+ * pipes through and leaves. `attached`: the client copies them and stays.
  */
 export type Launch = 'detached' | 'attached';
+
+/** A way of launching, and why this one here; doctor says it. */
+export type LaunchChoice = { readonly launch: Launch; readonly reason: string };
 
 export type Dialect = {
   readonly name: EngineName;
@@ -32,7 +34,7 @@ export type Dialect = {
   readonly removeArgs: (ids: readonly string[]) => string[];
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
-  readonly launch: (mode: EngineMode) => Launch;
+  readonly launch: (mode: EngineMode) => LaunchChoice;
   /** Of a bind mount; `z` lets SELinux hosts read what is ours. */
   readonly mountOptions: string;
   /** Whether the client process that we start writes the host pid of the container's first process to pidFile. */
@@ -58,6 +60,19 @@ function idMap({ mode, ociRuntime }: LaunchFacts): string[] {
 const PODMAN_NAMESPACES = { own: ['--pid=private', '--uts=private', '--cgroupns=private'] } as const;
 const PODMAN_HOST_ENV = { none: ['--http-proxy=false', '--env-host=false'] } as const;
 const PODMAN_HOSTS_FILE = { none: ['--no-hosts'] } as const;
+
+/** The figures are in HISTORY.md. */
+const PODMAN_LAUNCH = {
+  local: {
+    launch: 'detached',
+    reason:
+      "the command line passes our own pipes through and leaves: a tool call takes half the time that it takes over the engine's API socket, and nothing of the engine but its monitor stays beside a waiting sandbox; a launch over the socket costs less, but is off the call path, since sandboxes wait",
+  },
+  remote: {
+    launch: 'attached',
+    reason: 'the client of a podman machine has no pipes to hand over, so it stays and copies',
+  },
+} as const;
 
 const podmanInfo = z.looseObject({
   host: z.looseObject({
@@ -112,8 +127,7 @@ const podman: Dialect = {
     `--filter=label=${filterLabel}`,
     `--format={{.ID}}${labels.map((label) => `\t{{index .Labels "${label}"}}`).join('')}`,
   ],
-  // A remote client has no pipes to hand over.
-  launch: (mode) => (mode === 'vm' ? 'attached' : 'detached'),
+  launch: (mode) => PODMAN_LAUNCH[mode === 'vm' ? 'remote' : 'local'],
   mountOptions: 'ro,nosuid,nodev,noexec,z',
   writesPidFile: true,
 };
@@ -173,7 +187,10 @@ const docker: Dialect = {
     `--filter=label=${filterLabel}`,
     `--format={{.ID}}${labels.map((label) => `\t{{.Label "${label}"}}`).join('')}`,
   ],
-  launch: () => 'attached',
+  launch: () => ({
+    launch: 'attached',
+    reason: 'docker has no way to hand our pipes over, so its client stays and copies',
+  }),
   mountOptions: 'ro,z',
   writesPidFile: false,
 };

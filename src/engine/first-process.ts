@@ -2,27 +2,23 @@
 // the container in every state from created to running, at once and without another program. Linux only: elsewhere,
 // and before the file is written, there is none.
 
-import { readFileSync } from 'node:fs';
+import { readText } from '../base/read-text.js';
 
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
+const argvOf = (pid: number): string[] => (readText(`/proc/${pid}/cmdline`) ?? '').split('\0');
+
+/** The argv of the parent of `pid`, which is the engine's monitor where `pid` is a container's first process. */
+export function monitorOf(pid: number): readonly string[] {
+  const parent = Number(/^PPid:\s*(\d+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1]);
+  return parent > 1 ? argvOf(parent) : [];
 }
-
-const argvOf = (pid: number): string[] => read(`/proc/${pid}/cmdline`).split('\0');
 
 /**
  * The host pid, or undefined while there is none and once it is gone. That a pid is still the container's, and not
  * somebody else's by now, shows in its parent: the monitor that was started with this very pid file.
  */
 export function firstProcess(pidFile: string): number | undefined {
-  const pid = Number.parseInt(read(pidFile), 10);
-  if (!(pid > 1)) return undefined;
-  const parent = Number(/^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]);
-  return parent > 1 && argvOf(parent).includes(pidFile) ? pid : undefined;
+  const pid = Number.parseInt(readText(pidFile) ?? '', 10);
+  return pid > 1 && monitorOf(pid).includes(pidFile) ? pid : undefined;
 }
 
 /** Whether the process `pid` of this machine was started with `argument`. */

@@ -16,24 +16,18 @@ import {
   type EngineWishes,
   rememberChoice,
   rememberedChoice,
+  runtimeOf,
 } from '../engine/detect.js';
-import {
-  CLAIMED,
-  demandEnforcement,
-  type Enforcement,
-  enforcementText,
-  lookAt,
-  UNENFORCED,
-} from '../engine/enforcement.js';
+import { CLAIMED, demandEnforcement, type Enforcement, lookAt, UNENFORCED } from '../engine/enforcement.js';
 import type { EngineMode, SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
+import { enforcementAt } from './guard.js';
 import { ENTRYPOINT, prepareHarness } from './harness-files.js';
 import { OPEN_DIR } from './installed-files.js';
-import { scalesFor } from './measure.js';
 import { Sandbox } from './sandbox.js';
 import { prepareSeccomp } from './seccomp-files.js';
-import { sandboxSpec, WRITABLE } from './spec.js';
+import { sandboxSpec } from './spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
@@ -108,10 +102,6 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   };
   demandEnforcement(enforcement, settings.acceptUnenforced);
   rememberChoice(wishes, choice);
-  const reason = tried.map((one) => `${one.name}: ${one.reason}`).join('; ');
-  const engine = `${binary} ${version}`;
-  const limits = enforcementText(enforcement);
-  observer({ type: 'engine.chosen', engine, ociRuntime: runtime.name, mode, reason, limits });
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
   const stamp = imageStamp(choice);
   const files = hostFiles(settings, mode, runtime);
@@ -126,11 +116,6 @@ function hostFiles({ stateDir, seccomp }: Settings, mode: EngineMode, runtime: O
     seccompFile: prepareSeccomp(stateDir, seccomp),
   };
 }
-
-const runtimeOf = ({ ociRuntime, ociFlags }: EngineChoice): OciRuntime => ({
-  name: ociRuntime,
-  flags: ociFlags,
-});
 
 /**
  * Changes whenever an image of a local podman store does, since the store then writes this file; asking the engine
@@ -231,11 +216,6 @@ async function attempt(
   }
 }
 
-function canBeWeighed(pid: number): boolean {
-  const scales = scalesFor(pid, WRITABLE);
-  return scales.glance() !== undefined && (scales.weigh() ?? 0) > 0;
-}
-
 async function enforcementOf(
   sandbox: Sandbox,
   spec: SandboxSpec,
@@ -243,7 +223,7 @@ async function enforcementOf(
   signal: AbortSignal,
 ): Promise<Enforcement> {
   const own = sandbox.pid;
-  if (own !== undefined) return lookAt(own, spec, canBeWeighed(own));
+  if (own !== undefined) return enforcementAt(own, spec);
   // docker tells the pid when it is asked; watching and killing would need it at every start, so that is not offered.
   const asked = await engine.pidOf(spec.name, ENTRYPOINT, signal);
   return asked === undefined ? CLAIMED : lookAt(asked, spec, false);

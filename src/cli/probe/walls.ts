@@ -1,8 +1,11 @@
 // The walls as a table: what is asked for, the attempt in Python, and when what it says means that the wall held. All
 // attempts go into one sandbox, each in a process of its own; each answers with one line.
 
+import { engineNameOf } from '../../engine/cli-engine.js';
+import { isGvisor } from '../../engine/oci-runtime.js';
+import { WRITABLE } from '../../sandbox/spec.js';
 import type { Canaries } from './canaries.js';
-import { type Cage, isGvisor } from './control.js';
+import type { Cage } from './control.js';
 
 export type Wall = {
   readonly control: string;
@@ -25,8 +28,8 @@ export const CANARY_CONTROLS = {
   abstract: 'abstract sockets of the host',
 } as const;
 
-/** The default of the setting: it stands for anybody who is nobody on the host. */
-const ANYBODY = '65534:65534';
+/** Nobody named a user, so each container may have an id of its own. */
+const isAnybody = ({ settings }: Cage): boolean => settings.containerUserIsDefault;
 const ERRNO = /^E[A-Z0-9]+$/;
 const refused = (seen: string): boolean => ERRNO.test(seen);
 const none = (seen: string): boolean => seen === 'none';
@@ -36,13 +39,12 @@ const python = (values: readonly string[]): string => JSON.stringify(values);
 
 const CLONE_NEWUSER = 0x1000_0000;
 const UNDER_GVISOR = "gVisor's own kernel stands in for it";
-const underGvisor = (cage: Cage): string | undefined => (isGvisor(cage) ? UNDER_GVISOR : undefined);
-const byPodman = (cage: Cage): string | undefined =>
-  /docker/.test(cage.choice.binary) ? 'docker has no flag for it' : undefined;
+const underGvisor = ({ choice }: Cage): string | undefined =>
+  isGvisor(choice.ociRuntime) ? UNDER_GVISOR : undefined;
+const byPodman = ({ choice }: Cage): string | undefined =>
+  engineNameOf(choice.binary) === 'docker' ? 'docker has no flag for it' : undefined;
 
-/** Mode 1777 tmpfs of the cage, and the shared memory. */
-const writablePlaces = ({ spec }: Cage): string[] =>
-  [...spec.tmpfs.map(({ target }) => target), '/dev/shm'].sort();
+const PLACES = [...WRITABLE].sort();
 const sizes = ({ spec }: Cage): string =>
   [...spec.tmpfs.map(({ target, sizeMb }) => `${target} ${sizeMb}`), `/dev/shm ${spec.shmMb}`]
     .sort()
@@ -124,7 +126,7 @@ export const WALLS: readonly Wall[] = [
   {
     control: 'seccomp',
     required: true,
-    requested: always('a filter'),
+    requested: ({ settings }) => `a filter (${settings.seccomp})`,
     how: 'Seccomp in /proc/self/status',
     python: () => 'return {"0": "off", "1": "strict", "2": "a filter"}.get(status("Seccomp"), "unknown")',
     held: (seen) => seen === 'a filter',
@@ -133,18 +135,16 @@ export const WALLS: readonly Wall[] = [
   {
     control: 'user',
     required: true,
-    requested: ({ spec }) => spec.user,
+    requested: (cage) => (isAnybody(cage) ? 'anybody but root' : cage.spec.user),
     how: 'getresuid, getresgid, getgroups',
     python: () =>
       'uids, gids = set(os.getresuid()), set(os.getresgid())\nmore = set(os.getgroups()) - gids\nreturn listed(map(str, uids)) + ":" + listed(map(str, gids)) + ("" if not more else " and groups " + listed(map(str, more)))',
-    // Nobody's wish is the default, and a container may then have an id of its own.
-    held: (seen, { spec, settings }) =>
-      seen === spec.user || (settings.containerUser === ANYBODY && /^[1-9]\d*:[1-9]\d*$/.test(seen)),
+    held: (seen, cage) => (isAnybody(cage) ? /^([1-9]\d*):\1$/.test(seen) : seen === cage.spec.user),
   },
   {
     control: 'writable places',
     required: true,
-    requested: (cage) => writablePlaces(cage).join(' '),
+    requested: always(PLACES.join(' ')),
     how: 'a file made on every mount and in all of /',
     python: () =>
       `places = {"/", "/var/tmp", "/usr/bin", "/proc/sys/kernel", "/sys/fs/cgroup"} | {os.path.join("/", n) for n in os.listdir("/")}
@@ -159,16 +159,16 @@ for place in places:
         continue
     os.close(fd); os.unlink(os.path.join(place, ".probe")); found.add(os.path.realpath(place))
 return listed(found)`,
-    held: (seen, cage) => seen === writablePlaces(cage).join(' '),
+    held: (seen) => seen === PLACES.join(' '),
   },
   {
     control: 'size of the writable places',
     required: true,
     requested: (cage) => `${sizes(cage)} MB`,
     how: 'statvfs',
-    python: (_canaries, cage) =>
+    python: () =>
       `seen = []
-for place in ${python(writablePlaces(cage))}:
+for place in ${python(PLACES)}:
     of = os.statvfs(place)
     seen.append(f"{place} {of.f_blocks * of.f_frsize // (1 << 20)}")
 return ", ".join(seen) + " MB"`,
@@ -180,9 +180,9 @@ return ", ".join(seen) + " MB"`,
     required: true,
     requested: always('do not run'),
     how: 'a copy of a program executed in each',
-    python: (_canaries, cage) =>
+    python: () =>
       `ran = []
-for place in ${python(writablePlaces(cage))}:
+for place in ${python(PLACES)}:
     copy = os.path.join(place, ".probe-program")
     try:
         shutil.copyfile(os.path.realpath(sys.executable), copy)
@@ -253,8 +253,8 @@ return refusal`,
     required: true,
     requested: ({ spec }) => spec.mounts.map(({ target }) => `${target} (ro)`).join(' '),
     how: "/proc/self/mountinfo, less the engine's own",
-    python: (_canaries, cage) =>
-      `own = set(${python([...ENGINE_FILES, ...writablePlaces(cage)])})
+    python: () =>
+      `own = set(${python([...ENGINE_FILES, ...PLACES])})
 found = set()
 for line in open("/proc/self/mountinfo"):
     place, flags = line.split()[4:6]
