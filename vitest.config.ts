@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
 const containers = [
   'test/front-door/**/*.test.ts',
   'test/containers/**/*.test.ts',
+  'test/faults/**/*.test.ts',
   'test/**/containers.test.ts',
 ];
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { hostFacts } from '../../dist/config/host-facts.js';
 import { parseSettings } from '../../dist/config/settings.js';
 import { runArgv } from '../../dist/engine/argv.js';
+import { removeRunDir } from '../../dist/engine/cli-engine.js';
 import { dialects } from '../../dist/engine/dialects.js';
 import { ownerLabels, thisOwner } from '../../dist/engine/owner.js';
 import { ENTRYPOINT } from '../../dist/sandbox/harness-files.js';
@@ -78,7 +79,7 @@ export class Bare {
   }
 
   close() {
-    this.#pad.engine.close();
+    removeRunDir({ stateDir: this.#stage.stateDir, instance: this.#context.instance });
   }
 
   #spec() {

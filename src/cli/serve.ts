@@ -34,7 +34,14 @@ export async function serve(): Promise<void> {
   observer({ type: 'bridge.closing', reason: end });
   setTimeout(() => process.exit(1), CLOSE_WITHIN_MS).unref();
   await bridge[Symbol.asyncDispose]();
+  await answersAreOut();
   process.exit(end === FAULT ? 1 : 0);
+}
+
+/** A run that has just ended becomes an answer some turns later; an exit before that would lose it. */
+async function answersAreOut(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => process.stdout.write('', resolve));
 }
 
 const FAULT = 'a fault of the bridge';

@@ -21,10 +21,20 @@ export function hostFacts(): HostFacts {
     home: homedir(),
     platform: process.platform,
     cores: availableParallelism(),
-    cwd: process.cwd(),
+    cwd: currentFolder(),
     uid: process.getuid?.(),
     exists: existsSync,
   };
+}
+
+/** Where we were started. A folder that was removed under us lets no program start in it either, so we leave it. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    process.chdir(existsSync(homedir()) ? homedir() : '/');
+    return process.cwd();
+  }
 }
 
 /** Path rules of the machine that the facts describe, which need not be the one that runs this. */

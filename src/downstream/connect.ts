@@ -30,6 +30,8 @@ export type ConnectOptions = {
   readonly redact: Redact;
 };
 
+/** A server whose input is closed is made to end within this. */
+const ENDS_WITHIN_MS = 1_000;
 const MAX_LAST_WORDS_CHARS = 1_500;
 const WHERE = `\`${PACKAGE_NAME} servers\` shows where it is configured.`;
 
@@ -52,7 +54,10 @@ export async function connect(
     await client.connect(transport, { timeout: NO_TIMEOUT_MS, signal: deadline.signal });
     return { client, transport, listed: await listTools(client, deadline.signal) };
   } catch (thrown) {
-    const problem = startProblem(spec, transport, thrown, deadline, options.timeoutMs);
+    // A broken pipe says only that it is ending; how it ended says more.
+    const exit = Object(thrown).code === 'EPIPE' ? await transport.exitWithin(ENDS_WITHIN_MS) : undefined;
+    const ending = exit ?? transport.ending;
+    const problem = startProblem(spec, ending, thrown, deadline, options.timeoutMs);
     await transport.close();
     if (deadline.cause !== undefined && deadline.cause !== 'timeout') {
       throw new BridgeError('E_SHUTDOWN', `Server '${spec.name}' was not started: the bridge is closing.`, {
@@ -71,7 +76,7 @@ type Problem = { readonly reason: string; readonly remedy: string };
 
 function startProblem(
   { command, cwd }: DownstreamSpec,
-  { ending }: StdioTransport,
+  ending: string | undefined,
   thrown: unknown,
   { cause }: Deadline,
   timeoutMs: number,
@@ -83,6 +88,9 @@ function startProblem(
   }
   if (code === 'ENOENT') {
     return { reason: `command not found: ${command}`, remedy: 'Install it, or give its full path' };
+  }
+  if (code === 'EMFILE' || code === 'ENFILE') {
+    return { reason: 'too many files are open', remedy: 'Load fewer servers at once, or raise `ulimit -n`' };
   }
   if (code === 'EACCES') return { reason: `${command} may not be executed`, remedy: 'Make it executable' };
   const remedy = 'Run its command by hand to see why';

@@ -40,6 +40,8 @@ export type DownstreamOptions = {
   readonly silenceMs: number;
   /** The number of calls under way has changed. */
   readonly onActivity: (inFlight: number) => void;
+  /** A call was answered, whatever with. */
+  readonly onAnswer: () => void;
   /** A changed list of tools could not be read; the earlier one stays. */
   readonly onRefreshFailed: (message: string) => void;
   readonly redactor: Redactor;
@@ -137,6 +139,7 @@ class LiveDownstream implements Downstream {
       );
       const raw = rawResultOf(result);
       if (raw === undefined) throw new Error('an answer that did not come through the transport');
+      this.#options.onAnswer();
       return Reflect.get(result, 'isError') === true ? new RawJson(redactor.redactValues(raw.text)) : raw;
     } catch (thrown) {
       const redact = (text: string) => redactor.redact(text);

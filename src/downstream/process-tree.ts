@@ -58,6 +58,11 @@ export class ProcessTree {
     });
   }
 
+  /** False when Node was out of file descriptors: then there are no streams, and `started` rejects with EMFILE. */
+  get hasStreams(): boolean {
+    return (this.#child.stdout as unknown) !== undefined;
+  }
+
   get stdin(): ChildProcessWithoutNullStreams['stdin'] {
     return this.#child.stdin;
   }
@@ -77,6 +82,7 @@ export class ProcessTree {
   }
 
   async #end(): Promise<void> {
+    if (!this.hasStreams) return this.#unhook();
     this.#child.stdin.end();
     if (!(await this.#goneWithin(STDIN_GRACE_MS))) {
       this.#signal('SIGTERM');

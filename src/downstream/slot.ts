@@ -32,6 +32,9 @@ export type SlotOptions = {
   readonly redactor: Redactor;
 };
 
+/** A server that crashes at every call is not started again for each: after so many it rests, longer each time. */
+const MAX_CRASHES = 3;
+
 export class Slot {
   readonly spec: DownstreamSpec;
   readonly #options: SlotOptions;
@@ -42,6 +45,8 @@ export class Slot {
   #inFlight = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   #failures = 0;
+  /** How often in a row it crashed in a call without having answered any; see MAX_CRASHES. */
+  #crashes = 0;
   #reason: string | undefined;
   #retryAt = 0;
   #retired = false;
@@ -114,6 +119,9 @@ export class Slot {
           silenceMs,
           redactor,
           onActivity: (inFlight) => this.#onActivity(open, inFlight),
+          onAnswer: () => {
+            this.#crashes = 0;
+          },
           onRefreshFailed: (message) =>
             observer({
               type: 'downstream.failed',
@@ -139,10 +147,15 @@ export class Slot {
   }
 
   #rest(thrown: unknown): void {
-    const { restMs, maxRestMs, observer } = this.#options;
+    const { observer } = this.#options;
     this.#reason = thrown instanceof BridgeError ? thrown.message : messageOf(thrown);
-    this.#retryAt = performance.now() + Math.min(maxRestMs, restMs * 2 ** this.#failures++);
+    this.#restAfter(this.#failures++);
     observer({ type: 'downstream.failed', server: this.spec.name, message: this.#reason });
+  }
+
+  #restAfter(earlier: number): void {
+    const { restMs, maxRestMs } = this.#options;
+    this.#retryAt = performance.now() + Math.min(maxRestMs, restMs * 2 ** earlier);
   }
 
   #restingError(restMs: number): BridgeError {
@@ -157,6 +170,11 @@ export class Slot {
     this.#options.observer({ type: 'downstream.closed', server: this.spec.name, reason });
     if (this.#open !== open) return;
     this.#reason = `Server '${this.spec.name}' ${reason}.`;
+    // The calls under way are told after this, so they are still counted here.
+    if (this.#inFlight > 0 && ++this.#crashes >= MAX_CRASHES) {
+      this.#reason = `Server '${this.spec.name}' ${reason}, ${this.#crashes} times in a row.`;
+      this.#restAfter(this.#crashes - MAX_CRASHES);
+    }
     this.#release();
   }
 

@@ -2,6 +2,7 @@
 // closes the connection at 10 MB, misses a crash while a grandchild holds stdout, and leaves orphans; this one does
 // not. Lines that are no messages are kept as last words and otherwise ignored.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Redact } from '../base/redact.js';
@@ -9,7 +10,7 @@ import { stringify } from '../protocol/json-text.js';
 import { LineSplitter } from '../protocol/lines.js';
 import { readMessage, readOversized } from './inbound.js';
 import { LastWords } from './last-words.js';
-import { type ProcessCommand, ProcessTree } from './process-tree.js';
+import { type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
 
 /** As much as a frame to the guest may carry: a longer answer could not be handed on anyway. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -54,19 +55,28 @@ export class StdioTransport implements Transport {
     return this.#lastWords.toString();
   }
 
+  /** How the server's process ended, as the end of a sentence; undefined when it lives on for so long. */
+  async exitWithin(timeoutMs: number): Promise<string | undefined> {
+    const late = sleep(timeoutMs, undefined, { ref: false });
+    const exit = await Promise.race([this.#tree?.exited, late]);
+    return exit === undefined ? undefined : howEnded(exit);
+  }
+
   /** Rejects with Node's own error when the program cannot be started. */
   async start(): Promise<void> {
     const tree = new ProcessTree(this.#command);
+    if (!tree.hasStreams) return tree.started;
     this.#tree = tree;
     tree.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     tree.stderr.setEncoding('utf8').on('data', (text: string) => this.#lastWords.add(text));
     for (const stream of [tree.stdout, tree.stderr]) stream.on('error', () => {});
+    // One that closed its stdout will never answer.
+    tree.stdout.once('end', () => void tree.end());
     // A server that closed its stdin takes no more requests: mostly it is about to exit, and else it is made to.
     tree.stdin.on('error', () => void tree.end());
     void tree.exited.then(async ({ code, signal }) => {
       await drained(tree);
-      const how = signal === undefined ? `exited with code ${code}` : `was ended by ${signal}`;
-      await this.#finish(how, tree.end());
+      await this.#finish(howEnded({ code, signal }), tree.end());
     });
     await tree.started;
   }
@@ -131,6 +141,9 @@ export class StdioTransport implements Transport {
     this.onmessage?.(message);
   }
 }
+
+const howEnded = ({ code, signal }: ProcessExit): string =>
+  signal === undefined ? `exited with code ${code}` : `was ended by ${signal}`;
 
 async function drained(tree: ProcessTree): Promise<void> {
   if (tree.stdout.readableEnded) return;

@@ -1,7 +1,7 @@
 // An engine driven through its command line, podman or docker by its dialect. Every command is an argv; what the
 // engine prints is parsed here and nowhere above. Holds the run directory with the pid and id files of live containers.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
@@ -28,6 +28,9 @@ const QUERY_TIMEOUT_MS = 15_000;
 const REMOVE_TIMEOUT_MS = 30_000;
 const PULL_TIMEOUT_MS = 600_000;
 const OWNER_FILE = 'owner.json';
+const NO_SUCH_IMAGE = /no such (?:image|object)|not known|not found|unable to find/i;
+/** A directory without a readable owner is being made for a moment, or was when its bridge was killed. */
+const OWNED_WITHIN_MS = 60_000;
 
 export type CliEngineOptions = {
   readonly binary: string;
@@ -86,6 +89,22 @@ export async function probeEngine(binary: string, signal: AbortSignal): Promise<
   }
 }
 
+const runDirOf = ({ stateDir, instance }: Pick<CliEngineOptions, 'stateDir' | 'instance'>): string =>
+  join(stateDir, 'run', instance);
+
+/** Removes the run directory of a bridge that starts nothing any more, whether or not an engine was ever chosen. */
+export function removeRunDir(of: Pick<CliEngineOptions, 'stateDir' | 'instance'>): void {
+  rmSync(runDirOf(of), { recursive: true, force: true });
+}
+
+function ownerOf(runDir: string): Owner | undefined {
+  try {
+    return JSON.parse(readFileSync(join(runDir, OWNER_FILE), 'utf8')) as Owner;
+  } catch {
+    return undefined;
+  }
+}
+
 export class CliEngine implements Engine {
   readonly name: EngineName;
   readonly binary: string;
@@ -99,7 +118,7 @@ export class CliEngine implements Engine {
     this.binary = options.binary;
     this.name = engineNameOf(options.binary);
     this.#dialect = dialects[this.name];
-    this.#runDir = join(options.stateDir, 'run', options.instance);
+    this.#runDir = runDirOf(options);
   }
 
   /** How containers are launched, and why so. */
@@ -113,7 +132,13 @@ export class CliEngine implements Engine {
       QUERY_TIMEOUT_MS,
       signal,
     );
-    return result.exitCode === 0 ? result.stdout.trim() : undefined;
+    if (result.exitCode === 0) return result.stdout.trim();
+    // An engine that cannot say is not one that says no: the remedy is another.
+    if (result.stderr.trim() === '' || NO_SUCH_IMAGE.test(result.stderr)) return undefined;
+    throw new BridgeError('E_ENGINE_BROKEN', `${this.name}: ${clip(result.stderr.trim(), 300)}`, {
+      fault: 'engine',
+      remedy: `Run \`${this.binary} image inspect ${image}\` and mend what it says.`,
+    });
   }
 
   async pull(image: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
@@ -135,13 +160,12 @@ export class CliEngine implements Engine {
   }
 
   start(spec: SandboxSpec): Container {
-    mkdirSync(this.#runDir, { recursive: true, mode: 0o700 });
-    writeFileSync(join(this.#runDir, OWNER_FILE), JSON.stringify(this.#owner));
+    this.#makeRunDir();
     const cidFile = join(this.#runDir, `${spec.name}.cid`);
     const pidFile = join(this.#runDir, `${spec.name}.pid`);
     const { ociRuntime, facts, instance } = this.#options;
     const labelled = { ...spec, labels: { ...spec.labels, ...ownerLabels(instance, this.#owner) } };
-    return new CliContainer({
+    const container = new CliContainer({
       binary: this.binary,
       argv: runArgv(labelled, this.#dialect, { mode: facts.mode, ociRuntime, cidFile, pidFile }),
       launch: this.launch.launch,
@@ -150,6 +174,12 @@ export class CliEngine implements Engine {
       cidFile,
       pidFile: this.#dialect.writesPidFile && facts.mode !== 'vm' ? pidFile : undefined,
       remove: (id) => this.#remove([id]),
+    });
+    // Node gives a child no streams when it is out of file descriptors.
+    if ((container.stdin as unknown) !== undefined) return container;
+    throw new BridgeError('E_PROCESS', `${this.binary} could not be started: too many open files.`, {
+      fault: 'operator',
+      remedy: 'Raise the limit of open files (ulimit -n) where the bridge is started.',
     });
   }
 
@@ -196,9 +226,18 @@ export class CliEngine implements Engine {
     return result;
   }
 
-  /** Removes this instance's run directory; the engine starts nothing afterwards. */
-  close(): void {
-    rmSync(this.#runDir, { recursive: true, force: true });
+  /** Throws E_STATE, as a full disk does. */
+  #makeRunDir(): void {
+    try {
+      mkdirSync(this.#runDir, { recursive: true, mode: 0o700 });
+      writeFileSync(join(this.#runDir, OWNER_FILE), JSON.stringify(this.#owner));
+    } catch (cause) {
+      throw new BridgeError('E_STATE', `${this.#runDir} cannot be written: ${messageOf(cause)}.`, {
+        fault: 'operator',
+        remedy: 'Make room, or set MCP_BRIDGE_STATE_DIR to a directory that you own.',
+        cause,
+      });
+    }
   }
 
   async #remove(ids: readonly string[]): Promise<void> {
@@ -225,13 +264,14 @@ export class CliEngine implements Engine {
     for (const instance of readdirSync(parent)) {
       const dir = join(parent, instance);
       try {
-        const owner = JSON.parse(readFileSync(join(dir, OWNER_FILE), 'utf8')) as Owner;
-        if (isAlive(owner)) continue;
+        const owner = ownerOf(dir);
+        if (owner === undefined ? Date.now() - statSync(dir).mtimeMs < OWNED_WITHIN_MS : isAlive(owner))
+          continue;
         // A container that was being made when its bridge died is known to nobody else.
         for (const file of readdirSync(dir)) if (file.endsWith('.pid')) killFirstProcess(join(dir, file));
         rmSync(dir, { recursive: true, force: true });
       } catch {
-        // Being written by a bridge that is just starting, or not ours: leave it.
+        // Gone in this moment, or not ours: leave it.
       }
     }
   }

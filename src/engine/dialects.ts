@@ -115,6 +115,7 @@ const podman: Dialect = {
     ...PODMAN_HOST_ENV[spec.hostEnv],
     ...PODMAN_HOSTS_FILE[spec.hostsFile],
     `--umask=${spec.umask}`,
+    // Not by TZ: a zone in the engine's configuration is mounted over the image's UTC, and no other flag undoes that.
     `--tz=${spec.timezone}`,
     ...spec.masked.map((path) => `--security-opt=mask=${path}`),
     ...idMap(facts),

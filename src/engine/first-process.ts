@@ -6,10 +6,10 @@ import { readText } from '../base/read-text.js';
 
 const argvOf = (pid: number): string[] => (readText(`/proc/${pid}/cmdline`) ?? '').split('\0');
 
-/** The argv of the parent of `pid`, which is the engine's monitor where `pid` is a container's first process. */
-export function monitorOf(pid: number): readonly string[] {
+/** The parent of `pid`, which is the engine's monitor where `pid` is a container's first process. */
+export function monitorOf(pid: number): { readonly pid: number; readonly argv: readonly string[] } {
   const parent = Number(/^PPid:\s*(\d+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1]);
-  return parent > 1 ? argvOf(parent) : [];
+  return { pid: parent, argv: parent > 1 ? argvOf(parent) : [] };
 }
 
 /**
@@ -17,8 +17,14 @@ export function monitorOf(pid: number): readonly string[] {
  * somebody else's by now, shows in its parent: the monitor that was started with this very pid file.
  */
 export function firstProcess(pidFile: string): number | undefined {
+  return find(pidFile)?.pid;
+}
+
+function find(pidFile: string): { readonly pid: number; readonly monitor: number } | undefined {
   const pid = Number.parseInt(readText(pidFile) ?? '', 10);
-  return pid > 1 && monitorOf(pid).includes(pidFile) ? pid : undefined;
+  if (!(pid > 1)) return undefined;
+  const monitor = monitorOf(pid);
+  return monitor.argv.includes(pidFile) ? { pid, monitor: monitor.pid } : undefined;
 }
 
 /** Whether the process `pid` of this machine was started with `argument`. */
@@ -26,10 +32,12 @@ export const runsHere = (pid: number, argument: string): boolean => argvOf(pid).
 
 /** False when there was none to kill. */
 export function killFirstProcess(pidFile: string): boolean {
-  const pid = firstProcess(pidFile);
-  if (pid === undefined) return false;
+  const found = find(pidFile);
+  if (found === undefined) return false;
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(found.pid, 'SIGKILL');
+    // A monitor that somebody has stopped would never reap it, and stay itself.
+    process.kill(found.monitor, 'SIGCONT');
   } catch {
     // It has ended in this very moment.
   }

@@ -2,7 +2,7 @@
 // it ends, let go. Measures time and counts calls itself; what the harness says is a claim to be shown, not believed.
 
 import { Deadline } from '../base/deadline.js';
-import { asBridgeError } from '../base/errors.js';
+import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { GuestFrame, ServerBrief, ServerDoc } from '../protocol/frames.js';
@@ -78,6 +78,8 @@ async function prepare(
   parts: RunParts,
   signal: AbortSignal,
 ): Promise<[readonly ServerDoc[], Sandbox]> {
+  // Cancelled while it waited in the queue: nothing is started for it.
+  if (signal.aborted) throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
   const [loaded, taken] = await Promise.allSettled([parts.load(servers, signal), parts.take(signal)]);
   if (loaded.status === 'fulfilled' && taken.status === 'fulfilled') return [loaded.value, taken.value];
   if (taken.status === 'fulfilled') parts.retire(taken.value);

@@ -11,10 +11,16 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { BridgeError } from '../base/errors.js';
+
+/** A directory that is being written; it gets its name when it is whole. */
+const FRESH_PREFIX = 'new-';
+/** Some forty small files take milliseconds; what is older was left by a bridge that was killed meanwhile. */
+const WRITTEN_WITHIN_MS = 60_000;
 
 /** Text by relative name. */
 export type Files = ReadonlyMap<string, string>;
@@ -54,6 +60,15 @@ function write(dir: string, files: Files): void {
   chmodSync(dir, 0o755);
 }
 
+/** Of bridges that were killed while they wrote. */
+function removeAbandoned(parent: string): void {
+  for (const name of readdirSync(parent).filter((each) => each.startsWith(FRESH_PREFIX))) {
+    const dir = join(parent, name);
+    const since = statSync(dir, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - since > WRITTEN_WITHIN_MS) rmSync(dir, { recursive: true, force: true });
+  }
+}
+
 /** Root's own, cleared at boot, and open to be passed through: for what other ids have to reach. */
 export const OPEN_DIR = '/run/mcp-sandbox-bridge';
 
@@ -66,13 +81,16 @@ export function installFiles(stateDir: string, kind: 'ipc' | 'seccomp', files: F
   const mode = stateDir === OPEN_DIR ? 0o711 : 0o700;
   const dir = join(parent, hashOf(files));
   if (isIntact(dir, files)) return dir;
+  let fresh: string | undefined;
   try {
     mkdirSync(parent, { recursive: true, mode });
-    const fresh = mkdtempSync(join(parent, 'new-'));
+    removeAbandoned(parent);
+    fresh = mkdtempSync(join(parent, FRESH_PREFIX));
     write(fresh, files);
     rmSync(dir, { recursive: true, force: true });
     renameSync(fresh, dir);
   } catch (cause) {
+    if (fresh !== undefined) rmSync(fresh, { recursive: true, force: true });
     // Another bridge may have made it in the same moment.
     if (isIntact(dir, files)) return dir;
     throw new BridgeError(

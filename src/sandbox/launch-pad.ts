@@ -5,7 +5,7 @@ import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { asBridgeError, BridgeError } from '../base/errors.js';
+import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Settings } from '../config/settings.js';
 import { CliEngine, engineNameOf } from '../engine/cli-engine.js';
@@ -79,6 +79,8 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   const facts = { binary, mode };
   const image = await chooseImage(settings, engineFor(context, facts, undefined), observer, signal);
   const name = engineNameOf(binary);
+  // One that hangs must not be waited for once per OCI runtime.
+  const until = performance.now() + START_TIMEOUT_MS;
   let enforcement = UNENFORCED;
   const { runtime, tried } = await chooseOciRuntime(name, status, settings.ociRuntime, (candidate) => {
     const engine = engineFor(context, facts, candidate);
@@ -86,7 +88,7 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     const onFound = (found: Enforcement) => {
       enforcement = found;
     };
-    return attempt(context, pad, candidate, onFound, signal);
+    return attempt(context, pad, { runtime: candidate, until, onFound }, signal);
   });
   const choice: EngineChoice = {
     binary,
@@ -101,7 +103,12 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     enforcement,
   };
   demandEnforcement(enforcement, settings.acceptUnenforced);
-  rememberChoice(wishes, choice);
+  try {
+    rememberChoice(wishes, choice);
+  } catch (thrown) {
+    // Only the next start is slower for it.
+    observer({ type: 'engine.trouble', message: `the choice is not remembered: ${messageOf(thrown)}` });
+  }
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
   const stamp = imageStamp(choice);
   const files = hostFiles(settings, mode, runtime);
@@ -193,24 +200,34 @@ function engineFor(
   });
 }
 
+type Trial = {
+  readonly runtime: OciRuntime;
+  /** By performance.now(). */
+  readonly until: number;
+  readonly onFound: (enforcement: Enforcement) => void;
+};
+
 /**
  * Starts the real thing under an OCI runtime, and looks what it is held to; undefined when it greets, else why not.
  */
 async function attempt(
   context: LaunchContext,
   pad: Pick<LaunchPad, 'engine' | 'image' | 'files'>,
-  runtime: OciRuntime,
-  onFound: (enforcement: Enforcement) => void,
+  { runtime, until, onFound }: Trial,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const timeoutMs = Math.round(until - performance.now());
+  if (timeoutMs <= 0) return 'not tried, since no time was left';
   const spec = specOn(pad, context, `try-${described(runtime).replaceAll(/[^\w.-]/g, '_')}`);
   try {
-    const options = { timeoutMs: START_TIMEOUT_MS, observer: context.observer, enforcement: undefined };
+    const options = { timeoutMs, observer: context.observer, enforcement: undefined };
     await using sandbox = await Sandbox.start(pad.engine, spec, options, signal);
     onFound(await enforcementOf(sandbox, spec, pad.engine, signal));
     return undefined;
   } catch (thrown) {
     const error = asBridgeError(thrown);
+    // No OCI runtime's doing, and no other one would do better.
+    if (error.code === 'E_STATE') throw error;
     if (signal.aborted) throw new BridgeError('E_SHUTDOWN', 'The bridge is ending.', { fault: 'bridge' });
     return error.message.replace(/^The sandbox did not start: /, '');
   }

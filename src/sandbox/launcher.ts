@@ -6,7 +6,7 @@ import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { HostFacts } from '../config/host-facts.js';
 import type { Settings } from '../config/settings.js';
-import { engineNameOf } from '../engine/cli-engine.js';
+import { engineNameOf, removeRunDir } from '../engine/cli-engine.js';
 import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../engine/detect.js';
 import { enforcementText } from '../engine/enforcement.js';
 import { described } from '../engine/oci-runtime.js';
@@ -113,8 +113,8 @@ export class Launcher implements AsyncDisposable {
     }
     await Promise.allSettled(this.#starting);
     await Promise.all(this.#ending);
-    const pad = await this.#pad?.catch(() => undefined);
-    pad?.engine.close();
+    await this.#pad?.catch(() => undefined);
+    removeRunDir({ stateDir: this.#context.settings.stateDir, instance: this.#context.instance });
     await this.#machine?.[Symbol.asyncDispose]();
   }
 
@@ -127,10 +127,13 @@ export class Launcher implements AsyncDisposable {
   async #startAnywhere(signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
     const wishes = wishesOf(this.#context.settings);
     const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
+    const startedAt = performance.now();
     try {
       return await this.#startOn(await this.pad(), signal);
     } catch (thrown) {
-      if (!remembered || signal.aborted || this.#closing.signal.aborted) throw thrown;
+      // Trying again is for what fails at once, not for what hangs.
+      const hung = performance.now() - startedAt > START_TIMEOUT_MS / 2;
+      if (!remembered || hung || signal.aborted || this.#closing.signal.aborted) throw thrown;
       forgetChoice(wishes);
       this.#forgetPad();
       return this.#startOn(await this.pad(), signal);

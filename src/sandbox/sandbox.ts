@@ -104,7 +104,7 @@ export class Sandbox implements AsyncDisposable {
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     const timer = setTimeout(() => {
-      sandbox.#onEnd({ how: 'lost', detail: `no greeting within ${options.timeoutMs / 1000} s` });
+      sandbox.#onEnd({ how: 'lost', detail: `no greeting within ${Math.round(options.timeoutMs / 1000)} s` });
     }, options.timeoutMs);
     const first = await Promise.race([sandbox.#greeted, sandbox.ended]);
     clearTimeout(timer);

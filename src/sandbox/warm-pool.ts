@@ -113,17 +113,22 @@ export class WarmPool implements Disposable {
     return undefined;
   }
 
-  /** Undefined where none is under way, or it fails: a cold start then says why, or succeeds. */
+  /** Undefined where none is under way, or it fails or is outdated: a cold start then says why, or succeeds. */
   async #nextStarting(signal: AbortSignal): Promise<Sandbox | undefined> {
     const [promised] = this.#starting;
     if (promised === undefined) return undefined;
     this.#starting.delete(promised);
+    let sandbox: Sandbox;
     try {
-      return await unlessAborted(promised, signal, this.#options.retire);
+      sandbox = await unlessAborted(promised, signal, this.#options.retire);
     } catch (thrown) {
       if (signal.aborted) throw thrown;
       return undefined;
     }
+    // Its image may have changed while it was on its way.
+    if (sandbox.isAlive && this.#options.isCurrent(sandbox)) return sandbox;
+    this.#options.retire(sandbox);
+    return undefined;
   }
 
   #fillAfter(delayMs: number): void {

@@ -73,6 +73,25 @@ test('one that does not start rests, refuses at once with the reason, and is tri
   expect(servers.states()[0]?.retryInMs).toBeGreaterThan(300);
 });
 
+test('one that crashes at every call rests after the third, and an answer makes up for all', async () => {
+  await using pool = poolOf([hostile()], { restMs: 300 });
+  const crash = async () => {
+    const server = await pool.get('hostile', NEVER);
+    await expect(call(server, 'crash')).rejects.toMatchObject({ code: 'E_SERVER_UNAVAILABLE' });
+    await until(() => pool.states()[0]?.state !== 'ready');
+  };
+  for (let n = 0; n < 2; n++) await crash();
+  await call(await pool.get('hostile', NEVER), 'pid');
+  for (let n = 0; n < 3; n++) await crash();
+  await expect(pool.get('hostile', NEVER)).rejects.toMatchObject({
+    code: 'E_SERVER_UNAVAILABLE',
+    message: expect.stringContaining('3 times in a row'),
+    remedy: expect.stringContaining('retry in'),
+  });
+  await new Promise((resolve) => setTimeout(resolve, 350));
+  await call(await pool.get('hostile', NEVER), 'pid');
+});
+
 test('an unknown name is answered with the near one and the names, cut when they are many', async () => {
   const servers = pool(Array.from({ length: 25 }, (_, number) => named(`server-${number}`)));
   await expect(servers.get('servr_7', NEVER)).rejects.toMatchObject({

@@ -99,6 +99,20 @@ describe('take', () => {
     expect(started).toHaveLength(1);
   });
 
+  it('passes over one that became outdated on its way', async () => {
+    let release = () => {};
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    pool = open(1);
+    pool.fill();
+    const taking = pool.take(never);
+    current = false;
+    release();
+    expect(numberOf(await taking)).toBe(2);
+    expect(retired).toEqual([1]);
+  });
+
   it('lets go of what was on its way for one who gave up', async () => {
     let release = () => {};
     gate = new Promise((resolve) => {

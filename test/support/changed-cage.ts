@@ -6,6 +6,7 @@ import { rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { hostFacts } from '../../src/config/host-facts.js';
 import { parseSettings } from '../../src/config/settings.js';
+import { removeRunDir } from '../../src/engine/cli-engine.js';
 import type { SandboxSpec } from '../../src/engine/engine.js';
 import { makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
 import { bridgeEnv, tempHome } from './start-bridge.js';
@@ -32,7 +33,7 @@ export async function printedIn(
     if (printed === '') throw new Error(`the control printed nothing (${exit.code ?? 'launched'}): ${said}`);
     return printed;
   } finally {
-    pad.engine.close();
+    removeRunDir({ stateDir: settings.stateDir, instance: context.instance });
     rmSync(home, { recursive: true, force: true });
   }
 }

@@ -38,7 +38,7 @@ export const hostLook = (pid: number, asked: Asked): HostLook => ({
   enforcement: enforcementAt(pid, asked),
   cpus: groupLimit(pid, 'cpu')?.value,
   ids: idRanges(pid),
-  monitorSeconds: monitorSeconds(monitorOf(pid)),
+  monitorSeconds: monitorSeconds(monitorOf(pid).argv),
 });
 
 /** Read from outside, the file tells the outer ids. */
@@ -57,7 +57,7 @@ export function monitorSeconds(argv: readonly string[]): number | undefined {
 
 /** Where the engine keeps the container: conmon's bundle, beside which a log would lie. */
 export function bundleOf(pid: number): string | undefined {
-  const argv = monitorOf(pid);
+  const { argv } = monitorOf(pid);
   const index = argv.indexOf('-b');
   return index === -1 ? undefined : argv[index + 1];
 }

@@ -1,0 +1,117 @@
+// Cancelled at every point of a run's life, and cancelled twice: no answer comes after the cancellation, the container
+// is gone within a second, and the next call is served.
+
+import { describe, expect } from 'vitest';
+import { eventually, ourContainers } from '../support/nothing-left.js';
+import { hostileServer } from '../support/start-bridge.js';
+import { amount } from './ledger.js';
+import type { RawBridge } from './raw-bridge.js';
+import { fault } from './stage.js';
+
+const GONE_WITHIN_MS = 1_000;
+const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const running = async (bridge: RawBridge) => {
+  const name = () => ourContainers('status=running').some((each) => !each.includes('-try-'));
+  expect(await eventually(name, 15_000)).toBe(true);
+  expect(bridge.child.exitCode).toBeNull();
+  await later(250);
+};
+
+type Point = {
+  readonly title: string;
+  readonly code: string;
+  readonly servers?: readonly string[];
+  /** Brings the call to the point. */
+  readonly reach?: (bridge: RawBridge, id: number) => Promise<unknown>;
+  readonly answered?: true;
+};
+
+const POINTS: readonly Point[] = [
+  { title: 'before it started', code: 'while True: pass' },
+  {
+    title: 'while a container is being made',
+    code: 'while True: pass',
+    reach: () => later(20 + Math.random() * 150),
+  },
+  { title: 'in its code', code: 'while True: pass', reach: running },
+  {
+    title: 'in code that takes no signal',
+    code: 'import signal, time\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)',
+    reach: running,
+  },
+  { title: 'in a tool call', code: 'await mcp_h.hang()', servers: ['h'], reach: running },
+  { title: 'while a server starts', code: '1', servers: ['slow'], reach: () => later(300) },
+  {
+    title: 'in its clean-up',
+    code: 'import atexit, time\natexit.register(time.sleep, 60)\n"over"',
+    reach: running,
+  },
+  {
+    title: 'after its answer',
+    code: '1',
+    reach: (bridge, id) => bridge.answer(id),
+    answered: true,
+  },
+];
+
+const rounds = amount('FAULT_ROUNDS', 1);
+const slow = Object.fromEntries(
+  Array.from({ length: rounds }, (_, n) => [`slow${n}`, hostileServer('slow-start=1500', `number=${n}`)]),
+);
+
+describe('cancellation', () => {
+  for (const { title, code, servers = [], reach, answered } of POINTS) {
+    for (const times of [1, 2]) {
+      fault('L08', `${title}, ${times === 1 ? 'once' : 'twice'}`, async (stage) => {
+        stage.injected = rounds;
+        const bridge = await stage.raw({
+          servers: { h: hostileServer(), ...slow },
+          env: { MCP_BRIDGE_CONCURRENCY: '2' },
+        });
+        // Engine and OCI runtime are chosen, and the server is up, before anything is measured.
+        await stage.answered(bridge.run('1', { servers: ['h'] }));
+        for (let round = 0; round < rounds; round++) {
+          expect(await eventually(() => ourContainers().length === 0, 5_000)).toBe(true);
+          // One that has started once is there at once: each round has its own.
+          const wanted = servers.map((name) => (name === 'slow' ? `slow${round}` : name));
+          const id = bridge.call(code, { servers: wanted, timeout: 60 });
+          await reach?.(bridge, id);
+          const before = bridge.received.length;
+          for (let n = 0; n < times; n++) bridge.cancel(id);
+          if (reach !== undefined) {
+            expect(await eventually(() => ourContainers().length === 0, GONE_WITHIN_MS)).toBe(true);
+          }
+          if (title === 'in a tool call') {
+            const told = await stage.answered(
+              bridge.run('len((await mcp_h.cancelled())["ids"])', { servers }),
+            );
+            expect(told.result).toBe(round + 1);
+          } else {
+            await stage.stillWorks(bridge);
+          }
+          const after = bridge.received.slice(before).filter((message) => message.id === id);
+          expect(after).toEqual([]);
+          expect(bridge.received.some((message) => message.id === id)).toBe(answered === true);
+        }
+      });
+    }
+  }
+
+  fault('L08', 'in the queue: it never runs, and those behind it move up', async (stage) => {
+    const bridge = await stage.raw({ env: { MCP_BRIDGE_CONCURRENCY: '1' } });
+    const first = bridge.call('import time; time.sleep(1.2); "first"');
+    const queued = bridge.call('"never"');
+    const third = bridge.call('"third"');
+    await later(200);
+    bridge.cancel(queued);
+    for (const [id, value] of [
+      [first, 'first'],
+      [third, 'third'],
+    ] as const) {
+      const { result } = await stage.answered(bridge.answer(id));
+      expect(result?.structuredContent?.result).toBe(value);
+    }
+    await later(300);
+    expect(bridge.received.some(({ id }) => id === queued)).toBe(false);
+  });
+});
