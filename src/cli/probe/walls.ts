@@ -52,8 +52,13 @@ const sizes = ({ spec }: Cage): string =>
 const ulimit = ({ spec }: Cage, wanted: string): number =>
   spec.ulimits.find(({ name }) => name === wanted)?.limit ?? Number.NaN;
 
-/** Files that engines put into every container: their own, with no word of the host but its resolvers. */
+/**
+ * Files that engines put into every container: their own, with no word of the host but its resolvers. The image's
+ * lists of users and groups are copied there, with a line for a user that the image does not know.
+ */
 const ENGINE_FILES = [
+  '/etc/passwd',
+  '/etc/group',
   '/etc/hosts',
   '/etc/hostname',
   '/etc/resolv.conf',
