@@ -7,10 +7,13 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type BridgeError, messageOf } from '../base/errors.js';
 import { PACKAGE_NAME } from '../base/version.js';
+import type { Settings } from '../config/settings.js';
 import { runtimeOf, triedText } from '../engine/detect.js';
 import { CONTROLS } from '../engine/enforcement.js';
 import { inspectImage } from '../engine/image.js';
 import { described, isGvisor } from '../engine/oci-runtime.js';
+import { lastProbe, probeKey } from '../sandbox/last-probe.js';
+import type { LaunchPad } from '../sandbox/launch-pad.js';
 import type { Examination, Finding } from './examination.js';
 import { pathOf, subordinateIds } from './machine.js';
 import { megabytes, seconds } from './output.js';
@@ -25,7 +28,7 @@ export type Check = {
 /** What holds a limit, for a person. */
 const MEANS = {
   cgroup: 'a control group',
-  watchdog: 'a watchdog of ours, which may be late by some hundred MB',
+  watchdog: 'a watchdog of ours',
   rlimit: 'a kernel limit per user id',
   priority: 'low priority and the deadline',
   claimed: 'the engine of another machine, as it claims',
@@ -201,11 +204,13 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'limits',
-    examine: async ({ pad, settings: { cpus } }) => {
+    examine: async ({ pad, settings }) => {
+      const { cpus } = settings;
       const found = await pad();
       if ('error' in found) return found.error.code === 'E_UNENFORCED' ? failed(found.error) : undefined;
       const { enforcement } = found.value.choice;
-      const detail = CONTROLS.map((control) => `${control}: ${MEANS[enforcement[control]]}`).join('; ');
+      const late = { memory: lateness(found.value, settings), pids: '', cpu: '' };
+      const detail = CONTROLS.map((each) => `${each}: ${MEANS[enforcement[each]]}${late[each]}`).join('; ');
       const accepted = CONTROLS.filter((control) => enforcement[control] === 'none');
       if (accepted.length > 0) return warn(`${detail}; accepted by MCP_BRIDGE_ACCEPT_UNENFORCED`, DELEGATE);
       if (cpus !== undefined && enforcement.cpu === 'priority')
@@ -259,3 +264,13 @@ export const CHECKS: readonly Check[] = [
 ];
 
 const failed = ({ message, remedy }: BridgeError): Verdict => fail(message, remedy);
+
+/** How late a watchdog is was measured by the last probe of this very set-up, or is not known. */
+function lateness({ choice, image }: LaunchPad, settings: Settings): string {
+  if (choice.enforcement.memory !== 'watchdog') return '';
+  const probe = lastProbe(settings.stateDir, probeKey(choice, image.id, settings));
+  const lateMb = probe?.overshootMb ?? undefined;
+  return lateMb === undefined
+    ? ', which may be late by some hundred MB (`doctor --probe` measures it)'
+    : `, at most ${lateMb} MB late when probed ${probe?.at}`;
+}

@@ -189,7 +189,11 @@ export class CliEngine implements Engine {
    */
   async pidOf(name: string, command: string, signal: AbortSignal): Promise<number | undefined> {
     if (this.#options.facts.mode === 'vm') return undefined;
-    const { exitCode, stdout } = await this.command(this.#dialect.pidArgs(name), QUERY_TIMEOUT_MS, signal);
+    const { exitCode, stdout } = await this.command(
+      ['container', 'inspect', '--format', '{{.State.Pid}}', name],
+      QUERY_TIMEOUT_MS,
+      signal,
+    );
     const pid = Number(stdout.trim());
     return exitCode === 0 && pid > 1 && runsHere(pid, command) ? pid : undefined;
   }

@@ -29,8 +29,6 @@ export type Dialect = {
   readonly parseInfo: (text: string) => EngineFacts;
   readonly globalFlags: (ociRuntime: OciRuntime | undefined) => string[];
   readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
-  /** Prints the host pid of a container's first process. */
-  readonly pidArgs: (id: string) => string[];
   readonly removeArgs: (ids: readonly string[]) => string[];
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
@@ -66,7 +64,7 @@ const PODMAN_LAUNCH = {
   local: {
     launch: 'detached',
     reason:
-      "the command line passes our own pipes through and leaves: a tool call takes half the time that it takes over the engine's API socket, and nothing of the engine but its monitor stays beside a waiting sandbox; a launch over the socket costs less, but is off the call path, since sandboxes wait",
+      "our own pipes are passed through and the client leaves: a tool call takes half the time that it takes over the engine's API socket, whose cheaper launch is off the call path; only the engine's monitor stays beside a waiting sandbox",
   },
   remote: {
     launch: 'attached',
@@ -120,7 +118,6 @@ const podman: Dialect = {
     ...spec.masked.map((path) => `--security-opt=mask=${path}`),
     ...idMap(facts),
   ],
-  pidArgs: (id) => ['container', 'inspect', '--format', '{{.State.Pid}}', id],
   removeArgs: (ids) => ['rm', '--force', '--ignore', '--time=0', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
     'ps',
@@ -180,7 +177,6 @@ const docker: Dialect = {
     `--env=TZ=${spec.timezone}`,
     ...DOCKER_HOST_ENV[spec.hostEnv],
   ],
-  pidArgs: (id) => ['container', 'inspect', '--format', '{{.State.Pid}}', id],
   removeArgs: (ids) => ['rm', '--force', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
     'ps',

@@ -96,6 +96,15 @@ describe('doctor --probe', () => {
     expect(lines[0]).toContain(`probed ${report.probedAt}: ${report.summary.enforced} enforced`);
   });
 
+  it('doctor says how late the watchdog was, where there is one', async () => {
+    const env = { MCP_BRIDGE_STATE_DIR: join(home, 'state') };
+    const { stdout } = await command(['doctor', '--json'], { home, env });
+    const { findings } = JSON.parse(stdout) as { findings: { name: string; detail: string }[] };
+    const limits = findings.find(({ name }) => name === 'limits')?.detail;
+    if (isRoot) expect(limits).toContain('memory: a control group; ');
+    else expect(limits).toContain(`${report.summary.maxOvershootMb} MB late when probed ${report.probedAt}`);
+  });
+
   it('no probe is forgotten silently: another memory limit is another set-up', async () => {
     const env = { MCP_BRIDGE_STATE_DIR: join(home, 'state'), MCP_BRIDGE_MEMORY: '256m' };
     await using bridge = await startBridge({}, { env });
