@@ -64,7 +64,7 @@ const PIDS_MEANS = {
   cgroup: 'cgroup',
   rlimit: 'rlimit, per user id',
   claimed: 'as the engine claims',
-  none: 'nobody knows by what',
+  none: 'by nothing of the host',
 } as const;
 
 export function judgePids(seen: Seen): Judgement {
@@ -74,7 +74,14 @@ export function judgePids(seen: Seen): Judgement {
   const got = taken(seen);
   if (gotAll(seen))
     return { observed: `${got} processes`, how: 'fork until refused', verdict: 'NOT ENFORCED' };
-  if (refused === undefined) return unknown(seen, 'fork until refused');
+  if (refused === undefined) {
+    const { error, status } = seen.outcome;
+    // gVisor's kernel does not survive that it gets no thread: the limit has held all the same.
+    const held = status === 'error' && host?.enforcement.pids === 'cgroup';
+    if (!held) return unknown(seen, 'fork until refused');
+    const observed = `at ${got}: ${error?.message ?? status}`;
+    return { observed, how: 'fork until ended; cgroup', verdict: 'ENFORCED' };
+  }
   const by = host === undefined ? 'the cgroup cannot be seen from here' : PIDS_MEANS[host.enforcement.pids];
   return { observed: `fork ${got + 1}: ${refused}`, how: `fork until refused; ${by}`, verdict: 'ENFORCED' };
 }

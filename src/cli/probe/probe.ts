@@ -31,8 +31,8 @@ import {
   MEMORY_ATTACKS,
   MEMORY_LIMIT_MB,
   type MemoryKind,
-  PIDS_ATTACK,
-  PIDS_LIMIT,
+  pidsAttack,
+  pidsLimit,
 } from './limit-attacks.js';
 import { killOwner } from './owner-kill.js';
 import { exitCodeOf, makeReport, type ProbeReport, reportText, summaryOf } from './report.js';
@@ -83,7 +83,7 @@ async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeRe
   const controls = [
     ...walls,
     ...hostControls(look, cage),
-    ...(await attackLimits(prepared, observer, signal)),
+    ...(await attackLimits(prepared, observer, choice, signal)),
     limit('deadline', `${DEADLINE_SECONDS} s`, judgeDeadline(deadline)),
     ...(settings.cpus === undefined
       ? []
@@ -147,6 +147,7 @@ function hostControls(look: Seen['host'], cage: Cage): ProbedControl[] {
 async function attackLimits(
   { settings, discovery }: Prepared,
   observer: (event: BridgeEvent) => void,
+  choice: Cage['choice'],
   signal: AbortSignal,
 ): Promise<ProbedControl[]> {
   const timeoutSeconds = attackSeconds(settings);
@@ -159,9 +160,10 @@ async function attackLimits(
     const judged = limit(KINDS[kind as MemoryKind], asked, judgeMemory(seen), MEMORY_REMEDY);
     controls.push({ ...judged, required: !settings.acceptUnenforced.includes('memory') });
   }
-  await using few = new AttackedBridge({ ...settings, pids: PIDS_LIMIT }, discovery, observer);
-  const pids = await few.run({ code: PIDS_ATTACK, timeoutSeconds }, signal);
-  const judged = limit('processes', `${settings.pids} (${PIDS_LIMIT} here)`, judgePids(pids));
+  const pids = pidsLimit(choice.ociRuntime);
+  await using few = new AttackedBridge({ ...settings, pids }, discovery, observer);
+  const forked = await few.run({ code: pidsAttack(pids), timeoutSeconds }, signal);
+  const judged = limit('processes', `${settings.pids} (${pids} here)`, judgePids(forked));
   controls.push({ ...judged, required: !settings.acceptUnenforced.includes('pids') });
   return controls;
 }

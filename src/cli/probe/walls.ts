@@ -37,7 +37,10 @@ const always = (words: string) => (): string => words;
 /** A list in Python's own notation; JSON of strings is that. */
 const python = (values: readonly string[]): string => JSON.stringify(values);
 
+// Numbers of the kernel's interface.
 const CLONE_NEWUSER = 0x1000_0000;
+const CAPABILITY_VERSION_3 = 0x2008_0522;
+const [PR_CAPBSET_READ, PR_GET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET] = [23, 39, 47, 1];
 const UNDER_GVISOR = "gVisor's own kernel stands in for it";
 const underGvisor = ({ choice }: Cage): string | undefined =>
   isGvisor(choice.ociRuntime) ? UNDER_GVISOR : undefined;
@@ -90,6 +93,10 @@ const inCommon = (seen: string, { hostEnvNames, spec }: Cage): string[] => {
   return seen.split(' ').filter((name) => hostEnvNames.includes(name) && !harmless.includes(name));
 };
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'console', 'ptmx', 'pts/ptmx'];
+/** Made by gVisor's kernel, and served by it. */
+const GVISOR_DEVICES = ['fuse', 'net/tun'];
+const usualDevices = ({ choice }: Cage): string[] =>
+  isGvisor(choice.ociRuntime) ? [...DEVICES, ...GVISOR_DEVICES] : DEVICES;
 
 export const WALLS: readonly Wall[] = [
   {
@@ -115,17 +122,22 @@ export const WALLS: readonly Wall[] = [
     control: 'capabilities',
     required: true,
     requested: always('none'),
-    how: 'all five sets in /proc/self/status',
+    how: 'all five sets, by capget and prctl',
     python: () =>
-      'sets = {n: int(status(n), 16) for n in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")}\nreturn listed(f"{n}={v:x}" for n, v in sets.items() if v)',
+      `header, data = (ctypes.c_uint32 * 2)(${CAPABILITY_VERSION_3}, 0), (ctypes.c_uint32 * 6)()
+if libc.capget(header, data): raise OSError(ctypes.get_errno(), "capget")
+sets = {name: data[n] | data[n + 3] << 32 for n, name in enumerate(("effective", "permitted", "inheritable"))}
+sets["bounding"] = sum(1 << n for n in range(64) if libc.prctl(${PR_CAPBSET_READ}, n, 0, 0, 0) == 1)
+sets["ambient"] = sum(1 << n for n in range(64) if libc.prctl(${PR_CAP_AMBIENT}, ${PR_CAP_AMBIENT_IS_SET}, n, 0, 0) == 1)
+return listed(f"{name}={held:x}" for name, held in sets.items() if held)`,
     held: none,
   },
   {
     control: 'new privileges',
     required: true,
     requested: always('never'),
-    how: 'NoNewPrivs in /proc/self/status',
-    python: () => 'return "never" if status("NoNewPrivs") == "1" else "possible"',
+    how: 'prctl(PR_GET_NO_NEW_PRIVS)',
+    python: () => `return "never" if libc.prctl(${PR_GET_NO_NEW_PRIVS}, 0, 0, 0, 0) == 1 else "possible"`,
     held: (seen) => seen === 'never',
   },
   {
@@ -276,7 +288,7 @@ return listed(found)`,
     how: 'listed',
     python: () => 'return listed(os.listdir("/sys"))',
     held: none,
-    unseen: byPodman,
+    unseen: (cage) => byPodman(cage) ?? underGvisor(cage),
   },
   {
     control: 'kernel files in /proc',
@@ -305,13 +317,13 @@ return listed(through)`,
     required: true,
     requested: always('none of the host'),
     how: '/dev walked, access asked to all but the usual',
-    python: () =>
+    python: (_canaries, cage) =>
       `through = []
 for folder, _, files in os.walk("/dev"):
     for name in files:
         path = os.path.join(folder, name)
         mode = os.lstat(path).st_mode
-        if not (stat.S_ISBLK(mode) or stat.S_ISCHR(mode)) or path[5:] in ${python(DEVICES)}: continue
+        if not (stat.S_ISBLK(mode) or stat.S_ISCHR(mode)) or path[5:] in ${python(usualDevices(cage))}: continue
         # Not opened: of some devices that alone is an act.
         if os.access(path, os.R_OK): through.append(path)
 return listed(through)`,

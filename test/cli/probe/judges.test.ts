@@ -120,6 +120,10 @@ describe('processes', () => {
     const all = outcome({ printed: 'taken 32\nall taken\n' });
     expect(judgePids(seen({ outcome: all })).verdict).toBe('NOT ENFORCED');
     expect(judgePids(seen()).verdict).toBe('UNKNOWN');
+    expect(judgePids(seen({ host: host({ pids: 'cgroup' }) }))).toMatchObject({
+      how: 'fork until ended; cgroup',
+      verdict: 'ENFORCED',
+    });
   });
 });
 
