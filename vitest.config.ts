@@ -8,6 +8,7 @@ const containers = [
   'test/containers/**/*.test.ts',
   'test/faults/**/*.test.ts',
   'test/**/containers.test.ts',
+  'test/walls/walls.test.ts',
 ];
 
 export default defineConfig({

@@ -1,13 +1,16 @@
 // Measures the bridge on this machine, each figure beside what it is compared with, taken in turns in the same run.
 // Writes raw numbers, a table and a plot to bench-results/. A missed target is a result, not a failure: the exit code
-// is 1 only where something could not be measured. Usage: npm run bench -- [--quick] [--only NAME,NAME] [--json FILE]
+// is 1 only where something could not be measured. With --publish the plot and the judged rows go into the README too;
+// --from takes them from an earlier run instead of measuring.
+// Usage: npm run bench -- [--quick] [--only NAME,NAME] [--json FILE] [--publish] [--from FILE]
 
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import pc from 'picocolors';
 import { loadNow, machineFacts, machineLine } from './bench/machine.mjs';
 import { plot } from './bench/plot.mjs';
+import { publish } from './bench/publish.mjs';
 import { markdownTable, textTable } from './bench/report.mjs';
 import { MAIN, ROOT, Stage } from './bench/stage.mjs';
 
@@ -22,15 +25,24 @@ const leave = (message) => {
 function options(known) {
   try {
     const { values } = parseArgs({
-      options: { quick: { type: 'boolean' }, only: { type: 'string' }, json: { type: 'string' } },
+      options: {
+        quick: { type: 'boolean' },
+        only: { type: 'string' },
+        json: { type: 'string' },
+        publish: { type: 'boolean' },
+        from: { type: 'string' },
+      },
     });
     const only = values.only?.split(',') ?? known;
     const unknown = only.find((name) => !known.includes(name));
     if (unknown !== undefined)
       leave(`--only: there is no measure '${unknown}'. There is: ${known.join(', ')}.`);
-    return { quick: values.quick ?? false, only, json: values.json };
+    const { quick = false, json, publish: isPublished = false, from } = values;
+    return { quick, only, json, isPublished, from };
   } catch (thrown) {
-    return leave(`${thrown.message}\nUsage: npm run bench -- [--quick] [--only NAME,NAME] [--json FILE]`);
+    return leave(
+      `${thrown.message}\nUsage: npm run bench -- [--quick] [--only NAME,NAME] [--json FILE] [--publish] [--from FILE]`,
+    );
   }
 }
 
@@ -61,8 +73,11 @@ function write(file, text) {
   console.log(pc.dim(`wrote ${file}`));
 }
 
+const aboutOf = ({ quick, ...facts }) =>
+  `${machineLine(facts)}; ${facts.date.slice(0, 10)}${quick ? '; quick run' : ''}`;
+
 function report(rows, facts, quick, json) {
-  const about = `${machineLine(facts)}; ${facts.date.slice(0, 10)}${quick ? '; quick run' : ''}`;
+  const about = aboutOf({ ...facts, quick });
   const raw = `${JSON.stringify({ ...facts, quick, rows }, null, 1)}\n`;
   const drawing = plot(rows, about);
   console.log(`\n${textTable(rows, paint)}\n`);
@@ -78,25 +93,36 @@ function report(rows, facts, quick, json) {
 
 if (!existsSync(MAIN)) leave('The bridge is not built. Run `npm run build`.');
 const { MEASURES } = await import('./bench/measures.mjs');
-const { Bare } = await import('./bench/bare.mjs');
-const { quick, only, json } = options(Object.keys(MEASURES));
-const interrupted = new AbortController();
-const stage = new Stage({ quick });
-process.once('exit', () => stage.close());
-process.once('SIGINT', () => {
-  interrupted.abort();
-  process.exit(130);
-});
-try {
-  const bare = await Bare.open(stage, interrupted.signal);
-  const rows = [];
-  for (const [name, measure] of Object.entries(MEASURES)) {
-    if (only.includes(name)) rows.push(...(await take(name, measure, stage, bare, interrupted.signal)));
+const { quick, only, json, isPublished, from } = options(Object.keys(MEASURES));
+if (from === undefined) await measure();
+else publishEarlier(JSON.parse(readFileSync(from, 'utf8')));
+
+function publishEarlier({ rows, ...facts }) {
+  console.log(`wrote ${publish(rows, aboutOf(facts)).join(' and ')}`);
+}
+
+async function measure() {
+  const { Bare } = await import('./bench/bare.mjs');
+  const interrupted = new AbortController();
+  const stage = new Stage({ quick });
+  process.once('exit', () => stage.close());
+  process.once('SIGINT', () => {
+    interrupted.abort();
+    process.exit(130);
+  });
+  try {
+    const bare = await Bare.open(stage, interrupted.signal);
+    const rows = [];
+    for (const [name, measureOf] of Object.entries(MEASURES)) {
+      if (only.includes(name)) rows.push(...(await take(name, measureOf, stage, bare, interrupted.signal)));
+    }
+    const facts = machineFacts(bare.choice);
+    report(rows, facts, quick, json);
+    if (isPublished) publishEarlier({ rows, quick, ...facts });
+    bare.close();
+    if (rows.some(({ failed }) => failed !== undefined)) process.exitCode = 1;
+  } catch (thrown) {
+    console.error(thrown.remedy === undefined ? thrown : `${thrown.message} ${thrown.remedy}`);
+    process.exitCode = 1;
   }
-  report(rows, machineFacts(bare.choice), quick, json);
-  bare.close();
-  if (rows.some(({ failed }) => failed !== undefined)) process.exitCode = 1;
-} catch (thrown) {
-  console.error(thrown.remedy === undefined ? thrown : `${thrown.message} ${thrown.remedy}`);
-  process.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-// Lints and format-checks sandbox-runtime with ruff, compiled to WebAssembly, so that neither Python nor a binary is
+// Lints and format-checks sandbox-runtime and the tests' Python with ruff, compiled to WebAssembly, so that neither Python nor a binary is
 // needed; with --fix it writes the formatting. Settings come from ruff.toml, which the WebAssembly build cannot read
 // itself: sections and one-line values, nothing more.
 
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import ruff from '@astral-sh/ruff-wasm-nodejs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const folder = 'sandbox-runtime';
+const folders = ['sandbox-runtime', 'test'];
 const fix = process.argv.includes('--fix');
 
 function readSettings(text) {
@@ -34,13 +34,15 @@ function readSettings(text) {
 
 const settings = readSettings(readFileSync(join(root, 'ruff.toml'), 'utf8'));
 const workspace = new ruff.Workspace(settings, ruff.PositionEncoding.Utf16);
-const files = readdirSync(join(root, folder), { recursive: true })
-  .filter((file) => file.endsWith('.py'))
-  .sort();
+const files = folders.flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true })
+    .filter((file) => file.endsWith('.py'))
+    .map((file) => join(folder, file))
+    .sort(),
+);
 
 let problems = 0;
-for (const file of files) {
-  const name = join(folder, file);
+for (const name of files) {
   const source = readFileSync(join(root, name), 'utf8');
   for (const { code, message, start_location: at } of workspace.check(source)) {
     console.error(`${name}:${at.row}:${at.column} ${code ?? 'syntax'} ${message}`);

@@ -42,7 +42,7 @@ SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
     "unloaded": ("module", "error"),
     "refused": ("error",),
     "output": ("stream", "text"),
-    "exited": ("code", "signal", "cpuSeconds", "maxRssKb"),
+    "exited": ("code", "signal"),
 }
 
 # From the host.

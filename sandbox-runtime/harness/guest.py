@@ -30,7 +30,7 @@ from mcp._errors import refusal
 from mcp._setup import bind
 
 
-def be_guest(handover_fd: int, host_in: int, frames_fd: int) -> NoReturn:
+def be_guest(handover_fd: int, leave: tuple[int, bytes], host_in: int, frames_fd: int) -> NoReturn:
     """Does all that needs no program while the sandbox waits; then runs the program that is handed over."""
     _prefer_as_victim()
     install_stdio()
@@ -50,7 +50,10 @@ def be_guest(handover_fd: int, host_in: int, frames_fd: int) -> NoReturn:
     namespace.update(bind(channel, run["loaded"], run["discovered"]))
     publish_servers(run)
     _show_warnings(program)
-    _end(_run(channel, program, namespace))
+    code = _finish(_run(channel, program, namespace))
+    if channel.is_mine:
+        _take_leave(*leave, code)
+    os._exit(code)
 
 
 def _run(channel: Channel, program: Program, namespace: dict[str, Any]) -> int:
@@ -79,8 +82,8 @@ def _exit_code(request: SystemExit) -> int:
     return 1
 
 
-def _end(code: int) -> NoReturn:
-    """What the interpreter does at its end, in its order; then leaves without tearing down what dies anyway."""
+def _finish(code: int) -> int:
+    """What the interpreter does at its end, in its order, short of tearing down what dies anyway; the exit code."""
     for step in (threading._shutdown, atexit._run_exitfuncs, sys.stdout.flush, sys.stderr.flush):  # type: ignore[attr-defined]
         try:
             step()
@@ -88,7 +91,16 @@ def _end(code: int) -> NoReturn:
             code = _exit_code(request)
         except BaseException:
             traceback.print_exc()
-    os._exit(code)
+    return code
+
+
+def _take_leave(fd: int, farewell: bytes, code: int) -> None:
+    """Tells the supervisor, which then need not wait until the kernel has taken this process down."""
+    try:
+        os.write(fd, farewell + bytes([code]))
+    except OSError:
+        # The code has closed it; the end itself tells the same.
+        pass
 
 
 def _fresh_main() -> dict[str, Any]:

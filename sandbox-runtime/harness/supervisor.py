@@ -28,8 +28,8 @@ from harness.wire import LineReader, decode, encode, write_all
 # What the first lines of most programs, and of our own later steps, import. Loaded only while the host has nothing for
 # us: a waiting sandbox then has them for free, and a sandbox that is needed at once does not wait for them.
 LIKELY_IMPORTS = (
-    "asyncio inspect concurrent.futures difflib textwrap base64 csv dataclasses datetime hashlib itertools math "
-    "pathlib random statistics string subprocess typing urllib.parse uuid enum glob shutil tempfile"
+    "asyncio inspect concurrent.futures difflib textwrap base64 csv dataclasses datetime itertools math pathlib random "
+    "string subprocess typing enum"
 ).split()
 
 # A host that wants a sandbox at once speaks within this long of the greeting; what is loaded then would be in its way.
@@ -52,10 +52,12 @@ LOOK_MS = 500
 
 
 class _Guest(NamedTuple):
-    """The forked process, the pipe on which it waits for its program, and its output."""
+    """The forked process; the pipe on which it waits for its program, and the one by which it takes its leave."""
 
     pid: int
     program_fd: int
+    leave_fd: int
+    farewell: bytes
     outputs: list[Output]
 
 
@@ -76,18 +78,16 @@ def supervise(streams: Streams, preimport: Sequence[str] = ()) -> NoReturn:
     ended, wakeup = _wake_on_signals()
     guest = _fork_guest(streams, (ended, wakeup))
     hand_over(guest.program_fd, _receive_run(streams))
-    status, usage = _forward_until_end(guest, ended, streams.host_in)
+    code, deadly_signal = _forward_until_end(guest, ended, streams.host_in)
     for output in guest.outputs:
         output.drain()
     report = {
         "type": "exited",
-        "code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
-        "signal": _signal_name(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else None,
-        "cpuSeconds": round(usage.ru_utime + usage.ru_stime, 6),
-        "maxRssKb": usage.ru_maxrss,
+        "code": code,
+        "signal": None if deadly_signal is None else _signal_name(deadly_signal),
     }
     _send(streams, report)
-    if report["signal"] == "SIGKILL":
+    if deadly_signal == signal.SIGKILL:
         _await_hang_up(streams.host_in)
     os._exit(0)
 
@@ -101,10 +101,12 @@ def _await_hang_up(host_in: int) -> None:
 def _fork_guest(streams: Streams, private: Sequence[int]) -> _Guest:
     """Forks before there is a program, so that a run need not wait for it; `private` is closed in the guest."""
     program_read, program_write = os.pipe()
+    leave_read, leave_write = os.pipe()
+    farewell = os.urandom(8)
     stdout_read, stdout_write = output_pipe()
     stderr_read, stderr_write = output_pipe()
-    guests = (program_read, stdout_write, stderr_write)
-    ours = (program_write, stdout_read, stderr_read)
+    guests = (program_read, leave_write, stdout_write, stderr_write)
+    ours = (program_write, leave_read, stdout_read, stderr_read)
     pid = os.fork()
     if pid == 0:
         try:
@@ -113,7 +115,7 @@ def _fork_guest(streams: Streams, private: Sequence[int]) -> _Guest:
             _forget_signals()
             for fd in (*private, *ours, stdout_write, stderr_write, streams.supervisor_out):
                 os.close(fd)
-            be_guest(program_read, streams.host_in, streams.guest_out)
+            be_guest(program_read, (leave_write, farewell), streams.host_in, streams.guest_out)
         except BaseException:
             os.write(2, traceback.format_exc().encode("ascii", "backslashreplace"))
         os._exit(70)
@@ -123,7 +125,7 @@ def _fork_guest(streams: Streams, private: Sequence[int]) -> _Guest:
         Output("stdout", stdout_read, streams.supervisor_out),
         Output("stderr", stderr_read, streams.supervisor_out),
     ]
-    return _Guest(pid, program_write, outputs)
+    return _Guest(pid, program_write, leave_read, farewell, outputs)
 
 
 def _receive_run(streams: Streams) -> Handover:
@@ -182,26 +184,40 @@ def _forget_signals() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _forward_until_end(guest: _Guest, ended: int, host_in: int) -> tuple[int, Any]:
-    """Forwards output until the guest's own process is gone; returns its wait status and resource usage.
+def _forward_until_end(guest: _Guest, ended: int, host_in: int) -> tuple[int | None, int | None]:
+    """Forwards output until the guest's own process has ended; returns its exit code or its signal.
+
+    A guest that takes its leave is not waited for: the kernel needs a millisecond to take it down, and the container's
+    end, which is next, does that too.
 
     What the host sends is the guest's to read. That the host has gone is seen here, since a guest may be deaf to it.
     """
     by_fd = {output.fd: output for output in guest.outputs}
     everything = select.poll()
-    for fd in (ended, *by_fd):
+    for fd in (ended, guest.leave_fd, *by_fd):
         everything.register(fd, select.POLLIN)
     everything.register(host_in, HANG_UP_ONLY)
     only_the_end = select.poll()
-    only_the_end.register(ended, select.POLLIN)
+    for fd in (ended, guest.leave_fd):
+        only_the_end.register(fd, select.POLLIN)
     while True:
         bytes_read = 0
         for fd, _ in everything.poll():
             if fd == ended:
                 os.read(ended, 4096)
-                death = _reap(guest.pid)
-                if death is not None:
-                    return death
+                status = _reap(guest.pid)
+                if status is not None:
+                    code = os.waitstatus_to_exitcode(status)
+                    return (code, None) if code >= 0 else (None, -code)
+                continue
+            if fd == guest.leave_fd:
+                note = os.read(fd, 4096)
+                # Code that writes to descriptors that it does not know has not taken its leave.
+                if note[:-1] == guest.farewell:
+                    return note[-1], None
+                if not note:
+                    everything.unregister(fd)
+                    only_the_end.unregister(fd)
                 continue
             if fd == host_in:
                 os.kill(guest.pid, signal.SIGKILL)
@@ -214,17 +230,17 @@ def _forward_until_end(guest: _Guest, ended: int, host_in: int) -> tuple[int, An
             only_the_end.poll(GATHER_MS)
 
 
-def _reap(guest: int) -> tuple[int, Any] | None:
-    """Collects every child that has ended, orphans of the guest included; tells of the guest's own end."""
+def _reap(guest: int) -> int | None:
+    """Collects every child that has ended, orphans of the guest included; the guest's status if it is among them."""
     while True:
         try:
-            pid, status, usage = os.wait4(-1, os.WNOHANG)
+            pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return None
         if pid == 0:
             return None
         if pid == guest:
-            return status, usage
+            return status
 
 
 def _signal_name(number: int) -> str:

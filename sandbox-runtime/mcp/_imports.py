@@ -6,10 +6,8 @@ gets to explain what is wrong, since Python would only say "cannot import name".
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -40,7 +38,7 @@ class ServerModule(ModuleType):
         return list(self.__all__)
 
 
-class _Made(Loader):
+class _Made:
     """Loads a module that is there already."""
 
     def __init__(self, module: ModuleType) -> None:
@@ -53,7 +51,7 @@ class _Made(Loader):
         pass
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
@@ -74,7 +72,7 @@ class _Finder(MetaPathFinder):
 
 
 def _spec(module: ModuleType) -> ModuleSpec | None:
-    return importlib.util.spec_from_loader(module.__name__, _Made(module), is_package=True)
+    return ModuleSpec(module.__name__, _Made(module), is_package=True)  # type: ignore[arg-type]
 
 
 def install() -> None:

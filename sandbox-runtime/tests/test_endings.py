@@ -35,10 +35,19 @@ class ExitTest(unittest.TestCase):
         self.assertEqual((host.one("exited")["code"], host.one("exited")["signal"]), (None, "SIGSEGV"))
         self.assertIn("Segmentation fault", host.stderr)
 
-    def test_usage(self) -> None:
-        exited = run("x = bytearray(60_000_000)\nfor i in range(2_000_000): pass").one("exited")
-        self.assertGreater(exited["cpuSeconds"], 0.005)
-        self.assertGreater(exited["maxRssKb"], 60_000)
+    def test_what_is_written_to_every_descriptor_ends_nothing(self) -> None:
+        # Among them the one by which the guest takes its leave.
+        code = (
+            "import os, select\nfor fd in range(3, 90):\n"
+            "    try:\n        if select.select([], [fd], [], 0)[1]: os.write(fd, b'\\x05')\n"
+            "    except (OSError, ValueError): pass\nprint('still here')"
+        )
+        host = run(code)
+        self.assertEqual((host.stdout, host.one("exited")["code"]), ("still here\n", 0))
+
+    def test_a_closed_descriptor_ends_nothing(self) -> None:
+        host = run("import os\nos.closerange(3, 90)\nprint('still here')\nraise SystemExit(6)")
+        self.assertEqual((host.stdout, host.one("exited")["code"]), ("still here\n", 6))
 
     def test_threads_and_atexit_run_before_the_end(self) -> None:
         code = (

@@ -99,8 +99,6 @@ export const supervisorFrame = z.discriminatedUnion('type', [
     type: z.literal('exited'),
     code: z.int().nullable(),
     signal: z.string().nullable(),
-    cpuSeconds: z.number(),
-    maxRssKb: z.int(),
   }),
 ]);
 

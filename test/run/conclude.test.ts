@@ -21,7 +21,7 @@ const cage = (memoryKills: number | undefined): Cage => ({
 });
 const exit = (code: number | null, signal: string | null): SandboxEnd => ({
   how: 'exited',
-  report: { type: 'exited', code, signal, cpuSeconds: 0, maxRssKb: 0 },
+  report: { type: 'exited', code, signal },
 });
 const errorOf = (end: SandboxEnd, kills: number | undefined, transcript = new Transcript()) =>
   conclude(end, undefined, 30, transcript, cage(kills)).error;

@@ -1,0 +1,25 @@
+// The whole table, in the order in which it is run.
+
+import type { Attack } from '../attack.js';
+import { pairAttacks } from './between-runs.js';
+import { fileAttacks } from './files.js';
+import { frameAttacks } from './frames.js';
+import { kernelAttacks } from './kernel.js';
+import { networkAttacks, socketAttacks } from './network.js';
+import { outputAttacks } from './output.js';
+import { privilegeAttacks } from './privileges.js';
+import { processAttacks } from './processes.js';
+import { resourceAttacks } from './resources.js';
+
+export const attacks: readonly Attack[] = [
+  ...kernelAttacks,
+  ...privilegeAttacks,
+  ...fileAttacks,
+  ...networkAttacks,
+  ...socketAttacks,
+  ...processAttacks,
+  ...pairAttacks,
+  ...frameAttacks,
+  ...outputAttacks,
+  ...resourceAttacks,
+];

@@ -1,0 +1,134 @@
+// Containers for the controls: the bridge's own argument vector, made by its own code from its own settings, less the
+// defences that are named, with plain Python in it instead of the harness.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { hostFacts } from '../../src/config/host-facts.js';
+import { parseSettings } from '../../src/config/settings.js';
+import { runArgv } from '../../src/engine/argv.js';
+import { removeRunDir } from '../../src/engine/cli-engine.js';
+import { dialects } from '../../src/engine/dialects.js';
+import { killFirstProcess } from '../../src/engine/first-process.js';
+import { ownerLabels, thisOwner } from '../../src/engine/owner.js';
+import { type LaunchContext, type LaunchPad, makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
+import type { Setting } from './attack.js';
+import { type Relaxation, relaxed } from './relaxations.js';
+import type { World } from './world.js';
+
+const KEPT_BYTES = 4 * 1024 * 1024;
+const START_SECONDS = 60;
+
+export type RawOutput = {
+  /** The first four MB of stdout. */
+  readonly stdout: Buffer;
+  /** How much there was. */
+  readonly bytes: number;
+  /** The end of stderr, and how much there was. */
+  readonly stderr: string;
+  readonly stderrBytes: number;
+  readonly ms: number;
+};
+
+export class RawContainers {
+  readonly #pad: LaunchPad;
+  readonly #context: LaunchContext;
+  readonly #world: World;
+  #count = 0;
+
+  private constructor(pad: LaunchPad, context: LaunchContext, world: World) {
+    this.#pad = pad;
+    this.#context = context;
+    this.#world = world;
+  }
+
+  /** Decides engine, OCI runtime and image as a bridge with this environment would. */
+  static async open(env: Readonly<Record<string, string>>, world: World): Promise<RawContainers> {
+    const { settings } = parseSettings(env, hostFacts());
+    const context = { settings, instance: world.token.slice('canary-'.length), observer: () => {} };
+    return new RawContainers(await makeLaunchPad(context, AbortSignal.timeout(120_000)), context, world);
+  }
+
+  get setting(): Setting {
+    const { mode, ociRuntime } = this.#pad.choice;
+    return { mode, ociRuntime: (ociRuntime ?? 'default').replace(/^.*\//, '') };
+  }
+
+  /** Runs `program` for at most `seconds` after its start, without the defences `off`. Never rejects. */
+  async run(off: readonly Relaxation[], program: string, seconds: number): Promise<RawOutput> {
+    const name = `control-${++this.#count}`;
+    const argv = this.#argv(name, off, program);
+    // A directory of the host, handed on only where a control asks for it.
+    const folder = openSync(this.#world.folder, 'r');
+    const child = spawn(this.#pad.choice.binary, argv, {
+      cwd: this.#world.folder,
+      stdio: ['pipe', 'pipe', 'pipe', folder],
+      env: { ...process.env, ...this.#world.environment },
+    });
+    closeSync(folder);
+    child.stdin?.end();
+    const timer = setTimeout(() => this.#kill(name, child), (seconds + 1) * 1000);
+    const last = setTimeout(() => this.#kill(name, child), (seconds + START_SECONDS) * 1000);
+    try {
+      return await outputOf(child);
+    } finally {
+      clearTimeout(timer);
+      clearTimeout(last);
+      for (const kind of ['cid', 'pid']) rmSync(this.#file(name, kind), { force: true });
+    }
+  }
+
+  close(): void {
+    removeRunDir({ stateDir: this.#context.settings.stateDir, instance: this.#context.instance });
+  }
+
+  #argv(name: string, off: readonly Relaxation[], program: string): string[] {
+    const spec = specOn(this.#pad, this.#context, name);
+    const { mode, ociRuntime: runtime, ociFlags: flags } = this.#pad.choice;
+    const ociRuntime = { name: runtime, flags };
+    const argv = runArgv(
+      {
+        ...spec,
+        command: ['python3', '-I', '-u', '-X', 'utf8', '-c', program],
+        labels: { ...spec.labels, ...ownerLabels(this.#context.instance, thisOwner()) },
+      },
+      dialects[this.#pad.engine.name],
+      { mode, ociRuntime, cidFile: this.#file(name, 'cid'), pidFile: this.#file(name, 'pid') },
+    );
+    // A control is waited for.
+    const attached = argv.filter((flag) => flag !== '--detach');
+    return relaxed(attached, off, this.#world);
+  }
+
+  #file(name: string, kind: string): string {
+    return join(this.#world.folder, `${name}.${kind}`);
+  }
+
+  #kill(name: string, child: ChildProcess): void {
+    if (killFirstProcess(this.#file(name, 'pid'))) return;
+    child.kill('SIGKILL');
+    for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+  }
+}
+
+function outputOf(child: ChildProcess): Promise<RawOutput> {
+  const startedAt = performance.now();
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  let stderr = '';
+  let stderrBytes = 0;
+  child.stdout?.on('data', (chunk: Buffer) => {
+    if (bytes < KEPT_BYTES) kept.push(chunk);
+    bytes += chunk.length;
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderrBytes += chunk.length;
+    stderr = (stderr + chunk.toString()).slice(-2000);
+  });
+  return new Promise((resolve) => {
+    const done = () =>
+      resolve({ stdout: Buffer.concat(kept), bytes, stderr, stderrBytes, ms: performance.now() - startedAt });
+    child.once('error', done);
+    child.once('close', done);
+  });
+}

@@ -1,0 +1,85 @@
+// The defences that a control does without: each takes the argument vector that the bridge itself would use and gives
+// up one wall in it, so that nothing else differs.
+
+import type { World } from './world.js';
+
+type Edit = (argv: readonly string[], world: World) => string[];
+
+const without =
+  (...prefixes: readonly string[]): Edit =>
+  (argv) =>
+    argv.filter((word) => !prefixes.some((prefix) => word.startsWith(prefix)));
+
+/** Adds options of `run`. */
+const plus =
+  (...words: readonly string[]): Edit =>
+  (argv) => {
+    const at = argv.indexOf('run') + 1;
+    return [...argv.slice(0, at), ...words, ...argv.slice(at)];
+  };
+
+const all =
+  (...edits: readonly Edit[]): Edit =>
+  (argv, world) =>
+    edits.reduce<string[]>((sum, edit) => edit(sum, world), [...argv]);
+
+const replaced =
+  (pattern: RegExp, replacement: string): Edit =>
+  (argv) =>
+    argv.map((word) => word.replace(pattern, replacement));
+
+/** Those that an attack could use. Not ALL: the root of a machine may itself lack some, and gVisor then does not start. */
+const CAPABILITIES =
+  'CHOWN,DAC_OVERRIDE,FOWNER,SETUID,SETGID,SETFCAP,NET_RAW,NET_ADMIN,SYS_ADMIN,SYS_CHROOT,SYS_BOOT,SYS_PTRACE,MKNOD';
+
+const NO_MASKS = without('--security-opt=mask=');
+const NO_ID_MAP = without('--uidmap=', '--gidmap=', '--userns=');
+
+export const relaxations = {
+  seccomp: all(without('--security-opt=seccomp='), plus('--security-opt=seccomp=unconfined')),
+  capabilities: replaced(/^--cap-drop=ALL$/, `--cap-add=${CAPABILITIES}`),
+  'no new privileges': without('--security-opt=no-new-privileges'),
+  user: replaced(/^--user=.*/, '--user=0:0'),
+  'read-only image': without('--read-only'),
+  'no tmpfs of the engine': without('--read-only-tmpfs=false'),
+  'tmpfs options': replaced(/^(--tmpfs=.*)noexec,nosuid,nodev/, '$1exec,suid,dev'),
+  'tmpfs size': replaced(/^(--tmpfs=.*size=)\d+m/, '$1400m'),
+  'tmpfs of shm': all(without('--shm-size='), plus('--tmpfs=/dev/shm:rw,exec,suid,dev,mode=1777,size=400m')),
+  masks: all(NO_MASKS, plus('--security-opt=unmask=ALL')),
+  network: replaced(/^--network=none$/, '--network=host'),
+  'process namespace': all(without('--pid='), plus('--pid=host')),
+  'host name': all(without('--hostname=', '--uts='), plus('--uts=host')),
+  environment: all(without('--http-proxy=', '--env-host='), plus('--env-host')),
+  hosts: without('--no-hosts'),
+  'id map': NO_ID_MAP,
+  'core limit': replaced(/^--ulimit=core=.*/, '--ulimit=core=-1:-1'),
+  'file limit': replaced(/^--ulimit=nofile=.*/, '--ulimit=nofile=8192:8192'),
+  'size limit': without('--ulimit=fsize='),
+  'process limit': all(
+    replaced(/^--ulimit=nproc=.*/, '--ulimit=nproc=2000:2000'),
+    replaced(/^--pids-limit=.*/, '--pids-limit=2000'),
+  ),
+  'memory limit': all(replaced(/^--memory(-swap)?=.*/, '--memory$1=4g'), without('--ulimit=data=')),
+  'cpu limit': without('--ulimit=cpu='),
+  terminal: all(without('--detach'), replaced(/^--log-driver=.*/, '--log-driver=none'), plus('--tty')),
+  devices: plus('--volume=/dev/null:/dev/kvm:rw,dev', '--volume=/dev/null:/dev/mem:rw,dev'),
+  'host files': (argv, world) => plus(`--volume=${world.folder}:${world.folder}:rw`)(argv, world),
+  'engine socket': (argv, world) => plus(`--volume=${world.socket}:/run/podman/podman.sock`)(argv, world),
+  'read-only harness': (argv, world) =>
+    all(replaced(/^--volume=.*:\/ipc:.*/, `--volume=${world.folder}:/ipc:rw`))(argv, world),
+  // Descriptor 3 of the client is the canary's folder; see raw-container.ts.
+  descriptors: plus('--preserve-fds=1'),
+  /** Root itself, with everything that root has: possible for a root engine alone. */
+  everything: all(
+    NO_ID_MAP,
+    NO_MASKS,
+    without('--cap-drop=', '--security-opt=', '--read-only', '--user='),
+    plus('--privileged', '--user=0:0', '--read-only=false'),
+  ),
+} as const satisfies Readonly<Record<string, Edit>>;
+
+export type Relaxation = keyof typeof relaxations;
+
+/** `argv` of `podman run` without the defences in `off`. */
+export const relaxed = (argv: readonly string[], off: readonly Relaxation[], world: World): string[] =>
+  off.reduce<string[]>((sum, name) => relaxations[name](sum, world), [...argv]);

@@ -1,0 +1,109 @@
+// The attack table: every attack is tried in a sandbox of the real bridge, and once more with the defence off, where
+// it must get through. `npm run walls` runs this file and prints the table.
+
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { descendants, eventually, ourContainers } from '../support/nothing-left.js';
+import { bridgeEnv, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { attacks } from './attacks/all.js';
+import { RawContainers } from './raw-container.js';
+import { isFailure, type Judged, judge, summarize, summaryLine } from './report.js';
+import { runAttacks } from './table.js';
+import { World } from './world.js';
+
+const { WALLS_ONLY, WALLS_JSON, WALLS_RUNTIME } = process.env;
+const GROUP_TIMEOUT_MS = 300_000;
+
+const isGvisor = WALLS_RUNTIME?.includes('runsc') ?? false;
+
+/**
+ * No sandbox waits, so that none may be there after a run; small limits are reached sooner. gVisor's own kernel lives
+ * within the limits of its container: each process inside costs several threads of it.
+ */
+const SETTINGS = {
+  MCP_BRIDGE_WARM: '0',
+  MCP_BRIDGE_MEMORY: isGvisor ? '384m' : '192m',
+  MCP_BRIDGE_PIDS: isGvisor ? '192' : '64',
+  MCP_BRIDGE_LOG_LEVEL: 'warn',
+  MCP_BRIDGE_CONCURRENCY: '4',
+  ...(WALLS_RUNTIME === undefined ? {} : { MCP_BRIDGE_OCI_RUNTIME: WALLS_RUNTIME }),
+};
+
+const wanted = attacks.filter(({ id }) => WALLS_ONLY === undefined || new RegExp(WALLS_ONLY).test(id));
+const groups = [...new Set(wanted.map(({ group }) => group))];
+
+let world: World;
+let containers: RawContainers;
+let bridge: TestBridge;
+let descriptors = 0;
+const judged: Judged[] = [];
+
+const openDescriptors = (): number => readdirSync(`/proc/${bridge.pid}/fd`).length;
+
+beforeAll(async () => {
+  world = await World.open();
+  containers = await RawContainers.open(bridgeEnv(tempHome(), SETTINGS), world);
+  bridge = await startBridge(world.downstream, { env: { ...SETTINGS, ...world.environment } });
+  // Both servers are up from here on.
+  await bridge.run('1', { servers: ['open', 'shut'] });
+  await eventually(() => ourContainers().length === 0, 10_000);
+  descriptors = openDescriptors();
+});
+
+afterAll(async () => {
+  await bridge[Symbol.asyncDispose]();
+  containers.close();
+  await world[Symbol.asyncDispose]();
+  const summary = summarize(judged, containers.setting);
+  const line = summaryLine(summary);
+  if (WALLS_JSON === undefined) console.log(line);
+  else writeFileSync(WALLS_JSON, JSON.stringify({ line, summary, attacks: judged }));
+});
+
+it('has no two attacks of one name', () => {
+  expect(attacks.map(({ id }) => id).filter((id, at, ids) => ids.indexOf(id) !== at)).toEqual([]);
+});
+
+describe.each(groups)('%s', (group) => {
+  const own = wanted.filter((attack) => attack.group === group);
+  const results = new Map<string, Judged>();
+
+  beforeAll(async () => {
+    for (const result of await runAttacks(own, { bridge, containers, world })) {
+      const one = judge(result, containers.setting);
+      results.set(one.id, one);
+      judged.push(one);
+    }
+  }, GROUP_TIMEOUT_MS);
+
+  for (const { id } of own) {
+    it(id, ({ skip }) => {
+      const result = results.get(id);
+      if (result === undefined) throw new Error('it was not run');
+      if (result.state !== 'contained' && !isFailure(result)) skip(`${result.state}: ${result.reason}`);
+      expect(isFailure(result), JSON.stringify(result, null, 2)).toBe(false);
+    });
+  }
+
+  it('leaves nothing behind, and the next run is well', async () => {
+    expect(await bridge.run('6 * 7')).toMatchObject({ status: 'success', result: 42 });
+    await eventually(() => ourContainers().length === 0, 10_000);
+    expect(ourContainers()).toEqual([]);
+    const servers = (line: string) => line.includes('marking-server');
+    await eventually(() => descendants(bridge.pid).filter((line) => !servers(line)).length === 0, 5_000);
+    expect(descendants(bridge.pid).filter((line) => !servers(line))).toEqual([]);
+    await eventually(() => openDescriptors() <= descriptors, 3_000);
+    expect(openDescriptors()).toBeLessThanOrEqual(descriptors);
+    expect(runFiles()).toEqual([]);
+    expect(bridge.stderr()).not.toContain(world.token);
+  });
+});
+
+/** What the bridge keeps of containers on disk: their ids and pids, for as long as they live. */
+function runFiles(): string[] {
+  const dir = join(bridge.stateDir, 'run');
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(cid|pid)$/.test(entry.name))
+    .map(({ name }) => name);
+}

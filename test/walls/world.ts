@@ -1,0 +1,128 @@
+// The canaries: what an attack would find on the host if it got there. A file, a folder, a listener of each kind, a
+// process, a variable, a socket that looks like an engine's, and two downstream servers that keep a mark of each call.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ServerEntry } from '../support/start-bridge.js';
+
+const MARKING_SERVER = fileURLToPath(new URL('../fixtures/marking-server.mjs', import.meta.url));
+
+/** Names of the two servers; runs are given the first and not the second. */
+export const OPEN_SERVER = 'open';
+export const SHUT_SERVER = 'shut';
+
+export class World implements AsyncDisposable {
+  /** A word that stands nowhere but in the canaries. */
+  readonly token = `canary-${randomBytes(6).toString('hex')}`;
+  readonly folder: string;
+  readonly socket: string;
+  /** What the probes are told: everything that an attacker could know. */
+  facts: Readonly<Record<string, string | number>> = {};
+  readonly #servers: Server[] = [];
+  readonly #udp: Socket;
+  readonly #process: ChildProcess;
+  readonly #marks: Readonly<Record<string, string>>;
+
+  private constructor() {
+    // Not in the suite's own folder, which is closed to others: a control must be able to get here.
+    this.folder = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-test-world-'));
+    chmodSync(this.folder, 0o777);
+    writeFileSync(join(this.folder, 'canary.txt'), this.token, { mode: 0o644 });
+    this.socket = join(this.folder, 'engine.sock');
+    this.#udp = createSocket('udp4');
+    this.#process = spawn('sleep', ['600'], { argv0: this.token, stdio: 'ignore' });
+    this.#marks = {
+      [OPEN_SERVER]: join(this.folder, `marks-${OPEN_SERVER}`),
+      [SHUT_SERVER]: join(this.folder, `marks-${SHUT_SERVER}`),
+    };
+  }
+
+  static async open(): Promise<World> {
+    const world = new World();
+    const address = addresses();
+    const abstract = `\0${world.token}`;
+    world.facts = {
+      token: world.token,
+      folder: world.folder,
+      uid: process.getuid?.() ?? 0,
+      pid: world.#process.pid ?? 0,
+      port: await world.#listen({ host: '127.0.0.1', port: 0 }),
+      address: address.v4,
+      addressPort: await world.#listen({ host: '0.0.0.0', port: 0 }),
+      linkLocal: address.linkLocal,
+      port6: address.v6 ? await world.#listen({ host: '::', port: 0, ipv6Only: true }) : 0,
+      udpPort: await world.#answerDatagrams(),
+    };
+    await world.#listen({ path: abstract });
+    await world.#listen({ path: world.socket });
+    chmodSync(world.socket, 0o777);
+    return world;
+  }
+
+  /** What the bridge's own environment holds and no run may see. */
+  get environment(): Record<string, string> {
+    return { WALLS_TOKEN: this.token, HTTPS_PROXY: `http://${this.token}:1`, SSH_AUTH_SOCK: this.socket };
+  }
+
+  get downstream(): Record<string, ServerEntry> {
+    const server = (file: string): ServerEntry => ({
+      command: process.execPath,
+      args: [MARKING_SERVER, file],
+    });
+    return Object.fromEntries(Object.entries(this.#marks).map(([name, file]) => [name, server(file)]));
+  }
+
+  /** The texts with which a server's tool `mark` has been called. */
+  marks(server: string): readonly string[] {
+    const file = this.#marks[server] ?? '';
+    return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#process.kill('SIGKILL');
+    this.#udp.close();
+    for (const server of this.#servers) server.close();
+    rmSync(this.folder, { recursive: true, force: true });
+    await Promise.resolve();
+  }
+
+  /** A listener that greets with the token; its port, or 0 for a path. */
+  async #listen(where: ListenOptions): Promise<number> {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.end(this.token);
+    });
+    this.#servers.push(server);
+    server.listen(where);
+    await once(server, 'listening');
+    const address = server.address();
+    return typeof address === 'object' ? ((address as AddressInfo | null)?.port ?? 0) : 0;
+  }
+
+  async #answerDatagrams(): Promise<number> {
+    this.#udp.on('message', (_, from) => this.#udp.send(this.token, from.port, from.address));
+    this.#udp.bind(0, '0.0.0.0');
+    await once(this.#udp, 'listening');
+    return this.#udp.address().port;
+  }
+}
+
+/** Addresses of the host besides the loopback; '' where there is none. */
+function addresses(): { readonly v4: string; readonly v6: boolean; readonly linkLocal: string } {
+  const found = Object.entries(networkInterfaces()).flatMap(([name, list]) =>
+    (list ?? []).map((one) => ({ name, ...one })),
+  );
+  const local = found.find(({ family, address }) => family === 'IPv6' && address.startsWith('fe80'));
+  return {
+    v4: found.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '',
+    v6: found.some(({ family }) => family === 'IPv6'),
+    linkLocal: local === undefined ? '' : `${local.address}%${local.name}`,
+  };
+}
