@@ -7,15 +7,6 @@ export type BridgeEvent =
   | { readonly type: 'config.problem'; readonly file: string; readonly message: string }
   | { readonly type: 'config.discovered'; readonly ready: number; readonly skipped: number }
   | {
-      readonly type: 'engine.chosen';
-      readonly engine: string;
-      readonly ociRuntime: string;
-      readonly mode: string;
-      readonly reason: string;
-      /** What enforces each limit. */
-      readonly limits: string;
-    }
-  | {
       readonly type: 'engine.command';
       readonly argv: readonly string[];
       readonly durationMs: number;
@@ -26,14 +17,20 @@ export type BridgeEvent =
   | { readonly type: 'image.progress'; readonly image: string; readonly message: string }
   | {
       readonly type: 'walls.known';
-      /** Engine, OCI runtime, mode and cgroups, as found by trying. */
+      /** Engine, OCI runtime with its flags, mode, cgroups and seccomp profile. */
       readonly setup: string;
+      /** Which OCI runtimes were tried, and what came of it. */
+      readonly reason: string;
+      /** What enforces each limit, as seen. */
+      readonly limits: string;
       /** Of the last probe of this boot; undefined where there was none. */
       readonly probe:
         | {
             readonly at: string;
             readonly enforced: number;
             readonly watchdog: number;
+            /** By how many megabytes it was late at most; null where none had to act. */
+            readonly overshootMb: number | null;
             readonly unknown: number;
             readonly notEnforced: readonly string[];
           }

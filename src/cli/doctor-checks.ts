@@ -7,8 +7,13 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type BridgeError, messageOf } from '../base/errors.js';
 import { PACKAGE_NAME } from '../base/version.js';
+import type { Settings } from '../config/settings.js';
+import { runtimeOf, triedText } from '../engine/detect.js';
 import { CONTROLS } from '../engine/enforcement.js';
 import { inspectImage } from '../engine/image.js';
+import { described, isGvisor } from '../engine/oci-runtime.js';
+import { lastProbe, probeKey } from '../sandbox/last-probe.js';
+import type { LaunchPad } from '../sandbox/launch-pad.js';
 import type { Examination, Finding } from './examination.js';
 import { pathOf, subordinateIds } from './machine.js';
 import { megabytes, seconds } from './output.js';
@@ -23,11 +28,15 @@ export type Check = {
 /** What holds a limit, for a person. */
 const MEANS = {
   cgroup: 'a control group',
-  watchdog: 'a watchdog of ours, which may be late by some hundred MB',
+  watchdog: 'a watchdog of ours',
   rlimit: 'a kernel limit per user id',
   priority: 'low priority and the deadline',
   claimed: 'the engine of another machine, as it claims',
   none: 'nothing',
+} as const;
+const SECCOMP = {
+  strict: 'no user namespaces, no ptrace, no System V memory, no memfd_create',
+  compat: 'no user namespaces; ptrace, System V memory and memfd_create are let through',
 } as const;
 const DELEGATE =
   'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
@@ -151,12 +160,21 @@ export const CHECKS: readonly Check[] = [
     examine: async ({ pad, engine }) => {
       const found = await pad();
       if ('value' in found) {
-        const { ociRuntime, tried } = found.value.choice;
-        return ok(`${ociRuntime} (${tried.map(({ name, reason }) => `${name}: ${reason}`).join('; ')})`);
+        const { choice } = found.value;
+        return ok(`${described(runtimeOf(choice))} (${triedText(choice.tried)})`);
       }
       const isSaidElsewhere =
         /^E_(IMAGE|STATE|UNENFORCED)/.test(found.error.code) || 'error' in (await engine());
       return isSaidElsewhere ? undefined : failed(found.error);
+    },
+  },
+  {
+    name: 'launch',
+    examine: async ({ pad }) => {
+      const found = await pad();
+      if ('error' in found) return undefined;
+      const { launch, reason } = found.value.engine.launch;
+      return ok(`${launch}: ${reason}`);
     },
   },
   {
@@ -170,12 +188,29 @@ export const CHECKS: readonly Check[] = [
     },
   },
   {
+    name: 'seccomp',
+    examine: async ({ pad, trial, settings: { seccomp } }) => {
+      const found = await pad();
+      const { outcome, isFiltered } = await trial();
+      if ('error' in found || outcome.status !== 'success') return undefined;
+      if (isGvisor(found.value.choice.ociRuntime))
+        return ok(`${seccomp}, not asked of gVisor: its own kernel stands in for it`);
+      if (isFiltered) return ok(`${seccomp}: ${SECCOMP[seccomp]}`);
+      return warn(
+        `${seccomp}, but no filter is on the code`,
+        'Use an OCI runtime that is built with seccomp, such as runc from your distribution.',
+      );
+    },
+  },
+  {
     name: 'limits',
-    examine: async ({ pad, settings: { cpus } }) => {
+    examine: async ({ pad, settings }) => {
+      const { cpus } = settings;
       const found = await pad();
       if ('error' in found) return found.error.code === 'E_UNENFORCED' ? failed(found.error) : undefined;
       const { enforcement } = found.value.choice;
-      const detail = CONTROLS.map((control) => `${control}: ${MEANS[enforcement[control]]}`).join('; ');
+      const late = { memory: lateness(found.value, settings), pids: '', cpu: '' };
+      const detail = CONTROLS.map((each) => `${each}: ${MEANS[enforcement[each]]}${late[each]}`).join('; ');
       const accepted = CONTROLS.filter((control) => enforcement[control] === 'none');
       if (accepted.length > 0) return warn(`${detail}; accepted by MCP_BRIDGE_ACCEPT_UNENFORCED`, DELEGATE);
       if (cpus !== undefined && enforcement.cpu === 'priority')
@@ -229,3 +264,13 @@ export const CHECKS: readonly Check[] = [
 ];
 
 const failed = ({ message, remedy }: BridgeError): Verdict => fail(message, remedy);
+
+/** How late a watchdog is was measured by the last probe of this very set-up, or is not known. */
+function lateness({ choice, image }: LaunchPad, settings: Settings): string {
+  if (choice.enforcement.memory !== 'watchdog') return '';
+  const probe = lastProbe(settings.stateDir, probeKey(choice, image.id, settings));
+  const lateMb = probe?.overshootMb ?? undefined;
+  return lateMb === undefined
+    ? ', which may be late by some hundred MB (`doctor --probe` measures it)'
+    : `, at most ${lateMb} MB late when probed ${probe?.at}`;
+}

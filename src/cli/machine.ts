@@ -1,8 +1,9 @@
 // Two look-ups on this machine that only doctor makes: where a program lies, and how many ids a user may hand out.
 
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { userInfo } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { readText } from '../base/read-text.js';
 import type { Environment } from '../config/settings.js';
 
 /** Absolute path of the program that `command` starts, if there is one. */
@@ -27,13 +28,9 @@ function isExecutable(file: string): boolean {
 /** How many ids a file of the form `user:start:count` gives to this user. */
 export function subordinateIds(file: string): number {
   const { username, uid } = userInfo();
-  try {
-    return readFileSync(file, 'utf8')
-      .split('\n')
-      .map((line) => line.split(':'))
-      .filter(([owner]) => owner === username || owner === String(uid))
-      .reduce((sum, [, , count]) => sum + Number(count), 0);
-  } catch {
-    return 0;
-  }
+  return (readText(file) ?? '')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .filter(([owner]) => owner === username || owner === String(uid))
+    .reduce((sum, [, , count]) => sum + Number(count), 0);
 }

@@ -10,6 +10,8 @@ export type Trial = {
   readonly outcome: Outcome;
   /** The interpreter's version as the code printed it; empty when it did not run. */
   readonly python: string;
+  /** Whether the kernel filtered the code's calls, as the code read it. */
+  readonly isFiltered: boolean;
 };
 
 /** Small enough that a machine without enforcement does not notice. */
@@ -17,7 +19,13 @@ export const MEMORY_PROBE = { limitMib: 64, useMib: 160 } as const;
 const MIB_BYTES = 1024 ** 2;
 const TRIAL_SECONDS = 20;
 
-const HELLO = 'import sys; print(sys.version.split()[0])';
+/** The kernel's word for a process whose calls go through a filter. */
+const FILTERED = 'Seccomp:\t2';
+const HELLO = `
+import sys
+print(sys.version.split()[0])
+print(*(line for line in open("/proc/self/status") if line.startswith("Seccomp:")))
+`;
 // Every page is written, so that memory is really taken; the code then lives on only where nothing limits it.
 const TAKE_MEMORY = `import time; taken = b"x" * ${MEMORY_PROBE.useMib * MIB_BYTES}; time.sleep(0.5)`;
 
@@ -42,5 +50,6 @@ async function tryOut(bridge: Bridge, code: string, signal: AbortSignal): Promis
   const timeoutSeconds = Math.min(TRIAL_SECONDS, bridge.settings.maxTimeoutSeconds);
   const hooks = { onQueued: () => {}, onStart: () => {} };
   const outcome = await bridge.run({ code, servers: [], timeoutSeconds }, hooks, signal);
-  return { outcome, python: outcome.stdout.text.trim() };
+  const [python = '', seccomp = ''] = outcome.stdout.text.trim().split('\n');
+  return { outcome, python, isFiltered: seccomp.trim() === FILTERED };
 }

@@ -14,12 +14,13 @@ const repeated = (flag: string, values: readonly string[]): string[] =>
 
 /** Everything after the engine's own name. */
 export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts): string[] {
+  const { launch } = dialect.launch(facts.mode);
   return [
     ...dialect.globalFlags(facts.ociRuntime),
     'run',
     ...dialect.runFlags(facts, spec),
     '--rm',
-    ...(dialect.launch(facts.mode) === 'detached' ? ['--detach'] : []),
+    ...(launch === 'detached' ? ['--detach'] : []),
     '--interactive',
     '--pull=never',
     `--name=${spec.name}`,
@@ -35,7 +36,7 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     `--workdir=${spec.workdir}`,
     `--hostname=${spec.hostname}`,
     // Neither keeps anything on disk.
-    `--log-driver=${dialect.launch(facts.mode) === 'detached' ? 'passthrough' : 'none'}`,
+    `--log-driver=${launch === 'detached' ? 'passthrough' : 'none'}`,
     ...spec.mounts.map(({ source, target }) => `--volume=${source}:${target}:${dialect.mountOptions}`),
     ...spec.tmpfs.map(({ target, sizeMb }) => `--tmpfs=${target}:${TMPFS_OPTIONS},size=${sizeMb}m`),
     `--shm-size=${spec.shmMb}m`,

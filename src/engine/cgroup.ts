@@ -1,19 +1,8 @@
 // What the kernel's control groups hold a process to, read from the host's own files: v1, v2 and both at once. Knows
 // where a limit would stand and how often it was hit; sets none. Linux only: elsewhere there is nothing to read.
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-/** The text of a file, or undefined where it cannot be read. */
-export type ReadText = (path: string) => string | undefined;
-
-export const readText: ReadText = (path) => {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-};
+import { type ReadText, readText } from '../base/read-text.js';
 
 export type Controller = 'memory' | 'pids' | 'cpu';
 
@@ -77,18 +66,19 @@ function limitIn(dir: string, controller: Controller, version: 1 | 2, read: Read
   return inForce((quota ?? Number.NaN) / (period ?? Number.NaN));
 }
 
-/** The nearest limit that holds `pid` and not us: bytes, processes, or CPUs. */
+/** The least limit that holds `pid` and not us, of equal ones the nearest: bytes, processes, or CPUs. */
 export function groupLimit(
   pid: number,
   controller: Controller,
   read: ReadText = readText,
 ): GroupLimit | undefined {
   const { dirs, version } = ownGroups(pid, controller, read);
+  let least: GroupLimit | undefined;
   for (const dir of dirs) {
     const value = limitIn(dir, controller, version, read);
-    if (value !== undefined) return { value, dir };
+    if (value !== undefined && !(least !== undefined && least.value <= value)) least = { value, dir };
   }
-  return undefined;
+  return least;
 }
 
 /** Whether `pid` has a group of its own there, which shares the processors fairly with other groups even without a quota. */

@@ -4,9 +4,10 @@
 // container's id always. kill() is synchronous: it is also what the exit hook calls.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { onExit } from '../base/exit-hook.js';
+import { readText } from '../base/read-text.js';
 import type { Launch } from './dialects.js';
 import type { Container, ContainerExit } from './engine.js';
 import { firstProcess, killFirstProcess } from './first-process.js';
@@ -28,14 +29,6 @@ export type LaunchPlan = {
   readonly runDir: string;
   /** Removes by id or name, by force; never rejects. */
   readonly remove: (id: string) => Promise<void>;
-};
-
-const readText = (file: string): string | undefined => {
-  try {
-    return readFileSync(file, 'utf8').trim() || undefined;
-  } catch {
-    return undefined;
-  }
 };
 
 export class CliContainer implements Container {
@@ -141,7 +134,7 @@ export class CliContainer implements Container {
     if (!inTime) this.#killClient();
     // The engine removes a container that has ended (--rm), but not one whose client was killed, nor one that is deaf.
     if (!(await this.#isRemovedByEngine(inTime)))
-      await this.#plan.remove(readText(this.#plan.cidFile) ?? this.name);
+      await this.#plan.remove(readText(this.#plan.cidFile)?.trim() || this.name);
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
     for (const file of [this.#plan.cidFile, this.#plan.pidFile])
       if (file !== undefined) rmSync(file, { force: true });

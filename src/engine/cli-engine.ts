@@ -9,7 +9,7 @@ import { type ProcessResult, run } from '../base/process.js';
 import { clip } from '../base/text.js';
 import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
-import { type Dialect, dialects } from './dialects.js';
+import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
 import type { Container, Engine, EngineFacts, EngineName, EngineStatus, SandboxSpec } from './engine.js';
 import { killFirstProcess, runsHere } from './first-process.js';
 import type { OciRuntime } from './oci-runtime.js';
@@ -121,6 +121,11 @@ export class CliEngine implements Engine {
     this.#runDir = runDirOf(options);
   }
 
+  /** How containers are launched, and why so. */
+  get launch(): LaunchChoice {
+    return this.#dialect.launch(this.#options.facts.mode);
+  }
+
   async imageId(image: string, signal: AbortSignal): Promise<string | undefined> {
     const result = await this.command(
       ['image', 'inspect', '--format', '{{.Id}}', image],
@@ -163,7 +168,7 @@ export class CliEngine implements Engine {
     const container = new CliContainer({
       binary: this.binary,
       argv: runArgv(labelled, this.#dialect, { mode: facts.mode, ociRuntime, cidFile, pidFile }),
-      launch: this.#dialect.launch(facts.mode),
+      launch: this.launch.launch,
       name: spec.name,
       runDir: this.#runDir,
       cidFile,
@@ -184,7 +189,11 @@ export class CliEngine implements Engine {
    */
   async pidOf(name: string, command: string, signal: AbortSignal): Promise<number | undefined> {
     if (this.#options.facts.mode === 'vm') return undefined;
-    const { exitCode, stdout } = await this.command(this.#dialect.pidArgs(name), QUERY_TIMEOUT_MS, signal);
+    const { exitCode, stdout } = await this.command(
+      ['container', 'inspect', '--format', '{{.State.Pid}}', name],
+      QUERY_TIMEOUT_MS,
+      signal,
+    );
     const pid = Number(stdout.trim());
     return exitCode === 0 && pid > 1 && runsHere(pid, command) ? pid : undefined;
   }

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { BridgeError } from '../base/errors.js';
 import { probeEngine } from './cli-engine.js';
 import { type Enforcement, enforcement } from './enforcement.js';
-import type { EngineMode, EngineName, EngineStatus } from './engine.js';
+import type { EngineFacts, EngineName, EngineStatus } from './engine.js';
 import { described, type OciRuntime, variantsOf } from './oci-runtime.js';
 import { thisOwner } from './owner.js';
 
@@ -22,13 +22,8 @@ const OCI_RUNTIMES = ['crun', 'runc'] as const;
 
 export type Tried = { readonly name: string; readonly ok: boolean; readonly reason: string };
 
-export type EngineChoice = {
+export type EngineChoice = Omit<EngineFacts, 'defaultOciRuntime'> & {
   readonly binary: string;
-  readonly version: string;
-  readonly mode: EngineMode;
-  readonly storageDriver: string;
-  readonly storageRoot: string;
-  readonly cgroups: string;
   readonly ociRuntime: string;
   /** What the runtime itself is told; see OciRuntime. */
   readonly ociFlags: readonly string[];
@@ -36,6 +31,18 @@ export type EngineChoice = {
   /** What the trial container was really held to. */
   readonly enforcement: Enforcement;
 };
+
+export const runtimeOf = ({
+  ociRuntime,
+  ociFlags,
+}: Pick<EngineChoice, 'ociRuntime' | 'ociFlags'>): OciRuntime => ({
+  name: ociRuntime,
+  flags: ociFlags,
+});
+
+/** For a person: `crun: it refused; runc: started a container`. */
+export const triedText = (tried: readonly Tried[]): string =>
+  tried.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
 
 export type EngineWishes = {
   /** MCP_BRIDGE_RUNTIME: a name or path, or undefined for the first that is there. */
@@ -106,17 +113,13 @@ export async function chooseOciRuntime(
     tried.push({ name, ok: trouble === undefined, reason: trouble ?? 'started a container' });
     if (trouble === undefined) return { runtime, tried };
   }
-  throw new BridgeError(
-    'E_OCI_RUNTIME',
-    `No OCI runtime starts a container: ${tried.map(({ name, reason }) => `${name}: ${reason}`).join('; ')}`,
-    {
-      fault: 'operator',
-      remedy:
-        wish === undefined
-          ? 'Install runc (Debian: apt-get install runc), or name a working one in MCP_BRIDGE_OCI_RUNTIME.'
-          : 'Unset MCP_BRIDGE_OCI_RUNTIME to let the bridge choose.',
-    },
-  );
+  throw new BridgeError('E_OCI_RUNTIME', `No OCI runtime starts a container: ${triedText(tried)}`, {
+    fault: 'operator',
+    remedy:
+      wish === undefined
+        ? 'Install runc (Debian: apt-get install runc), or name a working one in MCP_BRIDGE_OCI_RUNTIME.'
+        : 'Unset MCP_BRIDGE_OCI_RUNTIME to let the bridge choose.',
+  });
 }
 
 const choiceFile = z.object({

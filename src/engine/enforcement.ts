@@ -3,7 +3,8 @@
 
 import { z } from 'zod';
 import { BridgeError } from '../base/errors.js';
-import { groupLimit, hasOwnCpuGroup, type ReadText, readText } from './cgroup.js';
+import { type ReadText, readText } from '../base/read-text.js';
+import { groupLimit, hasOwnCpuGroup } from './cgroup.js';
 
 /** Controls that an operator may accept to be without. */
 export const CONTROLS = ['memory', 'pids', 'cpu'] as const;

@@ -2,17 +2,15 @@
 // the container in every state from created to running, at once and without another program. Linux only: elsewhere,
 // and before the file is written, there is none.
 
-import { readFileSync } from 'node:fs';
+import { readText } from '../base/read-text.js';
 
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
+const argvOf = (pid: number): string[] => (readText(`/proc/${pid}/cmdline`) ?? '').split('\0');
+
+/** The parent of `pid`, which is the engine's monitor where `pid` is a container's first process. */
+export function monitorOf(pid: number): { readonly pid: number; readonly argv: readonly string[] } {
+  const parent = Number(/^PPid:\s*(\d+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1]);
+  return { pid: parent, argv: parent > 1 ? argvOf(parent) : [] };
 }
-
-const argvOf = (pid: number): string[] => read(`/proc/${pid}/cmdline`).split('\0');
 
 /**
  * The host pid, or undefined while there is none and once it is gone. That a pid is still the container's, and not
@@ -23,10 +21,10 @@ export function firstProcess(pidFile: string): number | undefined {
 }
 
 function find(pidFile: string): { readonly pid: number; readonly monitor: number } | undefined {
-  const pid = Number.parseInt(read(pidFile), 10);
+  const pid = Number.parseInt(readText(pidFile) ?? '', 10);
   if (!(pid > 1)) return undefined;
-  const monitor = Number(/^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]);
-  return monitor > 1 && argvOf(monitor).includes(pidFile) ? { pid, monitor } : undefined;
+  const monitor = monitorOf(pid);
+  return monitor.argv.includes(pidFile) ? { pid, monitor: monitor.pid } : undefined;
 }
 
 /** Whether the process `pid` of this machine was started with `argument`. */

@@ -1,7 +1,7 @@
 // Who owns a container: the bridge process that started it, named by pid, start time and boot, so that a later start
 // can tell a dead owner's containers from a live one's, even after the pid was given to somebody else.
 
-import { readFileSync } from 'node:fs';
+import { readText } from '../base/read-text.js';
 
 /** The label that every container of ours carries; its value is the bridge's instance id. */
 export const INSTANCE_LABEL = 'mcp-sandbox-bridge';
@@ -16,22 +16,14 @@ export const ownerLabelNames: readonly string[] = Object.values(OWNER_LABELS);
 
 export type Owner = { readonly pid: number; readonly startTime: string; readonly bootId: string };
 
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
 /** Field 22 of /proc/PID/stat: clock ticks after boot; '' where there is no such process, or no /proc. */
 function startTimeOf(pid: number): string {
-  const stat = read(`/proc/${pid}/stat`);
+  const stat = readText(`/proc/${pid}/stat`) ?? '';
   // The command name stands in parentheses and may itself hold spaces and parentheses.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
 }
 
-const bootId = (): string => read('/proc/sys/kernel/random/boot_id').trim();
+const bootId = (): string => (readText('/proc/sys/kernel/random/boot_id') ?? '').trim();
 
 export const thisOwner = (): Owner => ({
   pid: process.pid,

@@ -96,11 +96,6 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['warn', `${inline(event.file)} is not used: ${inline(event.message)}`];
     case 'config.discovered':
       return ['debug', `${count(event.ready, 'MCP server')} found, ${event.skipped} passed over`];
-    case 'engine.chosen':
-      return [
-        'info',
-        `${event.engine} with ${event.ociRuntime}, ${event.mode} (${inline(event.reason)}); limits by ${event.limits}`,
-      ];
     case 'engine.command':
       return [
         'debug',
@@ -113,7 +108,10 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
     case 'image.progress':
       return ['info', `image ${event.image}: ${inline(event.message)}`];
     case 'walls.known':
-      return ['info', `walls: ${inline(event.setup)}; ${probeWords(event.probe)}`];
+      return [
+        'info',
+        `walls: ${inline(event.setup)} (${inline(event.reason)}); limits by ${event.limits}; ${probeWords(event.probe)}`,
+      ];
     case 'sandbox.started':
       return ['debug', `sandbox ${event.container} ready after ${ms(event.durationMs)}`];
     case 'sandbox.ended':
@@ -166,9 +164,10 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
 
 function probeWords(probe: Extract<BridgeEvent, { type: 'walls.known' }>['probe']): string {
   if (probe === undefined) return 'not probed since the last boot (mcp-sandbox-bridge doctor --probe does)';
-  const { at, enforced, watchdog, unknown, notEnforced } = probe;
+  const { at, enforced, watchdog, overshootMb, unknown, notEnforced } = probe;
+  const late = overshootMb === null ? '' : ` (${overshootMb} MB late)`;
   const gaps = notEnforced.length === 0 ? '' : ` (${inline(notEnforced.join(', '))})`;
-  return `probed ${at}: ${enforced} enforced, ${watchdog} by watchdog, ${notEnforced.length} not enforced${gaps}, ${unknown} unknown`;
+  return `probed ${at}: ${enforced} enforced, ${watchdog} by watchdog${late}, ${notEnforced.length} not enforced${gaps}, ${unknown} unknown`;
 }
 
 const outcomeOf = (call: { readonly failed: boolean; readonly durationMs: number }): string =>

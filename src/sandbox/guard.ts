@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { type GroupLimit, groupLimit, oomKillsIn } from '../engine/cgroup.js';
-import type { Enforcement } from '../engine/enforcement.js';
+import { type Asked, type Enforcement, lookAt } from '../engine/enforcement.js';
 import type { SandboxSpec } from '../engine/engine.js';
 import { boundsOf, scalesFor } from './measure.js';
 import { WRITABLE } from './spec.js';
@@ -40,6 +40,12 @@ export class Guard implements Disposable {
   [Symbol.dispose](): void {
     this.#watchdog?.[Symbol.dispose]();
   }
+}
+
+/** What the container of the first process `pid` is held to, by its kernel or by a guard. */
+export function enforcementAt(pid: number, asked: Asked): Enforcement {
+  const scales = scalesFor(pid, WRITABLE);
+  return lookAt(pid, asked, scales.glance() !== undefined && (scales.weigh() ?? 0) > 0);
 }
 
 /**

@@ -17,6 +17,8 @@ const summary = z.object({
   at: z.string(),
   enforced: z.number(),
   watchdog: z.number(),
+  /** By how many megabytes a watchdog was late at most; null where none had to act. */
+  overshootMb: z.number().nullable(),
   unknown: z.number(),
   /** Names of the controls. */
   notEnforced: z.array(z.string()),
@@ -28,14 +30,14 @@ const probeFile = z.object({ key: z.string(), summary });
 
 /** Equal where a probe would find the same. */
 export function probeKey(choice: EngineChoice, imageId: string, settings: Settings): string {
-  const { binary, version, mode, ociRuntime } = choice;
-  const { containerUser, memoryBytes, pids, cpus } = settings;
+  const { binary, version, mode, ociRuntime, ociFlags } = choice;
+  const { containerUser, seccomp, memoryBytes, pids, cpus } = settings;
   return JSON.stringify([
     VERSION,
     thisOwner().bootId,
     process.getuid?.(),
-    ...[binary, version, mode, ociRuntime, imageId],
-    ...[containerUser, memoryBytes, pids, cpus],
+    ...[binary, version, mode, ociRuntime, ociFlags, imageId],
+    ...[containerUser, seccomp, memoryBytes, pids, cpus],
   ]);
 }
 

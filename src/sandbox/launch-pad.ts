@@ -16,25 +16,19 @@ import {
   type EngineWishes,
   rememberChoice,
   rememberedChoice,
+  runtimeOf,
 } from '../engine/detect.js';
-import {
-  CLAIMED,
-  demandEnforcement,
-  type Enforcement,
-  enforcementText,
-  lookAt,
-  UNENFORCED,
-} from '../engine/enforcement.js';
+import { CLAIMED, demandEnforcement, type Enforcement, lookAt, UNENFORCED } from '../engine/enforcement.js';
 import type { EngineMode, SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
 import { compileIn, keepCompiled, readCompiled } from './compiled-harness.js';
+import { enforcementAt } from './guard.js';
 import { ENTRYPOINT, harnessVersion, prepareHarness } from './harness-files.js';
 import { type Files, OPEN_DIR } from './installed-files.js';
-import { scalesFor } from './measure.js';
 import { Sandbox } from './sandbox.js';
 import { prepareSeccomp } from './seccomp-files.js';
-import { sandboxSpec, WRITABLE } from './spec.js';
+import { sandboxSpec } from './spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
@@ -120,10 +114,6 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     // Only the next start is slower for it.
     observer({ type: 'engine.trouble', message: `the choice is not remembered: ${messageOf(thrown)}` });
   }
-  const reason = tried.map((one) => `${one.name}: ${one.reason}`).join('; ');
-  const engine = `${binary} ${version}`;
-  const limits = enforcementText(enforcement);
-  observer({ type: 'engine.chosen', engine, ociRuntime: runtime.name, mode, reason, limits });
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
   const stamp = imageStamp(choice);
   const files = hostFiles(settings, mode, runtime, compiled);
@@ -145,11 +135,6 @@ function hostFiles(
 }
 
 const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} ${id}`;
-
-const runtimeOf = ({ ociRuntime, ociFlags }: EngineChoice): OciRuntime => ({
-  name: ociRuntime,
-  flags: ociFlags,
-});
 
 /**
  * Changes whenever an image of a local podman store does, since the store then writes this file; asking the engine
@@ -259,11 +244,6 @@ async function attempt(
   }
 }
 
-function canBeWeighed(pid: number): boolean {
-  const scales = scalesFor(pid, WRITABLE);
-  return scales.glance() !== undefined && (scales.weigh() ?? 0) > 0;
-}
-
 async function enforcementOf(
   sandbox: Sandbox,
   spec: SandboxSpec,
@@ -271,7 +251,7 @@ async function enforcementOf(
   signal: AbortSignal,
 ): Promise<Enforcement> {
   const own = sandbox.pid;
-  if (own !== undefined) return lookAt(own, spec, canBeWeighed(own));
+  if (own !== undefined) return enforcementAt(own, spec);
   // docker tells the pid when it is asked; watching and killing would need it at every start, so that is not offered.
   const asked = await engine.pidOf(spec.name, ENTRYPOINT, signal);
   return asked === undefined ? CLAIMED : lookAt(asked, spec, false);

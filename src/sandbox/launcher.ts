@@ -8,7 +8,9 @@ import { LinkedSignal } from '../base/linked-signal.js';
 import type { HostFacts } from '../config/host-facts.js';
 import type { Settings } from '../config/settings.js';
 import { engineNameOf, removeRunDir } from '../engine/cli-engine.js';
-import { forgetChoice, rememberedChoice } from '../engine/detect.js';
+import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../engine/detect.js';
+import { enforcementText } from '../engine/enforcement.js';
+import { described } from '../engine/oci-runtime.js';
 import { needsMachine, PodmanMachine } from '../engine/podman-machine.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
@@ -38,7 +40,7 @@ export class Launcher implements AsyncDisposable {
   #pad: Promise<LaunchPad> | undefined;
   #ready: LaunchPad | undefined;
   #count = 0;
-  #wallsAreTold = false;
+  #toldSetup = '';
 
   constructor(settings: Settings, host: Pick<HostFacts, 'home' | 'platform'>, observer: Observer) {
     this.#context = { settings, observer, instance: randomBytes(6).toString('hex') };
@@ -139,15 +141,19 @@ export class Launcher implements AsyncDisposable {
     }
   }
 
-  /** One line for the log, once in our life: what stands, and what the last probe saw of it. */
+  /** One line for the log, and another when the engine has changed in our life: what stands, why, and how it was seen. */
   #tellWalls({ choice, image }: LaunchPad): void {
-    if (this.#wallsAreTold) return;
-    this.#wallsAreTold = true;
     const { settings, observer } = this.#context;
-    const { binary, version, ociRuntime, mode, cgroups } = choice;
+    const { binary, version, mode, cgroups, tried, enforcement } = choice;
+    const runtime = described(runtimeOf(choice));
+    const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${settings.seccomp}`;
+    if (this.#toldSetup === setup) return;
+    this.#toldSetup = setup;
     observer({
       type: 'walls.known',
-      setup: `${binary} ${version} with ${ociRuntime}, ${mode}, cgroup ${cgroups}`,
+      setup,
+      reason: triedText(tried),
+      limits: enforcementText(enforcement),
       probe: lastProbe(settings.stateDir, probeKey(choice, image.id, settings)),
     });
   }

@@ -1,8 +1,9 @@
 // What a container holds, measured from outside and without any privilege but being its owner: its processes through
 // its own /proc, its tmpfs through its own root. Synchronous, since it is asked often and seldom takes a millisecond.
 
-import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { readdirSync, statfsSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
+import { readText } from '../base/read-text.js';
 import type { SandboxSpec } from '../engine/engine.js';
 import { type Bounds, type Glance, MAX_INODES, type Scales } from './watchdog.js';
 
@@ -98,14 +99,8 @@ function deviceOf(path: string): string {
   return [major, minor].map((number) => number.toString(16).padStart(2, '0')).join(':');
 }
 
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    // A process that has ended meanwhile holds nothing.
-    return '';
-  }
-}
+/** A process that has ended meanwhile holds nothing. */
+const read = (path: string): string => readText(path) ?? '';
 
 const kilobytes = (text: string, field: string): number =>
   Number(new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0) * KIB;

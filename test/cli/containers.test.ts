@@ -153,6 +153,8 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
       process.getuid?.() === 0 ? /no id in a container is root/ : /^rootless/,
     );
     expect(of('trial sandbox')?.detail).toMatch(/^ran Python 3\.\d+\.\d+ in \d/);
+    expect(of('launch')?.detail).toMatch(/^detached: /);
+    expect(of('seccomp')?.detail).toMatch(/^strict: no user namespaces/);
     expect(of('memory limit')).toMatchObject({
       status: 'ok',
       detail: expect.stringMatching(/^enforced by a (control group|watchdog)/),

@@ -5,9 +5,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { ProbeReport } from '../../src/cli/probe/report.js';
 import { firstProcess } from '../../src/engine/first-process.js';
+import { command } from '../cli/command.js';
 import { eventually, ourContainers, processesWith } from '../support/nothing-left.js';
-import { npmServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
 const RUNSC = ['/usr/bin/runsc', '/usr/local/bin/runsc', '/usr/sbin/runsc', '/usr/local/sbin/runsc'].find(
   (path) => existsSync(path),
@@ -153,5 +155,19 @@ for place in places:
     // What gVisor has no kernel code for at all.
     for (const never of ['bpf', 'fanotify_init', 'keyctl', 'perf_event_open', 'socket alg', 'socket vsock'])
       expect(through).not.toContain(never);
+  });
+
+  // Rootless its memory is not limited here, which the probe says.
+  it.runIf(process.getuid?.() === 0)('every wall and limit that can be probed in it stands', async () => {
+    const home = tempHome();
+    const ended = await command(['doctor', '--probe', '--json'], {
+      home,
+      env: { ...env, MCP_BRIDGE_STATE_DIR: join(home, 'state') },
+    });
+    const { controls, engine } = JSON.parse(ended.stdout) as ProbeReport;
+    expect(engine.ociFlags).toContain('network=none');
+    const open = controls.filter(({ verdict, required }) => required && verdict !== 'ENFORCED');
+    expect(open).toEqual([]);
+    expect(ended.exitCode).toBe(0);
   });
 });

@@ -1,6 +1,8 @@
 // One attempt for each line of src/sandbox/spec.ts, made by real code in a real sandbox. An attempt that gets through
 // fails the test.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';
 
@@ -152,5 +154,30 @@ it('single use: no two runs share a container', async () => {
   expect(await value('import os\n[os.path.exists("/workspace/mark"), os.path.exists("/tmp/mark")]')).toEqual([
     false,
     false,
+  ]);
+});
+
+it('the engine’s own configuration: what it opens for all containers stays closed here', async () => {
+  const file = join(bridge.home, 'containers.conf');
+  const opened = {
+    ...{ tz: 'Asia/Tokyo', umask: '0000', http_proxy: true, no_hosts: false, log_driver: 'k8s-file' },
+    ...{ netns: 'host', pidns: 'host', utsns: 'host', ipcns: 'host', cgroupns: 'host' },
+    ...{ seccomp_profile: 'unconfined', default_capabilities: ['CAP_SYS_ADMIN'] },
+  };
+  const lines = Object.entries(opened).map(([key, set]) => `${key} = ${JSON.stringify(set)}`);
+  writeFileSync(file, ['[containers]', ...lines].join('\n'));
+  const env = { CONTAINERS_CONF: file, HTTPS_PROXY: 'http://canary-of-the-host:1' };
+  await using other = await startBridge({}, { env });
+  const code = `
+import os, re, socket, time
+umask = os.umask(0)
+status = open("/proc/self/status").read()
+of_proc = sum(name.isdigit() for name in os.listdir("/proc"))
+[time.tzname[0], time.localtime().tm_gmtoff, umask, [n for _, n in socket.if_nameindex()], socket.gethostname(),
+ of_proc < 6, *(re.search(rf"^{n}:\\s*(\\w+)", status, re.M)[1] for n in ("CapBnd", "Seccomp")), [n for n, v in os.environ.items() if v and "PROXY" in n.upper()]]
+`;
+  expect((await other.run(code)).result).toEqual([
+    ...['UTC', 0, 0o077, ['lo'], 'sandbox', true],
+    ...['0000000000000000', '2', []],
   ]);
 });

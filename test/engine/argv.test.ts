@@ -216,3 +216,13 @@ describe('dialects', () => {
     expect(() => dialects.podman.parseInfo('{"host":{}}')).toThrow();
   });
 });
+
+it.each<['podman' | 'docker', EngineMode, string, RegExp]>([
+  ['podman', 'rootless', 'detached', /half the time/],
+  ['podman', 'userns-mapped', 'detached', /half the time/],
+  ['podman', 'vm', 'attached', /machine has no pipes/],
+  ['docker', 'rootless', 'attached', /docker has no way/],
+])('%s, %s, is launched %s, and it says why', (engine, mode, launch, reason) => {
+  expect(dialects[engine].launch(mode)).toEqual({ launch, reason: expect.stringMatching(reason) });
+  expect(argv(engine, mode).includes('--detach')).toBe(launch === 'detached');
+});

@@ -1,7 +1,8 @@
 // What is found in the kernel's files, on machines that are given as a table of files.
 
 import { describe, expect, it } from 'vitest';
-import { groupLimit, oomKillsIn, type ReadText } from '../../src/engine/cgroup.js';
+import type { ReadText } from '../../src/base/read-text.js';
+import { groupLimit, oomKillsIn } from '../../src/engine/cgroup.js';
 import { demandEnforcement, lookAt } from '../../src/engine/enforcement.js';
 
 const MB = 1024 ** 2;
@@ -65,6 +66,13 @@ describe('lookAt', () => {
     expect(lookAt(7, { ...asked, cpus: 0.5 }, true, machine(old)).cpu).toBe('priority');
     expect(lookAt(7, { ...asked, cpus: 0.5 }, true, machine(modern)).cpu).toBe('cgroup');
   });
+});
+
+it('the least limit on the way up binds, unless it is ours too', () => {
+  const files = { ...modern, [`${SCOPE}/container/memory.max`]: `${400 * MB}` };
+  expect(groupLimit(7, 'memory', machine(files))).toEqual({ value: 100 * MB, dir: SCOPE });
+  expect(groupLimit(7, 'cpu', machine(files))).toEqual({ value: 0.5, dir: SCOPE });
+  expect(groupLimit(7, 'cpu', machine(old))).toBeUndefined();
 });
 
 it('kills for memory are counted where the limit stands', () => {

@@ -32,6 +32,24 @@ test('a person reads a time, a level and a sentence', () => {
   ]);
 });
 
+test('what stands, why, what holds the limits, and what the last probe saw are one line', () => {
+  const known = {
+    type: 'walls.known',
+    setup: 'podman 4.3.1 with runc, rootless, cgroup v1, seccomp strict',
+    reason: 'crun: refused; runc: started a container',
+    limits: 'memory: watchdog, pids: rlimit, cpu: priority',
+  } as const;
+  const start =
+    'walls: podman 4.3.1 with runc, rootless, cgroup v1, seccomp strict (crun: refused; runc: started a container); limits by memory: watchdog, pids: rlimit, cpu: priority;';
+  expect(describeEvent({ ...known, probe: undefined })[1]).toBe(
+    `${start} not probed since the last boot (mcp-sandbox-bridge doctor --probe does)`,
+  );
+  const probe = { at: 'then', enforced: 30, watchdog: 3, overshootMb: 12, unknown: 1, notEnforced: ['/sys'] };
+  expect(describeEvent({ ...known, probe })[1]).toBe(
+    `${start} probed then: 30 enforced, 3 by watchdog (12 MB late), 1 not enforced (/sys), 1 unknown`,
+  );
+});
+
 test('a module that is not loaded ahead is one warning, however many sandboxes say it', () => {
   const unloaded = (module: string): BridgeEvent => ({
     type: 'sandbox.unloaded',

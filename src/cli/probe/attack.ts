@@ -6,8 +6,10 @@ import { fanOut } from '../../base/events.js';
 import type { DiscoverContext } from '../../config/discover.js';
 import type { Settings } from '../../config/settings.js';
 import type { Outcome } from '../../run/outcome.js';
+import { scalesFor } from '../../sandbox/measure.js';
+import { WRITABLE } from '../../sandbox/spec.js';
 import { Bridge } from '../../server/bridge.js';
-import { bundleOf, bytesIn, firstProcessOf, type HostLook, lives, lookAt, memoryOf } from './host-look.js';
+import { bundleOf, bytesIn, firstProcessOf, type HostLook, hostLook, lives } from './host-look.js';
 
 /** Often enough to see what a watchdog sees, seldom enough to cost little: a look takes about a millisecond. */
 const POLL_MS = 20;
@@ -21,7 +23,7 @@ export type Seen = {
   readonly ranMs: number;
   /** Undefined where the container's processes are not to be seen from here. */
   readonly host: HostLook | undefined;
-  /** The most memory that was seen; undefined where it was not looked for. */
+  /** The most memory that was seen, by the probe or by the watchdog; undefined where nobody looked. */
   readonly peakBytes: number | undefined;
   /** By how much what the engine keeps of the container grew on disk, at most. */
   readonly keptBytes: number | undefined;
@@ -32,43 +34,47 @@ export type Seen = {
 export type Attack = {
   readonly code: string;
   readonly timeoutSeconds: number;
-  /** tmpfs whose content counts as memory; undefined: memory is not looked at. */
-  readonly watchMemory?: readonly string[];
+  /** Whether the probe weighs the container while it runs. */
+  readonly weighs?: true;
 };
 
 /** A bridge for attacks, which tells its containers' names apart. */
 export class AttackedBridge implements AsyncDisposable {
   readonly bridge: Bridge;
-  readonly #stateDir: string;
+  readonly #settings: Settings;
   #container = '';
+  #breachBytes: number | undefined;
 
   constructor(settings: Settings, discovery: DiscoverContext, observer: Observer) {
-    this.#stateDir = settings.stateDir;
+    this.#settings = settings;
     const noting = (event: BridgeEvent) => {
       if (event.type === 'sandbox.started') this.#container = event.container;
+      if (event.type === 'sandbox.limit' && event.limit === 'memory') this.#breachBytes = event.seen;
     };
     // Nobody waits, and libraries are not what is attacked.
     const lean = { ...settings, warm: 0, preimport: [] };
     this.bridge = new Bridge({ settings: lean, discovery, observer: fanOut(observer, noting) });
   }
 
-  async run({ code, timeoutSeconds, watchMemory }: Attack, signal: AbortSignal): Promise<Seen> {
+  async run({ code, timeoutSeconds, weighs }: Attack, signal: AbortSignal): Promise<Seen> {
     let startedAt: number | undefined;
     let pid: number | undefined;
     let host: HostLook | undefined;
     let poll: NodeJS.Timeout | undefined;
-    let peakBytes: number | undefined;
+    let weighed: number | undefined;
     let keptBytes: number | undefined;
+    this.#breachBytes = undefined;
     const onStart = () => {
       startedAt = performance.now();
-      pid = firstProcessOf(this.#stateDir, this.#container);
+      pid = firstProcessOf(this.#settings.stateDir, this.#container);
       if (pid === undefined) return;
       const first = pid;
-      host = lookAt(first);
+      host = hostLook(first, this.#settings);
+      const scales = scalesFor(first, WRITABLE);
       const bundle = bundleOf(first);
       const before = bundle === undefined ? 0 : bytesIn(bundle);
       poll = setInterval(() => {
-        if (watchMemory !== undefined) peakBytes = Math.max(peakBytes ?? 0, memoryOf(first, watchMemory));
+        if (weighs) weighed = Math.max(weighed ?? 0, scales.weigh() ?? 0);
         if (bundle !== undefined) keptBytes = Math.max(keptBytes ?? 0, bytesIn(bundle) - before);
       }, POLL_MS);
     };
@@ -78,6 +84,7 @@ export class AttackedBridge implements AsyncDisposable {
       const ranMs = startedAt === undefined ? 0 : performance.now() - startedAt;
       clearInterval(poll);
       const gone = pid === undefined ? undefined : await isGone(pid);
+      const peakBytes = Math.max(weighed ?? 0, this.#breachBytes ?? 0) || undefined;
       return { outcome, started: startedAt !== undefined, ranMs, host, peakBytes, keptBytes, gone };
     } finally {
       clearInterval(poll);

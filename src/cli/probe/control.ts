@@ -38,6 +38,3 @@ export type Cage = {
   /** Names of the variables that the bridge itself has. */
   readonly hostEnvNames: readonly string[];
 };
-
-/** gVisor answers from a kernel of its own, whose walls are not in the places where runc's are. */
-export const isGvisor = ({ choice }: Pick<Cage, 'choice'>): boolean => /runsc/.test(choice.ociRuntime);

@@ -18,7 +18,9 @@ def call(result):
     return "succeeded" if result == 0 else errno.errorcode.get(ctypes.get_errno(), "failed")
 
 def status(name):
-    return re.search(rf"^{name}:\\s*(\\S+)", open("/proc/self/status").read(), re.M)[1]
+    found = re.search(rf"^{name}:\\s*(\\S+)", open("/proc/self/status").read(), re.M)
+    if found is None: raise LookupError("this kernel does not say it")
+    return found[1]
 
 def listed(items):
     return " ".join(sorted(items)) or "none"

@@ -1,15 +1,20 @@
-// What the host sees of a container while it runs: its first process, that one's ids, limits and memory, the engine's
-// monitor above it, and what is kept of it on disk. Linux, and only where the container's processes are the host's.
+// What the host sees of a container while it runs: what holds its first process, that one's ids, the engine's monitor
+// above it, and what is kept of it on disk. Linux, and only where the container's processes are the host's.
 
-import { lstatSync, readdirSync, statfsSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { firstProcess } from '../../engine/first-process.js';
-import { type CgroupLimits, cgroupLimits, readHost } from './cgroup.js';
+import { readText } from '../../base/read-text.js';
+import { groupLimit } from '../../engine/cgroup.js';
+import type { Asked, Enforcement } from '../../engine/enforcement.js';
+import { firstProcess, monitorOf } from '../../engine/first-process.js';
+import { enforcementAt } from '../../sandbox/guard.js';
 
 export type IdRange = { readonly first: number; readonly count: number };
 
 export type HostLook = {
-  readonly limits: CgroupLimits;
+  readonly enforcement: Enforcement;
+  /** The quota of its control group, in CPUs. */
+  readonly cpus: number | undefined;
   /** Host ids that the container's ids are. */
   readonly ids: readonly IdRange[];
   /** Seconds after which the monitor ends the container by itself. */
@@ -26,23 +31,22 @@ export function firstProcessOf(stateDir: string, container: string): number | un
 }
 
 /** Whether the process is there and more than a zombie. */
-export const lives = (pid: number): boolean => /^State:\s+[^ZX]/m.test(readHost(`/proc/${pid}/status`));
+export const lives = (pid: number): boolean => /^State:\s+[^ZX]/m.test(readText(`/proc/${pid}/status`) ?? '');
 
-export function lookAt(pid: number): HostLook {
-  return { limits: cgroupLimits(pid), ids: idRanges(pid), monitorSeconds: monitorSeconds(monitorArgv(pid)) };
-}
+/** `asked`: what the container was started with. */
+export const hostLook = (pid: number, asked: Asked): HostLook => ({
+  enforcement: enforcementAt(pid, asked),
+  cpus: groupLimit(pid, 'cpu')?.value,
+  ids: idRanges(pid),
+  monitorSeconds: monitorSeconds(monitorOf(pid).argv),
+});
 
 /** Read from outside, the file tells the outer ids. */
 function idRanges(pid: number): IdRange[] {
-  return readHost(`/proc/${pid}/uid_map`)
+  return (readText(`/proc/${pid}/uid_map`) ?? '')
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number))
     .flatMap(([, first, count]) => (first === undefined || count === undefined ? [] : [{ first, count }]));
-}
-
-function monitorArgv(pid: number): string[] {
-  const parent = /^PPid:\s*(\d+)/m.exec(readHost(`/proc/${pid}/status`))?.[1];
-  return parent === undefined ? [] : readHost(`/proc/${parent}/cmdline`).split('\0');
 }
 
 /** conmon's `--timeout=N`. */
@@ -53,7 +57,7 @@ export function monitorSeconds(argv: readonly string[]): number | undefined {
 
 /** Where the engine keeps the container: conmon's bundle, beside which a log would lie. */
 export function bundleOf(pid: number): string | undefined {
-  const argv = monitorArgv(pid);
+  const { argv } = monitorOf(pid);
   const index = argv.indexOf('-b');
   return index === -1 ? undefined : argv[index + 1];
 }
@@ -66,32 +70,6 @@ export function bytesIn(folder: string): number {
     if (stat?.isFile() === true) sum += stat.size;
   }
   return sum;
-}
-
-/** Memory of a process and all below it, shared pages once, and what lies in `tmpfs` of its mounts, in bytes. */
-export function memoryOf(pid: number, tmpfs: readonly string[]): number {
-  const inProcesses = treeOf(pid).reduce((sum, each) => sum + pssBytes(each), 0);
-  return tmpfs.reduce((sum, target) => sum + usedBytes(`/proc/${pid}/root${target}`), inProcesses);
-}
-
-function treeOf(pid: number): number[] {
-  const children = namesIn(`/proc/${pid}/task`).flatMap((task) =>
-    readHost(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean).map(Number),
-  );
-  return [pid, ...children.flatMap(treeOf)];
-}
-
-function pssBytes(pid: number): number {
-  return Number(/^Pss:\s+(\d+) kB/m.exec(readHost(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
-}
-
-function usedBytes(path: string): number {
-  try {
-    const { bsize, blocks, bfree } = statfsSync(path);
-    return bsize * (blocks - bfree);
-  } catch {
-    return 0;
-  }
 }
 
 function namesIn(folder: string): string[] {

@@ -3,7 +3,7 @@
 import type { Seen } from './attack.js';
 import type { Cage, Judgement } from './control.js';
 import type { IdRange } from './host-look.js';
-import { ALL_TAKEN, DEADLINE_SECONDS, FLOOD_MB, MEMORY_LIMIT_MB, PIDS_LIMIT } from './limit-attacks.js';
+import { ALL_TAKEN, DEADLINE_SECONDS, FLOOD_MB, MEMORY_LIMIT_MB } from './limit-attacks.js';
 
 const MIB_BYTES = 1024 ** 2;
 /** A deadline may be overrun by the time in which the code says where it is, and by the engine's. */
@@ -26,9 +26,7 @@ function unknown(seen: Seen, how: string): Judgement {
 /** Who ended it is what tells a cgroup from a watchdog, and the cgroup's own file says whether it limits. */
 export function judgeMemory(seen: Seen): Judgement {
   const { outcome, host, started } = seen;
-  const limitBytes = MEMORY_LIMIT_MB * MIB_BYTES;
-  const cgroup = host?.limits.memoryBytes;
-  const binds = cgroup !== undefined && cgroup <= limitBytes;
+  const binds = host?.enforcement.memory === 'cgroup';
   const took = taken(seen);
   if (!started) return unknown(seen, 'the attack did not start');
   if (gotAll(seen)) {
@@ -50,41 +48,51 @@ export function judgeMemory(seen: Seen): Judgement {
     const how = 'attack; the cgroup cannot be seen from here';
     return { observed: `at ${took} MB: ${ended}`, how, verdict: 'ENFORCED' };
   }
+  if (host.enforcement.memory === 'none')
+    return { observed: `at ${took} MB: ${ended}`, how: 'attack; nothing limits it', verdict: 'UNKNOWN' };
   const peakMb = Math.max(took, Math.round((seen.peakBytes ?? 0) / MIB_BYTES));
   const overshootMb = Math.max(0, peakMb - MEMORY_LIMIT_MB);
   return {
     observed: `ended at ${peakMb} MB`,
-    how: 'attack; no cgroup limits it',
+    how: 'attack; weighed from outside',
     verdict: 'WATCHDOG',
     overshootMb,
   };
 }
 
+const PIDS_MEANS = {
+  cgroup: 'cgroup',
+  rlimit: 'rlimit, per user id',
+  claimed: 'as the engine claims',
+  none: 'by nothing of the host',
+} as const;
+
 export function judgePids(seen: Seen): Judgement {
   const { host, started } = seen;
   if (!started) return unknown(seen, 'the attack did not start');
-  const limit = host?.limits.pids;
-  const binds = limit !== undefined && limit <= PIDS_LIMIT;
   const refused = refusal(seen);
   const got = taken(seen);
   if (gotAll(seen))
     return { observed: `${got} processes`, how: 'fork until refused', verdict: 'NOT ENFORCED' };
-  if (refused === undefined) return unknown(seen, 'fork until refused');
-  const by = binds
-    ? 'cgroup'
-    : host === undefined
-      ? 'the cgroup cannot be seen from here'
-      : 'rlimit, per user id';
+  if (refused === undefined) {
+    const { error, status } = seen.outcome;
+    // gVisor's kernel does not survive that it gets no thread: the limit has held all the same.
+    const held = status === 'error' && host?.enforcement.pids === 'cgroup';
+    if (!held) return unknown(seen, 'fork until refused');
+    const observed = `at ${got}: ${error?.message ?? status}`;
+    return { observed, how: 'fork until ended; cgroup', verdict: 'ENFORCED' };
+  }
+  const by = host === undefined ? 'the cgroup cannot be seen from here' : PIDS_MEANS[host.enforcement.pids];
   return { observed: `fork ${got + 1}: ${refused}`, how: `fork until refused; ${by}`, verdict: 'ENFORCED' };
 }
 
 /** Only where the operator asked for a number of CPUs. */
-export function judgeCpus(seen: Seen, cpus: number): Judgement {
+export function judgeCpus(seen: Seen): Judgement {
   const how = "the cgroup's quota";
   if (seen.host === undefined) return { observed: 'cannot be seen from here', how, verdict: 'UNKNOWN' };
-  const quota = seen.host.limits.cpus;
+  const { cpus: quota, enforcement } = seen.host;
   const observed = quota === undefined ? 'no quota' : `${Number(quota.toFixed(2))} CPUs`;
-  return { observed, how, verdict: quota !== undefined && quota <= cpus ? 'ENFORCED' : 'NOT ENFORCED' };
+  return { observed, how, verdict: enforcement.cpu === 'cgroup' ? 'ENFORCED' : 'NOT ENFORCED' };
 }
 
 export function judgeDeadline({ outcome, started, ranMs, gone }: Seen): Judgement {

@@ -3,6 +3,7 @@
 
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent } from '../../base/events.js';
+import { engineNameOf } from '../../engine/cli-engine.js';
 import { probeKey, rememberProbe } from '../../sandbox/last-probe.js';
 import { specOn } from '../../sandbox/launch-pad.js';
 import { reportFailure } from '../failure.js';
@@ -30,8 +31,8 @@ import {
   MEMORY_ATTACKS,
   MEMORY_LIMIT_MB,
   type MemoryKind,
-  PIDS_ATTACK,
-  PIDS_LIMIT,
+  pidsAttack,
+  pidsLimit,
 } from './limit-attacks.js';
 import { killOwner } from './owner-kill.js';
 import { exitCodeOf, makeReport, type ProbeReport, reportText, summaryOf } from './report.js';
@@ -82,14 +83,14 @@ async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeRe
   const controls = [
     ...walls,
     ...hostControls(look, cage),
-    ...(await attackLimits(prepared, observer, cage, signal)),
+    ...(await attackLimits(prepared, observer, choice, signal)),
     limit('deadline', `${DEADLINE_SECONDS} s`, judgeDeadline(deadline)),
     ...(settings.cpus === undefined
       ? []
       : [
           {
-            ...limit('CPUs', `${settings.cpus}`, judgeCpus(deadline, settings.cpus)),
-            required: !acceptedOf(settings).includes('cpu'),
+            ...limit('CPUs', `${settings.cpus}`, judgeCpus(deadline)),
+            required: !settings.acceptUnenforced.includes('cpu'),
           },
         ]),
     limit('container log', 'nothing on disk', judgeLog(deadline)),
@@ -138,7 +139,7 @@ function hostControls(look: Seen['host'], cage: Cage): ProbedControl[] {
         `${cage.spec.deadManSeconds} s`,
         judgeDeadMan(look?.monitorSeconds, isSeen, cage),
       ),
-      required: isSeen && !/docker/.test(cage.choice.binary),
+      required: isSeen && engineNameOf(cage.choice.binary) !== 'docker',
     },
   ];
 }
@@ -146,25 +147,24 @@ function hostControls(look: Seen['host'], cage: Cage): ProbedControl[] {
 async function attackLimits(
   { settings, discovery }: Prepared,
   observer: (event: BridgeEvent) => void,
-  { spec }: Cage,
+  choice: Cage['choice'],
   signal: AbortSignal,
 ): Promise<ProbedControl[]> {
   const timeoutSeconds = attackSeconds(settings);
   const controls: ProbedControl[] = [];
-  const accepted = acceptedOf(settings);
-  const watchMemory = [...spec.tmpfs.map(({ target }) => target), '/dev/shm'];
   const memoryBytes = MEMORY_LIMIT_MB * MIB_BYTES;
   await using small = new AttackedBridge({ ...settings, memoryBytes }, discovery, observer);
   for (const [kind, code] of Object.entries(MEMORY_ATTACKS)) {
-    const seen = await small.run({ code, timeoutSeconds, watchMemory }, signal);
+    const seen = await small.run({ code, timeoutSeconds, weighs: true }, signal);
     const asked = `${Math.floor(settings.memoryBytes / MIB_BYTES)} MB (${MEMORY_LIMIT_MB} here)`;
     const judged = limit(KINDS[kind as MemoryKind], asked, judgeMemory(seen), MEMORY_REMEDY);
-    controls.push({ ...judged, required: !accepted.includes('memory') });
+    controls.push({ ...judged, required: !settings.acceptUnenforced.includes('memory') });
   }
-  await using few = new AttackedBridge({ ...settings, pids: PIDS_LIMIT }, discovery, observer);
-  const pids = await few.run({ code: PIDS_ATTACK, timeoutSeconds }, signal);
-  const judged = limit('processes', `${settings.pids} (${PIDS_LIMIT} here)`, judgePids(pids));
-  controls.push({ ...judged, required: !accepted.includes('pids') });
+  const pids = pidsLimit(choice.ociRuntime);
+  await using few = new AttackedBridge({ ...settings, pids }, discovery, observer);
+  const forked = await few.run({ code: pidsAttack(pids), timeoutSeconds }, signal);
+  const judged = limit('processes', `${settings.pids} (${pids} here)`, judgePids(forked));
+  controls.push({ ...judged, required: !settings.acceptUnenforced.includes('pids') });
   return controls;
 }
 
@@ -198,12 +198,6 @@ const advisory = (control: string, requested: string, judgement: Judgement): Pro
 
 const attackSeconds = ({ maxTimeoutSeconds }: Cage['settings']): number =>
   Math.min(ATTACK_SECONDS, maxTimeoutSeconds);
-
-/** Controls that the operator accepts by name to be without, where there is a setting for that. */
-function acceptedOf(settings: Cage['settings']): readonly string[] {
-  const { acceptUnenforced = [] } = settings as { readonly acceptUnenforced?: readonly string[] };
-  return acceptUnenforced;
-}
 
 /** A state directory that cannot be written is not what was asked about. */
 function remember(report: ProbeReport, { settings, observer }: Prepared, key: string): void {

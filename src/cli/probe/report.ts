@@ -1,6 +1,8 @@
 // The probe's report: its typed form, which is also what `--json` prints, and the table for people.
 
 import { VERSION } from '../../base/version.js';
+import { runtimeOf } from '../../engine/detect.js';
+import { described } from '../../engine/oci-runtime.js';
 import type { ProbeSummary } from '../../sandbox/last-probe.js';
 import { coloursFor, columns, seconds, visible } from '../output.js';
 import type { Cage, ProbedControl, Verdict } from './control.js';
@@ -16,9 +18,13 @@ export type ProbeReport = {
     readonly binary: string;
     readonly version: string;
     readonly ociRuntime: string;
+    /** What the runtime itself is told. */
+    readonly ociFlags: readonly string[];
     readonly mode: string;
     readonly cgroups: string;
   };
+  /** Name of the profile. */
+  readonly seccomp: string;
   readonly image: string;
   readonly summary: {
     readonly enforced: number;
@@ -33,18 +39,19 @@ export type ProbeReport = {
 
 export function makeReport(
   controls: readonly ProbedControl[],
-  { choice, spec }: Cage,
+  { choice, spec, settings }: Cage,
   probedAt: Date,
   durationMs: number,
 ): ProbeReport {
   const count = (verdict: Verdict) => controls.filter((one) => one.verdict === verdict).length;
   const overshoots = controls.flatMap(({ overshootMb }) => overshootMb ?? []);
-  const { binary, version, ociRuntime, mode, cgroups } = choice;
+  const { binary, version, ociRuntime, ociFlags, mode, cgroups } = choice;
   return {
     version: VERSION,
     probedAt: probedAt.toISOString(),
     durationMs: Math.round(durationMs),
-    engine: { binary, version, ociRuntime, mode, cgroups },
+    engine: { binary, version, ociRuntime, ociFlags, mode, cgroups },
+    seccomp: settings.seccomp,
     image: spec.image,
     summary: {
       enforced: count('ENFORCED'),
@@ -69,11 +76,12 @@ export const summaryOf = ({ probedAt, summary, controls }: ProbeReport): ProbeSu
   at: probedAt,
   enforced: summary.enforced,
   watchdog: summary.watchdog,
+  overshootMb: summary.maxOvershootMb,
   unknown: summary.unknown,
   notEnforced: controls.filter(({ verdict }) => verdict === 'NOT ENFORCED').map(({ control }) => control),
 });
 
-export function reportText({ controls, engine, summary, durationMs }: ProbeReport): string {
+export function reportText({ controls, engine, seccomp, summary, durationMs }: ProbeReport): string {
   const paint = coloursFor(process.stdout);
   const colour: Readonly<Record<Verdict, (text: string) => string>> = {
     ENFORCED: paint.green,
@@ -94,9 +102,10 @@ export function reportText({ controls, engine, summary, durationMs }: ProbeRepor
   const remedies = controls.flatMap(({ control, remedy }) =>
     remedy === undefined ? [] : [`${paint.bold(control)}: ${remedy}\n`],
   );
-  const { enforced, watchdog, notEnforced, unknown } = summary;
-  const counts = `${enforced} enforced, ${watchdog} by watchdog, ${notEnforced} not enforced, ${unknown} unknown`;
-  const where = `${engine.binary} ${engine.version}, ${engine.ociRuntime}, ${engine.mode}, cgroup ${engine.cgroups}`;
+  const { enforced, watchdog, notEnforced, unknown, maxOvershootMb } = summary;
+  const late = maxOvershootMb === null ? '' : ` (at most ${maxOvershootMb} MB late)`;
+  const counts = `${enforced} enforced, ${watchdog} by watchdog${late}, ${notEnforced} not enforced, ${unknown} unknown`;
+  const where = `${engine.binary} ${engine.version}, ${described(runtimeOf(engine))}, ${engine.mode}, cgroup ${engine.cgroups}, seccomp ${seccomp}`;
   return [
     columns([head, ...rows]),
     `\n${counts}. ${where}; ${seconds(durationMs)}.\n`,

@@ -1,8 +1,11 @@
 // The walls as a table: what is asked for, the attempt in Python, and when what it says means that the wall held. All
 // attempts go into one sandbox, each in a process of its own; each answers with one line.
 
+import { engineNameOf } from '../../engine/cli-engine.js';
+import { isGvisor } from '../../engine/oci-runtime.js';
+import { WRITABLE } from '../../sandbox/spec.js';
 import type { Canaries } from './canaries.js';
-import { type Cage, isGvisor } from './control.js';
+import type { Cage } from './control.js';
 
 export type Wall = {
   readonly control: string;
@@ -25,8 +28,8 @@ export const CANARY_CONTROLS = {
   abstract: 'abstract sockets of the host',
 } as const;
 
-/** The default of the setting: it stands for anybody who is nobody on the host. */
-const ANYBODY = '65534:65534';
+/** Nobody named a user, so each container may have an id of its own. */
+const isAnybody = ({ settings }: Cage): boolean => settings.containerUserIsDefault;
 const ERRNO = /^E[A-Z0-9]+$/;
 const refused = (seen: string): boolean => ERRNO.test(seen);
 const none = (seen: string): boolean => seen === 'none';
@@ -34,15 +37,17 @@ const always = (words: string) => (): string => words;
 /** A list in Python's own notation; JSON of strings is that. */
 const python = (values: readonly string[]): string => JSON.stringify(values);
 
+// Numbers of the kernel's interface.
 const CLONE_NEWUSER = 0x1000_0000;
+const CAPABILITY_VERSION_3 = 0x2008_0522;
+const [PR_CAPBSET_READ, PR_GET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET] = [23, 39, 47, 1];
 const UNDER_GVISOR = "gVisor's own kernel stands in for it";
-const underGvisor = (cage: Cage): string | undefined => (isGvisor(cage) ? UNDER_GVISOR : undefined);
-const byPodman = (cage: Cage): string | undefined =>
-  /docker/.test(cage.choice.binary) ? 'docker has no flag for it' : undefined;
+const underGvisor = ({ choice }: Cage): string | undefined =>
+  isGvisor(choice.ociRuntime) ? UNDER_GVISOR : undefined;
+const byPodman = ({ choice }: Cage): string | undefined =>
+  engineNameOf(choice.binary) === 'docker' ? 'docker has no flag for it' : undefined;
 
-/** Mode 1777 tmpfs of the cage, and the shared memory. */
-const writablePlaces = ({ spec }: Cage): string[] =>
-  [...spec.tmpfs.map(({ target }) => target), '/dev/shm'].sort();
+const PLACES = [...WRITABLE].sort();
 const sizes = ({ spec }: Cage): string =>
   [...spec.tmpfs.map(({ target, sizeMb }) => `${target} ${sizeMb}`), `/dev/shm ${spec.shmMb}`]
     .sort()
@@ -50,8 +55,13 @@ const sizes = ({ spec }: Cage): string =>
 const ulimit = ({ spec }: Cage, wanted: string): number =>
   spec.ulimits.find(({ name }) => name === wanted)?.limit ?? Number.NaN;
 
-/** Files that engines put into every container: their own, with no word of the host but its resolvers. */
+/**
+ * Files that engines put into every container: their own, with no word of the host but its resolvers. The image's
+ * lists of users and groups are copied there, with a line for a user that the image does not know.
+ */
 const ENGINE_FILES = [
+  '/etc/passwd',
+  '/etc/group',
   '/etc/hosts',
   '/etc/hostname',
   '/etc/resolv.conf',
@@ -83,6 +93,10 @@ const inCommon = (seen: string, { hostEnvNames, spec }: Cage): string[] => {
   return seen.split(' ').filter((name) => hostEnvNames.includes(name) && !harmless.includes(name));
 };
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'console', 'ptmx', 'pts/ptmx'];
+/** Made by gVisor's kernel, and served by it. */
+const GVISOR_DEVICES = ['fuse', 'net/tun'];
+const usualDevices = ({ choice }: Cage): string[] =>
+  isGvisor(choice.ociRuntime) ? [...DEVICES, ...GVISOR_DEVICES] : DEVICES;
 
 export const WALLS: readonly Wall[] = [
   {
@@ -108,23 +122,28 @@ export const WALLS: readonly Wall[] = [
     control: 'capabilities',
     required: true,
     requested: always('none'),
-    how: 'all five sets in /proc/self/status',
+    how: 'all five sets, by capget and prctl',
     python: () =>
-      'sets = {n: int(status(n), 16) for n in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")}\nreturn listed(f"{n}={v:x}" for n, v in sets.items() if v)',
+      `header, data = (ctypes.c_uint32 * 2)(${CAPABILITY_VERSION_3}, 0), (ctypes.c_uint32 * 6)()
+if libc.capget(header, data): raise OSError(ctypes.get_errno(), "capget")
+sets = {name: data[n] | data[n + 3] << 32 for n, name in enumerate(("effective", "permitted", "inheritable"))}
+sets["bounding"] = sum(1 << n for n in range(64) if libc.prctl(${PR_CAPBSET_READ}, n, 0, 0, 0) == 1)
+sets["ambient"] = sum(1 << n for n in range(64) if libc.prctl(${PR_CAP_AMBIENT}, ${PR_CAP_AMBIENT_IS_SET}, n, 0, 0) == 1)
+return listed(f"{name}={held:x}" for name, held in sets.items() if held)`,
     held: none,
   },
   {
     control: 'new privileges',
     required: true,
     requested: always('never'),
-    how: 'NoNewPrivs in /proc/self/status',
-    python: () => 'return "never" if status("NoNewPrivs") == "1" else "possible"',
+    how: 'prctl(PR_GET_NO_NEW_PRIVS)',
+    python: () => `return "never" if libc.prctl(${PR_GET_NO_NEW_PRIVS}, 0, 0, 0, 0) == 1 else "possible"`,
     held: (seen) => seen === 'never',
   },
   {
     control: 'seccomp',
     required: true,
-    requested: always('a filter'),
+    requested: ({ settings }) => `a filter (${settings.seccomp})`,
     how: 'Seccomp in /proc/self/status',
     python: () => 'return {"0": "off", "1": "strict", "2": "a filter"}.get(status("Seccomp"), "unknown")',
     held: (seen) => seen === 'a filter',
@@ -133,18 +152,16 @@ export const WALLS: readonly Wall[] = [
   {
     control: 'user',
     required: true,
-    requested: ({ spec }) => spec.user,
+    requested: (cage) => (isAnybody(cage) ? 'anybody but root' : cage.spec.user),
     how: 'getresuid, getresgid, getgroups',
     python: () =>
       'uids, gids = set(os.getresuid()), set(os.getresgid())\nmore = set(os.getgroups()) - gids\nreturn listed(map(str, uids)) + ":" + listed(map(str, gids)) + ("" if not more else " and groups " + listed(map(str, more)))',
-    // Nobody's wish is the default, and a container may then have an id of its own.
-    held: (seen, { spec, settings }) =>
-      seen === spec.user || (settings.containerUser === ANYBODY && /^[1-9]\d*:[1-9]\d*$/.test(seen)),
+    held: (seen, cage) => (isAnybody(cage) ? /^([1-9]\d*):\1$/.test(seen) : seen === cage.spec.user),
   },
   {
     control: 'writable places',
     required: true,
-    requested: (cage) => writablePlaces(cage).join(' '),
+    requested: always(PLACES.join(' ')),
     how: 'a file made on every mount and in all of /',
     python: () =>
       `places = {"/", "/var/tmp", "/usr/bin", "/proc/sys/kernel", "/sys/fs/cgroup"} | {os.path.join("/", n) for n in os.listdir("/")}
@@ -159,16 +176,16 @@ for place in places:
         continue
     os.close(fd); os.unlink(os.path.join(place, ".probe")); found.add(os.path.realpath(place))
 return listed(found)`,
-    held: (seen, cage) => seen === writablePlaces(cage).join(' '),
+    held: (seen) => seen === PLACES.join(' '),
   },
   {
     control: 'size of the writable places',
     required: true,
     requested: (cage) => `${sizes(cage)} MB`,
     how: 'statvfs',
-    python: (_canaries, cage) =>
+    python: () =>
       `seen = []
-for place in ${python(writablePlaces(cage))}:
+for place in ${python(PLACES)}:
     of = os.statvfs(place)
     seen.append(f"{place} {of.f_blocks * of.f_frsize // (1 << 20)}")
 return ", ".join(seen) + " MB"`,
@@ -180,9 +197,9 @@ return ", ".join(seen) + " MB"`,
     required: true,
     requested: always('do not run'),
     how: 'a copy of a program executed in each',
-    python: (_canaries, cage) =>
+    python: () =>
       `ran = []
-for place in ${python(writablePlaces(cage))}:
+for place in ${python(PLACES)}:
     copy = os.path.join(place, ".probe-program")
     try:
         shutil.copyfile(os.path.realpath(sys.executable), copy)
@@ -253,8 +270,8 @@ return refusal`,
     required: true,
     requested: ({ spec }) => spec.mounts.map(({ target }) => `${target} (ro)`).join(' '),
     how: "/proc/self/mountinfo, less the engine's own",
-    python: (_canaries, cage) =>
-      `own = set(${python([...ENGINE_FILES, ...writablePlaces(cage)])})
+    python: () =>
+      `own = set(${python([...ENGINE_FILES, ...PLACES])})
 found = set()
 for line in open("/proc/self/mountinfo"):
     place, flags = line.split()[4:6]
@@ -271,7 +288,7 @@ return listed(found)`,
     how: 'listed',
     python: () => 'return listed(os.listdir("/sys"))',
     held: none,
-    unseen: byPodman,
+    unseen: (cage) => byPodman(cage) ?? underGvisor(cage),
   },
   {
     control: 'kernel files in /proc',
@@ -300,13 +317,13 @@ return listed(through)`,
     required: true,
     requested: always('none of the host'),
     how: '/dev walked, access asked to all but the usual',
-    python: () =>
+    python: (_canaries, cage) =>
       `through = []
 for folder, _, files in os.walk("/dev"):
     for name in files:
         path = os.path.join(folder, name)
         mode = os.lstat(path).st_mode
-        if not (stat.S_ISBLK(mode) or stat.S_ISCHR(mode)) or path[5:] in ${python(DEVICES)}: continue
+        if not (stat.S_ISBLK(mode) or stat.S_ISCHR(mode)) or path[5:] in ${python(usualDevices(cage))}: continue
         # Not opened: of some devices that alone is an act.
         if os.access(path, os.R_OK): through.append(path)
 return listed(through)`,

@@ -2,7 +2,6 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Seen } from '../../../src/cli/probe/attack.js';
-import { cgroupLimits, type Read } from '../../../src/cli/probe/cgroup.js';
 import type { ProbedControl, Verdict } from '../../../src/cli/probe/control.js';
 import { monitorSeconds } from '../../../src/cli/probe/host-look.js';
 import {
@@ -16,6 +15,7 @@ import {
 } from '../../../src/cli/probe/judge-limits.js';
 import { exitCodeOf } from '../../../src/cli/probe/report.js';
 import { judgeRuntime } from '../../../src/cli/probe/runtime-version.js';
+import type { Enforcement } from '../../../src/engine/enforcement.js';
 import { type Outcome, outcomeWithoutRun } from '../../../src/run/outcome.js';
 
 const MIB = 1024 ** 2;
@@ -27,8 +27,10 @@ const outcome = (changes: Partial<Outcome> & { printed?: string } = {}): Outcome
   stdout: { text: changes.printed ?? '', dropped: 0 },
 });
 
-const host = (limits: Partial<NonNullable<Seen['host']>['limits']> = {}): NonNullable<Seen['host']> => ({
-  limits: { memoryBytes: undefined, pids: undefined, cpus: undefined, ...limits },
+/** What is held to nothing but by us. */
+const host = (held: Partial<Enforcement> = {}, cpus?: number): NonNullable<Seen['host']> => ({
+  enforcement: { memory: 'watchdog', pids: 'rlimit', cpu: 'priority', ...held },
+  cpus,
   ids: [],
   monitorSeconds: undefined,
 });
@@ -50,7 +52,7 @@ describe('memory', () => {
   it('is enforced where a cgroup has the limit and the attack was ended', () => {
     const found = verdictOf({
       outcome: outcome({ printed: 'taken 40\n' }),
-      host: host({ memoryBytes: 64 * MIB }),
+      host: host({ memory: 'cgroup' }),
     });
     expect(found).toMatchObject({ verdict: 'ENFORCED', how: 'attack; cgroup' });
   });
@@ -62,8 +64,6 @@ describe('memory', () => {
       overshootMb: 32,
       observed: 'ended at 96 MB',
     });
-    const larger = { ...limitless, host: host({ memoryBytes: 512 * MIB }) };
-    expect(verdictOf(larger).verdict).toBe('WATCHDOG');
     // What the code says counts where the host looked too late, and nothing is less than none.
     expect(verdictOf({ ...limitless, peakBytes: undefined })).toMatchObject({ overshootMb: 16 });
     expect(verdictOf({ ...limitless, outcome: outcome(), peakBytes: 0 })).toMatchObject({ overshootMb: 0 });
@@ -75,7 +75,7 @@ describe('memory', () => {
       verdict: 'NOT ENFORCED',
       observed: 'took 128 MB and lived',
     });
-    const bound = verdictOf({ outcome: all, host: host({ memoryBytes: 64 * MIB }) });
+    const bound = verdictOf({ outcome: all, host: host({ memory: 'cgroup' }) });
     expect(bound).toMatchObject({ verdict: 'NOT ENFORCED', how: 'attack, though its cgroup has the limit' });
     expect(verdictOf({ outcome: all, host: undefined }).verdict).toBe('NOT ENFORCED');
   });
@@ -90,6 +90,10 @@ describe('memory', () => {
     expect(verdictOf({ outcome: outcome({ status: 'timeout' }) }).verdict).toBe('UNKNOWN');
   });
 
+  it('is unknown where it was ended although nobody limits it', () => {
+    expect(verdictOf({ host: host({ memory: 'none' }) }).verdict).toBe('UNKNOWN');
+  });
+
   it('is enforced by the engine where only its end can be seen', () => {
     expect(verdictOf({ host: undefined })).toMatchObject({
       verdict: 'ENFORCED',
@@ -101,7 +105,7 @@ describe('memory', () => {
 describe('processes', () => {
   const refused = outcome({ printed: 'taken 20\ntaken 21\nrefused: Resource temporarily unavailable\n' });
   it.each([
-    ['a cgroup', host({ pids: 24 }), 'fork until refused; cgroup'],
+    ['a cgroup', host({ pids: 'cgroup' }), 'fork until refused; cgroup'],
     ['an rlimit', host(), 'fork until refused; rlimit, per user id'],
     ['somebody', undefined, 'fork until refused; the cgroup cannot be seen from here'],
   ])('are enforced by %s', (_who, where, how) => {
@@ -116,6 +120,10 @@ describe('processes', () => {
     const all = outcome({ printed: 'taken 32\nall taken\n' });
     expect(judgePids(seen({ outcome: all })).verdict).toBe('NOT ENFORCED');
     expect(judgePids(seen()).verdict).toBe('UNKNOWN');
+    expect(judgePids(seen({ host: host({ pids: 'cgroup' }) }))).toMatchObject({
+      how: 'fork until ended; cgroup',
+      verdict: 'ENFORCED',
+    });
   });
 });
 
@@ -156,9 +164,12 @@ describe('time, log, ids, owner', () => {
   });
 
   it('CPUs go by the quota', () => {
-    expect(judgeCpus(seen({ host: host({ cpus: 1.5 }) }), 1.5).verdict).toBe('ENFORCED');
-    expect(judgeCpus(seen(), 1.5).verdict).toBe('NOT ENFORCED');
-    expect(judgeCpus(seen({ host: undefined }), 1.5).verdict).toBe('UNKNOWN');
+    expect(judgeCpus(seen({ host: host({ cpu: 'cgroup' }, 1.5) }))).toMatchObject({
+      observed: '1.5 CPUs',
+      verdict: 'ENFORCED',
+    });
+    expect(judgeCpus(seen())).toMatchObject({ observed: 'no quota', verdict: 'NOT ENFORCED' });
+    expect(judgeCpus(seen({ host: undefined })).verdict).toBe('UNKNOWN');
   });
 
   it('a killed bridge takes its container along, or not, or nobody knows', () => {
@@ -200,57 +211,6 @@ describe('the OCI runtime', () => {
     expect(judgeRuntime(runc('1.1.5+ds1', '1.1.5+ds1-1+deb12u1')).observed).toBe(
       'runc 1.1.5+ds1-1+deb12u1: fix of CVE-2025-31133 not confirmed',
     );
-  });
-});
-
-describe('limits of cgroups', () => {
-  const reading =
-    (files: Readonly<Record<string, string>>): Read =>
-    (file) =>
-      files[file] ?? '';
-  const v2 = '30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw';
-
-  it('v2: a limit of a parent binds, and `max` does not', () => {
-    const read = reading({
-      '/proc/self/mountinfo': v2,
-      '/proc/7/cgroup': '0::/user.slice/libpod-a.scope/container\n',
-      '/sys/fs/cgroup/user.slice/libpod-a.scope/container/memory.max': 'max\n',
-      '/sys/fs/cgroup/user.slice/libpod-a.scope/memory.max': '67108864\n',
-      '/sys/fs/cgroup/user.slice/libpod-a.scope/pids.max': '24\n',
-      '/sys/fs/cgroup/user.slice/libpod-a.scope/cpu.max': '150000 100000\n',
-    });
-    expect(cgroupLimits(7, read)).toEqual({ memoryBytes: 64 * MIB, pids: 24, cpus: 1.5 });
-  });
-
-  it('v1: one folder per controller, and a huge number is none', () => {
-    const mounts = ['memory', 'pids', 'cpu,cpuacct'].map(
-      (name) => `31 23 0:27 / /sys/fs/cgroup/${name} rw - cgroup cgroup rw,${name}`,
-    );
-    const files = {
-      '/proc/self/mountinfo': mounts.join('\n'),
-      '/proc/7/cgroup': '4:memory:/libpod/a\n3:cpu,cpuacct:/libpod/a\n2:pids:/libpod/a\n',
-      '/sys/fs/cgroup/pids/libpod/a/pids.max': 'max\n',
-      '/sys/fs/cgroup/cpu,cpuacct/libpod/a/cpu.cfs_quota_us': '-1\n',
-      '/sys/fs/cgroup/cpu,cpuacct/libpod/a/cpu.cfs_period_us': '100000\n',
-    };
-    const limit = (text: string) => ({
-      ...files,
-      '/sys/fs/cgroup/memory/libpod/a/memory.limit_in_bytes': text,
-    });
-    expect(cgroupLimits(7, reading(limit('67108864\n')))).toEqual({
-      memoryBytes: 64 * MIB,
-      pids: undefined,
-      cpus: undefined,
-    });
-    expect(cgroupLimits(7, reading(limit('9223372036854771712\n'))).memoryBytes).toBeUndefined();
-  });
-
-  it('no cgroups, no limits', () => {
-    expect(cgroupLimits(7, reading({}))).toEqual({
-      memoryBytes: undefined,
-      pids: undefined,
-      cpus: undefined,
-    });
   });
 });
 
