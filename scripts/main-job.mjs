@@ -17,11 +17,12 @@ files = [mcp_filesystem.read_text_file(path=f"{folder}/{name}.csv") for name in 
 note = mcp_memory.create_entities(entities=[
     {"name": "harvest", "entityType": "report", "observations": ["three regions read"]},
 ])
-*answers, saved = await asyncio.gather(*sums, *files, note)
+*answers, _ = await asyncio.gather(*sums, *files, note)
+graph = await mcp_memory.read_graph()
 
 tonnes = [float(line.split(",")[1]) for text in answers[6:] for line in text["content"].splitlines()[1:]]
 print("sums:   ", *[answer.split()[-1].rstrip(".") for answer in answers[:6]])
-print("saved:  ", saved.entities[0].name)
+print("saved:  ", graph.entities[0].name)
 {"fields": len(tonnes), "total": sum(tonnes), "median": statistics.median(tonnes)}
 `;
 

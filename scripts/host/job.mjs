@@ -9,10 +9,12 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { furnish, MAIN_JOB, SERVERS } from '../main-job.mjs';
 import { complaint, LIMIT_ATTACKS, LIMIT_SETTINGS } from './limit-attacks.mjs';
+import { USER } from './suites.mjs';
 
 const [reportFile, jobDir] = process.argv.slice(2);
 const MODULES = join(jobDir, 'app/node_modules');
 const BRIDGE = join(MODULES, '.bin/mcp-sandbox-bridge');
+const SESSION_GROUP = `/sys/fs/cgroup/user.slice/user-${USER.id}.slice/user@${USER.id}.service`;
 /** For one answer; the product's own deadlines are shorter. */
 const PATIENCE_MS = 600_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -90,7 +92,8 @@ await step('machine', async () => {
     podman: info.version.Version,
     ociRuntime: await versionOf(info.host.ociRuntime.path),
     cgroups: `${info.host.cgroupVersion}, ${info.host.cgroupManager}`,
-    controllers: info.host.cgroupControllers.join(' '),
+    // podman 4.3 leaves out cpu when it tells this.
+    delegated: readFileSync(`${SESSION_GROUP}/cgroup.controllers`, 'utf8').trim(),
     storage: info.store.graphDriverName,
   };
 });
