@@ -75,7 +75,7 @@ function demandPrograms(install) {
   execFileSync(argv[0], argv.slice(1), { stdio: 'inherit' });
 }
 
-/** The image that the bridge uses here; asked of the bridge itself. */
+/** Our image in this machine's engine; the machines get it, as one would copy it to a computer without a registry. */
 async function imageHere() {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const image = `localhost/mcp-sandbox-bridge/python:${version}`;
@@ -98,8 +98,7 @@ async function here(file) {
   return { name: 'here', doctor: await ask('doctor'), probe: await ask('doctor', '--probe') };
 }
 
-async function tryOn(suite, disk, scratch) {
-  const machine = await rootDisk(suite, say);
+async function tryOn(suite, machine, disk, scratch) {
   const console = join(scratch, `${suite}.log`);
   const startedAt = performance.now();
   say(`${suite}: starting the machine; everything in it takes long`);
@@ -139,7 +138,7 @@ function printDifferences(machines) {
     head: ['what differs', ...names],
     style: { head: ['bold'] },
     wordWrap: true,
-    colWidths: [26, ...names.map(() => 38)],
+    colWidths: [26, ...names.map(() => 32)],
   });
   for (const row of differences(machines)) table.push(row);
   console.log(`\n${table}`);
@@ -149,18 +148,17 @@ const { suites, install, here: earlier, json } = options();
 demandPrograms(install);
 const image = await imageHere();
 const scratch = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-host-'));
-try {
-  const disk = await jobDisk(scratch, image, say);
-  const machines = [await here(earlier)];
-  for (const suite of suites) {
-    const machine = await tryOn(suite, disk, scratch);
-    print(machine);
-    machines.push(machine);
-  }
-  printDifferences(machines);
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ machines }, undefined, 1)}\n`);
-  const isWell = machines.every(({ checks = [] }) => checks.every(({ ok }) => ok));
-  process.exitCode = isWell ? 0 : 1;
-} finally {
-  rmSync(scratch, { recursive: true, force: true });
-}
+process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+const disk = await jobDisk(scratch, image, say);
+const thisMachine = await here(earlier);
+const roots = new Map();
+for (const suite of suites) roots.set(suite, await rootDisk(suite, say));
+// Each machine keeps one processor of this one busy.
+const tried = await Promise.all(suites.map((suite) => tryOn(suite, roots.get(suite), disk, scratch)));
+for (const machine of tried) print(machine);
+printDifferences([thisMachine, ...tried]);
+if (json !== undefined)
+  writeFileSync(json, `${JSON.stringify({ machines: [thisMachine, ...tried] }, undefined, 1)}\n`);
+process.exitCode = tried.every(({ checks }) => checks.every(({ ok }) => ok)) ? 0 : 1;

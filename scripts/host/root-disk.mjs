@@ -52,6 +52,8 @@ function stamp(suite) {
 async function build(suite, kernel, say) {
   mkdirSync(CACHE, { recursive: true });
   const scratch = mkdtempSync(join(CACHE, 'making-'));
+  const tidy = () => rmSync(scratch, { recursive: true, force: true });
+  process.once('exit', tidy);
   // apt fetches as a user of its own.
   chmodSync(scratch, 0o755);
   try {
@@ -67,7 +69,8 @@ async function build(suite, kernel, say) {
     discard((name) => name.startsWith(`${suite}-`));
     renameSync(disk, diskOf(suite));
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    process.off('exit', tidy);
+    tidy();
   }
 }
 
