@@ -2,7 +2,7 @@
 // one line of JSON per step to the file it is given, a step that fails included. Judges only what an attack came to.
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -14,7 +14,7 @@ import { USER } from './suites.mjs';
 const [reportFile, jobDir] = process.argv.slice(2);
 const MODULES = join(jobDir, 'app/node_modules');
 const BRIDGE = join(MODULES, '.bin/mcp-sandbox-bridge');
-const SESSION_GROUP = `/sys/fs/cgroup/user.slice/user-${USER.id}.slice/user@${USER.id}.service`;
+const DELEGATED = `/sys/fs/cgroup/user.slice/user-${USER.id}.slice/user@${USER.id}.service/cgroup.controllers`;
 /** For one answer; the product's own deadlines are shorter. */
 const PATIENCE_MS = 600_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -93,7 +93,7 @@ await step('machine', async () => {
     ociRuntime: await versionOf(info.host.ociRuntime.path),
     cgroups: `${info.host.cgroupVersion}, ${info.host.cgroupManager}`,
     // podman 4.3 leaves out cpu when it tells this.
-    delegated: readFileSync(`${SESSION_GROUP}/cgroup.controllers`, 'utf8').trim(),
+    delegated: existsSync(DELEGATED) ? readFileSync(DELEGATED, 'utf8').trim() : 'nothing',
     storage: info.store.graphDriverName,
   };
 });

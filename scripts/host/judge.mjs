@@ -20,8 +20,9 @@ export function judge(lines) {
 const check = (name, ok, detail) => ({ check: name, ok, detail: ok ? '' : detail });
 
 const JUDGES = {
-  machine: ({ cgroups, ociRuntime }) => [
+  machine: ({ cgroups, delegated, ociRuntime }) => [
     check('cgroup v2, kept by systemd', cgroups === 'v2, systemd', cgroups),
+    check('cpu, memory and pids are delegated', delegated === 'cpu memory pids', delegated),
     check('crun is the default', /^crun/.test(ociRuntime), ociRuntime),
   ],
   doctor: ({ findings }) => [

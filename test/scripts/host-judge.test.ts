@@ -22,7 +22,7 @@ const PROBE = {
   controls: [{ control: 'memory', required: true, verdict: 'ENFORCED', observed: 'at 60 MB', how: 'cgroup' }],
 };
 const GOOD = {
-  machine: { cgroups: 'v2, systemd', ociRuntime: 'crun version 1.8.1' },
+  machine: { cgroups: 'v2, systemd', delegated: 'cpu memory pids', ociRuntime: 'crun version 1.8.1' },
   image: 'Loaded image',
   doctor: { findings: [{ name: 'storage driver', status: 'warn', detail: 'vfs' }] },
   'main job': {
