@@ -2,62 +2,16 @@
 // from npm, and has Python in a fresh container discover their tools, call several at once and compute something.
 // Shows the code, the answer and where the time went. Uses a home folder of its own and leaves nothing behind.
 
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import pc from 'picocolors';
+import { furnish, MAIN_JOB, SERVERS } from './main-job.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-
-const CODE = `import asyncio, statistics
-
-print("servers:", ", ".join(runtime.discovered_servers()))
-for hit in await runtime.search_tool_docs("sum of two numbers", limit=1):
-    print("found:  ", hit["signature"])
-
-# Ten calls to three servers, all in flight at once.
-folder = (await mcp_filesystem.list_allowed_directories())["content"].splitlines()[-1]
-sums = [mcp_everything.get_sum(a=n, b=n * n) for n in range(1, 7)]
-files = [mcp_filesystem.read_text_file(path=f"{folder}/{name}.csv") for name in ("north", "south", "west")]
-note = mcp_memory.create_entities(entities=[
-    {"name": "harvest", "entityType": "report", "observations": ["three regions read"]},
-])
-*answers, saved = await asyncio.gather(*sums, *files, note)
-
-tonnes = [float(line.split(",")[1]) for text in answers[6:] for line in text["content"].splitlines()[1:]]
-print("sums:   ", *[answer.split()[-1].rstrip(".") for answer in answers[:6]])
-print("saved:  ", saved.entities[0].name)
-{"fields": len(tonnes), "total": sum(tonnes), "median": statistics.median(tonnes)}
-`;
-
-const FILES = {
-  'north.csv': 'field,tonnes\nmill,12.5\nford,9.25\n',
-  'south.csv': 'field,tonnes\nglen,14.75\n',
-  'west.csv': 'field,tonnes\nmoor,3.5\nhill,8.0\n',
-};
-
-function npmServer(name, ...args) {
-  const folder = join(ROOT, 'node_modules/@modelcontextprotocol', name);
-  const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  return { command: process.execPath, args: [join(folder, Object.values(bin)[0]), ...args] };
-}
-
-/** A home folder with the configuration and the files of the demo. */
-function furnish(home) {
-  const servers = join(home, '.config/mcp/servers');
-  const harvest = join(home, 'harvest');
-  for (const folder of [servers, harvest]) mkdirSync(folder, { recursive: true });
-  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(harvest, name), text);
-  const mcpServers = {
-    everything: npmServer('server-everything'),
-    filesystem: npmServer('server-filesystem', harvest),
-    memory: { ...npmServer('server-memory'), env: { MEMORY_FILE_PATH: join(home, 'memory.jsonl') } },
-  };
-  writeFileSync(join(servers, 'demo.json'), JSON.stringify({ mcpServers }), { mode: 0o600 });
-}
 
 /** Our environment with another home; the engine still finds its images, which lie below the real one. */
 function environment(home) {
@@ -96,18 +50,16 @@ async function demonstrate(home) {
     stderr: 'inherit',
   });
   const runPython = () =>
-    client.callTool(
-      { name: 'run_python', arguments: { code: CODE, servers: ['everything', 'filesystem', 'memory'] } },
-      undefined,
-      { timeout: 120_000 },
-    );
+    client.callTool({ name: 'run_python', arguments: { code: MAIN_JOB, servers: SERVERS } }, undefined, {
+      timeout: 120_000,
+    });
   try {
     await timed('start and initialize', () => client.connect(transport));
     const listed = await timed('tools/list', () => client.listTools());
     const first = await timed('first call (finds the engine, starts three servers)', runPython);
     const second = await timed('second call (a fresh container again)', runPython);
     heading('The code that an agent would write');
-    console.log(pc.cyan(indented(CODE)));
+    console.log(pc.cyan(indented(MAIN_JOB)));
     heading('What it gets back');
     for (const { text } of first.content) console.log(indented(text));
     heading('Where the time went');
@@ -123,7 +75,7 @@ async function demonstrate(home) {
 
 const home = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-demo-'));
 try {
-  furnish(home);
+  furnish(home, join(ROOT, 'node_modules'));
   await demonstrate(home);
 } finally {
   rmSync(home, { recursive: true, force: true });

@@ -1,0 +1,141 @@
+// The first disk of a machine, and its kernel: Debian packages unpacked from this machine's own mirrors, furnished, and
+// written into a file system image. Made once per recipe and kept in .cache/host. Needs root, mmdebstrap and e2fsprogs;
+// mounts nothing.
+
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { command } from './command.mjs';
+import { furnishRoot } from './furnish-root.mjs';
+import { KERNEL_SUITE, SUITES } from './suites.mjs';
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const CACHE = join(HERE, '../../.cache/host');
+/** For the packages, the image twice (as loaded and as unpacked), and a thousand containers. The file is sparse. */
+const DISK_SIZE = '4G';
+
+/** {disk, kernel, initrd} of a suite; `say` is told what takes long. */
+export async function rootDisk(suite, say) {
+  const kernel = join(CACHE, `kernel-${stamp(KERNEL_SUITE)}`);
+  if (!existsSync(kernel)) await build(KERNEL_SUITE, kernel, say);
+  const disk = diskOf(suite);
+  if (!existsSync(disk)) await build(suite, kernel, say);
+  return { disk, kernel: join(kernel, 'vmlinuz'), initrd: join(kernel, 'initrd.img') };
+}
+
+const diskOf = (suite) => join(CACHE, `${suite}-${stamp(suite)}.img`);
+
+/** Cached files that a newer one takes the place of. */
+function discard(isOld) {
+  for (const name of readdirSync(CACHE).filter(isOld)) rmSync(join(CACHE, name), { recursive: true });
+}
+
+/** Of everything that a disk is made from. */
+function stamp(suite) {
+  const hash = createHash('sha256').update(JSON.stringify([suite, SUITES[suite], DISK_SIZE]));
+  for (const file of ['furnish-root.mjs', 'suites.mjs']) hash.update(readFileSync(join(HERE, file)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+async function build(suite, kernel, say) {
+  mkdirSync(CACHE, { recursive: true });
+  const scratch = mkdtempSync(join(CACHE, 'making-'));
+  const tidy = () => rmSync(scratch, { recursive: true, force: true });
+  process.once('exit', tidy);
+  // apt fetches as a user of its own.
+  chmodSync(scratch, 0o755);
+  try {
+    say(`${suite}: unpacking Debian packages, about two minutes`);
+    const root = join(scratch, 'root');
+    await unpack(suite, scratch, root);
+    furnishRoot(root);
+    if (suite === KERNEL_SUITE) takeKernel(root, join(scratch, 'kernel'), kernel);
+    else cpSync(join(kernel, 'modules'), join(root, 'usr/lib/modules'), { recursive: true });
+    say(`${suite}: writing the disk`);
+    const disk = join(scratch, 'disk.img');
+    await command(['mkfs.ext4', '-q', '-F', '-L', 'root', '-d', root, disk, DISK_SIZE]);
+    discard((name) => name.startsWith(`${suite}-`));
+    renameSync(disk, diskOf(suite));
+  } finally {
+    process.off('exit', tidy);
+    tidy();
+  }
+}
+
+/** A tar first: then nothing that mmdebstrap mounts while it works can be in the folder. */
+async function unpack(suite, scratch, root) {
+  const tar = join(scratch, 'root.tar');
+  await command(
+    [
+      'mmdebstrap',
+      '--mode=root',
+      '--variant=important',
+      `--include=${SUITES[suite].packages.join(',')}`,
+      ...(await aptOptions()),
+      '--skip=output/dev',
+      suite,
+      tar,
+      ...(await sources(suite, scratch)),
+    ],
+    { env: { LC_ALL: 'C.UTF-8', TMPDIR: scratch } },
+  );
+  mkdirSync(root);
+  await command([
+    'tar',
+    '--extract',
+    '--numeric-owner',
+    '--xattrs',
+    '--xattrs-include=*',
+    '--file',
+    tar,
+    '--directory',
+    root,
+  ]);
+  rmSync(tar);
+}
+
+/** How this machine's apt reaches its mirrors. */
+async function aptOptions() {
+  const dump = await command(['apt-config', 'dump', 'Acquire']);
+  return dump
+    .split('\n')
+    .filter((line) => /^Acquire::(?:https?::Proxy|Check-Valid-Until|Check-Date|Retries) /.test(line))
+    .map((line) => `--aptopt=${line}`);
+}
+
+/** This machine's own Debian sources, turned to the suite as `image build` does. */
+async function sources(suite, scratch) {
+  const { debianSources, readAptFacts } = await import('../../dist/engine/apt-sources.js');
+  const text = debianSources(suite, readAptFacts());
+  if (text === undefined) return [];
+  const file = join(scratch, 'debian.sources');
+  writeFileSync(file, text);
+  return [file];
+}
+
+/** Keeps the kernel, its initrd and its modules for every machine. Disks with the modules of another one go. */
+function takeKernel(root, made, kernel) {
+  mkdirSync(made);
+  const boot = (prefix) => {
+    const name = readdirSync(join(root, 'boot')).find((one) => one.startsWith(prefix));
+    if (name === undefined) throw new Error(`${KERNEL_SUITE} has no /boot/${prefix}*`);
+    return join(root, 'boot', name);
+  };
+  cpSync(boot('vmlinuz-'), join(made, 'vmlinuz'));
+  cpSync(boot('initrd.img-'), join(made, 'initrd.img'));
+  cpSync(join(root, 'usr/lib/modules'), join(made, 'modules'), { recursive: true });
+  discard((name) => name.startsWith('kernel-') || name.endsWith('.img'));
+  renameSync(made, kernel);
+}

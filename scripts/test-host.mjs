@@ -1,0 +1,164 @@
+// Tries the packed package on machines like most users have: cgroup v2, systemd, crun, an ordinary user. Boots each in
+// qemu from Debian packages, without a network and without KVM, and says what held and what differs from this machine.
+// Exits with 1 when something that is demanded did not hold, 2 for a wrong option, 3 when this machine lacks something.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, stripVTControlCharacters } from 'node:util';
+import Table from 'cli-table3';
+import pc from 'picocolors';
+import { command } from './host/command.mjs';
+import { jobDisk } from './host/job-disk.mjs';
+import { differences, judge } from './host/judge.mjs';
+import { runMachine } from './host/machine.mjs';
+import { rootDisk } from './host/root-disk.mjs';
+import { SUITES } from './host/suites.mjs';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const USAGE =
+  'Usage: npm run test:host -- [--suite bookworm|trixie]... [--install] [--here FILE] [--json FILE]';
+/** Program, and the Debian package that has it. */
+const NEEDED = {
+  'qemu-system-x86_64': 'qemu-system-x86',
+  mmdebstrap: 'mmdebstrap',
+  'mkfs.ext4': 'e2fsprogs',
+  podman: 'podman',
+};
+/** Of one machine, from its start to its end. */
+const TIMEOUT_MS = 45 * 60_000;
+const CONSOLE_LINES = 30;
+
+const say = (text) => console.error(pc.dim(text));
+const leave = (exitCode, message) => {
+  console.error(message);
+  process.exit(exitCode);
+};
+
+function options() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        suite: { type: 'string', multiple: true },
+        install: { type: 'boolean' },
+        here: { type: 'string' },
+        json: { type: 'string' },
+      },
+    });
+    const suites = values.suite ?? Object.keys(SUITES);
+    const unknown = suites.find((suite) => !Object.hasOwn(SUITES, suite));
+    if (unknown !== undefined)
+      leave(2, `--suite: there is no '${unknown}'. There is: ${Object.keys(SUITES).join(', ')}.`);
+    return { ...values, suites };
+  } catch (thrown) {
+    return leave(2, `${thrown.message}\n${USAGE}`);
+  }
+}
+
+/** Installs what is missing only when told to. */
+function demandPrograms(install) {
+  if (process.platform !== 'linux' || process.arch !== 'x64' || process.getuid?.() !== 0)
+    leave(
+      3,
+      'The disks are made from Debian packages, as root on Linux on x86-64. Run it there, for example with sudo.',
+    );
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  const packages = Object.entries(NEEDED)
+    .filter(([program]) => !folders.some((folder) => existsSync(join(folder, program))))
+    .map(([, name]) => name);
+  if (packages.length === 0) return;
+  const argv = ['apt-get', 'install', '--no-install-recommends', '-y', ...packages];
+  if (!install)
+    leave(3, `This machine lacks ${packages.join(', ')}. Run \`${argv.join(' ')}\`, or this with --install.`);
+  execFileSync(argv[0], argv.slice(1), { stdio: 'inherit' });
+}
+
+/** Our image in this machine's engine; the machines get it, as one would copy it to a computer without a registry. */
+async function imageHere() {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const image = `localhost/mcp-sandbox-bridge/python:${version}`;
+  await command(['podman', 'image', 'exists', image]).catch(() =>
+    leave(3, `There is no image ${image}. Run scripts/setup.`),
+  );
+  return image;
+}
+
+/** What doctor says here, to compare with: asked now, or of a file that an earlier run with --json wrote. */
+async function here(file) {
+  if (file !== undefined) return JSON.parse(readFileSync(file, 'utf8')).machines[0];
+  say('this machine: doctor and doctor --probe');
+  const ask = async (...args) =>
+    JSON.parse(
+      await command([process.execPath, join(ROOT, 'dist/cli/main.js'), ...args, '--json'], {
+        accepted: [0, 1, 2],
+      }),
+    );
+  return { name: 'here', doctor: await ask('doctor'), probe: await ask('doctor', '--probe') };
+}
+
+async function tryOn(suite, machine, disk, scratch) {
+  const console = join(scratch, `${suite}.log`);
+  const startedAt = performance.now();
+  say(`${suite}: starting the machine; everything in it takes long`);
+  const lines = await runMachine(machine, disk, {
+    timeoutMs: TIMEOUT_MS,
+    console,
+    onLine: ({ step, seconds, error }) =>
+      say(`${suite}: ${step}${error === undefined ? '' : ' FAILED'}, ${seconds} s by its own clock`),
+  });
+  const value = (step) => lines.find((line) => line.step === step)?.value;
+  return {
+    name: suite,
+    facts: value('machine'),
+    doctor: value('doctor'),
+    probe: value('probe'),
+    checks: judge(lines),
+    minutes: (performance.now() - startedAt) / 60_000,
+    lines,
+    console: readFileSync(console, 'utf8'),
+  };
+}
+
+function print({ name, facts, checks, minutes, console: log, lines }) {
+  const failed = checks.filter(({ ok }) => !ok);
+  const words = facts === undefined ? '' : `: ${Object.values(facts).join(', ')}`;
+  console.log(`\n${pc.bold(name)}${words}`);
+  for (const { check, ok, detail } of checks)
+    console.log(`  ${ok ? pc.green('ok  ') : pc.red('FAIL')} ${check}${ok ? '' : `: ${detail}`}`);
+  console.log(`  ${checks.length - failed.length} of ${checks.length} hold; ${minutes.toFixed(1)} minutes`);
+  if (!lines.some(({ step }) => step === 'end'))
+    console.log(pc.dim(stripVTControlCharacters(log).trimEnd().split('\n').slice(-CONSOLE_LINES).join('\n')));
+}
+
+function printDifferences(machines) {
+  const names = machines.map(({ name }) => name);
+  const table = new Table({
+    head: ['what differs', ...names],
+    style: { head: ['bold'] },
+    wordWrap: true,
+    colWidths: [26, ...names.map(() => 32)],
+  });
+  for (const row of differences(machines)) table.push(row);
+  console.log(`\n${table}`);
+}
+
+const { suites, install, here: earlier, json } = options();
+demandPrograms(install);
+const image = await imageHere();
+const scratch = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-host-'));
+process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+const disk = await jobDisk(scratch, image, say);
+const thisMachine = await here(earlier);
+const roots = new Map();
+for (const suite of suites) roots.set(suite, await rootDisk(suite, say));
+// Each machine keeps one processor of this one busy.
+const tried = await Promise.all(suites.map((suite) => tryOn(suite, roots.get(suite), disk, scratch)));
+for (const machine of tried) print(machine);
+printDifferences([thisMachine, ...tried]);
+if (json !== undefined)
+  writeFileSync(json, `${JSON.stringify({ machines: [thisMachine, ...tried] }, undefined, 1)}\n`);
+process.exitCode = tried.every(({ checks }) => checks.every(({ ok }) => ok)) ? 0 : 1;
