@@ -56,7 +56,7 @@ function countsOf(report, exitCode) {
 
 async function vitest(
   project,
-  { timeoutMs, cwd = ROOT, report = join(scratch, `${project}.json`), as = [] },
+  { timeoutMs, cwd = ROOT, report = join(scratch, `${project}.json`), as = [], flags = [] },
 ) {
   const vitestMain = join(cwd, 'node_modules/vitest/vitest.mjs');
   const argv = [
@@ -69,6 +69,7 @@ async function vitest(
     '--reporter=default',
     '--reporter=json',
     `--outputFile.json=${report}`,
+    ...flags,
   ];
   const { exitCode } = await run(argv, { timeoutMs, cwd });
   return countsOf(report, exitCode);
@@ -155,10 +156,12 @@ async function containersAsUser() {
     await run(['chown', '-R', `${user}:`, copy], { quiet: true });
     await shareImage(as);
     return await vitest('containers', {
-      timeoutMs: 7 * MINUTE,
+      timeoutMs: 8 * MINUTE,
       cwd: copy,
       report: join(copy, 'report.json'),
       as,
+      // Injected faults are the bridge's business, not the engine's mode: once is enough.
+      flags: ['--exclude', 'test/faults/**'],
     });
   } finally {
     rmSync(copy, { recursive: true, force: true });
@@ -255,7 +258,7 @@ await part('unit', () => vitest('unit', { timeoutMs: 4 * MINUTE }));
 await part('python on the host', pythonOnHost);
 await part('python in the image', pythonInImage);
 await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
-  vitest('containers', { timeoutMs: 6 * MINUTE }),
+  vitest('containers', { timeoutMs: 11 * MINUTE }),
 );
 if (isRoot) await part('containers as an ordinary user', containersAsUser);
 rmSync(scratch, { recursive: true, force: true });
