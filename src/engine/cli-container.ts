@@ -10,7 +10,7 @@ import { onExit } from '../base/exit-hook.js';
 import { readText } from '../base/read-text.js';
 import type { Launch } from './dialects.js';
 import type { Container, ContainerExit } from './engine.js';
-import { firstProcess, killFirstProcess } from './first-process.js';
+import { firstProcess, killFirstProcess, monitorBy, runsHere } from './first-process.js';
 
 /** How long a killed container may take to be gone before it is removed by force. */
 const GONE_WITHIN_MS = 3_000;
@@ -43,6 +43,8 @@ export class CliContainer implements Container {
   /** The detached client has left, and its container runs or has run. */
   #hasLaunched = false;
   #hasEnded = false;
+  /** The pid of the engine's monitor, as far as it could be seen. */
+  #monitor: number | undefined;
   #killTimer: NodeJS.Timeout | undefined;
   #disposing: Promise<void> | undefined;
 
@@ -97,7 +99,10 @@ export class CliContainer implements Container {
       );
     });
     this.#hasLaunched = this.#plan.launch === 'detached' && exit.code === 0;
-    if (this.#hasLaunched) await streamsClosed;
+    if (this.#hasLaunched) {
+      if (this.#plan.pidFile !== undefined) this.#monitor = monitorBy(this.#plan.pidFile);
+      await streamsClosed;
+    }
     this.#hasEnded = true;
     this.#removeExitHook();
     return this.#hasLaunched ? { code: undefined, signal: undefined } : exit;
@@ -119,12 +124,19 @@ export class CliContainer implements Container {
     }
   }
 
+  /** It is the monitor that removes what has ended; one that somebody has killed does not. */
+  get #hasLostMonitor(): boolean {
+    const { pidFile } = this.#plan;
+    return pidFile !== undefined && this.#monitor !== undefined && !runsHere(this.#monitor, pidFile);
+  }
+
   async #isRemovedByEngine(inTime: boolean): Promise<boolean> {
     if (this.#hasLaunched) return inTime;
     return (await this.exited).signal === undefined;
   }
 
   async #dispose(): Promise<void> {
+    const hasLostMonitor = this.#hasLostMonitor;
     // The channel is closed by now, so what cannot be killed by pid sees the end of its input and ends.
     if (this.#plan.pidFile !== undefined) this.kill();
     const inTime = await Promise.race([
@@ -133,7 +145,7 @@ export class CliContainer implements Container {
     ]);
     if (!inTime) this.#killClient();
     // The engine removes a container that has ended (--rm), but not one whose client was killed, nor one that is deaf.
-    if (!(await this.#isRemovedByEngine(inTime)))
+    if (hasLostMonitor || !(await this.#isRemovedByEngine(inTime)))
       await this.#plan.remove(readText(this.#plan.cidFile)?.trim() || this.name);
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
     for (const file of [this.#plan.cidFile, this.#plan.pidFile])

@@ -20,6 +20,9 @@ export function firstProcess(pidFile: string): number | undefined {
   return find(pidFile)?.pid;
 }
 
+/** The monitor of a container that lives; undefined once it has ended. */
+export const monitorBy = (pidFile: string): number | undefined => find(pidFile)?.monitor;
+
 function find(pidFile: string): { readonly pid: number; readonly monitor: number } | undefined {
   const pid = Number.parseInt(readText(pidFile) ?? '', 10);
   if (!(pid > 1)) return undefined;

@@ -6,6 +6,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { eventually, ourContainers } from '../support/nothing-left.js';
 import { type FakeEngine, fakeEngine } from './fake-engine.js';
 import { thorough } from './ledger.js';
 import { fault } from './stage.js';
@@ -153,14 +154,19 @@ describe('OCI runtimes', () => {
     const runtime = runtimeScript('exec runc "$@"');
     const bridge = await stage.bridge({}, { MCP_BRIDGE_OCI_RUNTIME: runtime.path });
     await stage.stillWorks(bridge);
+    // What breaks in the middle of a removal is left to the next start's sweep; this is about starts.
+    await noContainer();
     runtime.becomes('echo boom >&2; exit 1');
     expect((await stage.answered(bridge.run('1'), 20_000)).status).toBe('error');
     runtime.becomes('exec runc "$@"');
     await stage.stillWorks(bridge);
+    await noContainer();
     rmSync(runtime.path);
     expect((await stage.answered(bridge.run('1'), 20_000)).status).toBe('error');
   });
 });
+
+const noContainer = () => eventually(() => ourContainers().length === 0, 8_000);
 
 function runtimeScript(body: string) {
   const path = join(mkdtempSync(join(process.env['TEST_ROOT'] ?? tmpdir(), 'oci-')), 'myrunc');
