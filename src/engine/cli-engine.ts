@@ -89,6 +89,10 @@ export async function probeEngine(binary: string, signal: AbortSignal): Promise<
   }
 }
 
+/** A removal that somebody else has done, or is doing, is as good. */
+const isTrouble = ({ exitCode, stderr }: ProcessResult): boolean =>
+  exitCode !== 0 && !/no such container|already in progress/i.test(stderr);
+
 const runDirOf = ({ stateDir, instance }: Pick<CliEngineOptions, 'stateDir' | 'instance'>): string =>
   join(stateDir, 'run', instance);
 
@@ -246,12 +250,10 @@ export class CliEngine implements Engine {
 
   async #remove(ids: readonly string[]): Promise<void> {
     try {
-      const result = await this.command(
-        this.#dialect.removeArgs(ids),
-        REMOVE_TIMEOUT_MS,
-        new AbortController().signal,
-      );
-      if (result.exitCode !== 0 && !/no such container|already in progress/i.test(result.stderr)) {
+      let result = await this.#removeOnce(ids);
+      // Of a container whose monitor was killed podman 4.3 only notices at the first try that it has ended.
+      if (isTrouble(result)) result = await this.#removeOnce(ids);
+      if (isTrouble(result)) {
         this.#options.observer({
           type: 'engine.trouble',
           message: `could not remove ${ids.join(', ')}: ${clip(result.stderr.trim(), 300)}`,
@@ -260,6 +262,10 @@ export class CliEngine implements Engine {
     } catch (thrown) {
       this.#options.observer({ type: 'engine.trouble', message: messageOf(thrown) });
     }
+  }
+
+  #removeOnce(ids: readonly string[]): Promise<ProcessResult> {
+    return this.command(this.#dialect.removeArgs(ids), REMOVE_TIMEOUT_MS, new AbortController().signal);
   }
 
   #sweepRunDirs(): void {

@@ -107,7 +107,16 @@ for place in glob.glob("/proc/[0-9]*/environ") + glob.glob("/proc/[0-9]*/cmdline
     );
     expect(files.length).toBeGreaterThan(5);
     for (const file of files)
-      expect(found(readFileSync(join(file.parentPath ?? file.path, file.name), 'utf8'))).toEqual([]);
+      expect(found(textOf(join(file.parentPath ?? file.path, file.name)))).toEqual([]);
     expect(found(said.join())).toEqual([]);
   });
 });
+
+/** Empty for one that has gone meanwhile, such as that of a container's id. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -160,7 +160,8 @@ const processes: readonly Deed[] = [
   stopped(
     'threads',
     'Starts 200 threads.',
-    ['process limit'],
+    // Their stacks count as data where the limit of memory is one of data too.
+    ['process limit', 'memory limit'],
     py`
       for _ in range(200):
           threading.Thread(target=time.sleep, args=(20,), daemon=True).start()
