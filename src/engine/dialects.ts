@@ -27,6 +27,8 @@ export type Dialect = {
   readonly parseInfo: (text: string) => EngineFacts;
   readonly globalFlags: (ociRuntime: OciRuntime | undefined) => string[];
   readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
+  /** A writable /dev/shm of `sizeMb`; `tmpfsOptions` say the same of a tmpfs, size included. */
+  readonly shmFlag: (tmpfsOptions: string, sizeMb: number) => string;
   /** Prints the host pid of a container's first process. */
   readonly pidArgs: (id: string) => string[];
   readonly removeArgs: (ids: readonly string[]) => string[];
@@ -104,6 +106,8 @@ const podman: Dialect = {
     ...spec.masked.map((path) => `--security-opt=mask=${path}`),
     ...idMap(facts),
   ],
+  // With --read-only-tmpfs=false podman 5 makes its own one read-only too, and then multiprocessing has no locks.
+  shmFlag: (tmpfsOptions) => `--tmpfs=/dev/shm:${tmpfsOptions}`,
   pidArgs: (id) => ['container', 'inspect', '--format', '{{.State.Pid}}', id],
   removeArgs: (ids) => ['rm', '--force', '--ignore', '--time=0', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
@@ -165,6 +169,7 @@ const docker: Dialect = {
     `--env=TZ=${spec.timezone}`,
     ...DOCKER_HOST_ENV[spec.hostEnv],
   ],
+  shmFlag: (_tmpfsOptions, sizeMb) => `--shm-size=${sizeMb}m`,
   pidArgs: (id) => ['container', 'inspect', '--format', '{{.State.Pid}}', id],
   removeArgs: (ids) => ['rm', '--force', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
