@@ -17,6 +17,7 @@ const BRIDGE = join(MODULES, '.bin/mcp-sandbox-bridge');
 const DELEGATED = `/sys/fs/cgroup/user.slice/user-${USER.id}.slice/user@${USER.id}.service/cgroup.controllers`;
 /** For one answer; the product's own deadlines are shorter. */
 const PATIENCE_MS = 600_000;
+const LOOKS_FOR_LEFTOVERS = 15;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 const report = openSync(reportFile, 'w');
@@ -135,7 +136,12 @@ await step('probe', () =>
   ask(['doctor', '--probe', '--json'], { MCP_BRIDGE_CPUS: LIMIT_SETTINGS.MCP_BRIDGE_CPUS }),
 );
 await step('left', async () => {
-  const { stdout } = await run('podman', ['ps', '--all', '--format', '{{.Names}} {{.Status}}']);
-  return stdout.split('\n').filter(Boolean);
+  // The engine's own tidying takes a moment after a container has ended.
+  for (let look = 0; ; look += 1) {
+    const { stdout } = await run('podman', ['ps', '--all', '--format', '{{.Names}} {{.Status}}']);
+    const containers = stdout.split('\n').filter(Boolean);
+    if (containers.length === 0 || look === LOOKS_FOR_LEFTOVERS) return containers;
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  }
 });
 await step('end', async () => true);

@@ -39,7 +39,7 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     `--log-driver=${launch === 'detached' ? 'passthrough' : 'none'}`,
     ...spec.mounts.map(({ source, target }) => `--volume=${source}:${target}:${dialect.mountOptions}`),
     ...spec.tmpfs.map(({ target, sizeMb }) => `--tmpfs=${target}:${TMPFS_OPTIONS},size=${sizeMb}m`),
-    `--shm-size=${spec.shmMb}m`,
+    dialect.shmFlag(`${TMPFS_OPTIONS},size=${spec.shmMb}m`, spec.shmMb),
     ...repeated('--env', pairs(spec.env)),
     ...pairs(spec.sysctls).map((pair) => `--sysctl=${pair}`),
     `--memory=${spec.memoryBytes}b`,

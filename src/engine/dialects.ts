@@ -29,6 +29,8 @@ export type Dialect = {
   readonly parseInfo: (text: string) => EngineFacts;
   readonly globalFlags: (ociRuntime: OciRuntime | undefined) => string[];
   readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
+  /** A writable /dev/shm of `sizeMb`; `tmpfsOptions` say the same of a tmpfs, size included. */
+  readonly shmFlag: (tmpfsOptions: string, sizeMb: number) => string;
   readonly removeArgs: (ids: readonly string[]) => string[];
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
@@ -118,6 +120,8 @@ const podman: Dialect = {
     ...spec.masked.map((path) => `--security-opt=mask=${path}`),
     ...idMap(facts),
   ],
+  // With --read-only-tmpfs=false podman 5 makes its own one read-only too, and then multiprocessing has no locks.
+  shmFlag: (tmpfsOptions) => `--tmpfs=/dev/shm:${tmpfsOptions}`,
   removeArgs: (ids) => ['rm', '--force', '--ignore', '--time=0', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
     'ps',
@@ -177,6 +181,7 @@ const docker: Dialect = {
     `--env=TZ=${spec.timezone}`,
     ...DOCKER_HOST_ENV[spec.hostEnv],
   ],
+  shmFlag: (_tmpfsOptions, sizeMb) => `--shm-size=${sizeMb}m`,
   removeArgs: (ids) => ['rm', '--force', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
     'ps',

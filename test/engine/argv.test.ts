@@ -73,7 +73,7 @@ describe('runArgv', () => {
         "--volume=/state/ipc/abc:/ipc:ro,nosuid,nodev,noexec,z",
         "--tmpfs=/tmp:rw,noexec,nosuid,nodev,mode=1777,size=64m",
         "--tmpfs=/workspace:rw,noexec,nosuid,nodev,mode=1777,size=128m",
-        "--shm-size=16m",
+        "--tmpfs=/dev/shm:rw,noexec,nosuid,nodev,mode=1777,size=16m",
         "--env",
         "HOME=/workspace",
         "--env",
