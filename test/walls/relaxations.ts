@@ -44,7 +44,10 @@ export const relaxations = {
   'no tmpfs of the engine': without('--read-only-tmpfs=false'),
   'tmpfs options': replaced(/^(--tmpfs=.*)noexec,nosuid,nodev/, '$1exec,suid,dev'),
   'tmpfs size': replaced(/^(--tmpfs=.*size=)\d+m/, '$1400m'),
-  'tmpfs of shm': all(without('--shm-size='), plus('--tmpfs=/dev/shm:rw,exec,suid,dev,mode=1777,size=400m')),
+  'tmpfs of shm': all(
+    without('--shm-size=', '--tmpfs=/dev/shm:'),
+    plus('--tmpfs=/dev/shm:rw,exec,suid,dev,mode=1777,size=400m'),
+  ),
   masks: all(NO_MASKS, plus('--security-opt=unmask=ALL')),
   network: replaced(/^--network=none$/, '--network=host'),
   'process namespace': all(without('--pid='), plus('--pid=host')),
