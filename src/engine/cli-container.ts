@@ -6,8 +6,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
+import { BridgeError } from '../base/errors.js';
 import { onExit } from '../base/exit-hook.js';
 import { readText } from '../base/read-text.js';
+import { closed } from '../base/streams.js';
 import type { Launch } from './dialects.js';
 import type { Container, ContainerExit } from './engine.js';
 import { firstProcess, killFirstProcess, monitorBy, runsHere } from './first-process.js';
@@ -48,6 +50,7 @@ export class CliContainer implements Container {
   #killTimer: NodeJS.Timeout | undefined;
   #disposing: Promise<void> | undefined;
 
+  /** Throws E_PROCESS where there are no descriptors left for its pipes. */
   constructor(plan: LaunchPlan) {
     this.#plan = plan;
     this.name = plan.name;
@@ -57,11 +60,19 @@ export class CliContainer implements Container {
       detached: true,
       cwd: plan.runDir,
     });
+    const clientExited = exitOf(client);
+    // Node gives a child no streams when it is out of file descriptors.
+    if ((client.stdin as unknown) === undefined) {
+      throw new BridgeError('E_PROCESS', `${plan.binary} could not be started: too many open files.`, {
+        fault: 'operator',
+        remedy: 'Raise the limit of open files (ulimit -n) where the bridge is started.',
+      });
+    }
     ({ stdin: this.stdin, stdout: this.stdout, stderr: this.stderr } = client);
     this.#client = client;
     // Node destroys the `stdin` of a child that has exited; ours is the container's, which goes on.
     this.#client.stdin = null;
-    this.exited = this.#whenEnded();
+    this.exited = this.#whenEnded(clientExited);
     this.#removeExitHook = onExit(() => this.#killNow());
   }
 
@@ -90,14 +101,9 @@ export class CliContainer implements Container {
     return this.#disposing;
   }
 
-  async #whenEnded(): Promise<ContainerExit> {
+  async #whenEnded(clientExited: Promise<ContainerExit>): Promise<ContainerExit> {
     const streamsClosed = Promise.all([closed(this.stdout), closed(this.stderr)]);
-    const exit = await new Promise<ContainerExit>((resolve) => {
-      this.#client.once('error', () => resolve({ code: undefined, signal: undefined }));
-      this.#client.once('exit', (code, signal) =>
-        resolve({ code: code ?? undefined, signal: signal ?? undefined }),
-      );
-    });
+    const exit = await clientExited;
     this.#hasLaunched = this.#plan.launch === 'detached' && exit.code === 0;
     if (this.#hasLaunched) {
       if (this.#plan.pidFile !== undefined) this.#monitor = monitorBy(this.#plan.pidFile);
@@ -154,8 +160,13 @@ export class CliContainer implements Container {
   }
 }
 
-const closed = (stream: Readable): Promise<unknown> =>
-  new Promise((resolve) => stream.once('close', resolve));
+/** Never rejects: a client that could not be started has ended, too. */
+function exitOf(client: ChildProcess): Promise<ContainerExit> {
+  return new Promise((resolve) => {
+    client.once('error', () => resolve({ code: undefined, signal: undefined }));
+    client.once('exit', (code, signal) => resolve({ code: code ?? undefined, signal: signal ?? undefined }));
+  });
+}
 
 const delay = (ms: number): Promise<void> =>
   new Promise((resolve) => {

@@ -169,7 +169,7 @@ export class CliEngine implements Engine {
     const pidFile = join(this.#runDir, `${spec.name}.pid`);
     const { ociRuntime, facts, instance } = this.#options;
     const labelled = { ...spec, labels: { ...spec.labels, ...ownerLabels(instance, this.#owner) } };
-    const container = new CliContainer({
+    return new CliContainer({
       binary: this.binary,
       argv: runArgv(labelled, this.#dialect, { mode: facts.mode, ociRuntime, cidFile, pidFile }),
       launch: this.launch.launch,
@@ -178,12 +178,6 @@ export class CliEngine implements Engine {
       cidFile,
       pidFile: this.#dialect.writesPidFile && facts.mode !== 'vm' ? pidFile : undefined,
       remove: (id) => this.#remove([id]),
-    });
-    // Node gives a child no streams when it is out of file descriptors.
-    if ((container.stdin as unknown) !== undefined) return container;
-    throw new BridgeError('E_PROCESS', `${this.binary} could not be started: too many open files.`, {
-      fault: 'operator',
-      remedy: 'Raise the limit of open files (ulimit -n) where the bridge is started.',
     });
   }
 

@@ -31,8 +31,15 @@ function pythonFiles(dir: string, prefix: string): Array<readonly [string, strin
   });
 }
 
-/** The files of the harness by relative name, entry point included. */
-function harnessFiles(): Files {
+let installed: Files | undefined;
+
+/** The files of the harness by relative name, entry point included; read once, since they belong to this bridge. */
+const harnessFiles = (): Files => {
+  installed ??= readHarnessFiles();
+  return installed;
+};
+
+function readHarnessFiles(): Files {
   const files = PACKAGES.flatMap((name) => pythonFiles(join(PACKAGE_ROOT, 'sandbox-runtime', name), name));
   return new Map([['entrypoint.py', entrypoint], ...files.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }

@@ -1,9 +1,9 @@
 // One container and its channel, as a single-use thing: started, greeted, given one run, gone. There is no reset.
 // Whatever ends it first is its end for good. Reads frames; knows nothing of tools, policy or MCP.
 
-import type { Readable } from 'node:stream';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { closed } from '../base/streams.js';
 import { clip } from '../base/text.js';
 import { type Enforcement, UNENFORCED } from '../engine/enforcement.js';
 import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
@@ -246,9 +246,6 @@ export class Sandbox implements AsyncDisposable {
     if (this.#noise.length > MAX_NOISE_LINES) this.#noise.shift();
   }
 }
-
-const closed = (stream: Readable): Promise<unknown> =>
-  stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', resolve));
 
 /** `promise`, or the end of `timeoutMs`, whichever comes first. */
 const within = (timeoutMs: number, promise: Promise<unknown>): Promise<unknown> => {
