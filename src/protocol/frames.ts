@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** Raised by one with every change that an older peer would misread. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** One line, newline included. A 40 MB tool result fits with its escapes; memory per stream stays bounded. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -43,6 +43,12 @@ export const OUTPUT_CHUNK_BYTES = 65_536;
 /** Of a search in the documentation. */
 export const MAX_QUERY_CHARS = 1_000;
 
+/** Tools that a checked program names; more are left to the run, which asks for each of them anyway. */
+export const MAX_NAMED_TOOLS = 200;
+
+/** Of a server or tool that a program names; a longer one is no name. */
+export const MAX_NAME_CHARS = 200;
+
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -75,6 +81,14 @@ const guestError = z.strictObject({
   traceback: z.array(z.string()),
 });
 
+/** A tool that the code names in so many words: names or aliases, and the line. Without a tool, a server only. */
+const namedTool = z.strictObject({
+  server: z.string().max(MAX_NAME_CHARS),
+  tool: z.string().max(MAX_NAME_CHARS).nullable(),
+  line: z.int().nonnegative(),
+});
+export type NamedTool = z.infer<typeof namedTool>;
+
 /** From the guest's process, on the container's stdout. */
 export const guestFrame = z.discriminatedUnion('type', [
   z.strictObject({
@@ -93,6 +107,7 @@ export const guestFrame = z.discriminatedUnion('type', [
 export const supervisorFrame = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('hello'), protocol: z.int(), harness: z.string(), python: z.string() }),
   z.strictObject({ type: z.literal('unloaded'), module: z.string(), error: z.string() }),
+  z.strictObject({ type: z.literal('checked'), named: z.array(namedTool).max(MAX_NAMED_TOOLS) }),
   z.strictObject({ type: z.literal('refused'), error: guestError }),
   z.strictObject({ type: z.literal('output'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
   z.strictObject({
@@ -142,9 +157,9 @@ export type Refusal = {
 
 /** From the host, on the container's stdin. Trusted: the far side only types it. */
 export type HostFrame =
+  | { readonly type: 'check'; readonly code: string }
   | {
       readonly type: 'run';
-      readonly code: string;
       readonly timeoutSeconds: number;
       readonly loaded: readonly ServerDoc[];
       readonly discovered: readonly ServerBrief[];
