@@ -43,6 +43,7 @@ const RUN = {
           description: '',
           inputSchema: { type: 'object' },
           outputSchema: null,
+          observed: null,
         },
       ],
     },

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** Raised by one with every change that an older peer would misread. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** One line, newline included. A 40 MB tool result fits with its escapes; memory per stream stays bounded. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -61,7 +61,12 @@ export const callParams = {
   'docs.get': z.strictObject({ server: z.string(), tool: z.string().nullable() }),
   // A longer text is no query, and searching for each of its words would hold up every other run.
   'docs.search': z.strictObject({ query: z.string().max(MAX_QUERY_CHARS), limit: z.int().min(1).max(100) }),
-  'saved.put': z.strictObject({ name: z.string(), source: z.string(), description: z.string() }),
+  'saved.put': z.strictObject({
+    name: z.string(),
+    source: z.string(),
+    signature: z.string(),
+    description: z.string(),
+  }),
   'saved.list': z.strictObject({}),
   'saved.get': z.strictObject({ name: z.string() }),
 } as const;
@@ -112,6 +117,8 @@ export type ToolDoc = {
   readonly description: string;
   readonly inputSchema: unknown;
   readonly outputSchema: unknown;
+  /** A schema of what the tool answered so far, where it has none of its own; null where nothing was seen. */
+  readonly observed: unknown;
 };
 
 /** A loaded server, whole. `version` and `instructions` are the server's own words, null when it gave none. */

@@ -4,6 +4,7 @@
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { GuestFrame, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
@@ -38,6 +39,7 @@ export type RunParts = {
   readonly discovered: (loaded: readonly string[]) => readonly ServerBrief[];
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
+  readonly shapes: ObservedShapes;
   readonly observer: Observer;
   /** Called when the code starts. */
   readonly onStart: (meter: Meter) => void;
@@ -95,11 +97,10 @@ async function converse(
   deadline: Deadline,
 ): Promise<[Conclusion, number]> {
   const { id, code, timeoutSeconds, servers } = request;
-  const { pool, saved, observer } = parts;
+  const { pool, saved, shapes, observer } = parts;
   const discovered = parts.discovered(servers);
-  using desk = new CallDesk(hostApi({ runId: id, loaded, discovered, pool, saved, observer }), (frame) =>
-    sandbox.send(frame),
-  );
+  const api = hostApi({ runId: id, loaded, discovered, pool, saved, shapes, observer });
+  using desk = new CallDesk(api, (frame) => sandbox.send(frame));
   const cut = cutOff(sandbox, deadline);
   deadline.start(timeoutSeconds * 1000);
   sandbox.run(
