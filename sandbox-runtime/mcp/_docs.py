@@ -18,18 +18,33 @@ MAX_SENTENCE_CHARS = 160
 MAX_SHOWN_CHARS = 12_000
 
 
-class ToolDoc(AttrDict):
+class Shown(AttrDict):
+    """A dict that is shown as a text of its own."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str, **fields: Any) -> None:
+        super().__init__(fields)
+        # Past AttrDict, to which every attribute is a key.
+        object.__setattr__(self, "_text", text)
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AttrDict, (dict(self),)
+
+
+class ToolDoc(Shown):
     """One tool: `server`, `tool` (its real name), `signature`, `description`; with detail="full" the schemas too.
 
     str() and repr() are its line, or all of its documentation. `alias` and `call` are attributes, but no keys.
     """
 
-    __slots__ = ("_alias", "_prefix", "_text")
+    __slots__ = ("_alias", "_prefix")
 
     def __init__(self, text: str, alias: str, prefix: str, **fields: Any) -> None:
-        super().__init__(fields)
-        # Past AttrDict, to which every attribute is a key.
-        object.__setattr__(self, "_text", text)
+        super().__init__(text, **fields)
         object.__setattr__(self, "_alias", alias)
         object.__setattr__(self, "_prefix", prefix)
 
@@ -42,12 +57,6 @@ class ToolDoc(AttrDict):
     def call(self) -> str:
         """How it is called, without its arguments."""
         return f"await {self._prefix}{self._alias}(...)"
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return AttrDict, (dict(self),)
 
 
 class ToolDocs(list[ToolDoc]):
@@ -132,8 +141,9 @@ def server_help(server: Server) -> str:
 
 
 def server_entry(server: Server) -> AttrDict:
-    """A loaded server with its tools."""
-    return AttrDict(
+    """A loaded server with its tools; shown as help() shows it."""
+    return Shown(
+        server_help(server),
         name=server.name,
         alias=server.alias,
         description=server.description,

@@ -107,6 +107,11 @@ class RuntimeTest(unittest.TestCase):
         code = "import copy, pickle\nd = runtime.query_tool_docs_sync('git-hub')\n"
         self.check(f"{code}[copy.deepcopy(d) == d, pickle.loads(pickle.dumps(d)) == d]", [True, True])
 
+    def test_a_server_is_shown_without_its_schemas(self) -> None:
+        shown = self.run_code("runtime.describe_server('git-hub')").one("result")["repr"]
+        self.assertIn("create_issue(*, title: str)", shown)
+        self.assertNotIn("properties", shown)
+
     def test_help(self) -> None:
         shown = self.run_code("help(mcp_git_hub.create_issue)").stdout
         self.assertIn("create_issue(*, title: str) -> observed {id: int}\n", shown)

@@ -12,11 +12,12 @@ import type { Downstream } from './downstream.js';
 import { isObject } from './json-object.js';
 import { merge, readShape, type Shape, shapeOf } from './shape.js';
 
-/** An answer of this size is parsed in half a millisecond; a larger one is not looked at. */
+/** Looking at an answer of this size takes a millisecond, after it has gone on; a larger one is not looked at. */
 const MAX_ANSWER_CHARS = 64 * 1024;
-/** A tool that answered so often without a new shape is known; one that never repeats itself is left after the second. */
+/** A tool that answered so often without a new shape is known. */
 const STEADY_ANSWERS = 5;
-const MAX_ANSWERS = 50;
+/** Of one tool in the life of a bridge: some never repeat themselves, or always fail. */
+const MAX_LOOKS = 50;
 /** Of one server. A shape has at most 4 KB, nearly all have a few hundred bytes. */
 const MAX_FILE_BYTES = 256 * 1024;
 /** A run's answers are written together. */
@@ -30,13 +31,20 @@ const file = z.object({
   tools: z.custom<Readonly<Record<string, unknown>>>(isObject),
 });
 
-type Known = { shape: Shape; answers: number; steady: number };
-type Book = { readonly path: string; readonly version: string | null; readonly tools: Map<string, Known> };
+/** `steady`: how many answers in a row had nothing new. */
+type Known = { readonly shape: Shape; readonly steady: number };
+type Book = {
+  readonly path: string;
+  readonly version: string | null;
+  readonly tools: Map<string, Known>;
+  readonly looks: Map<string, number>;
+};
 type Learnable = Pick<Downstream, 'spec' | 'serverVersion' | 'tools'>;
 
 export class ObservedShapes implements Disposable {
   readonly #folder: string;
   readonly #books = new Map<string, Book>();
+  readonly #keys = new WeakMap<DownstreamSpec, string>();
   readonly #unsaved = new Set<Book>();
   #timer: NodeJS.Timeout | undefined;
   #canWrite = true;
@@ -54,11 +62,11 @@ export class ObservedShapes implements Disposable {
   /** Looks at the text of a CallToolResult once its reader has it. */
   learn(server: Learnable, tool: string, result: string): void {
     if (result.length > MAX_ANSWER_CHARS || !this.#canWrite) return;
-    const known = this.#book(server).tools.get(tool);
-    if (known !== undefined && (known.steady >= STEADY_ANSWERS || known.answers >= MAX_ANSWERS)) return;
+    const book = this.#book(server);
+    if (isSettled(book, tool)) return;
     const about = server.tools().find(({ name }) => name === tool);
     if (about === undefined || about.outputSchema !== undefined) return;
-    setImmediate(() => this.#look(this.#book(server), tool, result));
+    setImmediate(() => this.#look(book, tool, result));
   }
 
   /** Writes what is not written yet. */
@@ -70,29 +78,28 @@ export class ObservedShapes implements Disposable {
   }
 
   #look(book: Book, tool: string, result: string): void {
+    // A hundred calls may have been under way at once.
+    if (isSettled(book, tool)) return;
+    book.looks.set(tool, (book.looks.get(tool) ?? 0) + 1);
     const seen = answerShape(result);
     if (seen === undefined) return;
     const known = book.tools.get(tool);
-    if (known === undefined) {
-      book.tools.set(tool, { shape: seen, answers: 1, steady: 1 });
-    } else {
-      const shape = merge(known.shape, seen);
-      known.answers++;
-      known.steady = shape === known.shape ? known.steady + 1 : 1;
-      if (shape === known.shape && known.steady < STEADY_ANSWERS) return;
-      known.shape = shape;
-    }
+    const shape = known === undefined ? seen : merge(known.shape, seen);
+    const steady = known !== undefined && shape === known.shape ? known.steady + 1 : 1;
+    book.tools.set(tool, { shape, steady });
+    if (steady > 1 && steady < STEADY_ANSWERS) return;
     this.#unsaved.add(book);
     this.#timer ??= setTimeout(() => this[Symbol.dispose](), WRITE_AFTER_MS).unref();
   }
 
   #book({ spec, serverVersion }: Learnable): Book {
-    const key = definitionKey(spec);
+    const key = this.#keys.get(spec) ?? definitionKey(spec);
+    this.#keys.set(spec, key);
     const version = serverVersion ?? null;
     const open = this.#books.get(key);
     if (open !== undefined && open.version === version) return open;
     const path = join(this.#folder, `${key}.json`);
-    const book = { path, version, tools: readBook(path, version) };
+    const book = { path, version, tools: readBook(path, version), looks: new Map() };
     this.#books.set(key, book);
     return book;
   }
@@ -114,6 +121,10 @@ export class ObservedShapes implements Disposable {
   }
 }
 
+function isSettled({ tools, looks }: Book, tool: string): boolean {
+  return (tools.get(tool)?.steady ?? 0) >= STEADY_ANSWERS || (looks.get(tool) ?? 0) >= MAX_LOOKS;
+}
+
 /** What a call gives in Python, as a shape (see mcp/_values.py); undefined for errors and for what is no data. */
 export function answerShape(result: string): Shape | undefined {
   const parsed = parsedJson(result);
@@ -127,9 +138,14 @@ export function answerShape(result: string): Shape | undefined {
 
 function textShape(text: string): Shape {
   const value = /^\s*[[{"\-\dtfn]/.test(text) ? parsedJson(text) : undefined;
-  // `1.10` stays a text in Python, since a number would not print as it came.
-  const isText = value === undefined || (typeof value === 'number' && String(value) !== text.trim());
-  return isText ? { type: 'string' } : shapeOf(value);
+  return value === undefined || (typeof value === 'number' && !isNumber(value, text.trim()))
+    ? { type: 'string' }
+    : shapeOf(value);
+}
+
+/** `1.10` stays a text in Python, since a number would not print as it came. */
+function isNumber(value: number, text: string): boolean {
+  return /^-?\d+$/.test(text) || [String(value), `${value}.0`].includes(text);
 }
 
 /** Undefined where it is none, which JSON itself never is. */
@@ -168,7 +184,6 @@ function readBook(path: string, version: string | null): Map<string, Known> {
 function readKnown(value: unknown): Known | undefined {
   if (!isObject(value)) return undefined;
   const shape = readShape(value['shape']);
-  const [answers, steady] = [value['answers'], value['steady']].map(Number);
-  if (shape === undefined || !Number.isInteger(answers) || !Number.isInteger(steady)) return undefined;
-  return { shape, answers: answers as number, steady: steady as number };
+  const { steady } = value;
+  return shape === undefined || !Number.isInteger(steady) ? undefined : { shape, steady: Number(steady) };
 }

@@ -20,7 +20,7 @@ const MAX_DEPTH = 5;
 const MAX_KEYS = 40;
 const MANY_KEYS = 8;
 /** The members of a list are nearly always alike. */
-const MAX_ITEMS = 50;
+const MAX_ITEMS = 20;
 /** As JSON; what is larger loses depth. */
 const MAX_SHAPE_CHARS = 4_000;
 
@@ -106,7 +106,7 @@ function objectOf(members: ReadonlyMap<string, Shape>, required: readonly string
   const keys = [...members.keys()];
   if (keys.length === 0) return { type: 'object' };
   const shapes = [...members.values()];
-  const areAlike = keys.length >= MANY_KEYS && kindsOf(shapes) === 1 && shapes[0]?.type === 'object';
+  const areAlike = keys.length >= MANY_KEYS && shapes[0]?.type === 'object' && kindsOf(shapes) === 1;
   if (keys.length > MAX_KEYS || areAlike || !keys.every(isKey)) return collection(shapes);
   return { type: 'object', properties: Object.fromEntries(members), required };
 }

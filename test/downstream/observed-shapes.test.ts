@@ -42,6 +42,8 @@ test.each([
   [text('Hello.'), { type: 'string' }],
   [text('{not json'), { type: 'string' }],
   [text('12'), { type: 'integer' }],
+  [text('12345678901234567890'), { type: 'integer' }],
+  [text('1.5'), { type: 'number' }],
   [text('1.10'), { type: 'string' }],
   [text('true'), { type: 'boolean' }],
   [
@@ -109,6 +111,14 @@ test('after a few answers of one shape it looks no more, in later bridges too', 
   const later = new ObservedShapes(state);
   await learn(later, text('other'));
   expect(later.of(server())('get')).toMatchObject({ type: 'object' });
+});
+
+test('a tool that always fails is left alone in the end', async () => {
+  const shapes = new ObservedShapes(state);
+  const failure = JSON.stringify({ isError: true, content: [] });
+  await learn(shapes, ...Array.from({ length: 60 }, () => failure));
+  await learn(shapes, data({ a: 1 }));
+  expect(shapes.of(server())('get')).toBeUndefined();
 });
 
 test('a file that is damaged, foreign or too large is passed over and made anew', async () => {
