@@ -123,7 +123,11 @@ class Host:
             pass
 
     def start(
-        self, code: str, loaded: list[Frame] | None = None, discovered: list[Frame] | None = None
+        self,
+        code: str,
+        loaded: list[Frame] | None = None,
+        discovered: list[Frame] | None = None,
+        files: list[Frame] | None = None,
     ) -> None:
         """Sends the run frame; loaded servers count as discovered."""
         servers = loaded or []
@@ -137,6 +141,7 @@ class Host:
                 "timeoutSeconds": 30,
                 "loaded": servers,
                 "discovered": briefs + (discovered or []),
+                "files": files or [],
             }
         )
 
@@ -211,11 +216,12 @@ def run(
     discovered: list[Frame] | None = None,
     handlers: Mapping[str, Handler] | None = None,
     timeout_s: float = TIMEOUT_S,
+    files: list[Frame] | None = None,
 ) -> Host:
     """Runs `code` to its end and returns the host with everything that it saw."""
     with Host() as host:
         host.handlers.update(handlers or {})
-        host.start(code, loaded, discovered)
+        host.start(code, loaded, discovered, files)
         return host.finish(timeout_s)
 
 

@@ -39,8 +39,8 @@ export async function compileIn(sandbox: Sandbox): Promise<Files | undefined> {
     if (frame.type === 'result') value = frame.value;
   };
   sandbox.run(
-    { type: 'run', code: CODE, timeoutSeconds: COMPILE_SECONDS, loaded: [], discovered: [] },
-    { onGuest, onOutput: () => {} },
+    { type: 'run', code: CODE, timeoutSeconds: COMPILE_SECONDS, loaded: [], discovered: [], files: [] },
+    { onGuest, onOutput: () => {}, onFile: () => {} },
   );
   const timer = setTimeout(() => sandbox.kill(), COMPILE_SECONDS * 1000);
   await sandbox.ended;

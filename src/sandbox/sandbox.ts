@@ -18,6 +18,8 @@ import { Guard } from './guard.js';
 import type { Breach } from './watchdog.js';
 
 type FrameOf<F, T> = Extract<F, { type: T }>;
+/** A file that the code left, or the names of those that stay behind. */
+export type LeftFrame = FrameOf<SupervisorFrame, 'file' | 'skipped'>;
 export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
 
 /** How a sandbox ended: the supervisor's report, a refusal before anything ran, broken rules, a limit, or no word at all. */
@@ -39,6 +41,8 @@ export type RunHandlers = {
   readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
   /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
   readonly onGuest: (frame: GuestFrame, text: string) => void;
+  /** What the code has left in its folder for results, after its end. */
+  readonly onFile: (frame: LeftFrame) => void;
 };
 
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
@@ -193,6 +197,9 @@ export class Sandbox implements AsyncDisposable {
         return this.#onUnloaded(frame);
       case 'output':
         return this.#handlers?.onOutput(frame.stream, frame.text);
+      case 'file':
+      case 'skipped':
+        return this.#handlers?.onFile(frame);
       case 'refused':
         return this.#onEnd({ how: 'refused', error: frame.error });
       case 'exited':
