@@ -5,17 +5,21 @@ import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { DownstreamPool } from '../downstream/pool.js';
-import type { GuestFrame, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { CallDesk } from './call-desk.js';
 import { type Conclusion, conclude, concludeFailure } from './conclude.js';
 import { hostApi } from './host-api.js';
-import type { Outcome } from './outcome.js';
+import type { KeptFiles } from './kept-files.js';
+import { Leavings } from './leavings.js';
+import type { Left, Outcome } from './outcome.js';
 import type { SavedTools } from './saved-tools.js';
 import { Transcript } from './transcript.js';
 
 /** How long the guest may take, at its deadline, to say where it was. */
 const WHERE_WITHIN_MS = 350;
+/** How much longer a run may take whose files are arriving: a local pipe carries all that they may be in half of this. */
+const FILES_WITHIN_MS = 1_000;
 
 export type RunRequest = {
   readonly id: string;
@@ -23,6 +27,8 @@ export type RunRequest = {
   readonly timeoutSeconds: number;
   /** Names, checked against what is discovered. */
   readonly servers: readonly string[];
+  /** For the working directory; checked. */
+  readonly files: readonly InputFile[];
 };
 
 /** What can be asked while the code runs. */
@@ -38,6 +44,7 @@ export type RunParts = {
   readonly discovered: (loaded: readonly string[]) => readonly ServerBrief[];
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
+  readonly kept: KeptFiles;
   readonly observer: Observer;
   /** Called when the code starts. */
   readonly onStart: (meter: Meter) => void;
@@ -94,24 +101,33 @@ async function converse(
   transcript: Transcript,
   deadline: Deadline,
 ): Promise<[Conclusion, number]> {
-  const { id, code, timeoutSeconds, servers } = request;
+  const { id, code, timeoutSeconds, servers, files } = request;
   const { pool, saved, observer } = parts;
   const discovered = parts.discovered(servers);
   using desk = new CallDesk(hostApi({ runId: id, loaded, discovered, pool, saved, observer }), (frame) =>
     sandbox.send(frame),
   );
-  const cut = cutOff(sandbox, deadline);
+  const leavings = new Leavings(parts.kept, observer);
+  const cut = cutOff(sandbox, deadline, leavings);
   deadline.start(timeoutSeconds * 1000);
   sandbox.run(
-    { type: 'run', code, timeoutSeconds, loaded, discovered },
+    { type: 'run', code, timeoutSeconds, loaded, discovered, files },
     {
-      onOutput: (stream, text) => transcript.addOutput(stream, text),
-      onGuest: (frame, text) => hear(frame, text, transcript, desk),
+      onOutput: (stream, text) => {
+        transcript.addOutput(stream, text);
+        leavings.addOutput(stream, text);
+      },
+      onGuest: (frame, text) => {
+        hear(frame, text, transcript, desk);
+        if (frame.type === 'result') leavings.addResult(frame, text);
+      },
+      onFile: (frame) => leavings.addFile(frame),
     },
   );
   parts.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  return [conclude(end, deadline.cause, timeoutSeconds, transcript, sandbox), desk.calls];
+  const left = await keep(leavings, transcript, deadline);
+  return [{ ...conclude(end, deadline.cause, timeoutSeconds, transcript, sandbox), left }, desk.calls];
 }
 
 function hear(frame: GuestFrame, text: string, transcript: Transcript, desk: CallDesk): void {
@@ -120,16 +136,36 @@ function hear(frame: GuestFrame, text: string, transcript: Transcript, desk: Cal
   else transcript.add(frame, text);
 }
 
+/** Puts what was left where it can be read, and tells the transcript; of a run that nobody waits for, nothing stays. */
+async function keep(
+  leavings: Leavings,
+  transcript: Transcript,
+  deadline: Deadline,
+): Promise<Left | undefined> {
+  if (deadline.cause !== undefined && deadline.cause !== 'timeout') {
+    await leavings.discard();
+    return undefined;
+  }
+  const { left, stdout, stderr } = await leavings.settle();
+  if (stdout !== undefined) transcript.keptWhole('stdout', stdout);
+  if (stderr !== undefined) transcript.keptWhole('stderr', stderr);
+  return left;
+}
+
 /** Resolves when the run was cut short. At its deadline the guest is asked where it is; else there is no time for that. */
-async function cutOff(sandbox: Sandbox, deadline: Deadline): Promise<undefined> {
+async function cutOff(sandbox: Sandbox, deadline: Deadline, leavings: Leavings): Promise<undefined> {
   await new Promise<void>((resolve) => {
     if (deadline.signal.aborted) resolve();
     deadline.signal.addEventListener('abort', () => resolve(), { once: true });
   });
   if (deadline.cause === 'timeout') {
     sandbox.send({ type: 'stop', reason: 'timeout' });
-    await Promise.race([sandbox.ended, new Promise((resolve) => setTimeout(resolve, WHERE_WITHIN_MS))]);
+    await endedWithin(sandbox, WHERE_WITHIN_MS);
+    if (leavings.isArriving) await endedWithin(sandbox, FILES_WITHIN_MS);
   }
   sandbox.kill();
   return undefined;
 }
+
+const endedWithin = (sandbox: Sandbox, ms: number): Promise<unknown> =>
+  Promise.race([sandbox.ended, new Promise((resolve) => setTimeout(resolve, ms))]);
