@@ -131,15 +131,24 @@ class Host:
         return next(frame for frame in reversed(self.frames) if frame["type"] in answers)
 
     def start(
-        self, code: str, loaded: list[Frame] | None = None, discovered: list[Frame] | None = None
+        self,
+        code: str,
+        loaded: list[Frame] | None = None,
+        discovered: list[Frame] | None = None,
+        files: list[Frame] | None = None,
     ) -> None:
         """Has the code checked, then run; hangs up when it is refused. Loaded servers count as discovered."""
         if self.check(code)["type"] == "refused":
             self.hang_up()
         else:
-            self.run(loaded, discovered)
+            self.run(loaded, discovered, files)
 
-    def run(self, loaded: list[Frame] | None = None, discovered: list[Frame] | None = None) -> None:
+    def run(
+        self,
+        loaded: list[Frame] | None = None,
+        discovered: list[Frame] | None = None,
+        files: list[Frame] | None = None,
+    ) -> None:
         """Sends the run frame for what was checked last."""
         servers = loaded or []
         briefs = [
@@ -151,6 +160,7 @@ class Host:
                 "timeoutSeconds": 30,
                 "loaded": servers,
                 "discovered": briefs + (discovered or []),
+                "files": files or [],
             }
         )
 
@@ -230,11 +240,12 @@ def run(
     discovered: list[Frame] | None = None,
     handlers: Mapping[str, Handler] | None = None,
     timeout_s: float = TIMEOUT_S,
+    files: list[Frame] | None = None,
 ) -> Host:
     """Runs `code` to its end and returns the host with everything that it saw."""
     with Host() as host:
         host.handlers.update(handlers or {})
-        host.start(code, loaded, discovered)
+        host.start(code, loaded, discovered, files)
         return host.finish(timeout_s)
 
 

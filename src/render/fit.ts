@@ -35,10 +35,17 @@ function cut(outcome: Outcome, maxChars: number): Outcome {
   };
 }
 
-function cutStream({ text, dropped }: Captured, maxChars: number): Captured {
+function cutStream(stream: Captured, maxChars: number): Captured {
   const kept = new HeadTail(maxChars);
-  kept.add(text);
-  return { text: kept.toString().toWellFormed(), dropped: dropped + kept.dropped };
+  kept.add(stream.text);
+  if (kept.dropped === 0) return stream;
+  const { dropped, droppedBytes = 0, whole } = stream;
+  return {
+    text: kept.toString().toWellFormed(),
+    dropped: dropped + kept.dropped,
+    droppedBytes: droppedBytes + kept.droppedBytes,
+    whole,
+  };
 }
 
 function cutError(error: OutcomeError, maxChars: number): OutcomeError {
