@@ -13,7 +13,7 @@ MAX_RUN_BYTES = 1_073_741_824
 MAX_UNREAD_BYTES = 67_108_864
 MAX_VALUES = 1_000_000
 OUTPUT_CHUNK_BYTES = 65_536
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 
 # What each method of a `call` takes.
 CALL_PARAMS: dict[str, tuple[str, ...]] = {
@@ -34,6 +34,7 @@ GUEST_FRAMES: dict[str, tuple[str, ...]] = {
     "result": ("value", "repr", "exact"),
     "raised": ("error", "exitCode"),
     "where": ("lines",),
+    "progress": ("done", "total", "message"),
 }
 
 # From the supervisor.

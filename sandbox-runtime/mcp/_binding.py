@@ -12,13 +12,16 @@ from mcp._catalog import Catalog
 
 
 class Link(Protocol):
-    """How a call reaches the host. Both raise MCPError for a refusal, TypeError or ValueError for what is not JSON."""
+    """How a call reaches the host. Both requests raise MCPError for a refusal, TypeError or ValueError for what is not JSON."""
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """The host's answer."""
 
     def request_sync(self, method: str, params: Mapping[str, Any]) -> Any:
         """The host's answer, for code that cannot await."""
+
+    def tell(self, frame: Mapping[str, Any]) -> bool:
+        """Sends news that nobody answers; False where it has to be tried again later. Never waits for another sender."""
 
 
 class Binding(NamedTuple):

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** Raised by one with every change that an older peer would misread. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** One line, newline included. A 40 MB tool result fits with its escapes; memory per stream stays bounded. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -87,6 +87,12 @@ export const guestFrame = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('result'), value: z.unknown(), repr: z.string(), exact: z.boolean() }),
   z.strictObject({ type: z.literal('raised'), error: guestError, exitCode: z.int() }),
   z.strictObject({ type: z.literal('where'), lines: z.array(z.string()) }),
+  z.strictObject({
+    type: z.literal('progress'),
+    done: z.number(),
+    total: z.number().nullable(),
+    message: z.string().nullable(),
+  }),
 ]);
 
 /** From the supervisor, on the container's stderr. */

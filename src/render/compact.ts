@@ -6,10 +6,11 @@ const trimEnd = (text: string): string => text.replace(/\n+$/, '');
 
 /** Plain text; never empty. */
 export function compact(outcome: Outcome): string {
-  const { stdout, stderr, result, error } = outcome;
+  const { stdout, stderr, result, error, note } = outcome;
   const parts = [trimEnd(stdout.text)];
   if (stderr.text !== '') parts.push(`--- stderr ---\n${trimEnd(stderr.text)}`);
   if (result !== undefined && result.repr !== '') parts.push(`=> ${result.repr}`);
+  if (note !== undefined) parts.push(`[note] ${note}`);
   if (error !== undefined) parts.push(failure(outcome.status, error));
   return parts.filter((part) => part !== '').join('\n') || '(no output)';
 }

@@ -6,7 +6,10 @@ import type { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import type { GuestError, SandboxEnd } from '../sandbox/sandbox.js';
 import type { Breach } from '../sandbox/watchdog.js';
-import { hintFor, type Limits, megabytes, memoryRemedy } from './hints.js';
+import { unawaitedNote } from './hints/asynchrony.js';
+import { megabytes, type Walls } from './hints/hint.js';
+import { memoryRemedy } from './hints/limits.js';
+import { hintFor } from './hints.js';
 import type { Outcome, OutcomeError } from './outcome.js';
 import type { Transcript } from './transcript.js';
 
@@ -18,8 +21,20 @@ const MAX_TRACEBACK_LINES = 60;
 const MAX_LINE_CHARS = 500;
 const MAX_MESSAGE_CHARS = 4_000;
 
-/** What is known of the cage besides how it ended: its walls, and how many processes the kernel killed for memory. */
-export type Cage = { readonly spec: Limits; readonly memoryKills: number | undefined };
+/** Nothing in the code can take the supervisor's last word, but for what looks for it. */
+const LOST =
+  "This is hardly the code's doing: send it again; if it vanishes again, run `mcp-sandbox-bridge doctor`.";
+const EXITED =
+  'The code ended itself by sys.exit or os._exit, as argparse and unittest.main do: let it run to its end instead.';
+
+/** What is known of the cage besides how it ended. */
+export type Cage = {
+  readonly spec: Walls;
+  /** How many of its processes the kernel killed for memory; undefined where nobody can know. */
+  readonly memoryKills: number | undefined;
+  /** The tools whose answers the code was waiting for, in words; empty when there were none. */
+  readonly waitingFor: string;
+};
 
 /** `end` is undefined when the run was cut off by `cause` before the sandbox said anything. */
 export function conclude(
@@ -40,7 +55,7 @@ export function conclude(
       return {
         ...said,
         status: 'validation_error',
-        error: guestError(end.error, 'Mend the code and send it again.'),
+        error: guestError(end.error, hintFor(end.error, cage.spec) ?? 'Mend the code and send it again.'),
       };
     case 'violation':
       return { ...said, status: 'error', error: own(end.error.code, end.error.message, end.error.remedy) };
@@ -53,7 +68,7 @@ export function conclude(
       return {
         ...said,
         status: 'error',
-        error: own('E_SANDBOX_LOST', `The sandbox vanished: ${end.detail}`, undefined),
+        error: own('E_SANDBOX_LOST', `The sandbox vanished: ${end.detail}`, LOST),
       };
     case 'exited':
       return { ...said, ...exited(end.report, transcript, cage) };
@@ -75,31 +90,42 @@ const heard = (transcript: Transcript) => ({
   stdout: transcript.captured('stdout'),
   stderr: transcript.captured('stderr'),
   result: transcript.result,
+  note: undefined,
 });
 
 function exited(
   { code, signal }: Extract<SandboxEnd, { how: 'exited' }>['report'],
-  { raised }: Transcript,
+  transcript: Transcript,
   cage: Cage,
-): Pick<Outcome, 'status' | 'exitCode' | 'error'> {
-  if (signal !== null) return { status: 'error', exitCode: undefined, error: signalled(signal, cage) };
+): Pick<Outcome, 'status' | 'exitCode' | 'error' | 'note'> {
+  const { raised } = transcript;
+  if (signal !== null)
+    return { status: 'error', exitCode: undefined, error: signalled(signal, cage), note: undefined };
   const exitCode = code ?? undefined;
   if (raised !== undefined) {
     const hint = killedChild(cage) ?? hintFor(raised, cage.spec);
-    return { status: 'error', exitCode, error: guestError(raised, hint) };
+    return { status: 'error', exitCode, error: guestError(raised, hint), note: undefined };
   }
-  if (exitCode === 0) return { status: 'success', exitCode, error: undefined };
+  if (exitCode === 0) {
+    const note = unawaitedNote(transcript.result?.repr ?? '', transcript.captured('stderr').text);
+    return { status: 'success', exitCode, error: undefined, note };
+  }
   return {
     status: 'error',
     exitCode,
-    error: own('E_EXIT', `The code ended with exit status ${exitCode}.`, killedChild(cage)),
+    error: own('E_EXIT', `The code ended with exit status ${exitCode}.`, killedChild(cage) ?? EXITED),
+    note: undefined,
   };
 }
 
 function timedOut(timeoutSeconds: number, where: readonly string[], cage: Cage): OutcomeError {
   const last = where.at(-1);
+  const parts = [
+    ...(last === undefined ? [] : [`at ${last.trim()}`]),
+    ...(cage.waitingFor === '' ? [] : [`waiting for ${cage.waitingFor}`]),
+  ];
   return {
-    message: `Timed out after ${timeoutSeconds} s.${last === undefined ? '' : ` It was at ${last.trim()}`}`,
+    message: `Timed out after ${timeoutSeconds} s.${parts.length === 0 ? '' : ` It was ${parts.join(', ')}`}`,
     type: 'E_TIMEOUT',
     traceback: where.length > 1 ? where : [],
     remedy: killedChild(cage) ?? 'Pass a larger timeout, or do less in one run.',
@@ -109,13 +135,19 @@ function timedOut(timeoutSeconds: number, where: readonly string[], cage: Cage):
 /** A signal is the code's own doing, or a crash, unless the kernel says that it was about memory. */
 function signalled(signal: string, cage: Cage): OutcomeError {
   if (signal === 'SIGKILL' && wasKilledForMemory(cage)) return outOfMemory(cage.spec.memoryBytes);
-  const isUnknown = signal === 'SIGKILL' && cage.memoryKills === undefined;
-  const guess = `Most often this is the memory limit of ${megabytes(cage.spec.memoryBytes)}. ${memoryRemedy}`;
-  return own(
-    'E_SIGNAL',
-    `The code was ended by ${clip(harmless(signal), 40)}.`,
-    isUnknown ? guess : undefined,
-  );
+  return own('E_SIGNAL', `The code was ended by ${clip(harmless(signal), 40)}.`, remedyAfter(signal, cage));
+}
+
+/** Signals by which native code dies of its own mistakes; faulthandler has then said where, on stderr. */
+const CRASHES = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT']);
+
+function remedyAfter(signal: string, { memoryKills, spec }: Cage): string {
+  if (CRASHES.has(signal)) return 'Native code crashed (ctypes, or a library in C); stderr names the line.';
+  if (signal === 'SIGXCPU') return 'It used up the processor time that a run may take: do less in one run.';
+  if (signal === 'SIGKILL' && memoryKills === undefined) {
+    return `Most often this is the memory limit of ${megabytes(spec.memoryBytes)}. ${memoryRemedy}`;
+  }
+  return 'Nobody outside has sent that: it was os.kill, signal.alarm, or a program that the code started.';
 }
 
 const wasKilledForMemory = ({ memoryKills }: Cage): boolean => (memoryKills ?? 0) > 0;

@@ -29,6 +29,8 @@ export type Outcome = {
   readonly servers: readonly string[];
   readonly error: OutcomeError | undefined;
   readonly result: ResultValue | undefined;
+  /** What a run that succeeded most likely has not meant, and the next step. */
+  readonly note: string | undefined;
   readonly timeoutSeconds: number;
   readonly durationMs: number;
   readonly calls: number;
@@ -50,6 +52,7 @@ export function outcomeWithoutRun(
     servers: [],
     error: { traceback: [], ...error },
     result: undefined,
+    note: undefined,
     timeoutSeconds,
     durationMs: 0,
     calls: 0,

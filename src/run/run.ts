@@ -25,8 +25,20 @@ export type RunRequest = {
   readonly servers: readonly string[];
 };
 
-/** What can be asked while the code runs. */
-export type Meter = { readonly calls: number; readonly inFlight: number };
+/** What can be asked while the code runs; `waitingFor` names the tools whose answers are awaited, in a few words. */
+export type Meter = { readonly calls: number; readonly inFlight: number; readonly waitingFor: string };
+
+/** How far the code says it is. */
+export type ProgressReport = Omit<Extract<GuestFrame, { type: 'progress' }>, 'type'>;
+
+/** Who follows a run while it is under way; called synchronously, and not to throw. */
+export type Watcher = {
+  /** Called when the code starts. */
+  readonly onStart: (meter: Meter) => void;
+  readonly onProgress: (report: ProgressReport) => void;
+  /** Pieces as they come, not yet made harmless. */
+  readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
+};
 
 export type RunParts = {
   /** Gives away a greeted sandbox. */
@@ -39,8 +51,7 @@ export type RunParts = {
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
   readonly observer: Observer;
-  /** Called when the code starts. */
-  readonly onStart: (meter: Meter) => void;
+  readonly watcher: Watcher;
 };
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
@@ -95,7 +106,7 @@ async function converse(
   deadline: Deadline,
 ): Promise<[Conclusion, number]> {
   const { id, code, timeoutSeconds, servers } = request;
-  const { pool, saved, observer } = parts;
+  const { pool, saved, observer, watcher } = parts;
   const discovered = parts.discovered(servers);
   using desk = new CallDesk(hostApi({ runId: id, loaded, discovered, pool, saved, observer }), (frame) =>
     sandbox.send(frame),
@@ -105,17 +116,29 @@ async function converse(
   sandbox.run(
     { type: 'run', code, timeoutSeconds, loaded, discovered },
     {
-      onOutput: (stream, text) => transcript.addOutput(stream, text),
-      onGuest: (frame, text) => hear(frame, text, transcript, desk),
+      onOutput: (stream, text) => {
+        transcript.addOutput(stream, text);
+        watcher.onOutput(stream, text);
+      },
+      onGuest: (frame, text) => hear(frame, text, transcript, desk, watcher),
     },
   );
-  parts.onStart(desk);
+  watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  return [conclude(end, deadline.cause, timeoutSeconds, transcript, sandbox), desk.calls];
+  const { spec, memoryKills } = sandbox;
+  const cage = { spec, memoryKills, waitingFor: desk.waitingFor };
+  return [conclude(end, deadline.cause, timeoutSeconds, transcript, cage), desk.calls];
 }
 
-function hear(frame: GuestFrame, text: string, transcript: Transcript, desk: CallDesk): void {
+function hear(
+  frame: GuestFrame,
+  text: string,
+  transcript: Transcript,
+  desk: CallDesk,
+  { onProgress }: Watcher,
+): void {
   if (frame.type === 'call') desk.accept(frame, text);
+  else if (frame.type === 'progress') onProgress(frame);
   else if (frame.type === 'abandon') desk.abandon(frame.id);
   else transcript.add(frame, text);
 }

@@ -8,7 +8,7 @@ import type { GuestError } from '../sandbox/sandbox.js';
 import type { Captured, ResultValue } from './outcome.js';
 
 /** Claude Code moves answers above 50,000 characters to a file; this leaves room for the rest of the answer. */
-const MAX_OUTPUT_CHARS = 40_000;
+export const MAX_OUTPUT_CHARS = 40_000;
 /** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
 const MAX_RESULT_JSON_CHARS = 100_000;
 const MAX_REPR_CHARS = 40_000;

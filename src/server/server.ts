@@ -4,6 +4,7 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
+  type CallToolRequest,
   CallToolRequestSchema,
   type CallToolResult,
   ErrorCode,
@@ -11,16 +12,20 @@ import {
   ListToolsRequestSchema,
   McpError,
   ReadResourceRequestSchema,
+  type ServerNotification,
 } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { clip, harmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { render } from '../render/render.js';
-import { outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
+import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import type { Bridge } from './bridge.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI, capabilities, instructions } from './capabilities.js';
+import { LOG_LEVELS, type LogLevel, OutputLog } from './log-notifications.js';
+import { Progress } from './progress.js';
 import type { Tool } from './tool.js';
 import { runPython } from './tools/run-python.js';
 
@@ -28,15 +33,22 @@ import { runPython } from './tools/run-python.js';
 const QUIET_BEFORE_WARM_MS = 250;
 const QUIET_BEFORE_SWEEP_MS = 2_000;
 
+/** Looser than the SDK's, which would call a wrong level a fault of ours. */
+const SetLevel = z.object({
+  method: z.literal('logging/setLevel'),
+  params: z.object({ level: z.string() }),
+});
+
 /** Connects one agent; resolves when its transport has started. */
 export async function serveAgent(bridge: Bridge, transport: Transport, observer: Observer): Promise<Server> {
   const tools = new Map([runPython(bridge.settings)].map((tool) => [tool.definition.name, tool]));
   const names = () => bridge.discovery.ready.map(({ name }) => name);
   const server = new Server(
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
-    { capabilities: { tools: {}, resources: {} }, instructions: instructions(names()) },
+    { capabilities: { tools: {}, resources: {}, logging: {} }, instructions: instructions(names()) },
   );
   let plans: NodeJS.Timeout[] = [];
+  let logLevel: LogLevel | undefined;
 
   server.setRequestHandler(ListToolsRequestSchema, () => {
     for (const plan of plans) clearTimeout(plan);
@@ -45,6 +57,16 @@ export async function serveAgent(bridge: Bridge, transport: Transport, observer:
       setTimeout(() => bridge.sweepOnce(), QUIET_BEFORE_SWEEP_MS).unref(),
     ];
     return { tools: [...tools.values()].map(({ definition }) => definition) };
+  });
+
+  server.setRequestHandler(SetLevel, ({ params: { level } }) => {
+    logLevel = LOG_LEVELS.find((known) => known === level);
+    if (logLevel !== undefined) return {};
+    const shown = clip(harmless(level), 200);
+    throw new McpError(
+      ErrorCode.InvalidParams,
+      `There is no log level '${shown}'. There is: ${LOG_LEVELS.join(', ')}.`,
+    );
   });
 
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
@@ -56,18 +78,19 @@ export async function serveAgent(bridge: Bridge, transport: Transport, observer:
         `There is no tool '${clip(harmless(params.name), 200)}'.${didYouMean(params.name, known)} There is: ${known.join(', ')}.`,
       );
     }
-    const token = params._meta?.progressToken;
-    let step = 0;
-    const progress = (message: string) => {
-      if (token === undefined || extra.signal.aborted) return;
-      void extra.sendNotification({
-        method: 'notifications/progress',
-        params: { progressToken: token, progress: ++step, message },
-      });
+    const notify = (notification: ServerNotification) => {
+      // A client that has gone hears nothing, which is its own doing.
+      if (!extra.signal.aborted) extra.sendNotification(notification).catch(() => {});
     };
+    const outcome = await callTool(
+      tool,
+      params,
+      { bridge, logLevel: () => logLevel, notify },
+      observer,
+      extra.signal,
+    );
     const { outputMode: mode, structured } = bridge.settings;
     const client = server.getClientVersion()?.name ?? '';
-    const outcome = await callTool(tool, params.arguments, bridge, progress, observer, extra.signal);
     return render(outcome, { mode, structured, client }) as unknown as CallToolResult;
   });
 
@@ -99,17 +122,34 @@ export async function serveAgent(bridge: Bridge, transport: Transport, observer:
   return server;
 }
 
-/** A fault of ours is that call's answer and a line in the log, never the end of the bridge. */
+type Caller = {
+  readonly bridge: Bridge;
+  readonly logLevel: () => LogLevel | undefined;
+  /** Not after the call was cancelled. */
+  readonly notify: (notification: ServerNotification) => void;
+};
+
+/**
+ * Nothing is notified once it has resolved. A fault of ours is that call's answer and a line in the log, never the end
+ * of the bridge.
+ */
 async function callTool(
   tool: Tool,
-  args: unknown,
-  bridge: Bridge,
-  progress: (message: string) => void,
+  { arguments: args, _meta }: CallToolRequest['params'],
+  { bridge, logLevel, notify }: Caller,
   observer: Observer,
   signal: AbortSignal,
-) {
+): Promise<Outcome> {
+  const progressToken = _meta?.progressToken;
+  using log = new OutputLog(logLevel, (params) => notify({ method: 'notifications/message', params }));
+  using progress = new Progress(
+    progressToken === undefined
+      ? undefined
+      : (params) => notify({ method: 'notifications/progress', params: { progressToken, ...params } }),
+  );
   try {
-    return await tool.call(args, { bridge, progress }, signal);
+    const onOutput = (stream: 'stdout' | 'stderr', text: string) => log.add(stream, text);
+    return await tool.call(args, { bridge, progress, onOutput }, signal);
   } catch (thrown) {
     const { code, message, remedy } = asBridgeError(thrown);
     observer({ type: 'bridge.fault', where: tool.definition.name, message });

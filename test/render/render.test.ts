@@ -14,6 +14,7 @@ const base: Outcome = {
   servers: [],
   error: undefined,
   result: undefined,
+  note: undefined,
   timeoutSeconds: 30,
   durationMs: 214.4,
   calls: 0,

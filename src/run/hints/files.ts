@@ -1,0 +1,50 @@
+// Exceptions of the file system: it is read-only but for a few places, nothing in those can be executed, and the
+// user's own files are not in it.
+
+import { type Hint, STARTS_SOMETHING, says, saysWhile, writablePlaces } from './hint.js';
+
+/** A path in quotes at the end of a message, or the message without one. */
+const denied = (path: string) => new RegExp(`^\\[Errno 13\\] .*['"](${path}[^'"]*)['"]`);
+const SCRATCH = '/(?:workspace|tmp|dev/shm)/';
+
+export const fileHints: readonly Hint[] = [
+  {
+    about: 'read-only file system',
+    matches: says(/^\[Errno 30\]/),
+    sentence: (walls) => `Only ${writablePlaces(walls)} can be written to; the rest is read-only.`,
+  },
+  {
+    about: 'read-only database',
+    matches: says(/unable to open database file|attempt to write a readonly database/, /^sqlite3\./),
+    sentence: (walls) => `Only ${writablePlaces(walls)} can be written to: keep the database there.`,
+  },
+  {
+    about: 'execution',
+    matches: saysWhile(STARTS_SOMETHING, denied(SCRATCH)),
+    sentence: (walls) =>
+      `Nothing in ${writablePlaces(walls)} can be executed: run a script by its interpreter, as in ["python3", "x.py"] or ["sh", "x.sh"].`,
+  },
+  {
+    about: 'a native library',
+    matches: says(/failed to map segment from shared object/),
+    sentence: (walls) => `Nothing in ${writablePlaces(walls)} can be loaded as a native library.`,
+  },
+  {
+    about: 'a place that belongs to others',
+    matches: says(denied(`(?!${SCRATCH})/`)),
+    sentence: (walls) => `The code is not root here; it can write to ${writablePlaces(walls)} alone.`,
+  },
+  {
+    about: 'privileges',
+    matches: says(/^\[Errno 1\] Operation not permitted/),
+    sentence: () =>
+      'The code has no privileges here: it cannot change owners, mount, open raw sockets or trace processes.',
+  },
+  {
+    about: "the user's files",
+    matches: says(
+      /^\[Errno 2\] .*['"]((?:file:|~|\/(?:home|Users|root|mnt|media|Volumes)\/|[A-Za-z]:[\\/])[^'"]*)['"]/,
+    ),
+    sentence: () => "The user's files are not in the sandbox: read them with a server's tool.",
+  },
+];
