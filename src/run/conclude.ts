@@ -25,7 +25,7 @@ const MAX_MESSAGE_CHARS = 4_000;
 const LOST =
   "This is hardly the code's doing: send it again; if it vanishes again, run `mcp-sandbox-bridge doctor`.";
 const EXITED =
-  'The code ended itself by sys.exit or os._exit, as argparse and unittest.main do: let it run to its end instead.';
+  'It called sys.exit or os._exit, as argparse and unittest.main do: let it run to its end instead.';
 
 /** What is known of the cage besides how it ended. */
 export type Cage = {

@@ -1,16 +1,21 @@
 // Exceptions of the file system: it is read-only but for a few places, nothing in those can be executed, and the
 // user's own files are not in it.
 
-import { type Hint, STARTS_SOMETHING, says, saysWhile, writablePlaces } from './hint.js';
+import { during, errno, type Hint, STARTS_SOMETHING, says, writablePlaces } from './hint.js';
 
-/** A path in quotes at the end of a message, or the message without one. */
-const denied = (path: string) => new RegExp(`^\\[Errno 13\\] .*['"](${path}[^'"]*)['"]`);
+/** Refused where the path begins so. */
+const denied = (path: string) => errno(13, ` .*['"](${path}[^'"]*)['"]`);
 const SCRATCH = '/(?:workspace|tmp|dev/shm)/';
+/** The working directory is one of those. */
+const IN_SCRATCH = `(?:${SCRATCH}|[^/'"])`;
+
+/** Homes, mounts, URLs, other people's systems. */
+const HOST_PATH = ` .*['"](?:file:|~|/(?:home|Users|root|mnt|media|Volumes)/|[A-Za-z]:[\\\\/])`;
 
 export const fileHints: readonly Hint[] = [
   {
     about: 'read-only file system',
-    matches: says(/^\[Errno 30\]/),
+    matches: errno(30),
     sentence: (walls) => `Only ${writablePlaces(walls)} can be written to; the rest is read-only.`,
   },
   {
@@ -20,7 +25,7 @@ export const fileHints: readonly Hint[] = [
   },
   {
     about: 'execution',
-    matches: saysWhile(STARTS_SOMETHING, denied(SCRATCH)),
+    matches: during(STARTS_SOMETHING, denied(IN_SCRATCH)),
     sentence: (walls) =>
       `Nothing in ${writablePlaces(walls)} can be executed: run a script by its interpreter, as in ["python3", "x.py"] or ["sh", "x.sh"].`,
   },
@@ -31,20 +36,18 @@ export const fileHints: readonly Hint[] = [
   },
   {
     about: 'a place that belongs to others',
-    matches: says(denied(`(?!${SCRATCH})/`)),
+    matches: denied(`(?!${SCRATCH})/`),
     sentence: (walls) => `The code is not root here; it can write to ${writablePlaces(walls)} alone.`,
   },
   {
     about: 'privileges',
-    matches: says(/^\[Errno 1\] Operation not permitted/),
+    matches: errno(1),
     sentence: () =>
       'The code has no privileges here: it cannot change owners, mount, open raw sockets or trace processes.',
   },
   {
     about: "the user's files",
-    matches: says(
-      /^\[Errno 2\] .*['"]((?:file:|~|\/(?:home|Users|root|mnt|media|Volumes)\/|[A-Za-z]:[\\/])[^'"]*)['"]/,
-    ),
+    matches: errno(2, HOST_PATH),
     sentence: () => "The user's files are not in the sandbox: read them with a server's tool.",
   },
 ];

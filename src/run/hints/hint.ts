@@ -33,11 +33,18 @@ export const says =
   (error) =>
     type === undefined || type.test(error.type) ? pattern.exec(error.message)?.slice(1) : undefined;
 
-/** As `says`, where a line of the traceback fits as well: Python's own words do not tell what was being done. */
-export const saysWhile =
-  (doing: RegExp, pattern: RegExp, type?: RegExp): Hint['matches'] =>
+/** What the kernel's refusals arrive as; others may quote one. */
+const OS_ERROR = /^(?:OSError|BlockingIOError|PermissionError|FileNotFoundError)$/;
+
+/** Matches a refusal of the kernel, by its number and what follows. */
+export const errno = (number: number, rest = ''): Hint['matches'] =>
+  says(new RegExp(`^\\[Errno ${number}\\]${rest}`), OS_ERROR);
+
+/** `matches`, where a line of the traceback fits as well: Python's own words do not tell what was being done. */
+export const during =
+  (doing: RegExp, matches: Hint['matches']): Hint['matches'] =>
   (error) =>
-    error.traceback.some((line) => doing.test(line)) ? says(pattern, type)(error) : undefined;
+    error.traceback.some((line) => doing.test(line)) ? matches(error) : undefined;
 
 /** The part of an exception that hints look at. */
 const excerpt = ({ type, message, traceback }: GuestError): GuestError => ({

@@ -1,6 +1,6 @@
 // Exceptions that are a limit's doing: the limit's name and number, which Python's own words lack.
 
-import { type Hint, megabytes, STARTS_SOMETHING, says, saysWhile, type Walls } from './hint.js';
+import { during, errno, type Hint, megabytes, STARTS_SOMETHING, says, type Walls } from './hint.js';
 
 export const memoryRemedy =
   'Use less memory: process the data in pieces, and let go of what is done. (MCP_BRIDGE_MEMORY sets the limit.)';
@@ -20,23 +20,23 @@ export const limitHints: readonly Hint[] = [
   },
   {
     about: 'memory that the kernel refuses',
-    matches: says(/^\[Errno 12\]/),
+    matches: errno(12),
     sentence: ({ memoryBytes }) => `The memory limit is ${megabytes(memoryBytes)}. ${memoryRemedy}`,
   },
   {
     about: 'threads',
-    matches: says(/can't start new thread/),
+    matches: says(/can't start new thread/, /^RuntimeError$/),
     sentence: tooManyProcesses,
   },
   {
     about: 'processes',
     // EAGAIN is also what a socket says that has nothing yet.
-    matches: saysWhile(STARTS_SOMETHING, /^\[Errno 11\]/),
+    matches: during(STARTS_SOMETHING, errno(11)),
     sentence: tooManyProcesses,
   },
   {
     about: 'disk',
-    matches: says(/^\[Errno 28\]|database or disk is full/),
+    matches: errno(28),
     sentence: ({ tmpfs, shmMb }) => {
       const places = [...tmpfs, { target: '/dev/shm', sizeMb: shmMb }];
       const sizes = places.map(({ target, sizeMb }) => `${target} holds ${sizeMb} MB`).join(', ');
@@ -45,13 +45,13 @@ export const limitHints: readonly Hint[] = [
   },
   {
     about: 'open files',
-    matches: says(/^\[Errno 24\]/),
+    matches: errno(24),
     sentence: (walls) =>
       `At most ${ulimit(walls, 'nofile')} files and sockets may be open at once: close them, as \`with open(...)\` does.`,
   },
   {
     about: 'size of a file',
-    matches: says(/^\[Errno 27\]/),
+    matches: errno(27),
     sentence: (walls) =>
       `A file may have at most ${megabytes(ulimit(walls, 'fsize'))}: write several, or less.`,
   },

@@ -3,11 +3,12 @@
 
 import { VERSION } from '../../base/version.js';
 import { localImageName, modulesOf, profiles, readRecipe } from '../../engine/recipe.js';
-import { type Hint, STARTS_SOMETHING, says, saysWhile, type Walls } from './hint.js';
+import { during, errno, type Hint, STARTS_SOMETHING, says, type Walls } from './hint.js';
 
-const NO_INSTALLING = 'nothing can be installed here (no network, read-only)';
 const MODULE = /^ModuleNotFoundError$/;
 const INSTALLER = '(?:pip3?|uv|pipx|poetry|conda|mamba|apt|apt-get|apk|npm|easy_install)';
+/** Between the words of a command. */
+const GAP = `['", ]+`;
 
 type Profile = { readonly name: string; readonly image: string; readonly modules: readonly string[] };
 
@@ -18,27 +19,39 @@ const imageProfiles = (): readonly Profile[] =>
     return { name, image: localImageName(recipe, VERSION), modules: modulesOf(recipe) };
   });
 
-const setting = ({ name, modules }: Profile): string =>
-  `MCP_BRIDGE_IMAGE=${name} (${modules.join(', ')}), which the user can set`;
+const INSTEAD = "use the standard library or a server's tool.";
+
+/** What the image is known to have beyond the standard library, and what another one has, where the user may set it. */
+function images(image: string): { readonly own: string; readonly others: readonly Profile[] } {
+  const known = imageProfiles();
+  const own = known.find((profile) => profile.image === image)?.modules ?? [];
+  return {
+    own: own.length === 0 ? '' : ` This image has ${own.join(', ')}.`,
+    others: known.filter((profile) => profile.image !== image && profile.modules.length > 0),
+  };
+}
+
+const offers = (others: readonly Profile[]): string =>
+  others
+    .map(({ name, modules }) => ` The user can set MCP_BRIDGE_IMAGE=${name} for ${modules.join(', ')}.`)
+    .join('');
 
 function missingModule({ image }: Walls, module: string): string {
   const [name = ''] = module.split('.');
-  const others = imageProfiles().filter((profile) => profile.image !== image && profile.modules.length > 0);
-  const its = others.find(({ modules }) => modules.includes(name));
-  if (its !== undefined) {
-    return `This image does not have ${name}, and ${NO_INSTALLING}. It is in the image of ${setting(its)}.`;
-  }
-  const own = imageProfiles().find((profile) => profile.image === image)?.modules ?? [];
-  const there = own.length === 0 ? '' : ` It has ${own.join(', ')}.`;
-  const more = others.map((other) => ` More is in the image of ${setting(other)}.`).join('');
-  return `This image does not have ${name}, and ${NO_INSTALLING}: use the standard library or a server's tool.${there}${more}`;
+  const { own, others } = images(image);
+  const having = others.filter(({ modules }) => modules.includes(name));
+  return having.length > 0
+    ? `This image has no ${name}, and nothing can be installed here.${offers(having)}`
+    : `Nothing can be installed here: ${INSTEAD}${own}${offers(others)}`;
 }
 
-const noInstalling = ({ image }: Walls): string => {
-  const others = imageProfiles().filter((profile) => profile.image !== image && profile.modules.length > 0);
-  const more = others.map((other) => ` More is in the image of ${setting(other)}.`).join('');
-  return `Packages: ${NO_INSTALLING}. Use the standard library or a server's tool.${more}`;
-};
+function noInstalling({ image }: Walls): string {
+  const { own, others } = images(image);
+  return `Nothing can be installed here: there is no network. Do without: ${INSTEAD}${own}${offers(others)}`;
+}
+
+const noSdk = (): string =>
+  '`mcp` is not the MCP SDK here: it has mcp.runtime, mcp.servers.<alias> and MCPError, and servers need no client.';
 
 export const moduleHints: readonly Hint[] = [
   {
@@ -50,8 +63,12 @@ export const moduleHints: readonly Hint[] = [
   {
     about: 'the MCP SDK',
     matches: says(/^No module named '(mcp\.[\w.]+)'/, MODULE),
-    sentence: () =>
-      '`mcp` is not the MCP SDK here: it has mcp.runtime, mcp.servers.<alias> and MCPError, and servers need no client.',
+    sentence: noSdk,
+  },
+  {
+    about: 'a name of the MCP SDK',
+    matches: says(/^cannot import name '\w+' from 'mcp' /, /^ImportError$/),
+    sentence: noSdk,
   },
   {
     about: 'an installer as a module',
@@ -67,19 +84,21 @@ export const moduleHints: readonly Hint[] = [
     about: 'an installer that fails',
     // A command is shown as it was given: a list, or a line for the shell.
     matches: says(
-      new RegExp(String.raw`^Command .*\b${INSTALLER}\b['", ]+(?:-\S+['", ]+)*(?:install|add)\b`),
+      new RegExp(
+        String.raw`^Command '(?:\[')?(?:\S*python[\d.]*${GAP}-m${GAP})?(?:\S*/)?${INSTALLER}${GAP}(?:pip${GAP})?(?:-[^\s'",]+${GAP})*(?:install|add)\b`,
+      ),
       /^subprocess\./,
     ),
     sentence: noInstalling,
   },
   {
     about: 'an installer that is not there',
-    matches: says(new RegExp(`^\\[Errno 2\\] .*'(?:\\S*/)?${INSTALLER}'$`)),
+    matches: errno(2, ` .*'(?:[^']*/)?${INSTALLER}'$`),
     sentence: noInstalling,
   },
   {
     about: 'a missing program',
-    matches: saysWhile(STARTS_SOMETHING, /^\[Errno 2\] No such file or directory: '([\w.+-]+)'$/),
+    matches: during(STARTS_SOMETHING, errno(2, String.raw` No such file or directory: '([\w.+-]+)'$`)),
     sentence: (_walls, name = '') =>
       `The image has no program ${name}; it has Python, a shell and the GNU core tools. Use those or a server's tool.`,
   },

@@ -46,7 +46,7 @@ export const toolHints: readonly Hint[] = [
     // A tool's own words come after its name; the bridge's own sentences have none in front, or say what to do.
     matches: says(/^([\w.-]+)\.([\w-]+): (?!.* did not answer within )/, /^MCPError$/),
     sentence: (_walls, server = '', tool = '') =>
-      `The server said so. Its arguments: await runtime.query_tool_docs("${server}", "${tool}", detail="full"); to go on, catch MCPError.`,
+      `That is the server's own answer. What it takes: await runtime.query_tool_docs("${server}", "${tool}", detail="full"). To go on without it, catch MCPError.`,
   },
   {
     about: 'a server that is not configured',
