@@ -94,13 +94,18 @@ def _own_code_only(stack: traceback.StackSummary) -> traceback.StackSummary:
 def _suggested_module(error: BaseException, said: str) -> str:
     """`. Did you mean: 'json'?` for a misspelt module, as Python itself says it from 3.15 on."""
     name = getattr(error, "name", None)
-    if not isinstance(error, ModuleNotFoundError) or not isinstance(name, str) or "Did you mean" in said:
+    if not isinstance(error, ModuleNotFoundError) or not isinstance(name, str):
+        return ""
+    if "Did you mean" in said or not said.endswith(f"No module named {name!r}"):
         return ""
     try:
         import difflib
         import pkgutil
 
-        known = {*getattr(sys, "stdlib_module_names", ()), *(module.name for module in pkgutil.iter_modules())}
+        known = {
+            *getattr(sys, "stdlib_module_names", ()),
+            *(module.name for module in pkgutil.iter_modules()),
+        }
         # Of shorter names every word of three letters is a neighbour.
         candidates = [word for word in known if len(word) >= MIN_NAME_CHARS and not word.startswith("_")]
         close = difflib.get_close_matches(name[:MAX_NAME_CHARS], candidates, 1, MIN_LIKENESS)

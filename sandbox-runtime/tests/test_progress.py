@@ -22,7 +22,9 @@ class ProgressTest(unittest.TestCase):
     def test_is_told_at_once(self) -> None:
         self.assertEqual(told("runtime.progress(3, 10, 'pages')"), [frame(3, 10, "pages")])
         self.assertEqual(told("mcp.runtime.progress(0.5)"), [frame(0.5)])
-        self.assertEqual(told("from fractions import Fraction\nruntime.progress(Fraction(1, 2))"), [frame(0.5)])
+        self.assertEqual(
+            told("from fractions import Fraction\nruntime.progress(Fraction(1, 2))"), [frame(0.5)]
+        )
 
     def test_of_many_the_last_one_is_told(self) -> None:
         code = "import time\nfor n in range(50): runtime.progress(n, 50)\ntime.sleep(0.5)"
@@ -35,7 +37,9 @@ class ProgressTest(unittest.TestCase):
         self.assertEqual(len(frames[0]["message"]), 200)
 
     def test_works_from_threads_tasks_and_signal_handlers(self) -> None:
-        thread = "import threading\nt = threading.Thread(target=runtime.progress, args=(1,))\nt.start(); t.join()"
+        thread = (
+            "import threading\nt = threading.Thread(target=runtime.progress, args=(1,))\nt.start(); t.join()"
+        )
         self.assertEqual(told(thread), [frame(1)])
         self.assertEqual(
             told("import asyncio\nawait asyncio.gather(asyncio.to_thread(runtime.progress, 2))"), [frame(2)]

@@ -65,6 +65,7 @@ the result. A server that was not named in \`servers\` is not available: name it
 | \`runtime.describe_server(name)\` | one server |
 | \`runtime.capability_summary()\` | this, in short |
 | \`await runtime.call_tool_raw(server, tool, arguments)\` | the whole result of a call |
+| \`runtime.progress(done, total=None, message=None)\` | tells the user how far a long run is |
 | \`runtime.save_tool(func)\`, \`runtime.saved_tools()\` | keep a function for later runs: \`from user_tools import name\` |
 `;
 }

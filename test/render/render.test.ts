@@ -34,6 +34,11 @@ const outcomes: Readonly<Record<string, Outcome>> = {
     stdout: { text: 'a\n', dropped: 0 },
     stderr: { text: 'warning: b\n', dropped: 0 },
   },
+  'not awaited': {
+    ...base,
+    stdout: { text: 'done\n', dropped: 0 },
+    note: 'A call was made and not awaited, so it was not sent.',
+  },
   rows: { ...base, servers: ['github'], calls: 3, result: { repr: rows, json: new RawJson(rows) } },
   'a big integer': {
     ...base,
