@@ -7,13 +7,16 @@ MAX_CALLS_IN_FLIGHT = 128
 MAX_DEPTH = 128
 MAX_FRAME_BYTES = 67_108_864
 MAX_PENDING_BYTES = 134_217_728
+MAX_PICTURES = 8
+MAX_PICTURES_CHARS = 983_040
+MAX_PICTURE_SIDE = 2_000
 MAX_QUERY_CHARS = 1_000
 MAX_QUEUED_CALLS = 10_000
 MAX_RUN_BYTES = 1_073_741_824
 MAX_UNREAD_BYTES = 67_108_864
 MAX_VALUES = 1_000_000
 OUTPUT_CHUNK_BYTES = 65_536
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 
 # What each method of a `call` takes.
 CALL_PARAMS: dict[str, tuple[str, ...]] = {
@@ -31,6 +34,7 @@ CALL_PARAMS: dict[str, tuple[str, ...]] = {
 GUEST_FRAMES: dict[str, tuple[str, ...]] = {
     "call": ("id", "method", "params"),
     "abandon": ("id",),
+    "picture": ("data",),
     "result": ("value", "repr", "exact"),
     "raised": ("error", "exitCode"),
     "where": ("lines",),

@@ -5,13 +5,14 @@ import type { Outcome } from '../run/outcome.js';
 import { compact } from './compact.js';
 import { fitted } from './fit.js';
 import { payloadOf } from './payload.js';
+import { type ImageBlock, imageBlocks } from './pictures.js';
 import { toonOrJson } from './toon.js';
 
 export type OutputMode = 'compact' | 'toon' | 'json';
 
 /** The shape of the protocol's CallToolResult that we make. */
 export type RenderedResult = {
-  readonly content: readonly [{ readonly type: 'text'; readonly text: string }];
+  readonly content: readonly [{ readonly type: 'text'; readonly text: string }, ...ImageBlock[]];
   readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
 };
@@ -26,9 +27,10 @@ export type RenderOptions = {
 /** These show the model `structuredContent` instead of the text, which throws the compact form away. */
 const SHOWS_STRUCTURED_INSTEAD = new Set(['claude-code', 'codex-mcp-client', 'Visual Studio Code']);
 
-/** At most MAX_ANSWER_BYTES as JSON. */
+/** At most MAX_ANSWER_BYTES as JSON, and the pictures, which have a bound of their own and no copy anywhere. */
 export function render(outcome: Outcome, options: RenderOptions): RenderedResult {
-  return fitted(outcome, (fitting) => renderWhole(fitting, options));
+  const { content, ...rest } = fitted(outcome, (fitting) => renderWhole(fitting, options));
+  return { content: [content[0], ...imageBlocks(outcome.pictures)], ...rest };
 }
 
 function renderWhole(outcome: Outcome, { mode, structured, client }: RenderOptions): RenderedResult {

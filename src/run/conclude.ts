@@ -75,6 +75,7 @@ const heard = (transcript: Transcript) => ({
   stdout: transcript.captured('stdout'),
   stderr: transcript.captured('stderr'),
   result: transcript.result,
+  pictures: transcript.pictures,
 });
 
 function exited(

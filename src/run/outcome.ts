@@ -3,6 +3,7 @@
 import type { RunStatus } from '../base/events.js';
 import type { Redact } from '../base/redact.js';
 import type { RawJson } from '../protocol/json-text.js';
+import { NO_PICTURES, type Pictures } from './album.js';
 
 /** One captured stream: harmless text, head and tail kept, and how many characters are missing from its middle. */
 export type Captured = { readonly text: string; readonly dropped: number };
@@ -29,6 +30,7 @@ export type Outcome = {
   readonly servers: readonly string[];
   readonly error: OutcomeError | undefined;
   readonly result: ResultValue | undefined;
+  readonly pictures: Pictures;
   readonly timeoutSeconds: number;
   readonly durationMs: number;
   readonly calls: number;
@@ -50,6 +52,7 @@ export function outcomeWithoutRun(
     servers: [],
     error: { traceback: [], ...error },
     result: undefined,
+    pictures: NO_PICTURES,
     timeoutSeconds,
     durationMs: 0,
     calls: 0,

@@ -1,10 +1,12 @@
-// What the guest of one run has said so far, capped as it arrives: its output, its value, how it failed, where it was.
+// What the guest of one run has said so far, capped as it arrives: its output, its pictures, its value, how it failed,
+// where it was.
 // Everything in it is a claim; conclude.ts decides what to make of it.
 
 import { clip, HeadTail, harmless } from '../base/text.js';
 import type { GuestFrame } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import type { GuestError } from '../sandbox/sandbox.js';
+import { Album, type Pictures } from './album.js';
 import type { Captured, ResultValue } from './outcome.js';
 
 /** Claude Code moves answers above 50,000 characters to a file; this leaves room for the rest of the answer. */
@@ -16,6 +18,7 @@ const MAX_WHERE_LINES = 20;
 
 export class Transcript {
   readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
+  readonly #album = new Album();
   #result: ResultValue | undefined;
   #raised: GuestError | undefined;
   #where: readonly string[] = [];
@@ -25,8 +28,11 @@ export class Transcript {
   }
 
   /** Keeps what a frame tells; of a result or an exception the first counts. `text` is the frame's own line. */
-  add(frame: Extract<GuestFrame, { type: 'result' | 'raised' | 'where' }>, text: string): void {
+  add(frame: Extract<GuestFrame, { type: 'picture' | 'result' | 'raised' | 'where' }>, text: string): void {
     switch (frame.type) {
+      case 'picture':
+        this.#album.add(frame.data);
+        return;
       case 'result':
         this.#result ??= {
           repr: clip(harmless(frame.repr), MAX_REPR_CHARS),
@@ -45,6 +51,10 @@ export class Transcript {
   captured(stream: 'stdout' | 'stderr'): Captured {
     const kept = this.#streams[stream];
     return { text: harmless(kept.toString()), dropped: kept.dropped };
+  }
+
+  get pictures(): Pictures {
+    return this.#album.pictures;
   }
 
   get result(): ResultValue | undefined {

@@ -44,6 +44,8 @@ export type RunHandlers = {
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
 const LAST_FRAME_WITHIN_MS = 500;
 const MAX_NOISE_LINES = 20;
+/** After one of these the guest has nothing more to say that the outcome needs. */
+const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
 
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
@@ -181,7 +183,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   #fromGuest(frame: GuestFrame, text: string): void {
-    if (frame.type !== 'call' && frame.type !== 'abandon') this.#guestIsDone = true;
+    if (LAST_WORDS.has(frame.type)) this.#guestIsDone = true;
     this.#handlers?.onGuest(frame, text);
   }
 
