@@ -42,7 +42,8 @@ export class Album {
 
   get pictures(): Pictures {
     const missing = this.#count - this.#shown.length - this.#sentences.length;
-    const more = missing === 0 ? [] : [`${missing} more pictures are not shown`];
+    const more =
+      missing === 0 ? [] : [`${missing} more ${missing === 1 ? 'picture is' : 'pictures are'} not shown`];
     return { shown: [...this.#shown], leftOut: [...this.#sentences, ...more] };
   }
 
