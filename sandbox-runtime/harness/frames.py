@@ -11,7 +11,9 @@ MAX_FILE_BYTES = 5_242_880
 MAX_FRAME_BYTES = 67_108_864
 MAX_INPUT_BYTES = 10_485_760
 MAX_INPUT_FILES = 100
-MAX_NAME_BYTES = 1_024
+MAX_NAMED_TOOLS = 200
+MAX_NAME_CHARS = 200
+MAX_PATH_BYTES = 1_024
 MAX_PENDING_BYTES = 134_217_728
 MAX_QUERY_CHARS = 1_000
 MAX_QUEUED_CALLS = 10_000
@@ -48,6 +50,7 @@ GUEST_FRAMES: dict[str, tuple[str, ...]] = {
 SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
     "hello": ("protocol", "harness", "python"),
     "unloaded": ("module", "error"),
+    "checked": ("named",),
     "refused": ("error",),
     "output": ("stream", "text"),
     "file": ("name", "data"),
@@ -57,7 +60,8 @@ SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
 
 # From the host.
 HOST_FRAMES: dict[str, tuple[str, ...]] = {
-    "run": ("code", "timeoutSeconds", "loaded", "discovered", "files"),
+    "check": ("code",),
+    "run": ("timeoutSeconds", "loaded", "discovered", "files"),
     "reply": ("id", "value"),
     "refusal": ("id", "error"),
     "stop": ("reason",),

@@ -56,7 +56,7 @@ export const MAX_FILES = 50;
 export const MAX_FILES_BYTES = 32 * 1024 * 1024;
 
 /** Of a file's path, and of one name in it: what Linux takes is 4,096 and 255. */
-export const MAX_NAME_BYTES = 1_024;
+export const MAX_PATH_BYTES = 1_024;
 export const MAX_SEGMENT_BYTES = 255;
 
 /** Files that go into one run, and their bytes in sum: a model or a person sends them in one message, in base64. */
@@ -69,6 +69,12 @@ export type SkipReason = (typeof SKIP_REASONS)[number];
 
 /** Files that are named although they stay behind; further ones are counted. */
 export const MAX_SKIPPED_NAMED = 20;
+
+/** Tools that a checked program names; more are left to the run, which asks for each of them anyway. */
+export const MAX_NAMED_TOOLS = 200;
+
+/** Of a server or tool that a program names; a longer one is no name. */
+export const MAX_NAME_CHARS = 200;
 
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -102,6 +108,14 @@ const guestError = z.strictObject({
   traceback: z.array(z.string()),
 });
 
+/** A tool that the code names in so many words: names or aliases, and the line. Without a tool, a server only. */
+const namedTool = z.strictObject({
+  server: z.string().max(MAX_NAME_CHARS),
+  tool: z.string().max(MAX_NAME_CHARS).nullable(),
+  line: z.int().nonnegative(),
+});
+export type NamedTool = z.infer<typeof namedTool>;
+
 /** From the guest's process, on the container's stdout. */
 export const guestFrame = z.discriminatedUnion('type', [
   z.strictObject({
@@ -120,6 +134,7 @@ export const guestFrame = z.discriminatedUnion('type', [
 export const supervisorFrame = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('hello'), protocol: z.int(), harness: z.string(), python: z.string() }),
   z.strictObject({ type: z.literal('unloaded'), module: z.string(), error: z.string() }),
+  z.strictObject({ type: z.literal('checked'), named: z.array(namedTool).max(MAX_NAMED_TOOLS) }),
   z.strictObject({ type: z.literal('refused'), error: guestError }),
   z.strictObject({ type: z.literal('output'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
   z.strictObject({ type: z.literal('file'), name: z.string(), data: z.string() }),
@@ -178,9 +193,9 @@ export type InputFile = { readonly name: string; readonly data: string };
 
 /** From the host, on the container's stdin. Trusted: the far side only types it. */
 export type HostFrame =
+  | { readonly type: 'check'; readonly code: string }
   | {
       readonly type: 'run';
-      readonly code: string;
       readonly timeoutSeconds: number;
       readonly loaded: readonly ServerDoc[];
       readonly discovered: readonly ServerBrief[];

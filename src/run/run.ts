@@ -1,18 +1,21 @@
-// The life of one run, top to bottom: open its servers, take a sandbox, hand over the code, answer its calls, see how
-// it ends, let go. Measures time and counts calls itself; what the harness says is a claim to be shown, not believed.
+// The life of one run, top to bottom: open its servers, take a sandbox, have the code checked, start it, answer its
+// calls, see how it ends, let go. Measures time and counts calls itself; what the harness says is a claim to be shown,
+// not believed.
 
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
-import type { Sandbox } from '../sandbox/sandbox.js';
+import type { CheckAnswer } from '../sandbox/checks.js';
+import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import { CallDesk } from './call-desk.js';
-import { type Conclusion, conclude, concludeFailure } from './conclude.js';
+import { type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
 import { hostApi } from './host-api.js';
 import type { KeptFiles } from './kept-files.js';
 import { Leavings } from './leavings.js';
 import type { Left, Outcome } from './outcome.js';
+import { preflight } from './preflight.js';
 import type { SavedTools } from './saved-tools.js';
 import { Transcript } from './transcript.js';
 
@@ -37,6 +40,8 @@ export type Meter = { readonly calls: number; readonly inFlight: number };
 export type RunParts = {
   /** Gives away a greeted sandbox. */
   readonly take: (signal: AbortSignal) => Promise<Sandbox>;
+  /** Takes back one that was given no run. */
+  readonly giveBack: (sandbox: Sandbox) => void;
   /** Gets rid of one, behind the caller's back. */
   readonly retire: (sandbox: Sandbox) => void;
   /** Opens the named servers and describes them. */
@@ -59,11 +64,18 @@ export async function runCode(request: RunRequest, parts: RunParts, signal: Abor
   let conclusion: Conclusion;
   let calls = 0;
   try {
-    const [loaded, sandbox] = await prepare(request, parts, deadline.signal);
+    // Cancelled while it waited in the queue: nothing is started for it.
+    if (deadline.signal.aborted)
+      throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
+    // Side by side with the sandbox and the check. A run that ends before they are open lets them go on opening.
+    const opening = parts.load(request.servers, deadline.signal);
+    opening.catch(() => {});
+    const sandbox = await parts.take(deadline.signal);
     try {
-      [conclusion, calls] = await converse(request, loaded, sandbox, parts, transcript, deadline);
+      [conclusion, calls] = await converse(request, opening, sandbox, parts, transcript, deadline);
     } finally {
-      parts.retire(sandbox);
+      if (sandbox.hasRun) parts.retire(sandbox);
+      else parts.giveBack(sandbox);
     }
   } catch (thrown) {
     conclusion = concludeFailure(deadline.cause, asBridgeError(thrown), transcript);
@@ -79,39 +91,34 @@ export async function runCode(request: RunRequest, parts: RunParts, signal: Abor
   };
 }
 
-/** Servers and sandbox start side by side; if one fails the other is let go. */
-async function prepare(
-  { servers }: RunRequest,
-  parts: RunParts,
-  signal: AbortSignal,
-): Promise<[readonly ServerDoc[], Sandbox]> {
-  // Cancelled while it waited in the queue: nothing is started for it.
-  if (signal.aborted) throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
-  const [loaded, taken] = await Promise.allSettled([parts.load(servers, signal), parts.take(signal)]);
-  if (loaded.status === 'fulfilled' && taken.status === 'fulfilled') return [loaded.value, taken.value];
-  if (taken.status === 'fulfilled') parts.retire(taken.value);
-  throw loaded.status === 'rejected' ? loaded.reason : (taken as PromiseRejectedResult).reason;
-}
-
 async function converse(
   request: RunRequest,
-  loaded: readonly ServerDoc[],
+  opening: Promise<readonly ServerDoc[]>,
   sandbox: Sandbox,
   parts: RunParts,
   transcript: Transcript,
   deadline: Deadline,
 ): Promise<[Conclusion, number]> {
-  const { id, code, timeoutSeconds, servers, files } = request;
+  const { id, timeoutSeconds, servers, files } = request;
   const { pool, saved, observer } = parts;
+  deadline.start(timeoutSeconds * 1000);
+  const answer = await check(request.code, sandbox, deadline);
+  const leftMs = deadline.pause();
+  if (answer === undefined || 'how' in answer)
+    return [conclude(answer, deadline.cause, timeoutSeconds, transcript, sandbox), 0];
+  if (answer.type === 'refused') return [concludeRefused(answer.error, transcript), 0];
+  const loaded = await opening;
   const discovered = parts.discovered(servers);
+  const objection = preflight(answer.named, loaded, discovered);
+  if (objection !== undefined) throw objection;
   using desk = new CallDesk(hostApi({ runId: id, loaded, discovered, pool, saved, observer }), (frame) =>
     sandbox.send(frame),
   );
   const leavings = new Leavings(parts.kept, observer);
   const cut = cutOff(sandbox, deadline, leavings);
-  deadline.start(timeoutSeconds * 1000);
+  deadline.start(leftMs);
   sandbox.run(
-    { type: 'run', code, timeoutSeconds, loaded, discovered, files },
+    { type: 'run', timeoutSeconds, loaded, discovered, files },
     {
       onOutput: (stream, text) => {
         transcript.addOutput(stream, text);
@@ -128,6 +135,18 @@ async function converse(
   const end = await Promise.race([sandbox.ended, cut]);
   const left = await keep(leavings, transcript, deadline);
   return [{ ...conclude(end, deadline.cause, timeoutSeconds, transcript, sandbox), left }, desk.calls];
+}
+
+/** What the sandbox says of the code, or how it ended over it; undefined when that took too long or was cancelled. */
+async function check(
+  code: string,
+  sandbox: Sandbox,
+  { signal }: Deadline,
+): Promise<CheckAnswer | SandboxEnd | undefined> {
+  const said = await Promise.race([sandbox.check(code), sandbox.ended, aborted(signal)]);
+  // There is no other way to stop a compiler.
+  if (said === undefined) sandbox.kill();
+  return said;
 }
 
 function hear(frame: GuestFrame, text: string, transcript: Transcript, desk: CallDesk): void {
@@ -154,10 +173,7 @@ async function keep(
 
 /** Resolves when the run was cut short. At its deadline the guest is asked where it is; else there is no time for that. */
 async function cutOff(sandbox: Sandbox, deadline: Deadline, leavings: Leavings): Promise<undefined> {
-  await new Promise<void>((resolve) => {
-    if (deadline.signal.aborted) resolve();
-    deadline.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await aborted(deadline.signal);
   if (deadline.cause === 'timeout') {
     sandbox.send({ type: 'stop', reason: 'timeout' });
     await endedWithin(sandbox, WHERE_WITHIN_MS);
@@ -165,6 +181,13 @@ async function cutOff(sandbox: Sandbox, deadline: Deadline, leavings: Leavings):
   }
   sandbox.kill();
   return undefined;
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
 }
 
 const endedWithin = (sandbox: Sandbox, ms: number): Promise<unknown> =>

@@ -159,6 +159,7 @@ export class Bridge implements AsyncDisposable {
   #parts({ onStart }: RunHooks): RunParts {
     return {
       take: (signal) => this.#warm.take(signal),
+      giveBack: (sandbox) => this.#warm.giveBack(sandbox),
       retire: (sandbox) => this.#warm.retire(sandbox),
       load: (servers, signal) => Promise.all(servers.map((name) => this.#load(name, signal))),
       discovered: (loaded) => this.#briefs(loaded),
