@@ -32,7 +32,7 @@ CALL_PARAMS: dict[str, tuple[str, ...]] = {
     "tools.list": ("server",),
     "docs.get": ("server", "tool"),
     "docs.search": ("query", "limit"),
-    "saved.put": ("name", "source", "description"),
+    "saved.put": ("name", "source", "signature", "description"),
     "saved.list": (),
     "saved.get": ("name",),
 }
@@ -44,6 +44,7 @@ GUEST_FRAMES: dict[str, tuple[str, ...]] = {
     "result": ("value", "repr", "exact"),
     "raised": ("error", "exitCode"),
     "where": ("lines",),
+    "progress": ("done", "total", "message"),
 }
 
 # From the supervisor.

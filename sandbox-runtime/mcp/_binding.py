@@ -12,13 +12,16 @@ from mcp._catalog import Catalog
 
 
 class Link(Protocol):
-    """How a call reaches the host. Both raise MCPError for a refusal, TypeError or ValueError for what is not JSON."""
+    """How a call reaches the host. The requests raise MCPError if refused, TypeError or ValueError for no JSON."""
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """The host's answer."""
 
     def request_sync(self, method: str, params: Mapping[str, Any]) -> Any:
         """The host's answer, for code that cannot await."""
+
+    def tell(self, frame: Mapping[str, Any]) -> bool:
+        """Sends news that nobody answers; False, at once, where another sender is in the way."""
 
 
 class Binding(NamedTuple):

@@ -43,6 +43,11 @@ export const OUTPUT_CHUNK_BYTES = 65_536;
 /** Of a search in the documentation. */
 export const MAX_QUERY_CHARS = 1_000;
 
+/** Tools that a checked program names; more are left to the run, which asks for each of them anyway. */
+export const MAX_NAMED_TOOLS = 200;
+
+/** Of a server or tool that a program names; a longer one is no name. */
+export const MAX_NAME_CHARS = 200;
 /**
  * One file that comes out of a sandbox, and the whole output of one stream. A client gets it as one message, in base64:
  * the official SDKs end a server over 10 MiB, and one host is said to do so over 8 MiB; this makes 7.
@@ -70,12 +75,6 @@ export type SkipReason = (typeof SKIP_REASONS)[number];
 /** Files that are named although they stay behind; further ones are counted. */
 export const MAX_SKIPPED_NAMED = 20;
 
-/** Tools that a checked program names; more are left to the run, which asks for each of them anyway. */
-export const MAX_NAMED_TOOLS = 200;
-
-/** Of a server or tool that a program names; a longer one is no name. */
-export const MAX_NAME_CHARS = 200;
-
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -94,7 +93,12 @@ export const callParams = {
   'docs.get': z.strictObject({ server: z.string(), tool: z.string().nullable() }),
   // A longer text is no query, and searching for each of its words would hold up every other run.
   'docs.search': z.strictObject({ query: z.string().max(MAX_QUERY_CHARS), limit: z.int().min(1).max(100) }),
-  'saved.put': z.strictObject({ name: z.string(), source: z.string(), description: z.string() }),
+  'saved.put': z.strictObject({
+    name: z.string(),
+    source: z.string(),
+    signature: z.string(),
+    description: z.string(),
+  }),
   'saved.list': z.strictObject({}),
   'saved.get': z.strictObject({ name: z.string() }),
 } as const;
@@ -128,6 +132,12 @@ export const guestFrame = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('result'), value: z.unknown(), repr: z.string(), exact: z.boolean() }),
   z.strictObject({ type: z.literal('raised'), error: guestError, exitCode: z.int() }),
   z.strictObject({ type: z.literal('where'), lines: z.array(z.string()) }),
+  z.strictObject({
+    type: z.literal('progress'),
+    done: z.number(),
+    total: z.number().nullable(),
+    message: z.string().nullable(),
+  }),
 ]);
 
 /** From the supervisor, on the container's stderr. */
@@ -160,6 +170,8 @@ export type ToolDoc = {
   readonly description: string;
   readonly inputSchema: unknown;
   readonly outputSchema: unknown;
+  /** A schema of what the tool answered so far, where it has none of its own; null where nothing was seen. */
+  readonly observed: unknown;
 };
 
 /** A loaded server, whole. `version` and `instructions` are the server's own words, null when it gave none. */

@@ -7,10 +7,11 @@ const trimEnd = (text: string): string => text.replace(/\n+$/, '');
 
 /** Plain text; never empty. `links` when the addresses of files follow it as links. */
 export function compact(outcome: Outcome, links: boolean): string {
-  const { stdout, stderr, result, error } = outcome;
+  const { stdout, stderr, result, error, note } = outcome;
   const parts = [trimEnd(stdout.text)];
   if (stderr.text !== '') parts.push(`--- stderr ---\n${trimEnd(stderr.text)}`);
   if (result !== undefined && result.repr !== '') parts.push(`=> ${result.repr}`);
+  if (note !== undefined) parts.push(`[note] ${note}`);
   if (error !== undefined) parts.push(failure(outcome.status, error));
   parts.push(...fileLines(outcome, links));
   return parts.filter((part) => part !== '').join('\n') || '(no output)';

@@ -66,6 +66,8 @@ export type Outcome = {
   readonly result: ResultValue | undefined;
   /** Absent where there is nothing to say about files. */
   readonly left?: Left | undefined;
+  /** What a run that succeeded most likely has not meant, and the next step. */
+  readonly note: string | undefined;
   readonly timeoutSeconds: number;
   readonly durationMs: number;
   readonly calls: number;
@@ -87,6 +89,7 @@ export function outcomeWithoutRun(
     servers: [],
     error: { traceback: [], ...error },
     result: undefined,
+    note: undefined,
     timeoutSeconds,
     durationMs: 0,
     calls: 0,

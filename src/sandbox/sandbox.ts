@@ -54,7 +54,9 @@ export type RunHandlers = {
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
 const LAST_FRAME_WITHIN_MS = 500;
 const MAX_NOISE_LINES = 20;
-
+/** After one of these a guest has said how its code ended. */
+const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
+/** What only a sandbox that has its run may say. */
 const OF_A_RUN: ReadonlySet<SupervisorFrame['type']> = new Set(['output', 'file', 'skipped', 'exited']);
 
 export class Sandbox implements AsyncDisposable {
@@ -219,7 +221,7 @@ export class Sandbox implements AsyncDisposable {
 
   #fromGuest(frame: GuestFrame, text: string): void {
     if (!this.hasRun) return this.#onOutOfTurn(frame.type);
-    if (frame.type !== 'call' && frame.type !== 'abandon') this.#guestIsDone = true;
+    if (LAST_WORDS.has(frame.type)) this.#guestIsDone = true;
     this.#handlers?.onGuest(frame, text);
   }
 

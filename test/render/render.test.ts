@@ -14,6 +14,7 @@ const base: Outcome = {
   servers: [],
   error: undefined,
   result: undefined,
+  note: undefined,
   timeoutSeconds: 30,
   durationMs: 214.4,
   calls: 0,
@@ -32,6 +33,11 @@ const outcomes: Readonly<Record<string, Outcome>> = {
     ...base,
     stdout: { text: 'a\n', dropped: 0 },
     stderr: { text: 'warning: b\n', dropped: 0 },
+  },
+  'not awaited': {
+    ...base,
+    stdout: { text: 'done\n', dropped: 0 },
+    note: 'A call was made and not awaited, so it was not sent.',
   },
   rows: { ...base, servers: ['github'], calls: 3, result: { repr: rows, json: new RawJson(rows) } },
   'a big integer': {
