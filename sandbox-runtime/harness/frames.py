@@ -24,7 +24,7 @@ CALL_PARAMS: dict[str, tuple[str, ...]] = {
     "tools.list": ("server",),
     "docs.get": ("server", "tool"),
     "docs.search": ("query", "limit"),
-    "saved.put": ("name", "source", "description"),
+    "saved.put": ("name", "source", "signature", "description"),
     "saved.list": (),
     "saved.get": ("name",),
 }

@@ -29,7 +29,7 @@ from harness.wire import LineReader, decode, encode, write_all
 # us: a waiting sandbox then has them for free, and a sandbox that is needed at once does not wait for them.
 LIKELY_IMPORTS = (
     "harness.named_tools asyncio inspect concurrent.futures difflib textwrap base64 csv dataclasses datetime "
-    "itertools math pathlib random string subprocess typing enum"
+    "itertools math pathlib random string subprocess typing enum mcp._check"
 ).split()
 
 # A host that wants a sandbox at once speaks within this long of the greeting; what is loaded then would be in its way.

@@ -238,14 +238,22 @@ def run(
         return host.finish(timeout_s)
 
 
-def tool(name: str, schema: Any = None, alias: str | None = None, description: str = "") -> Frame:
+def tool(
+    name: str,
+    schema: Any = None,
+    alias: str | None = None,
+    description: str = "",
+    output: Any = None,
+    observed: Any = None,
+) -> Frame:
     """A ToolDoc."""
     return {
         "name": name,
         "alias": alias or name,
         "description": description,
         "inputSchema": {"type": "object"} if schema is None else schema,
-        "outputSchema": None,
+        "outputSchema": output,
+        "observed": observed,
     }
 
 

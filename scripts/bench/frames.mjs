@@ -42,6 +42,7 @@ const RUN = {
           description: '',
           inputSchema: { type: 'object' },
           outputSchema: null,
+          observed: null,
         },
       ],
     },

@@ -67,7 +67,12 @@ export const callParams = {
   'docs.get': z.strictObject({ server: z.string(), tool: z.string().nullable() }),
   // A longer text is no query, and searching for each of its words would hold up every other run.
   'docs.search': z.strictObject({ query: z.string().max(MAX_QUERY_CHARS), limit: z.int().min(1).max(100) }),
-  'saved.put': z.strictObject({ name: z.string(), source: z.string(), description: z.string() }),
+  'saved.put': z.strictObject({
+    name: z.string(),
+    source: z.string(),
+    signature: z.string(),
+    description: z.string(),
+  }),
   'saved.list': z.strictObject({}),
   'saved.get': z.strictObject({ name: z.string() }),
 } as const;
@@ -127,6 +132,8 @@ export type ToolDoc = {
   readonly description: string;
   readonly inputSchema: unknown;
   readonly outputSchema: unknown;
+  /** A schema of what the tool answered so far, where it has none of its own; null where nothing was seen. */
+  readonly observed: unknown;
 };
 
 /** A loaded server, whole. `version` and `instructions` are the server's own words, null when it gave none. */

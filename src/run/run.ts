@@ -5,6 +5,7 @@
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { GuestFrame, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import type { CheckAnswer } from '../sandbox/checks.js';
@@ -43,6 +44,7 @@ export type RunParts = {
   readonly discovered: (loaded: readonly string[]) => readonly ServerBrief[];
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
+  readonly shapes: ObservedShapes;
   readonly observer: Observer;
   /** Called when the code starts. */
   readonly onStart: (meter: Meter) => void;
@@ -93,7 +95,7 @@ async function converse(
   deadline: Deadline,
 ): Promise<[Conclusion, number]> {
   const { id, timeoutSeconds, servers } = request;
-  const { pool, saved, observer } = parts;
+  const { pool, saved, shapes, observer } = parts;
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(request.code, sandbox, deadline);
   const leftMs = deadline.pause();
@@ -104,9 +106,8 @@ async function converse(
   const discovered = parts.discovered(servers);
   const objection = preflight(answer.named, loaded, discovered);
   if (objection !== undefined) throw objection;
-  using desk = new CallDesk(hostApi({ runId: id, loaded, discovered, pool, saved, observer }), (frame) =>
-    sandbox.send(frame),
-  );
+  const api = hostApi({ runId: id, loaded, discovered, pool, saved, shapes, observer });
+  using desk = new CallDesk(api, (frame) => sandbox.send(frame));
   const cut = cutOff(sandbox, deadline);
   deadline.start(leftMs);
   sandbox.run(

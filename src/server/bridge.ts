@@ -12,6 +12,7 @@ import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
+import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
@@ -49,6 +50,7 @@ export class Bridge implements AsyncDisposable {
   readonly #warm: WarmPool;
   readonly #pool: DownstreamPool;
   readonly #saved: SavedTools;
+  readonly #shapes: ObservedShapes;
   readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
   readonly #closing = new AbortController();
@@ -86,6 +88,7 @@ export class Bridge implements AsyncDisposable {
       }),
     );
     this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
+    this.#shapes = this.#owned.use(new ObservedShapes(settings.stateDir));
     this.#queue = new PQueue({ concurrency: settings.concurrency });
   }
 
@@ -153,13 +156,15 @@ export class Bridge implements AsyncDisposable {
       discovered: (loaded) => this.#briefs(loaded),
       pool: this.#pool,
       saved: this.#saved,
+      shapes: this.#shapes,
       observer: this.#observer,
       onStart,
     };
   }
 
   async #load(name: string, signal: AbortSignal): Promise<ServerDoc> {
-    return toServerDoc(await this.#pool.get(name, signal), this.#aliasOf(name));
+    const downstream = await this.#pool.get(name, signal);
+    return toServerDoc(downstream, this.#aliasOf(name), this.#shapes.of(downstream));
   }
 
   #aliasOf(name: string): string {

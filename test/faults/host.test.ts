@@ -96,7 +96,7 @@ describe('odd surroundings', () => {
         const bridge = await stage.raw({ env: { HOME: home, ...env } });
         const { status, error, remedy } = await stage.answered(bridge.run('6 * 7'));
         if (title.startsWith('with nothing')) {
-          expect([status, error]).toEqual(['error', expect.stringMatching(/EROFS|read-only/)]);
+          expect([status, error]).toEqual(['error', expect.stringContaining(home)]);
           expect(remedy).toContain('MCP_BRIDGE_STATE_DIR');
         } else expect([status, error]).toEqual(['success', undefined]);
       } finally {
@@ -181,8 +181,10 @@ describe('itself', () => {
 
   fault('M08', 'a bridge in a wrapper that hides it starts no third', async (stage) => {
     const hidden = { command: '/bin/sh', args: ['-c', `x=; exec ${process.execPath} $x${MAIN}`] };
-    const bridge = await stage.raw({ servers: { hidden, h: hostileServer() } });
-    const code = 'import json\nawait mcp_hidden.run_python(code="1", servers=["hidden"])';
+    // The inner one is to find what the outer one found.
+    const env = { MCP_BRIDGE_DOWNSTREAM_ENV: 'MCP_SERVERS_CONFIG' };
+    const bridge = await stage.raw({ servers: { hidden }, env });
+    const code = 'await mcp_hidden.run_python(code="1", servers=["hidden"])';
     const payload = await stage.answered(bridge.run(code, { servers: ['hidden'], timeout: 60 }), 60_000);
     expect(payload).toMatchObject({ status: 'error', error: expect.stringMatching(/another bridge/) });
   });

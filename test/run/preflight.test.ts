@@ -20,6 +20,7 @@ const server = (
     description: '',
     inputSchema: {},
     outputSchema: null,
+    observed: null,
   })),
 });
 const github = server('git-hub', 'git_hub', ['create-issue', 'create_issue'], ['list', 'list']);

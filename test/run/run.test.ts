@@ -14,7 +14,7 @@ const SERVER: ServerDoc = {
   description: '',
   version: null,
   instructions: null,
-  tools: [{ name: 't', alias: 't', description: '', inputSchema: {}, outputSchema: null }],
+  tools: [{ name: 't', alias: 't', description: '', inputSchema: {}, outputSchema: null, observed: null }],
 };
 const never = new Promise<never>(() => {});
 const refused: SupervisorFrame = {
