@@ -12,13 +12,28 @@ from mcp._catalog import Catalog
 
 
 class Link(Protocol):
-    """How a call reaches the host. Both raise MCPError for a refusal, TypeError or ValueError for what is not JSON."""
+    """How the run reaches the host.
+
+    Both requests raise MCPError for a refusal, TypeError or ValueError for what is not JSON.
+    """
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """The host's answer."""
 
     def request_sync(self, method: str, params: Mapping[str, Any]) -> Any:
         """The host's answer, for code that cannot await."""
+
+    def tell(self, frame: Mapping[str, Any]) -> bool:
+        """Sends news that nobody answers; False, at once, where another sender is in the way."""
+        ...
+
+    def send(self, frame: Mapping[str, Any]) -> None:
+        """A frame that nobody answers."""
+
+    @property
+    def is_mine(self) -> bool:
+        """False in a process that the run has forked: it must send nothing."""
+        ...
 
 
 class Binding(NamedTuple):

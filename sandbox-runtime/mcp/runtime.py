@@ -28,11 +28,13 @@ __all__ = [
     "capability_summary",
     "describe_server",
     "discovered_servers",
+    "display",
     "list_loaded_server_metadata",
     "list_servers",
     "list_servers_sync",
     "list_tools",
     "list_tools_sync",
+    "progress",
     "query_tool_docs",
     "query_tool_docs_sync",
     "save_tool",
@@ -150,6 +152,26 @@ async def call_tool_raw(server: str, tool: str, arguments: Mapping[str, Any] | N
     return await call_raw(loaded.name, loaded.tool(tool).name, _checked(arguments))
 
 
+def progress(done: float, total: float | None = None, message: str | None = None) -> None:
+    """Tells the user how far the code is, such as progress(3, 10, "pages"); in a loop, call it as often as you like.
+
+    Callable from any function and thread, also where nothing can be awaited; tells nothing in a forked child.
+    """
+    from mcp._progress import report
+
+    report(done, total, message)
+
+
+def display(*objects: object) -> None:
+    """Shows each as a notebook would: figures, images and what has a `_repr_png_` as pictures, the rest as text.
+
+    A text is printed as it is, a data frame as a table, bytes of a PNG, JPEG, GIF or WebP are a picture.
+    """
+    from mcp import _display
+
+    _display.display(*objects)
+
+
 def capability_summary() -> str:
     """What this sandbox can do, in less than MAX_SUMMARY_CHARS characters."""
     catalog = current().catalog
@@ -159,11 +181,13 @@ def capability_summary() -> str:
         "CPython in a fresh container: standard library, no network, /tmp and /workspace writable.\n"
         "Top-level await works; the last expression is the result.\n"
         "Tools: value = await mcp_<alias>.<tool>(argument=...); a failure raises MCPError (runtime.MCPError).\n"
+        "Pictures are shown to you: plt.show(), figures left open, runtime.display(figure_or_image).\n"
         "Many at once: await asyncio.gather(...). Dict results also read by attribute: issue.id.\n"
         "Look up (mcp.runtime): list_tools(server), query_tool_docs(server, tool=None, detail='summary'|'full') for "
         "signatures, search_tool_docs(query, limit=5), describe_server(name), discovered_servers(detailed=False), "
         "stubs(server) for a .pyi, call_tool(server, tool, arguments), call_tool_raw; *_sync forms exist for looking "
         "things up; help(mcp_<alias>.<tool>) and help(mcp_<alias>) print.\n"
+        "Long work: runtime.progress(done, total, message) tells the user how far it is.\n"
         "Keep a function for later runs: save_tool(func); then: from user_tools import name; runtime.saved_tools().\n"
         f"Loaded: {some_of(loaded) or 'none'}.\n"
     )

@@ -104,10 +104,8 @@ class RaisedTest(unittest.TestCase):
         ):
             lines = self.error_of(code)["traceback"]
             self.assertIn('File "main.py", line', lines[1])
-            self.assertTrue(any("json" in line and "File" in line for line in lines[2:]))
-            self.assertFalse(
-                any("asyncio" in line and "File" in line and "main.py" not in line for line in lines)
-            )
+            self.assertEqual([line for line in lines if "File" in line], [lines[1]])
+            self.assertRegex(lines[-2], r"^  … in json\.decoder\.\w+ \(library\)$")
 
     def test_chains(self) -> None:
         text = "\n".join(
@@ -131,6 +129,20 @@ class RaisedTest(unittest.TestCase):
         error = self.error_of("def f(): f()\nf()")
         self.assertEqual(error["type"], "RecursionError")
         self.assertLess(len(error["traceback"]), 30)
+
+    @unittest.skipIf(sys.version_info < (3, 10), "the list of the standard library came with 3.10")
+    def test_a_misspelt_module_is_guessed(self) -> None:
+        def last_line(code: str) -> str:
+            line: str = self.error_of(code)["traceback"][-1]
+            return line.partition(": ")[2]
+
+        for wrong, right in (("jsn", "json"), ("asynco", "asyncio"), ("colections", "collections")):
+            self.assertEqual(
+                last_line(f"import {wrong}"), f"No module named {wrong!r}. Did you mean: {right!r}?"
+            )
+        for other in ("torch_no_such", "os.nothing", "pyt"):
+            self.assertNotIn("Did you mean", last_line(f"import {other}"))
+        self.assertEqual(last_line("raise ModuleNotFoundError('mine', name='jsn')"), "mine")
 
     def test_other_base_exceptions(self) -> None:
         self.assertEqual(self.error_of("raise KeyboardInterrupt")["type"], "KeyboardInterrupt")

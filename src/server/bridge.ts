@@ -5,7 +5,7 @@ import PQueue from 'p-queue';
 import { didYouMean } from '../base/closest.js';
 import { DisposalStack } from '../base/disposal.js';
 import { messageOf } from '../base/errors.js';
-import type { Observer } from '../base/events.js';
+import { fanOut, type Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { Redactor } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
@@ -14,23 +14,36 @@ import type { Settings } from '../config/settings.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
 import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
-import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
+import type { InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import { KeptFiles } from '../run/kept-files.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
-import { type Meter, type RunParts, runCode } from '../run/run.js';
+import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { WarmPool } from '../sandbox/warm-pool.js';
+import { SetUp } from './set-up.js';
 
 export type RunInput = {
   readonly code: string;
   readonly servers: readonly string[];
   readonly timeoutSeconds: number;
+  readonly files: readonly InputFile[];
 };
 
-export type RunHooks = {
-  /** How many runs are ahead in the queue. */
-  readonly onQueued: (ahead: number) => void;
-  readonly onStart: (meter: Meter) => void;
+export type RunHooks = Watcher & {
+  /** The run has to wait; `ahead` counts, whenever it is asked, those that wait and come before it. */
+  readonly onQueued: (place: { readonly ahead: number }) => void;
+  /** Its turn has come; `waitsFor` says, whenever it is asked, what holds up its start. */
+  readonly onPreparing: (waitsFor: () => string) => void;
+};
+
+/** For runs that nobody follows. */
+export const UNWATCHED: RunHooks = {
+  onQueued: () => {},
+  onPreparing: () => {},
+  onStart: () => {},
+  onProgress: () => {},
+  onOutput: () => {},
 };
 
 export type BridgeOptions = {
@@ -45,6 +58,8 @@ export class Bridge implements AsyncDisposable {
   readonly settings: Settings;
   readonly launcher: Launcher;
   readonly redactor: Redactor;
+  /** What its runs have left for reading. */
+  readonly kept: KeptFiles;
   readonly #observer: Observer;
   readonly #context: DiscoverContext;
   readonly #warm: WarmPool;
@@ -53,6 +68,7 @@ export class Bridge implements AsyncDisposable {
   readonly #shapes: ObservedShapes;
   readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
+  readonly #setUp = new SetUp();
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   #discovery: Discovery | undefined;
@@ -60,8 +76,11 @@ export class Bridge implements AsyncDisposable {
   #aliases: ReadonlyMap<string, string> = new Map();
   #sweeping: Promise<number> | undefined;
   #runs = 0;
+  /** Of them, those whose turn has come. */
+  #begun = 0;
 
-  constructor({ settings, discovery, observer, redactor = new Redactor() }: BridgeOptions) {
+  constructor({ settings, discovery, observer: told, redactor = new Redactor() }: BridgeOptions) {
+    const observer = fanOut(told, this.#setUp.observe);
     this.settings = settings;
     this.#context = discovery;
     this.#observer = observer;
@@ -89,6 +108,8 @@ export class Bridge implements AsyncDisposable {
     );
     this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
     this.#shapes = this.#owned.use(new ObservedShapes(settings.stateDir));
+    const { stateDir, keepSeconds, keepBytes: quotaBytes } = settings;
+    this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
     this.#queue = new PQueue({ concurrency: settings.concurrency });
   }
 
@@ -104,18 +125,25 @@ export class Bridge implements AsyncDisposable {
     return this.#discovery ?? this.rediscover();
   }
 
+  /** Of the servers that a run can name. */
+  get serverNames(): readonly string[] {
+    return this.discovery.ready.map(({ name }) => name);
+  }
+
   /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */
   async run(input: RunInput, hooks: RunHooks, signal: AbortSignal): Promise<Outcome> {
     const unknown = this.#unknownServer(input.servers, this.rediscover());
     if (unknown !== undefined) return outcomeWithoutRun('validation_error', unknown, input.timeoutSeconds);
-    const id = `run-${++this.#runs}`;
-    const ahead = this.#queue.size + Math.max(0, this.#queue.pending - this.settings.concurrency + 1);
+    const number = ++this.#runs;
+    const id = `run-${number}`;
     if (this.#queue.pending >= this.settings.concurrency) {
-      this.#observer({ type: 'run.queued', run: id, ahead });
-      hooks.onQueued(ahead);
+      this.#observer({ type: 'run.queued', run: id, ahead: this.#queue.size });
+      hooks.onQueued(this.#placeOf(number));
     }
     const link = new LinkedSignal(signal, this.#closing.signal);
     const running = this.#queue.add(async () => {
+      this.#begun++;
+      hooks.onPreparing(() => this.#setUp.waitsFor(input.servers));
       const outcome = await runCode({ id, ...input }, this.#parts(hooks), link.signal);
       return withoutSecrets(outcome, (text) => this.redactor.redact(text));
     });
@@ -134,6 +162,7 @@ export class Bridge implements AsyncDisposable {
 
   /** Removes what bridges that died left behind, once in our life. Trouble is logged; it is nobody's call. */
   sweepOnce(): void {
+    if (this.#sweeping === undefined) void this.kept.sweep();
     this.#sweeping ??= this.launcher.sweep(this.#closing.signal).catch((thrown: unknown) => {
       if (!this.#closing.signal.aborted)
         this.#observer({ type: 'engine.trouble', message: messageOf(thrown) });
@@ -147,7 +176,17 @@ export class Bridge implements AsyncDisposable {
     await Promise.allSettled([this.#owned[Symbol.asyncDispose](), this.#sweeping, ...this.#running]);
   }
 
-  #parts({ onStart }: RunHooks): RunParts {
+  /** Turns come in order, so those that come before it are those that have neither begun nor come after it. */
+  #placeOf(number: number): { readonly ahead: number } {
+    const begun = () => this.#begun;
+    return {
+      get ahead() {
+        return Math.max(0, number - 1 - begun());
+      },
+    };
+  }
+
+  #parts(watcher: Watcher): RunParts {
     return {
       take: (signal) => this.#warm.take(signal),
       giveBack: (sandbox) => this.#warm.giveBack(sandbox),
@@ -157,8 +196,9 @@ export class Bridge implements AsyncDisposable {
       pool: this.#pool,
       saved: this.#saved,
       shapes: this.#shapes,
+      kept: this.kept,
       observer: this.#observer,
-      onStart,
+      watcher,
     };
   }
 

@@ -4,10 +4,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { ServerDoc, SupervisorFrame } from '../../src/protocol/frames.js';
+import { KeptFiles } from '../../src/run/kept-files.js';
 import { type RunParts, type RunRequest, runCode } from '../../src/run/run.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 
-const request: RunRequest = { id: 'run-1', code: 'mcp_s.t()', timeoutSeconds: 30, servers: ['s'] };
+const request: RunRequest = { id: 'run-1', code: 'mcp_s.t()', timeoutSeconds: 30, servers: ['s'], files: [] };
 const SERVER: ServerDoc = {
   name: 's',
   alias: 's',
@@ -52,8 +53,9 @@ async function run(
     retire: () => ends.push('retired'),
     load: () => Promise.resolve([SERVER]),
     discovered: () => [],
+    kept: new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
     observer: () => {},
-    onStart: () => ends.push('started'),
+    watcher: { onStart: () => ends.push('started'), onProgress: () => {}, onOutput: () => {} },
     ...overrides,
   } as unknown as RunParts;
   return runCode({ ...request, ...change }, parts, signal);
