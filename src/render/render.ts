@@ -23,8 +23,16 @@ export type RenderOptions = {
   readonly client: string;
 };
 
-/** These show the model `structuredContent` instead of the text, which throws the compact form away. */
-const SHOWS_STRUCTURED_INSTEAD = new Set(['claude-code', 'codex-mcp-client', 'Visual Studio Code']);
+/**
+ * These show the model `structuredContent`, which throws the compact form away: instead of the text, or, Gemini CLI,
+ * beside it when a call failed.
+ */
+const SHOWS_STRUCTURED = new Set([
+  'claude-code',
+  'codex-mcp-client',
+  'gemini-cli-mcp-client',
+  'Visual Studio Code',
+]);
 
 /** At most MAX_ANSWER_BYTES as JSON. */
 export function render(outcome: Outcome, options: RenderOptions): RenderedResult {
@@ -33,8 +41,7 @@ export function render(outcome: Outcome, options: RenderOptions): RenderedResult
 
 function renderWhole(outcome: Outcome, { mode, structured, client }: RenderOptions): RenderedResult {
   const payload = payloadOf(outcome);
-  const withStructured =
-    structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED_INSTEAD.has(client));
+  const withStructured = structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED.has(client));
   const text =
     mode === 'compact' ? compact(outcome) : mode === 'toon' ? toonOrJson(payload) : stringify(payload);
   return {
