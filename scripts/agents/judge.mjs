@@ -51,7 +51,7 @@ function prompt({ tools, body }, ref) {
 }
 
 function verbatim(what, got, sent) {
-  const held = got !== undefined && got.text.includes(sent.text);
+  const held = got?.text.includes(sent.text) === true;
   return { what, saw: held ? framed('our text', got.text.length - sent.text.length) : shown(got), held };
 }
 
@@ -70,20 +70,17 @@ function failure(got, sent) {
 function picture(got, sent) {
   if (sent.images.length === 0) return { what: 'picture', saw: 'not tried: the bridge sends none' };
   const [image] = got?.images ?? [];
-  if (image === undefined) return { what: 'picture', saw: `no picture, but ${shown(got)}` };
+  if (image === undefined) return { what: 'picture', saw: `no picture, but ${shown(got)}`, held: false };
   const isOurs = image.base64 === sent.images[0].base64;
   return { what: 'picture', saw: isOurs ? 'as we sent it' : `made anew as ${image.mimeType}`, held: true };
 }
 
-function amount(what, host, got, sent) {
+function amount(what, { showsWholeAnswers }, got, sent) {
   const isWhole = got?.text.includes(sent.text) === true;
-  return {
-    what,
-    saw: isWhole
-      ? `all ${count(sent.text.length)} sent`
-      : `${count(got?.text.length ?? 0)} of ${count(sent.text.length)} sent`,
-    held: isWhole || !host.showsWholeAnswers ? got !== undefined : false,
-  };
+  const saw = isWhole
+    ? `all ${count(sent.text.length)}`
+    : `cut by the host to ${count(got?.text.length ?? 0)}`;
+  return { what, saw, held: got !== undefined && (isWhole || !showsWholeAnswers) };
 }
 
 const inJson = (text) => JSON.stringify(text).slice(1, -1);

@@ -3,8 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseSettings } from '../../src/config/settings.js';
 import { compact } from '../../src/render/compact.js';
-import type { Outcome } from '../../src/run/outcome.js';
-import { outcomeWithoutRun } from '../../src/run/outcome.js';
+import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome.js';
 import type { Bridge, RunInput } from '../../src/server/bridge.js';
 import { runPython } from '../../src/server/tools/run-python.js';
 
@@ -44,7 +43,9 @@ describe('what hosts are told', () => {
 
   it('allows results as large as the longest answer, within what Claude Code allows', () => {
     const longest: Outcome = {
-      ...outcomeWithoutRun('timeout', { type: 'E', message: 'm'.repeat(4_000), remedy: undefined }, 30),
+      ...outcomeWithoutRun('error', { type: 'E', message: 'm'.repeat(4_000), remedy: undefined }, 30),
+      // The one status that shows a message and a traceback.
+      status: 'timeout',
       stdout: { text: 'o'.repeat(40_000), dropped: 1 },
       stderr: { text: 'e'.repeat(40_000), dropped: 1 },
       result: { repr: 'v'.repeat(40_000), json: undefined },
