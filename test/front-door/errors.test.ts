@@ -121,8 +121,9 @@ describe('servers and tools', () => {
       'await getattr(mcp_h, "ec" + "ko")()',
       /^UnknownToolError: Server 'h' has no tool 'ecko'\. Did you mean 'echo'\?/,
     ],
+    ['await mcp_missing.x()', /^Line 1: server 'missing' is not loaded in this run\.$/],
     [
-      'await mcp_missing.x()',
+      'await getattr(mcp_missing, "x")()',
       /^UnknownServerError: Server 'missing' is not available\. To load it, pass servers=\["missing"\] to run_python\.$/,
     ],
     ['await mcp_h.crash()', /^MCPError: Tool 'crash' of server 'h' is gone: the server exited with code 7\./],
