@@ -52,6 +52,38 @@ export const MAX_PICTURE_SIDE = 2000;
 /** Of a search in the documentation. */
 export const MAX_QUERY_CHARS = 1_000;
 
+/** Tools that a checked program names; more are left to the run, which asks for each of them anyway. */
+export const MAX_NAMED_TOOLS = 200;
+
+/** Of a server or tool that a program names; a longer one is no name. */
+export const MAX_NAME_CHARS = 200;
+/**
+ * One file that comes out of a sandbox, and the whole output of one stream. A client gets it as one message, in base64:
+ * the official SDKs end a server over 10 MiB, and one host is said to do so over 8 MiB; this makes 7.
+ */
+export const MAX_FILE_BYTES = 5 * 1024 * 1024;
+
+/** Files that come out of one run: more is an archive's business, and each is a line that a model reads. */
+export const MAX_FILES = 50;
+
+/** All of them together; they are held in the bridge's memory until the run's end. */
+export const MAX_FILES_BYTES = 32 * 1024 * 1024;
+
+/** Of a file's path, and of one name in it: what Linux takes is 4,096 and 255. */
+export const MAX_NAME_BYTES = 1_024;
+export const MAX_SEGMENT_BYTES = 255;
+
+/** Files that go into one run, and their bytes in sum: a model or a person sends them in one message, in base64. */
+export const MAX_INPUT_FILES = 100;
+export const MAX_INPUT_BYTES = 10 * 1024 * 1024;
+
+/** Why a file stays behind: no regular file, too large for one or for all, too many, too deep, or not to be read. */
+export const SKIP_REASONS = ['link', 'special', 'size', 'total', 'count', 'depth', 'unreadable'] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
+/** Files that are named although they stay behind; further ones are counted. */
+export const MAX_SKIPPED_NAMED = 20;
+
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -70,7 +102,12 @@ export const callParams = {
   'docs.get': z.strictObject({ server: z.string(), tool: z.string().nullable() }),
   // A longer text is no query, and searching for each of its words would hold up every other run.
   'docs.search': z.strictObject({ query: z.string().max(MAX_QUERY_CHARS), limit: z.int().min(1).max(100) }),
-  'saved.put': z.strictObject({ name: z.string(), source: z.string(), description: z.string() }),
+  'saved.put': z.strictObject({
+    name: z.string(),
+    source: z.string(),
+    signature: z.string(),
+    description: z.string(),
+  }),
   'saved.list': z.strictObject({}),
   'saved.get': z.strictObject({ name: z.string() }),
 } as const;
@@ -83,6 +120,14 @@ const guestError = z.strictObject({
   message: z.string(),
   traceback: z.array(z.string()),
 });
+
+/** A tool that the code names in so many words: names or aliases, and the line. Without a tool, a server only. */
+const namedTool = z.strictObject({
+  server: z.string().max(MAX_NAME_CHARS),
+  tool: z.string().max(MAX_NAME_CHARS).nullable(),
+  line: z.int().nonnegative(),
+});
+export type NamedTool = z.infer<typeof namedTool>;
 
 /** From the guest's process, on the container's stdout. */
 export const guestFrame = z.discriminatedUnion('type', [
@@ -103,8 +148,15 @@ export const guestFrame = z.discriminatedUnion('type', [
 export const supervisorFrame = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('hello'), protocol: z.int(), harness: z.string(), python: z.string() }),
   z.strictObject({ type: z.literal('unloaded'), module: z.string(), error: z.string() }),
+  z.strictObject({ type: z.literal('checked'), named: z.array(namedTool).max(MAX_NAMED_TOOLS) }),
   z.strictObject({ type: z.literal('refused'), error: guestError }),
   z.strictObject({ type: z.literal('output'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+  z.strictObject({ type: z.literal('file'), name: z.string(), data: z.string() }),
+  z.strictObject({
+    type: z.literal('skipped'),
+    files: z.array(z.strictObject({ name: z.string(), reason: z.enum(SKIP_REASONS) })),
+    more: z.int().nonnegative(),
+  }),
   z.strictObject({
     type: z.literal('exited'),
     code: z.int().nullable(),
@@ -122,6 +174,8 @@ export type ToolDoc = {
   readonly description: string;
   readonly inputSchema: unknown;
   readonly outputSchema: unknown;
+  /** A schema of what the tool answered so far, where it has none of its own; null where nothing was seen. */
+  readonly observed: unknown;
 };
 
 /** A loaded server, whole. `version` and `instructions` are the server's own words, null when it gave none. */
@@ -150,14 +204,18 @@ export type Refusal = {
   readonly tool: string | null;
 };
 
+/** A file for the code's working directory; `name` is a checked relative path, `data` base64. */
+export type InputFile = { readonly name: string; readonly data: string };
+
 /** From the host, on the container's stdin. Trusted: the far side only types it. */
 export type HostFrame =
+  | { readonly type: 'check'; readonly code: string }
   | {
       readonly type: 'run';
-      readonly code: string;
       readonly timeoutSeconds: number;
       readonly loaded: readonly ServerDoc[];
       readonly discovered: readonly ServerBrief[];
+      readonly files: readonly InputFile[];
     }
   | { readonly type: 'reply'; readonly id: number; readonly value: unknown }
   | { readonly type: 'refusal'; readonly id: number; readonly error: Refusal }

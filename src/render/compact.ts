@@ -1,19 +1,21 @@
 // The default form: what a terminal would have shown, with as few words of ours as possible. A model reads this.
 
 import type { Outcome, ResultValue } from '../run/outcome.js';
+import { fileLines } from './files.js';
 import { pictureLines } from './pictures.js';
 import { toonRows } from './toon.js';
 
 const trimEnd = (text: string): string => text.replace(/\n+$/, '');
 
-/** Plain text; never empty. */
-export function compact(outcome: Outcome): string {
+/** Plain text; never empty. `links` when the addresses of files follow it as links. */
+export function compact(outcome: Outcome, links: boolean): string {
   const { stdout, stderr, result, pictures, error } = outcome;
   const parts = [trimEnd(stdout.text)];
   if (stderr.text !== '') parts.push(`--- stderr ---\n${trimEnd(stderr.text)}`);
   if (result !== undefined && result.repr !== '') parts.push(`=>${shown(result)}`);
   parts.push(...pictureLines(pictures, stdout.text));
   if (error !== undefined) parts.push(failure(outcome.status, error));
+  parts.push(...fileLines(outcome, links));
   return parts.filter((part) => part !== '').join('\n') || '(no output)';
 }
 

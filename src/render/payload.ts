@@ -4,6 +4,7 @@
 import { linesOf } from '../base/text.js';
 import type { RawJson } from '../protocol/json-text.js';
 import type { Outcome } from '../run/outcome.js';
+import { type FileEntry, fileEntries } from './files.js';
 import { type PictureSize, pictureSizes } from './pictures.js';
 
 export type Payload = {
@@ -27,6 +28,9 @@ export type Payload = {
   readonly toolCalls?: number;
   /** Characters missing from the middle of stdout and stderr. */
   readonly droppedCharacters?: number;
+  readonly droppedBytes?: number;
+  /** Files that came back or can be read, and those that stayed behind. */
+  readonly files?: readonly FileEntry[];
   readonly timeoutSeconds: number;
   readonly durationMs: number;
 };
@@ -66,6 +70,8 @@ export function payloadOf(outcome: Outcome): Payload {
     servers: outcome.servers,
     toolCalls: outcome.calls,
     droppedCharacters: outcome.stdout.dropped + outcome.stderr.dropped,
+    droppedBytes: (outcome.stdout.droppedBytes ?? 0) + (outcome.stderr.droppedBytes ?? 0),
+    files: fileEntries(outcome),
   };
   return {
     status: outcome.status,

@@ -3,6 +3,7 @@
 import { stringify } from '../protocol/json-text.js';
 import type { Outcome } from '../run/outcome.js';
 import { compact } from './compact.js';
+import { type ResourceLink, resourceLinks } from './files.js';
 import { fitted } from './fit.js';
 import { payloadOf } from './payload.js';
 import { type ImageBlock, imageBlocks } from './pictures.js';
@@ -12,7 +13,10 @@ export type OutputMode = 'compact' | 'toon' | 'json';
 
 /** The shape of the protocol's CallToolResult that we make. */
 export type RenderedResult = {
-  readonly content: readonly [{ readonly type: 'text'; readonly text: string }, ...ImageBlock[]];
+  readonly content: readonly [
+    { readonly type: 'text'; readonly text: string },
+    ...ReadonlyArray<ImageBlock | ResourceLink>,
+  ];
   readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
 };
@@ -22,6 +26,8 @@ export type RenderOptions = {
   readonly structured: 'auto' | 'always' | 'never';
   /** `clientInfo.name` of the agent. */
   readonly client: string;
+  /** False where it knows no `resource_link`, and would refuse the whole answer for one. */
+  readonly links?: boolean;
 };
 
 /** These show the model `structuredContent` instead of the text, which throws the compact form away. */
@@ -30,17 +36,21 @@ const SHOWS_STRUCTURED_INSTEAD = new Set(['claude-code', 'codex-mcp-client', 'Vi
 /** At most MAX_ANSWER_BYTES as JSON, and the pictures, which have a bound of their own and no copy anywhere. */
 export function render(outcome: Outcome, options: RenderOptions): RenderedResult {
   const { content, ...rest } = fitted(outcome, (fitting) => renderWhole(fitting, options));
-  return { content: [content[0], ...imageBlocks(outcome.pictures)], ...rest };
+  const [text, ...links] = content;
+  return { content: [text, ...imageBlocks(outcome.pictures), ...links], ...rest };
 }
 
-function renderWhole(outcome: Outcome, { mode, structured, client }: RenderOptions): RenderedResult {
+function renderWhole(
+  outcome: Outcome,
+  { mode, structured, client, links = true }: RenderOptions,
+): RenderedResult {
   const payload = payloadOf(outcome);
   const withStructured =
     structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED_INSTEAD.has(client));
   const text =
-    mode === 'compact' ? compact(outcome) : mode === 'toon' ? toonOrJson(payload) : stringify(payload);
+    mode === 'compact' ? compact(outcome, links) : mode === 'toon' ? toonOrJson(payload) : stringify(payload);
   return {
-    content: [{ type: 'text', text }],
+    content: [{ type: 'text', text }, ...(links ? resourceLinks(outcome) : [])],
     ...(withStructured ? { structuredContent: payload } : {}),
     isError: outcome.status !== 'success',
   };

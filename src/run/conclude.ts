@@ -18,8 +18,15 @@ const MAX_TRACEBACK_LINES = 60;
 const MAX_LINE_CHARS = 500;
 const MAX_MESSAGE_CHARS = 4_000;
 
-/** What is known of the cage besides how it ended: its walls, and how many processes the kernel killed for memory. */
-export type Cage = { readonly spec: Limits; readonly memoryKills: number | undefined };
+/** What Python's parser and compiler raise where their own stack or memory ends. */
+const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
+
+/** What is known of the cage besides how it ended; `memoryKills` is how many processes the kernel killed for memory. */
+export type Cage = {
+  readonly spec: Limits;
+  readonly memoryKills: number | undefined;
+  readonly hasRun: boolean;
+};
 
 /** `end` is undefined when the run was cut off by `cause` before the sandbox said anything. */
 export function conclude(
@@ -36,12 +43,6 @@ export function conclude(
     return { ...said, status: 'cancelled', error: own('E_CANCELLED', 'The run was cancelled.', undefined) };
   }
   switch (end.how) {
-    case 'refused':
-      return {
-        ...said,
-        status: 'validation_error',
-        error: guestError(end.error, 'Mend the code and send it again.'),
-      };
     case 'violation':
       return { ...said, status: 'error', error: own(end.error.code, end.error.message, end.error.remedy) };
     case 'limit':
@@ -58,6 +59,14 @@ export function conclude(
     case 'exited':
       return { ...said, ...exited(end.report, transcript, cage) };
   }
+}
+
+/** The outcome of code that is no Python. Nothing has run, and nothing is spent. */
+export function concludeRefused(error: GuestError, transcript: Transcript): Conclusion {
+  const remedy = TOO_DEEP.has(error.type)
+    ? 'The code is nested too deeply to be compiled. Build such data in steps, or read it from text (json.loads).'
+    : 'Nothing was run. Mend this line and send the whole code again.';
+  return { ...heard(transcript), status: 'validation_error', error: guestError(error, remedy) };
 }
 
 /** The outcome of a run that never reached its sandbox, or lost the bridge on the way. */
@@ -99,8 +108,9 @@ function exited(
 
 function timedOut(timeoutSeconds: number, where: readonly string[], cage: Cage): OutcomeError {
   const last = where.at(-1);
+  const at = last === undefined ? '' : ` It was at ${last.trim()}`;
   return {
-    message: `Timed out after ${timeoutSeconds} s.${last === undefined ? '' : ` It was at ${last.trim()}`}`,
+    message: `Timed out after ${timeoutSeconds} s.${cage.hasRun ? at : ' It was still being compiled: nothing was run.'}`,
     type: 'E_TIMEOUT',
     traceback: where.length > 1 ? where : [],
     remedy: killedChild(cage) ?? 'Pass a larger timeout, or do less in one run.',

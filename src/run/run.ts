@@ -1,21 +1,29 @@
-// The life of one run, top to bottom: open its servers, take a sandbox, hand over the code, answer its calls, see how
-// it ends, let go. Measures time and counts calls itself; what the harness says is a claim to be shown, not believed.
+// The life of one run, top to bottom: open its servers, take a sandbox, have the code checked, start it, answer its
+// calls, see how it ends, let go. Measures time and counts calls itself; what the harness says is a claim to be shown,
+// not believed.
 
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
-import type { GuestFrame, ServerBrief, ServerDoc } from '../protocol/frames.js';
-import type { Sandbox } from '../sandbox/sandbox.js';
+import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import type { CheckAnswer } from '../sandbox/checks.js';
+import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import { CallDesk } from './call-desk.js';
-import { type Conclusion, conclude, concludeFailure } from './conclude.js';
+import { type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
 import { hostApi } from './host-api.js';
-import type { Outcome } from './outcome.js';
+import type { KeptFiles } from './kept-files.js';
+import { Leavings } from './leavings.js';
+import type { Left, Outcome } from './outcome.js';
+import { preflight } from './preflight.js';
 import type { SavedTools } from './saved-tools.js';
 import { Transcript } from './transcript.js';
 
 /** How long the guest may take, at its deadline, to say where it was. */
 const WHERE_WITHIN_MS = 350;
+/** How much longer a run may take whose files are arriving: a local pipe carries all that they may be in half of this. */
+const FILES_WITHIN_MS = 1_000;
 
 export type RunRequest = {
   readonly id: string;
@@ -23,6 +31,8 @@ export type RunRequest = {
   readonly timeoutSeconds: number;
   /** Names, checked against what is discovered. */
   readonly servers: readonly string[];
+  /** For the working directory; checked. */
+  readonly files: readonly InputFile[];
 };
 
 /** What can be asked while the code runs. */
@@ -31,6 +41,8 @@ export type Meter = { readonly calls: number; readonly inFlight: number };
 export type RunParts = {
   /** Gives away a greeted sandbox. */
   readonly take: (signal: AbortSignal) => Promise<Sandbox>;
+  /** Takes back one that was given no run. */
+  readonly giveBack: (sandbox: Sandbox) => void;
   /** Gets rid of one, behind the caller's back. */
   readonly retire: (sandbox: Sandbox) => void;
   /** Opens the named servers and describes them. */
@@ -38,6 +50,8 @@ export type RunParts = {
   readonly discovered: (loaded: readonly string[]) => readonly ServerBrief[];
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
+  readonly shapes: ObservedShapes;
+  readonly kept: KeptFiles;
   readonly observer: Observer;
   /** Called when the code starts. */
   readonly onStart: (meter: Meter) => void;
@@ -52,11 +66,18 @@ export async function runCode(request: RunRequest, parts: RunParts, signal: Abor
   let conclusion: Conclusion;
   let calls = 0;
   try {
-    const [loaded, sandbox] = await prepare(request, parts, deadline.signal);
+    // Cancelled while it waited in the queue: nothing is started for it.
+    if (deadline.signal.aborted)
+      throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
+    // Side by side with the sandbox and the check. A run that ends before they are open lets them go on opening.
+    const opening = parts.load(request.servers, deadline.signal);
+    opening.catch(() => {});
+    const sandbox = await parts.take(deadline.signal);
     try {
-      [conclusion, calls] = await converse(request, loaded, sandbox, parts, transcript, deadline);
+      [conclusion, calls] = await converse(request, opening, sandbox, parts, transcript, deadline);
     } finally {
-      parts.retire(sandbox);
+      if (sandbox.hasRun) parts.retire(sandbox);
+      else parts.giveBack(sandbox);
     }
   } catch (thrown) {
     conclusion = concludeFailure(deadline.cause, asBridgeError(thrown), transcript);
@@ -72,46 +93,61 @@ export async function runCode(request: RunRequest, parts: RunParts, signal: Abor
   };
 }
 
-/** Servers and sandbox start side by side; if one fails the other is let go. */
-async function prepare(
-  { servers }: RunRequest,
-  parts: RunParts,
-  signal: AbortSignal,
-): Promise<[readonly ServerDoc[], Sandbox]> {
-  // Cancelled while it waited in the queue: nothing is started for it.
-  if (signal.aborted) throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
-  const [loaded, taken] = await Promise.allSettled([parts.load(servers, signal), parts.take(signal)]);
-  if (loaded.status === 'fulfilled' && taken.status === 'fulfilled') return [loaded.value, taken.value];
-  if (taken.status === 'fulfilled') parts.retire(taken.value);
-  throw loaded.status === 'rejected' ? loaded.reason : (taken as PromiseRejectedResult).reason;
-}
-
 async function converse(
   request: RunRequest,
-  loaded: readonly ServerDoc[],
+  opening: Promise<readonly ServerDoc[]>,
   sandbox: Sandbox,
   parts: RunParts,
   transcript: Transcript,
   deadline: Deadline,
 ): Promise<[Conclusion, number]> {
-  const { id, code, timeoutSeconds, servers } = request;
-  const { pool, saved, observer } = parts;
-  const discovered = parts.discovered(servers);
-  using desk = new CallDesk(hostApi({ runId: id, loaded, discovered, pool, saved, observer }), (frame) =>
-    sandbox.send(frame),
-  );
-  const cut = cutOff(sandbox, deadline);
+  const { id, timeoutSeconds, servers, files } = request;
+  const { pool, saved, shapes, observer } = parts;
   deadline.start(timeoutSeconds * 1000);
+  const answer = await check(request.code, sandbox, deadline);
+  const leftMs = deadline.pause();
+  if (answer === undefined || 'how' in answer)
+    return [conclude(answer, deadline.cause, timeoutSeconds, transcript, sandbox), 0];
+  if (answer.type === 'refused') return [concludeRefused(answer.error, transcript), 0];
+  const loaded = await opening;
+  const discovered = parts.discovered(servers);
+  const objection = preflight(answer.named, loaded, discovered);
+  if (objection !== undefined) throw objection;
+  const api = hostApi({ runId: id, loaded, discovered, pool, saved, shapes, observer });
+  using desk = new CallDesk(api, (frame) => sandbox.send(frame));
+  const leavings = new Leavings(parts.kept, observer);
+  const cut = cutOff(sandbox, deadline, leavings);
+  deadline.start(leftMs);
   sandbox.run(
-    { type: 'run', code, timeoutSeconds, loaded, discovered },
+    { type: 'run', timeoutSeconds, loaded, discovered, files },
     {
-      onOutput: (stream, text) => transcript.addOutput(stream, text),
-      onGuest: (frame, text) => hear(frame, text, transcript, desk),
+      onOutput: (stream, text) => {
+        transcript.addOutput(stream, text);
+        leavings.addOutput(stream, text);
+      },
+      onGuest: (frame, text) => {
+        hear(frame, text, transcript, desk);
+        if (frame.type === 'result') leavings.addResult(frame, text);
+      },
+      onFile: (frame) => leavings.addFile(frame),
     },
   );
   parts.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  return [conclude(end, deadline.cause, timeoutSeconds, transcript, sandbox), desk.calls];
+  const left = await keep(leavings, transcript, deadline);
+  return [{ ...conclude(end, deadline.cause, timeoutSeconds, transcript, sandbox), left }, desk.calls];
+}
+
+/** What the sandbox says of the code, or how it ended over it; undefined when that took too long or was cancelled. */
+async function check(
+  code: string,
+  sandbox: Sandbox,
+  { signal }: Deadline,
+): Promise<CheckAnswer | SandboxEnd | undefined> {
+  const said = await Promise.race([sandbox.check(code), sandbox.ended, aborted(signal)]);
+  // There is no other way to stop a compiler.
+  if (said === undefined) sandbox.kill();
+  return said;
 }
 
 function hear(frame: GuestFrame, text: string, transcript: Transcript, desk: CallDesk): void {
@@ -120,16 +156,39 @@ function hear(frame: GuestFrame, text: string, transcript: Transcript, desk: Cal
   else transcript.add(frame, text);
 }
 
+/** Puts what was left where it can be read, and tells the transcript; of a run that nobody waits for, nothing stays. */
+async function keep(
+  leavings: Leavings,
+  transcript: Transcript,
+  deadline: Deadline,
+): Promise<Left | undefined> {
+  if (deadline.cause !== undefined && deadline.cause !== 'timeout') {
+    await leavings.discard();
+    return undefined;
+  }
+  const { left, stdout, stderr } = await leavings.settle();
+  if (stdout !== undefined) transcript.keptWhole('stdout', stdout);
+  if (stderr !== undefined) transcript.keptWhole('stderr', stderr);
+  return left;
+}
+
 /** Resolves when the run was cut short. At its deadline the guest is asked where it is; else there is no time for that. */
-async function cutOff(sandbox: Sandbox, deadline: Deadline): Promise<undefined> {
-  await new Promise<void>((resolve) => {
-    if (deadline.signal.aborted) resolve();
-    deadline.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+async function cutOff(sandbox: Sandbox, deadline: Deadline, leavings: Leavings): Promise<undefined> {
+  await aborted(deadline.signal);
   if (deadline.cause === 'timeout') {
     sandbox.send({ type: 'stop', reason: 'timeout' });
-    await Promise.race([sandbox.ended, new Promise((resolve) => setTimeout(resolve, WHERE_WITHIN_MS))]);
+    await endedWithin(sandbox, WHERE_WITHIN_MS);
+    if (leavings.isArriving) await endedWithin(sandbox, FILES_WITHIN_MS);
   }
   sandbox.kill();
   return undefined;
 }
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+const endedWithin = (sandbox: Sandbox, ms: number): Promise<unknown> =>
+  Promise.race([sandbox.ended, new Promise((resolve) => setTimeout(resolve, ms))]);

@@ -1,24 +1,27 @@
 // What the guest of one run has said so far, capped as it arrives: its output, its pictures, its value, how it failed,
-// where it was.
-// Everything in it is a claim; conclude.ts decides what to make of it.
+// where it was. Everything in it is a claim; conclude.ts decides what to make of it.
 
 import { clip, HeadTail, harmless } from '../base/text.js';
 import type { GuestFrame } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import type { GuestError } from '../sandbox/sandbox.js';
 import { Album, type Pictures } from './album.js';
+import type { Kept } from './kept-run.js';
 import type { Captured, ResultValue } from './outcome.js';
 
 /** Claude Code moves answers above 50,000 characters to a file; this leaves room for the rest of the answer. */
-const MAX_OUTPUT_CHARS = 40_000;
+export const MAX_OUTPUT_CHARS = 40_000;
 /** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
-const MAX_RESULT_JSON_CHARS = 100_000;
-const MAX_REPR_CHARS = 40_000;
+export const MAX_RESULT_JSON_CHARS = 100_000;
+export const MAX_REPR_CHARS = 40_000;
+/** Where the harness itself cuts a value between its items (`mcp/_brief.py`); what is longer is not seen whole. */
+export const SHOWN_RESULT_CHARS = 20_000;
 const MAX_WHERE_LINES = 20;
 
 export class Transcript {
   readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
   readonly #album = new Album();
+  readonly #whole: { stdout?: Kept; stderr?: Kept } = {};
   #result: ResultValue | undefined;
   #raised: GuestError | undefined;
   #where: readonly string[] = [];
@@ -48,9 +51,18 @@ export class Transcript {
     }
   }
 
+  /** From now on said where something was left out: all of that stream can be read there. */
+  keptWhole(stream: 'stdout' | 'stderr', whole: Kept): void {
+    this.#whole[stream] = whole;
+  }
+
   captured(stream: 'stdout' | 'stderr'): Captured {
-    const kept = this.#streams[stream];
-    return { text: harmless(kept.toString()), dropped: kept.dropped };
+    const { [stream]: kept } = this.#streams;
+    if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0 };
+    const whole = this.#whole[stream];
+    const where = whole === undefined ? '' : `; whole: ${whole.uri}`;
+    const { dropped, droppedBytes } = kept;
+    return { text: harmless(kept.toString(where)), dropped, droppedBytes, whole };
   }
 
   get pictures(): Pictures {

@@ -12,8 +12,10 @@ import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
+import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
-import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
+import type { InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import { KeptFiles } from '../run/kept-files.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { type Meter, type RunParts, runCode } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
@@ -24,6 +26,7 @@ export type RunInput = {
   readonly code: string;
   readonly servers: readonly string[];
   readonly timeoutSeconds: number;
+  readonly files: readonly InputFile[];
 };
 
 export type RunHooks = {
@@ -44,11 +47,14 @@ export class Bridge implements AsyncDisposable {
   readonly settings: Settings;
   readonly launcher: Launcher;
   readonly redactor: Redactor;
+  /** What its runs have left for reading. */
+  readonly kept: KeptFiles;
   readonly #observer: Observer;
   readonly #context: DiscoverContext;
   readonly #warm: WarmPool;
   readonly #pool: DownstreamPool;
   readonly #saved: SavedTools;
+  readonly #shapes: ObservedShapes;
   readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
   readonly #closing = new AbortController();
@@ -86,6 +92,9 @@ export class Bridge implements AsyncDisposable {
       }),
     );
     this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
+    this.#shapes = this.#owned.use(new ObservedShapes(settings.stateDir));
+    const { stateDir, keepSeconds, keepBytes: quotaBytes } = settings;
+    this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
     this.#queue = new PQueue({ concurrency: settings.concurrency });
   }
 
@@ -99,6 +108,11 @@ export class Bridge implements AsyncDisposable {
 
   get discovery(): Discovery {
     return this.#discovery ?? this.rediscover();
+  }
+
+  /** Of the servers that a run can name. */
+  get serverNames(): readonly string[] {
+    return this.discovery.ready.map(({ name }) => name);
   }
 
   /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */
@@ -131,6 +145,7 @@ export class Bridge implements AsyncDisposable {
 
   /** Removes what bridges that died left behind, once in our life. Trouble is logged; it is nobody's call. */
   sweepOnce(): void {
+    if (this.#sweeping === undefined) void this.kept.sweep();
     this.#sweeping ??= this.launcher.sweep(this.#closing.signal).catch((thrown: unknown) => {
       if (!this.#closing.signal.aborted)
         this.#observer({ type: 'engine.trouble', message: messageOf(thrown) });
@@ -147,18 +162,22 @@ export class Bridge implements AsyncDisposable {
   #parts({ onStart }: RunHooks): RunParts {
     return {
       take: (signal) => this.#warm.take(signal),
+      giveBack: (sandbox) => this.#warm.giveBack(sandbox),
       retire: (sandbox) => this.#warm.retire(sandbox),
       load: (servers, signal) => Promise.all(servers.map((name) => this.#load(name, signal))),
       discovered: (loaded) => this.#briefs(loaded),
       pool: this.#pool,
       saved: this.#saved,
+      shapes: this.#shapes,
+      kept: this.kept,
       observer: this.#observer,
       onStart,
     };
   }
 
   async #load(name: string, signal: AbortSignal): Promise<ServerDoc> {
-    return toServerDoc(await this.#pool.get(name, signal), this.#aliasOf(name));
+    const downstream = await this.#pool.get(name, signal);
+    return toServerDoc(downstream, this.#aliasOf(name), this.#shapes.of(downstream));
   }
 
   #aliasOf(name: string): string {

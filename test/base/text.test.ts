@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { clip, HeadTail, harmless, linesOf } from '../../src/base/text.js';
+import {
+  clip,
+  decodedText,
+  HeadTail,
+  harmless,
+  isHarmless,
+  linesOf,
+  wholeCharacters,
+} from '../../src/base/text.js';
 
 describe('HeadTail', () => {
   it('keeps everything below its cap', () => {
@@ -13,7 +21,16 @@ describe('HeadTail', () => {
     const kept = new HeadTail(20);
     for (let at = 0; at < all.length; at += size) kept.add(all.slice(at, at + size));
     expect(kept.dropped).toBe(980);
-    expect(kept.toString()).toBe('0123456789\n[… 980 characters dropped …]\n0123456789');
+    expect(kept.toString()).toBe('0123456789\n[… 980 characters dropped (980 bytes) …]\n0123456789');
+  });
+
+  it('counts bytes too, and says where the rest is', () => {
+    const kept = new HeadTail(4);
+    for (const piece of ['é😀', 'x'.repeat(7), 'é'.repeat(5), 'yz']) kept.add(piece);
+    expect([kept.dropped, kept.droppedBytes]).toEqual([13, 18]);
+    expect(kept.toString('; see there')).toBe(
+      'é\ud83d\n[… 13 characters dropped (18 bytes); see there …]\nyz',
+    );
   });
 
   it('stays small however much is added', () => {
@@ -49,6 +66,33 @@ it('takes linear time for a line that is written over a million times', () => {
   expect(harmless(bar)).toBe('working…');
   expect(harmless('\r'.repeat(3_000_000))).toBe('');
   expect(performance.now() - startedAt).toBeLessThan(3_000);
+});
+
+it.each([
+  ['plain é😀\ttab\nline', true],
+  ['a\r\nb', true],
+  ['a\rb', false],
+  ['\u001b[31m', false],
+  ['\u202e', false],
+  ['\ud800', false],
+])('%j may be shown as it is: %s', (text, expected) => {
+  expect(isHarmless(text)).toBe(expected);
+});
+
+it('bytes as text, whole characters only', () => {
+  expect(decodedText(Buffer.from('é😀'))).toBe('é😀');
+  expect(decodedText(Buffer.from([0xff]))).toBeUndefined();
+  const bytes = Buffer.from('aé😀');
+  expect([0, 1, 2, 3, 4, 6, 7, 99].map((max) => wholeCharacters(bytes, max).toString())).toEqual([
+    '',
+    'a',
+    'a',
+    'aé',
+    'aé',
+    'aé',
+    'aé😀',
+    'aé😀',
+  ]);
 });
 
 it('clip and linesOf', () => {

@@ -18,6 +18,7 @@ const cage = (memoryKills: number | undefined): Cage => ({
     ],
   },
   memoryKills,
+  hasRun: true,
 });
 const exit = (code: number | null, signal: string | null): SandboxEnd => ({
   how: 'exited',

@@ -7,6 +7,7 @@ import type { Settings } from '../../config/settings.js';
 import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
 import type { RunInput } from '../bridge.js';
 import type { Tool, ToolContext } from '../tool.js';
+import { FILES_SCHEMA, readInputFiles } from './input-files.js';
 
 /** A running tool shows signs of life this often; Claude Code gives up after 30 silent minutes, others after one. */
 const HEARTBEAT_MS = 5_000;
@@ -14,11 +15,11 @@ const HEARTBEAT_MS = 5_000;
 const MAX_CODE_CHARS = 1_000_000;
 /** Of a wrong word that is repeated in a complaint. */
 const MAX_ECHO_CHARS = 80;
-const FIELDS = ['code', 'servers', 'timeout'] as const;
+const FIELDS = ['code', 'servers', 'files', 'timeout'] as const;
 
 const DESCRIPTION = `Run Python in a fresh, isolated container (no network, read-only, standard library) with the user's MCP servers callable inside. Name them in \`servers\`, then: r = await mcp_<alias>.<tool>(arg=...). Top-level await works; use asyncio.gather for many calls. You get printed output, the last expression's value and pictures (runtime.display).
 Find tools first: from mcp import runtime; runtime.discovered_servers(); await runtime.query_tool_docs("server"); await runtime.search_tool_docs("query"); runtime.capability_summary().
-Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each call starts clean: nothing is kept between calls.`;
+Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each call starts clean; files that the code writes to out/ come back.`;
 
 export function runPython(settings: Settings): Tool {
   const { timeoutSeconds, maxTimeoutSeconds } = settings;
@@ -33,6 +34,7 @@ export function runPython(settings: Settings): Tool {
         properties: {
           code: { type: 'string', description: 'Python source' },
           servers: { type: 'array', items: { type: 'string' }, description: 'MCP servers to load, by name' },
+          files: FILES_SCHEMA,
           timeout: {
             type: 'integer',
             minimum: 1,
@@ -92,6 +94,8 @@ const argumentsWithin = ({ timeoutSeconds, maxTimeoutSeconds }: Settings) =>
       .max(MAX_CODE_CHARS)
       .refine((code) => code.trim() !== ''),
     servers: z.array(z.string()).default([]),
+    // Checked one by one, with sentences of their own.
+    files: z.unknown().optional(),
     timeout: z.int().min(1).max(maxTimeoutSeconds).default(timeoutSeconds),
   });
 
@@ -103,7 +107,9 @@ function parse(
   const parsed = schema.safeParse(args ?? {});
   if (parsed.success) {
     const { code, servers, timeout } = parsed.data;
-    return { code, servers: [...new Set(servers)], timeoutSeconds: timeout };
+    const files = readInputFiles(parsed.data.files);
+    if ('complaint' in files) return complaint(files.complaint, undefined);
+    return { code, servers: [...new Set(servers)], files, timeoutSeconds: timeout };
   }
   const issue = parsed.error.issues[0];
   const unknown = issue?.code === 'unrecognized_keys' ? (issue.keys[0] ?? '') : undefined;
@@ -122,7 +128,7 @@ function parse(
     );
   }
   return complaint(
-    `${shown}: got ${got}, expected ${allowed[field] ?? 'an object with code, servers and timeout'}.`,
+    `${shown}: got ${got}, expected ${allowed[field] ?? 'an object with code, servers, files and timeout'}.`,
     undefined,
   );
 }
