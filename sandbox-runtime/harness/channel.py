@@ -83,6 +83,21 @@ class Channel:
         """Writes one frame whole, whichever threads write at the same time."""
         self._write(encode(frame))
 
+    def tell(self, frame: Mapping[str, Any]) -> bool:
+        """Sends a frame that is news to the host and no question; True where there is nothing left to do about it.
+
+        False where another thread is writing, which may be the caller's own, interrupted by a signal.
+        """
+        if not self.is_mine:
+            return True
+        if not self._writing.acquire(blocking=False):
+            return False
+        try:
+            write_all(self._frames_fd, encode_bounded(frame))
+        finally:
+            self._writing.release()
+        return True
+
     def _begin(self, method: str, params: Mapping[str, Any], waiter: _Waiter) -> int:
         if not self.is_mine:
             raise RuntimeError("MCP calls work only in the main process of the run, not in a forked child")

@@ -30,6 +30,11 @@ MAX_MESSAGE_CHARS = 20_000
 # A traceback longer than this keeps its first lines (where it began) and most of its last (what went wrong).
 MAX_LINES = 200
 HEAD_LINES = 40
+# Of module names that are compared.
+MIN_NAME_CHARS = 4
+MAX_NAME_CHARS = 50
+# One wrong letter in four; a package that is not installed is likened to nothing.
+MIN_LIKENESS = 0.85
 
 
 def describe_failure(error: BaseException) -> dict[str, Any]:
@@ -66,6 +71,7 @@ def _traceback_lines(error: BaseException) -> list[str]:
     except BaseException as failure:
         return [f"{_type_name(error)}: <the traceback cannot be shown: {type(failure).__name__}>"]
     lines = [clip(line) for line in text.rstrip("\n").split("\n")]
+    lines[-1] += _suggested_module(error, lines[-1])
     if len(lines) <= MAX_LINES:
         return lines
     dropped = len(lines) - MAX_LINES
@@ -134,3 +140,26 @@ def _place(frame: traceback.FrameSummary) -> str:
     if file.startswith("<frozen "):
         module = file[len("<frozen ") : -1]
     return f"{module.replace('.__init__', '')}.{frame.name}"
+
+
+def _suggested_module(error: BaseException, said: str) -> str:
+    """`. Did you mean: 'json'?` for a misspelt module, as Python itself says it from 3.15 on."""
+    name = getattr(error, "name", None)
+    if not isinstance(error, ModuleNotFoundError) or not isinstance(name, str):
+        return ""
+    if "Did you mean" in said or not said.endswith(f"No module named {name!r}"):
+        return ""
+    try:
+        import difflib
+        import pkgutil
+
+        known = {
+            *getattr(sys, "stdlib_module_names", ()),
+            *(module.name for module in pkgutil.iter_modules()),
+        }
+        # Of shorter names every word of three letters is a neighbour.
+        candidates = [word for word in known if len(word) >= MIN_NAME_CHARS and not word.startswith("_")]
+        close = difflib.get_close_matches(name[:MAX_NAME_CHARS], candidates, 1, MIN_LIKENESS)
+    except BaseException:
+        return ""
+    return f". Did you mean: {close[0]!r}?" if close else ""

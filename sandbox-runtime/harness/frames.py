@@ -48,6 +48,7 @@ GUEST_FRAMES: dict[str, tuple[str, ...]] = {
     "result": ("value", "repr", "exact"),
     "raised": ("error", "exitCode"),
     "where": ("lines",),
+    "progress": ("done", "total", "message"),
 }
 
 # From the supervisor.

@@ -23,8 +23,12 @@ class Link(Protocol):
     def request_sync(self, method: str, params: Mapping[str, Any]) -> Any:
         """The host's answer, for code that cannot await."""
 
+    def tell(self, frame: Mapping[str, Any]) -> bool:
+        """Sends news that nobody answers; False, at once, where another sender is in the way."""
+        ...
+
     def send(self, frame: Mapping[str, Any]) -> None:
-        """A frame that nobody answers."""
+        """The same for a frame that must not be lost: it waits."""
 
     @property
     def is_mine(self) -> bool:

@@ -34,6 +34,7 @@ __all__ = [
     "list_servers_sync",
     "list_tools",
     "list_tools_sync",
+    "progress",
     "query_tool_docs",
     "query_tool_docs_sync",
     "save_tool",
@@ -161,6 +162,16 @@ def display(*objects: object) -> None:
     _display.display(*objects)
 
 
+def progress(done: float, total: float | None = None, message: str | None = None) -> None:
+    """Tells the user how far the code is, such as progress(3, 10, "pages"); in a loop, call it as often as you like.
+
+    Callable from any function and thread, also where nothing can be awaited; tells nothing in a forked child.
+    """
+    from mcp._progress import report
+
+    report(done, total, message)
+
+
 def capability_summary() -> str:
     """What this sandbox can do, in less than MAX_SUMMARY_CHARS characters."""
     catalog = current().catalog
@@ -176,6 +187,7 @@ def capability_summary() -> str:
         "signatures, search_tool_docs(query, limit=5), describe_server(name), discovered_servers(detailed=False), "
         "stubs(server) for a .pyi, call_tool(server, tool, arguments), call_tool_raw; *_sync forms exist for looking "
         "things up; help(mcp_<alias>.<tool>) and help(mcp_<alias>) print.\n"
+        "Long work: runtime.progress(done, total, message) tells the user how far it is.\n"
         "Keep a function for later runs: save_tool(func); then: from user_tools import name; runtime.saved_tools().\n"
         f"Loaded: {some_of(loaded) or 'none'}.\n"
     )

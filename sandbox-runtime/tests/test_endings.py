@@ -130,6 +130,20 @@ class RaisedTest(unittest.TestCase):
         self.assertEqual(error["type"], "RecursionError")
         self.assertLess(len(error["traceback"]), 30)
 
+    @unittest.skipIf(sys.version_info < (3, 10), "the list of the standard library came with 3.10")
+    def test_a_misspelt_module_is_guessed(self) -> None:
+        def last_line(code: str) -> str:
+            line: str = self.error_of(code)["traceback"][-1]
+            return line.partition(": ")[2]
+
+        for wrong, right in (("jsn", "json"), ("asynco", "asyncio"), ("colections", "collections")):
+            self.assertEqual(
+                last_line(f"import {wrong}"), f"No module named {wrong!r}. Did you mean: {right!r}?"
+            )
+        for other in ("torch_no_such", "os.nothing", "pyt"):
+            self.assertNotIn("Did you mean", last_line(f"import {other}"))
+        self.assertEqual(last_line("raise ModuleNotFoundError('mine', name='jsn')"), "mine")
+
     def test_other_base_exceptions(self) -> None:
         self.assertEqual(self.error_of("raise KeyboardInterrupt")["type"], "KeyboardInterrupt")
         self.assertEqual(self.error_of("raise MemoryError")["type"], "MemoryError")

@@ -14,6 +14,11 @@ export type BridgeEvent =
     }
   | { readonly type: 'engine.swept'; readonly removed: number }
   | { readonly type: 'engine.trouble'; readonly message: string }
+  | {
+      readonly type: 'setup.step';
+      /** What is done before the first sandbox can start, such as `looking for podman or docker`. */
+      readonly step: string;
+    }
   | { readonly type: 'image.progress'; readonly image: string; readonly message: string }
   | {
       readonly type: 'walls.known';

@@ -10,6 +10,7 @@ import { payloadOf } from '../render/payload.js';
 import { pictureLines } from '../render/pictures.js';
 import type { Left, Outcome } from '../run/outcome.js';
 import { Bridge } from '../server/bridge.js';
+import { Progress } from '../server/progress.js';
 import { runPython } from '../server/tools/run-python.js';
 import { USAGE_EXIT_CODE } from './failure.js';
 import { interruptSignal } from './interrupt.js';
@@ -45,7 +46,12 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   });
   const { servers, timeout } = options;
   const args = { code, servers, files, ...(timeout === undefined ? {} : { timeout }) };
-  const outcome = await runPython(settings).call(args, { bridge, progress }, signal);
+  using signs = new Progress(({ message }) => progress(message));
+  const outcome = await runPython(settings).call(
+    args,
+    { bridge, progress: signs, onOutput: () => {} },
+    signal,
+  );
   if (options.json) process.stdout.write(`${stringify(payloadOf(outcome))}\n`);
   else show(outcome);
   const isComplete = takeOut(outcome.left, options.out);

@@ -4,7 +4,7 @@ import type { Observer } from '../base/events.js';
 import type { DiscoverContext } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import type { Outcome } from '../run/outcome.js';
-import { Bridge } from '../server/bridge.js';
+import { Bridge, UNWATCHED } from '../server/bridge.js';
 
 export type Trial = {
   readonly outcome: Outcome;
@@ -48,8 +48,7 @@ export async function memoryTrial(
 
 async function tryOut(bridge: Bridge, code: string, signal: AbortSignal): Promise<Trial> {
   const timeoutSeconds = Math.min(TRIAL_SECONDS, bridge.settings.maxTimeoutSeconds);
-  const hooks = { onQueued: () => {}, onStart: () => {} };
-  const outcome = await bridge.run({ code, servers: [], files: [], timeoutSeconds }, hooks, signal);
+  const outcome = await bridge.run({ code, servers: [], files: [], timeoutSeconds }, UNWATCHED, signal);
   const [python = '', seccomp = ''] = outcome.stdout.text.trim().split('\n');
   return { outcome, python, isFiltered: seccomp.trim() === FILTERED };
 }

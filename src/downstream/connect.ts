@@ -33,6 +33,9 @@ export type ConnectOptions = {
 /** A server whose input is closed is made to end within this. */
 const ENDS_WITHIN_MS = 1_000;
 const MAX_LAST_WORDS_CHARS = 1_500;
+/** Last words of servers that want to know who their user is. */
+const WANTS_KEY =
+  /\b(?:api|access|private|secret)?[ _-]?(?:keys?|tokens?|secrets?|credentials?|passwords?)\b|_(?:KEY|TOKEN|SECRET|PASSWORD)\b|\blog ?in\b|\bauthenticat|\bunauthori[sz]ed\b|environment variable/i;
 const WHERE = `\`${PACKAGE_NAME} servers\` shows where it is configured.`;
 
 /**
@@ -57,7 +60,7 @@ export async function connect(
     // A broken pipe says only that it is ending; how it ended says more.
     const exit = Object(thrown).code === 'EPIPE' ? await transport.exitWithin(ENDS_WITHIN_MS) : undefined;
     const ending = exit ?? transport.ending;
-    const problem = startProblem(spec, ending, thrown, deadline, options.timeoutMs);
+    const problem = startProblem(spec, ending, thrown, deadline, options.timeoutMs, transport);
     await transport.close();
     if (deadline.cause !== undefined && deadline.cause !== 'timeout') {
       throw new BridgeError('E_SHUTDOWN', `Server '${spec.name}' was not started: the bridge is closing.`, {
@@ -80,6 +83,7 @@ function startProblem(
   thrown: unknown,
   { cause }: Deadline,
   timeoutMs: number,
+  { lastWords }: StdioTransport,
 ): Problem {
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
   // Node says ENOENT for a missing working directory too.
@@ -93,7 +97,9 @@ function startProblem(
     return { reason: 'too many files are open', remedy: 'Load fewer servers at once, or raise `ulimit -n`' };
   }
   if (code === 'EACCES') return { reason: `${command} may not be executed`, remedy: 'Make it executable' };
-  const remedy = 'Run its command by hand to see why';
+  const remedy = WANTS_KEY.test(lastWords)
+    ? 'It seems to want a key or a login: set it in its `env`, or log in by its own command'
+    : 'Run its command by hand to see why';
   if (cause === 'timeout') return { reason: `it was not ready within ${timeoutMs / 1000} s`, remedy };
   if (ending !== undefined && ending !== CLOSED_BY_BRIDGE) {
     return { reason: `it ${ending} before it was ready`, remedy };

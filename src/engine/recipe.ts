@@ -24,6 +24,8 @@ const additions = {
   /** Scripts beside the recipe, run in this order with the image's root as their argument. */
   hooks: z.array(z.string().regex(/^[\w-]+\.sh$/)).default([]),
   env: z.record(z.string(), z.string()).default({}),
+  /** What Python imports from a package `python3-<name>` where that is not `<name>`. */
+  modules: z.record(z.string(), z.string()).default({}),
   /** Reasons for those who read the recipe, by what they are about; nothing is done with them. */
   why: z.record(z.string(), z.string()).default({}),
 };
@@ -85,9 +87,18 @@ export function parseRecipe(load: (profile: string) => unknown, profile: string)
     removePaths: [...base.removePaths, ...own.removePaths],
     hooks: [...base.hooks, ...own.hooks],
     env: { ...base.env, ...own.env },
+    modules: { ...base.modules, ...own.modules },
     why: { ...base.why, ...own.why },
   };
 }
+
+const PYTHON_PACKAGE = 'python3-';
+
+/** What the image's packages let Python import beyond the standard library. */
+export const modulesOf = ({ packages, modules }: Recipe): readonly string[] =>
+  packages
+    .filter((name) => name.startsWith(PYTHON_PACKAGE))
+    .map((name) => modules[name] ?? name.slice(PYTHON_PACKAGE.length));
 
 const extendsAnother = (loaded: unknown): boolean =>
   typeof loaded === 'object' && loaded !== null && 'extends' in loaded;

@@ -105,6 +105,8 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['info', `removed ${count(event.removed, 'container')} left by a bridge that has ended`];
     case 'engine.trouble':
       return ['warn', `engine: ${inline(event.message)}`];
+    case 'setup.step':
+      return ['debug', `set-up: ${inline(event.step)}`];
     case 'image.progress':
       return ['info', `image ${event.image}: ${inline(event.message)}`];
     case 'walls.known':
@@ -142,7 +144,7 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
     case 'downstream.closed':
       return ['info', `${inline(event.server)}: closed, ${inline(event.reason)}`];
     case 'run.queued':
-      return ['info', `run ${event.run} waits behind ${count(event.ahead, 'run')}`];
+      return ['info', `run ${event.run} waits in the queue, behind ${count(event.ahead, 'run')}`];
     case 'run.started':
       return ['info', `run ${event.run} started with ${inline(event.servers.join(', ')) || 'no servers'}`];
     case 'run.call':

@@ -142,6 +142,12 @@ export const guestFrame = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('result'), value: z.unknown(), repr: z.string(), exact: z.boolean() }),
   z.strictObject({ type: z.literal('raised'), error: guestError, exitCode: z.int() }),
   z.strictObject({ type: z.literal('where'), lines: z.array(z.string()) }),
+  z.strictObject({
+    type: z.literal('progress'),
+    done: z.number(),
+    total: z.number().nullable(),
+    message: z.string().nullable(),
+  }),
 ]);
 
 /** From the supervisor, on the container's stderr. */

@@ -9,11 +9,12 @@ const trimEnd = (text: string): string => text.replace(/\n+$/, '');
 
 /** Plain text; never empty. `links` when the addresses of files follow it as links. */
 export function compact(outcome: Outcome, links: boolean): string {
-  const { stdout, stderr, result, pictures, error } = outcome;
+  const { stdout, stderr, result, pictures, error, note } = outcome;
   const parts = [trimEnd(stdout.text)];
   if (stderr.text !== '') parts.push(`--- stderr ---\n${trimEnd(stderr.text)}`);
   if (result !== undefined && result.repr !== '') parts.push(`=>${shown(result)}`);
   parts.push(...pictureLines(pictures, stdout.text));
+  if (note !== undefined) parts.push(`[note] ${note}`);
   if (error !== undefined) parts.push(failure(outcome.status, error));
   parts.push(...fileLines(outcome, links));
   return parts.filter((part) => part !== '').join('\n') || '(no output)';

@@ -24,6 +24,8 @@ export type Payload = {
   readonly errorType?: string;
   readonly traceback?: readonly string[];
   readonly remedy?: string;
+  /** Of a success that was most likely not meant so. */
+  readonly note?: string;
   readonly servers?: readonly string[];
   readonly toolCalls?: number;
   /** Characters missing from the middle of stdout and stderr. */
@@ -67,6 +69,7 @@ export function payloadOf(outcome: Outcome): Payload {
     errorType: outcome.error?.type,
     traceback: outcome.error?.traceback,
     remedy: outcome.error?.remedy,
+    note: outcome.note,
     servers: outcome.servers,
     toolCalls: outcome.calls,
     droppedCharacters: outcome.stdout.dropped + outcome.stderr.dropped,

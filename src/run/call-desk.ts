@@ -3,7 +3,7 @@
 
 import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../base/errors.js';
-import { clip } from '../base/text.js';
+import { clip, harmless } from '../base/text.js';
 import {
   type CallMethod,
   callParams,
@@ -22,17 +22,20 @@ import type { HostApi } from './host-api.js';
 type CallFrame = Extract<GuestFrame, { type: 'call' }>;
 /** A call without its parsed arguments, which may be many times as large as their text. */
 type Call = { readonly id: number; readonly server: string | null; readonly tool: string | null };
+type Pending = { readonly call: Call; readonly controller: AbortController };
 type Question = (text: string, signal: AbortSignal) => unknown;
 
 /** A refusal quotes what it refuses; hostile code could have its own megabytes sent back to it. */
 const MAX_MESSAGE_CHARS = 8_000;
 const MAX_NAME_CHARS = 256;
+/** Of the tools that a run waits for: code may have called a thousand. */
+const MAX_NAMES_SHOWN = 3;
 
 export class CallDesk implements Disposable {
   readonly #api: HostApi;
   readonly #send: (frame: HostFrame) => boolean;
   readonly #queue = new PQueue({ concurrency: MAX_CALLS_IN_FLIGHT });
-  readonly #pending = new Map<number, AbortController>();
+  readonly #pending = new Map<number, Pending>();
   #pendingChars = 0;
   #repliedChars = 0;
   #answered = 0;
@@ -52,6 +55,20 @@ export class CallDesk implements Disposable {
     return this.#pending.size;
   }
 
+  /** `github.search_issues (3), jira.get`, in the order in which they were asked for; empty when none is. */
+  get waitingFor(): string {
+    const counts = new Map<string, number>();
+    for (const { call } of this.#pending.values()) {
+      const { server, tool } = call;
+      const name = tool === null ? 'the bridge' : `${server}.${tool}`;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    const names = [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count})`));
+    const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => clip(harmless(name), MAX_NAME_CHARS));
+    const more = names.length - shown.length;
+    return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
+  }
+
   /** Takes a call; its answer is sent when it is there. `text` is the frame's own line, which is ASCII. */
   accept(frame: CallFrame, text: string): void {
     const call: Call = { id: frame.id, server: nameIn(frame, 'server'), tool: nameIn(frame, 'tool') };
@@ -59,19 +76,19 @@ export class CallDesk implements Disposable {
     if (obstacle !== undefined) return this.#refuse(call, obstacle);
     const question = questionOf(frame, this.#api);
     const controller = new AbortController();
-    this.#pending.set(call.id, controller);
+    this.#pending.set(call.id, { call, controller });
     this.#pendingChars += text.length;
     void this.#queue.add(() => this.#answer(call, question, text, controller.signal));
   }
 
   /** The guest no longer waits for this call. */
   abandon(id: number): void {
-    this.#pending.get(id)?.abort('cancelled');
+    this.#pending.get(id)?.controller.abort('cancelled');
   }
 
   [Symbol.dispose](): void {
     this.#queue.clear();
-    for (const controller of this.#pending.values()) controller.abort('cancelled');
+    for (const { controller } of this.#pending.values()) controller.abort('cancelled');
     this.#pending.clear();
   }
 

@@ -6,7 +6,10 @@ import type { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import type { GuestError, SandboxEnd } from '../sandbox/sandbox.js';
 import type { Breach } from '../sandbox/watchdog.js';
-import { hintFor, type Limits, megabytes, memoryRemedy } from './hints.js';
+import { unawaitedNote } from './hints/asynchrony.js';
+import { megabytes, type Walls } from './hints/hint.js';
+import { memoryRemedy } from './hints/limits.js';
+import { hintFor } from './hints.js';
 import type { Outcome, OutcomeError } from './outcome.js';
 import type { Transcript } from './transcript.js';
 
@@ -21,11 +24,20 @@ const MAX_MESSAGE_CHARS = 4_000;
 /** What Python's parser and compiler raise where their own stack or memory ends. */
 const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
 
-/** What is known of the cage besides how it ended; `memoryKills` is how many processes the kernel killed for memory. */
+/** Nothing in the code can take the supervisor's last word, but for what looks for it. */
+const LOST =
+  "This is hardly the code's doing: send it again; if it vanishes again, run `mcp-sandbox-bridge doctor`.";
+const EXITED =
+  'It called sys.exit or os._exit, as argparse and unittest.main do: let it run to its end instead.';
+
+/** What is known of the cage besides how it ended. */
 export type Cage = {
-  readonly spec: Limits;
+  readonly spec: Walls;
+  /** How many of its processes the kernel killed for memory; undefined where nobody can know. */
   readonly memoryKills: number | undefined;
   readonly hasRun: boolean;
+  /** The tools whose answers the code was waiting for, in words; empty when there were none. */
+  readonly waitingFor: string;
 };
 
 /** `end` is undefined when the run was cut off by `cause` before the sandbox said anything. */
@@ -54,7 +66,7 @@ export function conclude(
       return {
         ...said,
         status: 'error',
-        error: own('E_SANDBOX_LOST', `The sandbox vanished: ${end.detail}`, undefined),
+        error: own('E_SANDBOX_LOST', `The sandbox vanished: ${end.detail}`, LOST),
       };
     case 'exited':
       return { ...said, ...exited(end.report, transcript, cage) };
@@ -62,10 +74,10 @@ export function conclude(
 }
 
 /** The outcome of code that is no Python. Nothing has run, and nothing is spent. */
-export function concludeRefused(error: GuestError, transcript: Transcript): Conclusion {
+export function concludeRefused(error: GuestError, walls: Walls, transcript: Transcript): Conclusion {
   const remedy = TOO_DEEP.has(error.type)
     ? 'The code is nested too deeply to be compiled. Build such data in steps, or read it from text (json.loads).'
-    : 'Nothing was run. Mend this line and send the whole code again.';
+    : (hintFor(error, walls) ?? 'Nothing was run. Mend this line and send the whole code again.');
   return { ...heard(transcript), status: 'validation_error', error: guestError(error, remedy) };
 }
 
@@ -85,30 +97,41 @@ const heard = (transcript: Transcript) => ({
   stderr: transcript.captured('stderr'),
   result: transcript.result,
   pictures: transcript.pictures,
+  note: undefined,
 });
 
 function exited(
   { code, signal }: Extract<SandboxEnd, { how: 'exited' }>['report'],
-  { raised }: Transcript,
+  transcript: Transcript,
   cage: Cage,
-): Pick<Outcome, 'status' | 'exitCode' | 'error'> {
-  if (signal !== null) return { status: 'error', exitCode: undefined, error: signalled(signal, cage) };
+): Pick<Outcome, 'status' | 'exitCode' | 'error' | 'note'> {
+  const { raised } = transcript;
+  if (signal !== null)
+    return { status: 'error', exitCode: undefined, error: signalled(signal, cage), note: undefined };
   const exitCode = code ?? undefined;
   if (raised !== undefined) {
     const hint = killedChild(cage) ?? hintFor(raised, cage.spec);
-    return { status: 'error', exitCode, error: guestError(raised, hint) };
+    return { status: 'error', exitCode, error: guestError(raised, hint), note: undefined };
   }
-  if (exitCode === 0) return { status: 'success', exitCode, error: undefined };
+  if (exitCode === 0) {
+    const note = unawaitedNote(transcript.result?.repr ?? '', transcript.captured('stderr').text);
+    return { status: 'success', exitCode, error: undefined, note };
+  }
   return {
     status: 'error',
     exitCode,
-    error: own('E_EXIT', `The code ended with exit status ${exitCode}.`, killedChild(cage)),
+    error: own('E_EXIT', `The code ended with exit status ${exitCode}.`, killedChild(cage) ?? EXITED),
+    note: undefined,
   };
 }
 
 function timedOut(timeoutSeconds: number, where: readonly string[], cage: Cage): OutcomeError {
   const last = where.at(-1);
-  const at = last === undefined ? '' : ` It was at ${last.trim()}`;
+  const parts = [
+    ...(last === undefined ? [] : [`at ${last.trim()}`]),
+    ...(cage.waitingFor === '' ? [] : [`waiting for ${cage.waitingFor}`]),
+  ];
+  const at = parts.length === 0 ? '' : ` It was ${parts.join(', ')}`;
   return {
     message: `Timed out after ${timeoutSeconds} s.${cage.hasRun ? at : ' It was still being compiled: nothing was run.'}`,
     type: 'E_TIMEOUT',
@@ -120,13 +143,19 @@ function timedOut(timeoutSeconds: number, where: readonly string[], cage: Cage):
 /** A signal is the code's own doing, or a crash, unless the kernel says that it was about memory. */
 function signalled(signal: string, cage: Cage): OutcomeError {
   if (signal === 'SIGKILL' && wasKilledForMemory(cage)) return outOfMemory(cage.spec.memoryBytes);
-  const isUnknown = signal === 'SIGKILL' && cage.memoryKills === undefined;
-  const guess = `Most often this is the memory limit of ${megabytes(cage.spec.memoryBytes)}. ${memoryRemedy}`;
-  return own(
-    'E_SIGNAL',
-    `The code was ended by ${clip(harmless(signal), 40)}.`,
-    isUnknown ? guess : undefined,
-  );
+  return own('E_SIGNAL', `The code was ended by ${clip(harmless(signal), 40)}.`, remedyAfter(signal, cage));
+}
+
+/** Signals by which native code dies of its own mistakes; faulthandler has then said where, on stderr. */
+const CRASHES = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT']);
+
+function remedyAfter(signal: string, { memoryKills, spec }: Cage): string {
+  if (CRASHES.has(signal)) return 'Native code crashed (ctypes, or a library in C); stderr names the line.';
+  if (signal === 'SIGXCPU') return 'It used up the processor time that a run may take: do less in one run.';
+  if (signal === 'SIGKILL' && memoryKills === undefined) {
+    return `Most often this is the memory limit of ${megabytes(spec.memoryBytes)}. ${memoryRemedy}`;
+  }
+  return 'Nobody outside has sent that: it was os.kill, signal.alarm, or a program that the code started.';
 }
 
 const wasKilledForMemory = ({ memoryKills }: Cage): boolean => (memoryKills ?? 0) > 0;

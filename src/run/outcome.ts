@@ -68,6 +68,8 @@ export type Outcome = {
   readonly pictures: Pictures;
   /** Absent where there is nothing to say about files. */
   readonly left?: Left | undefined;
+  /** What a run that succeeded most likely has not meant, and the next step. */
+  readonly note: string | undefined;
   readonly timeoutSeconds: number;
   readonly durationMs: number;
   readonly calls: number;
@@ -90,6 +92,7 @@ export function outcomeWithoutRun(
     error: { traceback: [], ...error },
     result: undefined,
     pictures: NO_PICTURES,
+    note: undefined,
     timeoutSeconds,
     durationMs: 0,
     calls: 0,

@@ -11,7 +11,7 @@ import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/
 import type { CheckAnswer } from '../sandbox/checks.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import { CallDesk } from './call-desk.js';
-import { type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
+import { type Cage, type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
 import { hostApi } from './host-api.js';
 import type { KeptFiles } from './kept-files.js';
 import { Leavings } from './leavings.js';
@@ -35,8 +35,20 @@ export type RunRequest = {
   readonly files: readonly InputFile[];
 };
 
-/** What can be asked while the code runs. */
-export type Meter = { readonly calls: number; readonly inFlight: number };
+/** What can be asked while the code runs; `waitingFor` names the tools whose answers are awaited, in a few words. */
+export type Meter = { readonly calls: number; readonly inFlight: number; readonly waitingFor: string };
+
+/** How far the code says it is. */
+export type ProgressReport = Omit<Extract<GuestFrame, { type: 'progress' }>, 'type'>;
+
+/** Who follows a run while it is under way; called synchronously, and not to throw. */
+export type Watcher = {
+  /** Called when the code starts. */
+  readonly onStart: (meter: Meter) => void;
+  readonly onProgress: (report: ProgressReport) => void;
+  /** Pieces as they come, not yet made harmless. */
+  readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
+};
 
 export type RunParts = {
   /** Gives away a greeted sandbox. */
@@ -53,8 +65,7 @@ export type RunParts = {
   readonly shapes: ObservedShapes;
   readonly kept: KeptFiles;
   readonly observer: Observer;
-  /** Called when the code starts. */
-  readonly onStart: (meter: Meter) => void;
+  readonly watcher: Watcher;
 };
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
@@ -102,13 +113,13 @@ async function converse(
   deadline: Deadline,
 ): Promise<[Conclusion, number]> {
   const { id, timeoutSeconds, servers, files } = request;
-  const { pool, saved, shapes, observer } = parts;
+  const { pool, saved, shapes, observer, watcher } = parts;
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(request.code, sandbox, deadline);
   const leftMs = deadline.pause();
   if (answer === undefined || 'how' in answer)
-    return [conclude(answer, deadline.cause, timeoutSeconds, transcript, sandbox), 0];
-  if (answer.type === 'refused') return [concludeRefused(answer.error, transcript), 0];
+    return [conclude(answer, deadline.cause, timeoutSeconds, transcript, cageOf(sandbox, '')), 0];
+  if (answer.type === 'refused') return [concludeRefused(answer.error, sandbox.spec, transcript), 0];
   const loaded = await opening;
   const discovered = parts.discovered(servers);
   const objection = preflight(answer.named, loaded, discovered);
@@ -124,18 +135,20 @@ async function converse(
       onOutput: (stream, text) => {
         transcript.addOutput(stream, text);
         leavings.addOutput(stream, text);
+        watcher.onOutput(stream, text);
       },
       onGuest: (frame, text) => {
-        hear(frame, text, transcript, desk);
+        hear(frame, text, transcript, desk, watcher);
         if (frame.type === 'result') leavings.addResult(frame, text);
       },
       onFile: (frame) => leavings.addFile(frame),
     },
   );
-  parts.onStart(desk);
+  watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
+  const cage = cageOf(sandbox, desk.waitingFor);
   const left = await keep(leavings, transcript, deadline);
-  return [{ ...conclude(end, deadline.cause, timeoutSeconds, transcript, sandbox), left }, desk.calls];
+  return [{ ...conclude(end, deadline.cause, timeoutSeconds, transcript, cage), left }, desk.calls];
 }
 
 /** What the sandbox says of the code, or how it ended over it; undefined when that took too long or was cancelled. */
@@ -150,8 +163,22 @@ async function check(
   return said;
 }
 
-function hear(frame: GuestFrame, text: string, transcript: Transcript, desk: CallDesk): void {
+const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, waitingFor: string): Cage => ({
+  spec,
+  memoryKills,
+  hasRun,
+  waitingFor,
+});
+
+function hear(
+  frame: GuestFrame,
+  text: string,
+  transcript: Transcript,
+  desk: CallDesk,
+  { onProgress }: Watcher,
+): void {
   if (frame.type === 'call') desk.accept(frame, text);
+  else if (frame.type === 'progress') onProgress(frame);
   else if (frame.type === 'abandon') desk.abandon(frame.id);
   else transcript.add(frame, text);
 }

@@ -64,6 +64,7 @@ export const wishesOf = ({ runtime, ociRuntime, allowRootful, cpus, stateDir }: 
 /** Throws what stands in the way, with its remedy. */
 export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal): Promise<LaunchPad> {
   const { settings, observer } = context;
+  const tell = (step: string) => observer({ type: 'setup.step', step });
   const wishes = wishesOf(settings);
   const remembered = rememberedChoice(wishes);
   if (remembered !== undefined) {
@@ -71,14 +72,17 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     const runtime = runtimeOf(remembered);
     const engine = engineFor(context, remembered, runtime);
     const stamp = imageStamp(remembered);
+    tell(`looking for the image ${settings.image}`);
     const image = await chooseImage(settings, engine, observer, signal);
     const compiled = readCompiled(settings.stateDir, harnessKey(image));
     const files = hostFiles(settings, remembered.mode, runtime, compiled);
     return { engine, choice: remembered, image, files, stamp };
   }
+  tell('looking for podman or docker');
   const { binary, status } = await chooseEngine(wishes, signal);
   const { version, mode, storageDriver, storageRoot, cgroups } = status;
   const facts = { binary, mode };
+  tell(`looking for the image ${settings.image}`);
   const image = await chooseImage(settings, engineFor(context, facts, undefined), observer, signal);
   const name = engineNameOf(binary);
   // One that hangs must not be waited for once per OCI runtime.
@@ -86,6 +90,7 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   let enforcement = UNENFORCED;
   let compiled: Files | undefined;
   const { runtime, tried } = await chooseOciRuntime(name, status, settings.ociRuntime, (candidate) => {
+    tell(`trying whether ${described(candidate)} starts a container`);
     const engine = engineFor(context, facts, candidate);
     const pad = { engine, image, files: hostFiles(settings, mode, candidate) };
     const onStarted = async (sandbox: Sandbox, spec: SandboxSpec) => {

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
+import { unlessAborted } from '../base/unless-aborted.js';
 import type { HostFacts } from '../config/host-facts.js';
 import type { Settings } from '../config/settings.js';
 import { engineNameOf, removeRunDir } from '../engine/cli-engine.js';
@@ -130,14 +131,14 @@ export class Launcher implements AsyncDisposable {
     const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
     const startedAt = performance.now();
     try {
-      return await this.#startOn(await this.pad(), signal);
+      return await this.#startOn(await unlessAborted(this.pad(), signal), signal);
     } catch (thrown) {
       // Trying again is for what fails at once, not for what hangs.
       const hung = performance.now() - startedAt > START_TIMEOUT_MS / 2;
       if (!remembered || hung || signal.aborted || this.#closing.signal.aborted) throw thrown;
       forgetChoice(wishes);
       this.#forgetPad();
-      return this.#startOn(await this.pad(), signal);
+      return this.#startOn(await unlessAborted(this.pad(), signal), signal);
     }
   }
 
@@ -165,6 +166,7 @@ export class Launcher implements AsyncDisposable {
 
   async #startOn(pad: LaunchPad, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
     using link = new LinkedSignal(signal, this.#closing.signal);
+    this.#context.observer({ type: 'setup.step', step: 'starting a container' });
     const sandbox = await Sandbox.start(
       pad.engine,
       specOn(pad, this.#context, String(++this.#count)),

@@ -54,7 +54,7 @@ export type RunHandlers = {
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
 const LAST_FRAME_WITHIN_MS = 500;
 const MAX_NOISE_LINES = 20;
-/** After one of these the guest has nothing more to say that the outcome needs. */
+/** After one of these a guest has said how its code ended. */
 const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
 
 export class Sandbox implements AsyncDisposable {

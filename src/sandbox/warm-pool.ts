@@ -3,8 +3,9 @@
 // after a run has ended, or a moment after it began when it takes long.
 
 import { availableParallelism, freemem } from 'node:os';
-import { asBridgeError, BridgeError } from '../base/errors.js';
+import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { unlessAborted } from '../base/unless-aborted.js';
 import type { Sandbox } from './sandbox.js';
 
 /** A waiting sandbox is dropped after this long and not replaced before the next run: nobody is working. */
@@ -208,27 +209,5 @@ export class WarmPool implements Disposable {
     clearTimeout(dropped.timer);
     this.#options.retire(sandbox);
     return true;
-  }
-}
-
-/** `promised`, or the reason of `signal`; what comes too late is handed to `discard`. */
-async function unlessAborted<T>(
-  promised: Promise<T>,
-  signal: AbortSignal,
-  discard: (late: T) => void,
-): Promise<T> {
-  let onAbort = () => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' }));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([promised, aborted]);
-  } catch (thrown) {
-    if (signal.aborted) promised.then(discard, () => {});
-    throw thrown;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -5,7 +5,7 @@ import PQueue from 'p-queue';
 import { didYouMean } from '../base/closest.js';
 import { DisposalStack } from '../base/disposal.js';
 import { messageOf } from '../base/errors.js';
-import type { Observer } from '../base/events.js';
+import { fanOut, type Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { Redactor } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
@@ -17,10 +17,11 @@ import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { KeptFiles } from '../run/kept-files.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
-import { type Meter, type RunParts, runCode } from '../run/run.js';
+import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { WarmPool } from '../sandbox/warm-pool.js';
+import { SetUp } from './set-up.js';
 
 export type RunInput = {
   readonly code: string;
@@ -29,10 +30,20 @@ export type RunInput = {
   readonly files: readonly InputFile[];
 };
 
-export type RunHooks = {
-  /** How many runs are ahead in the queue. */
-  readonly onQueued: (ahead: number) => void;
-  readonly onStart: (meter: Meter) => void;
+export type RunHooks = Watcher & {
+  /** The run has to wait; `ahead` counts, whenever it is asked, those that wait and come before it. */
+  readonly onQueued: (place: { readonly ahead: number }) => void;
+  /** Its turn has come; `waitsFor` says, whenever it is asked, what holds up its start. */
+  readonly onPreparing: (waitsFor: () => string) => void;
+};
+
+/** For runs that nobody follows. */
+export const UNWATCHED: RunHooks = {
+  onQueued: () => {},
+  onPreparing: () => {},
+  onStart: () => {},
+  onProgress: () => {},
+  onOutput: () => {},
 };
 
 export type BridgeOptions = {
@@ -57,6 +68,7 @@ export class Bridge implements AsyncDisposable {
   readonly #shapes: ObservedShapes;
   readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
+  readonly #setUp = new SetUp();
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   #discovery: Discovery | undefined;
@@ -64,8 +76,11 @@ export class Bridge implements AsyncDisposable {
   #aliases: ReadonlyMap<string, string> = new Map();
   #sweeping: Promise<number> | undefined;
   #runs = 0;
+  /** Of them, those whose turn has come. */
+  #begun = 0;
 
-  constructor({ settings, discovery, observer, redactor = new Redactor() }: BridgeOptions) {
+  constructor({ settings, discovery, observer: told, redactor = new Redactor() }: BridgeOptions) {
+    const observer = fanOut(told, this.#setUp.observe);
     this.settings = settings;
     this.#context = discovery;
     this.#observer = observer;
@@ -119,14 +134,16 @@ export class Bridge implements AsyncDisposable {
   async run(input: RunInput, hooks: RunHooks, signal: AbortSignal): Promise<Outcome> {
     const unknown = this.#unknownServer(input.servers, this.rediscover());
     if (unknown !== undefined) return outcomeWithoutRun('validation_error', unknown, input.timeoutSeconds);
-    const id = `run-${++this.#runs}`;
-    const ahead = this.#queue.size + Math.max(0, this.#queue.pending - this.settings.concurrency + 1);
+    const number = ++this.#runs;
+    const id = `run-${number}`;
     if (this.#queue.pending >= this.settings.concurrency) {
-      this.#observer({ type: 'run.queued', run: id, ahead });
-      hooks.onQueued(ahead);
+      this.#observer({ type: 'run.queued', run: id, ahead: this.#queue.size });
+      hooks.onQueued(this.#placeOf(number));
     }
     const link = new LinkedSignal(signal, this.#closing.signal);
     const running = this.#queue.add(async () => {
+      this.#begun++;
+      hooks.onPreparing(() => this.#setUp.waitsFor(input.servers));
       const outcome = await runCode({ id, ...input }, this.#parts(hooks), link.signal);
       return withoutSecrets(outcome, (text) => this.redactor.redact(text));
     });
@@ -159,7 +176,17 @@ export class Bridge implements AsyncDisposable {
     await Promise.allSettled([this.#owned[Symbol.asyncDispose](), this.#sweeping, ...this.#running]);
   }
 
-  #parts({ onStart }: RunHooks): RunParts {
+  /** Turns come in order, so those that come before it are those that have neither begun nor come after it. */
+  #placeOf(number: number): { readonly ahead: number } {
+    const begun = () => this.#begun;
+    return {
+      get ahead() {
+        return Math.max(0, number - 1 - begun());
+      },
+    };
+  }
+
+  #parts(watcher: Watcher): RunParts {
     return {
       take: (signal) => this.#warm.take(signal),
       giveBack: (sandbox) => this.#warm.giveBack(sandbox),
@@ -171,7 +198,7 @@ export class Bridge implements AsyncDisposable {
       shapes: this.#shapes,
       kept: this.kept,
       observer: this.#observer,
-      onStart,
+      watcher,
     };
   }
 

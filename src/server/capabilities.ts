@@ -72,6 +72,7 @@ the result. A server that was not named in \`servers\` is not available: name it
 | \`await runtime.call_tool_raw(server, tool, arguments)\` | the whole result of a call |
 | \`runtime.display(*objects)\` | shows figures, images, tables, Markdown |
 | \`save_tool(func)\`, \`runtime.saved_tools()\` | keep a function for later runs: \`from user_tools import name\` |
+| \`runtime.progress(done, total=None, message=None)\` | tells the user how far a long run is |
 
 \`create_issue(*, title: str, labels: list[str] = ...) -> {id: int, url?: str}\` reads: keyword arguments only, \`...\` a
 default of the server's own, \`url?\` a key that may be missing. \`-> observed {…}\` is what earlier answers looked like,

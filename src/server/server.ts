@@ -4,21 +4,26 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
+  type CallToolRequest,
   CallToolRequestSchema,
   type CallToolResult,
   ErrorCode,
   ListToolsRequestSchema,
   McpError,
+  type ServerNotification,
 } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { clip, harmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { render } from '../render/render.js';
-import { outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
+import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import type { Bridge } from './bridge.js';
 import { instructions } from './capabilities.js';
+import { LOG_LEVELS, type LogLevel, OutputLog } from './log-notifications.js';
+import { Progress } from './progress.js';
 import { offerResources } from './resources.js';
 import type { Tool } from './tool.js';
 import { runPython } from './tools/run-python.js';
@@ -35,6 +40,11 @@ const LINKS_SINCE = '2025-06-18';
 
 const knowsLinks = ({ clientProtocol }: ClientTransport): boolean =>
   clientProtocol === undefined || clientProtocol >= LINKS_SINCE;
+/** Looser than the SDK's, which would call a wrong level a fault of ours. */
+const SetLevel = z.object({
+  method: z.literal('logging/setLevel'),
+  params: z.object({ level: z.string() }),
+});
 
 /** Connects one agent; resolves when its transport has started. */
 export async function serveAgent(
@@ -45,9 +55,13 @@ export async function serveAgent(
   const tools = new Map([runPython(bridge.settings)].map((tool) => [tool.definition.name, tool]));
   const server = new Server(
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
-    { capabilities: { tools: {}, resources: {} }, instructions: instructions(bridge.serverNames) },
+    {
+      capabilities: { tools: {}, resources: {}, logging: {} },
+      instructions: instructions(bridge.serverNames),
+    },
   );
   let plans: NodeJS.Timeout[] = [];
+  let logLevel: LogLevel | undefined;
 
   server.setRequestHandler(ListToolsRequestSchema, () => {
     for (const plan of plans) clearTimeout(plan);
@@ -56,6 +70,16 @@ export async function serveAgent(
       setTimeout(() => bridge.sweepOnce(), QUIET_BEFORE_SWEEP_MS).unref(),
     ];
     return { tools: [...tools.values()].map(({ definition }) => definition) };
+  });
+
+  server.setRequestHandler(SetLevel, ({ params: { level } }) => {
+    logLevel = LOG_LEVELS.find((known) => known === level);
+    if (logLevel !== undefined) return {};
+    const shown = clip(harmless(level), 200);
+    throw new McpError(
+      ErrorCode.InvalidParams,
+      `There is no log level '${shown}'. There is: ${LOG_LEVELS.join(', ')}.`,
+    );
   });
 
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
@@ -67,18 +91,19 @@ export async function serveAgent(
         `There is no tool '${clip(harmless(params.name), 200)}'.${didYouMean(params.name, known)} There is: ${known.join(', ')}.`,
       );
     }
-    const token = params._meta?.progressToken;
-    let step = 0;
-    const progress = (message: string) => {
-      if (token === undefined || extra.signal.aborted) return;
-      void extra.sendNotification({
-        method: 'notifications/progress',
-        params: { progressToken: token, progress: ++step, message },
-      });
+    const notify = (notification: ServerNotification) => {
+      // A client that has gone hears nothing, which is its own doing.
+      if (!extra.signal.aborted) extra.sendNotification(notification).catch(() => {});
     };
+    const outcome = await callTool(
+      tool,
+      params,
+      { bridge, logLevel: () => logLevel, notify },
+      observer,
+      extra.signal,
+    );
     const { outputMode: mode, structured } = bridge.settings;
     const client = server.getClientVersion()?.name ?? '';
-    const outcome = await callTool(tool, params.arguments, bridge, progress, observer, extra.signal);
     return render(outcome, {
       mode,
       structured,
@@ -92,17 +117,34 @@ export async function serveAgent(
   return server;
 }
 
-/** A fault of ours is that call's answer and a line in the log, never the end of the bridge. */
+type Caller = {
+  readonly bridge: Bridge;
+  readonly logLevel: () => LogLevel | undefined;
+  /** Not after the call was cancelled. */
+  readonly notify: (notification: ServerNotification) => void;
+};
+
+/**
+ * Nothing is notified once it has resolved. A fault of ours is that call's answer and a line in the log, never the end
+ * of the bridge.
+ */
 async function callTool(
   tool: Tool,
-  args: unknown,
-  bridge: Bridge,
-  progress: (message: string) => void,
+  { arguments: args, _meta }: CallToolRequest['params'],
+  { bridge, logLevel, notify }: Caller,
   observer: Observer,
   signal: AbortSignal,
-) {
+): Promise<Outcome> {
+  const progressToken = _meta?.progressToken;
+  using log = new OutputLog(logLevel, (params) => notify({ method: 'notifications/message', params }));
+  using progress = new Progress(
+    progressToken === undefined
+      ? undefined
+      : (params) => notify({ method: 'notifications/progress', params: { progressToken, ...params } }),
+  );
   try {
-    return await tool.call(args, { bridge, progress }, signal);
+    const onOutput = (stream: 'stdout' | 'stderr', text: string) => log.add(stream, text);
+    return await tool.call(args, { bridge, progress, onOutput }, signal);
   } catch (thrown) {
     const { code, message, remedy } = asBridgeError(thrown);
     observer({ type: 'bridge.fault', where: tool.definition.name, message });

@@ -3,11 +3,14 @@
 
 import type { Outcome } from '../run/outcome.js';
 import type { Bridge } from './bridge.js';
+import type { Progress } from './progress.js';
 
 export type ToolContext = {
   readonly bridge: Bridge;
-  /** Tells the agent how far things are; free to call when it did not ask. */
-  readonly progress: (message: string) => void;
+  /** Tells the agent how far things are; free when it did not ask. */
+  readonly progress: Progress;
+  /** What the code prints, piece by piece. */
+  readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
 };
 
 export type Tool = {

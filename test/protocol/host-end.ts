@@ -7,11 +7,12 @@ import type { BridgeError } from '../../src/base/errors.js';
 import type { DownstreamPool } from '../../src/downstream/pool.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { ServerDoc } from '../../src/protocol/frames.js';
-import { RawJson } from '../../src/protocol/json-text.js';
+import { RawJson, stringify } from '../../src/protocol/json-text.js';
 import { CallDesk } from '../../src/run/call-desk.js';
 import { hostApi } from '../../src/run/host-api.js';
 import { SavedTools } from '../../src/run/saved-tools.js';
 import { Transcript } from '../../src/run/transcript.js';
+import { Progress } from '../../src/server/progress.js';
 
 const OPEN: ServerDoc = {
   name: 'open',
@@ -58,6 +59,12 @@ export async function hear(chunks: readonly Buffer[]): Promise<Heard> {
   });
   const stdout = new EventEmitter() as Readable;
   const transcript = new Transcript();
+  let told = 0;
+  using progress = new Progress((params) => {
+    const { progress: done, total = done } = params;
+    if (!(done > told && total >= done && total < Infinity)) throw new Error(`progress ${stringify(params)}`);
+    told = done;
+  });
   let desk: CallDesk | undefined;
   const channel = new Channel(
     { stdin, stdout, stderr: new EventEmitter() as Readable },
@@ -67,7 +74,11 @@ export async function hear(chunks: readonly Buffer[]): Promise<Heard> {
         if (violations.length > 0) throw new Error('a frame was handed on after a violation');
         if (frame.type === 'call') desk?.accept(frame, text);
         else if (frame.type === 'abandon') desk?.abandon(frame.id);
-        else transcript.add(frame, text);
+        else if (frame.type === 'progress') {
+          progress.describe(() => 'Running.');
+          progress.report(frame);
+          progress.beat();
+        } else transcript.add(frame, text);
       },
       onSupervisor: () => {},
       onNoise: () => {},

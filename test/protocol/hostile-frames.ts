@@ -103,7 +103,7 @@ function params(random: Random, method: string): string {
 function frame(random: Random): string {
   const type = (name: string) => member(random, 'type', `"${name}"`);
   const id = member(random, 'id', random.pick(random.oneIn(15) ? BAD_IDS : GOOD_IDS));
-  switch (random.below(9)) {
+  switch (random.below(10)) {
     case 0:
       return object(type('abandon'), id);
     case 1:
@@ -117,6 +117,13 @@ function frame(random: Random): string {
       return object(type('where'), member(random, 'lines', `[${randomString(random)}]`));
     case 3:
       return object(
+        type('progress'),
+        member(random, 'done', random.pick(['0', '3', '0.1', '-1', '1e308', '1e400', '"3"'])),
+        member(random, 'total', random.pick(['10', 'null', '0', '-1e300', '[]'])),
+        member(random, 'message', random.oneIn(2) ? 'null' : randomString(random)),
+      );
+    case 4:
+      return object(
         type('raised'),
         member(
           random,
@@ -129,7 +136,7 @@ function frame(random: Random): string {
         ),
         member(random, 'exitCode', random.pick(['1', '1.5', 'null'])),
       );
-    case 4:
+    case 5:
       return object(type('picture'), member(random, 'data', randomString(random)));
     default: {
       const method = random.oneIn(2) ? 'tools.call' : random.pick(OTHER_METHODS);

@@ -8,7 +8,7 @@ import type { Settings } from '../../config/settings.js';
 import type { Outcome } from '../../run/outcome.js';
 import { scalesFor } from '../../sandbox/measure.js';
 import { WRITABLE } from '../../sandbox/spec.js';
-import { Bridge } from '../../server/bridge.js';
+import { Bridge, UNWATCHED } from '../../server/bridge.js';
 import { bundleOf, bytesIn, firstProcessOf, type HostLook, hostLook, lives } from './host-look.js';
 
 /** Often enough to see what a watchdog sees, seldom enough to cost little: a look takes about a millisecond. */
@@ -80,7 +80,7 @@ export class AttackedBridge implements AsyncDisposable {
     };
     try {
       const input = { code, servers: [], files: [], timeoutSeconds };
-      const outcome = await this.bridge.run(input, { onQueued: () => {}, onStart }, signal);
+      const outcome = await this.bridge.run(input, { ...UNWATCHED, onStart }, signal);
       const ranMs = startedAt === undefined ? 0 : performance.now() - startedAt;
       clearInterval(poll);
       const gone = pid === undefined ? undefined : await isGone(pid);

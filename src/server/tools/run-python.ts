@@ -5,12 +5,11 @@ import { didYouMean } from '../../base/closest.js';
 import { clip, harmless } from '../../base/text.js';
 import type { Settings } from '../../config/settings.js';
 import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
-import type { RunInput } from '../bridge.js';
+import type { Meter } from '../../run/run.js';
+import type { RunHooks, RunInput } from '../bridge.js';
 import type { Tool, ToolContext } from '../tool.js';
 import { FILES_SCHEMA, readInputFiles } from './input-files.js';
 
-/** A running tool shows signs of life this often; Claude Code gives up after 30 silent minutes, others after one. */
-const HEARTBEAT_MS = 5_000;
 /** More would not fit any model's turn; 1 MB of code is data in the wrong place. */
 const MAX_CODE_CHARS = 1_000_000;
 /** Of a wrong word that is repeated in a complaint. */
@@ -58,31 +57,35 @@ export function runPython(settings: Settings): Tool {
   };
 }
 
-async function call(
+function call(
   input: RunInput,
-  { bridge, progress }: ToolContext,
+  { bridge, progress, onOutput }: ToolContext,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  let heartbeat: NodeJS.Timeout | undefined;
-  try {
-    return await bridge.run(
-      input,
-      {
-        onQueued: (ahead) => progress(ahead === 0 ? 'Queued: next in line.' : `Queued: ${ahead} runs ahead.`),
-        onStart: (meter) => {
-          const startedAt = performance.now();
-          heartbeat = setInterval(() => {
-            const elapsed = Math.round((performance.now() - startedAt) / 1000);
-            progress(`Running for ${elapsed} s; ${meter.calls} tool calls, ${meter.inFlight} in flight.`);
-          }, HEARTBEAT_MS);
-        },
-      },
-      signal,
-    );
-  } finally {
-    clearInterval(heartbeat);
-  }
+  const hooks: RunHooks = {
+    onQueued: (place) => {
+      progress.describe(() =>
+        place.ahead === 0 ? 'Queued: next in line.' : `Queued: ${counted(place.ahead, 'run')} ahead.`,
+      );
+      progress.beat();
+    },
+    onPreparing: (waitsFor) => progress.describe(waitsFor),
+    onStart: (meter) => {
+      const startedAt = performance.now();
+      progress.describe(() => running(meter, performance.now() - startedAt));
+    },
+    onProgress: (report) => progress.report(report),
+    onOutput,
+  };
+  return bridge.run(input, hooks, signal);
 }
+
+function running({ calls, inFlight, waitingFor }: Meter, elapsedMs: number): string {
+  const waits = inFlight === 0 ? '' : `, ${inFlight} in flight: ${waitingFor}`;
+  return `Running for ${Math.round(elapsedMs / 1000)} s; ${counted(calls, 'tool call')}${waits}.`;
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 type Complaint = { readonly type: string; readonly message: string; readonly remedy: string | undefined };
 

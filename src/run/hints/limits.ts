@@ -1,0 +1,63 @@
+// Exceptions that are a limit's doing: the limit's name and number, which Python's own words lack.
+
+import { during, errno, type Hint, megabytes, STARTS_SOMETHING, says, type Walls } from './hint.js';
+
+export const memoryRemedy =
+  'Use less memory: process the data in pieces, and let go of what is done. (MCP_BRIDGE_MEMORY sets the limit.)';
+
+const ulimit = ({ ulimits }: Walls, name: string): number =>
+  ulimits.find((each) => each.name === name)?.limit ?? 0;
+
+const tooManyProcesses = ({ pids }: Walls): string =>
+  `At most ${pids} processes and threads may exist at once: use fewer workers, or asyncio. (MCP_BRIDGE_PIDS sets the limit.)`;
+
+export const limitHints: readonly Hint[] = [
+  {
+    about: 'memory',
+    // numpy has a class of its own for arrays.
+    matches: says(/(?:)/, /(?:^|[._])(?:Array)?MemoryError$/),
+    sentence: ({ memoryBytes }) => `The memory limit is ${megabytes(memoryBytes)}. ${memoryRemedy}`,
+  },
+  {
+    about: 'memory that the kernel refuses',
+    matches: errno(12),
+    sentence: ({ memoryBytes }) => `The memory limit is ${megabytes(memoryBytes)}. ${memoryRemedy}`,
+  },
+  {
+    about: 'threads',
+    matches: says(/can't start new thread/, /^RuntimeError$/),
+    sentence: tooManyProcesses,
+  },
+  {
+    about: 'processes',
+    // EAGAIN is also what a socket says that has nothing yet.
+    matches: during(STARTS_SOMETHING, errno(11)),
+    sentence: tooManyProcesses,
+  },
+  {
+    about: 'disk',
+    matches: errno(28),
+    sentence: ({ tmpfs, shmMb }) => {
+      const places = [...tmpfs, { target: '/dev/shm', sizeMb: shmMb }];
+      const sizes = places.map(({ target, sizeMb }) => `${target} holds ${sizeMb} MB`).join(', ');
+      return `Files are kept in memory: ${sizes}. Delete what is done with, or write less.`;
+    },
+  },
+  {
+    about: 'open files',
+    matches: errno(24),
+    sentence: (walls) =>
+      `At most ${ulimit(walls, 'nofile')} files and sockets may be open at once: close them, as \`with open(...)\` does.`,
+  },
+  {
+    about: 'size of a file',
+    matches: errno(27),
+    sentence: (walls) =>
+      `A file may have at most ${megabytes(ulimit(walls, 'fsize'))}: write several, or less.`,
+  },
+  {
+    about: 'recursion',
+    matches: says(/recursion/, /^RecursionError$/),
+    sentence: () => 'The code calls itself too deeply or without end: give it an end, or use a loop.',
+  },
+];

@@ -1,0 +1,158 @@
+// Errors that teach, by their text: real code in a real sandbox, what CPython says of it and the next step that stands
+// beside it. The cases of exceptions are those of the table's own test, so that what that believes is true.
+
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fakeEngine } from '../faults/fake-engine.js';
+import { ERROR_CASES } from '../run/error-cases.js';
+import { HOSTILE_SERVER, hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+
+let bridge: TestBridge;
+beforeAll(async () => {
+  bridge = await startBridge({
+    h: hostileServer(),
+    missing: { command: 'no-such-program' },
+    keyless: { command: process.execPath, args: [HOSTILE_SERVER, 'exit-early=1'] },
+  });
+});
+afterAll(() => bridge[Symbol.asyncDispose]());
+
+const run = (code: string, timeout = 10) => bridge.run(code, { servers: ['h'], timeout });
+
+describe('exceptions', () => {
+  const runnable = ERROR_CASES.flatMap(({ code, ...rest }) =>
+    code === undefined ? [] : [{ code, ...rest }],
+  );
+  it.each(runnable)('$about: $error', async ({ code, error, remedy }) => {
+    const { error: said, remedy: next, traceback } = await run(code);
+    expect({ error: said, remedy: next }).toEqual({ error, remedy });
+    expect(traceback?.join('\n')).not.toMatch(/\/ipc\/harness/);
+  });
+
+  it('a misspelt module is guessed', async () => {
+    const { traceback } = await run('import jsn');
+    expect(traceback?.at(-1)).toBe("ModuleNotFoundError: No module named 'jsn'. Did you mean: 'json'?");
+  });
+
+  it.each(['1 / 0', 'import json; json.loads("{")', 'open("data.csv")', 'raise TimeoutError("too late")'])(
+    'an innocent one gets no advice: %s',
+    async (code) => {
+      expect(await run(code)).not.toHaveProperty('remedy');
+    },
+  );
+});
+
+describe('ends', () => {
+  const EXIT =
+    'It called sys.exit or os._exit, as argparse and unittest.main do: let it run to its end instead.';
+  const SENT =
+    'Nobody outside has sent that: it was os.kill, signal.alarm, or a program that the code started.';
+  it.each([
+    ['import sys; sys.exit(3)', 'The code ended with exit status 3.', EXIT],
+    ['import sys; sys.exit("no good")', 'The code ended with exit status 1.', EXIT],
+    ['import os, signal; os.kill(os.getpid(), signal.SIGTERM)', 'The code was ended by SIGTERM.', SENT],
+    ['import signal, time; signal.alarm(1); time.sleep(5)', 'The code was ended by SIGALRM.', SENT],
+    [
+      'import ctypes; ctypes.string_at(0)',
+      'The code was ended by SIGSEGV.',
+      'Native code crashed (ctypes, or a library in C); stderr names the line.',
+    ],
+    [
+      'x = []\nwhile True: x.append(bytearray(10**7))',
+      expect.stringMatching(/^Memory limit 512 MB exceeded\.$|^MemoryError/),
+      expect.stringContaining('Use less memory'),
+    ],
+  ])('%s', async (code, error, remedy) => {
+    expect(await run(code)).toMatchObject({ status: 'error', error, remedy });
+  });
+
+  it.each([
+    ['import time\ntime.sleep(60)', 'main.py:2: time.sleep(60)'],
+    ['r = await mcp_h.hang()', 'main.py:1: r = await mcp_h.hang(), waiting for h.hang'],
+    [
+      'import asyncio\nawait asyncio.gather(mcp_h.hang(), mcp_h.hang(), mcp_h.sleep(ms=50_000))',
+      'main.py:2: await asyncio.gather(mcp_h.hang(), mcp_h.hang(), mcp_h.sleep(ms=50_000)), waiting for h.hang (2), h.sleep',
+    ],
+  ])('a timeout says what was running: %s', async (code, where) => {
+    expect(await run(code, 1)).toMatchObject({
+      status: 'timeout',
+      error: `Timed out after 1 s. It was at ${where}`,
+      remedy: 'Pass a larger timeout, or do less in one run.',
+    });
+  });
+});
+
+describe('successes that were not meant so', () => {
+  it.each(['mcp_h.echo(text="x")\nprint("done")', '[mcp_h.echo(text=t) for t in "ab"]'])(
+    'a call that was not awaited: %s',
+    async (code) => {
+      expect(await run(code)).toMatchObject({
+        status: 'success',
+        note: 'A call was made and not awaited, so it was not sent. A call gives its value when it is awaited: value = await mcp_<alias>.<tool>(...).',
+      });
+    },
+  );
+});
+
+describe('servers and tools', () => {
+  it.each([
+    [
+      ['missing'],
+      "Server 'missing' could not be started: command not found: no-such-program.",
+      'Install it, or give its full path; `mcp-sandbox-bridge servers` shows where it is configured.',
+    ],
+    [
+      ['keyless'],
+      "Server 'keyless' could not be started: it exited with code 1 before it was ready. Its last words:\n> cannot read its key\n",
+      'It seems to want a key or a login: set it in its `env`, or log in by its own command; `mcp-sandbox-bridge servers` shows where it is configured.',
+    ],
+    [
+      ['mising'],
+      "servers: there is no server 'mising'. Did you mean 'missing'? Configured: h, missing, keyless.",
+      undefined,
+    ],
+  ])('servers=%j', async (servers, error, remedy) => {
+    const payload = await bridge.run('1', { servers });
+    expect({ error: payload.error, remedy: payload.remedy }).toEqual({ error, remedy });
+  });
+
+  it.each([
+    [
+      'await getattr(mcp_h, "ec" + "ko")()',
+      /^UnknownToolError: Server 'h' has no tool 'ecko'\. Did you mean 'echo'\?/,
+    ],
+    [
+      'await mcp_missing.x()',
+      /^UnknownServerError: Server 'missing' is not available\. To load it, pass servers=\["missing"\] to run_python\.$/,
+    ],
+    ['await mcp_h.crash()', /^MCPError: Tool 'crash' of server 'h' is gone: the server exited with code 7\./],
+  ])('%s', async (code, error) => {
+    expect(await run(code)).toMatchObject({ error: expect.stringMatching(error) });
+  });
+});
+
+describe('set-up', () => {
+  it('no engine', async () => {
+    const dir = fakeEngine(undefined);
+    await using lost = await startBridge(
+      {},
+      { env: { PATH: dir, MCP_BRIDGE_STATE_DIR: join(dir, 'state') } },
+    );
+    expect(await lost.run('1')).toMatchObject({
+      status: 'error',
+      errorType: 'E_ENGINE_MISSING',
+      error: expect.stringContaining('No container engine was found'),
+      remedy: expect.stringContaining('podman'),
+    });
+  });
+
+  it('no image', async () => {
+    await using lost = await startBridge({}, { env: { MCP_BRIDGE_IMAGE: 'localhost/no/such:image' } });
+    expect(await lost.run('1')).toMatchObject({
+      status: 'error',
+      errorType: 'E_IMAGE_MISSING',
+      error: expect.stringContaining('localhost/no/such:image is not present and cannot be pulled'),
+      remedy: expect.stringContaining('mcp-sandbox-bridge image build'),
+    });
+  });
+});
