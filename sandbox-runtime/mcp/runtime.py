@@ -152,16 +152,6 @@ async def call_tool_raw(server: str, tool: str, arguments: Mapping[str, Any] | N
     return await call_raw(loaded.name, loaded.tool(tool).name, _checked(arguments))
 
 
-def display(*objects: object) -> None:
-    """Shows each as a notebook would: figures, images and what has a `_repr_png_` as pictures, the rest as text.
-
-    A text is printed as it is, a data frame as a table, bytes of a PNG, JPEG, GIF or WebP are a picture.
-    """
-    from mcp import _display
-
-    _display.display(*objects)
-
-
 def progress(done: float, total: float | None = None, message: str | None = None) -> None:
     """Tells the user how far the code is, such as progress(3, 10, "pages"); in a loop, call it as often as you like.
 
@@ -170,6 +160,16 @@ def progress(done: float, total: float | None = None, message: str | None = None
     from mcp._progress import report
 
     report(done, total, message)
+
+
+def display(*objects: object) -> None:
+    """Shows each as a notebook would: figures, images and what has a `_repr_png_` as pictures, the rest as text.
+
+    A text is printed as it is, a data frame as a table, bytes of a PNG, JPEG, GIF or WebP are a picture.
+    """
+    from mcp import _display
+
+    _display.display(*objects)
 
 
 def capability_summary() -> str:

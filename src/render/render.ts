@@ -15,7 +15,7 @@ export type OutputMode = 'compact' | 'toon' | 'json';
 export type RenderedResult = {
   readonly content: readonly [
     { readonly type: 'text'; readonly text: string },
-    ...ReadonlyArray<ImageBlock | ResourceLink>,
+    ...(ImageBlock | ResourceLink)[],
   ];
   readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly isError: boolean;

@@ -96,8 +96,8 @@ const heard = (transcript: Transcript) => ({
   stdout: transcript.captured('stdout'),
   stderr: transcript.captured('stderr'),
   result: transcript.result,
-  pictures: transcript.pictures,
   note: undefined,
+  pictures: transcript.pictures,
 });
 
 function exited(

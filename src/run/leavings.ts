@@ -19,7 +19,7 @@ import { fileType } from './file-type.js';
 import type { KeptFiles } from './kept-files.js';
 import { type Kept, type KeptRun, OverQuota } from './kept-run.js';
 import type { Left, LeftFile } from './outcome.js';
-import { MAX_OUTPUT_CHARS, SHOWN_RESULT_CHARS } from './transcript.js';
+import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS, SHOWN_RESULT_CHARS } from './transcript.js';
 import { WholeOutput } from './whole-output.js';
 
 /** Texts that a model reads at once, without asking for them: one, and all of them. */
@@ -90,7 +90,7 @@ export class Leavings {
   addResult({ repr, exact }: ResultFrame, text: string): void {
     if (!this.#store.isOn || this.#result !== undefined || text.length <= SHOWN_RESULT_CHARS) return;
     const json = exact ? (sliceAt(text, ['value']) ?? '') : '';
-    if (Math.max(repr.length, json.length) <= SHOWN_RESULT_CHARS) return;
+    if (repr.length <= MAX_REPR_CHARS && json.length <= SHOWN_RESULT_CHARS) return;
     this.#result =
       json === '' || json === 'null'
         ? { name: 'result.txt', mimeType: 'text/plain', text: repr }

@@ -65,11 +65,11 @@ export type Outcome = {
   readonly servers: readonly string[];
   readonly error: OutcomeError | undefined;
   readonly result: ResultValue | undefined;
-  readonly pictures: Pictures;
   /** Absent where there is nothing to say about files. */
   readonly left?: Left | undefined;
   /** What a run that succeeded most likely has not meant, and the next step. */
   readonly note: string | undefined;
+  readonly pictures: Pictures;
   readonly timeoutSeconds: number;
   readonly durationMs: number;
   readonly calls: number;
@@ -91,8 +91,8 @@ export function outcomeWithoutRun(
     servers: [],
     error: { traceback: [], ...error },
     result: undefined,
-    pictures: NO_PICTURES,
     note: undefined,
+    pictures: NO_PICTURES,
     timeoutSeconds,
     durationMs: 0,
     calls: 0,

@@ -12,7 +12,7 @@ import type { Captured, ResultValue } from './outcome.js';
 /** Claude Code moves answers above 50,000 characters to a file; this leaves room for the rest of the answer. */
 export const MAX_OUTPUT_CHARS = 40_000;
 /** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
-export const MAX_RESULT_JSON_CHARS = 100_000;
+const MAX_RESULT_JSON_CHARS = 100_000;
 export const MAX_REPR_CHARS = 40_000;
 /** Where the harness itself cuts a value between its items (`mcp/_brief.py`); what is longer is not seen whole. */
 export const SHOWN_RESULT_CHARS = 20_000;
@@ -20,8 +20,8 @@ const MAX_WHERE_LINES = 20;
 
 export class Transcript {
   readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
-  readonly #album = new Album();
   readonly #whole: { stdout?: Kept; stderr?: Kept } = {};
+  readonly #album = new Album();
   #result: ResultValue | undefined;
   #raised: GuestError | undefined;
   #where: readonly string[] = [];

@@ -60,14 +60,6 @@ describe('harmless', () => {
   });
 });
 
-it('takes linear time for a line that is written over a million times', () => {
-  const bar = 'working…\r'.repeat(1_000_000);
-  const startedAt = performance.now();
-  expect(harmless(bar)).toBe('working…');
-  expect(harmless('\r'.repeat(3_000_000))).toBe('');
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
-});
-
 it.each([
   ['plain é😀\ttab\nline', true],
   ['a\r\nb', true],
@@ -93,6 +85,14 @@ it('bytes as text, whole characters only', () => {
     'aé😀',
     'aé😀',
   ]);
+});
+
+it('takes linear time for a line that is written over a million times', () => {
+  const bar = 'working…\r'.repeat(1_000_000);
+  const startedAt = performance.now();
+  expect(harmless(bar)).toBe('working…');
+  expect(harmless('\r'.repeat(3_000_000))).toBe('');
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
 });
 
 it('clip and linesOf', () => {
