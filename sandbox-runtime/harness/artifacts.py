@@ -22,7 +22,7 @@ MAX_DEPTH = 16
 # A multiple of three, so that the pieces of base64 join without padding between them.
 PIECE_BYTES = 3 * 65_536
 # Of a path that is told; Linux opens longer ones piece by piece, as this does, and no reader wants them.
-MAX_NAME_CHARS = 1_000
+MAX_SHOWN_CHARS = 1_000
 
 # A FIFO without a writer, or a lease on the file, would hold up a plain open().
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -148,4 +148,4 @@ def _read_exactly(fd: int, size: int) -> bytes:
 
 def _shown(path: str) -> str:
     """A name as text; bytes that are not UTF-8 are escaped."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")[:MAX_NAME_CHARS]
+    return os.fsencode(path).decode("utf-8", "backslashreplace")[:MAX_SHOWN_CHARS]

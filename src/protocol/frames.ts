@@ -70,7 +70,7 @@ export const MAX_FILES = 50;
 export const MAX_FILES_BYTES = 32 * 1024 * 1024;
 
 /** Of a file's path, and of one name in it: what Linux takes is 4,096 and 255. */
-export const MAX_NAME_BYTES = 1_024;
+export const MAX_PATH_BYTES = 1_024;
 export const MAX_SEGMENT_BYTES = 255;
 
 /** Files that go into one run, and their bytes in sum: a model or a person sends them in one message, in base64. */

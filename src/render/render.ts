@@ -30,8 +30,16 @@ export type RenderOptions = {
   readonly links?: boolean;
 };
 
-/** These show the model `structuredContent` instead of the text, which throws the compact form away. */
-const SHOWS_STRUCTURED_INSTEAD = new Set(['claude-code', 'codex-mcp-client', 'Visual Studio Code']);
+/**
+ * These show the model `structuredContent`, which throws the compact form away: instead of the text, or, Gemini CLI,
+ * beside it when a call failed.
+ */
+const SHOWS_STRUCTURED = new Set([
+  'claude-code',
+  'codex-mcp-client',
+  'gemini-cli-mcp-client',
+  'Visual Studio Code',
+]);
 
 /** At most MAX_ANSWER_BYTES as JSON, and the pictures, which have a bound of their own and no copy anywhere. */
 export function render(outcome: Outcome, options: RenderOptions): RenderedResult {
@@ -45,8 +53,7 @@ function renderWhole(
   { mode, structured, client, links = true }: RenderOptions,
 ): RenderedResult {
   const payload = payloadOf(outcome);
-  const withStructured =
-    structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED_INSTEAD.has(client));
+  const withStructured = structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED.has(client));
   const text =
     mode === 'compact' ? compact(outcome, links) : mode === 'toon' ? toonOrJson(payload) : stringify(payload);
   return {

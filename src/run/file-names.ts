@@ -3,7 +3,7 @@
 // line's own folder, and there only when it is plain too.
 
 import { clip, harmless } from '../base/text.js';
-import { MAX_NAME_BYTES, MAX_SEGMENT_BYTES } from '../protocol/frames.js';
+import { MAX_PATH_BYTES, MAX_SEGMENT_BYTES } from '../protocol/frames.js';
 
 /** The folder in the working directory whose files come back. */
 export const RESULTS_FOLDER = 'out';
@@ -21,7 +21,7 @@ export function nameProblem(name: string): string | undefined {
   if (name === '') return 'is empty';
   if (!name.isWellFormed()) return 'is not well-formed text';
   if (CONTROL.test(name)) return 'holds a control character';
-  if (Buffer.byteLength(name) > MAX_NAME_BYTES) return `is longer than ${MAX_NAME_BYTES} bytes`;
+  if (Buffer.byteLength(name) > MAX_PATH_BYTES) return `is longer than ${MAX_PATH_BYTES} bytes`;
   if (name.startsWith('/')) return 'is absolute';
   const segments = name.split('/');
   for (const segment of segments) {

@@ -56,6 +56,8 @@ const LAST_FRAME_WITHIN_MS = 500;
 const MAX_NOISE_LINES = 20;
 /** After one of these a guest has said how its code ended. */
 const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
+/** What only a sandbox that has its run may say. */
+const OF_A_RUN: ReadonlySet<SupervisorFrame['type']> = new Set(['output', 'file', 'skipped', 'exited']);
 
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
@@ -244,9 +246,9 @@ export class Sandbox implements AsyncDisposable {
     }
   }
 
-  /** Before the run the supervisor greets and answers; after it, there is output and one end to tell of. */
+  /** Before the run the supervisor greets and answers; after it, there is output, what was left, and one end to tell of. */
   #isInTurn({ type }: SupervisorFrame): boolean {
-    if (type === 'output' || type === 'file' || type === 'skipped' || type === 'exited') return this.hasRun;
+    if (OF_A_RUN.has(type)) return this.hasRun;
     if (this.hasRun) return false;
     return type === 'hello' ? !this.#isGreeted : type === 'unloaded' || this.#checks.underWay;
   }

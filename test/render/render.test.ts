@@ -195,9 +195,11 @@ describe('structuredContent', () => {
   const render1 = (client: string, structured: 'auto' | 'always' | 'never') =>
     render(outcomes['a big integer'] ?? base, { mode: 'compact', structured, client }).structuredContent;
 
-  it('auto leaves it out for clients that show it instead of the text', () => {
+  it('auto leaves it out for clients that show it to the model', () => {
     expect(render1('claude-code', 'auto')).toBeUndefined();
     expect(render1('codex-mcp-client', 'auto')).toBeUndefined();
+    // Shows a failed call's whole result as JSON, so that every failure was told twice.
+    expect(render1('gemini-cli-mcp-client', 'auto')).toBeUndefined();
     expect(render1('another', 'auto')).toBeDefined();
     expect(render1('claude-code', 'always')).toBeDefined();
     expect(render1('another', 'never')).toBeUndefined();

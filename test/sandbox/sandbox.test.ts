@@ -66,6 +66,8 @@ describe('before its run', () => {
     ['a refusal of nothing', refused],
     ['a second greeting', hello],
     ['output', { type: 'output', stream: 'stdout', text: 'x' }],
+    ['a file', { type: 'file', name: 'a', data: '' }],
+    ['a list of files', { type: 'skipped', files: [], more: 0 }],
     ['an end', { type: 'exited', code: 0, signal: null }],
   ])('%s ends it', async (_what, frame) => {
     container.say(frame);
