@@ -28,7 +28,7 @@ class Link(Protocol):
         ...
 
     def send(self, frame: Mapping[str, Any]) -> None:
-        """A frame that nobody answers."""
+        """The same for a frame that must not be lost: it waits."""
 
     @property
     def is_mine(self) -> bool:

@@ -19,7 +19,7 @@ import { fileType } from './file-type.js';
 import type { KeptFiles } from './kept-files.js';
 import { type Kept, type KeptRun, OverQuota } from './kept-run.js';
 import type { Left, LeftFile } from './outcome.js';
-import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS, MAX_RESULT_JSON_CHARS } from './transcript.js';
+import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS, SHOWN_RESULT_CHARS } from './transcript.js';
 import { WholeOutput } from './whole-output.js';
 
 /** Texts that a model reads at once, without asking for them: one, and all of them. */
@@ -88,9 +88,9 @@ export class Leavings {
 
   /** Takes a value that the answer has no room for; the first result counts. `text` is the frame's own line. */
   addResult({ repr, exact }: ResultFrame, text: string): void {
-    if (!this.#store.isOn || this.#result !== undefined || text.length <= MAX_REPR_CHARS) return;
+    if (!this.#store.isOn || this.#result !== undefined || text.length <= SHOWN_RESULT_CHARS) return;
     const json = exact ? (sliceAt(text, ['value']) ?? '') : '';
-    if (repr.length <= MAX_REPR_CHARS && json.length <= MAX_RESULT_JSON_CHARS) return;
+    if (repr.length <= MAX_REPR_CHARS && json.length <= SHOWN_RESULT_CHARS) return;
     this.#result =
       json === '' || json === 'null'
         ? { name: 'result.txt', mimeType: 'text/plain', text: repr }

@@ -1,6 +1,5 @@
 // What the guest of one run has said so far, capped as it arrives: its output, its pictures, its value, how it failed,
-// where it was.
-// Everything in it is a claim; conclude.ts decides what to make of it.
+// where it was. Everything in it is a claim; conclude.ts decides what to make of it.
 
 import { clip, HeadTail, harmless } from '../base/text.js';
 import type { GuestFrame } from '../protocol/frames.js';
@@ -13,8 +12,10 @@ import type { Captured, ResultValue } from './outcome.js';
 /** Claude Code moves answers above 50,000 characters to a file; this leaves room for the rest of the answer. */
 export const MAX_OUTPUT_CHARS = 40_000;
 /** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
-export const MAX_RESULT_JSON_CHARS = 100_000;
+const MAX_RESULT_JSON_CHARS = 100_000;
 export const MAX_REPR_CHARS = 40_000;
+/** Where the harness itself cuts a value between its items (`mcp/_brief.py`); what is longer is not seen whole. */
+export const SHOWN_RESULT_CHARS = 20_000;
 const MAX_WHERE_LINES = 20;
 
 export class Transcript {

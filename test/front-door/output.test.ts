@@ -85,10 +85,14 @@ it('of a progress bar what a terminal would still show', async () => {
   expect(payload.stdout).toEqual(['done']);
 });
 
-it('a long value is cut between its items, with a count', async () => {
+it('a long value is cut between its items, with a count, and can be read whole', async () => {
   const { content } = await bridge.call({ code: 'list(range(10_000))' });
   expect(content).toEqual([
-    { type: 'text', text: expect.stringMatching(/^=> \[0, 1, 2, .*, \d+, … 6,\d{3} more items\]$/) },
+    {
+      type: 'text',
+      text: expect.stringMatching(/^=> \[0, 1, 2, .*, \d+, … 6,\d{3} more items\]\n\[files.*result\.json/),
+    },
+    expect.objectContaining({ type: 'resource_link', name: 'result.json', size: 48_891 }),
   ]);
 });
 

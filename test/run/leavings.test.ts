@@ -172,6 +172,13 @@ describe('a value that is too long', () => {
     expect((await store.read(left?.result?.uri ?? ''))?.content.toString()).toBe(json);
   });
 
+  test('is kept where the harness has cut what it shows of it', async () => {
+    const { leavings } = start();
+    const json = `[${'1,'.repeat(10_000)}1]`;
+    leavings.addResult(...result(json, '[1, 1, … 9,999 more items]'));
+    expect((await leavings.settle()).left?.result).toMatchObject({ name: 'result.json', sizeBytes: 20_003 });
+  });
+
   test('is kept as Python shows it where JSON cannot hold it', async () => {
     const { leavings } = start();
     leavings.addResult(...result('null', 'r'.repeat(50_000), false));
