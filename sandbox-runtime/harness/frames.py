@@ -6,6 +6,8 @@ HARNESS_VERSION = "0.1.0"
 MAX_CALLS_IN_FLIGHT = 128
 MAX_DEPTH = 128
 MAX_FRAME_BYTES = 67_108_864
+MAX_NAMED_TOOLS = 200
+MAX_NAME_CHARS = 200
 MAX_PENDING_BYTES = 134_217_728
 MAX_QUERY_CHARS = 1_000
 MAX_QUEUED_CALLS = 10_000
@@ -22,7 +24,7 @@ CALL_PARAMS: dict[str, tuple[str, ...]] = {
     "tools.list": ("server",),
     "docs.get": ("server", "tool"),
     "docs.search": ("query", "limit"),
-    "saved.put": ("name", "source", "description"),
+    "saved.put": ("name", "source", "signature", "description"),
     "saved.list": (),
     "saved.get": ("name",),
 }
@@ -41,6 +43,7 @@ GUEST_FRAMES: dict[str, tuple[str, ...]] = {
 SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
     "hello": ("protocol", "harness", "python"),
     "unloaded": ("module", "error"),
+    "checked": ("named",),
     "refused": ("error",),
     "output": ("stream", "text"),
     "exited": ("code", "signal"),
@@ -48,7 +51,8 @@ SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
 
 # From the host.
 HOST_FRAMES: dict[str, tuple[str, ...]] = {
-    "run": ("code", "timeoutSeconds", "loaded", "discovered"),
+    "check": ("code",),
+    "run": ("timeoutSeconds", "loaded", "discovered"),
     "reply": ("id", "value"),
     "refusal": ("id", "error"),
     "stop": ("reason",),

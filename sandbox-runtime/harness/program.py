@@ -10,10 +10,14 @@ import ast
 import linecache
 import re
 import warnings
+from collections.abc import Sequence
 from types import CodeType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.top_level_return import has_top_level_return, unwrap_code, wrap_in_function
+
+if TYPE_CHECKING:
+    from harness.named_tools import NamedTool
 
 MAIN_FILE = "main.py"
 
@@ -24,10 +28,13 @@ CO_COROUTINE = 0x80
 # for nesting that the parser cannot hold.
 NOT_COMPILABLE = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
 
-_FENCED = re.compile(
-    r"\s*(?P<fence>`{3,}|~{3,})[ \t]*(?:python3?|py)?[ \t]*\n(?P<code>.*?)\n?[ \t]*(?P=fence)\s*",
-    re.DOTALL | re.IGNORECASE,
-)
+# A fence's first line: a language, {python} or title="main.py" may follow. What looks like code is none of these.
+_OPENING = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*\{?[\w.+-]*\}?(?:[ \t]+\w+=\S*)*[ \t]*")
+
+_START = re.compile(r"(?:[ \t]*\n)*([ \t]*)")
+
+# Of a line that is quoted in a complaint: what a person reads around the caret.
+MAX_QUOTED_CHARS = 160
 
 
 class Program(NamedTuple):
@@ -46,15 +53,34 @@ class Program(NamedTuple):
         return any(part.co_flags & CO_COROUTINE for part in self.parts)
 
 
-def compile_program(text: str) -> Program:
-    """Raises one of NOT_COMPILABLE, with line and caret where there are any."""
+def compile_program(text: str) -> tuple[Program, Sequence[NamedTool]]:
+    """The program, and the tools that it names; or one of NOT_COMPILABLE, with line and caret where there are any."""
     source = unwrap(text)
     remember_source(source)
     with warnings.catch_warnings(record=True) as caught:
         tree = ast.parse(source, MAIN_FILE)
+        # Before the tree is taken apart.
+        named = _named_tools(source, tree) if "mcp" in source else ()
         parts = [wrap_in_function(tree)] if has_top_level_return(tree) else _split_last_expression(tree)
         codes = tuple(_compile(part) for part in parts)
-    return Program(source, codes, tuple((w.category.__name__, str(w.message), w.lineno) for w in caught))
+    told = tuple((w.category.__name__, str(w.message), w.lineno) for w in caught)
+    return Program(source, codes, told), named
+
+
+def shorten_line(error: BaseException) -> None:
+    """Leaves of a long line that a syntax error quotes what stands around its caret; the rest would hide that."""
+    if (
+        not isinstance(error, SyntaxError)
+        or error.offset is None
+        or len(error.text or "") <= MAX_QUOTED_CHARS
+    ):
+        return
+    start = max(0, error.offset - MAX_QUOTED_CHARS // 2)
+    error.text = (error.text or "")[start : start + MAX_QUOTED_CHARS]
+    error.offset -= start
+    # Its end may stand in another line, or not be known; without one a single caret is drawn.
+    if hasattr(error, "end_offset"):
+        error.end_offset = None
 
 
 def remember_source(source: str) -> None:
@@ -63,10 +89,40 @@ def remember_source(source: str) -> None:
 
 
 def unwrap(text: str) -> str:
-    """The code without a byte order mark, with plain newlines, and out of the Markdown fence around all of it."""
-    source = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    fenced = _FENCED.fullmatch(source)
-    return source if fenced is None else fenced["code"]
+    """The code without a byte order mark, with plain newlines, out of its Markdown fence and at the left margin."""
+    return _at_the_margin(_out_of_fence(text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")))
+
+
+def _at_the_margin(source: str) -> str:
+    # Not textwrap.dedent, which changes blank lines, also those in strings. A program that starts with an indented
+    # statement is none, so nothing that is one becomes another.
+    start = _START.match(source)
+    margin = start[1] if start else ""
+    lines = source.split("\n") if margin else []
+    if not lines or any(line.strip() and not line.startswith(margin) for line in lines):
+        return source
+    return "\n".join(line[len(margin) :] for line in lines)
+
+
+def _out_of_fence(source: str) -> str:
+    """What stands in the fence around all of the text; the text itself where there is none."""
+    first, _, rest = source.strip().partition("\n")
+    opening = _OPENING.fullmatch(first)
+    if opening is None:
+        return source
+    fence = opening["fence"]
+    code, _, last = rest.rpartition("\n")
+    if last.strip().startswith(fence) and not last.strip(fence[0] + " \t"):
+        return code
+    # Its end is often forgotten. Backticks begin no line of Python; tildes are operators.
+    return rest if rest and fence[0] == "`" else source
+
+
+def _named_tools(source: str, tree: ast.Module) -> Sequence[NamedTool]:
+    # Here, since most programs need none of it; a sandbox that waits loads it ahead.
+    from harness.named_tools import named_tools
+
+    return named_tools(source, tree)
 
 
 def _split_last_expression(tree: ast.Module) -> list[ast.Module | ast.Expression]:

@@ -1,4 +1,4 @@
-"""PID 1 of the container: greets, forks the guest, takes one run, forwards the guest's output, and says how it ended.
+"""PID 1 of the container: greets, forks the guest, checks code, takes one run, forwards its output, says how it ended.
 
 Relies on being single-threaded when it forks. Never runs guest code itself and never answers for the guest: it
 reports the same way after a normal end, os._exit, a segmentation fault or an out-of-memory kill.
@@ -21,15 +21,15 @@ from harness.frames import HARNESS_VERSION, PROTOCOL_VERSION
 from harness.guest import be_guest
 from harness.handover import Handover, hand_over
 from harness.output import Output
-from harness.program import NOT_COMPILABLE, compile_program
+from harness.program import NOT_COMPILABLE, Program, compile_program, shorten_line
 from harness.streams import Streams, output_pipe
 from harness.wire import LineReader, decode, encode, write_all
 
 # What the first lines of most programs, and of our own later steps, import. Loaded only while the host has nothing for
 # us: a waiting sandbox then has them for free, and a sandbox that is needed at once does not wait for them.
 LIKELY_IMPORTS = (
-    "asyncio inspect concurrent.futures difflib textwrap base64 csv dataclasses datetime itertools math pathlib random "
-    "string subprocess typing enum"
+    "harness.named_tools asyncio inspect concurrent.futures difflib textwrap base64 csv dataclasses datetime "
+    "itertools math pathlib random string subprocess typing enum mcp._check"
 ).split()
 
 # A host that wants a sandbox at once speaks within this long of the greeting; what is loaded then would be in its way.
@@ -129,21 +129,32 @@ def _fork_guest(streams: Streams, private: Sequence[int]) -> _Guest:
 
 
 def _receive_run(streams: Streams) -> Handover:
-    """Waits for the run and compiles it; does not return for code that is no Python, nor when the host has gone."""
+    """Compiles what the host wants checked, as often as it does, until it says `run`; ends when the host has gone."""
     reader = LineReader(streams.host_in)
-    line = reader.read_line()
-    if line is None:
-        os._exit(0)
-    run = decode(line)
-    if run.pop("type") != "run":
-        raise ValueError("the first frame from the host was not `run`")
+    program = None
+    while line := reader.read_line():
+        frame = decode(line)
+        kind = frame.pop("type")
+        if kind == "check":
+            program = _check(frame["code"], streams)
+        elif kind == "run" and program is not None:
+            return Handover(program, frame, reader.unread())
+        else:
+            raise ValueError(f"a frame `{kind}` from the host, which had no program checked")
+    os._exit(0)
+
+
+def _check(code: str, streams: Streams) -> Program | None:
+    """Says what became of it. Nothing of it is run, and the guest, which exists already, hears nothing of it."""
     try:
-        program = compile_program(run.pop("code"))
+        program, named = compile_program(code)
     except NOT_COMPILABLE as error:
+        shorten_line(error)
         # Without its traceback, which is that of the compiler.
         _send(streams, {"type": "refused", "error": describe_failure(error.with_traceback(None))})
-        os._exit(0)
-    return Handover(program, run, reader.unread())
+        return None
+    _send(streams, {"type": "checked", "named": [tool._asdict() for tool in named]})
+    return program
 
 
 def _send(streams: Streams, frame: dict[str, Any]) -> None:

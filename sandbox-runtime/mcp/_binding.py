@@ -22,6 +22,7 @@ class Link(Protocol):
 
     def tell(self, frame: Mapping[str, Any]) -> bool:
         """Sends news that nobody answers; False, at once, where another sender is in the way."""
+        ...
 
 
 class Binding(NamedTuple):

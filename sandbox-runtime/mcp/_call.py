@@ -13,7 +13,7 @@ from mcp._values import attributed, unwrap
 
 async def call(tool: Tool, arguments: Mapping[str, Any]) -> Any:
     """The tool's value; MCPError when it fails, TypeError when the arguments cannot be right."""
-    tool.signature.check(arguments)
+    tool.check(arguments)
     return unwrap(tool.server, tool.name, await _send(tool.server, tool.name, arguments))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp._errors import UnknownServerError, UnknownToolError, did_you_mean, some_of
-from mcp._signature import Signature
+
+if TYPE_CHECKING:
+    from mcp._signature import Signature
 
 
 class Tool:
@@ -19,11 +21,25 @@ class Tool:
         self.description: str = doc["description"]
         self.input_schema: Any = doc["inputSchema"]
         self.output_schema: Any = doc["outputSchema"]
+        # The shape of its answers so far, where it has no schema for them.
+        self.observed: Any = doc["observed"]
 
     @property
     def signature(self) -> Signature:
         """Made anew each time: most tools of a run are never looked at."""
-        return Signature(self.alias, self.input_schema)
+        from mcp._signature import Signature
+
+        is_observed = self.output_schema is None
+        output = self.observed if is_observed else self.output_schema
+        return Signature(self.alias, self.input_schema, output, is_observed=is_observed)
+
+    def check(self, arguments: Mapping[str, Any]) -> None:
+        """TypeError for a call that cannot be right."""
+        from mcp._check import check_arguments
+
+        complaint = check_arguments(self.alias, self.input_schema, arguments)
+        if complaint is not None:
+            raise TypeError(f"{complaint} Signature: {self.signature}")
 
 
 class Server:

@@ -1,12 +1,72 @@
-"""Documentation entries: what query_tool_docs and search_tool_docs return, as plain dicts."""
+"""Documentation entries: what query_tool_docs and search_tool_docs return, and what help() says.
+
+Entries are dicts, but what is shown of them are lines: a signature and a sentence for each tool. Schemas are given to
+whoever asks for them, and shown to nobody.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
 
 from mcp._catalog import Catalog, Server, Tool, how_to_load
 from mcp._values import AttrDict, attributed
 
 DETAILS = ("summary", "full")
-MAX_SUMMARY_CHARS = 240
+MAX_SENTENCE_CHARS = 160
+# Of the lines together: some sixty tools. More of them is a search's work.
+MAX_SHOWN_CHARS = 12_000
+
+
+class Shown(AttrDict):
+    """A dict that is shown as a text of its own."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str, **fields: Any) -> None:
+        super().__init__(fields)
+        # Past AttrDict, to which every attribute is a key.
+        object.__setattr__(self, "_text", text)
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AttrDict, (dict(self),)
+
+
+class ToolDoc(Shown):
+    """One tool: `server`, `tool` (its real name), `signature`, `description`; with detail="full" the schemas too.
+
+    str() and repr() are its line, or all of its documentation. `alias` and `call` are attributes, but no keys.
+    """
+
+    __slots__ = ("_alias", "_prefix")
+
+    def __init__(self, text: str, alias: str, prefix: str, **fields: Any) -> None:
+        super().__init__(text, **fields)
+        object.__setattr__(self, "_alias", alias)
+        object.__setattr__(self, "_prefix", prefix)
+
+    @property
+    def alias(self) -> str:
+        """Its Python name."""
+        return self._alias
+
+    @property
+    def call(self) -> str:
+        """How it is called, without its arguments."""
+        return f"await {self._prefix}{self._alias}(...)"
+
+
+class ToolDocs(list[ToolDoc]):
+    """Documentation entries, shown as lines that are cut with a count."""
+
+    def __repr__(self) -> str:
+        return "\n".join(capped([repr(entry) for entry in self])) or "(no tools)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
 
 
 def check_detail(detail: str) -> None:
@@ -15,26 +75,75 @@ def check_detail(detail: str) -> None:
         raise ValueError(f"detail is {detail!r}; it can be {' or '.join(map(repr, DETAILS))}")
 
 
-def tool_entry(alias: str, tool: Tool, detail: str) -> AttrDict:
-    """One tool of the server with this alias; `full` adds the schemas and the whole description."""
-    description = tool.description.strip()
-    entry = AttrDict(
-        server=tool.server,
-        tool=tool.name,
-        alias=tool.alias,
-        call=f"await mcp_{alias}.{tool.alias}(...)",
-        signature=str(tool.signature),
-        description=description if detail == "full" else _summary(description),
-    )
-    if detail == "full":
-        entry["parameters"] = attributed(tool.input_schema)
-        entry["outputSchema"] = attributed(tool.output_schema)
+def tool_docs(alias: str, tools: Iterable[Tool], detail: str) -> ToolDocs:
+    """Entries for tools of the server with this alias."""
+    return ToolDocs(_tool_doc(f"mcp_{alias}.", tool, detail, with_prefix=False) for tool in tools)
+
+
+def found_docs(catalog: Catalog, hits: Iterable[tuple[str, str, float]], detail: str) -> ToolDocs:
+    """Search results from (server, tool, score); their lines can be pasted, or say how to load the server."""
+    return ToolDocs(_found_doc(catalog, server, tool, score, detail) for server, tool, score in hits)
+
+
+def _found_doc(catalog: Catalog, server: str, tool: str, score: float, detail: str) -> ToolDoc:
+    loaded = catalog.find(server)
+    known = loaded.find_alias(tool) if loaded is not None else None
+    if loaded is None or known is None:
+        load = how_to_load(server)
+        return ToolDoc(
+            f"{server}: {tool}  # {load}", tool, "", server=server, tool=tool, load=load, score=score
+        )
+    entry = _tool_doc(f"mcp_{loaded.alias}.", known, detail, with_prefix=True)
+    entry["score"] = score
     return entry
 
 
+def _tool_doc(prefix: str, tool: Tool, detail: str, *, with_prefix: bool) -> ToolDoc:
+    signature = str(tool.signature)
+    description = tool.description.strip() if detail == "full" else first_sentence(tool.description)
+    shown = (prefix if with_prefix else "") + signature
+    fields = {"server": tool.server, "tool": tool.name, "signature": signature, "description": description}
+    if detail != "full":
+        return ToolDoc(_line(shown, description), tool.alias, prefix, **fields)
+    entry = ToolDoc(f"{shown}\n{_indented(tool_help(tool))}", tool.alias, prefix, **fields)
+    entry["parameters"] = tool.signature.parameter_lines()
+    entry["inputSchema"] = attributed(tool.input_schema)
+    entry["outputSchema"] = attributed(tool.output_schema)
+    if tool.observed is not None:
+        entry["observed"] = attributed(tool.observed)
+    return entry
+
+
+def tool_line(tool: Tool) -> str:
+    """A tool as one line: signature and first sentence."""
+    return _line(str(tool.signature), first_sentence(tool.description))
+
+
+def _line(signature: str, sentence: str) -> str:
+    return f"{signature}  # {sentence}" if sentence else signature
+
+
+def tool_help(tool: Tool) -> str:
+    """The whole description, a line for each parameter, and the result."""
+    signature = tool.signature
+    parameters = signature.parameter_lines()
+    returned = signature.returns().replace(" -> ", "Returns: ", 1)
+    named = [] if tool.name == tool.alias else [f"The tool {tool.name!r} of the MCP server {tool.server!r}."]
+    listed = ["\n".join(["Parameters:", *(f"  {line}" for line in parameters)])] if parameters else []
+    return "\n\n".join(part for part in (tool.description.strip(), *named, *listed, returned) if part)
+
+
+def server_help(server: Server) -> str:
+    """What the server is, and a line for each of its tools."""
+    call = f"Call: value = await mcp_{server.alias}.<tool>(argument=...)"
+    parts = (server.description.strip(), call, "\n".join(capped([tool_line(tool) for tool in server.tools])))
+    return "\n\n".join(part for part in parts if part)
+
+
 def server_entry(server: Server) -> AttrDict:
-    """A loaded server with its tools."""
-    return AttrDict(
+    """A loaded server with its tools; shown as help() shows it."""
+    return Shown(
+        server_help(server),
         name=server.name,
         alias=server.alias,
         description=server.description,
@@ -53,17 +162,34 @@ def server_entry(server: Server) -> AttrDict:
     )
 
 
-def found_entry(catalog: Catalog, server: str, tool: str, score: float, detail: str) -> AttrDict:
-    """A search result; for a server that is not loaded it says how to load it instead of how to call it."""
-    loaded = catalog.find(server)
-    known = loaded.find_alias(tool) if loaded is not None else None
-    if loaded is None or known is None:
-        return AttrDict(server=server, tool=tool, load=how_to_load(server), score=score)
-    entry = tool_entry(loaded.alias, known, detail)
-    entry["score"] = score
-    return entry
+def capped(lines: list[str]) -> list[str]:
+    """The lines up to MAX_SHOWN_CHARS characters, and how many more there are."""
+    room = MAX_SHOWN_CHARS
+    for index, line in enumerate(lines):
+        room -= len(line) + 1
+        if room < 0 and index > 0:
+            rest = len(lines) - index
+            return [
+                *lines[:index],
+                f"… and {rest} more: name one, or use runtime.search_tool_docs_sync(words)",
+            ]
+    return lines
 
 
-def _summary(description: str) -> str:
-    first = description.partition("\n\n")[0].replace("\n", " ")
-    return first if len(first) <= MAX_SUMMARY_CHARS else f"{first[: MAX_SUMMARY_CHARS - 1]}…"
+def first_sentence(text: str) -> str:
+    """Up to a full stop before a new sentence, or the first paragraph; at most MAX_SENTENCE_CHARS characters."""
+    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
+    end = -1
+    while True:
+        end = paragraph.find(". ", end + 1)
+        # "e.g. Xyz" and "i.e. Xyz" go on: a lone letter before a full stop is an abbreviation's.
+        if end < 2 or (paragraph[end - 2].isalnum() and paragraph[end + 2 : end + 3].isupper()):
+            break
+    sentence = paragraph if end < 2 else paragraph[: end + 1]
+    return (
+        sentence if len(sentence) <= MAX_SENTENCE_CHARS else f"{sentence[: MAX_SENTENCE_CHARS - 1].rstrip()}…"
+    )
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else "" for line in text.split("\n"))

@@ -14,27 +14,67 @@ from mcp._call import call
 from mcp._catalog import Server, Tool
 
 
+# No `def`, because its signature and documentation are made only when somebody looks. What it lacks for being one, to
+# inspect and pydoc, it says by the attributes that they look at.
+class ToolFunction:
+    __slots__ = ("_tool",)
+    __module__ = "mcp.servers"
+    __defaults__ = None
+    __kwdefaults__ = None
+
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+
+    async def __call__(self, *args: Any, **arguments: Any) -> Any:
+        if args:
+            signature = self._tool.signature
+            name = signature.first_parameter()
+            example = f", for example {name}=…" if name else ""
+            raise TypeError(
+                f"{self.__name__}() takes keyword arguments only{example}. Signature: {signature}"
+            )
+        return await call(self._tool, arguments)
+
+    @property
+    def home(self) -> tuple[str, str]:
+        """The module that it can be imported from, and its name there."""
+        return f"mcp.servers.{current().catalog.server(self._tool.server).alias}", self._tool.alias
+
+    def __get__(self, instance: object, owner: type | None = None) -> ToolFunction:
+        # Makes it a routine to pydoc; there is no `self` to bind a tool to.
+        return self
+
+    @property
+    def __name__(self) -> str:
+        return self._tool.alias
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        from mcp._docs import tool_help
+
+        return tool_help(self._tool)
+
+    @property
+    def __signature__(self) -> Any:
+        return self._tool.signature.for_inspect()
+
+    @property
+    def __code__(self) -> Any:
+        return ToolFunction.__call__.__code__
+
+    def __repr__(self) -> str:
+        return f"<tool {self._tool.signature}>"
+
+
 def tool_function(tool: Tool) -> Callable[..., Any]:
     """An async function that calls the tool; help() and inspect.signature describe it."""
-
-    async def function(*args: Any, **arguments: Any) -> Any:
-        if args:
-            raise TypeError(f"{tool.alias}() takes keyword arguments only. Signature: {tool.signature}")
-        return await call(tool, arguments)
-
-    function.__name__ = function.__qualname__ = tool.alias
-    function.__module__ = "mcp.servers"
-    function.__doc__ = tool.description
-    signature = tool.signature.for_inspect()
-    if signature is not None:
-        vars(function)["__signature__"] = signature
-    return function
+    return ToolFunction(tool)
 
 
+# A loaded server: `await proxy.tool(argument=...)`, `proxy["real-name"]`, `dir(proxy)`, `list(proxy)`, `help(proxy)`.
 class ServerProxy:
-    """A loaded server. `await proxy.tool(argument=...)`, `proxy["real-name"]`, `dir(proxy)`, `list(proxy)`."""
-
     __slots__ = ("_server",)
+    __module__ = "mcp.servers"
 
     def __init__(self, server: Server) -> None:
         object.__setattr__(self, "_server", server)
@@ -56,6 +96,12 @@ class ServerProxy:
 
     def __dir__(self) -> list[str]:
         return list(self)
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        from mcp._docs import server_help
+
+        return server_help(_server_of(self))
 
     def __repr__(self) -> str:
         server = _server_of(self)

@@ -28,6 +28,7 @@ def bind(
     names["runtime"] = runtime
     names["mcp_servers"] = ServerMap(proxies)
     names["LOADED_MCP_SERVERS"] = tuple(proxies)
+    names["save_tool"] = runtime.save_tool
     set_current(Binding(link, catalog, names))
     _imports.install()
     return names

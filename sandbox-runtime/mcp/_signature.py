@@ -1,149 +1,179 @@
-"""A tool's parameters as Python shows them, and the check of a call against them before it leaves the sandbox.
+"""A tool's parameters and result as Python shows them: one line, a line for each parameter, an inspect.Signature.
 
-Reads JSON Schema tolerantly: what it does not understand it leaves to the server, which validates anyway.
+Relies on _types for what a schema means. Made when somebody looks, not when a server is loaded.
 """
 
 from __future__ import annotations
 
-import itertools
-import keyword
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mcp._errors import did_you_mean
+from mcp._types import MAX_DEPTH, Types, TypeText, is_name
 
 if TYPE_CHECKING:
     import inspect
 
-MAX_CHOICES_SHOWN = 8
+# A line that a reader still takes in at a glance; types lose depth before it becomes longer.
+MAX_LINE_CHARS = 400
 MAX_DEFAULT_CHARS = 40
-# Deep enough for any type that still reads as one line.
-MAX_TYPE_DEPTH = 4
+MAX_PARAMETER_CHARS = 300
+MAX_PARAMETER_LINES = 100
+# Parameters of an object's own are explained as well, those of its members no more.
+MAX_PARAMETER_LEVEL = 2
+# What may be said about a value besides its type, by the schema's own words.
+_BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "format", "pattern")
 
-_TYPES = {
-    "string": "str",
-    "integer": "int",
-    "number": "float",
-    "boolean": "bool",
-    "object": "dict",
-    "null": "None",
-}
-_OPEN = ("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if", "not")
+
+class Unset:
+    """Stands for the default of an optional parameter, which the server knows."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+UNSET = Unset()
+
+
+class Parameters:
+    """The properties of an object's schema, in the order of a signature: the required ones first."""
+
+    def __init__(self, schema: object) -> None:
+        self.schema: Mapping[str, Any] = schema if isinstance(schema, dict) else {}
+        properties = self.schema.get("properties")
+        self.is_described = isinstance(properties, dict)
+        self.properties: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
+        required = self.schema.get("required")
+        names = required if isinstance(required, list) else []
+        self.required = list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.required
+        yield from (name for name in self.properties if name not in self.required)
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether the server takes what it does not name."""
+        allowed = self.schema.get("additionalProperties", not self.is_described)
+        return allowed is not False or "patternProperties" in self.schema
+
+    def default(self, name: str) -> object:
+        """UNSET where the schema gives none."""
+        details = self.properties.get(name)
+        return details.get("default", UNSET) if isinstance(details, dict) else UNSET
 
 
 class Signature:
-    """Of one tool, by its alias. str() is `name(*, title: str, body: str = ...)`, required parameters first."""
+    """Of one tool, by its alias. str() is `name(*, title: str, body: str = ...) -> {id: int}`."""
 
-    def __init__(self, name: str, schema: object) -> None:
+    def __init__(
+        self, name: str, schema: object, output: object = None, *, is_observed: bool = False
+    ) -> None:
+        """`output` is the schema of the result, None where nothing is known; `is_observed` if no server said so."""
         self._name = name
-        self._schema: Mapping[str, Any] = schema if isinstance(schema, dict) else {}
-        properties = self._schema.get("properties")
-        self._is_described = isinstance(properties, dict)
-        self._properties: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
-        required = self._schema.get("required")
-        names = required if isinstance(required, list) else []
-        self._required = [name for name in names if isinstance(name, str)]
+        self._parameters = Parameters(schema)
+        self._output = output
+        self._is_observed = is_observed
 
     def __str__(self) -> str:
-        shown = [self._parameter(name) for name in self._in_order()]
-        if self._takes_more():
-            shown.append("**more")
-        star = "*, " if any(not part.startswith("**") for part in shown) else ""
-        return f"{self._name}({star}{', '.join(shown)})"
+        """At most MAX_LINE_CHARS characters."""
+        line = ""
+        for depth in (MAX_DEPTH, 2, 1):
+            line = f"{self._name}({self._shown_parameters(depth)}){self.returns(depth)}"
+            if len(line) <= MAX_LINE_CHARS:
+                return line
+        return f"{line[: MAX_LINE_CHARS - 1]}…"
 
-    def check(self, arguments: Mapping[str, Any]) -> None:
-        """TypeError for a missing or unknown argument, where the schema says enough to know."""
-        if not self._is_described or any(word in self._schema for word in _OPEN):
-            return
-        if not self._takes_more():
-            for name in arguments:
-                if name not in self._properties:
-                    hint = did_you_mean(name, self._properties)
-                    raise TypeError(f"{self._name}() has no argument {name!r}.{hint} Signature: {self}")
-        missing = [name for name in self._required if name not in arguments and not self._has_default(name)]
-        if missing:
-            raise TypeError(f"{self._name}() misses {', '.join(map(repr, missing))}. Signature: {self}")
+    def returns(self, max_depth: int = MAX_DEPTH) -> str:
+        """` -> type` with `observed` where it was seen in answers only; empty where nothing is known."""
+        if self._output is None:
+            return ""
+        seen = "observed " if self._is_observed else ""
+        return f" -> {seen}{Types(self._output, max_depth).text(self._output)}"
 
-    def for_inspect(self) -> inspect.Signature | None:
-        """What help() and inspect.signature show; None where a name is no Python identifier."""
+    def parameter_lines(self) -> list[str]:
+        """`name: type = default  # description` of each parameter, an object's members indented below it."""
+        types = Types(self._parameters.schema)
+        lines = list(_lines(self._parameters, types, "", 1))
+        rest = len(lines) - MAX_PARAMETER_LINES
+        return lines[:MAX_PARAMETER_LINES] + ([f"… and {rest} more"] if rest > 0 else [])
+
+    def first_parameter(self) -> str | None:
+        """The name that a lone positional argument was probably meant for."""
+        return next((name for name in self._parameters if is_name(name)), None)
+
+    def for_inspect(self) -> inspect.Signature:
+        """What inspect.signature shows; a name that is no Python identifier is among the `**more`."""
         import inspect
 
-        names = self._in_order()
-        if not all(_is_name(name) for name in names):
-            return None
-        kind = inspect.Parameter.KEYWORD_ONLY
+        kinds = inspect.Parameter
+        types = Types(self._parameters.schema)
+        shown = [name for name in self._parameters if is_name(name)]
         parameters = [
-            inspect.Parameter(
+            kinds(
                 name,
-                kind,
-                default=inspect.Parameter.empty if name in self._required else ...,
-                annotation=self._type(name),
+                kinds.KEYWORD_ONLY,
+                default=kinds.empty if name in self._parameters.required else self._parameters.default(name),
+                annotation=TypeText(types.text(self._parameters.properties.get(name))),
             )
-            for name in names
+            for name in shown
         ]
-        if self._takes_more() and "more" not in names:
-            parameters.append(inspect.Parameter("more", inspect.Parameter.VAR_KEYWORD))
-        return inspect.Signature(parameters)
+        is_complete = len(shown) == len(list(self._parameters)) and not self._parameters.takes_more
+        if not is_complete and "more" not in shown:
+            parameters.append(kinds("more", kinds.VAR_KEYWORD))
+        returned = self.returns()
+        empty = inspect.Signature.empty
+        return inspect.Signature(
+            parameters, return_annotation=TypeText(returned[len(" -> ") :]) if returned else empty
+        )
 
-    def _in_order(self) -> list[str]:
-        required = list(dict.fromkeys(self._required))
-        return required + [name for name in self._properties if name not in required]
+    def _shown_parameters(self, depth: int) -> str:
+        types = Types(self._parameters.schema, depth)
+        plain = [self._parameter(name, types) for name in self._parameters if is_name(name)]
+        odd = [
+            f"{name!r}{'' if name in self._parameters.required else '?'}: "
+            f"{types.text(self._parameters.properties.get(name))}"
+            for name in self._parameters
+            if not is_name(name)
+        ]
+        return ", ".join(
+            [
+                *(["*", *plain] if plain else []),
+                *([f"**{{{', '.join(odd)}}}"] if odd else []),
+                *(["**more"] if self._parameters.takes_more else []),
+            ]
+        )
 
-    def _takes_more(self) -> bool:
-        allowed = self._schema.get("additionalProperties", not self._is_described)
-        return allowed is not False or "patternProperties" in self._schema
-
-    def _has_default(self, name: str) -> bool:
-        details = self._properties.get(name)
-        return isinstance(details, dict) and "default" in details
-
-    def _parameter(self, name: str) -> str:
-        text = f"{name}: {self._type(name)}" if _is_name(name) else f"**{{{name!r}: {self._type(name)}}}"
-        if name in self._required:
-            return text
-        default = repr(self._properties[name]["default"]) if self._has_default(name) else "..."
-        return f"{text} = {default if len(default) <= MAX_DEFAULT_CHARS else '...'}"
-
-    def _type(self, name: str) -> str:
-        return _type_text(self._properties.get(name), self._schema, MAX_TYPE_DEPTH)
-
-
-def _is_name(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name)
-
-
-def _type_text(schema: object, root: Mapping[str, Any], depth: int) -> str:
-    if not isinstance(schema, dict) or depth == 0:
-        return "Any"
-    if isinstance(schema.get("$ref"), str):
-        return _type_text(_resolve(schema["$ref"], root), root, depth - 1)
-    if "const" in schema:
-        return f"Literal[{schema['const']!r}]"
-    if isinstance(schema.get("enum"), list):
-        choices = [repr(choice) for choice in schema["enum"]]
-        more = ", ..." if len(choices) > MAX_CHOICES_SHOWN else ""
-        return f"Literal[{', '.join(choices[:MAX_CHOICES_SHOWN])}{more}]"
-    for word in ("anyOf", "oneOf"):
-        if isinstance(schema.get(word), list):
-            return _union(_type_text(choice, root, depth - 1) for choice in schema[word])
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        return _union(_type_text({**schema, "type": one}, root, depth - 1) for one in kind)
-    if kind == "array":
-        return f"list[{_type_text(schema['items'], root, depth - 1)}]" if "items" in schema else "list"
-    return _TYPES.get(kind, "Any") if isinstance(kind, str) else "Any"
+    def _parameter(self, name: str, types: Types) -> str:
+        text = f"{name}: {types.text(self._parameters.properties.get(name))}"
+        return text if name in self._parameters.required else text + _default(self._parameters, name)
 
 
-def _union(types: Iterator[str]) -> str:
-    # A schema that refers to itself a thousand times in each of its choices would be looked at a million times.
-    shown = dict.fromkeys(itertools.islice(types, MAX_CHOICES_SHOWN))
-    more = " | ..." if next(types, None) is not None else ""
-    return (" | ".join(shown) or "Any") + more
+def _default(parameters: Parameters, name: str) -> str:
+    default = repr(parameters.default(name))
+    return f" = {default if len(default) <= MAX_DEFAULT_CHARS else '...'}"
 
 
-def _resolve(reference: str, root: Mapping[str, Any]) -> object:
-    """What a reference within the same document points to; other documents are not looked for."""
-    target: object = root
-    for step in reference.split("/")[1:] if reference.startswith("#/") else [""]:
-        target = target.get(step) if isinstance(target, dict) else None
-    return target
+def _lines(parameters: Parameters, types: Types, indent: str, level: int) -> Iterator[str]:
+    for name in parameters:
+        details = parameters.properties.get(name)
+        text = f"{name if is_name(name) else repr(name)}: {types.text(details)}"
+        if name not in parameters.required:
+            text += _default(parameters, name)
+        about = "; ".join(part for part in (_bounds(details), _description(details)) if part)
+        yield f"{indent}{text}{f'  # {about}' if about else ''}"
+        if level < MAX_PARAMETER_LEVEL and isinstance(details, dict):
+            # The members of a list's items are what a reader looks for as much as those of an object.
+            yield from _lines(Parameters(details.get("items", details)), types, f"{indent}  ", level + 1)
+
+
+def _bounds(details: object) -> str:
+    if not isinstance(details, dict):
+        return ""
+    said = [f"{word} {details[word]}" for word in _BOUNDS if isinstance(details.get(word), (int, float, str))]
+    return ", ".join(said)[:MAX_PARAMETER_CHARS]
+
+
+def _description(details: object) -> str:
+    text = details.get("description") if isinstance(details, dict) else None
+    plain = " ".join(text.split()) if isinstance(text, str) else ""
+    return plain if len(plain) <= MAX_PARAMETER_CHARS else f"{plain[: MAX_PARAMETER_CHARS - 1]}…"

@@ -7,16 +7,19 @@ function that asks the host has an async form, and a sync form where it is usefu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp._binding import current
 from mcp._call import call, call_raw
 from mcp._catalog import Tool, how_to_load
-from mcp._docs import check_detail, found_entry, server_entry, tool_entry
+from mcp._docs import ToolDocs, check_detail, found_docs, server_entry, tool_docs
 from mcp._errors import MCPError, some_of
 from mcp._saved import save_tool, saved_tools
 from mcp._search import search_tools
 from mcp._values import AttrDict
+
+if TYPE_CHECKING:
+    from mcp._stubs import StubText
 
 __all__ = [
     "MCPError",
@@ -37,6 +40,7 @@ __all__ = [
     "saved_tools",
     "search_tool_docs",
     "search_tool_docs_sync",
+    "stubs",
 ]
 
 MAX_SUMMARY_CHARS = 1500
@@ -73,39 +77,50 @@ def list_tools_sync(server: str) -> list[str]:
     return [tool.alias for tool in current().catalog.server(server).tools]
 
 
-async def query_tool_docs(server: str, tool: str | None = None, detail: str = "summary") -> list[AttrDict]:
-    """Documentation of one tool or of all, as a list. The host is asked if the server is not loaded."""
+async def query_tool_docs(server: str, tool: str | None = None, detail: str = "summary") -> ToolDocs:
+    """Documentation of one tool or of all: a line for each. The host is asked if the server is not loaded.
+
+    The entries are dicts (`server`, `tool`, `signature`, `description`); `detail="full"` adds `parameters`, a line for
+    each, and the raw `inputSchema` and `outputSchema`.
+    """
     check_detail(detail)
     catalog = current().catalog
     if catalog.find(server) is not None:
         return query_tool_docs_sync(server, tool, detail)
     docs = await current().link.request("docs.get", {"server": server, "tool": tool})
     brief = catalog.brief(server) or {"name": server, "alias": server}
-    return [tool_entry(brief["alias"], Tool(brief["name"], doc), detail) for doc in docs]
+    return tool_docs(brief["alias"], [Tool(brief["name"], doc) for doc in docs], detail)
 
 
-def query_tool_docs_sync(server: str, tool: str | None = None, detail: str = "summary") -> list[AttrDict]:
-    """Documentation of a loaded server's tools. `detail="full"` adds the schemas."""
+def query_tool_docs_sync(server: str, tool: str | None = None, detail: str = "summary") -> ToolDocs:
+    """As query_tool_docs, for a loaded server."""
     check_detail(detail)
     loaded = current().catalog.server(server)
     tools = loaded.tools if tool is None else [loaded.tool(tool)]
-    return [tool_entry(loaded.alias, one, detail) for one in tools]
+    return tool_docs(loaded.alias, tools, detail)
 
 
-async def search_tool_docs(query: str, *, limit: int = 5, detail: str = "summary") -> list[AttrDict]:
-    """The tools that fit the words best, searched by the host."""
+async def search_tool_docs(query: str, *, limit: int = 5, detail: str = "summary") -> ToolDocs:
+    """The tools that fit the words best, searched by the host. Entries as of query_tool_docs, with a `score`."""
     check_detail(detail)
     hits = await current().link.request("docs.search", {"query": query, "limit": limit})
-    catalog = current().catalog
-    return [found_entry(catalog, hit["server"], hit["tool"], hit["score"], detail) for hit in hits]
+    found = ((hit["server"], hit["tool"], hit["score"]) for hit in hits)
+    return found_docs(current().catalog, found, detail)
 
 
-def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary") -> list[AttrDict]:
+def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary") -> ToolDocs:
     """The loaded servers' tools that fit the words best."""
     check_detail(detail)
     catalog = current().catalog
     hits = search_tools(catalog.servers, query, limit)
-    return [found_entry(catalog, tool.server, tool.name, score, detail) for tool, score in hits]
+    return found_docs(catalog, ((tool.server, tool.name, score) for tool, score in hits), detail)
+
+
+def stubs(server: str) -> StubText:
+    """A loaded server's tools as a `.pyi` file: typed functions, TypedDicts for objects. print() shows it."""
+    from mcp._stubs import server_stub
+
+    return server_stub(current().catalog.server(server))
 
 
 def describe_server(name: str) -> AttrDict:
@@ -156,15 +171,16 @@ def capability_summary() -> str:
         "Top-level await works; the last expression is the result.\n"
         "Tools: value = await mcp_<alias>.<tool>(argument=...); a failure raises MCPError (runtime.MCPError).\n"
         "Many at once: await asyncio.gather(...). Dict results also read by attribute: issue.id.\n"
-        "Look up (mcp.runtime): list_tools(server), query_tool_docs(server, tool=None, detail='summary'|'full'), "
-        "search_tool_docs(query, limit=5), describe_server(name), discovered_servers(detailed=False), "
-        "call_tool(server, tool, arguments), call_tool_raw; *_sync forms exist for looking things up.\n"
+        "Look up (mcp.runtime): list_tools(server), query_tool_docs(server, tool=None, detail='summary'|'full') for "
+        "signatures, search_tool_docs(query, limit=5), describe_server(name), discovered_servers(detailed=False), "
+        "stubs(server) for a .pyi, call_tool(server, tool, arguments), call_tool_raw; *_sync forms exist for looking "
+        "things up; help(mcp_<alias>.<tool>) and help(mcp_<alias>) print.\n"
         "Long work: runtime.progress(done, total, message) tells the user how far it is.\n"
-        "Keep a function for later runs: runtime.save_tool(func); then: from user_tools import name.\n"
+        "Keep a function for later runs: save_tool(func); then: from user_tools import name; runtime.saved_tools().\n"
         f"Loaded: {some_of(loaded) or 'none'}.\n"
     )
     if others:
-        text += f"Not loaded: {some_of(others)}. {how_to_load(others[0], example=True)}\n"
+        text += f"{how_to_load(others[0], example=True)} Not loaded: {some_of(others)}.\n"
     return text if len(text) < MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 2]}…"
 
 

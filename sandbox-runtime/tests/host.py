@@ -122,10 +122,25 @@ class Host:
         except BrokenPipeError:
             pass
 
+    def check(self, code: str) -> Frame:
+        """Has the code checked and returns the answer."""
+        answers = ("checked", "refused")
+        seen = sum(len(self.of_type(kind)) for kind in answers)
+        self.send({"type": "check", "code": code})
+        self.wait_for(lambda _: sum(len(self.of_type(kind)) for kind in answers) > seen)
+        return next(frame for frame in reversed(self.frames) if frame["type"] in answers)
+
     def start(
         self, code: str, loaded: list[Frame] | None = None, discovered: list[Frame] | None = None
     ) -> None:
-        """Sends the run frame; loaded servers count as discovered."""
+        """Has the code checked, then run; hangs up when it is refused. Loaded servers count as discovered."""
+        if self.check(code)["type"] == "refused":
+            self.hang_up()
+        else:
+            self.run(loaded, discovered)
+
+    def run(self, loaded: list[Frame] | None = None, discovered: list[Frame] | None = None) -> None:
+        """Sends the run frame for what was checked last."""
         servers = loaded or []
         briefs = [
             {**{key: s[key] for key in ("name", "alias", "description")}, "loaded": True} for s in servers
@@ -133,12 +148,16 @@ class Host:
         self.send(
             {
                 "type": "run",
-                "code": code,
                 "timeoutSeconds": 30,
                 "loaded": servers,
                 "discovered": briefs + (discovered or []),
             }
         )
+
+    def hang_up(self) -> None:
+        """Ends what is sent."""
+        assert self.process.stdin
+        self.process.stdin.close()
 
     def wait_for(self, condition: Callable[[Host], bool], timeout_s: float = TIMEOUT_S) -> None:
         """Answers calls until the condition holds or both streams end."""
@@ -219,14 +238,22 @@ def run(
         return host.finish(timeout_s)
 
 
-def tool(name: str, schema: Any = None, alias: str | None = None, description: str = "") -> Frame:
+def tool(
+    name: str,
+    schema: Any = None,
+    alias: str | None = None,
+    description: str = "",
+    output: Any = None,
+    observed: Any = None,
+) -> Frame:
     """A ToolDoc."""
     return {
         "name": name,
         "alias": alias or name,
         "description": description,
         "inputSchema": {"type": "object"} if schema is None else schema,
-        "outputSchema": None,
+        "outputSchema": output,
+        "observed": observed,
     }
 
 

@@ -98,7 +98,7 @@ class CallTest(unittest.TestCase):
         )
         self.check(
             "import inspect\nstr(inspect.signature(mcp_github.create_issue))",
-            "(*, title: 'str', body: 'str' = Ellipsis)",
+            "(*, title: str, body: str = '')",
         )
 
     def test_a_hundred_calls_are_in_flight_at_once(self) -> None:

@@ -219,16 +219,14 @@ class HostGoneTest(unittest.TestCase):
     def test_before_the_run(self) -> None:
         with Host() as host:
             host.wait_for(lambda h: bool(h.frames))
-            assert host.process.stdin
-            host.process.stdin.close()
+            host.hang_up()
             self.assertEqual(host.finish(5).process.returncode, 0)
 
     def test_during_the_run(self) -> None:
         with Host() as host:
             host.start("print('go')\nwhile True: pass")
             host.wait_for(lambda h: "go" in h.stdout)
-            assert host.process.stdin
-            host.process.stdin.close()
+            host.hang_up()
             self.assertEqual(host.finish(5).process.returncode, 0)
 
     def test_with_a_guest_that_cannot_notice(self) -> None:
@@ -237,8 +235,7 @@ class HostGoneTest(unittest.TestCase):
                 "import os, signal\nprint(os.getpid(), flush=True)\nos.kill(os.getpid(), signal.SIGSTOP)"
             )
             host.wait_for(lambda h: h.stdout.endswith("\n"))
-            assert host.process.stdin
-            host.process.stdin.close()
+            host.hang_up()
             self.assertEqual(host.finish(5).process.returncode, 0)
             self.assertTrue(_ends(int(host.stdout)))
 
@@ -249,7 +246,7 @@ class HostGoneTest(unittest.TestCase):
             host.process.terminate()
             self.assertEqual(host.process.wait(5), 143)
 
-    def test_a_first_frame_that_is_not_run(self) -> None:
+    def test_a_run_of_nothing_that_was_checked(self) -> None:
         for line in (b"garbage", b'{"type":"stop","reason":"x"}', b'{"type":"run"}'):
             with Host() as host:
                 host.send_line(line)

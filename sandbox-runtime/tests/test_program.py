@@ -120,13 +120,40 @@ class FenceTest(unittest.TestCase):
             "\n```py\nx = 1\n```\n",
             "```\nx = 1\n```",
             "~~~python\nx = 1\n~~~",
+            "~~~\nx = 1\n~~~~  \n",
             "  ```Python3  \r\nx = 1\r\n  ```  ",
             "\ufeff````\nx = 1\n````",
+            "```python3.12\nx = 1\n```",
+            "``` python\nx = 1\n```",
+            "```{python}\nx = 1\n```",
+            "```tool_code\nx = 1\n```",
+            '```py title="main.py" linenums=1\nx = 1\n```\n\n',
+            "  ```python\n  x = 1\n  ```",
+            "```python\nx = 1",
         ):
             self.assertEqual(unwrap(text), "x = 1", text)
 
+    def test_a_fence_in_a_fence(self) -> None:
+        self.assertEqual(unwrap("````py\nx = '''\n```\n'''\n````"), "x = '''\n```\n'''")
+
     def test_what_is_no_fence_around_everything(self) -> None:
-        for text in ("x = '```'", "```python\nx = 1", "s = '''\n```\ny\n```\n'''"):
+        for text in (
+            "x = '```'",
+            "s = '''\n```\ny\n```\n'''",
+            "~~~python\nx = 1",
+            "``` print(1)\nx = 1\n```",
+            "```x=1\n```",
+            "```python",
+        ):
+            self.assertEqual(unwrap(text), text)
+
+    def test_indented_as_a_whole(self) -> None:
+        self.assertEqual(unwrap("\n    if x:\n        y\n\n    z"), "\nif x:\n    y\n\nz")
+        self.assertEqual(unwrap("\tx\n\ty"), "x\ny")
+        self.assertEqual(unwrap("  x = '''\n     \n  '''"), "x = '''\n   \n'''")
+
+    def test_what_is_not_indented_as_a_whole(self) -> None:
+        for text in ("  # a\nx = '''\n   \n'''", "   \nx = '''\n   \n'''", "  x\ny", "\n  \n", "    x\n  y"):
             self.assertEqual(unwrap(text), text)
 
     def test_fenced_code_runs(self) -> None:
@@ -143,6 +170,12 @@ class RefusedTest(unittest.TestCase):
         self.assertIn("def f(:", error["traceback"][1])
         self.assertIn("^", error["traceback"][2])
         self.assertEqual(host.of_type("exited"), [])
+
+    def test_a_long_line_is_quoted_around_its_caret(self) -> None:
+        host = run("x = {" + '"a": 1, ' * 500 + '"b" 2, ' + '"c": 3, ' * 500 + "}")
+        _, line, caret, *_ = host.one("refused")["error"]["traceback"]
+        self.assertLess(len(line), 200)
+        self.assertIn('"b" 2', line[caret.index("^") - 5 : caret.index("^") + 10], (line, caret))
 
     def test_other_text_that_is_no_program(self) -> None:
         for code in (

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import sys
 import unittest
-from collections.abc import Mapping
 from typing import Any
 
-from tests.host import Host, Refuse, brief, run, server, tool
+from tests.host import Host, brief, run, server, tool
 
 ISSUE = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
+ID = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
 LONG = "First line.\n\nSecond paragraph."
 GITHUB = server(
     "git-hub",
-    tool("create_issue", ISSUE, description=LONG),
+    tool("create_issue", ISSUE, description=LONG, observed=ID),
     tool("listPullRequests", description="Pull requests of a repository"),
     alias="git_hub",
     description="Code hosting",
 )
-
-
-def refuse(_: Mapping[str, Any]) -> Any:
-    raise Refuse("no saved tool of this name", "E_STATE")
 
 
 class RuntimeTest(unittest.TestCase):
@@ -63,18 +61,27 @@ class RuntimeTest(unittest.TestCase):
         summary = {
             "server": "git-hub",
             "tool": "create_issue",
-            "alias": "create_issue",
-            "call": "await mcp_git_hub.create_issue(...)",
-            "signature": "create_issue(*, title: str)",
+            "signature": "create_issue(*, title: str) -> observed {id: int}",
             "description": "First line.",
         }
         self.check("runtime.query_tool_docs_sync('git-hub', 'create_issue')", [summary])
         self.check("(await runtime.query_tool_docs('git-hub'))[0]", summary)
-        full = {**summary, "description": LONG, "parameters": ISSUE, "outputSchema": None}
+        full = {
+            **summary,
+            "description": LONG,
+            "parameters": ["title: str"],
+            "inputSchema": ISSUE,
+            "outputSchema": None,
+            "observed": ID,
+        }
         self.check("await runtime.query_tool_docs('git-hub', tool='create_issue', detail='full')", [full])
         self.check(
-            "(await runtime.query_tool_docs('slack', 'post'))[0].call",
-            "await mcp_slack.post(...)",
+            "d = runtime.query_tool_docs_sync('git_hub')[1]\n[d.tool, d['tool'], d.alias, d.call]",
+            ["listPullRequests"] * 3 + ["await mcp_git_hub.listPullRequests(...)"],
+        )
+        self.check(
+            "d = (await runtime.query_tool_docs('slack', 'post'))[0]\n[d.call, d.server]",
+            ["await mcp_slack.post(...)", "slack"],
             docs_get=lambda p: [tool("post")],
         )
         self.assertIn(
@@ -83,6 +90,68 @@ class RuntimeTest(unittest.TestCase):
                 "message"
             ],
         )
+
+    def test_docs_are_shown_as_lines(self) -> None:
+        lines = (
+            "create_issue(*, title: str) -> observed {id: int}  # First line.\n"
+            "listPullRequests(**more)  # Pull requests of a repository"
+        )
+        self.assertEqual(
+            self.run_code("runtime.query_tool_docs_sync('git-hub')").one("result")["repr"], lines
+        )
+        self.assertEqual(
+            self.run_code("print(await runtime.query_tool_docs('git-hub'))").stdout, lines + "\n"
+        )
+        found = "mcp_git_hub.create_issue(*, title: str) -> observed {id: int}  # First line."
+        self.assertEqual(self.run_code("runtime.search_tool_docs_sync('issue')").one("result")["repr"], found)
+        code = "import copy, pickle\nd = runtime.query_tool_docs_sync('git-hub')\n"
+        self.check(f"{code}[copy.deepcopy(d) == d, pickle.loads(pickle.dumps(d)) == d]", [True, True])
+
+    def test_a_server_is_shown_without_its_schemas(self) -> None:
+        shown = self.run_code("runtime.describe_server('git-hub')").one("result")["repr"]
+        self.assertIn("create_issue(*, title: str)", shown)
+        self.assertNotIn("properties", shown)
+
+    def test_help(self) -> None:
+        shown = self.run_code("help(mcp_git_hub.create_issue)").stdout
+        self.assertIn("create_issue(*, title: str) -> observed {id: int}\n", shown)
+        for part in (
+            "    First line.\n",
+            "    Second paragraph.\n",
+            "Parameters:\n      title: str\n",
+            "Returns: ",
+        ):
+            self.assertIn(part, shown)
+        shown = self.run_code("help(mcp_git_hub)").stdout
+        for part in ("<MCP server 'git-hub', 2 tools>", "Code hosting", "listPullRequests(**more)  # Pull"):
+            self.assertIn(part, shown)
+        host = self.run_code("from mcp.servers.git_hub import create_issue\nhelp(create_issue)")
+        self.assertIn("create_issue(*, title: str)", host.stdout)
+        self.assertIn("create_issue(", self.run_code("import mcp.servers.git_hub as g\nhelp(g)").stdout)
+
+    def test_inspect(self) -> None:
+        code = (
+            "import inspect\nf = mcp_git_hub.create_issue\n"
+            "[str(inspect.signature(f)), f.__name__, inspect.getdoc(f)[:11], callable(f), inspect.isroutine(f)]"
+        )
+        wanted = ["(*, title: str) -> observed {id: int}", "create_issue", "First line.", True, True]
+        self.check(code, wanted)
+        if sys.version_info >= (3, 10):
+            self.check("import inspect\ninspect.iscoroutinefunction(mcp_git_hub.create_issue)", True)
+
+    def test_stubs(self) -> None:
+        host = self.run_code("runtime.stubs('git-hub')")
+        text = host.one("result")["repr"]
+        self.assertEqual(host.value, text)
+        ast.parse(text)
+        self.assertIn("async def create_issue(*, title: str) -> CreateIssueResult:", text)
+        self.assertEqual(
+            self.run_code("runtime.stubs('slack')").one("raised")["error"]["type"], "UnknownServerError"
+        )
+
+    def test_signatures_cost_nothing_until_they_are_looked_at(self) -> None:
+        looked = "import sys\n[m for m in sys.modules if m in ('mcp._signature', 'mcp._stubs', 'mcp._keep')]"
+        self.check(f"f = mcp_git_hub.create_issue\n{looked}", [])
 
     def test_search(self) -> None:
         self.check("[d.alias for d in runtime.search_tool_docs_sync('pull requests')]", ["listPullRequests"])
@@ -93,7 +162,11 @@ class RuntimeTest(unittest.TestCase):
             {"server": "slack", "tool": "post", "score": 1},
         ]
         code = "r = await runtime.search_tool_docs('x', limit=2)\n[r[0].signature, r[0].score, r[1].load]"
-        wanted = ["create_issue(*, title: str)", 2, 'To load it, pass servers=["slack"] to run_python.']
+        wanted = [
+            "create_issue(*, title: str) -> observed {id: int}",
+            2,
+            'To load it, pass servers=["slack"] to run_python.',
+        ]
         self.check(code, wanted, docs_search=lambda p: hits if p == {"query": "x", "limit": 2} else [])
 
     def test_capability_summary(self) -> None:
@@ -102,36 +175,6 @@ class RuntimeTest(unittest.TestCase):
         self.assertLess(len(host.value), 1500)
         self.assertIn("mcp_git_hub (2 tools)", host.value)
         self.assertIn("servers=[", host.value)
-
-    def test_saved_tools(self) -> None:
-        saved: dict[str, Any] = {}
-
-        def put(params: Mapping[str, Any]) -> Any:
-            saved.update(params)
-            return None
-
-        code = (
-            "async def double(x):\n    '''Twice.'''\n"
-            "    return 2 * x, await runtime.list_servers()\nruntime.save_tool(double)"
-        )
-        self.check(code, "Saved. In a later run: from user_tools import double", saved_put=put)
-        self.assertEqual((saved["name"], saved["description"]), ("double", "Twice."))
-        self.assertTrue(saved["source"].startswith("async def double(x):"))
-        get = {"saved_get": lambda p: saved if p["name"] == "double" else refuse(p)}
-        self.check("from user_tools import double\n(await double(4))[0]", 8, **get)
-        self.check("import user_tools\n(await user_tools.double(5))[0]", 10, **get)
-        self.check(
-            "runtime.saved_tools()[0]['name']",
-            "double",
-            saved_list=lambda _: [{"name": "double", "description": ""}],
-        )
-        error = self.run_code("from user_tools import nope", saved_get=refuse).one("raised")["error"]
-        self.assertEqual(
-            (error["type"], error["message"]), ("ModuleNotFoundError", "no saved tool of this name")
-        )
-        self.assertEqual(
-            self.run_code("runtime.save_tool(lambda: 1)").one("raised")["error"]["type"], "TypeError"
-        )
 
     def test_environment(self) -> None:
         code = (

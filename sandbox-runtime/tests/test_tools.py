@@ -1,4 +1,4 @@
-"""Signatures, argument checks and unwrapped results, without a process."""
+"""What a tool answered as Python: unwrapped results, without a process."""
 
 from __future__ import annotations
 
@@ -10,54 +10,11 @@ import unittest
 from typing import Any
 
 from mcp._errors import MCPError
-from mcp._signature import Signature
 from mcp._values import AttrDict, Blob, attributed, unwrap
 
 
 def text(*parts: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": part} for part in parts]}
-
-
-class SignatureTest(unittest.TestCase):
-    def check(self, properties: Any, wanted: str, **schema: Any) -> None:
-        self.assertEqual(str(Signature("f", {"type": "object", "properties": properties, **schema})), wanted)
-
-    def test_types(self) -> None:
-        self.check({}, "f()")
-        self.check(
-            {"a": {"type": "string"}, "b": {"type": "integer"}}, "f(*, b: int, a: str = ...)", required=["b"]
-        )
-        self.check({"a": {"type": "array", "items": {"type": "number"}}}, "f(*, a: list[float] = ...)")
-        self.check({"a": {"type": ["string", "null"], "default": None}}, "f(*, a: str | None = None)")
-        self.check(
-            {"a": {"enum": ["x", "y"]}, "b": {"const": 1}},
-            "f(*, a: Literal['x', 'y'] = ..., b: Literal[1] = ...)",
-        )
-        self.check({"a": {"anyOf": [{"type": "boolean"}, {"type": "object"}]}}, "f(*, a: bool | dict = ...)")
-        self.check({"a": {"$ref": "#/$defs/A"}}, "f(*, a: str = ...)", **{"$defs": {"A": {"type": "string"}}})
-        self.check(
-            {"a": {"$ref": "#/$defs/A"}}, "f(*, a: Any = ...)", **{"$defs": {"A": {"$ref": "#/$defs/A"}}}
-        )
-        self.check({"my-arg": {"type": "string"}}, "f(**{'my-arg': str} = ...)")
-        self.check({"a": True}, "f(*, a: Any = ..., **more)", additionalProperties=True)
-
-    def test_odd_schemas(self) -> None:
-        for schema in (None, 5, {}, {"type": "object"}, {"properties": 3, "required": "x"}):
-            signature = Signature("f", schema)
-            self.assertEqual(str(signature), "f(**more)")
-            signature.check({"anything": 1})
-
-    def test_checks_only_what_is_certain(self) -> None:
-        base = {"properties": {"title": {"type": "string"}}, "required": ["title"]}
-        with self.assertRaisesRegex(TypeError, "misses 'title'"):
-            Signature("f", base).check({})
-        with self.assertRaisesRegex(TypeError, "Did you mean 'title'"):
-            Signature("f", base).check({"title": 1, "titl": 2})
-        Signature("f", {**base, "additionalProperties": True}).check({"title": 1, "x": 2})
-        Signature("f", {**base, "additionalProperties": {"type": "string"}}).check({"title": 1, "x": 2})
-        Signature("f", {**base, "anyOf": []}).check({})
-        Signature("f", {**base, "patternProperties": {"^x": {}}}).check({"title": 1, "x": 2})
-        Signature("f", {"properties": {"a": {"default": 1}}, "required": ["a"]}).check({})
 
 
 class UnwrapTest(unittest.TestCase):

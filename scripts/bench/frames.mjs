@@ -27,7 +27,6 @@ for _ in range(5):
 
 const RUN = {
   type: 'run',
-  code: CODE,
   timeoutSeconds: 30,
   loaded: [
     {
@@ -43,6 +42,7 @@ const RUN = {
           description: '',
           inputSchema: { type: 'object' },
           outputSchema: null,
+          observed: null,
         },
       ],
     },
@@ -80,6 +80,7 @@ export async function frames(stage, bare, signal) {
 async function inSandbox(bare, signal) {
   const sandbox = await bare.sandbox(signal);
   try {
+    await Promise.race([sandbox.check(CODE), sandbox.ended]);
     return await new Promise((resolve, reject) => {
       sandbox.run(RUN, {
         onOutput: () => {},
@@ -102,7 +103,10 @@ function inChild(stage) {
     child.on('exit', (code) => reject(new Error(`the harness ended with ${code}`)));
     const channel = new Channel(child, {
       onGuest: (frame) => answer(frame, (reply) => channel.send(reply), resolve, reject),
-      onSupervisor: ({ type }) => type === 'hello' && channel.send(RUN),
+      onSupervisor: ({ type }) => {
+        if (type === 'hello') channel.send({ type: 'check', code: CODE });
+        else if (type === 'checked') channel.send(RUN);
+      },
       onNoise: (line) => reject(new Error(`the harness said: ${line}`)),
       onViolation: reject,
     });

@@ -12,6 +12,7 @@ export class Deadline implements Disposable {
   readonly #controller = new AbortController();
   readonly #unlink: () => void;
   #timer: NodeJS.Timeout | undefined;
+  #endsAt = Number.POSITIVE_INFINITY;
   #cause: EndCause | undefined;
 
   /** Follows `parent`: when it aborts, the cause is `cancelled` unless its reason says `shutdown`. */
@@ -27,7 +28,14 @@ export class Deadline implements Disposable {
   /** Starts the clock: the cause becomes `timeout` after `timeoutMs`. */
   start(timeoutMs: number): void {
     clearTimeout(this.#timer);
+    this.#endsAt = performance.now() + timeoutMs;
     this.#timer = setTimeout(() => this.end('timeout'), Math.min(timeoutMs, MAX_TIMER_MS));
+  }
+
+  /** Stops the clock, for what is not the run's own time; returns the milliseconds that it has left, for start(). */
+  pause(): number {
+    clearTimeout(this.#timer);
+    return Math.max(0, this.#endsAt - performance.now());
   }
 
   end(cause: EndCause): void {

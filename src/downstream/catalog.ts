@@ -6,8 +6,9 @@ import { clip, harmless } from '../base/text.js';
 import type { ServerDoc } from '../protocol/frames.js';
 import type { Downstream } from './downstream.js';
 import { isObject } from './json-object.js';
+import type { Shape } from './shape.js';
 
-const PYTHON_KEYWORDS = new Set(
+export const PYTHON_KEYWORDS: ReadonlySet<string> = new Set(
   (
     'False None True and as assert async await break class continue def del elif else except finally for from global ' +
     'if import in is lambda nonlocal not or pass raise return try while with yield'
@@ -58,8 +59,15 @@ const MAX_SUMMARY_CHARS = 200;
 
 type Described = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
 
-/** The whole documentation of a server for the guest; without a configured description, its instructions' first line. */
-export function toServerDoc(downstream: Described, alias: string): ServerDoc {
+/**
+ * The whole documentation of a server for the guest; without a configured description, its instructions' first line.
+ * `observed` gives the shape of a tool's answers, for tools that declare none.
+ */
+export function toServerDoc(
+  downstream: Described,
+  alias: string,
+  observed: (tool: string) => Shape | undefined,
+): ServerDoc {
   const { spec, serverVersion, instructions } = downstream;
   const tools = downstream.tools();
   const names = toolAliases(tools.map(({ name }) => name));
@@ -75,6 +83,7 @@ export function toServerDoc(downstream: Described, alias: string): ServerDoc {
       description: shown(description),
       inputSchema,
       outputSchema: outputSchema ?? null,
+      observed: outputSchema === undefined ? (observed(name) ?? null) : null,
     })),
   };
 }

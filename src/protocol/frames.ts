@@ -43,6 +43,12 @@ export const OUTPUT_CHUNK_BYTES = 65_536;
 /** Of a search in the documentation. */
 export const MAX_QUERY_CHARS = 1_000;
 
+/** Tools that a checked program names; more are left to the run, which asks for each of them anyway. */
+export const MAX_NAMED_TOOLS = 200;
+
+/** Of a server or tool that a program names; a longer one is no name. */
+export const MAX_NAME_CHARS = 200;
+
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -61,7 +67,12 @@ export const callParams = {
   'docs.get': z.strictObject({ server: z.string(), tool: z.string().nullable() }),
   // A longer text is no query, and searching for each of its words would hold up every other run.
   'docs.search': z.strictObject({ query: z.string().max(MAX_QUERY_CHARS), limit: z.int().min(1).max(100) }),
-  'saved.put': z.strictObject({ name: z.string(), source: z.string(), description: z.string() }),
+  'saved.put': z.strictObject({
+    name: z.string(),
+    source: z.string(),
+    signature: z.string(),
+    description: z.string(),
+  }),
   'saved.list': z.strictObject({}),
   'saved.get': z.strictObject({ name: z.string() }),
 } as const;
@@ -74,6 +85,14 @@ const guestError = z.strictObject({
   message: z.string(),
   traceback: z.array(z.string()),
 });
+
+/** A tool that the code names in so many words: names or aliases, and the line. Without a tool, a server only. */
+const namedTool = z.strictObject({
+  server: z.string().max(MAX_NAME_CHARS),
+  tool: z.string().max(MAX_NAME_CHARS).nullable(),
+  line: z.int().nonnegative(),
+});
+export type NamedTool = z.infer<typeof namedTool>;
 
 /** From the guest's process, on the container's stdout. */
 export const guestFrame = z.discriminatedUnion('type', [
@@ -99,6 +118,7 @@ export const guestFrame = z.discriminatedUnion('type', [
 export const supervisorFrame = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('hello'), protocol: z.int(), harness: z.string(), python: z.string() }),
   z.strictObject({ type: z.literal('unloaded'), module: z.string(), error: z.string() }),
+  z.strictObject({ type: z.literal('checked'), named: z.array(namedTool).max(MAX_NAMED_TOOLS) }),
   z.strictObject({ type: z.literal('refused'), error: guestError }),
   z.strictObject({ type: z.literal('output'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
   z.strictObject({
@@ -118,6 +138,8 @@ export type ToolDoc = {
   readonly description: string;
   readonly inputSchema: unknown;
   readonly outputSchema: unknown;
+  /** A schema of what the tool answered so far, where it has none of its own; null where nothing was seen. */
+  readonly observed: unknown;
 };
 
 /** A loaded server, whole. `version` and `instructions` are the server's own words, null when it gave none. */
@@ -148,9 +170,9 @@ export type Refusal = {
 
 /** From the host, on the container's stdin. Trusted: the far side only types it. */
 export type HostFrame =
+  | { readonly type: 'check'; readonly code: string }
   | {
       readonly type: 'run';
-      readonly code: string;
       readonly timeoutSeconds: number;
       readonly loaded: readonly ServerDoc[];
       readonly discovered: readonly ServerBrief[];

@@ -27,11 +27,15 @@ const LOST =
 const EXITED =
   'It called sys.exit or os._exit, as argparse and unittest.main do: let it run to its end instead.';
 
+/** What Python's parser and compiler raise where their own stack or memory ends. */
+const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
+
 /** What is known of the cage besides how it ended. */
 export type Cage = {
   readonly spec: Walls;
   /** How many of its processes the kernel killed for memory; undefined where nobody can know. */
   readonly memoryKills: number | undefined;
+  readonly hasRun: boolean;
   /** The tools whose answers the code was waiting for, in words; empty when there were none. */
   readonly waitingFor: string;
 };
@@ -51,12 +55,6 @@ export function conclude(
     return { ...said, status: 'cancelled', error: own('E_CANCELLED', 'The run was cancelled.', undefined) };
   }
   switch (end.how) {
-    case 'refused':
-      return {
-        ...said,
-        status: 'validation_error',
-        error: guestError(end.error, hintFor(end.error, cage.spec) ?? 'Mend the code and send it again.'),
-      };
     case 'violation':
       return { ...said, status: 'error', error: own(end.error.code, end.error.message, end.error.remedy) };
     case 'limit':
@@ -73,6 +71,14 @@ export function conclude(
     case 'exited':
       return { ...said, ...exited(end.report, transcript, cage) };
   }
+}
+
+/** The outcome of code that is no Python. Nothing has run, and nothing is spent. */
+export function concludeRefused(error: GuestError, transcript: Transcript, walls: Walls): Conclusion {
+  const remedy = TOO_DEEP.has(error.type)
+    ? 'The code is nested too deeply to be compiled. Build such data in steps, or read it from text (json.loads).'
+    : `Nothing was run. ${hintFor(error, walls) ?? 'Mend this line and send the whole code again.'}`;
+  return { ...heard(transcript), status: 'validation_error', error: guestError(error, remedy) };
 }
 
 /** The outcome of a run that never reached its sandbox, or lost the bridge on the way. */
@@ -124,8 +130,9 @@ function timedOut(timeoutSeconds: number, where: readonly string[], cage: Cage):
     ...(last === undefined ? [] : [`at ${last.trim()}`]),
     ...(cage.waitingFor === '' ? [] : [`waiting for ${cage.waitingFor}`]),
   ];
+  const at = parts.length === 0 ? '' : ` It was ${parts.join(', ')}`;
   return {
-    message: `Timed out after ${timeoutSeconds} s.${parts.length === 0 ? '' : ` It was ${parts.join(', ')}`}`,
+    message: `Timed out after ${timeoutSeconds} s.${cage.hasRun ? at : ' It was still being compiled: nothing was run.'}`,
     type: 'E_TIMEOUT',
     traceback: where.length > 1 ? where : [],
     remedy: killedChild(cage) ?? 'Pass a larger timeout, or do less in one run.',

@@ -5,6 +5,7 @@ import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { searchTools } from '../downstream/catalog.js';
+import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { CallMethod, CallParams, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
@@ -22,6 +23,8 @@ export type HostApiParts = {
   readonly discovered: readonly ServerBrief[];
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
+  /** Learns what tools answer. */
+  readonly shapes: Pick<ObservedShapes, 'learn'>;
   readonly observer: Observer;
 };
 
@@ -56,6 +59,7 @@ export function hostApi(parts: HostApiParts): HostApi {
       const downstream = await parts.pool.get(server, signal);
       const result = await downstream.callTool(tool, args, signal);
       report(false);
+      parts.shapes.learn(downstream, tool, result.text);
       return result;
     } catch (thrown) {
       report(true);
@@ -75,7 +79,7 @@ export function hostApi(parts: HostApiParts): HostApi {
       return [found];
     },
     'docs.search': ({ query, limit }) => searchTools(parts.loaded, query, limit),
-    'saved.put': ({ name, source, description }) => parts.saved.put(name, source, description) ?? null,
+    'saved.put': (tool) => parts.saved.put(tool),
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ name }) => ({ source: parts.saved.get(name) }),
   };

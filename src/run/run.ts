@@ -1,16 +1,20 @@
-// The life of one run, top to bottom: open its servers, take a sandbox, hand over the code, answer its calls, see how
-// it ends, let go. Measures time and counts calls itself; what the harness says is a claim to be shown, not believed.
+// The life of one run, top to bottom: open its servers, take a sandbox, have the code checked, start it, answer its
+// calls, see how it ends, let go. Measures time and counts calls itself; what the harness says is a claim to be shown,
+// not believed.
 
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { GuestFrame, ServerBrief, ServerDoc } from '../protocol/frames.js';
-import type { Sandbox } from '../sandbox/sandbox.js';
+import type { CheckAnswer } from '../sandbox/checks.js';
+import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import { CallDesk } from './call-desk.js';
-import { type Conclusion, conclude, concludeFailure } from './conclude.js';
+import { type Cage, type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
 import { hostApi } from './host-api.js';
 import type { Outcome } from './outcome.js';
+import { preflight } from './preflight.js';
 import type { SavedTools } from './saved-tools.js';
 import { Transcript } from './transcript.js';
 
@@ -43,6 +47,8 @@ export type Watcher = {
 export type RunParts = {
   /** Gives away a greeted sandbox. */
   readonly take: (signal: AbortSignal) => Promise<Sandbox>;
+  /** Takes back one that was given no run. */
+  readonly giveBack: (sandbox: Sandbox) => void;
   /** Gets rid of one, behind the caller's back. */
   readonly retire: (sandbox: Sandbox) => void;
   /** Opens the named servers and describes them. */
@@ -50,6 +56,7 @@ export type RunParts = {
   readonly discovered: (loaded: readonly string[]) => readonly ServerBrief[];
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
+  readonly shapes: ObservedShapes;
   readonly observer: Observer;
   readonly watcher: Watcher;
 };
@@ -63,11 +70,18 @@ export async function runCode(request: RunRequest, parts: RunParts, signal: Abor
   let conclusion: Conclusion;
   let calls = 0;
   try {
-    const [loaded, sandbox] = await prepare(request, parts, deadline.signal);
+    // Cancelled while it waited in the queue: nothing is started for it.
+    if (deadline.signal.aborted)
+      throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
+    // Side by side with the sandbox and the check. A run that ends before they are open lets them go on opening.
+    const opening = parts.load(request.servers, deadline.signal);
+    opening.catch(() => {});
+    const sandbox = await parts.take(deadline.signal);
     try {
-      [conclusion, calls] = await converse(request, loaded, sandbox, parts, transcript, deadline);
+      [conclusion, calls] = await converse(request, opening, sandbox, parts, transcript, deadline);
     } finally {
-      parts.retire(sandbox);
+      if (sandbox.hasRun) parts.retire(sandbox);
+      else parts.giveBack(sandbox);
     }
   } catch (thrown) {
     conclusion = concludeFailure(deadline.cause, asBridgeError(thrown), transcript);
@@ -83,38 +97,36 @@ export async function runCode(request: RunRequest, parts: RunParts, signal: Abor
   };
 }
 
-/** Servers and sandbox start side by side; if one fails the other is let go. */
-async function prepare(
-  { servers }: RunRequest,
-  parts: RunParts,
-  signal: AbortSignal,
-): Promise<[readonly ServerDoc[], Sandbox]> {
-  // Cancelled while it waited in the queue: nothing is started for it.
-  if (signal.aborted) throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
-  const [loaded, taken] = await Promise.allSettled([parts.load(servers, signal), parts.take(signal)]);
-  if (loaded.status === 'fulfilled' && taken.status === 'fulfilled') return [loaded.value, taken.value];
-  if (taken.status === 'fulfilled') parts.retire(taken.value);
-  throw loaded.status === 'rejected' ? loaded.reason : (taken as PromiseRejectedResult).reason;
-}
-
 async function converse(
   request: RunRequest,
-  loaded: readonly ServerDoc[],
+  opening: Promise<readonly ServerDoc[]>,
   sandbox: Sandbox,
   parts: RunParts,
   transcript: Transcript,
   deadline: Deadline,
 ): Promise<[Conclusion, number]> {
-  const { id, code, timeoutSeconds, servers } = request;
-  const { pool, saved, observer, watcher } = parts;
-  const discovered = parts.discovered(servers);
-  using desk = new CallDesk(hostApi({ runId: id, loaded, discovered, pool, saved, observer }), (frame) =>
-    sandbox.send(frame),
-  );
-  const cut = cutOff(sandbox, deadline);
+  const { id, timeoutSeconds, servers } = request;
+  const { pool, saved, shapes, observer, watcher } = parts;
+  const cage = (waitingFor: string): Cage => {
+    const { spec, memoryKills, hasRun } = sandbox;
+    return { spec, memoryKills, hasRun, waitingFor };
+  };
   deadline.start(timeoutSeconds * 1000);
+  const answer = await check(request.code, sandbox, deadline);
+  const leftMs = deadline.pause();
+  if (answer === undefined || 'how' in answer)
+    return [conclude(answer, deadline.cause, timeoutSeconds, transcript, cage('')), 0];
+  if (answer.type === 'refused') return [concludeRefused(answer.error, transcript, sandbox.spec), 0];
+  const loaded = await opening;
+  const discovered = parts.discovered(servers);
+  const objection = preflight(answer.named, loaded, discovered);
+  if (objection !== undefined) throw objection;
+  const api = hostApi({ runId: id, loaded, discovered, pool, saved, shapes, observer });
+  using desk = new CallDesk(api, (frame) => sandbox.send(frame));
+  const cut = cutOff(sandbox, deadline);
+  deadline.start(leftMs);
   sandbox.run(
-    { type: 'run', code, timeoutSeconds, loaded, discovered },
+    { type: 'run', timeoutSeconds, loaded, discovered },
     {
       onOutput: (stream, text) => {
         transcript.addOutput(stream, text);
@@ -125,9 +137,19 @@ async function converse(
   );
   watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  const { spec, memoryKills } = sandbox;
-  const cage = { spec, memoryKills, waitingFor: desk.waitingFor };
-  return [conclude(end, deadline.cause, timeoutSeconds, transcript, cage), desk.calls];
+  return [conclude(end, deadline.cause, timeoutSeconds, transcript, cage(desk.waitingFor)), desk.calls];
+}
+
+/** What the sandbox says of the code, or how it ended over it; undefined when that took too long or was cancelled. */
+async function check(
+  code: string,
+  sandbox: Sandbox,
+  { signal }: Deadline,
+): Promise<CheckAnswer | SandboxEnd | undefined> {
+  const said = await Promise.race([sandbox.check(code), sandbox.ended, aborted(signal)]);
+  // There is no other way to stop a compiler.
+  if (said === undefined) sandbox.kill();
+  return said;
 }
 
 function hear(
@@ -145,14 +167,18 @@ function hear(
 
 /** Resolves when the run was cut short. At its deadline the guest is asked where it is; else there is no time for that. */
 async function cutOff(sandbox: Sandbox, deadline: Deadline): Promise<undefined> {
-  await new Promise<void>((resolve) => {
-    if (deadline.signal.aborted) resolve();
-    deadline.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await aborted(deadline.signal);
   if (deadline.cause === 'timeout') {
     sandbox.send({ type: 'stop', reason: 'timeout' });
     await Promise.race([sandbox.ended, new Promise((resolve) => setTimeout(resolve, WHERE_WITHIN_MS))]);
   }
   sandbox.kill();
   return undefined;
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
 }

@@ -1,19 +1,36 @@
 // Functions that guest code keeps for later runs: one Python file each in the state directory, stored as text,
-// handed back as text on request, never executed or imported by the host.
+// handed back as text on request, never executed or imported by the host. A person may read, change and delete the
+// files; what is no ordinary file there (a link, a pipe) is not looked into.
 
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
-import { clip } from '../base/text.js';
+import { replaceFile } from '../base/replace-file.js';
+import { clip, harmless } from '../base/text.js';
+import { PYTHON_KEYWORDS } from '../downstream/catalog.js';
 
 /** A long function has 5 KB; this bounds what a run can leave on the disk together with MAX_TOOLS. */
 const MAX_SOURCE_BYTES = 64 * 1024;
 const MAX_TOOLS = 200;
 const NAME = /^[a-z_][a-z0-9_]{0,63}$/i;
-const DESCRIPTION_MARK = '# ';
+/** The names that every run has; the guest refuses those that only it knows. */
+const TAKEN = /^(?:__|mcp_)|^(?:mcp|runtime|save_tool|user_tools)$/;
 
-export type SavedTool = { readonly name: string; readonly description: string };
+/** Of each line of a file's head, which a list is made from without reading the rest. */
+const MAX_HEAD_CHARS = 200;
+const SIGNATURE_MARK = '# ';
+const DESCRIPTION_MARK = '#: ';
+/** Two lines, in which a character takes three bytes at most. */
+const HEAD_BYTES = 2 * (3 * MAX_HEAD_CHARS + 4);
+
+export type SavedTool = {
+  readonly name: string;
+  /** `add(a: int, b: int = 1)`, as Python shows it; empty in a file that a person wrote. */
+  readonly signature: string;
+  /** The first line of its docstring. */
+  readonly description: string;
+};
 
 export class SavedTools {
   readonly #dir: string;
@@ -25,49 +42,94 @@ export class SavedTools {
   }
 
   list(): readonly SavedTool[] {
-    return this.#names().map((name) => ({
-      name,
-      description: (this.#read(name).split('\n')[0] ?? '').slice(DESCRIPTION_MARK.length),
-    }));
+    return this.#names().map((name) => {
+      const lines = (this.#read(name, HEAD_BYTES) ?? '').split('\n');
+      const after = (mark: string) => lines.find((line) => line.startsWith(mark))?.slice(mark.length) ?? '';
+      const signature = oneLine(after(SIGNATURE_MARK));
+      // In a file that a person wrote, the first comment is about something else.
+      const isSignature = signature.replace(/^async /, '').startsWith(`${name}(`);
+      return {
+        name,
+        signature: isSignature ? signature : '',
+        description: oneLine(after(DESCRIPTION_MARK)),
+      };
+    });
   }
 
-  /** The source as it was saved. */
+  /** The file's text. Throws E_DENIED where there is none. */
   get(name: string): string {
     const names = this.#names();
-    if (!names.includes(name)) throw refuse(`There is no saved tool '${name}'.${didYouMean(name, names)}`);
-    return this.#read(name);
+    const text = names.includes(name) ? this.#read(name, MAX_SOURCE_BYTES + 1) : undefined;
+    if (text !== undefined && Buffer.byteLength(text) <= MAX_SOURCE_BYTES) return text;
+    if (text !== undefined) throw refuse(tooLarge(name));
+    throw refuse(`There is no saved tool '${clip(name, 80)}'.${didYouMean(name, names)}`);
   }
 
-  put(name: string, source: string, description: string): void {
+  /** Says whether there was one of this name. Throws E_DENIED for what is not kept, E_STATE where nothing can be. */
+  put(tool: SavedTool & { readonly source: string }): { readonly replaced: boolean } {
+    const { name } = tool;
     if (!this.#enabled) throw refuse('Saving tools is switched off (MCP_BRIDGE_SAVE_TOOLS=off).');
-    if (!NAME.test(name))
+    if (!NAME.test(name) || TAKEN.test(name) || PYTHON_KEYWORDS.has(name))
       throw refuse(`'${clip(name, 80)}' is not a name for a saved tool: use a plain Python function name.`);
-    if (Buffer.byteLength(source) > MAX_SOURCE_BYTES)
-      throw refuse(`The source is larger than ${MAX_SOURCE_BYTES} bytes.`);
+    const text = `${SIGNATURE_MARK}${oneLine(tool.signature)}\n${DESCRIPTION_MARK}${oneLine(tool.description)}\n${tool.source.toWellFormed()}`;
+    if (Buffer.byteLength(text) > MAX_SOURCE_BYTES) throw refuse(tooLarge(name));
     const names = this.#names();
-    if (!names.includes(name) && names.length >= MAX_TOOLS)
-      throw refuse(`There are ${MAX_TOOLS} saved tools already.`);
-    mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
-    const text = `${DESCRIPTION_MARK}${clip(description.replaceAll(/\s+/g, ' ').trim(), 200)}\n${source.toWellFormed()}`;
-    const fresh = join(this.#dir, `.${name}.${process.pid}`);
-    writeFileSync(fresh, text, { mode: 0o600 });
-    renameSync(fresh, join(this.#dir, `${name}.py`));
+    const replaced = names.includes(name);
+    // Some file systems take the two for one file.
+    const twin = names.find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
+    if (twin !== undefined) throw refuse(`'${name}' differs from the saved tool '${twin}' only in case.`);
+    if (!replaced && names.length >= MAX_TOOLS) throw refuse(`There are ${MAX_TOOLS} saved tools already.`);
+    this.#write(name, text);
+    return { replaced };
+  }
+
+  #write(name: string, text: string): void {
+    try {
+      replaceFile(join(this.#dir, `${name}.py`), text);
+    } catch (cause) {
+      // Without the path, which is none of the guest's business.
+      throw new BridgeError('E_STATE', `'${name}' cannot be saved: the state directory cannot be written.`, {
+        fault: 'operator',
+        remedy: 'Set MCP_BRIDGE_STATE_DIR to a directory that you own.',
+        cause,
+      });
+    }
   }
 
   #names(): string[] {
     try {
-      return readdirSync(this.#dir)
-        .filter((file) => file.endsWith('.py') && NAME.test(file.slice(0, -3)))
-        .map((file) => file.slice(0, -3))
+      return readdirSync(this.#dir, { withFileTypes: true })
+        .filter((entry) => entry.isFile() && entry.name.endsWith('.py') && NAME.test(entry.name.slice(0, -3)))
+        .map((entry) => entry.name.slice(0, -3))
         .sort();
     } catch {
       return [];
     }
   }
 
-  #read(name: string): string {
-    return readFileSync(join(this.#dir, `${name}.py`), 'utf8');
+  /** At most `maxBytes` from its start; undefined where it is no file any more. */
+  #read(name: string, maxBytes: number): string | undefined {
+    let file: number | undefined;
+    try {
+      // Between the listing and now it may have become something else: links are not followed, pipes not waited for.
+      const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+      file = openSync(join(this.#dir, `${name}.py`), flags);
+      if (!fstatSync(file).isFile()) return undefined;
+      const buffer = Buffer.alloc(maxBytes);
+      return buffer.toString('utf8', 0, readSync(file, buffer, 0, maxBytes, 0));
+    } catch {
+      return undefined;
+    } finally {
+      if (file !== undefined) closeSync(file);
+    }
   }
 }
+
+/** Text of the guest's or of a person's file, for a list. */
+function oneLine(text: string): string {
+  return clip(harmless(text.replaceAll(/\s+/g, ' ').trim()), MAX_HEAD_CHARS);
+}
+
+const tooLarge = (name: string) => `The source of '${name}' is larger than ${MAX_SOURCE_BYTES} bytes.`;
 
 const refuse = (message: string) => new BridgeError('E_DENIED', message, { fault: 'guest' });

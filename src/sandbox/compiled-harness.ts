@@ -38,12 +38,13 @@ export async function compileIn(sandbox: Sandbox): Promise<Files | undefined> {
   const onGuest = (frame: GuestFrame) => {
     if (frame.type === 'result') value = frame.value;
   };
-  sandbox.run(
-    { type: 'run', code: CODE, timeoutSeconds: COMPILE_SECONDS, loaded: [], discovered: [] },
-    { onGuest, onOutput: () => {} },
-  );
   const timer = setTimeout(() => sandbox.kill(), COMPILE_SECONDS * 1000);
-  await sandbox.ended;
+  await Promise.race([sandbox.check(CODE), sandbox.ended]);
+  if (sandbox.isAlive) {
+    const run = { type: 'run', timeoutSeconds: COMPILE_SECONDS, loaded: [], discovered: [] } as const;
+    sandbox.run(run, { onGuest, onOutput: () => {} });
+    await sandbox.ended;
+  }
   clearTimeout(timer);
   const parsed = files.safeParse(value);
   return parsed.success ? decoded(parsed.data) : undefined;

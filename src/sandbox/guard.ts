@@ -1,5 +1,5 @@
 // Holds one running sandbox to its limits where no control group does, and tells afterwards whether the kernel killed
-// for memory where one does. Lives from the handing over of the code to the end; a sandbox that waits needs none.
+// for memory where one does. Lives from the first check of code to the end; a sandbox that waits needs none.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';

@@ -1,5 +1,11 @@
 // One container and its channel, as a single-use thing: started, greeted, given one run, gone. There is no reset.
 // Whatever ends it first is its end for good. Reads frames; knows nothing of tools, policy or MCP.
+//
+// Before its run a sandbox may be asked to check code, and then go on waiting. That is no second use. Code runs only
+// after the host has sent `run`, and a check is answered by our own harness alone: until then no code of anybody's has
+// run in the container, whatever arrives from it. From `run` on everything in it may be a forgery: code of the same
+// user opens the supervisor's streams and says `refused` in its name. So what the host has sent decides, and never what
+// the sandbox says: one that was sent `run` never waits again (rest()), and a frame out of turn is its end.
 
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
@@ -14,16 +20,16 @@ import {
   PROTOCOL_VERSION,
   type SupervisorFrame,
 } from '../protocol/frames.js';
+import { type CheckAnswer, Checks } from './checks.js';
 import { Guard } from './guard.js';
 import type { Breach } from './watchdog.js';
 
 type FrameOf<F, T> = Extract<F, { type: T }>;
 export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
 
-/** How a sandbox ended: the supervisor's report, a refusal before anything ran, broken rules, a limit, or no word at all. */
+/** How a sandbox ended: the supervisor's report, broken rules, a limit, or no word at all. */
 export type SandboxEnd =
   | { readonly how: 'exited'; readonly report: FrameOf<SupervisorFrame, 'exited'> }
-  | { readonly how: 'refused'; readonly error: GuestError }
   | { readonly how: 'violation'; readonly error: BridgeError }
   | { readonly how: 'limit'; readonly breach: Breach }
   | { readonly how: 'lost'; readonly detail: string };
@@ -56,7 +62,9 @@ export class Sandbox implements AsyncDisposable {
   readonly #channel: Channel;
   readonly #observer: Observer;
   readonly #noise: string[] = [];
+  readonly #checks = new Checks();
   readonly #greeted: Promise<FrameOf<SupervisorFrame, 'hello'>>;
+  #isGreeted = false;
   #onHello: (hello: FrameOf<SupervisorFrame, 'hello'>) => void = () => {};
   #onEnd: (end: SandboxEnd) => void = () => {};
   #handlers: RunHandlers | undefined;
@@ -87,6 +95,8 @@ export class Sandbox implements AsyncDisposable {
       onNoise: (line) => this.#keepNoise(line),
       onViolation: (error) => this.#onEnd({ how: 'violation', error }),
     });
+    // The container's group is gone soon after its last process: this is the last moment to look into it.
+    container.stdout.once('close', () => this.memoryKills);
     void this.#whenContainerEnded();
   }
 
@@ -131,7 +141,7 @@ export class Sandbox implements AsyncDisposable {
     return sandbox;
   }
 
-  /** False once it has ended, whatever the cause. */
+  /** False once it has ended or was killed, whatever the cause. */
   get isAlive(): boolean {
     return this.#isAlive && this.#container.isRunning;
   }
@@ -150,18 +160,38 @@ export class Sandbox implements AsyncDisposable {
     return this.#guard?.memoryKills;
   }
 
-  /** Hands over the one run of this sandbox. */
+  /** Whether it was given its run: from then on nothing that it says decides anything. */
+  get hasRun(): boolean {
+    return this.#handlers !== undefined;
+  }
+
+  /** Has the code compiled, and nothing of it run. Resolves with the answer; never, when `ended` comes first. */
+  check(code: string): Promise<CheckAnswer> {
+    this.#demand(!this.hasRun, 'a sandbox checks nothing after its run has begun');
+    const answer = this.#checks.begin(code);
+    this.#startGuard();
+    this.#channel.send({ type: 'check', code });
+    return answer;
+  }
+
+  /** Starts the code that was checked last: the one run of this sandbox. */
   run(frame: FrameOf<HostFrame, 'run'>, handlers: RunHandlers): void {
-    if (this.#handlers !== undefined)
-      throw new BridgeError('E_INTERNAL', 'a sandbox serves one run', { fault: 'bridge' });
+    this.#demand(!this.hasRun, 'a sandbox serves one run');
+    this.#demand(this.#checks.passed, 'a sandbox runs what it has checked');
     this.#handlers = handlers;
-    const { pid } = this;
-    if (pid !== undefined) {
-      this.#guard = new Guard(pid, this.spec, this.#enforcement, (breach) => this.#onBreach(breach));
-      // The container's group is gone soon after its last process: this is the last moment to look into it.
-      this.#container.stdout.once('close', () => this.memoryKills);
-    }
     this.#channel.send(frame);
+  }
+
+  /**
+   * Lets it wait again after its checks; false where it has ended, was asked and has not answered, or is not as it was.
+   * Throws E_INTERNAL for one that was given its run: see above.
+   */
+  rest(): boolean {
+    this.#demand(!this.hasRun, 'a sandbox that was given its run never waits again');
+    const isAsItWas = !this.#checks.leftMarks && (this.memoryKills ?? 0) === 0;
+    this.#guard?.[Symbol.dispose]();
+    this.#guard = undefined;
+    return isAsItWas && !this.#checks.underWay && this.isAlive;
   }
 
   /** False when the guest has stopped reading and the frame was dropped. */
@@ -171,6 +201,7 @@ export class Sandbox implements AsyncDisposable {
 
   /** Synchronous; `ended` follows. */
   kill(): void {
+    this.#isAlive = false;
     this.#container.kill();
   }
 
@@ -183,29 +214,51 @@ export class Sandbox implements AsyncDisposable {
   }
 
   #fromGuest(frame: GuestFrame, text: string): void {
+    if (!this.hasRun) return this.#onOutOfTurn(frame.type);
     if (LAST_WORDS.has(frame.type)) this.#guestIsDone = true;
     this.#handlers?.onGuest(frame, text);
   }
 
   #fromSupervisor(frame: SupervisorFrame): void {
+    if (!this.#isInTurn(frame)) return this.#onOutOfTurn(frame.type);
     switch (frame.type) {
       case 'hello':
+        this.#isGreeted = true;
         return this.#onHello(frame);
       case 'unloaded':
-        return this.#onUnloaded(frame);
+        return this.#observer({ ...frame, type: 'sandbox.unloaded', container: this.name });
+      case 'checked':
+      case 'refused':
+        return this.#checks.onAnswer(frame);
       case 'output':
         return this.#handlers?.onOutput(frame.stream, frame.text);
-      case 'refused':
-        return this.#onEnd({ how: 'refused', error: frame.error });
       case 'exited':
         return void this.#whenReported(frame);
     }
   }
 
-  /** Once it has its run, the sandbox holds hostile code, and nobody needs a log line from that. */
-  #onUnloaded({ module, error }: FrameOf<SupervisorFrame, 'unloaded'>): void {
-    if (this.#handlers !== undefined) return;
-    this.#observer({ type: 'sandbox.unloaded', container: this.name, module, error });
+  /** Before the run the supervisor greets and answers; after it, there is output and one end to tell of. */
+  #isInTurn({ type }: SupervisorFrame): boolean {
+    if (type === 'output' || type === 'exited') return this.hasRun;
+    if (this.hasRun) return false;
+    return type === 'hello' ? !this.#isGreeted : type === 'unloaded' || this.#checks.underWay;
+  }
+
+  #onOutOfTurn(type: string): void {
+    this.#channel.close();
+    const error = new BridgeError('E_PROTOCOL', `the sandbox sent '${type}' out of turn`, { fault: 'guest' });
+    this.#onEnd({ how: 'violation', error });
+  }
+
+  #demand(condition: boolean, rule: string): void {
+    if (!condition) throw new BridgeError('E_INTERNAL', rule, { fault: 'bridge' });
+  }
+
+  /** From the first byte of code on: compiling takes memory too. */
+  #startGuard(): void {
+    const { pid } = this;
+    if (pid === undefined || this.#guard !== undefined) return;
+    this.#guard = new Guard(pid, this.spec, this.#enforcement, (breach) => this.#onBreach(breach));
   }
 
   /** The report came by the other stream: what the guest said last may still be on its way. */

@@ -1,5 +1,6 @@
-// Sandboxes that were started ahead, greeted, and wait. take() gives one away for good; nothing ever returns. Filling
-// and letting go happen off the call path: after a run has ended, or a moment after it began when it takes long.
+// Sandboxes that were started ahead, greeted, and wait. take() gives one away; what was given a run never returns, what
+// was only asked to check code may (sandbox.ts says why that is safe). Filling and letting go happen off the call path:
+// after a run has ended, or a moment after it began when it takes long.
 
 import { availableParallelism, freemem } from 'node:os';
 import { asBridgeError } from '../base/errors.js';
@@ -56,7 +57,7 @@ export class WarmPool implements Disposable {
     return this.#waiting.length;
   }
 
-  /** A greeted sandbox, for good: one that waits, else one that is on its way, else a cold start. */
+  /** A greeted sandbox: one that waits, else one that is on its way, else a cold start. */
   async take(signal: AbortSignal): Promise<Sandbox> {
     this.#running++;
     this.#fillAfter(FILL_BESIDE_RUN_AFTER_MS);
@@ -65,6 +66,21 @@ export class WarmPool implements Disposable {
     } catch (thrown) {
       this.#onRunEnded();
       throw thrown;
+    }
+  }
+
+  /**
+   * Takes back one that was taken and given no run: it waits again, as the next to go, or is ended where it cannot or
+   * there are enough. Throws E_INTERNAL for one that was given a run.
+   */
+  giveBack(sandbox: Sandbox): void {
+    let waits = false;
+    try {
+      waits = sandbox.rest() && this.#hasRoom && this.#options.isCurrent(sandbox);
+    } finally {
+      if (waits) this.#waiting.unshift(this.#waitingFor(sandbox));
+      else this.#options.retire(sandbox);
+      this.#onRunEnded();
     }
   }
 
@@ -98,6 +114,11 @@ export class WarmPool implements Disposable {
     const inMemory = Math.floor((freemem() * MEMORY_PART) / each);
     const wanted = Math.min(this.#options.size, this.#waiting.length + inMemory);
     return wanted - this.#waiting.length - this.#starting.size;
+  }
+
+  get #hasRoom(): boolean {
+    const there = this.#waiting.length + this.#starting.size;
+    return there < this.#options.size && !this.#closing.signal.aborted;
   }
 
   #onRunEnded(): void {
@@ -152,10 +173,14 @@ export class WarmPool implements Disposable {
     // Promised to somebody in the meantime: it is theirs.
     if (!this.#starting.delete(starting)) return;
     if (this.#closing.signal.aborted) return this.#options.retire(sandbox);
-    const timer = setTimeout(() => this.#drop(sandbox), MAX_WAIT_SECONDS * 1000).unref();
-    this.#waiting.push({ sandbox, timer });
-    void sandbox.ended.then(() => this.#onDeath(sandbox));
+    this.#waiting.push(this.#waitingFor(sandbox));
     this.#fillAfter(0);
+  }
+
+  #waitingFor(sandbox: Sandbox): Waiting {
+    const timer = setTimeout(() => this.#drop(sandbox), MAX_WAIT_SECONDS * 1000).unref();
+    void sandbox.ended.then(() => this.#onDeath(sandbox));
+    return { sandbox, timer };
   }
 
   #onFailed(starting: Promise<Sandbox>, thrown: unknown): void {

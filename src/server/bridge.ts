@@ -12,6 +12,7 @@ import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
+import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
@@ -60,6 +61,7 @@ export class Bridge implements AsyncDisposable {
   readonly #warm: WarmPool;
   readonly #pool: DownstreamPool;
   readonly #saved: SavedTools;
+  readonly #shapes: ObservedShapes;
   readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
   readonly #setUp = new SetUp();
@@ -101,6 +103,7 @@ export class Bridge implements AsyncDisposable {
       }),
     );
     this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
+    this.#shapes = this.#owned.use(new ObservedShapes(settings.stateDir));
     this.#queue = new PQueue({ concurrency: settings.concurrency });
   }
 
@@ -174,18 +177,21 @@ export class Bridge implements AsyncDisposable {
   #parts(watcher: Watcher): RunParts {
     return {
       take: (signal) => this.#warm.take(signal),
+      giveBack: (sandbox) => this.#warm.giveBack(sandbox),
       retire: (sandbox) => this.#warm.retire(sandbox),
       load: (servers, signal) => Promise.all(servers.map((name) => this.#load(name, signal))),
       discovered: (loaded) => this.#briefs(loaded),
       pool: this.#pool,
       saved: this.#saved,
+      shapes: this.#shapes,
       observer: this.#observer,
       watcher,
     };
   }
 
   async #load(name: string, signal: AbortSignal): Promise<ServerDoc> {
-    return toServerDoc(await this.#pool.get(name, signal), this.#aliasOf(name));
+    const downstream = await this.#pool.get(name, signal);
+    return toServerDoc(downstream, this.#aliasOf(name), this.#shapes.of(downstream));
   }
 
   #aliasOf(name: string): string {

@@ -60,12 +60,18 @@ the result. A server that was not named in \`servers\` is not available: name it
 | \`await runtime.list_servers()\`, \`list_servers_sync()\` | the servers that this run has loaded |
 | \`runtime.list_loaded_server_metadata()\` | the loaded servers with their tools |
 | \`await runtime.list_tools(server)\`, \`list_tools_sync(server)\` | a loaded server's tools |
-| \`await runtime.query_tool_docs(server, tool=None, detail="summary")\`, \`query_tool_docs_sync(...)\` | signatures; \`detail="full"\` adds schemas |
+| \`await runtime.query_tool_docs(server, tool=None, detail="summary")\`, \`query_tool_docs_sync(...)\` | a signature and a sentence for each tool; \`detail="full"\` adds parameters and schemas |
 | \`await runtime.search_tool_docs(query, limit=5)\`, \`search_tool_docs_sync(...)\` | the tools that fit best |
+| \`help(mcp_github.create_issue)\`, \`help(mcp_github)\` | prints one tool with its parameters; all tools of a server |
+| \`print(runtime.stubs(server))\` | the tools as a \`.pyi\` file, with a class for each object |
 | \`runtime.describe_server(name)\` | one server |
 | \`runtime.capability_summary()\` | this, in short |
 | \`await runtime.call_tool_raw(server, tool, arguments)\` | the whole result of a call |
 | \`runtime.progress(done, total=None, message=None)\` | tells the user how far a long run is |
-| \`runtime.save_tool(func)\`, \`runtime.saved_tools()\` | keep a function for later runs: \`from user_tools import name\` |
+| \`save_tool(func)\`, \`runtime.saved_tools()\` | keep a function for later runs: \`from user_tools import name\` |
+
+\`create_issue(*, title: str, labels: list[str] = ...) -> {id: int, url?: str}\` reads: keyword arguments only, \`...\` a
+default of the server's own, \`url?\` a key that may be missing. \`-> observed {…}\` is what earlier answers looked like,
+where the server does not say.
 `;
 }

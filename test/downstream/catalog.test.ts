@@ -15,7 +15,11 @@ function tool(name: string, description = '', properties: Record<string, unknown
 
 function doc(name: string, tools: readonly Tool[], description = '') {
   const spec = { ...hostile(), name, description };
-  return toServerDoc({ spec, serverVersion: undefined, instructions: undefined, tools: () => tools }, name);
+  return toServerDoc(
+    { spec, serverVersion: undefined, instructions: undefined, tools: () => tools },
+    name,
+    () => undefined,
+  );
 }
 
 test('names that are identifiers keep themselves; others are numbered around them', () => {
@@ -106,7 +110,8 @@ test('documentation is capped and harmless, and keeps real names and schemas', (
 
 test('a server without a configured description is described by the first line of its instructions', () => {
   const { spec } = { spec: hostile() };
-  const made = toServerDoc({ spec, serverVersion: '1', instructions: 'Use me.\nThen', tools: () => [] }, 'h');
+  const server = { spec, serverVersion: '1', instructions: 'Use me.\nThen', tools: () => [] };
+  const made = toServerDoc(server, 'h', () => undefined);
   expect(made).toMatchObject({ description: 'Use me.', instructions: 'Use me.\nThen', version: '1' });
 });
 

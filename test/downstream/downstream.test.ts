@@ -76,7 +76,7 @@ test.each([
 test('a poisoned list is data: capped, unresolved, and quick to read', async () => {
   const startedAt = performance.now();
   const server = await open(hostile('poisoned'));
-  const doc = toServerDoc(server, 'h');
+  const doc = toServerDoc(server, 'h', () => undefined);
   const byName = new Map(doc.tools.map((tool) => [tool.name, tool]));
   expect(byName.get('literal')?.description).toBe('Use __CODE_LITERAL__ or $& or {code} or %s.');
   const painted = byName.get('painted')?.description ?? '';

@@ -47,7 +47,9 @@ test('the three reference servers work side by side', async () => {
   await call(memory, 'create_entities', { entities: [entity] });
   expect((await call(memory, 'read_graph')).structuredContent).toMatchObject({ entities: [entity] });
 
-  const docs = [everything, filesystem, memory].map((server) => toServerDoc(server, server.spec.name));
+  const docs = [everything, filesystem, memory].map((server) =>
+    toServerDoc(server, server.spec.name, () => undefined),
+  );
   expect(docs.map(({ tools }) => tools.length)).toEqual([13, 14, 9]);
   expect(searchTools(docs, 'read text file', 1)).toMatchObject([
     { server: 'filesystem', tool: 'read_text_file' },

@@ -39,7 +39,13 @@ const POINTS: readonly Point[] = [
     code: 'import signal, time\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)',
     reach: running,
   },
-  { title: 'in a tool call', code: 'await mcp_h.hang()', servers: ['h'], reach: running },
+  {
+    title: 'in a tool call',
+    code: 'await mcp_h.hang()',
+    servers: ['h'],
+    // Nothing outside shows that the call has reached the server; a busy machine takes its time.
+    reach: (bridge) => running(bridge).then(() => later(750)),
+  },
   { title: 'while a server starts', code: '1', servers: ['slow'], reach: () => later(300) },
   {
     title: 'in its clean-up',

@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, mkdtempSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hostileServer } from '../support/start-bridge.js';
+import { hostileServer, MAIN } from '../support/start-bridge.js';
 import { amount } from './ledger.js';
 import { fault, type Stage } from './stage.js';
 
@@ -83,6 +83,28 @@ describe('odd surroundings', () => {
     else expect(status).toBe('success');
   });
 
+  for (const [title, env] of [
+    ['with nothing else to write to', { MCP_BRIDGE_STATE_DIR: undefined, XDG_STATE_HOME: undefined }],
+    ['with a state directory elsewhere', {}],
+  ] as const) {
+    // An ordinary user's engine keeps its store there and needs it too; and only root can mount.
+    if (!isRoot) break;
+    fault('L11', `a read-only HOME ${title}`, async (stage) => {
+      const home = folder('locked');
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,ro', 'tmpfs', home]);
+      try {
+        const bridge = await stage.raw({ env: { HOME: home, ...env } });
+        const { status, error, remedy } = await stage.answered(bridge.run('6 * 7'));
+        if (title.startsWith('with nothing')) {
+          expect([status, error]).toEqual(['error', expect.stringContaining(home)]);
+          expect(remedy).toContain('MCP_BRIDGE_STATE_DIR');
+        } else expect([status, error]).toEqual(['success', undefined]);
+      } finally {
+        execFileSync('umount', ['--lazy', home]);
+      }
+    });
+  }
+
   fault('L11', 'a state directory that is a file', async (stage) => {
     const bridge = await stage.bridge({}, { MCP_BRIDGE_STATE_DIR: '/etc/passwd' });
     const payload = await stage.answered(bridge.run('1'), 5_000);
@@ -143,6 +165,29 @@ describe('many at once', () => {
     },
     { timeoutMs: 150_000 },
   );
+});
+
+describe('itself', () => {
+  const itself = { command: process.execPath, args: [MAIN] };
+
+  fault('M08', 'a bridge among its own servers is not started', async (stage) => {
+    const bridge = await stage.raw({ servers: { itself } });
+    const payload = await stage.answered(bridge.run('1', { servers: ['itself'] }));
+    expect(payload).toMatchObject({
+      status: 'validation_error',
+      error: expect.stringMatching(/not started.*(itself|this bridge)/),
+    });
+  });
+
+  fault('M08', 'a bridge in a wrapper that hides it starts no third', async (stage) => {
+    const hidden = { command: '/bin/sh', args: ['-c', `x=; exec ${process.execPath} $x${MAIN}`] };
+    // The inner one is to find what the outer one found.
+    const env = { MCP_BRIDGE_DOWNSTREAM_ENV: 'MCP_SERVERS_CONFIG' };
+    const bridge = await stage.raw({ servers: { hidden }, env });
+    const code = 'await mcp_hidden.run_python(code="1", servers=["hidden"])';
+    const payload = await stage.answered(bridge.run(code, { servers: ['hidden'], timeout: 60 }), 60_000);
+    expect(payload).toMatchObject({ status: 'error', error: expect.stringMatching(/another bridge/) });
+  });
 });
 
 describe('two bridges', () => {

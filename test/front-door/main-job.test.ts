@@ -88,22 +88,41 @@ except runtime.MCPError as error:
   });
 
   it.each([
-    ['an unknown tool', 'await mcp_everything.ecko(message="x")', /echo/],
+    ['an unknown tool', 'getattr(mcp_everything, "ecko")', /echo/],
     ['a positional argument', 'await mcp_everything.echo("x")', /message/],
     ['a missing argument', 'await mcp_everything.echo()', /message/],
     ['an unknown argument', 'await mcp_everything.echo(mesage="x")', /message/],
-    ['a server that was not loaded', 'await mcp_memory.read_graph()', /memory.*servers=\["memory"\]/s],
+    ['a server that was not loaded', 'getattr(mcp_memory, "read_graph")', /memory.*servers=\["memory"\]/s],
     ['a server that was not loaded, by name', 'mcp_servers["memory"]', /memory.*servers=\["memory"\]/s],
-    [
-      'a module of a server that was not loaded',
-      'from mcp.servers.memory import read_graph',
-      /memory.*servers=\["memory"\]/s,
-    ],
   ])('%s is explained', async (_name, code, message) => {
     expect(await run(code, ['everything'])).toMatchObject({
       status: 'error',
       error: expect.stringMatching(message),
     });
+  });
+});
+
+describe('names that nothing has', () => {
+  it.each([
+    ['a tool', 'await mcp_everything.ecko(message="x")', /'ecko'.*'echo'/],
+    ['a tool of a real name', 'mcp_servers["everything"]["get_sum"]; mcp_everything["get-sun"]', /'get_sum'/],
+    ['a server', 'await mcp_memory.read_graph()', /servers=\["everything","memory"\]/],
+    ['a module', 'from mcp.servers.memory import read_graph', /servers=\["everything","memory"\]/],
+  ])('%s is told of before anything runs', async (_name, code, message) => {
+    const payload = await run(`print("ran")\n${code}`, ['everything']);
+    expect(payload).toMatchObject({ status: 'validation_error' });
+    expect(payload).not.toHaveProperty('stdout');
+    expect(`${payload.error} ${payload.remedy}`).toMatch(message);
+  });
+
+  it('what the program can handle itself is left to it', async () => {
+    const code = `
+try:
+    await mcp_everything.ecko(message="x")
+except runtime.MCPError as error:
+    print(type(error).__name__)
+`;
+    expect(await run(code, ['everything'])).toMatchObject({ stdout: ['UnknownToolError'] });
   });
 });
 

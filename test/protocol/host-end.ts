@@ -20,7 +20,9 @@ const OPEN: ServerDoc = {
   description: '',
   version: null,
   instructions: null,
-  tools: [{ name: 'echo', alias: 'echo', description: 'Echo', inputSchema: {}, outputSchema: null }],
+  tools: [
+    { name: 'echo', alias: 'echo', description: 'Echo', inputSchema: {}, outputSchema: null, observed: null },
+  ],
 };
 const SHUT = { name: 'shut', alias: 'shut', description: '', loaded: false };
 const NO_SAVED_TOOLS = new SavedTools('/nonexistent', false);
@@ -90,6 +92,7 @@ export async function hear(chunks: readonly Buffer[]): Promise<Heard> {
       discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
       pool,
       saved: NO_SAVED_TOOLS,
+      shapes: { learn: () => {} },
       observer: () => {},
     }),
     (frame) => channel.send(frame),

@@ -90,6 +90,7 @@ function params(random: Random, method: string): string {
       return object(
         member(random, 'name', randomString(random)),
         member(random, 'source', '""'),
+        member(random, 'signature', '""'),
         member(random, 'description', '""'),
       );
     case 'saved.get':

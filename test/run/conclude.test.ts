@@ -20,6 +20,7 @@ const cage = (memoryKills: number | undefined): Cage => ({
   },
   memoryKills,
   waitingFor: '',
+  hasRun: true,
 });
 const exit = (code: number | null, signal: string | null): SandboxEnd => ({
   how: 'exited',

@@ -21,6 +21,7 @@ function stub(number: number): Stub {
     number,
     isAlive: true,
     ended,
+    rest: () => self.isAlive,
     die: () => {
       self.isAlive = false;
       end();
@@ -126,6 +127,83 @@ describe('take', () => {
     await expect(taking).rejects.toMatchObject({ code: 'E_CANCELLED' });
     release();
     await settle();
+    expect(retired).toEqual([1]);
+  });
+});
+
+describe('giveBack', () => {
+  /** A pool of one whose only sandbox is taken. */
+  async function taken(): Promise<Sandbox> {
+    pool = open(1);
+    pool.fill();
+    await settle();
+    return pool.take(never);
+  }
+
+  it('lets it wait again, as the next to go, and starts no other', async () => {
+    const first = await taken();
+    pool.giveBack(first);
+    await settle();
+    expect([pool.ready, started.length, retired]).toEqual([1, 1, []]);
+    expect(await pool.take(never)).toBe(first);
+  });
+
+  it('takes one that was started cold as well', async () => {
+    pool = open(1);
+    const cold = await pool.take(never);
+    pool.giveBack(cold);
+    await settle();
+    expect(await pool.take(never)).toBe(cold);
+    expect(started).toHaveLength(1);
+  });
+
+  it('ends one that cannot wait, or is outdated, and starts another', async () => {
+    const first = await taken();
+    (first as Stub).die();
+    pool.giveBack(first);
+    await settle();
+    expect([pool.ready, retired]).toEqual([1, [1]]);
+    const second = await pool.take(never);
+    current = false;
+    pool.giveBack(second);
+    expect(retired).toEqual([1, 2]);
+  });
+
+  it('ends what is more than the pool may hold, and what is on its way counts', async () => {
+    const first = await taken();
+    gate = new Promise(() => {});
+    await vi.advanceTimersByTimeAsync(1_100);
+    pool.giveBack(first);
+    expect([pool.ready, retired]).toEqual([0, [1]]);
+    pool[Symbol.dispose]();
+    gate = Promise.resolve();
+    pool = open(0);
+    pool.giveBack(await pool.take(never));
+    expect([pool.ready, retired]).toEqual([0, [1, 2]]);
+  });
+
+  it('ends it when the pool has closed meanwhile', async () => {
+    const first = await taken();
+    pool[Symbol.dispose]();
+    pool.giveBack(first);
+    expect([pool.ready, retired]).toEqual([0, [1]]);
+  });
+
+  it('notices the death of one that waits again, once', async () => {
+    const first = (await taken()) as Stub;
+    pool.giveBack(first);
+    first.die();
+    await settle();
+    expect([pool.ready, retired, events]).toEqual([0, [1], ['pool.resting']]);
+  });
+
+  it('drops it when nobody wants it for long, counted from then', async () => {
+    const first = await taken();
+    await vi.advanceTimersByTimeAsync(500);
+    pool.giveBack(first);
+    await vi.advanceTimersByTimeAsync(MAX_WAIT_SECONDS * 1_000 - 100);
+    expect(retired).toEqual([]);
+    await vi.advanceTimersByTimeAsync(200);
     expect(retired).toEqual([1]);
   });
 });

@@ -12,7 +12,7 @@ import { isFailure, type Judged, judge, summarize, summaryLine } from './report.
 import { runAttacks } from './table.js';
 import { World } from './world.js';
 
-const { WALLS_ONLY, WALLS_JSON, WALLS_RUNTIME } = process.env;
+const { WALLS_ONLY, WALLS_JSON, WALLS_RUNTIME, WALLS_ACCEPT } = process.env;
 const GROUP_TIMEOUT_MS = 300_000;
 
 const isGvisor = WALLS_RUNTIME?.includes('runsc') ?? false;
@@ -28,9 +28,13 @@ const SETTINGS = {
   MCP_BRIDGE_LOG_LEVEL: 'warn',
   MCP_BRIDGE_CONCURRENCY: '4',
   ...(WALLS_RUNTIME === undefined ? {} : { MCP_BRIDGE_OCI_RUNTIME: WALLS_RUNTIME }),
+  ...(WALLS_ACCEPT === undefined ? {} : { MCP_BRIDGE_ACCEPT_UNENFORCED: WALLS_ACCEPT }),
 };
 
-const wanted = attacks.filter(({ id }) => WALLS_ONLY === undefined || new RegExp(WALLS_ONLY).test(id));
+const wanted = attacks
+  .filter(({ id }) => WALLS_ONLY === undefined || new RegExp(WALLS_ONLY).test(id))
+  // Where limits are accepted to be without effect, trying them would only take the machine's memory.
+  .filter(({ group }) => WALLS_ACCEPT === undefined || group !== 'resources');
 const groups = [...new Set(wanted.map(({ group }) => group))];
 
 let world: World;

@@ -266,6 +266,32 @@ const ending: readonly Deed[] = [
     { timeout: 1 },
   ),
   deed(
+    'a forged report',
+    'Reports its own end on the descriptors of the first process, and calls on.',
+    py`
+      told = 0
+      for fd in os.listdir("/proc/1/fd"):
+          try:
+              if not os.readlink(f"/proc/1/fd/{fd}").startswith("pipe:") or int(fd) < 100:
+                  continue
+              way = os.open(f"/proc/1/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK)
+              say('{"type":"exited","code":0,"signal":null}\\n', way)
+              told += 1
+          except OSError:
+              continue
+      # Whose report nobody has heard may call as before.
+      if told == 0: raise SystemExit("no way there")
+      time.sleep(0.5)
+      say(call("${OPEN_SERVER}", "after its report"))
+      time.sleep(60)
+    `,
+    (answer, world) =>
+      answer.ms < 8_000
+        ? unheard('after its report')(answer, world)
+        : `${answer.payload.status} after ${Math.round(answer.ms)} ms`,
+    { timeout: 5 },
+  ),
+  deed(
     'a success that was none',
     'Writes a result and fails.',
     'say(\'{"type":"result","value":1,"repr":"1","exact":true}\\n\')\nos._exit(3)',

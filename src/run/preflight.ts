@@ -1,0 +1,74 @@
+// What the names in a program say before anything of it runs: a tool that its server does not have, a server that this
+// run did not load. Pure. The names were found by our own harness, and a name of nothing that we know is left to Python.
+
+import { closest } from '../base/closest.js';
+import { BridgeError } from '../base/errors.js';
+import { clip, harmless } from '../base/text.js';
+import type { NamedTool, ServerBrief, ServerDoc } from '../protocol/frames.js';
+
+/** What is mended in one go; the rest shows when these are. */
+const MAX_SHOWN = 4;
+const MAX_LISTED_TOOLS = 10;
+const MAX_ECHO_CHARS = 80;
+
+type Finding = { readonly code: 'E_TOOL_UNKNOWN' | 'E_SERVER_NOT_LOADED'; readonly message: string };
+
+/** The first things that are wrong, as one error of the agent's; undefined where nothing is. */
+export function preflight(
+  named: readonly NamedTool[],
+  loaded: readonly ServerDoc[],
+  discovered: readonly ServerBrief[],
+): BridgeError | undefined {
+  const docs = byWord(loaded);
+  const briefs = byWord(discovered);
+  const missing = new Set<string>();
+  const findings = named.flatMap(({ server, tool, line }): readonly Finding[] => {
+    const doc = docs.get(server);
+    if (doc !== undefined) return tool === null ? [] : unknownTool(doc, tool, line);
+    const brief = briefs.get(server);
+    if (brief === undefined || missing.has(brief.name)) return [];
+    missing.add(brief.name);
+    return [notLoaded(brief, line)];
+  });
+  const [first] = findings;
+  if (first === undefined) return undefined;
+  const messages = findings.slice(0, MAX_SHOWN).map(({ message }) => message);
+  if (findings.length > MAX_SHOWN) messages.push(`And ${findings.length - MAX_SHOWN} more.`);
+  const servers = [...loaded.map(({ name }) => name), ...missing];
+  const remedy =
+    missing.size > 0
+      ? `Nothing was run. Pass servers=${JSON.stringify(servers)} to run_python.`
+      : 'Nothing was run. Mend the name and send the whole code again.';
+  return new BridgeError(first.code, messages.join(' '), { fault: 'agent', remedy });
+}
+
+function unknownTool({ name, tools }: ServerDoc, tool: string, line: number): readonly Finding[] {
+  if (tools.some((doc) => doc.alias === tool || doc.name === tool)) return [];
+  const aliases = tools.map(({ alias }) => alias);
+  const near = closest(tool, aliases);
+  const advice = near === undefined ? listed(aliases) : `Did you mean '${echo(near)}'?`;
+  const message = `Line ${line}: server '${name}' has no tool '${echo(tool)}'. ${advice}`;
+  return [{ code: 'E_TOOL_UNKNOWN', message }];
+}
+
+function listed(aliases: readonly string[]): string {
+  const more = aliases.length - MAX_LISTED_TOOLS;
+  const shown = aliases.slice(0, MAX_LISTED_TOOLS).map(echo).join(', ') || 'none';
+  return `It has: ${shown}${more > 0 ? ` and ${more} more` : ''}.`;
+}
+
+const notLoaded = ({ name }: ServerBrief, line: number): Finding => ({
+  code: 'E_SERVER_NOT_LOADED',
+  message: `Line ${line}: server '${name}' is not loaded in this run.`,
+});
+
+/** By name and by alias; no alias is the name of another. */
+const byWord = <T extends { readonly name: string; readonly alias: string }>(servers: readonly T[]) =>
+  new Map(
+    servers.flatMap((server): [string, T][] => [
+      [server.alias, server],
+      [server.name, server],
+    ]),
+  );
+
+const echo = (word: string): string => clip(harmless(word), MAX_ECHO_CHARS);

@@ -1,0 +1,125 @@
+// Code is looked at in the waiting sandbox before anything of it runs: what is wrong there costs no sandbox, and no code
+// that did run can make a used sandbox pass for an unused one.
+
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { eventually, ourContainers } from '../support/nothing-left.js';
+import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+
+let bridge: TestBridge;
+beforeAll(async () => {
+  bridge = await startBridge(
+    { h: hostileServer(), other: hostileServer('other') },
+    { env: { MCP_BRIDGE_WARM: '1' } },
+  );
+  expect(await bridge.run('await mcp_h.echo(text="up")', { servers: ['h'] })).toMatchObject({
+    status: 'success',
+  });
+});
+afterAll(() => bridge[Symbol.asyncDispose]());
+
+const idsOf = (filter?: string) =>
+  ourContainers(filter).map((name) =>
+    execFileSync('podman', ['inspect', '--format={{.Id}}', name], { encoding: 'utf8' }).trim(),
+  );
+
+/** Id of the container that waits, alone. */
+let waiting: string;
+beforeEach(async () => {
+  const alone = () => ourContainers().length === 1 && ourContainers('status=running').length === 1;
+  expect(await eventually(alone, 15_000)).toBe(true);
+  [waiting = ''] = idsOf();
+});
+const isGone = () => eventually(() => !idsOf().includes(waiting), 5_000);
+
+/** Code that takes the compiler seconds and most of the memory: each `finally` is compiled twice. */
+const BOMB = [
+  ...Array.from({ length: 18 }, (_, n) => `${'    '.repeat(n)}try: pass\n${'    '.repeat(n)}finally:`),
+  `${'    '.repeat(18)}pass`,
+].join('\n');
+
+describe('a program that does not pass', () => {
+  it('spends no sandbox: the very same waits on, and serves the next call', async () => {
+    const wrong = [
+      ['print("ran")\nx = = 1', { error: 'SyntaxError: invalid syntax (main.py, line 2)' }],
+      ['print("ran")\nawait mcp_h.ecko(text="x")', { errorType: 'E_TOOL_UNKNOWN' }],
+      ['print("ran")\nawait mcp_other.echo(text="x")', { errorType: 'E_SERVER_NOT_LOADED' }],
+      ['```python\ndef f(:\n```', { errorType: 'SyntaxError' }],
+    ] as const;
+    for (const [code, expected] of wrong) {
+      const payload = await bridge.run(code, { servers: ['h'] });
+      expect(payload).toMatchObject({ status: 'validation_error', ...expected });
+      expect(payload).not.toHaveProperty('stdout');
+      expect(idsOf('status=running')).toEqual([waiting]);
+    }
+    expect(await bridge.run('await mcp_h.echo(text="x")', { servers: ['h'] })).toMatchObject({
+      status: 'success',
+    });
+    expect(await isGone()).toBe(true);
+  });
+
+  it('is told of its mistake and of the way out, and of nothing of ours', async () => {
+    const answerTo = async (code: string) => {
+      const { content } = await bridge.call({ code, servers: ['h'] });
+      return (content[0] as { text: string }).text;
+    };
+    expect(await answerTo('a = 1\nfor x in [1, 2]\n    print(x)')).toBe(
+      '[validation_error]   File "main.py", line 2\n    for x in [1, 2]\n                   ^\n' +
+        "SyntaxError: expected ':'\nNothing was run. Mend this line and send the whole code again.",
+    );
+    expect(await answerTo('await mcp_h.ecko(text="x")')).toBe(
+      "[validation_error] Line 1: server 'h' has no tool 'ecko'. Did you mean 'echo'?\n" +
+        'Nothing was run. Mend the name and send the whole code again.',
+    );
+    expect(await answerTo('await mcp_other.echo(text="x")')).toBe(
+      "[validation_error] Line 1: server 'other' is not loaded in this run.\n" +
+        'Nothing was run. Pass servers=["h","other"] to run_python.',
+    );
+  });
+});
+
+describe('a compiler that works hard', () => {
+  it('is ended with its sandbox at the deadline', async () => {
+    const startedAt = performance.now();
+    expect(await bridge.run(BOMB, { timeout: 1 })).toMatchObject({
+      status: 'timeout',
+      error: expect.stringContaining('still being compiled'),
+    });
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(await isGone()).toBe(true);
+  });
+
+  it('is ended when the client gives up', async () => {
+    const call = bridge.run(BOMB, { timeout: 30, signal: AbortSignal.timeout(300) });
+    await expect(call).rejects.toThrow();
+    expect(await isGone()).toBe(true);
+    expect(await bridge.run('1 + 1')).toMatchObject({ result: 2 });
+  });
+});
+
+describe('code that speaks in the name of the supervisor', () => {
+  const error = '{"type":"SyntaxError","message":"no","traceback":[]}';
+  it.each([
+    ['refused', `{"type":"refused","error":${error}}`],
+    ['checked', '{"type":"checked","named":[]}'],
+    ['hello', '{"type":"hello","protocol":3,"harness":"x","python":"3"}'],
+  ])('a forged `%s` wins no second run: the sandbox is gone', async (type, frame) => {
+    const code = `
+import os, time
+open("/tmp/token", "w").close()
+for name in os.listdir("/proc/1/fd"):
+    try:
+        os.write(os.open("/proc/1/fd/" + name, os.O_WRONLY | os.O_NONBLOCK), b'${frame}\\n')
+    except OSError:
+        pass
+time.sleep(5)
+`;
+    expect(await bridge.run(code, { timeout: 10 })).toMatchObject({
+      status: 'error',
+      errorType: 'E_PROTOCOL',
+      error: `the sandbox sent '${type}' out of turn`,
+    });
+    expect(await isGone()).toBe(true);
+    expect(await bridge.run('import os\nos.path.exists("/tmp/token")')).toMatchObject({ result: false });
+  });
+});

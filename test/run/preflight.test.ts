@@ -1,0 +1,121 @@
+// What the model is told of names that no loaded server has, word for word; and what is none of our business.
+
+import { describe, expect, it } from 'vitest';
+import type { ServerBrief, ServerDoc } from '../../src/protocol/frames.js';
+import { preflight } from '../../src/run/preflight.js';
+
+const server = (
+  name: string,
+  alias: string,
+  ...tools: readonly (readonly [string, string])[]
+): ServerDoc => ({
+  name,
+  alias,
+  description: '',
+  version: null,
+  instructions: null,
+  tools: tools.map(([tool, toolAlias]) => ({
+    name: tool,
+    alias: toolAlias,
+    description: '',
+    inputSchema: {},
+    outputSchema: null,
+    observed: null,
+  })),
+});
+const github = server('git-hub', 'git_hub', ['create-issue', 'create_issue'], ['list', 'list']);
+const many = server('many', 'many', ...Array.from({ length: 13 }, (_, n) => [`t${n}`, `t${n}`] as const));
+const brief = ({ name, alias }: { name: string; alias: string }, loaded: boolean): ServerBrief => ({
+  name,
+  alias,
+  description: '',
+  loaded,
+});
+const discovered = [brief(github, true), brief(many, true), brief({ name: 'a b', alias: 'a_b' }, false)];
+
+const check = (...named: readonly (readonly [string, string | null])[]) =>
+  preflight(
+    named.map(([word, tool], index) => ({ server: word, tool, line: index + 1 })),
+    [github, many],
+    discovered,
+  );
+
+describe('what is wrong', () => {
+  it.each<[string, [string, string | null][], string, string]>([
+    [
+      'a mistyped tool',
+      [['git_hub', 'create_isue']],
+      'E_TOOL_UNKNOWN',
+      "Line 1: server 'git-hub' has no tool 'create_isue'. Did you mean 'create_issue'? Nothing was run. Mend the name and send the whole code again.",
+    ],
+    [
+      'a tool that is like none',
+      [['many', 'something_else']],
+      'E_TOOL_UNKNOWN',
+      "Line 1: server 'many' has no tool 'something_else'. It has: t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 and 3 more. Nothing was run. Mend the name and send the whole code again.",
+    ],
+    [
+      'a server that is not loaded, with those that are',
+      [
+        ['a_b', 'x'],
+        ['a b', 'y'],
+      ],
+      'E_SERVER_NOT_LOADED',
+      'Line 1: server \'a b\' is not loaded in this run. Nothing was run. Pass servers=["git-hub","many","a b"] to run_python.',
+    ],
+    [
+      'a server that is imported as a whole',
+      [['a_b', null]],
+      'E_SERVER_NOT_LOADED',
+      'Line 1: server \'a b\' is not loaded in this run. Nothing was run. Pass servers=["git-hub","many","a b"] to run_python.',
+    ],
+    [
+      'several at once',
+      [
+        ['git_hub', 'lst'],
+        ['git_hub', 'list'],
+        ['a_b', 'x'],
+      ],
+      'E_TOOL_UNKNOWN',
+      "Line 1: server 'git-hub' has no tool 'lst'. Did you mean 'list'? Line 3: server 'a b' is not loaded in this run. Nothing was run. Pass servers=[\"git-hub\",\"many\",\"a b\"] to run_python.",
+    ],
+  ])('%s', (_what, named, code, advice) => {
+    expect(check(...named)).toMatchObject({ code, advice, fault: 'agent' });
+  });
+
+  it('is told of in few words, whatever was written', () => {
+    const words = Array.from(
+      { length: 50 },
+      (_, n) => ['git_hub', `${n}\u001b[31m${'x'.repeat(190)}`] as const,
+    );
+    const error = check(...words);
+    expect(error?.message.length).toBeLessThan(700);
+    expect(error?.message).toMatch(/ And 46 more\.$/);
+    expect(error?.message).not.toContain('\u001b');
+  });
+
+  it('a server without tools has none', () => {
+    const named = [{ server: 'e', tool: 'x', line: 1 }];
+    expect(preflight(named, [server('e', 'e')], [])?.message).toBe(
+      "Line 1: server 'e' has no tool 'x'. It has: none.",
+    );
+  });
+});
+
+describe('what is not', () => {
+  it.each<[string, [string, string | null][]]>([
+    ['nothing', []],
+    [
+      'aliases and real names',
+      [
+        ['git_hub', 'create_issue'],
+        ['git-hub', 'create-issue'],
+        ['git_hub', 'list'],
+      ],
+    ],
+    ['a loaded server as a whole', [['many', null]]],
+    ['a name that is no server, which Python itself will tell', [['gihub', 'create_issue']]],
+  ])('%s', (_what, named) => {
+    expect(check(...named)).toBeUndefined();
+  });
+});

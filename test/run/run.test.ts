@@ -1,0 +1,146 @@
+// The order of things in one run, with a sandbox that does what the test says: nothing is started before the check has
+// passed, the clock runs while code is compiled and not while servers open, and what was not used goes back.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BridgeError } from '../../src/base/errors.js';
+import type { ServerDoc, SupervisorFrame } from '../../src/protocol/frames.js';
+import { type RunParts, type RunRequest, runCode } from '../../src/run/run.js';
+import { FakeContainer, greeted } from '../support/fake-container.js';
+
+const request: RunRequest = { id: 'run-1', code: 'mcp_s.t()', timeoutSeconds: 30, servers: ['s'] };
+const SERVER: ServerDoc = {
+  name: 's',
+  alias: 's',
+  description: '',
+  version: null,
+  instructions: null,
+  tools: [{ name: 't', alias: 't', description: '', inputSchema: {}, outputSchema: null, observed: null }],
+};
+const never = new Promise<never>(() => {});
+const refused: SupervisorFrame = {
+  type: 'refused',
+  error: { type: 'SyntaxError', message: 'no', traceback: ['SyntaxError: no'] },
+};
+const checked = (tool: string): SupervisorFrame => ({
+  type: 'checked',
+  named: [{ server: 's', tool, line: 1 }],
+});
+
+let container: FakeContainer;
+let ends: string[];
+/** What the sandbox says to a frame. */
+let answers: (type: string) => readonly SupervisorFrame[];
+beforeEach(() => {
+  container = new FakeContainer();
+  ends = [];
+  answers = (type) => (type === 'check' ? [checked('t')] : [{ type: 'exited', code: 0, signal: null }]);
+  container.onFrame = ({ type }) => {
+    if (type === 'run') container.sayAsGuest({ type: 'result', value: 1, repr: '1', exact: true });
+    for (const frame of answers(type)) container.say(frame);
+  };
+});
+
+async function run(
+  overrides: Partial<RunParts> = {},
+  change: Partial<RunRequest> = {},
+  signal = new AbortController().signal,
+) {
+  const sandbox = await greeted(container);
+  const parts = {
+    take: () => Promise.resolve(sandbox),
+    giveBack: () => ends.push('back'),
+    retire: () => ends.push('retired'),
+    load: () => Promise.resolve([SERVER]),
+    discovered: () => [],
+    observer: () => {},
+    watcher: { onStart: () => ends.push('started'), onProgress: () => {}, onOutput: () => {} },
+    ...overrides,
+  } as unknown as RunParts;
+  return runCode({ ...request, ...change }, parts, signal);
+}
+const sent = () => container.sent.map(({ type }) => type);
+
+describe('a program that passes', () => {
+  it('is checked, then started, and its sandbox is used up', async () => {
+    expect(await run()).toMatchObject({ status: 'success' });
+    expect([sent(), ends]).toEqual([
+      ['check', 'run'],
+      ['started', 'retired'],
+    ]);
+    expect(container.sent[1]).not.toHaveProperty('code');
+  });
+
+  it('is checked while its servers open', async () => {
+    let open: (docs: readonly ServerDoc[]) => void = () => {};
+    const opening = new Promise<readonly ServerDoc[]>((resolve) => {
+      open = resolve;
+    });
+    const running = run({ load: () => opening });
+    await expect.poll(sent).toEqual(['check']);
+    open([SERVER]);
+    expect(await running).toMatchObject({ status: 'success' });
+  });
+
+  it('does not pay with its time for servers that open slowly', async () => {
+    const load = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return [SERVER];
+    };
+    expect(await run({ load }, { timeoutSeconds: 0.2 })).toMatchObject({ status: 'success' });
+  });
+});
+
+describe('a program that does not pass', () => {
+  it('gives its sandbox back when it is no Python, without waiting for its servers', async () => {
+    answers = () => [refused];
+    const outcome = await run({ load: () => never });
+    expect(outcome).toMatchObject({ status: 'validation_error', error: { type: 'SyntaxError' }, calls: 0 });
+    expect([sent(), ends]).toEqual([['check'], ['back']]);
+  });
+
+  it('gives its sandbox back when it names a tool that is not there', async () => {
+    answers = () => [checked('tt')];
+    expect(await run()).toMatchObject({ status: 'validation_error', error: { type: 'E_TOOL_UNKNOWN' } });
+    expect([sent(), ends]).toEqual([['check'], ['back']]);
+  });
+});
+
+describe('before it is started', () => {
+  it('its deadline holds for the compiler, which only a kill can stop', async () => {
+    answers = () => [];
+    const outcome = await run({}, { timeoutSeconds: 0.1 });
+    expect(outcome).toMatchObject({
+      status: 'timeout',
+      error: { message: 'Timed out after 0.1 s. It was still being compiled: nothing was run.' },
+    });
+    expect([container.wasKilled, ends]).toEqual([true, ['back']]);
+  });
+
+  it('a cancellation ends the check', async () => {
+    answers = () => [];
+    const controller = new AbortController();
+    const running = run({}, {}, controller.signal);
+    await expect.poll(sent).toEqual(['check']);
+    controller.abort();
+    expect(await running).toMatchObject({ status: 'cancelled' });
+    expect(container.wasKilled).toBe(true);
+  });
+
+  it('a server that does not open costs no sandbox', async () => {
+    const load = () =>
+      Promise.reject(new BridgeError('E_SERVER_UNAVAILABLE', 'gone', { fault: 'downstream' }));
+    expect(await run({ load })).toMatchObject({ status: 'error', error: { type: 'E_SERVER_UNAVAILABLE' } });
+    expect([sent(), ends, container.wasKilled]).toEqual([['check'], ['back'], false]);
+  });
+
+  it('a sandbox that ends over the check is told of as such', async () => {
+    answers = () => [];
+    container.onFrame = () => container.end();
+    expect(await run()).toMatchObject({ status: 'error', error: { type: 'E_SANDBOX_LOST' } });
+  });
+
+  it('nothing is taken for a run that was cancelled in the queue', async () => {
+    const take = () => Promise.reject(new Error('taken'));
+    expect(await run({ take }, {}, AbortSignal.abort())).toMatchObject({ status: 'cancelled' });
+  });
+});

@@ -1,0 +1,121 @@
+// Single use, seen from the host: before `run` a sandbox may check and wait again; from `run` on nothing that it says
+// brings it back, and what it says out of turn ends it.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { GuestFrame, SupervisorFrame } from '../../src/protocol/frames.js';
+import type { Sandbox } from '../../src/sandbox/sandbox.js';
+import { WarmPool } from '../../src/sandbox/warm-pool.js';
+import { FakeContainer, greeted } from '../support/fake-container.js';
+
+const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [] } as const;
+const handlers = { onOutput: () => {}, onGuest: () => {} };
+const error = { type: 'SyntaxError', message: 'no', traceback: [] };
+const checked: SupervisorFrame = { type: 'checked', named: [] };
+const refused: SupervisorFrame = { type: 'refused', error };
+const hello: SupervisorFrame = { type: 'hello', protocol: 3, harness: '0', python: '3' };
+const internal = expect.objectContaining({ code: 'E_INTERNAL' });
+const outOfTurn = { how: 'violation', error: { code: 'E_PROTOCOL' } };
+
+let container: FakeContainer;
+let sandbox: Sandbox;
+beforeEach(async () => {
+  container = new FakeContainer();
+  sandbox = await greeted(container);
+});
+
+/** Checks, and gets `answer`. */
+async function check(answer: SupervisorFrame, code = '1'): Promise<void> {
+  const answering = sandbox.check(code);
+  container.say(answer);
+  expect(await answering).toEqual(answer);
+}
+
+describe('before its run', () => {
+  it('checks as often as it is asked, and may wait again after any answer', async () => {
+    for (const answer of [refused, checked, refused]) {
+      await check(answer);
+      expect(sandbox.rest()).toBe(true);
+    }
+    expect(container.sent.map(({ type }) => type)).toEqual(['check', 'check', 'check']);
+    expect(sandbox.hasRun).toBe(false);
+  });
+
+  it('runs nothing that was not checked, or was refused', async () => {
+    expect(() => sandbox.run(RUN, handlers)).toThrow(internal);
+    await check(refused);
+    expect(() => sandbox.run(RUN, handlers)).toThrow(internal);
+    expect(container.sent.map(({ type }) => type)).toEqual(['check']);
+  });
+
+  it('does not wait again while it owes an answer, once killed, or when it is gone', async () => {
+    void sandbox.check('1');
+    expect(sandbox.rest()).toBe(false);
+    container.say(checked);
+    await expect.poll(() => sandbox.rest()).toBe(true);
+    sandbox.kill();
+    expect(sandbox.rest()).toBe(false);
+  });
+
+  it('does not wait again when the compiler has worked hard in it', async () => {
+    await check(refused, '('.repeat(200_000));
+    expect(sandbox.rest()).toBe(false);
+  });
+
+  it.each<[string, SupervisorFrame]>([
+    ['an answer to nothing', checked],
+    ['a refusal of nothing', refused],
+    ['a second greeting', hello],
+    ['output', { type: 'output', stream: 'stdout', text: 'x' }],
+    ['an end', { type: 'exited', code: 0, signal: null }],
+  ])('%s ends it', async (_what, frame) => {
+    container.say(frame);
+    expect(await sandbox.ended).toMatchObject(outOfTurn);
+    expect(sandbox.rest()).toBe(false);
+  });
+
+  it('a frame of the guest ends it', async () => {
+    const frame: GuestFrame = { type: 'call', id: 1, method: 'servers.list', params: {} };
+    container.sayAsGuest(frame);
+    expect(await sandbox.ended).toMatchObject(outOfTurn);
+  });
+});
+
+describe('from its run on', () => {
+  beforeEach(async () => {
+    await check(checked);
+    sandbox.run(RUN, handlers);
+  });
+
+  it('takes no second run and no check, and never waits again', async () => {
+    expect(sandbox.hasRun).toBe(true);
+    expect(() => sandbox.run(RUN, handlers)).toThrow(internal);
+    expect(() => sandbox.check('1')).toThrow(internal);
+    expect(() => sandbox.rest()).toThrow(internal);
+  });
+
+  it.each([
+    ['checked', checked],
+    ['refused', refused],
+    ['hello', hello],
+    ['unloaded', { type: 'unloaded', module: 'm', error: 'e' }],
+  ] as const)('a forged `%s` is its end', async (_type, frame) => {
+    container.say(frame);
+    expect(await sandbox.ended).toMatchObject(outOfTurn);
+    expect(() => sandbox.rest()).toThrow(internal);
+  });
+
+  it('no pool takes it back: it is ended, and the mistake is heard of', async () => {
+    const retired: Sandbox[] = [];
+    using pool = new WarmPool({
+      size: 1,
+      preimports: false,
+      start: () => Promise.resolve(sandbox),
+      retire: (one) => retired.push(one),
+      isCurrent: () => true,
+      observer: () => {},
+    });
+    await pool.take(new AbortController().signal);
+    expect(() => pool.giveBack(sandbox)).toThrow(internal);
+    expect([pool.ready, retired]).toEqual([0, [sandbox]]);
+  });
+});

@@ -1,0 +1,72 @@
+// A container that is only streams: what the bridge sends is read as frames, and the test says what comes back. For
+// what no real harness does: answers out of turn, no answer at all, an end at the worst moment.
+
+import { PassThrough } from 'node:stream';
+import type { Container, ContainerExit, Engine, SandboxSpec } from '../../src/engine/engine.js';
+import { type GuestFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../src/protocol/frames.js';
+import { Sandbox } from '../../src/sandbox/sandbox.js';
+
+type Sent = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+export class FakeContainer implements Container {
+  readonly name = 'fake';
+  readonly stdin = new PassThrough();
+  readonly stdout = new PassThrough();
+  readonly stderr = new PassThrough();
+  readonly exited: Promise<ContainerExit>;
+  readonly pid = undefined;
+  /** Every frame that the bridge has sent. */
+  readonly sent: Sent[] = [];
+  isRunning = true;
+  wasKilled = false;
+  /** Called with each frame that the bridge sends. */
+  onFrame: (frame: Sent) => void = () => {};
+  #end: (exit: ContainerExit) => void = () => {};
+
+  constructor() {
+    this.exited = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    let rest = '';
+    this.stdin.on('data', (chunk: Buffer) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      for (const frame of lines.map((line) => JSON.parse(line) as Sent)) {
+        this.sent.push(frame);
+        this.onFrame(frame);
+      }
+    });
+  }
+
+  /** What the supervisor's stream carries, whoever writes it. */
+  say(frame: SupervisorFrame): void {
+    this.stderr.write(`${JSON.stringify(frame)}\n`);
+  }
+
+  sayAsGuest(frame: GuestFrame): void {
+    this.stdout.write(`${JSON.stringify(frame)}\n`);
+  }
+
+  kill(): void {
+    this.wasKilled = true;
+    this.end();
+  }
+
+  end(): void {
+    this.isRunning = false;
+    for (const stream of [this.stdout, this.stderr]) stream.end();
+    this.#end({ code: 137, signal: undefined });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.kill();
+  }
+}
+
+/** A sandbox in `container`, greeted. */
+export function greeted(container: FakeContainer): Promise<Sandbox> {
+  container.say({ type: 'hello', protocol: PROTOCOL_VERSION, harness: '0', python: '3' });
+  const engine = { start: () => container } as unknown as Engine;
+  const options = { timeoutMs: 5_000, observer: () => {} };
+  return Sandbox.start(engine, { name: 'fake' } as SandboxSpec, options, new AbortController().signal);
+}
