@@ -1,4 +1,4 @@
-"""How far the code says it is, told to the host now and then: five times a second at most, and of those between the last.
+"""How far the code says it is, told to the host five times a second at most, and of those between the last.
 
 Costs a comparison while nothing is due. Relies on the link's tell(), which never waits, so that a signal's handler may
 report as well. Loaded by runs that report.

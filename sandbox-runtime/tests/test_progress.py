@@ -62,7 +62,10 @@ class ProgressTest(unittest.TestCase):
         self.assertEqual((host.value, host.of_type("progress")), (0, []))
 
     def test_a_closed_stream_is_no_error(self) -> None:
-        code = "import os, time\nos.closerange(3, 64)\nfor n in range(5): runtime.progress(n)\ntime.sleep(0.5)\nprint('on')"
+        code = (
+            "import os, time\nos.closerange(3, 64)\n"
+            "for n in range(5): runtime.progress(n)\ntime.sleep(0.5)\nprint('on')"
+        )
         host = run(code)
         self.assertEqual((host.stdout, host.stderr), ("on\n", ""))
 
