@@ -5,13 +5,24 @@ from __future__ import annotations
 HARNESS_VERSION = "0.1.0"
 MAX_CALLS_IN_FLIGHT = 128
 MAX_DEPTH = 128
+MAX_FILES = 50
+MAX_FILES_BYTES = 33_554_432
+MAX_FILE_BYTES = 5_242_880
 MAX_FRAME_BYTES = 67_108_864
+MAX_INPUT_BYTES = 10_485_760
+MAX_INPUT_FILES = 100
 MAX_NAMED_TOOLS = 200
 MAX_NAME_CHARS = 200
+MAX_PATH_BYTES = 1_024
 MAX_PENDING_BYTES = 134_217_728
+MAX_PICTURES = 8
+MAX_PICTURES_CHARS = 983_040
+MAX_PICTURE_SIDE = 2_000
 MAX_QUERY_CHARS = 1_000
 MAX_QUEUED_CALLS = 10_000
 MAX_RUN_BYTES = 1_073_741_824
+MAX_SEGMENT_BYTES = 255
+MAX_SKIPPED_NAMED = 20
 MAX_UNREAD_BYTES = 67_108_864
 MAX_VALUES = 1_000_000
 OUTPUT_CHUNK_BYTES = 65_536
@@ -33,6 +44,7 @@ CALL_PARAMS: dict[str, tuple[str, ...]] = {
 GUEST_FRAMES: dict[str, tuple[str, ...]] = {
     "call": ("id", "method", "params"),
     "abandon": ("id",),
+    "picture": ("data",),
     "result": ("value", "repr", "exact"),
     "raised": ("error", "exitCode"),
     "where": ("lines",),
@@ -46,13 +58,15 @@ SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
     "checked": ("named",),
     "refused": ("error",),
     "output": ("stream", "text"),
+    "file": ("name", "data"),
+    "skipped": ("files", "more"),
     "exited": ("code", "signal"),
 }
 
 # From the host.
 HOST_FRAMES: dict[str, tuple[str, ...]] = {
     "check": ("code",),
-    "run": ("timeoutSeconds", "loaded", "discovered"),
+    "run": ("timeoutSeconds", "loaded", "discovered", "files"),
     "reply": ("id", "value"),
     "refusal": ("id", "error"),
     "stop": ("reason",),

@@ -20,6 +20,7 @@ from harness.failure import clip, describe_failure
 from harness.frames import HARNESS_VERSION, PROTOCOL_VERSION
 from harness.guest import be_guest
 from harness.handover import Handover, hand_over
+from harness.inputs import RESULTS_FOLDER
 from harness.output import Output
 from harness.program import NOT_COMPILABLE, Program, compile_program, shorten_line
 from harness.streams import Streams, output_pipe
@@ -81,6 +82,7 @@ def supervise(streams: Streams, preimport: Sequence[str] = ()) -> NoReturn:
     code, deadly_signal = _forward_until_end(guest, ended, streams.host_in)
     for output in guest.outputs:
         output.drain()
+    _send_artifacts(streams)
     report = {
         "type": "exited",
         "code": code,
@@ -90,6 +92,23 @@ def supervise(streams: Streams, preimport: Sequence[str] = ()) -> NoReturn:
     if deadly_signal == signal.SIGKILL:
         _await_hang_up(streams.host_in)
     os._exit(0)
+
+
+def _send_artifacts(streams: Streams) -> None:
+    """Whatever the code's end was, what it left in its folder for results goes to the host."""
+    try:
+        # Removed, empty, or as we made it: nearly every run. One name is enough to know.
+        with os.scandir(RESULTS_FOLDER) as entries:
+            if next(entries, None) is None:
+                return
+    except FileNotFoundError:
+        return
+    except OSError:
+        # Something else in its place, which is told as such.
+        pass
+    from harness.artifacts import send_artifacts
+
+    send_artifacts(RESULTS_FOLDER, streams.supervisor_out)
 
 
 def _await_hang_up(host_in: int) -> None:

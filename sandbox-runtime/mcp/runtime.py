@@ -28,6 +28,7 @@ __all__ = [
     "capability_summary",
     "describe_server",
     "discovered_servers",
+    "display",
     "list_loaded_server_metadata",
     "list_servers",
     "list_servers_sync",
@@ -161,6 +162,16 @@ def progress(done: float, total: float | None = None, message: str | None = None
     report(done, total, message)
 
 
+def display(*objects: object) -> None:
+    """Shows each as a notebook would: figures, images and what has a `_repr_png_` as pictures, the rest as text.
+
+    A text is printed as it is, a data frame as a table, bytes of a PNG, JPEG, GIF or WebP are a picture.
+    """
+    from mcp import _display
+
+    _display.display(*objects)
+
+
 def capability_summary() -> str:
     """What this sandbox can do, in less than MAX_SUMMARY_CHARS characters."""
     catalog = current().catalog
@@ -170,6 +181,7 @@ def capability_summary() -> str:
         "CPython in a fresh container: standard library, no network, /tmp and /workspace writable.\n"
         "Top-level await works; the last expression is the result.\n"
         "Tools: value = await mcp_<alias>.<tool>(argument=...); a failure raises MCPError (runtime.MCPError).\n"
+        "Pictures are shown to you: plt.show(), figures left open, runtime.display(figure_or_image).\n"
         "Many at once: await asyncio.gather(...). Dict results also read by attribute: issue.id.\n"
         "Look up (mcp.runtime): list_tools(server), query_tool_docs(server, tool=None, detail='summary'|'full') for "
         "signatures, search_tool_docs(query, limit=5), describe_server(name), discovered_servers(detailed=False), "

@@ -53,7 +53,9 @@ class Host:
     ) -> None:
         self.folder = tempfile.TemporaryDirectory()
         for name, source in (modules or {}).items():
-            Path(self.folder.name, f"{name}.py").write_text(source, encoding="utf-8")
+            file = Path(self.folder.name, f"{name}.py")
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(source, encoding="utf-8")
         site = f"import sys; sys.path.append({self.folder.name!r}); " if modules else ""
         environment = {"PATH": os.environ.get("PATH", ""), "HOME": self.folder.name, **(env or {})}
         self.process = subprocess.Popen(
@@ -131,15 +133,24 @@ class Host:
         return next(frame for frame in reversed(self.frames) if frame["type"] in answers)
 
     def start(
-        self, code: str, loaded: list[Frame] | None = None, discovered: list[Frame] | None = None
+        self,
+        code: str,
+        loaded: list[Frame] | None = None,
+        discovered: list[Frame] | None = None,
+        files: list[Frame] | None = None,
     ) -> None:
         """Has the code checked, then run; hangs up when it is refused. Loaded servers count as discovered."""
         if self.check(code)["type"] == "refused":
             self.hang_up()
         else:
-            self.run(loaded, discovered)
+            self.run(loaded, discovered, files)
 
-    def run(self, loaded: list[Frame] | None = None, discovered: list[Frame] | None = None) -> None:
+    def run(
+        self,
+        loaded: list[Frame] | None = None,
+        discovered: list[Frame] | None = None,
+        files: list[Frame] | None = None,
+    ) -> None:
         """Sends the run frame for what was checked last."""
         servers = loaded or []
         briefs = [
@@ -151,6 +162,7 @@ class Host:
                 "timeoutSeconds": 30,
                 "loaded": servers,
                 "discovered": briefs + (discovered or []),
+                "files": files or [],
             }
         )
 
@@ -230,11 +242,13 @@ def run(
     discovered: list[Frame] | None = None,
     handlers: Mapping[str, Handler] | None = None,
     timeout_s: float = TIMEOUT_S,
+    files: list[Frame] | None = None,
+    modules: Mapping[str, str] | None = None,
 ) -> Host:
-    """Runs `code` to its end and returns the host with everything that it saw."""
-    with Host() as host:
+    """Runs `code` to its end and returns the host with everything that it saw; `modules` can be imported there."""
+    with Host(modules=modules) as host:
         host.handlers.update(handlers or {})
-        host.start(code, loaded, discovered)
+        host.start(code, loaded, discovered, files)
         return host.finish(timeout_s)
 
 

@@ -85,6 +85,7 @@ export type BridgeEvent =
       readonly durationMs: number;
       readonly calls: number;
     }
+  | { readonly type: 'kept.trouble'; readonly message: string }
   | { readonly type: 'bridge.fault'; readonly where: string; readonly message: string }
   | { readonly type: 'bridge.closing'; readonly reason: string };
 

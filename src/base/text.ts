@@ -1,6 +1,8 @@
 // Text that a stranger wrote, made fit to show: capped by bytes with its head and tail kept, well-formed, and
 // without control characters that a terminal would obey. Knows nothing of frames or MCP.
 
+import { isUtf8 } from 'node:buffer';
+
 const ELLIPSIS = '…';
 
 /** At most `maxChars` characters; what was cut is shown by an ellipsis. */
@@ -25,7 +27,44 @@ const ANSI =
  * keeps only what a terminal would still show of its line, and other control characters become visible escapes.
  */
 export function harmless(text: string): string {
-  return text.toWellFormed().replace(ANSI, '').replace(/\r\n/g, '\n').replace(HARMFUL, visible);
+  const lines = text.includes('\r') ? text.split('\n').map(overwritten).join('\n') : text;
+  return lines.replace(ANSI, '').toWellFormed().replace(HARMFUL, visible);
+}
+
+// Erase to the end of the line, or all of it. Whatever stands before one in its line is gone, or was written over.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above
+const ERASE = /\u001b\[[02]?K/;
+const ERASE_ALL = '\u001b[2K';
+
+/** What is left of a line that a program has written over itself, as progress bars do: later text covers earlier text. */
+function overwritten(line: string): string {
+  if (!line.includes('\r')) return line;
+  let shown = '';
+  // From the last writing back: of an earlier one only what is longer still shows.
+  for (const writing of line.split('\r').reverse()) {
+    const text = writing.slice(Math.max(0, writing.lastIndexOf(ERASE_ALL))).replace(ANSI, '');
+    if (text.length > shown.length) shown += text.slice(shown.length);
+    if (ERASE.test(writing)) break;
+  }
+  return shown;
+}
+
+/** Whether `harmless` would have nothing to do but to mend line ends: text that may be shown exactly as it is. */
+export function isHarmless(text: string): boolean {
+  return text.isWellFormed() && text.replaceAll('\r\n', '\n').search(HARMFUL) === -1;
+}
+
+/** `bytes` as text; undefined where they are not UTF-8. A byte order mark stays. */
+export function decodedText(bytes: Buffer): string | undefined {
+  return isUtf8(bytes) ? bytes.toString('utf8') : undefined;
+}
+
+/** The first `maxBytes` of UTF-8, or a little less, so that no character is cut. */
+export function wholeCharacters(bytes: Buffer, maxBytes: number): Buffer {
+  let end = maxBytes;
+  // Continuation bytes are 10xxxxxx.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.length <= maxBytes ? bytes : bytes.subarray(0, end);
 }
 
 function visible(char: string): string {
@@ -52,6 +91,7 @@ export class HeadTail {
   #tail: string[] = [];
   #tailChars = 0;
   #dropped = 0;
+  #bytes = 0;
 
   /** `maxChars` in UTF-16 units, half for the head and half for the tail. */
   constructor(maxChars: number) {
@@ -60,6 +100,7 @@ export class HeadTail {
   }
 
   add(text: string): void {
+    this.#bytes += Buffer.byteLength(text);
     const room = this.#headMax - this.#head.length;
     if (room > 0) this.#head += text.slice(0, room);
     const rest = room > 0 ? text.slice(room) : text;
@@ -78,11 +119,20 @@ export class HeadTail {
     return this.#dropped + Math.max(0, this.#tailChars - this.#tailMax);
   }
 
-  /** Head, a line that says how much is missing (when something is), and tail. */
-  toString(): string {
-    const tail = this.#tail.join('');
-    if (this.dropped === 0) return this.#head + tail;
-    const kept = this.#tailMax === 0 ? '' : tail.slice(-this.#tailMax);
-    return `${this.#head}\n[… ${this.dropped} characters dropped …]\n${kept}`;
+  /** What `dropped` comes to in UTF-8. */
+  get droppedBytes(): number {
+    if (this.dropped === 0) return 0;
+    return this.#bytes - Buffer.byteLength(this.#head) - Buffer.byteLength(this.#keptTail());
+  }
+
+  /** Head, a line that says how much is missing (when something is) and `where` it is, and tail. */
+  toString(where = ''): string {
+    if (this.dropped === 0) return this.#head + this.#tail.join('');
+    const missing = `${this.dropped} characters dropped (${this.droppedBytes} bytes)`;
+    return `${this.#head}\n[… ${missing}${where} …]\n${this.#keptTail()}`;
+  }
+
+  #keptTail(): string {
+    return this.#tailMax === 0 ? '' : this.#tail.join('').slice(-this.#tailMax);
   }
 }

@@ -6,6 +6,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { didYouMean } from '../base/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
+import type { RunCommandOptions } from './run.js';
 
 const EXAMPLES = `
 Examples:
@@ -14,6 +15,7 @@ Examples:
   $ ${PACKAGE_NAME} image build                        make the image where no registry can be reached
   $ ${PACKAGE_NAME} servers                            what was found, and where
   $ ${PACKAGE_NAME} run job.py --servers github,files  run a file as the agent would
+  $ ${PACKAGE_NAME} run job.py --file data.csv --out results
   $ echo 'print(6 * 7)' | ${PACKAGE_NAME} run -
   $ claude mcp add sandbox -- ${PACKAGE_NAME}          register with Claude Code
 
@@ -58,12 +60,14 @@ program
 program
   .command('run')
   .description("run a Python file as the agent's tool would; exits with the code's own exit code")
-  .argument('<file>', 'a Python file, or - for stdin')
+  .argument('<script>', 'a Python file, or - for stdin')
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--timeout <seconds>', 'seconds that the code may take', wholeNumber)
+  .option('--file <path>', 'a file for the working directory; may be repeated', collected, [])
+  .option('--out <folder>', 'where files go that the code writes to out/')
   .option('--json', 'print the whole result as JSON')
-  .action(async (file: string, options: { servers: string[]; timeout?: number; json?: true }) =>
-    (await import('./run.js')).run(file, options),
+  .action(async (script: string, options: RunCommandOptions) =>
+    (await import('./run.js')).run(script, options),
   );
 
 const image = program.command('image').description('make and list images');
@@ -98,6 +102,10 @@ function commaSeparated(text: string): string[] {
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
+}
+
+function collected(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
 }
 
 function wholeNumber(text: string): number {

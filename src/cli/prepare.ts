@@ -20,14 +20,15 @@ export type Prepared = {
 };
 
 /**
- * `quietLevel` holds where the user did not ask for a level; a command that ends by itself keeps no sandbox waiting.
+ * `quietLevel` holds where the user did not ask for a level; a command that ends by itself keeps no sandbox waiting and
+ * nothing for later.
  * Throws E_SETTINGS.
  */
 export function prepare(quietLevel: LogLevel, life: 'serves' | 'ends'): Prepared {
   const host = hostFacts();
   const { env } = process;
   const { settings: said, warnings } = parseSettings(env, host);
-  const settings = life === 'ends' ? { ...said, warm: 0 } : said;
+  const settings = life === 'ends' ? { ...said, warm: 0, keepSeconds: 0 } : said;
   const log = openLog({
     level: env['MCP_BRIDGE_LOG_LEVEL'] ? settings.logLevel : quietLevel,
     format: process.stderr.isTTY ? 'line' : 'json',

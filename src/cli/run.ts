@@ -1,12 +1,14 @@
-// `run FILE.py`: the agent's tool from a shell. What the code prints goes where it would have gone, progress goes to
-// stderr, and the exit code is the code's own.
+// `run SCRIPT.py`: the agent's tool from a shell. What the code prints goes where it would have gone, files go in and
+// out by option, progress goes to stderr, and the exit code is the code's own.
 
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { stringify } from '../protocol/json-text.js';
 import { payloadOf } from '../render/payload.js';
-import type { Outcome } from '../run/outcome.js';
+import { pictureLines } from '../render/pictures.js';
+import type { Left, Outcome } from '../run/outcome.js';
 import { Bridge } from '../server/bridge.js';
 import { Progress } from '../server/progress.js';
 import { runPython } from '../server/tools/run-python.js';
@@ -14,6 +16,7 @@ import { USAGE_EXIT_CODE } from './failure.js';
 import { interruptSignal } from './interrupt.js';
 import { coloursFor } from './output.js';
 import { prepare, withProgress } from './prepare.js';
+import { writeOut } from './write-out.js';
 
 /** As `timeout(1)` ends. */
 const TIMEOUT_EXIT_CODE = 124;
@@ -21,12 +24,16 @@ const TIMEOUT_EXIT_CODE = 124;
 export type RunCommandOptions = {
   readonly servers: readonly string[];
   readonly timeout?: number;
+  /** Paths; each arrives under its last part. */
+  readonly file: readonly string[];
+  readonly out?: string;
   readonly json?: true;
 };
 
-export async function run(file: string, options: RunCommandOptions): Promise<void> {
+export async function run(script: string, options: RunCommandOptions): Promise<void> {
   const { settings, discovery, observer, redactor } = prepare('warn', 'ends');
-  const code = file === '-' ? await text(process.stdin) : readCode(file);
+  const code = script === '-' ? await text(process.stdin) : readFile(script, NAME_A_SCRIPT).toString();
+  const files = options.file.map(readInput);
   const progress = (message: string) => {
     process.stderr.write(`${coloursFor(process.stderr).dim(message)}\n`);
   };
@@ -38,7 +45,7 @@ export async function run(file: string, options: RunCommandOptions): Promise<voi
     redactor,
   });
   const { servers, timeout } = options;
-  const args = { code, servers, ...(timeout === undefined ? {} : { timeout }) };
+  const args = { code, servers, files, ...(timeout === undefined ? {} : { timeout }) };
   using signs = new Progress(({ message }) => progress(message));
   const outcome = await runPython(settings).call(
     args,
@@ -47,27 +54,54 @@ export async function run(file: string, options: RunCommandOptions): Promise<voi
   );
   if (options.json) process.stdout.write(`${stringify(payloadOf(outcome))}\n`);
   else show(outcome);
-  process.exitCode = exitCodeOf(outcome);
+  const isComplete = takeOut(outcome.left, options.out);
+  process.exitCode = exitCodeOf(outcome) || (isComplete ? 0 : 1);
 }
 
-function readCode(file: string): string {
+const NAME_A_SCRIPT = 'Name a Python file, or - for stdin.';
+
+function readFile(path: string, remedy: string): Buffer {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(path);
   } catch (thrown) {
-    throw new BridgeError('E_ARGUMENTS', `${file} cannot be read: ${messageOf(thrown)}`, {
+    throw new BridgeError('E_ARGUMENTS', `${path} cannot be read: ${messageOf(thrown)}`, {
       fault: 'operator',
-      remedy: 'Name a Python file, or - for stdin.',
+      remedy,
     });
   }
 }
 
-function show({ stdout, stderr, result, error, status }: Outcome): void {
+const readInput = (path: string) => ({
+  name: basename(path),
+  base64: readFile(path, 'Name a file that you may read.').toString('base64'),
+});
+
+/** Writes what the code left into the folder, or says that nobody wanted it; false where something is missing. */
+function takeOut(left: Left | undefined, folder: string | undefined): boolean {
+  if (left === undefined) return true;
+  const { files, skipped, skippedMore } = left;
+  const say = (line: string) => process.stderr.write(`${coloursFor(process.stderr).dim(line)}\n`);
+  for (const { name, reason } of skipped) say(`${name} was left behind: it ${reason}`);
+  if (skippedMore > 0) say(`${skippedMore} more were left behind`);
+  if (folder === undefined) {
+    if (files.length > 0)
+      say(`left in the sandbox: ${files.map(({ name }) => name).join(', ')} (--out takes them)`);
+    return true;
+  }
+  const problems = files.flatMap(({ name, content }) => writeOut(folder, name, content) ?? []);
+  for (const problem of problems) say(problem);
+  return skipped.length + problems.length === 0;
+}
+
+function show({ stdout, stderr, result, pictures, error, status }: Outcome): void {
   const paint = coloursFor(process.stderr);
   process.stdout.write(stdout.text);
   // Code may leave its last line open; the value stands on a line of its own.
   const gap = stdout.text === '' || stdout.text.endsWith('\n') ? '' : '\n';
   process.stderr.write(stderr.text);
   if (result !== undefined && result.repr !== '') process.stdout.write(`${gap}${result.repr}\n`);
+  // A terminal shows no pictures; that there are some is worth a line.
+  for (const line of pictureLines(pictures, stdout.text)) process.stderr.write(`${paint.dim(line)}\n`);
   if (error === undefined) return;
   const lines =
     error.traceback.length > 0 && status !== 'timeout'

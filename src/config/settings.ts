@@ -47,6 +47,9 @@ export type Settings = {
   /** Limits that the operator accepts to be without, where nothing on the machine enforces them. */
   readonly acceptUnenforced: ReadonlyArray<'memory' | 'pids' | 'cpu'>;
   readonly saveTools: boolean;
+  /** Of what runs leave; nothing is kept where either is nought. */
+  readonly keepSeconds: number;
+  readonly keepBytes: number;
   /** Sandboxes that wait. */
   readonly warm: number;
   readonly preimport: readonly string[];
@@ -61,6 +64,7 @@ export type Settings = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = 'MCP_BRIDGE_';
+const MB_BYTES = 1024 ** 2;
 const VALUE_CHARS_SHOWN = 120;
 const REMEDY =
   'Correct or remove it where the bridge is registered (the env field of its entry), then start again.';
@@ -120,6 +124,8 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     allowRootful: values.MCP_BRIDGE_ALLOW_ROOTFUL,
     acceptUnenforced: values.MCP_BRIDGE_ACCEPT_UNENFORCED ?? [],
     saveTools: values.MCP_BRIDGE_SAVE_TOOLS === 'on',
+    keepSeconds: values.MCP_BRIDGE_KEEP_SECONDS,
+    keepBytes: values.MCP_BRIDGE_KEEP_MB * MB_BYTES,
     warm: values.MCP_BRIDGE_WARM,
     preimport: values.MCP_BRIDGE_PREIMPORT ?? [],
     concurrency: values.MCP_BRIDGE_CONCURRENCY ?? host.cores,

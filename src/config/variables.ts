@@ -55,6 +55,9 @@ const PIDS = { min: 16, max: 32_768 } as const;
 // One user namespace maps 65,536 ids; 0 would be root inside it.
 const MAX_ID = 65_535;
 const DAY_SECONDS = 86_400;
+const WEEK_SECONDS = 7 * DAY_SECONDS;
+// A terabyte: more is a typing error.
+const MAX_KEEP_MB = 1_000_000;
 
 const user = z
   .string()
@@ -137,7 +140,7 @@ export const variables = z.object({
   MCP_BRIDGE_STATE_DIR: optional(
     z.string().refine((text) => /^(\/|~(?=$|[/\\])|[A-Za-z]:[\\/])/.test(text)),
     {
-      meaning: 'Folder for saved tools, caches and the files that containers read.',
+      meaning: 'Folder for saved tools, kept files, caches and what containers read.',
       default: '`~/MCPs` if it exists, else `mcp-sandbox-bridge` in the state folder of the user',
       allowed: 'an absolute path, or one that begins with ~/',
     },
@@ -182,6 +185,16 @@ export const variables = z.object({
     meaning: 'Whether code may keep functions for later runs with `save_tool`.',
     default: 'on',
     allowed: 'on or off',
+  }),
+  MCP_BRIDGE_KEEP_SECONDS: setting(integer(0, WEEK_SECONDS), {
+    meaning: 'How long files and long output of a run can be read as resources; 0 keeps nothing.',
+    default: '3600',
+    allowed: `whole seconds from 0 to ${WEEK_SECONDS}`,
+  }),
+  MCP_BRIDGE_KEEP_MB: setting(integer(0, MAX_KEEP_MB), {
+    meaning: 'Most that is kept of all runs together, in megabytes; the oldest goes first.',
+    default: '256',
+    allowed: `a whole number from 0 to ${MAX_KEEP_MB}`,
   }),
   MCP_BRIDGE_WARM: setting(integer(0, 64), {
     meaning: 'Sandboxes that are started ahead and wait, each for one run; 0 starts one for each call.',

@@ -157,6 +157,8 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
         'info',
         `run ${event.run}: ${event.status} after ${ms(event.durationMs)}, ${count(event.calls, 'call')}`,
       ];
+    case 'kept.trouble':
+      return ['warn', `something of a run could not be kept: ${inline(event.message)}`];
     case 'bridge.fault':
       return ['error', `fault in ${event.where}: ${inline(event.message)}`];
     case 'bridge.closing':

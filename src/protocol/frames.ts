@@ -40,6 +40,15 @@ export const MAX_QUEUED_CALLS = 10_000;
 /** Output of either stream travels in pieces of at most this many bytes. */
 export const OUTPUT_CHUNK_BYTES = 65_536;
 
+/** Pictures of one run that are shown; a model reads few, and each costs it up to 1,600 tokens. */
+export const MAX_PICTURES = 8;
+
+/** Characters of base64 that they may come to together: some clients refuse whole results above 1 MiB (Claude Desktop). */
+export const MAX_PICTURES_CHARS = 960 * 1024;
+
+/** Pixels: in a conversation of many pictures Claude's API refuses any with a longer side, and the conversation is stuck. */
+export const MAX_PICTURE_SIDE = 2000;
+
 /** Of a search in the documentation. */
 export const MAX_QUERY_CHARS = 1_000;
 
@@ -48,6 +57,32 @@ export const MAX_NAMED_TOOLS = 200;
 
 /** Of a server or tool that a program names; a longer one is no name. */
 export const MAX_NAME_CHARS = 200;
+/**
+ * One file that comes out of a sandbox, and the whole output of one stream. A client gets it as one message, in base64:
+ * the official SDKs end a server over 10 MiB, and one host is said to do so over 8 MiB; this makes 7.
+ */
+export const MAX_FILE_BYTES = 5 * 1024 * 1024;
+
+/** Files that come out of one run: more is an archive's business, and each is a line that a model reads. */
+export const MAX_FILES = 50;
+
+/** All of them together; they are held in the bridge's memory until the run's end. */
+export const MAX_FILES_BYTES = 32 * 1024 * 1024;
+
+/** Of a file's path, and of one name in it: what Linux takes is 4,096 and 255. */
+export const MAX_PATH_BYTES = 1_024;
+export const MAX_SEGMENT_BYTES = 255;
+
+/** Files that go into one run, and their bytes in sum: a model or a person sends them in one message, in base64. */
+export const MAX_INPUT_FILES = 100;
+export const MAX_INPUT_BYTES = 10 * 1024 * 1024;
+
+/** Why a file stays behind: no regular file, too large for one or for all, too many, too deep, or not to be read. */
+export const SKIP_REASONS = ['link', 'special', 'size', 'total', 'count', 'depth', 'unreadable'] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
+/** Files that are named although they stay behind; further ones are counted. */
+export const MAX_SKIPPED_NAMED = 20;
 
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -103,6 +138,7 @@ export const guestFrame = z.discriminatedUnion('type', [
     params: z.record(z.string(), z.unknown()),
   }),
   z.strictObject({ type: z.literal('abandon'), id: callId }),
+  z.strictObject({ type: z.literal('picture'), data: z.string() }),
   z.strictObject({ type: z.literal('result'), value: z.unknown(), repr: z.string(), exact: z.boolean() }),
   z.strictObject({ type: z.literal('raised'), error: guestError, exitCode: z.int() }),
   z.strictObject({ type: z.literal('where'), lines: z.array(z.string()) }),
@@ -121,6 +157,12 @@ export const supervisorFrame = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('checked'), named: z.array(namedTool).max(MAX_NAMED_TOOLS) }),
   z.strictObject({ type: z.literal('refused'), error: guestError }),
   z.strictObject({ type: z.literal('output'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+  z.strictObject({ type: z.literal('file'), name: z.string(), data: z.string() }),
+  z.strictObject({
+    type: z.literal('skipped'),
+    files: z.array(z.strictObject({ name: z.string(), reason: z.enum(SKIP_REASONS) })),
+    more: z.int().nonnegative(),
+  }),
   z.strictObject({
     type: z.literal('exited'),
     code: z.int().nullable(),
@@ -168,6 +210,9 @@ export type Refusal = {
   readonly tool: string | null;
 };
 
+/** A file for the code's working directory; `name` is a checked relative path, `data` base64. */
+export type InputFile = { readonly name: string; readonly data: string };
+
 /** From the host, on the container's stdin. Trusted: the far side only types it. */
 export type HostFrame =
   | { readonly type: 'check'; readonly code: string }
@@ -176,6 +221,7 @@ export type HostFrame =
       readonly timeoutSeconds: number;
       readonly loaded: readonly ServerDoc[];
       readonly discovered: readonly ServerBrief[];
+      readonly files: readonly InputFile[];
     }
   | { readonly type: 'reply'; readonly id: number; readonly value: unknown }
   | { readonly type: 'refusal'; readonly id: number; readonly error: Refusal }

@@ -1,4 +1,4 @@
-// The whole answer, brought below what any client takes. Single texts are capped where they arise; this bounds their sum,
+// The text of an answer, brought below what any client takes; its pictures have their own bound (run/album.ts). Single texts are capped where they arise; this bounds their sum,
 // in whatever form they are shown: a control character of one byte is seven in JSON, and twice that in JSON in JSON.
 
 import { clip, HeadTail } from '../base/text.js';
@@ -35,10 +35,17 @@ function cut(outcome: Outcome, maxChars: number): Outcome {
   };
 }
 
-function cutStream({ text, dropped }: Captured, maxChars: number): Captured {
+function cutStream(stream: Captured, maxChars: number): Captured {
   const kept = new HeadTail(maxChars);
-  kept.add(text);
-  return { text: kept.toString().toWellFormed(), dropped: dropped + kept.dropped };
+  kept.add(stream.text);
+  if (kept.dropped === 0) return stream;
+  const { dropped, droppedBytes = 0, whole } = stream;
+  return {
+    text: kept.toString().toWellFormed(),
+    dropped: dropped + kept.dropped,
+    droppedBytes: droppedBytes + kept.droppedBytes,
+    whole,
+  };
 }
 
 function cutError(error: OutcomeError, maxChars: number): OutcomeError {

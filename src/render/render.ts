@@ -3,15 +3,20 @@
 import { stringify } from '../protocol/json-text.js';
 import type { Outcome } from '../run/outcome.js';
 import { compact } from './compact.js';
+import { type ResourceLink, resourceLinks } from './files.js';
 import { fitted } from './fit.js';
 import { payloadOf } from './payload.js';
+import { type ImageBlock, imageBlocks } from './pictures.js';
 import { toonOrJson } from './toon.js';
 
 export type OutputMode = 'compact' | 'toon' | 'json';
 
 /** The shape of the protocol's CallToolResult that we make. */
 export type RenderedResult = {
-  readonly content: readonly [{ readonly type: 'text'; readonly text: string }];
+  readonly content: readonly [
+    { readonly type: 'text'; readonly text: string },
+    ...(ImageBlock | ResourceLink)[],
+  ];
   readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
 };
@@ -21,24 +26,38 @@ export type RenderOptions = {
   readonly structured: 'auto' | 'always' | 'never';
   /** `clientInfo.name` of the agent. */
   readonly client: string;
+  /** False where it knows no `resource_link`, and would refuse the whole answer for one. */
+  readonly links?: boolean;
 };
 
-/** These show the model `structuredContent` instead of the text, which throws the compact form away. */
-const SHOWS_STRUCTURED_INSTEAD = new Set(['claude-code', 'codex-mcp-client', 'Visual Studio Code']);
+/**
+ * These show the model `structuredContent`, which throws the compact form away: instead of the text, or, Gemini CLI,
+ * beside it when a call failed.
+ */
+const SHOWS_STRUCTURED = new Set([
+  'claude-code',
+  'codex-mcp-client',
+  'gemini-cli-mcp-client',
+  'Visual Studio Code',
+]);
 
-/** At most MAX_ANSWER_BYTES as JSON. */
+/** At most MAX_ANSWER_BYTES as JSON, and the pictures, which have a bound of their own and no copy anywhere. */
 export function render(outcome: Outcome, options: RenderOptions): RenderedResult {
-  return fitted(outcome, (fitting) => renderWhole(fitting, options));
+  const { content, ...rest } = fitted(outcome, (fitting) => renderWhole(fitting, options));
+  const [text, ...links] = content;
+  return { content: [text, ...imageBlocks(outcome.pictures), ...links], ...rest };
 }
 
-function renderWhole(outcome: Outcome, { mode, structured, client }: RenderOptions): RenderedResult {
+function renderWhole(
+  outcome: Outcome,
+  { mode, structured, client, links = true }: RenderOptions,
+): RenderedResult {
   const payload = payloadOf(outcome);
-  const withStructured =
-    structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED_INSTEAD.has(client));
+  const withStructured = structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED.has(client));
   const text =
-    mode === 'compact' ? compact(outcome) : mode === 'toon' ? toonOrJson(payload) : stringify(payload);
+    mode === 'compact' ? compact(outcome, links) : mode === 'toon' ? toonOrJson(payload) : stringify(payload);
   return {
-    content: [{ type: 'text', text }],
+    content: [{ type: 'text', text }, ...(links ? resourceLinks(outcome) : [])],
     ...(withStructured ? { structuredContent: payload } : {}),
     isError: outcome.status !== 'success',
   };

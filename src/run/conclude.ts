@@ -74,7 +74,7 @@ export function conclude(
 }
 
 /** The outcome of code that is no Python. Nothing has run, and nothing is spent. */
-export function concludeRefused(error: GuestError, transcript: Transcript, walls: Walls): Conclusion {
+export function concludeRefused(error: GuestError, walls: Walls, transcript: Transcript): Conclusion {
   const remedy = TOO_DEEP.has(error.type)
     ? 'The code is nested too deeply to be compiled. Build such data in steps, or read it from text (json.loads).'
     : `Nothing was run. ${hintFor(error, walls) ?? 'Mend this line and send the whole code again.'}`;
@@ -97,6 +97,7 @@ const heard = (transcript: Transcript) => ({
   stderr: transcript.captured('stderr'),
   result: transcript.result,
   note: undefined,
+  pictures: transcript.pictures,
 });
 
 function exited(

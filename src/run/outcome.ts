@@ -3,9 +3,18 @@
 import type { RunStatus } from '../base/events.js';
 import type { Redact } from '../base/redact.js';
 import type { RawJson } from '../protocol/json-text.js';
+import { NO_PICTURES, type Pictures } from './album.js';
+import type { Kept } from './kept-run.js';
 
 /** One captured stream: harmless text, head and tail kept, and how many characters are missing from its middle. */
-export type Captured = { readonly text: string; readonly dropped: number };
+export type Captured = {
+  readonly text: string;
+  readonly dropped: number;
+  /** `dropped` in UTF-8; absent where it is nought. */
+  readonly droppedBytes?: number;
+  /** All of it, where it was kept. */
+  readonly whole?: Kept | undefined;
+};
 
 /** The value of the last expression: as Python shows it, and as JSON where JSON can hold it exactly. */
 export type ResultValue = { readonly repr: string; readonly json: RawJson | undefined };
@@ -20,6 +29,33 @@ export type OutcomeError = {
   readonly remedy: string | undefined;
 };
 
+/** A file from the folder for results. */
+export type LeftFile = {
+  /** Harmless, relative, unique among the files of its run. */
+  readonly name: string;
+  readonly mimeType: string;
+  readonly content: Buffer;
+  /** All of it, where it is small and safe to show. */
+  readonly text: string | undefined;
+  /** Where it can be read later; undefined where its text is shown, or it could not be kept. */
+  readonly kept: Kept | undefined;
+};
+
+/** What the code left in its folder for results, and what became of it. */
+export type Left = {
+  readonly files: readonly LeftFile[];
+  /** The value of the last expression, where it is too long for the answer. */
+  readonly result: Kept | undefined;
+  /** Names of those that stayed behind, each with the reason as the end of a sentence about it. */
+  readonly skipped: ReadonlyArray<{ readonly name: string; readonly reason: string }>;
+  /** Further ones, without their names. */
+  readonly skippedMore: number;
+  /** How long what was kept can be read. */
+  readonly keepSeconds: number;
+  /** Why something could not be kept; undefined where nothing went wrong. */
+  readonly trouble: string | undefined;
+};
+
 export type Outcome = {
   readonly status: RunStatus;
   /** Undefined where no process of the guest ended by itself. */
@@ -29,8 +65,11 @@ export type Outcome = {
   readonly servers: readonly string[];
   readonly error: OutcomeError | undefined;
   readonly result: ResultValue | undefined;
+  /** Absent where there is nothing to say about files. */
+  readonly left?: Left | undefined;
   /** What a run that succeeded most likely has not meant, and the next step. */
   readonly note: string | undefined;
+  readonly pictures: Pictures;
   readonly timeoutSeconds: number;
   readonly durationMs: number;
   readonly calls: number;
@@ -53,6 +92,7 @@ export function outcomeWithoutRun(
     error: { traceback: [], ...error },
     result: undefined,
     note: undefined,
+    pictures: NO_PICTURES,
     timeoutSeconds,
     durationMs: 0,
     calls: 0,

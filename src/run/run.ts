@@ -7,19 +7,23 @@ import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
-import type { GuestFrame, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import type { CheckAnswer } from '../sandbox/checks.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import { CallDesk } from './call-desk.js';
 import { type Cage, type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
 import { hostApi } from './host-api.js';
-import type { Outcome } from './outcome.js';
+import type { KeptFiles } from './kept-files.js';
+import { Leavings } from './leavings.js';
+import type { Left, Outcome } from './outcome.js';
 import { preflight } from './preflight.js';
 import type { SavedTools } from './saved-tools.js';
 import { Transcript } from './transcript.js';
 
 /** How long the guest may take, at its deadline, to say where it was. */
 const WHERE_WITHIN_MS = 350;
+/** How much longer a run may take whose files are arriving: a local pipe carries all that they may be in half of this. */
+const FILES_WITHIN_MS = 1_000;
 
 export type RunRequest = {
   readonly id: string;
@@ -27,6 +31,8 @@ export type RunRequest = {
   readonly timeoutSeconds: number;
   /** Names, checked against what is discovered. */
   readonly servers: readonly string[];
+  /** For the working directory; checked. */
+  readonly files: readonly InputFile[];
 };
 
 /** What can be asked while the code runs; `waitingFor` names the tools whose answers are awaited, in a few words. */
@@ -57,6 +63,7 @@ export type RunParts = {
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
   readonly shapes: ObservedShapes;
+  readonly kept: KeptFiles;
   readonly observer: Observer;
   readonly watcher: Watcher;
 };
@@ -105,39 +112,43 @@ async function converse(
   transcript: Transcript,
   deadline: Deadline,
 ): Promise<[Conclusion, number]> {
-  const { id, timeoutSeconds, servers } = request;
+  const { id, timeoutSeconds, servers, files } = request;
   const { pool, saved, shapes, observer, watcher } = parts;
-  const cage = (waitingFor: string): Cage => {
-    const { spec, memoryKills, hasRun } = sandbox;
-    return { spec, memoryKills, hasRun, waitingFor };
-  };
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(request.code, sandbox, deadline);
   const leftMs = deadline.pause();
   if (answer === undefined || 'how' in answer)
-    return [conclude(answer, deadline.cause, timeoutSeconds, transcript, cage('')), 0];
-  if (answer.type === 'refused') return [concludeRefused(answer.error, transcript, sandbox.spec), 0];
+    return [conclude(answer, deadline.cause, timeoutSeconds, transcript, cageOf(sandbox, '')), 0];
+  if (answer.type === 'refused') return [concludeRefused(answer.error, sandbox.spec, transcript), 0];
   const loaded = await opening;
   const discovered = parts.discovered(servers);
   const objection = preflight(answer.named, loaded, discovered);
   if (objection !== undefined) throw objection;
   const api = hostApi({ runId: id, loaded, discovered, pool, saved, shapes, observer });
   using desk = new CallDesk(api, (frame) => sandbox.send(frame));
-  const cut = cutOff(sandbox, deadline);
+  const leavings = new Leavings(parts.kept, observer);
+  const cut = cutOff(sandbox, deadline, leavings);
   deadline.start(leftMs);
   sandbox.run(
-    { type: 'run', timeoutSeconds, loaded, discovered },
+    { type: 'run', timeoutSeconds, loaded, discovered, files },
     {
       onOutput: (stream, text) => {
         transcript.addOutput(stream, text);
+        leavings.addOutput(stream, text);
         watcher.onOutput(stream, text);
       },
-      onGuest: (frame, text) => hear(frame, text, transcript, desk, watcher),
+      onGuest: (frame, text) => {
+        hear(frame, text, transcript, desk, watcher);
+        if (frame.type === 'result') leavings.addResult(frame, text);
+      },
+      onFile: (frame) => leavings.addFile(frame),
     },
   );
   watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  return [conclude(end, deadline.cause, timeoutSeconds, transcript, cage(desk.waitingFor)), desk.calls];
+  const cage = cageOf(sandbox, desk.waitingFor);
+  const left = await keep(leavings, transcript, deadline);
+  return [{ ...conclude(end, deadline.cause, timeoutSeconds, transcript, cage), left }, desk.calls];
 }
 
 /** What the sandbox says of the code, or how it ended over it; undefined when that took too long or was cancelled. */
@@ -152,6 +163,13 @@ async function check(
   return said;
 }
 
+const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, waitingFor: string): Cage => ({
+  spec,
+  memoryKills,
+  hasRun,
+  waitingFor,
+});
+
 function hear(
   frame: GuestFrame,
   text: string,
@@ -165,12 +183,29 @@ function hear(
   else transcript.add(frame, text);
 }
 
+/** Puts what was left where it can be read, and tells the transcript; of a run that nobody waits for, nothing stays. */
+async function keep(
+  leavings: Leavings,
+  transcript: Transcript,
+  deadline: Deadline,
+): Promise<Left | undefined> {
+  if (deadline.cause !== undefined && deadline.cause !== 'timeout') {
+    await leavings.discard();
+    return undefined;
+  }
+  const { left, stdout, stderr } = await leavings.settle();
+  if (stdout !== undefined) transcript.keptWhole('stdout', stdout);
+  if (stderr !== undefined) transcript.keptWhole('stderr', stderr);
+  return left;
+}
+
 /** Resolves when the run was cut short. At its deadline the guest is asked where it is; else there is no time for that. */
-async function cutOff(sandbox: Sandbox, deadline: Deadline): Promise<undefined> {
+async function cutOff(sandbox: Sandbox, deadline: Deadline, leavings: Leavings): Promise<undefined> {
   await aborted(deadline.signal);
   if (deadline.cause === 'timeout') {
     sandbox.send({ type: 'stop', reason: 'timeout' });
-    await Promise.race([sandbox.ended, new Promise((resolve) => setTimeout(resolve, WHERE_WITHIN_MS))]);
+    await endedWithin(sandbox, WHERE_WITHIN_MS);
+    if (leavings.isArriving) await endedWithin(sandbox, FILES_WITHIN_MS);
   }
   sandbox.kill();
   return undefined;
@@ -182,3 +217,5 @@ function aborted(signal: AbortSignal): Promise<undefined> {
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
 }
+const endedWithin = (sandbox: Sandbox, ms: number): Promise<unknown> =>
+  Promise.race([sandbox.ended, new Promise((resolve) => setTimeout(resolve, ms))]);

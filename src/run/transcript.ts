@@ -1,21 +1,26 @@
-// What the guest of one run has said so far, capped as it arrives: its output, its value, how it failed, where it was.
+// What the guest of one run has said so far, capped as it arrives: its output, its pictures, its value, how it failed,
+// where it was.
 // Everything in it is a claim; conclude.ts decides what to make of it.
 
 import { clip, HeadTail, harmless } from '../base/text.js';
 import type { GuestFrame } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import type { GuestError } from '../sandbox/sandbox.js';
+import { Album, type Pictures } from './album.js';
+import type { Kept } from './kept-run.js';
 import type { Captured, ResultValue } from './outcome.js';
 
 /** Claude Code moves answers above 50,000 characters to a file; this leaves room for the rest of the answer. */
 export const MAX_OUTPUT_CHARS = 40_000;
 /** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
-const MAX_RESULT_JSON_CHARS = 100_000;
-const MAX_REPR_CHARS = 40_000;
+export const MAX_RESULT_JSON_CHARS = 100_000;
+export const MAX_REPR_CHARS = 40_000;
 const MAX_WHERE_LINES = 20;
 
 export class Transcript {
   readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
+  readonly #whole: { stdout?: Kept; stderr?: Kept } = {};
+  readonly #album = new Album();
   #result: ResultValue | undefined;
   #raised: GuestError | undefined;
   #where: readonly string[] = [];
@@ -25,8 +30,11 @@ export class Transcript {
   }
 
   /** Keeps what a frame tells; of a result or an exception the first counts. `text` is the frame's own line. */
-  add(frame: Extract<GuestFrame, { type: 'result' | 'raised' | 'where' }>, text: string): void {
+  add(frame: Extract<GuestFrame, { type: 'picture' | 'result' | 'raised' | 'where' }>, text: string): void {
     switch (frame.type) {
+      case 'picture':
+        this.#album.add(frame.data);
+        return;
       case 'result':
         this.#result ??= {
           repr: clip(harmless(frame.repr), MAX_REPR_CHARS),
@@ -42,9 +50,22 @@ export class Transcript {
     }
   }
 
+  /** From now on said where something was left out: all of that stream can be read there. */
+  keptWhole(stream: 'stdout' | 'stderr', whole: Kept): void {
+    this.#whole[stream] = whole;
+  }
+
   captured(stream: 'stdout' | 'stderr'): Captured {
-    const kept = this.#streams[stream];
-    return { text: harmless(kept.toString()), dropped: kept.dropped };
+    const { [stream]: kept } = this.#streams;
+    if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0 };
+    const whole = this.#whole[stream];
+    const where = whole === undefined ? '' : `; whole: ${whole.uri}`;
+    const { dropped, droppedBytes } = kept;
+    return { text: harmless(kept.toString(where)), dropped, droppedBytes, whole };
+  }
+
+  get pictures(): Pictures {
+    return this.#album.pictures;
   }
 
   get result(): ResultValue | undefined {

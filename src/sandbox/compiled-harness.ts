@@ -41,8 +41,14 @@ export async function compileIn(sandbox: Sandbox): Promise<Files | undefined> {
   const timer = setTimeout(() => sandbox.kill(), COMPILE_SECONDS * 1000);
   await Promise.race([sandbox.check(CODE), sandbox.ended]);
   if (sandbox.isAlive) {
-    const run = { type: 'run', timeoutSeconds: COMPILE_SECONDS, loaded: [], discovered: [] } as const;
-    sandbox.run(run, { onGuest, onOutput: () => {} });
+    const run = {
+      type: 'run',
+      timeoutSeconds: COMPILE_SECONDS,
+      loaded: [],
+      discovered: [],
+      files: [],
+    } as const;
+    sandbox.run(run, { onGuest, onOutput: () => {}, onFile: () => {} });
     await sandbox.ended;
   }
   clearTimeout(timer);

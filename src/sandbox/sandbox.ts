@@ -25,6 +25,8 @@ import { Guard } from './guard.js';
 import type { Breach } from './watchdog.js';
 
 type FrameOf<F, T> = Extract<F, { type: T }>;
+/** A file that the code left, or the names of those that stay behind. */
+export type LeftFrame = FrameOf<SupervisorFrame, 'file' | 'skipped'>;
 export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
 
 /** How a sandbox ended: the supervisor's report, broken rules, a limit, or no word at all. */
@@ -45,6 +47,8 @@ export type RunHandlers = {
   readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
   /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
   readonly onGuest: (frame: GuestFrame, text: string) => void;
+  /** What the code has left in its folder for results, after its end. */
+  readonly onFile: (frame: LeftFrame) => void;
 };
 
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
@@ -52,6 +56,8 @@ const LAST_FRAME_WITHIN_MS = 500;
 const MAX_NOISE_LINES = 20;
 /** After one of these a guest has said how its code ended. */
 const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
+/** What only a sandbox that has its run may say. */
+const OF_A_RUN: ReadonlySet<SupervisorFrame['type']> = new Set(['output', 'file', 'skipped', 'exited']);
 
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
@@ -232,14 +238,17 @@ export class Sandbox implements AsyncDisposable {
         return this.#checks.onAnswer(frame);
       case 'output':
         return this.#handlers?.onOutput(frame.stream, frame.text);
+      case 'file':
+      case 'skipped':
+        return this.#handlers?.onFile(frame);
       case 'exited':
         return void this.#whenReported(frame);
     }
   }
 
-  /** Before the run the supervisor greets and answers; after it, there is output and one end to tell of. */
+  /** Before the run the supervisor greets and answers; after it, there is output, what was left, and one end to tell of. */
   #isInTurn({ type }: SupervisorFrame): boolean {
-    if (type === 'output' || type === 'exited') return this.hasRun;
+    if (OF_A_RUN.has(type)) return this.hasRun;
     if (this.hasRun) return false;
     return type === 'hello' ? !this.#isGreeted : type === 'unloaded' || this.#checks.underWay;
   }

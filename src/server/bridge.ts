@@ -14,7 +14,8 @@ import type { Settings } from '../config/settings.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
 import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
-import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
+import type { InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import { KeptFiles } from '../run/kept-files.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
@@ -26,6 +27,7 @@ export type RunInput = {
   readonly code: string;
   readonly servers: readonly string[];
   readonly timeoutSeconds: number;
+  readonly files: readonly InputFile[];
 };
 
 export type RunHooks = Watcher & {
@@ -56,6 +58,8 @@ export class Bridge implements AsyncDisposable {
   readonly settings: Settings;
   readonly launcher: Launcher;
   readonly redactor: Redactor;
+  /** What its runs have left for reading. */
+  readonly kept: KeptFiles;
   readonly #observer: Observer;
   readonly #context: DiscoverContext;
   readonly #warm: WarmPool;
@@ -104,6 +108,8 @@ export class Bridge implements AsyncDisposable {
     );
     this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
     this.#shapes = this.#owned.use(new ObservedShapes(settings.stateDir));
+    const { stateDir, keepSeconds, keepBytes: quotaBytes } = settings;
+    this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
     this.#queue = new PQueue({ concurrency: settings.concurrency });
   }
 
@@ -117,6 +123,11 @@ export class Bridge implements AsyncDisposable {
 
   get discovery(): Discovery {
     return this.#discovery ?? this.rediscover();
+  }
+
+  /** Of the servers that a run can name. */
+  get serverNames(): readonly string[] {
+    return this.discovery.ready.map(({ name }) => name);
   }
 
   /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */
@@ -151,6 +162,7 @@ export class Bridge implements AsyncDisposable {
 
   /** Removes what bridges that died left behind, once in our life. Trouble is logged; it is nobody's call. */
   sweepOnce(): void {
+    if (this.#sweeping === undefined) void this.kept.sweep();
     this.#sweeping ??= this.launcher.sweep(this.#closing.signal).catch((thrown: unknown) => {
       if (!this.#closing.signal.aborted)
         this.#observer({ type: 'engine.trouble', message: messageOf(thrown) });
@@ -184,6 +196,7 @@ export class Bridge implements AsyncDisposable {
       pool: this.#pool,
       saved: this.#saved,
       shapes: this.#shapes,
+      kept: this.kept,
       observer: this.#observer,
       watcher,
     };

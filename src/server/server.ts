@@ -1,5 +1,5 @@
 // The MCP face of the bridge: one server object per connection, raw request handlers, nothing spawned before a tool is
-// called. Only this file, its transport and the downstream floor know the SDK.
+// called. Only this file, its resources, its transport and the downstream floor know the SDK.
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -8,10 +8,8 @@ import {
   CallToolRequestSchema,
   type CallToolResult,
   ErrorCode,
-  ListResourcesRequestSchema,
   ListToolsRequestSchema,
   McpError,
-  ReadResourceRequestSchema,
   type ServerNotification,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
@@ -23,9 +21,10 @@ import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { render } from '../render/render.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import type { Bridge } from './bridge.js';
-import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI, capabilities, instructions } from './capabilities.js';
+import { instructions } from './capabilities.js';
 import { LOG_LEVELS, type LogLevel, OutputLog } from './log-notifications.js';
 import { Progress } from './progress.js';
+import { offerResources } from './resources.js';
 import type { Tool } from './tool.js';
 import { runPython } from './tools/run-python.js';
 
@@ -33,6 +32,14 @@ import { runPython } from './tools/run-python.js';
 const QUIET_BEFORE_WARM_MS = 250;
 const QUIET_BEFORE_SWEEP_MS = 2_000;
 
+/** A transport that may have seen which version of the protocol its client speaks. */
+export type ClientTransport = Transport & { readonly clientProtocol?: string | undefined };
+
+/** Versions are dates; before this one there is no `resource_link`, and clients refuse an answer with one. */
+const LINKS_SINCE = '2025-06-18';
+
+const knowsLinks = ({ clientProtocol }: ClientTransport): boolean =>
+  clientProtocol === undefined || clientProtocol >= LINKS_SINCE;
 /** Looser than the SDK's, which would call a wrong level a fault of ours. */
 const SetLevel = z.object({
   method: z.literal('logging/setLevel'),
@@ -40,12 +47,18 @@ const SetLevel = z.object({
 });
 
 /** Connects one agent; resolves when its transport has started. */
-export async function serveAgent(bridge: Bridge, transport: Transport, observer: Observer): Promise<Server> {
+export async function serveAgent(
+  bridge: Bridge,
+  transport: ClientTransport,
+  observer: Observer,
+): Promise<Server> {
   const tools = new Map([runPython(bridge.settings)].map((tool) => [tool.definition.name, tool]));
-  const names = () => bridge.discovery.ready.map(({ name }) => name);
   const server = new Server(
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
-    { capabilities: { tools: {}, resources: {}, logging: {} }, instructions: instructions(names()) },
+    {
+      capabilities: { tools: {}, resources: {}, logging: {} },
+      instructions: instructions(bridge.serverNames),
+    },
   );
   let plans: NodeJS.Timeout[] = [];
   let logLevel: LogLevel | undefined;
@@ -91,33 +104,15 @@ export async function serveAgent(bridge: Bridge, transport: Transport, observer:
     );
     const { outputMode: mode, structured } = bridge.settings;
     const client = server.getClientVersion()?.name ?? '';
-    return render(outcome, { mode, structured, client }) as unknown as CallToolResult;
+    return render(outcome, {
+      mode,
+      structured,
+      client,
+      links: knowsLinks(transport),
+    }) as unknown as CallToolResult;
   });
 
-  server.setRequestHandler(ListResourcesRequestSchema, () => ({
-    resources: [
-      {
-        uri: CAPABILITIES_URI,
-        name: 'capabilities',
-        title: 'What run_python can do',
-        description: 'The helpers inside the sandbox and how to load servers.',
-        mimeType: CAPABILITIES_MIME_TYPE,
-      },
-    ],
-  }));
-
-  server.setRequestHandler(ReadResourceRequestSchema, ({ params }) => {
-    if (params.uri !== CAPABILITIES_URI) {
-      throw new McpError(
-        ErrorCode.InvalidParams,
-        `There is no resource '${clip(harmless(params.uri), 200)}'. There is: ${CAPABILITIES_URI}.`,
-      );
-    }
-    return {
-      contents: [{ uri: CAPABILITIES_URI, mimeType: CAPABILITIES_MIME_TYPE, text: capabilities(names()) }],
-    };
-  });
-
+  offerResources(server, bridge);
   await server.connect(transport);
   return server;
 }

@@ -4,7 +4,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { isInitializeRequest, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES } from '../protocol/frames.js';
 import { excessOf, parseJson, stringify, wellFormedJson } from '../protocol/json-text.js';
 import { LineSplitter } from '../protocol/lines.js';
@@ -13,8 +13,9 @@ import { LineSplitter } from '../protocol/lines.js';
 const PARSE_ERROR = -32_700;
 const INTERNAL_ERROR = -32_603;
 const MESSAGE_LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
-/** render/ keeps answers below half of this; clients written with pydantic refuse more than 200 levels. */
-const MAX_SENT_CHARS = 2 * 1024 * 1024;
+/** A kept file of MAX_FILE_BYTES in base64 fits, and clients are known to end servers over 8 MiB. */
+const MAX_SENT_CHARS = 7 * 1024 * 1024;
+/** Clients written with pydantic refuse more than 200 levels. */
 const SENT_LIMITS = { maxDepth: 160, maxValues: MAX_VALUES };
 /** Of answers that the agent has not read. Above it nothing more is taken from the agent, and progress is not told. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
@@ -27,11 +28,17 @@ export class AgentTransport implements Transport {
   readonly #output: Writable;
   readonly #lines = new LineSplitter(MAX_FRAME_BYTES);
   #closed = false;
+  #clientProtocol: string | undefined;
   #draining: Promise<void> | undefined;
 
   constructor(input: Readable, output: Writable) {
     this.#input = input;
     this.#output = output;
+  }
+
+  /** The version of MCP that the client has asked for; undefined before. */
+  get clientProtocol(): string | undefined {
+    return this.#clientProtocol;
   }
 
   async start(): Promise<void> {
@@ -91,7 +98,12 @@ export class AgentTransport implements Transport {
     if (typeof message !== 'object' || message === null || Array.isArray(message)) {
       return this.#refuse('a message must be one JSON object');
     }
+    if ('method' in message && message.method === 'initialize') this.#noteProtocol(message);
     this.onmessage?.(message as JSONRPCMessage);
+  }
+
+  #noteProtocol(message: object): void {
+    if (isInitializeRequest(message)) this.#clientProtocol = message.params.protocolVersion;
   }
 
   #refuse(reason: string): void {

@@ -38,7 +38,7 @@ describe('usage', () => {
   test.each([
     [['docter'], "error: unknown command 'docter'. Did you mean 'doctor'?"],
     [['servers', '--jsno'], "error: unknown option '--jsno'"],
-    [['run'], "error: missing required argument 'file'"],
+    [['run'], "error: missing required argument 'script'"],
     [['run', 'x.py', '--timeout', 'soon'], 'It must be a whole number of seconds.'],
     [['run', 'absent.py'], 'absent.py cannot be read'],
     [['image', 'build', 'bass'], "There is no image profile 'bass'. Did you mean 'base'?"],

@@ -1,6 +1,6 @@
 // The commands that start containers: run and doctor.
 
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { hostileServer, tempHome } from '../support/start-bridge.js';
@@ -74,6 +74,25 @@ describe('run', { timeout: TIMEOUT_MS }, () => {
     expect(stderr).toContain('starting hostile');
     expect(stdout).toBe('True\n');
     expect(exitCode).toBe(0);
+  });
+
+  test('files go in by --file and come out by --out', async () => {
+    writeFileSync(join(home, 'data.csv'), 'a,b\n1,2\n');
+    const code =
+      'rows = open("data.csv").read()\nimport os; os.mkdir("out/d")\nopen("out/d/copy.csv", "w").write(rows)\nopen("out/.bashrc", "w").write("x")\nos._exit(0)';
+    const args = ['--file', 'data.csv', '--out', 'results'];
+    const first = await runCode(code, ...args);
+    expect(readFileSync(join(home, 'results/d/copy.csv'), 'utf8')).toBe('a,b\n1,2\n');
+    expect(readdirSync(join(home, 'results'))).toEqual(['d']);
+    expect(first).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('out/.bashrc was not written'),
+    });
+    expect((await runCode(code, ...args)).stderr).toContain('out/d/copy.csv was not written: EEXIST');
+    expect(await runCode(code, '--file', 'data.csv')).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('left in the sandbox: out/.bashrc, out/d/copy.csv (--out takes them)'),
+    });
   });
 
   test('--json prints the whole result, integers exact', async () => {

@@ -19,8 +19,8 @@ const cage = (memoryKills: number | undefined): Cage => ({
     ],
   },
   memoryKills,
-  waitingFor: '',
   hasRun: true,
+  waitingFor: '',
 });
 const exit = (code: number | null, signal: string | null): SandboxEnd => ({
   how: 'exited',

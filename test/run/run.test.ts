@@ -4,10 +4,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { ServerDoc, SupervisorFrame } from '../../src/protocol/frames.js';
+import { KeptFiles } from '../../src/run/kept-files.js';
 import { type RunParts, type RunRequest, runCode } from '../../src/run/run.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 
-const request: RunRequest = { id: 'run-1', code: 'mcp_s.t()', timeoutSeconds: 30, servers: ['s'] };
+const request: RunRequest = {
+  id: 'run-1',
+  code: 'mcp_s.t()',
+  timeoutSeconds: 30,
+  servers: ['s'],
+  files: [],
+};
 const SERVER: ServerDoc = {
   name: 's',
   alias: 's',
@@ -52,6 +59,7 @@ async function run(
     retire: () => ends.push('retired'),
     load: () => Promise.resolve([SERVER]),
     discovered: () => [],
+    kept: new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
     observer: () => {},
     watcher: { onStart: () => ends.push('started'), onProgress: () => {}, onOutput: () => {} },
     ...overrides,
@@ -142,5 +150,34 @@ describe('before it is started', () => {
   it('nothing is taken for a run that was cancelled in the queue', async () => {
     const take = () => Promise.reject(new Error('taken'));
     expect(await run({ take }, {}, AbortSignal.abort())).toMatchObject({ status: 'cancelled' });
+  });
+});
+
+describe('files', () => {
+  it('go in with the run, and what was left is part of the outcome', async () => {
+    const file: SupervisorFrame = { type: 'file', name: 'a.txt', data: 'aGVsbG8=' };
+    const behind: SupervisorFrame = { type: 'skipped', files: [{ name: 'b', reason: 'link' }], more: 0 };
+    answers = (type) =>
+      type === 'check' ? [checked('t')] : [file, behind, { type: 'exited', code: 1, signal: null }];
+    const outcome = await run({}, { files: [{ name: 'in.csv', data: 'YQ==' }] });
+    expect(container.sent.at(-1)).toMatchObject({ type: 'run', files: [{ name: 'in.csv', data: 'YQ==' }] });
+    expect(outcome.left).toMatchObject({
+      files: [{ name: 'out/a.txt', mimeType: 'text/plain', text: 'hello' }],
+      skipped: [{ name: 'out/b', reason: 'is a link' }],
+    });
+  });
+
+  it('that are arriving at the deadline are waited for, within bounds', async () => {
+    const late: SupervisorFrame = { type: 'file', name: 'late', data: '' };
+    answers = (type) => {
+      if (type === 'check') return [checked('t')];
+      if (type === 'stop') setTimeout(() => container.say(late), 600);
+      return type === 'run' ? [{ type: 'file', name: 'early', data: '' }] : [];
+    };
+    const startedAt = performance.now();
+    const outcome = await run({}, { timeoutSeconds: 0.1 });
+    expect(outcome.status).toBe('timeout');
+    expect(outcome.left?.files.map(({ name }) => name)).toEqual(['out/early', 'out/late']);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
   });
 });

@@ -7,8 +7,8 @@ import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { WarmPool } from '../../src/sandbox/warm-pool.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 
-const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [] } as const;
-const handlers = { onOutput: () => {}, onGuest: () => {} };
+const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [], files: [] } as const;
+const handlers = { onOutput: () => {}, onGuest: () => {}, onFile: () => {} };
 const error = { type: 'SyntaxError', message: 'no', traceback: [] };
 const checked: SupervisorFrame = { type: 'checked', named: [] };
 const refused: SupervisorFrame = { type: 'refused', error };
@@ -66,6 +66,8 @@ describe('before its run', () => {
     ['a refusal of nothing', refused],
     ['a second greeting', hello],
     ['output', { type: 'output', stream: 'stdout', text: 'x' }],
+    ['a file', { type: 'file', name: 'a', data: '' }],
+    ['a list of files', { type: 'skipped', files: [], more: 0 }],
     ['an end', { type: 'exited', code: 0, signal: null }],
   ])('%s ends it', async (_what, frame) => {
     container.say(frame);

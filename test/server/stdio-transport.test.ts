@@ -47,7 +47,7 @@ describe('what is sent', () => {
   });
 
   test.each([
-    ['too long', { text: 'x'.repeat(3 * 1024 * 1024) }, /longer/],
+    ['too long', { text: 'x'.repeat(8 * 1024 * 1024) }, /longer/],
     ['too deep', { structuredContent: nested(190) }, /deeper/],
     [
       'of too many values',

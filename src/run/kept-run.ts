@@ -1,0 +1,156 @@
+// What one run keeps on the disk: numbered files in its own folder, and an index of their names that is written last, so
+// that nothing is found before it is whole. Text may come piece by piece while the run goes on. Whatever fails is not in
+// the index.
+
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, open, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { KeptRoom } from './kept-room.js';
+import { keptUri } from './kept-uri.js';
+
+export const INDEX_FILE = 'index.json';
+export const keptIndex = z.array(
+  z.object({
+    name: z.string(),
+    mimeType: z.string(),
+    sizeBytes: z.int().nonnegative(),
+    number: z.int().nonnegative(),
+  }),
+);
+type Entry = z.infer<typeof keptIndex>[number];
+
+/** One thing that is kept. */
+export type Kept = {
+  readonly uri: string;
+  readonly name: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+};
+
+/** What the files of a run may not be, although the disk has room. */
+export class OverQuota extends Error {
+  override readonly message = 'the quota is too small';
+}
+
+export class KeptRun {
+  readonly #handle = randomBytes(16).toString('hex');
+  readonly #room: KeptRoom;
+  readonly #onSealed: (handle: string, kept: readonly Kept[]) => void;
+  readonly #entries: Entry[] = [];
+  #numbers = 0;
+
+  /** Nothing is on the disk before something is put there. */
+  constructor(room: KeptRoom, onSealed: (handle: string, kept: readonly Kept[]) => void) {
+    this.#room = room;
+    this.#onSealed = onSealed;
+  }
+
+  /** Throws OverQuota, or what the file system says. */
+  async put(name: string, mimeType: string, content: Buffer): Promise<Kept> {
+    const number = this.#numbers++;
+    await this.#take(content.length);
+    await writeFile(this.#path(number), content, { flag: 'wx', mode: 0o600 });
+    return this.#add({ name, mimeType, sizeBytes: content.length, number });
+  }
+
+  /** For at most `maxBytes`, which are taken from the quota until it ends. */
+  stream(name: string, mimeType: string, maxBytes: number): KeptStream {
+    const number = this.#numbers++;
+    const file = this.#take(maxBytes).then(() => open(this.#path(number), 'wx', 0o600));
+    return new KeptStream(file, (sizeBytes) => {
+      this.#room.giveBack(this.#handle, maxBytes - sizeBytes);
+      return this.#add({ name, mimeType, sizeBytes, number });
+    });
+  }
+
+  /** From now on what was kept is found. Throws what the file system says. */
+  async seal(): Promise<void> {
+    if (this.#entries.length === 0) return;
+    const path = join(this.#room.folderOf(this.#handle), INDEX_FILE);
+    await writeFile(path, JSON.stringify(this.#entries), { flag: 'wx', mode: 0o600 });
+    this.#onSealed(
+      this.#handle,
+      this.#entries.map((entry) => this.#keptOf(entry)),
+    );
+  }
+
+  /** Nothing of this run is kept after all. */
+  async discard(): Promise<void> {
+    if (this.#numbers > 0) await this.#room.remove(this.#handle);
+  }
+
+  async #take(bytes: number): Promise<void> {
+    if (!(await this.#room.take(this.#handle, bytes))) throw new OverQuota();
+  }
+
+  #add(entry: Entry): Kept {
+    this.#entries.push(entry);
+    return this.#keptOf(entry);
+  }
+
+  #keptOf({ name, mimeType, sizeBytes }: Entry): Kept {
+    return { uri: keptUri({ handle: this.#handle, name }), name, mimeType, sizeBytes };
+  }
+
+  #path(number: number): string {
+    return join(this.#room.folderOf(this.#handle), String(number));
+  }
+}
+
+/** Bytes on their way to a file. Whoever writes does not wait, so it has to be bounded by whoever writes. */
+export class KeptStream {
+  readonly #file: Promise<FileHandle>;
+  readonly #onEnd: (sizeBytes: number) => Kept;
+  #waiting: Buffer[] = [];
+  #sizeBytes = 0;
+  #writing: Promise<void> | undefined;
+  #failure: unknown;
+
+  constructor(file: Promise<FileHandle>, onEnd: (sizeBytes: number) => Kept) {
+    this.#file = file;
+    this.#onEnd = onEnd;
+    // Told by `end`; until then nobody asks.
+    file.catch(() => {});
+  }
+
+  write(bytes: Buffer): void {
+    if (this.#failure !== undefined) return;
+    this.#waiting.push(bytes);
+    this.#sizeBytes += bytes.length;
+    this.#writing ??= this.#writeAll();
+  }
+
+  /** Throws the first thing that went wrong. */
+  async end(): Promise<Kept> {
+    await this.close();
+    if (this.#failure !== undefined) throw this.#failure;
+    return this.#onEnd(this.#sizeBytes);
+  }
+
+  /** Never throws. */
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#file.then(
+      (file) => file.close(),
+      (thrown: unknown) => {
+        this.#failure ??= thrown;
+      },
+    );
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      const file = await this.#file;
+      while (this.#waiting.length > 0) {
+        const all = Buffer.concat(this.#waiting);
+        this.#waiting = [];
+        await file.appendFile(all);
+      }
+    } catch (thrown) {
+      this.#failure = thrown;
+      this.#waiting = [];
+    }
+    this.#writing = undefined;
+  }
+}

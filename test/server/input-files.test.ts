@@ -1,0 +1,124 @@
+// The argument `files`: what passes arrives as it was meant, and each complaint names its entry, what was got and what is
+// allowed.
+
+import { describe, expect, test } from 'vitest';
+import { MAX_INPUT_BYTES } from '../../src/protocol/frames.js';
+import { readInputFiles } from '../../src/server/tools/input-files.js';
+
+const complaintOf = (value: unknown): string => {
+  const read = readInputFiles(value);
+  return 'complaint' in read ? read.complaint : 'none';
+};
+
+describe('files', () => {
+  test('text and base64 become one form, bytes exact', () => {
+    const every = Buffer.from(Array.from({ length: 256 }, (_, n) => n)).toString('base64');
+    expect(
+      readInputFiles([
+        { name: 'a.txt', text: 'é\r\n' },
+        { name: 'in/b.bin', base64: every },
+        { name: 'c', base64: `${every.slice(0, 76)}\n${every.slice(76)}\r\n` },
+        { name: 'empty', text: '' },
+      ]),
+    ).toEqual([
+      { name: 'a.txt', data: 'w6kNCg==' },
+      { name: 'in/b.bin', data: every },
+      { name: 'c', data: every },
+      { name: 'empty', data: '' },
+    ]);
+    expect(readInputFiles(undefined)).toEqual([]);
+  });
+
+  test.each<[string, unknown, string]>([
+    [
+      'no list',
+      'a.csv',
+      'files: got "a.csv", expected a list of at most 100 files, each an object {name, text} or {name, base64}.',
+    ],
+    ['no object', ['a.csv'], 'files[0]: got "a.csv", expected an object {name, text} or {name, base64}.'],
+    [
+      'neither text nor base64',
+      [{ name: 'a' }],
+      'files[0]: got {"name":"a"}, expected an object {name, text} or {name, base64}.',
+    ],
+    [
+      'both',
+      [{ name: 'a', text: '', base64: '' }],
+      'files[0]: got {"name":"a","text":"","base64":""}, expected an object {name, text} or {name, base64}.',
+    ],
+    [
+      'a field too many',
+      [{ name: 'a', text: '', mode: 7 }],
+      'files[0]: got {"name":"a","text":"","mode":7}, expected an object {name, text} or {name, base64}.',
+    ],
+    [
+      'a name that leads out',
+      [
+        { name: 'a', text: '' },
+        { name: '../b', text: '' },
+      ],
+      'files[1].name: got "../b", which has a part \'..\', expected a relative path such as data.csv or in/data.csv.',
+    ],
+    [
+      'an absolute name',
+      [{ name: '/workspace/a', text: '' }],
+      'files[0].name: got "/workspace/a", which is absolute, expected a relative path such as data.csv or in/data.csv.',
+    ],
+    [
+      'a name twice',
+      [
+        { name: 'a', text: '1' },
+        { name: 'a', text: '2' },
+      ],
+      'files[1].name: got "a", which is there twice, expected a relative path such as data.csv or in/data.csv.',
+    ],
+    [
+      'no base64',
+      [{ name: 'a', base64: 'a*b' }],
+      'files[0].base64: got "a*b", expected base64 with padding.',
+    ],
+    [
+      'base64 without padding',
+      [{ name: 'a', base64: 'YQ' }],
+      'files[0].base64: got "YQ", expected base64 with padding.',
+    ],
+    [
+      'a lone surrogate',
+      [{ name: 'a', text: '\ud800' }],
+      'files[0].text: got a lone surrogate, expected well-formed text.',
+    ],
+  ])('%s', (_what, value, complaint) => {
+    expect(complaintOf(value)).toBe(complaint);
+  });
+
+  test('too many, too much', () => {
+    const file = (n: number) => ({ name: `f${n}`, text: '' });
+    expect(complaintOf(Array.from({ length: 100 }, (_, n) => file(n)))).toBe('none');
+    expect(complaintOf(Array.from({ length: 101 }, (_, n) => file(n)))).toContain('at most 100 files');
+    const half = 'x'.repeat(MAX_INPUT_BYTES / 2);
+    expect(
+      complaintOf([
+        { name: 'a', text: half },
+        { name: 'b', text: half },
+      ]),
+    ).toBe('none');
+    expect(
+      complaintOf([
+        { name: 'a', text: half },
+        { name: 'b', text: half },
+        { name: 'c', text: 'x' },
+      ]),
+    ).toBe('files[2]: the files are larger than 10 MiB together, which is the most.');
+  });
+
+  test('a complaint stays short whatever it repeats, and harmless', () => {
+    for (const value of [
+      'x'.repeat(9e6),
+      [{ name: `\u001b[31m${'y'.repeat(9e6)}`, text: '' }],
+      [{ name: 'a', base64: '!'.repeat(14e6) }],
+    ]) {
+      expect(complaintOf(value).length).toBeLessThan(300);
+      expect(complaintOf(value)).not.toContain('\u001b');
+    }
+  });
+});
