@@ -94,6 +94,9 @@ class Channel:
             return False
         try:
             write_all(self._frames_fd, encode_bounded(frame))
+        except OSError:
+            # The code has closed the stream; that is no concern of whoever only had news.
+            pass
         finally:
             self._writing.release()
         return True

@@ -1,4 +1,4 @@
-"""How far the code says it is, told to the host now and then: five times a second at most, and the last one surely.
+"""How far the code says it is, told to the host five times a second at most, and of those between the last.
 
 Costs a comparison while nothing is due. Relies on the link's tell(), which never waits, so that a signal's handler may
 report as well. Loaded by runs that report.
@@ -6,8 +6,8 @@ report as well. Loaded by runs that report.
 
 from __future__ import annotations
 
+import _thread
 import math
-import threading
 import time
 from typing import Any
 
@@ -36,7 +36,8 @@ class _Reporter:
             return
         self._is_waiting = True
         try:
-            threading.Thread(target=self._tell_later, name="mcp-progress", daemon=True).start()
+            # Not threading.Thread, whose start takes a lock that the code may hold where a signal interrupts it.
+            _thread.start_new_thread(self._tell_later, ())
         except RuntimeError:
             # No thread may be started any more, or none now: the next report tries again.
             self._is_waiting = False

@@ -21,14 +21,14 @@ const MAX_TRACEBACK_LINES = 60;
 const MAX_LINE_CHARS = 500;
 const MAX_MESSAGE_CHARS = 4_000;
 
-/** What Python's parser and compiler raise where their own stack or memory ends. */
-const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
-
 /** Nothing in the code can take the supervisor's last word, but for what looks for it. */
 const LOST =
   "This is hardly the code's doing: send it again; if it vanishes again, run `mcp-sandbox-bridge doctor`.";
 const EXITED =
   'It called sys.exit or os._exit, as argparse and unittest.main do: let it run to its end instead.';
+
+/** What Python's parser and compiler raise where their own stack or memory ends. */
+const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
 
 /** What is known of the cage besides how it ended. */
 export type Cage = {
@@ -77,7 +77,7 @@ export function conclude(
 export function concludeRefused(error: GuestError, walls: Walls, transcript: Transcript): Conclusion {
   const remedy = TOO_DEEP.has(error.type)
     ? 'The code is nested too deeply to be compiled. Build such data in steps, or read it from text (json.loads).'
-    : (hintFor(error, walls) ?? 'Nothing was run. Mend this line and send the whole code again.');
+    : `Nothing was run. ${hintFor(error, walls) ?? 'Mend this line and send the whole code again.'}`;
   return { ...heard(transcript), status: 'validation_error', error: guestError(error, remedy) };
 }
 

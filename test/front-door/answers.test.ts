@@ -1,9 +1,10 @@
 // What the model reads, whole, from real containers through a real client: one file per typical answer in
 // test/snapshots/answers, with its weight. A change here is a change of the product, and is read before it is taken.
 
+import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { hostileServer, npmServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { hostileServer, npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
 type Answer = {
   readonly title: string;
@@ -105,11 +106,15 @@ const ANSWERS: readonly Answer[] = [
   { title: 'no input', code: 'name = input("name? ")' },
 ];
 
+const memory = npmServer('@modelcontextprotocol/server-memory');
 let bridge: TestBridge;
 beforeAll(async () => {
   // A host that shows the text; others are told the same in structuredContent.
   bridge = await startBridge(
-    { memory: npmServer('@modelcontextprotocol/server-memory'), hostile: hostileServer() },
+    {
+      memory: { ...memory, env: { MEMORY_FILE_PATH: join(tempHome(), 'memory.jsonl') } },
+      hostile: hostileServer(),
+    },
     { clientName: 'claude-code' },
   );
 });

@@ -144,7 +144,7 @@ save_tool(twice)`;
     expect(await run(twice)).toMatchObject({ status: 'success' });
     expect((await run('from user_tools import twice\nawait twice("a")')).result).toEqual(['"a"', '"a"']);
     expect(await shown('runtime.saved_tools()')).toBe(
-      '=> async say(text)  # Says it, as JSON.\nasync twice(text)',
+      '=>\nasync say(text)  # Says it, as JSON.\nasync twice(text)',
     );
   });
 

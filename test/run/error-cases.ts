@@ -52,7 +52,8 @@ const NO_SDK =
   '`mcp` is not the MCP SDK here: it has mcp.runtime, mcp.servers.<alias> and MCPError, and servers need no client.';
 const PRIVILEGES =
   'The code has no privileges here: it cannot change owners, mount, open raw sockets or trace processes.';
-const FILES = "The user's files are not in the sandbox: read them with a server's tool.";
+const FILES =
+  "The user's files are not in the sandbox: pass them in run_python's `files`, or read them with a server's tool.";
 const ASYNC_DEF =
   'Write `async def` for the function that awaits, and `await` its calls; at the top level await works as it is.';
 const AWAIT = 'A call gives its value when it is awaited: value = await mcp_<alias>.<tool>(...).';

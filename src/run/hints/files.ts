@@ -48,6 +48,7 @@ export const fileHints: readonly Hint[] = [
   {
     about: "the user's files",
     matches: errno(2, HOST_PATH),
-    sentence: () => "The user's files are not in the sandbox: read them with a server's tool.",
+    sentence: () =>
+      "The user's files are not in the sandbox: pass them in run_python's `files`, or read them with a server's tool.",
   },
 ];
