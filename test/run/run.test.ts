@@ -61,7 +61,7 @@ async function run(
     discovered: () => [],
     kept: new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
     observer: () => {},
-    onStart: () => ends.push('started'),
+    watcher: { onStart: () => ends.push('started'), onProgress: () => {}, onOutput: () => {} },
     ...overrides,
   } as unknown as RunParts;
   return runCode({ ...request, ...change }, parts, signal);
