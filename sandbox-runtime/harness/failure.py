@@ -1,7 +1,8 @@
 """An exception as the host shows it: type, message and the traceback that a reader of main.py understands.
 
-Relies on the traceback module for CPython's own layout (chains, groups, carets, suggestions). Leaves out the
-harness's and the mcp package's frames. Never raises, whatever the exception's own methods do.
+Relies on the traceback module for CPython's own layout (chains, groups, carets, suggestions). Leaves out our own frames
+and those of libraries, of which one line says where the exception arose. Never raises, whatever the exception's own
+methods do.
 """
 
 from __future__ import annotations
@@ -12,12 +13,19 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from harness.program import MAIN_FILE
-
 _OWN_FOLDERS = tuple(
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), name, "")
     for name in ("harness", "mcp")
 )
+# Where installed Python is. What the code has written itself is elsewhere: main.py, user_tools/, /workspace, /tmp.
+_LIBRARY_FOLDERS = tuple(
+    os.path.join(path, "")
+    for path in (sys.prefix, sys.base_prefix, os.path.dirname(os.path.abspath(os.__file__)))
+)
+_LIBRARY_PARTS = ("/site-packages/", "/dist-packages/")
+_NO_FILES = ("<frozen ", "<__array_function__ ")
+# Compiled modules name the files that they were made of.
+_COMPILED = (".pyx", ".pxi", ".pxd")
 MAX_MESSAGE_CHARS = 20_000
 # A traceback longer than this keeps its first lines (where it began) and most of its last (what went wrong).
 MAX_LINES = 200
@@ -84,11 +92,54 @@ def _parts(report: traceback.TracebackException) -> Iterator[traceback.Traceback
         waiting += [linked for linked in (part.__cause__, part.__context__, *members) if linked is not None]
 
 
+class _Stack(traceback.StackSummary):
+    """The user's frames; `arose` is the line that stands for those of libraries below them."""
+
+    arose = ""
+
+    def format(self, *args: Any, **options: Any) -> list[str]:
+        lines = super().format(*args, **options)
+        return [*lines, self.arose] if self.arose else lines
+
+
 def _own_code_only(stack: traceback.StackSummary) -> traceback.StackSummary:
-    """From the first line of the program on, without our frames; what ran before it is how we started it."""
-    frames = [frame for frame in stack if not frame.filename.startswith(_OWN_FOLDERS)]
-    first = next((index for index, frame in enumerate(frames) if frame.filename == MAIN_FILE), 0)
-    return traceback.StackSummary.from_list(frames[first:])
+    """The frames of the user's code: without ours, which ran it, and without those of libraries between them."""
+    users = _Stack()
+    below: list[traceback.FrameSummary] = []
+    for frame in stack:
+        if _is_users(frame.filename):
+            users.append(frame)
+            below = []
+        else:
+            below.append(frame)
+    # Below a call into our own code there is nothing that a reader could mend.
+    if below and not any(frame.filename.startswith(_OWN_FOLDERS) for frame in below):
+        users.arose = f"  … in {_place(below[-1])} (library)\n"
+    return users
+
+
+def _is_users(file: str) -> bool:
+    return not (
+        file.startswith((*_OWN_FOLDERS, *_LIBRARY_FOLDERS, *_NO_FILES))
+        or file.endswith(_COMPILED)
+        or any(part in file for part in _LIBRARY_PARTS)
+    )
+
+
+def _place(frame: traceback.FrameSummary) -> str:
+    """`json.decoder.raw_decode`: the module and function of a library's frame."""
+    # Compiled modules say it themselves.
+    if "." in frame.name:
+        return frame.name
+    file = frame.filename
+    for part in _LIBRARY_PARTS:
+        file = file.rpartition(part)[2]
+    for folder in reversed(_LIBRARY_FOLDERS):
+        file = file[len(folder) :] if file.startswith(folder) else file
+    module = os.path.splitext(file)[0].replace("/", ".")
+    if file.startswith("<frozen "):
+        module = file[len("<frozen ") : -1]
+    return f"{module.replace('.__init__', '')}.{frame.name}"
 
 
 def _suggested_module(error: BaseException, said: str) -> str:

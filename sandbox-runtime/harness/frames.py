@@ -15,6 +15,9 @@ MAX_NAMED_TOOLS = 200
 MAX_NAME_CHARS = 200
 MAX_PATH_BYTES = 1_024
 MAX_PENDING_BYTES = 134_217_728
+MAX_PICTURES = 8
+MAX_PICTURES_CHARS = 983_040
+MAX_PICTURE_SIDE = 2_000
 MAX_QUERY_CHARS = 1_000
 MAX_QUEUED_CALLS = 10_000
 MAX_RUN_BYTES = 1_073_741_824
@@ -41,6 +44,7 @@ CALL_PARAMS: dict[str, tuple[str, ...]] = {
 GUEST_FRAMES: dict[str, tuple[str, ...]] = {
     "call": ("id", "method", "params"),
     "abandon": ("id",),
+    "picture": ("data",),
     "result": ("value", "repr", "exact"),
     "raised": ("error", "exitCode"),
     "where": ("lines",),

@@ -1,6 +1,6 @@
 """The guest's process, from the fork to its last system call: makes __main__ ready, runs the code, ends like CPython.
 
-Relies on 1 and 2 being the supervisor's pipes. Tells the host one thing about the code, `result` or `raised`; code
+Relies on 1 and 2 being the supervisor's pipes. Tells the host one last thing about the code, `result` or `raised`; code
 that ends by sys.exit, os._exit or a signal says nothing, and the supervisor's `exited` speaks for it.
 """
 
@@ -60,23 +60,39 @@ def be_guest(handover_fd: int, leave: tuple[int, bytes], host_in: int, frames_fd
 
 def _run(channel: Channel, program: Program, files: list[dict[str, str]], namespace: dict[str, Any]) -> int:
     """Runs the code and reports; returns the exit code."""
+    last: dict[str, Any] | None = None
+    code = 0
     try:
         if files:
             write_files(files)
             # Up to ten megabytes that the code may need itself.
             files.clear()
         value = run_program(program, namespace)
+        last = describe_result(value) if channel.is_mine else None
     except SystemExit as request:
-        return _exit_code(request)
+        code = _exit_code(request)
     except BaseException as error:
-        if not channel.is_mine:
+        code = 1
+        if channel.is_mine:
+            last = {"type": "raised", "error": describe_failure(error), "exitCode": code}
+        else:
             traceback.print_exc()
-            return 1
-        channel.send({"type": "raised", "error": describe_failure(error), "exitCode": 1})
-        return 1
     if channel.is_mine:
-        channel.send(describe_result(value))
-    return 0
+        _show_open_figures()
+        # Last, since the host takes it for the guest's last word.
+        if last is not None:
+            channel.send(last)
+    return code
+
+
+def _show_open_figures() -> None:
+    """As a notebook does when a cell has ended, also where it has failed. Code that has drawn nothing pays nothing."""
+    if "matplotlib.pyplot" not in sys.modules:
+        return
+    try:
+        importlib.import_module("mcp._figures").show_left_open()
+    except BaseException:
+        traceback.print_exc()
 
 
 def _exit_code(request: SystemExit) -> int:

@@ -22,7 +22,7 @@ def run_program(program: Program, namespace: dict[str, Any]) -> object:
     value: object = None
     for part in program.parts:
         value = eval(part, namespace)
-    if isinstance(value, Awaitable):
+    if _is_awaitable(value):
         return _as_task(_await(value))
     return value
 
@@ -45,9 +45,8 @@ def prepare_asyncio() -> None:
 
     @functools.wraps(original)
     def run(main: Any, **options: Any) -> Any:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
+        # Not by get_running_loop(): what it raises would stand in front of whatever the code raises.
+        if asyncio._get_running_loop() is None:
             return original(main, **options)
         from concurrent.futures import ThreadPoolExecutor
 
@@ -70,7 +69,15 @@ async def _run_parts(program: Program, namespace: dict[str, Any]) -> object:
         value = eval(part, namespace)
         if part.co_flags & CO_COROUTINE:
             value = await value
-    return await value if isinstance(value, Awaitable) else value
+    return await value if _is_awaitable(value) else value
+
+
+def _is_awaitable(value: object) -> bool:
+    """Looks at the true type, since a value's own `__class__`, or its metaclass, may raise."""
+    try:
+        return issubclass(type(value), Awaitable)
+    except Exception:
+        return False
 
 
 async def _await(value: Any) -> object:

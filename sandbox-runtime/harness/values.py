@@ -1,6 +1,7 @@
 """The value of the last expression, as the `result` frame carries it: JSON where it is JSON, and always a text.
 
 Relies on nothing but the value's own repr(), which may be hostile. Never raises and never sends more than it says.
+What is no plain data (pictures, tables, objects) is looked at by mcp._display, which is loaded only then.
 """
 
 from __future__ import annotations
@@ -9,12 +10,20 @@ import math
 from typing import Any
 
 from harness.failure import clip
+from mcp._values import AttrDict
 
+# The text is cut where a model has seen enough of it; this only holds off objects that do not know when to stop.
 MAX_REPR_CHARS = 100_000
 # "Sane": more than this is for a file or for print, not for a result that a model reads.
 MAX_JSON_CHARS = 1_000_000
 MAX_JSON_NODES = 100_000
 MAX_JSON_DEPTH = 100
+# Longer texts are cut between their items, by mcp._brief. Most results are far below, and do not load it.
+SHORT_CHARS = 20_000
+
+_PLAIN = frozenset(
+    (bool, int, float, complex, str, bytes, bytearray, range, list, tuple, dict, set, frozenset, AttrDict)
+)
 
 
 class _NotJson(Exception):
@@ -22,23 +31,52 @@ class _NotJson(Exception):
 
 
 def describe_result(value: object) -> dict[str, Any]:
-    """The `result` frame of `value`."""
+    """The `result` frame of `value`. A value that is a picture has been shown when this returns."""
     if value is None:
         return {"type": "result", "value": None, "repr": "", "exact": True}
+    text, data = _shown(value)
     rendering = _Rendering()
     try:
-        rendered = rendering.render(value, 0)
-    except (_NotJson, RecursionError):
-        return {"type": "result", "value": None, "repr": safe_repr(value), "exact": False}
-    return {"type": "result", "value": rendered, "repr": safe_repr(value), "exact": rendering.exact}
+        rendered, exact = rendering.render(data, 0), rendering.exact
+    except BaseException:
+        rendered, exact = None, False
+    return {
+        "type": "result",
+        "value": rendered,
+        "repr": safe_repr(value, rendering.is_too_much) if text is None else clip(text, MAX_REPR_CHARS),
+        "exact": exact,
+    }
 
 
-def safe_repr(value: object) -> str:
-    """repr(), capped; an object whose repr() fails is described instead."""
+def safe_repr(value: object, is_long: bool = False) -> str:
+    """repr(), cut between items where it is long; an object whose repr() fails is described instead."""
     try:
-        return clip(repr(value), MAX_REPR_CHARS)
+        text = "" if is_long else str.__str__(repr(value))
+        if is_long or len(text) > SHORT_CHARS:
+            from mcp._brief import brief_repr
+
+            text = str.__str__(brief_repr(value))
+        return clip(text, MAX_REPR_CHARS)
     except BaseException as error:
-        return f"<{type(value).__qualname__} object whose repr() raised {type(error).__name__}>"
+        return f"<{_type_name(value)} object whose repr() raised {_type_name(error)}>"
+
+
+def _type_name(value: object) -> str:
+    """Of the true type, whatever its metaclass says."""
+    return vars(type)["__qualname__"].__get__(type(value))
+
+
+def _shown(value: object) -> tuple[str | None, object]:
+    """The text for a value that may be a picture or a table, None where repr() has to do; and its plain data."""
+    try:
+        if type(value) in _PLAIN:
+            return None, value
+        from mcp._display import result_of
+
+        text, data = result_of(value)
+        return str.__str__(text), data
+    except BaseException:
+        return None, value
 
 
 class _Rendering:
@@ -46,12 +84,15 @@ class _Rendering:
 
     def __init__(self) -> None:
         self.exact = True
+        self.is_too_much = False
         self._nodes = MAX_JSON_NODES
         self._chars = MAX_JSON_CHARS
 
     def render(self, value: object, depth: int) -> Any:
         self._nodes -= 1
-        if self._nodes < 0 or depth > MAX_JSON_DEPTH:
+        if self._nodes < 0:
+            self.is_too_much = True
+        if self.is_too_much or depth > MAX_JSON_DEPTH:
             raise _NotJson
         if value is None or value is True or value is False:
             return value
@@ -71,6 +112,7 @@ class _Rendering:
     def _text(self, value: str) -> str:
         self._chars -= len(value)
         if self._chars < 0:
+            self.is_too_much = True
             raise _NotJson
         self.exact = self.exact and type(value) is str
         return str.__str__(value)

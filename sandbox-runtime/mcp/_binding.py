@@ -12,7 +12,10 @@ from mcp._catalog import Catalog
 
 
 class Link(Protocol):
-    """How a call reaches the host. The requests raise MCPError if refused, TypeError or ValueError for no JSON."""
+    """How the run reaches the host.
+
+    Both requests raise MCPError for a refusal, TypeError or ValueError for what is not JSON.
+    """
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """The host's answer."""
@@ -22,6 +25,15 @@ class Link(Protocol):
 
     def tell(self, frame: Mapping[str, Any]) -> bool:
         """Sends news that nobody answers; False, at once, where another sender is in the way."""
+        ...
+
+    def send(self, frame: Mapping[str, Any]) -> None:
+        """A frame that nobody answers."""
+
+    @property
+    def is_mine(self) -> bool:
+        """False in a process that the run has forked: it must send nothing."""
+        ...
 
 
 class Binding(NamedTuple):

@@ -1,5 +1,7 @@
 """Modules that exist only for import statements: mcp.servers.<server>, and user_tools with the saved tools.
 
+matplotlib.pyplot is no such module; it is met here on its way in, and given a show() that works without a screen.
+
 A name that is missing there is looked for as a submodule by Python's own import system; that is where the finder
 gets to explain what is wrong, since Python would only say "cannot import name".
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +19,8 @@ from mcp._catalog import Server
 from mcp._errors import MCPError
 from mcp._proxy import tool_function
 from mcp._saved import USER_TOOLS, UserTools, load_saved
+
+PYPLOT = "matplotlib.pyplot"
 
 
 class ServerModule(ModuleType):
@@ -57,6 +61,8 @@ class _Finder:
     ) -> ModuleSpec | None:
         if fullname == USER_TOOLS:
             return _spec(UserTools())
+        if fullname == PYPLOT:
+            return _adopting(PathFinder.find_spec(fullname, path, target))
         parent, _, name = fullname.rpartition(".")
         try:
             if parent == USER_TOOLS:
@@ -75,6 +81,27 @@ def _spec(module: ModuleType) -> ModuleSpec | None:
     return ModuleSpec(module.__name__, _Made(module), is_package=True)  # type: ignore[arg-type]
 
 
+def _adopting(spec: ModuleSpec | None) -> ModuleSpec | None:
+    loader: Any = None if spec is None else spec.loader
+    if loader is not None:
+        execute = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            _adopt(module)
+
+        loader.exec_module = exec_module
+    return spec
+
+
+def _adopt(pyplot: ModuleType) -> None:
+    from mcp._figures import adopt
+
+    adopt(pyplot)
+
+
 def install() -> None:
     """Ahead of the others: a file of the guest's cannot take these names."""
     sys.meta_path.insert(0, _Finder())
+    if PYPLOT in sys.modules:
+        _adopt(sys.modules[PYPLOT])

@@ -7,7 +7,7 @@ function that asks the host has an async form, and a sync form where it is usefu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp._binding import current
 from mcp._call import call, call_raw
@@ -16,10 +16,7 @@ from mcp._docs import ToolDocs, check_detail, found_docs, server_entry, tool_doc
 from mcp._errors import MCPError, some_of
 from mcp._saved import save_tool, saved_tools
 from mcp._search import search_tools
-from mcp._values import AttrDict
-
-if TYPE_CHECKING:
-    from mcp._stubs import StubText
+from mcp._values import AttrDict, PlainText
 
 __all__ = [
     "MCPError",
@@ -28,6 +25,7 @@ __all__ = [
     "capability_summary",
     "describe_server",
     "discovered_servers",
+    "display",
     "list_loaded_server_metadata",
     "list_servers",
     "list_servers_sync",
@@ -116,7 +114,7 @@ def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary"
     return found_docs(catalog, ((tool.server, tool.name, score) for tool, score in hits), detail)
 
 
-def stubs(server: str) -> StubText:
+def stubs(server: str) -> PlainText:
     """A loaded server's tools as a `.pyi` file: typed functions, TypedDicts for objects. print() shows it."""
     from mcp._stubs import server_stub
 
@@ -161,6 +159,16 @@ def progress(done: float, total: float | None = None, message: str | None = None
     report(done, total, message)
 
 
+def display(*objects: object) -> None:
+    """Shows each as a notebook would: figures, images and what has a `_repr_png_` as pictures, the rest as text.
+
+    A text is printed as it is, a data frame as a table, bytes of a PNG, JPEG, GIF or WebP are a picture.
+    """
+    from mcp import _display
+
+    _display.display(*objects)
+
+
 def capability_summary() -> str:
     """What this sandbox can do, in less than MAX_SUMMARY_CHARS characters."""
     catalog = current().catalog
@@ -170,6 +178,7 @@ def capability_summary() -> str:
         "CPython in a fresh container: standard library, no network, /tmp and /workspace writable.\n"
         "Top-level await works; the last expression is the result.\n"
         "Tools: value = await mcp_<alias>.<tool>(argument=...); a failure raises MCPError (runtime.MCPError).\n"
+        "Pictures are shown to you: plt.show(), figures left open, runtime.display(figure_or_image).\n"
         "Many at once: await asyncio.gather(...). Dict results also read by attribute: issue.id.\n"
         "Look up (mcp.runtime): list_tools(server), query_tool_docs(server, tool=None, detail='summary'|'full') for "
         "signatures, search_tool_docs(query, limit=5), describe_server(name), discovered_servers(detailed=False), "
@@ -181,7 +190,7 @@ def capability_summary() -> str:
     )
     if others:
         text += f"{how_to_load(others[0], example=True)} Not loaded: {some_of(others)}.\n"
-    return text if len(text) < MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 2]}…"
+    return PlainText(text if len(text) < MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 2]}…")
 
 
 def _checked(arguments: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -53,7 +53,9 @@ class Host:
     ) -> None:
         self.folder = tempfile.TemporaryDirectory()
         for name, source in (modules or {}).items():
-            Path(self.folder.name, f"{name}.py").write_text(source, encoding="utf-8")
+            file = Path(self.folder.name, f"{name}.py")
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(source, encoding="utf-8")
         site = f"import sys; sys.path.append({self.folder.name!r}); " if modules else ""
         environment = {"PATH": os.environ.get("PATH", ""), "HOME": self.folder.name, **(env or {})}
         self.process = subprocess.Popen(
@@ -241,9 +243,10 @@ def run(
     handlers: Mapping[str, Handler] | None = None,
     timeout_s: float = TIMEOUT_S,
     files: list[Frame] | None = None,
+    modules: Mapping[str, str] | None = None,
 ) -> Host:
-    """Runs `code` to its end and returns the host with everything that it saw."""
-    with Host() as host:
+    """Runs `code` to its end and returns the host with everything that it saw; `modules` can be imported there."""
+    with Host(modules=modules) as host:
         host.handlers.update(handlers or {})
         host.start(code, loaded, discovered, files)
         return host.finish(timeout_s)

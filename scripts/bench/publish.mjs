@@ -1,26 +1,19 @@
 // A run's plot and its judged rows, put where a newcomer sees them: docs/bench.svg and a region of README.md.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { putIntoReadme } from '../readme-region.mjs';
 import { plot } from './plot.mjs';
 import { shown } from './report.mjs';
 import { ROOT } from './stage.mjs';
 
-const REGION = /(<!-- measured:bench -->\n)[\s\S]*?(<!-- \/measured -->)/;
-
 /** The names of the files that were written. `about` says where and when the rows were taken. */
 export function publish(rows, about) {
-  const readme = join(ROOT, 'README.md');
-  const text = readFileSync(readme, 'utf8');
-  if (!REGION.test(text)) throw new Error('README.md has no region <!-- measured:bench -->');
   const judged = rows.filter(({ met, ours }) => met !== undefined && ours !== undefined);
+  const table = [HEAD, '|---|--:|---|--:|---|---|', ...judged.map(line)].join('\n');
+  putIntoReadme('bench', `${table}\n\n${about}.`);
   mkdirSync(join(ROOT, 'docs'), { recursive: true });
   writeFileSync(join(ROOT, 'docs/bench.svg'), plot(rows, about));
-  const table = [HEAD, '|---|--:|---|--:|---|---|', ...judged.map(line)].join('\n');
-  writeFileSync(
-    readme,
-    text.replace(REGION, (_all, open, close) => `${open}${table}\n\n${about}.\n${close}`),
-  );
   return ['docs/bench.svg', 'README.md'];
 }
 

@@ -27,7 +27,26 @@ const ANSI =
  * keeps only what a terminal would still show of its line, and other control characters become visible escapes.
  */
 export function harmless(text: string): string {
-  return text.toWellFormed().replace(ANSI, '').replace(/\r\n/g, '\n').replace(HARMFUL, visible);
+  const lines = text.includes('\r') ? text.split('\n').map(overwritten).join('\n') : text;
+  return lines.replace(ANSI, '').toWellFormed().replace(HARMFUL, visible);
+}
+
+// Erase to the end of the line, or all of it. Whatever stands before one in its line is gone, or was written over.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above
+const ERASE = /\u001b\[[02]?K/;
+const ERASE_ALL = '\u001b[2K';
+
+/** What is left of a line that a program has written over itself, as progress bars do: later text covers earlier text. */
+function overwritten(line: string): string {
+  if (!line.includes('\r')) return line;
+  let shown = '';
+  // From the last writing back: of an earlier one only what is longer still shows.
+  for (const writing of line.split('\r').reverse()) {
+    const text = writing.slice(Math.max(0, writing.lastIndexOf(ERASE_ALL))).replace(ANSI, '');
+    if (text.length > shown.length) shown += text.slice(shown.length);
+    if (ERASE.test(writing)) break;
+  }
+  return shown;
 }
 
 /** Whether `harmless` would have nothing to do but to mend line ends: text that may be shown exactly as it is. */

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { stringify } from '../protocol/json-text.js';
 import { payloadOf } from '../render/payload.js';
+import { pictureLines } from '../render/pictures.js';
 import type { Left, Outcome } from '../run/outcome.js';
 import { Bridge } from '../server/bridge.js';
 import { Progress } from '../server/progress.js';
@@ -92,13 +93,15 @@ function takeOut(left: Left | undefined, folder: string | undefined): boolean {
   return skipped.length + problems.length === 0;
 }
 
-function show({ stdout, stderr, result, error, status }: Outcome): void {
+function show({ stdout, stderr, result, pictures, error, status }: Outcome): void {
   const paint = coloursFor(process.stderr);
   process.stdout.write(stdout.text);
   // Code may leave its last line open; the value stands on a line of its own.
   const gap = stdout.text === '' || stdout.text.endsWith('\n') ? '' : '\n';
   process.stderr.write(stderr.text);
   if (result !== undefined && result.repr !== '') process.stdout.write(`${gap}${result.repr}\n`);
+  // A terminal shows no pictures; that there are some is worth a line.
+  for (const line of pictureLines(pictures, stdout.text)) process.stderr.write(`${paint.dim(line)}\n`);
   if (error === undefined) return;
   const lines =
     error.traceback.length > 0 && status !== 'timeout'

@@ -40,6 +40,15 @@ export const MAX_QUEUED_CALLS = 10_000;
 /** Output of either stream travels in pieces of at most this many bytes. */
 export const OUTPUT_CHUNK_BYTES = 65_536;
 
+/** Pictures of one run that are shown; a model reads few, and each costs it up to 1,600 tokens. */
+export const MAX_PICTURES = 8;
+
+/** Characters of base64 that they may come to together: some clients refuse whole results above 1 MiB (Claude Desktop). */
+export const MAX_PICTURES_CHARS = 960 * 1024;
+
+/** Pixels: in a conversation of many pictures Claude's API refuses any with a longer side, and the conversation is stuck. */
+export const MAX_PICTURE_SIDE = 2000;
+
 /** Of a search in the documentation. */
 export const MAX_QUERY_CHARS = 1_000;
 
@@ -129,6 +138,7 @@ export const guestFrame = z.discriminatedUnion('type', [
     params: z.record(z.string(), z.unknown()),
   }),
   z.strictObject({ type: z.literal('abandon'), id: callId }),
+  z.strictObject({ type: z.literal('picture'), data: z.string() }),
   z.strictObject({ type: z.literal('result'), value: z.unknown(), repr: z.string(), exact: z.boolean() }),
   z.strictObject({ type: z.literal('raised'), error: guestError, exitCode: z.int() }),
   z.strictObject({ type: z.literal('where'), lines: z.array(z.string()) }),

@@ -5,6 +5,7 @@ import { linesOf } from '../base/text.js';
 import type { RawJson } from '../protocol/json-text.js';
 import type { Outcome } from '../run/outcome.js';
 import { type FileEntry, fileEntries } from './files.js';
+import { type PictureSize, pictureSizes } from './pictures.js';
 
 export type Payload = {
   readonly status: Outcome['status'];
@@ -14,6 +15,10 @@ export type Payload = {
   readonly stderr?: readonly string[];
   /** The last expression's value; a string of its repr where JSON cannot hold it. */
   readonly result?: RawJson | string;
+  /** The pictures behind this text, in their order, by size only. */
+  readonly pictures?: readonly PictureSize[];
+  /** Why others are not there. */
+  readonly picturesLeftOut?: readonly string[];
   readonly error?: string;
   /** The exception's class, or one of ours: E_MEMORY, E_FILES, E_TIMEOUT, E_SIGNAL, E_EXIT and so on. */
   readonly errorType?: string;
@@ -58,6 +63,8 @@ export function payloadOf(outcome: Outcome): Payload {
     stdout: linesOf(outcome.stdout.text),
     stderr: linesOf(outcome.stderr.text),
     result: outcome.result?.json ?? outcome.result?.repr,
+    pictures: pictureSizes(outcome.pictures),
+    picturesLeftOut: outcome.pictures.leftOut,
     error: outcome.error?.message,
     errorType: outcome.error?.type,
     traceback: outcome.error?.traceback,

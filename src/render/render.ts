@@ -6,13 +6,17 @@ import { compact } from './compact.js';
 import { type ResourceLink, resourceLinks } from './files.js';
 import { fitted } from './fit.js';
 import { payloadOf } from './payload.js';
+import { type ImageBlock, imageBlocks } from './pictures.js';
 import { toonOrJson } from './toon.js';
 
 export type OutputMode = 'compact' | 'toon' | 'json';
 
 /** The shape of the protocol's CallToolResult that we make. */
 export type RenderedResult = {
-  readonly content: readonly [{ readonly type: 'text'; readonly text: string }, ...ResourceLink[]];
+  readonly content: readonly [
+    { readonly type: 'text'; readonly text: string },
+    ...(ImageBlock | ResourceLink)[],
+  ];
   readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
 };
@@ -26,12 +30,22 @@ export type RenderOptions = {
   readonly links?: boolean;
 };
 
-/** These show the model `structuredContent` instead of the text, which throws the compact form away. */
-const SHOWS_STRUCTURED_INSTEAD = new Set(['claude-code', 'codex-mcp-client', 'Visual Studio Code']);
+/**
+ * These show the model `structuredContent`, which throws the compact form away: instead of the text, or, Gemini CLI,
+ * beside it when a call failed.
+ */
+const SHOWS_STRUCTURED = new Set([
+  'claude-code',
+  'codex-mcp-client',
+  'gemini-cli-mcp-client',
+  'Visual Studio Code',
+]);
 
-/** At most MAX_ANSWER_BYTES as JSON. */
+/** At most MAX_ANSWER_BYTES as JSON, and the pictures, which have a bound of their own and no copy anywhere. */
 export function render(outcome: Outcome, options: RenderOptions): RenderedResult {
-  return fitted(outcome, (fitting) => renderWhole(fitting, options));
+  const { content, ...rest } = fitted(outcome, (fitting) => renderWhole(fitting, options));
+  const [text, ...links] = content;
+  return { content: [text, ...imageBlocks(outcome.pictures), ...links], ...rest };
 }
 
 function renderWhole(
@@ -39,8 +53,7 @@ function renderWhole(
   { mode, structured, client, links = true }: RenderOptions,
 ): RenderedResult {
   const payload = payloadOf(outcome);
-  const withStructured =
-    structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED_INSTEAD.has(client));
+  const withStructured = structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED.has(client));
   const text =
     mode === 'compact' ? compact(outcome, links) : mode === 'toon' ? toonOrJson(payload) : stringify(payload);
   return {

@@ -2,6 +2,7 @@
 // rows (about 0.45 of compact JSON) and loses on mixed or deep data, so both are made and the shorter one is sent.
 
 import { encode } from '@toon-format/toon';
+import { harmless } from '../base/text.js';
 import { RawJson, stringify } from '../protocol/json-text.js';
 
 /** Above this the encoder, 25 times slower than JSON, would be felt by every other run. */
@@ -26,6 +27,25 @@ export function toonOrJson(value: object): string {
   }
   return block('json', json);
 }
+
+/**
+ * A list of at least two rows, all with the same keys and nothing nested, as TOON without a fence: its head says what it
+ * is. Undefined for any other value, and where JavaScript's numbers would change one.
+ */
+export function toonRows({ text }: RawJson): string | undefined {
+  if (!text.startsWith('[{') || text.length > MAX_TOON_CHARS || NUMBER_OF_ITS_OWN.test(text))
+    return undefined;
+  const rows = JSON.parse(text) as readonly object[];
+  const keys = JSON.stringify(Object.keys(rows[0] ?? {}));
+  const isTable = rows.every((row) => isFlat(row) && JSON.stringify(Object.keys(row)) === keys);
+  return rows.length > 1 && keys !== '[]' && isTable ? harmless(encode(rows)) : undefined;
+}
+
+const isFlat = (row: unknown): boolean =>
+  typeof row === 'object' &&
+  row !== null &&
+  !Array.isArray(row) &&
+  !Object.values(row).some((value) => typeof value === 'object' && value !== null);
 
 /** A relayed value as data; one that JavaScript's numbers would change stays text. */
 function plain(member: unknown): unknown {

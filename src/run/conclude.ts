@@ -97,6 +97,7 @@ const heard = (transcript: Transcript) => ({
   stderr: transcript.captured('stderr'),
   result: transcript.result,
   note: undefined,
+  pictures: transcript.pictures,
 });
 
 function exited(

@@ -3,6 +3,7 @@
 import type { RunStatus } from '../base/events.js';
 import type { Redact } from '../base/redact.js';
 import type { RawJson } from '../protocol/json-text.js';
+import { NO_PICTURES, type Pictures } from './album.js';
 import type { Kept } from './kept-run.js';
 
 /** One captured stream: harmless text, head and tail kept, and how many characters are missing from its middle. */
@@ -68,6 +69,7 @@ export type Outcome = {
   readonly left?: Left | undefined;
   /** What a run that succeeded most likely has not meant, and the next step. */
   readonly note: string | undefined;
+  readonly pictures: Pictures;
   readonly timeoutSeconds: number;
   readonly durationMs: number;
   readonly calls: number;
@@ -90,6 +92,7 @@ export function outcomeWithoutRun(
     error: { traceback: [], ...error },
     result: undefined,
     note: undefined,
+    pictures: NO_PICTURES,
     timeoutSeconds,
     durationMs: 0,
     calls: 0,

@@ -1,10 +1,12 @@
-// What the guest of one run has said so far, capped as it arrives: its output, its value, how it failed, where it was.
+// What the guest of one run has said so far, capped as it arrives: its output, its pictures, its value, how it failed,
+// where it was.
 // Everything in it is a claim; conclude.ts decides what to make of it.
 
 import { clip, HeadTail, harmless } from '../base/text.js';
 import type { GuestFrame } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import type { GuestError } from '../sandbox/sandbox.js';
+import { Album, type Pictures } from './album.js';
 import type { Kept } from './kept-run.js';
 import type { Captured, ResultValue } from './outcome.js';
 
@@ -18,6 +20,7 @@ const MAX_WHERE_LINES = 20;
 export class Transcript {
   readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
   readonly #whole: { stdout?: Kept; stderr?: Kept } = {};
+  readonly #album = new Album();
   #result: ResultValue | undefined;
   #raised: GuestError | undefined;
   #where: readonly string[] = [];
@@ -27,8 +30,11 @@ export class Transcript {
   }
 
   /** Keeps what a frame tells; of a result or an exception the first counts. `text` is the frame's own line. */
-  add(frame: Extract<GuestFrame, { type: 'result' | 'raised' | 'where' }>, text: string): void {
+  add(frame: Extract<GuestFrame, { type: 'picture' | 'result' | 'raised' | 'where' }>, text: string): void {
     switch (frame.type) {
+      case 'picture':
+        this.#album.add(frame.data);
+        return;
       case 'result':
         this.#result ??= {
           repr: clip(harmless(frame.repr), MAX_REPR_CHARS),
@@ -56,6 +62,10 @@ export class Transcript {
     const where = whole === undefined ? '' : `; whole: ${whole.uri}`;
     const { dropped, droppedBytes } = kept;
     return { text: harmless(kept.toString(where)), dropped, droppedBytes, whole };
+  }
+
+  get pictures(): Pictures {
+    return this.#album.pictures;
   }
 
   get result(): ResultValue | undefined {

@@ -50,6 +50,9 @@ mcp_servers["github"]                                         # by the server's 
 await runtime.call_tool("github", "create_issue", {"title": "Hi"})
 \`\`\`
 
+Pictures come back as you would see them in a notebook: figures that \`plt.show()\` shows or that are left open, an image as
+the last value, and whatever \`runtime.display(...)\` is given. Data frames come back as tables.
+
 A tool that fails raises \`runtime.MCPError\`. \`asyncio.gather\` runs calls side by side. The last expression's value is
 the result. A server that was not named in \`servers\` is not available: name it in the next call.
 
@@ -74,6 +77,7 @@ ${MAX_FILE_BYTES / 1024 ** 2} MiB. Output that is too long for the answer is kep
 | \`runtime.describe_server(name)\` | one server |
 | \`runtime.capability_summary()\` | this, in short |
 | \`await runtime.call_tool_raw(server, tool, arguments)\` | the whole result of a call |
+| \`runtime.display(*objects)\` | shows figures, images, tables, Markdown |
 | \`save_tool(func)\`, \`runtime.saved_tools()\` | keep a function for later runs: \`from user_tools import name\` |
 | \`runtime.progress(done, total=None, message=None)\` | tells the user how far a long run is |
 

@@ -46,6 +46,13 @@ describe('harmless', () => {
     ['\u001b[1;31mred\u001b[0m', 'red'],
     ['\u001b]8;;http://x\u001b\\link\u001b]8;;\u0007', 'link'],
     ['a\r\nb', 'a\nb'],
+    ['0%\r10%\r100%\nnext', '100%\nnext'],
+    ['a long line\rshort', 'shortg line'],
+    ['a long line\r\u001b[Kshort', 'short'],
+    ['a long line\u001b[2K\rshort', 'short'],
+    ['\u001b[32m50%\u001b[0m\r\u001b[32m100%\u001b[0m\r', '100%'],
+    ['a\r\r\nb\r', 'a\nb'],
+    ['😀\ra', 'a\ufffd'],
     ['bell\u0007 nul\u0000 c1\u009b bidi\u202e', 'bell\\x07 nul\\x00 c1\\x9b bidi\\u202e'],
     ['\ud800', '\ufffd'],
   ])('%j', (text, expected) => {
@@ -78,6 +85,14 @@ it('bytes as text, whole characters only', () => {
     'aé😀',
     'aé😀',
   ]);
+});
+
+it('takes linear time for a line that is written over a million times', () => {
+  const bar = 'working…\r'.repeat(1_000_000);
+  const startedAt = performance.now();
+  expect(harmless(bar)).toBe('working…');
+  expect(harmless('\r'.repeat(3_000_000))).toBe('');
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
 });
 
 it('clip and linesOf', () => {

@@ -3,10 +3,11 @@
 
 import { execFileSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { pictureHeader } from '../../src/base/picture-header.js';
 import { VERSION } from '../../src/base/version.js';
 import { localImageName, readRecipe } from '../../src/engine/recipe.js';
 import { eventually, ourContainers } from '../support/nothing-left.js';
-import { startBridge, type TestBridge } from '../support/start-bridge.js';
+import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
 
 const IMAGE = localImageName(readRecipe('data'), VERSION);
 
@@ -100,6 +101,67 @@ darker = sum(picture.convert("L").histogram()[:128])
       result: [expect.stringMatching(/^agg$/i), [400, 300], '%PDF-', true, true, true],
     });
     expect(payload.stderr).toBeUndefined();
+  });
+
+  it('shows figures where they are shown, at the end, and images, scaled down where they are too large', async () => {
+    const code = `
+import matplotlib.pyplot as plt, numpy as np
+from PIL import Image
+plt.plot([1, 4, 9]); plt.title("first")
+print("before")
+plt.show()
+print("after", plt.get_fignums())
+noise = np.random.default_rng(1).integers(0, 255, (2000, 3000, 3), dtype=np.uint8)
+runtime.display(Image.fromarray(noise), Image.new("RGBA", (90, 60), "red"))
+fig, ax = plt.subplots(figsize=(30, 3), dpi=100)
+ax.scatter(range(9), range(9))
+Image.new("CMYK", (50, 40))
+`;
+    const { content, isError, structuredContent } = await bridge.call({ code, timeout: 60 });
+    expect(isError, JSON.stringify(structuredContent).slice(0, 2_000)).toBe(false);
+    const images = content.flatMap((block) => (block.type === 'image' ? [block] : []));
+    const headers = images.map(({ data }) => pictureHeader(Buffer.from(data, 'base64')));
+    expect(headers.map((header) => header?.kind)).toEqual(['png', 'jpeg', 'png', 'png', 'png']);
+    expect(images.map(({ mimeType }) => mimeType)).toEqual(headers.map((header) => `image/${header?.kind}`));
+    expect(headers[2]).toMatchObject({ width: 90, height: 60 });
+    expect(headers[3]).toMatchObject({ width: 50, height: 40 });
+    for (const header of headers) expect(header?.width).toBeLessThanOrEqual(1_600);
+    expect(headers[4]?.width).toBeGreaterThan(1_000);
+    const { stdout, stderr, result } = structuredContent as Payload;
+    expect(stdout).toEqual([
+      'before',
+      expect.stringMatching(/^\[picture 1: \d+x\d+ png, \d+ KB\]$/),
+      'after []',
+      expect.stringMatching(/^\[picture 2: \d+x\d+ jpeg, \d+ KB\]$/),
+      '[picture 3: 90x60 png, 1 KB]',
+    ]);
+    expect([stderr, result]).toEqual([undefined, undefined]);
+  });
+
+  it('shows data frames as rows where they are small and plain, else as tables', async () => {
+    const small = await bridge.run('import pandas as pd\npd.DataFrame({"n": [1, 2], "s": ["a", "b"]})');
+    expect(small.result).toEqual([
+      { n: 1, s: 'a' },
+      { n: 2, s: 'b' },
+    ]);
+    const { result } = await bridge.run(
+      'import numpy as np, pandas as pd\npd.DataFrame(np.arange(50_000).reshape(1000, 50))',
+    );
+    expect(result).toContain('49999');
+    expect(result).toMatch(/\n\[1,000 rows x 50 columns\]$/);
+    expect(String(result).length).toBeLessThan(20_100);
+    const series = await bridge.run('import pandas as pd\npd.Series([1.5, None], name="x")');
+    expect(series.result).toBe('0    1.5\n1    NaN\nName: x, dtype: float64');
+    const array = await bridge.run('import numpy as np\nnp.zeros((100, 100))');
+    expect(array.result).toMatch(/# shape \(100, 100\), float64$/);
+  });
+
+  it('says which line of the code pandas did not like, and where in pandas', async () => {
+    const { traceback } = await bridge.run('import pandas as pd\npd.DataFrame({"a": [1]})["b"]');
+    expect(traceback?.filter((line) => line.includes('File'))).toEqual([
+      '  File "main.py", line 2, in <module>',
+    ]);
+    expect(traceback?.join('\n')).toMatch(/ {2}… in pandas\.[\w.]+ \(library\)\nKeyError: 'b'$/);
   });
 
   it('multiplies in many threads at once below the limit of memory, where OpenBLAS hung', async () => {

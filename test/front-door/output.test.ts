@@ -2,6 +2,7 @@
 // here broke an earlier system of this kind.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { png } from '../support/pictures.js';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';
 
 let bridge: TestBridge;
@@ -75,6 +76,50 @@ it('a daemon that keeps stdout open does not hold the answer', async () => {
 it('control characters and ANSI colours are harmless', async () => {
   const payload = await bridge.run("print('\\x1b[31mred\\x1b[0m \\x1b]0;title\\x07 \\x00 \\u202e')");
   expect(payload.stdout).toEqual(['red  \\x00 \\u202e']);
+});
+
+it('of a progress bar what a terminal would still show', async () => {
+  const payload = await bridge.run(
+    'for n in range(0, 101, 10):\n    print(f"\\r\\x1b[K{n} % of the work", end="")\nprint("\\rdone\\x1b[K")',
+  );
+  expect(payload.stdout).toEqual(['done']);
+});
+
+it('a long value is cut between its items, with a count', async () => {
+  const { content } = await bridge.call({ code: 'list(range(10_000))' });
+  expect(content).toEqual([
+    { type: 'text', text: expect.stringMatching(/^=> \[0, 1, 2, .*, \d+, … 6,\d{3} more items\]$/) },
+  ]);
+});
+
+it('pictures follow the text; what the code forges is left out with a sentence', async () => {
+  const good = png(40, 30).toString('base64');
+  const bomb = png(1, 1, { claimed: [100_000, 100_000] }).toString('base64');
+  const code = `
+import base64
+from mcp._binding import current
+class Chart:
+    def _repr_png_(self):
+        return base64.b64decode("${good}")
+print("before")
+runtime.display(Chart())
+for data in ("${bomb}", "${good.slice(0, 60)}", "no base64", "A" * 3_000_000):
+    current().link.send({"type": "picture", "data": data})
+Chart()
+`;
+  const { content, structuredContent } = await bridge.call({ code });
+  const image = { type: 'image', data: good, mimeType: 'image/png' };
+  expect(content).toEqual([expect.objectContaining({ type: 'text' }), image, image]);
+  expect((content[0] as { text: string }).text.split('\n')).toEqual([
+    'before',
+    '[picture 1: 40x30 png, 1 KB]',
+    '[picture 6: 40x30 png, 1 KB]',
+    '[picture 2 is not shown: it has 100000x100000 pixels, and each side may have 2000]',
+    '[picture 3 is not shown: it is no whole PNG, JPEG, GIF or WebP]',
+    '[picture 4 is not shown: it is not base64]',
+    '[1 more picture is not shown]',
+  ]);
+  expect(JSON.stringify(structuredContent)).not.toContain(good);
 });
 
 it('binary output does not break the stream', async () => {

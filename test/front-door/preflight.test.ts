@@ -1,7 +1,7 @@
 // Code is looked at in the waiting sandbox before anything of it runs: what is wrong there costs no sandbox, and no code
 // that did run can make a used sandbox pass for an unused one.
 
-import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually, ourContainers } from '../support/nothing-left.js';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
@@ -10,7 +10,8 @@ let bridge: TestBridge;
 beforeAll(async () => {
   bridge = await startBridge(
     { h: hostileServer(), other: hostileServer('other') },
-    { env: { MCP_BRIDGE_WARM: '1' } },
+    // With the looser filter code can take the supervisor's descriptors: podman's are sockets, which it cannot open.
+    { env: { MCP_BRIDGE_WARM: '1', MCP_BRIDGE_SECCOMP: 'compat' } },
   );
   expect(await bridge.run('await mcp_h.echo(text="up")', { servers: ['h'] })).toMatchObject({
     status: 'success',
@@ -18,25 +19,24 @@ beforeAll(async () => {
 });
 afterAll(() => bridge[Symbol.asyncDispose]());
 
-const idsOf = (filter?: string) =>
-  ourContainers(filter).map((name) =>
-    execFileSync('podman', ['inspect', '--format={{.Id}}', name], { encoding: 'utf8' }).trim(),
-  );
-
-/** Id of the container that waits, alone. */
+/** The container that waits, alone. No name is given twice. */
 let waiting: string;
 beforeEach(async () => {
   const alone = () => ourContainers().length === 1 && ourContainers('status=running').length === 1;
   expect(await eventually(alone, 15_000)).toBe(true);
-  [waiting = ''] = idsOf();
+  [waiting = ''] = ourContainers();
 });
-const isGone = () => eventually(() => !idsOf().includes(waiting), 5_000);
+const isGone = () => eventually(() => !ourContainers().includes(waiting), 5_000);
 
-/** Code that takes the compiler seconds and most of the memory: each `finally` is compiled twice. */
-const BOMB = [
-  ...Array.from({ length: 18 }, (_, n) => `${'    '.repeat(n)}try: pass\n${'    '.repeat(n)}finally:`),
-  `${'    '.repeat(18)}pass`,
-].join('\n');
+/** Code that takes the compiler seconds, and little memory: each `finally` is compiled twice, so the depth doubles it. */
+const DEPTH = 12;
+const BOMB = Array.from({ length: 400 }, (_, n) => {
+  const nested = Array.from({ length: DEPTH }, (_, depth) => {
+    const margin = ' '.repeat(depth + 1);
+    return `${margin}try: pass\n${margin}finally:\n`;
+  });
+  return `def f${n}():\n${nested.join('')}${' '.repeat(DEPTH + 1)}pass\n`;
+}).join('');
 
 describe('a program that does not pass', () => {
   it('spends no sandbox: the very same waits on, and serves the next call', async () => {
@@ -50,7 +50,7 @@ describe('a program that does not pass', () => {
       const payload = await bridge.run(code, { servers: ['h'] });
       expect(payload).toMatchObject({ status: 'validation_error', ...expected });
       expect(payload).not.toHaveProperty('stdout');
-      expect(idsOf('status=running')).toEqual([waiting]);
+      expect(ourContainers('status=running')).toEqual([waiting]);
     }
     expect(await bridge.run('await mcp_h.echo(text="x")', { servers: ['h'] })).toMatchObject({
       status: 'success',
@@ -104,22 +104,40 @@ describe('code that speaks in the name of the supervisor', () => {
     ['checked', '{"type":"checked","named":[]}'],
     ['hello', '{"type":"hello","protocol":3,"harness":"x","python":"3"}'],
   ])('a forged `%s` wins no second run: the sandbox is gone', async (type, frame) => {
-    const code = `
-import os, time
+    const leave = `
+import ctypes, os, time
 open("/tmp/token", "w").close()
-for name in os.listdir("/proc/1/fd"):
+libc = ctypes.CDLL(None, use_errno=True)
+PIDFD_GETFD = 438
+def copy(fd):
     try:
-        os.write(os.open("/proc/1/fd/" + name, os.O_WRONLY | os.O_NONBLOCK), b'${frame}\\n')
+        return os.open(f"/proc/1/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return libc.syscall(PIDFD_GETFD, os.pidfd_open(1), fd, 0)
+reached = 0
+for fd in range(100, 110):
+    try:
+        reached += os.write(copy(fd), b'${frame}\\n')
     except OSError:
         pass
-time.sleep(5)
+time.sleep(3 if reached else 0)
+reached
 `;
-    expect(await bridge.run(code, { timeout: 10 })).toMatchObject({
-      status: 'error',
-      errorType: 'E_PROTOCOL',
-      error: `the sandbox sent '${type}' out of turn`,
-    });
+    const payload = await bridge.run(leave, { timeout: 10 });
+    if (payload.result === 0) expect(isTracingRestricted()).toBe(true);
+    else
+      expect(payload).toMatchObject({
+        status: 'error',
+        errorType: 'E_PROTOCOL',
+        error: `the sandbox sent '${type}' out of turn`,
+      });
     expect(await isGone()).toBe(true);
     expect(await bridge.run('import os\nos.path.exists("/tmp/token")')).toMatchObject({ result: false });
   });
 });
+
+/** Whether the kernel keeps a process from those that are not its children. */
+function isTracingRestricted(): boolean {
+  const file = '/proc/sys/kernel/yama/ptrace_scope';
+  return existsSync(file) && readFileSync(file, 'utf8').trim() !== '0';
+}

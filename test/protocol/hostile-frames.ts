@@ -103,7 +103,7 @@ function params(random: Random, method: string): string {
 function frame(random: Random): string {
   const type = (name: string) => member(random, 'type', `"${name}"`);
   const id = member(random, 'id', random.pick(random.oneIn(15) ? BAD_IDS : GOOD_IDS));
-  switch (random.below(9)) {
+  switch (random.below(10)) {
     case 0:
       return object(type('abandon'), id);
     case 1:
@@ -136,6 +136,8 @@ function frame(random: Random): string {
         ),
         member(random, 'exitCode', random.pick(['1', '1.5', 'null'])),
       );
+    case 5:
+      return object(type('picture'), member(random, 'data', randomString(random)));
     default: {
       const method = random.oneIn(2) ? 'tools.call' : random.pick(OTHER_METHODS);
       return object(

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
 import { MAX_ANSWER_BYTES } from '../../src/render/fit.js';
 import { render } from '../../src/render/render.js';
+import { NO_PICTURES, type Picture } from '../../src/run/album.js';
 import type { Left, LeftFile, Outcome } from '../../src/run/outcome.js';
 
 const base: Outcome = {
@@ -15,6 +16,7 @@ const base: Outcome = {
   error: undefined,
   result: undefined,
   note: undefined,
+  pictures: NO_PICTURES,
   timeoutSeconds: 30,
   durationMs: 214.4,
   calls: 0,
@@ -54,6 +56,18 @@ const left: Left = {
   trouble: undefined,
 };
 
+const picture = (number: number): Picture => ({
+  number,
+  kind: 'png',
+  width: 640,
+  height: 480,
+  bytes: 33_100,
+  data: 'iVBORw0KGgo=',
+});
+const table = `   day    n
+0  Mon  1.5
+1  Tue  NaN`;
+
 const outcomes: Readonly<Record<string, Outcome>> = {
   nothing: base,
   'output only': { ...base, stdout: { text: 'hello\nworld\n', dropped: 0 } },
@@ -73,6 +87,21 @@ const outcomes: Readonly<Record<string, Outcome>> = {
     note: 'A call was made and not awaited, so it was not sent.',
   },
   rows: { ...base, servers: ['github'], calls: 3, result: { repr: rows, json: new RawJson(rows) } },
+  'a table': { ...base, result: { repr: table, json: undefined } },
+  'a long list': {
+    ...base,
+    result: { repr: '[0, 1, 2, … 9,997 more items]', json: undefined },
+  },
+  'a picture': { ...base, pictures: { shown: [picture(1)], leftOut: [] } },
+  'pictures in the output': {
+    ...base,
+    stdout: { text: 'Monday\n[picture 1: 640x480 png, 34 KB]\n', dropped: 0 },
+    result: { repr: "'done'", json: new RawJson('"done"') },
+    pictures: {
+      shown: [picture(1), picture(3)],
+      leftOut: ['picture 2 is not shown: it is no whole PNG, JPEG, GIF or WebP'],
+    },
+  },
   'a big integer': {
     ...base,
     result: { repr: '12345678901234567890', json: new RawJson('12345678901234567890') },
@@ -176,13 +205,79 @@ describe('links', () => {
   });
 });
 
+describe('pictures', () => {
+  const outcome = { ...base, pictures: { shown: [picture(1), picture(2)], leftOut: [] } };
+
+  it.each(['compact', 'toon', 'json'] as const)('follow the text in mode %s, once', (mode) => {
+    const result = render(outcome, { mode, structured: 'always', client: '' });
+    const image = { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' };
+    expect(result.content).toEqual([{ type: 'text', text: expect.any(String) }, image, image]);
+    expect(stringify(result).split('iVBORw0KGgo=')).toHaveLength(3);
+    expect(result.structuredContent).toMatchObject({
+      pictures: [{ kind: 'png', width: 640, height: 480, bytes: 33_100 }, { kind: 'png' }],
+    });
+  });
+
+  it('count for themselves, and leave the text what it may take', () => {
+    const data = 'A'.repeat(900_000);
+    const text = 'x'.repeat(40_000);
+    const { content } = render(
+      {
+        ...outcome,
+        stdout: { text, dropped: 0 },
+        pictures: { shown: [{ ...picture(1), data }], leftOut: [] },
+      },
+      { mode: 'compact', structured: 'never', client: '' },
+    );
+    expect(content[0].text).toContain(text);
+    expect(content[1]).toMatchObject({ data });
+  });
+});
+
+describe('rows in compact form', () => {
+  const text = (json: string, repr = json) =>
+    render(
+      { ...base, result: { repr, json: new RawJson(json) } },
+      {
+        mode: 'compact',
+        structured: 'never',
+        client: '',
+      },
+    ).content[0].text;
+
+  it('are a table where all have the same keys', () => {
+    expect(text('[{"id":1,"name":"a"},{"id":2,"name":null}]')).toBe('=>\n[2]{id,name}:\n  1,a\n  2,null');
+  });
+
+  it.each([
+    ['one row', '[{"id":1,"name":"a"}]'],
+    ['other keys', '[{"id":1,"name":"a"},{"id":2,"label":"b"}]'],
+    ['nested values', '[{"id":1,"name":[]},{"id":2,"name":[]}]'],
+    ['a row that is none', '[{"id":1,"name":"a"},[1,2]]'],
+    ['no keys', '[{},{}]'],
+    ['a number that JavaScript would change', '[{"identifier":12345678901234567},{"identifier":2}]'],
+  ])('%s: as Python shows it', (_name, json) => {
+    expect(text(json)).toBe(`=> ${json}`);
+  });
+
+  it('are what Python shows where that is shorter', () => {
+    expect(text('[{"id":1,"name":"a"},{"id":2,"name":"b"}]', '<2 rows>')).toBe('=> <2 rows>');
+  });
+
+  it('do not bring characters with them that make a line read as another', () => {
+    expect(text('[{"id":1,"name":"\\u202e"},{"id":2,"name":"b"}]', 'x'.repeat(90))).toContain('\\u202e');
+  });
+});
+
 describe('structuredContent', () => {
   const render1 = (client: string, structured: 'auto' | 'always' | 'never') =>
     render(outcomes['a big integer'] ?? base, { mode: 'compact', structured, client }).structuredContent;
 
-  it('auto leaves it out for clients that show it instead of the text', () => {
+  it('auto leaves it out for clients that show it to the model', () => {
     expect(render1('claude-code', 'auto')).toBeUndefined();
     expect(render1('codex-mcp-client', 'auto')).toBeUndefined();
+    // Shows a failed call's whole result as JSON, so that every failure was told twice.
+    expect(render1('gemini-cli-mcp-client', 'auto')).toBeUndefined();
     expect(render1('another', 'auto')).toBeDefined();
     expect(render1('claude-code', 'always')).toBeDefined();
     expect(render1('another', 'never')).toBeUndefined();

@@ -12,11 +12,17 @@ import { FILES_SCHEMA, readInputFiles } from './input-files.js';
 
 /** More would not fit any model's turn; 1 MB of code is data in the wrong place. */
 const MAX_CODE_CHARS = 1_000_000;
+/**
+ * Output, errors and value of 40,000 characters each, and the longest traceback. Of a result above 50,000 characters or
+ * 25,000 tokens Claude Code shows the model the first 2,000, the rest lies in a file, unless the definition allows more;
+ * it takes at most 500,000.
+ */
+const MAX_RESULT_CHARS = 160_000;
 /** Of a wrong word that is repeated in a complaint. */
 const MAX_ECHO_CHARS = 80;
 const FIELDS = ['code', 'servers', 'files', 'timeout'] as const;
 
-const DESCRIPTION = `Run Python in a fresh, isolated container (no network, read-only, standard library) with the user's MCP servers callable inside. Name them in \`servers\`, then: r = await mcp_<alias>.<tool>(arg=...). Top-level await works; use asyncio.gather for many calls. You get printed output and the last expression's value.
+const DESCRIPTION = `Run Python in a fresh, isolated container (no network, read-only, standard library) with the user's MCP servers callable inside. Name them in \`servers\`, then: r = await mcp_<alias>.<tool>(arg=...). Top-level await works; use asyncio.gather for many calls. You get printed output, the last expression's value and pictures (runtime.display).
 Find tools first: from mcp import runtime; runtime.discovered_servers(); await runtime.query_tool_docs("server"); await runtime.search_tool_docs("query"); runtime.capability_summary().
 Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each call starts clean; files that the code writes to out/ come back.`;
 
@@ -46,7 +52,12 @@ export function runPython(settings: Settings): Tool {
         additionalProperties: false,
       },
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-      _meta: { 'anthropic/alwaysLoad': true, 'anthropic/searchHint': 'run python code, call MCP tools' },
+      // For Claude Code, which otherwise shows the model a tool's name alone, and of long results the beginning.
+      _meta: {
+        'anthropic/alwaysLoad': true,
+        'anthropic/searchHint': 'run python code, call MCP tools',
+        'anthropic/maxResultSizeChars': MAX_RESULT_CHARS,
+      },
     },
     call: (args, context, signal) => {
       const input = parse(args, schema, maxTimeoutSeconds);
@@ -100,6 +111,8 @@ const argumentsWithin = ({ timeoutSeconds, maxTimeoutSeconds }: Settings) =>
     // Checked one by one, with sentences of their own.
     files: z.unknown().optional(),
     timeout: z.int().min(1).max(maxTimeoutSeconds).default(timeoutSeconds),
+    // Gemini CLI writes this into every tool's schema, tells its model to set it, heeds it itself, and passes it on.
+    wait_for_previous: z.unknown().optional(),
   });
 
 function parse(

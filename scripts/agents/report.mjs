@@ -1,0 +1,37 @@
+// Hosts and findings as a table: one column for each host, since there are more questions than hosts. Pure.
+
+/** `hosts` are { title, version, findings } or { title, version, failed }. */
+export function hostTable(hosts) {
+  const tried = hosts.filter(({ findings }) => findings !== undefined);
+  const questions = tried[0]?.findings.map(({ what }) => what) ?? [];
+  const cell = (text) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const line = (cells) => `| ${cells.map(cell).join(' | ')} |`;
+  const rows = questions.map((question, index) =>
+    line([LABELS[question] ?? question, ...tried.map(({ findings }) => sawOf(findings[index]))]),
+  );
+  const failed = hosts
+    .filter(({ findings }) => findings === undefined)
+    .map(({ title, version, failed }) => `${title} ${version} was not tried: ${failed}.`);
+  const head = line(['', ...tried.map(({ title, version }) => `${title} ${version}`)]);
+  return [head, `|---|${'---|'.repeat(tried.length)}`, ...rows, ...failed.flatMap((one) => ['', one])].join(
+    '\n',
+  );
+}
+
+const sawOf = ({ saw, held }) => (held === false ? `**${saw}**` : saw);
+
+/** What a reader who was not there wants to know. */
+const LABELS = {
+  'its list says': 'its own list of servers says',
+  'first prompt': 'the model’s first prompt has',
+  result: 'a result',
+  'tool call': 'a result of a server’s tool',
+  failure: 'an exception',
+  picture: 'a picture',
+  '45,000 characters': '45,000 characters printed (capped by us: 40,030)',
+  'everything full': 'output, errors and value, each of 45,000 (capped: 120,080)',
+  progress: 'progress, without a screen',
+  'end of session': 'nothing of ours left after its end',
+  'Ctrl-C': 'after Ctrl-C in a run',
+  'host killed': 'after SIGKILL to it in a run',
+};

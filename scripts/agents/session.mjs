@@ -1,0 +1,124 @@
+// One session of a host program without a person: a home folder that it has never seen, the bridge registered as the
+// README says, the stand-in as its model, and its end watched. Fails with what the host said when it does not work.
+
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { MAIN, npmServer, pause } from '../bench/stage.mjs';
+import { run } from './install.mjs';
+import { bridgesAt, containersOf, gone } from './leftovers.mjs';
+import { StandIn } from './model.mjs';
+
+const COMMAND_TIMEOUT_MS = 60_000;
+const SESSION_TIMEOUT_MS = 180_000;
+/** Until a container runs the endless code; more than a cold start takes. */
+const UNDER_WAY_WITHIN_MS = 30_000;
+/** A host that was told to end should have; hosts themselves wait for half a second. */
+const GONE_WITHIN_MS = 10_000;
+const SAID_CHARS = 2_000_000;
+const WORDS_CHARS = 1_000;
+
+/** What the bridge needs of our environment to find the engine's images below the real home. */
+const HANDED_ON =
+  /^(?:MCP_BRIDGE_(?:RUNTIME|OCI_RUNTIME|IMAGE|STATE_DIR)|XDG_DATA_HOME|CONTAINERS_STORAGE_CONF)$/;
+
+export class Session {
+  constructor(host, argv, stage, engine) {
+    Object.assign(this, { host, argv, stage, engine });
+    this.home = stage.home({ everything: npmServer('server-everything') });
+    this.project = join(this.home, 'project');
+    mkdirSync(this.project);
+    const handedOn = Object.entries(stage.environment(this.home)).filter(([name]) => HANDED_ON.test(name));
+    this.bridge = { command: process.execPath, args: [MAIN], env: Object.fromEntries(handedOn) };
+  }
+
+  /** { listed, standIn, said, exitMs, end }: registers, lists, and has the stand-in make `calls`. */
+  async play(calls, { interruptWith } = {}) {
+    const { host, home, project, bridge } = this;
+    const standIn = new StandIn(
+      host.dialect,
+      calls.map((args) => ({ ...args, ...host.adds })),
+      host.toolName,
+    );
+    const url = await standIn.open();
+    try {
+      const place = { home, project, url, bridge };
+      host.furnish?.(place);
+      const env = this.#environment(url, host.env(place));
+      if (host.register !== undefined) await this.#command(host.register(place), env);
+      const list = stripVTControlCharacters(await this.#command(host.list, env));
+      const listed = host.listed.exec(list)?.[1] ?? 'not listed';
+      const { said, bridges, exitMs } = await this.#talk(host.session(place), env, standIn, interruptWith);
+      const end = await gone(home, bridges, this.engine, GONE_WITHIN_MS);
+      return { listed, standIn, said, exitMs, end: { ...end, bridges: bridges.length } };
+    } finally {
+      standIn.close();
+    }
+  }
+
+  /** Its own home and nothing of the user's; the stand-in answers for the network. */
+  #environment(url, own) {
+    const { PATH, LANG = 'C.UTF-8' } = process.env;
+    const proxy = { HTTP_PROXY: url, HTTPS_PROXY: url, NO_PROXY: '127.0.0.1,localhost' };
+    const lower = Object.fromEntries(
+      Object.entries(proxy).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    return { PATH, LANG, HOME: this.home, TERM: 'xterm-256color', NO_COLOR: '1', ...proxy, ...lower, ...own };
+  }
+
+  #command(args, env) {
+    const [command, ...first] = this.argv;
+    return run(command, [...first, ...args], { env, cwd: this.project, timeout: COMMAND_TIMEOUT_MS });
+  }
+
+  async #talk(args, env, standIn, interruptWith) {
+    const [command, ...first] = this.argv;
+    // A process group of its own, as a terminal gives it: an interruption from the keyboard reaches every member.
+    const options = { env, cwd: this.project, stdio: ['ignore', 'pipe', 'pipe'], detached: true };
+    const child = spawn(command, [...first, ...args], options);
+    const exited = new Promise((resolve, reject) => {
+      child.once('exit', (code, signal) => resolve(signal ?? code));
+      child.once('error', reject);
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        said = (said + chunk).slice(-SAID_CHARS);
+      });
+    const clock = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), SESSION_TIMEOUT_MS);
+    const bridges = new Set();
+    let toldAt;
+    const interrupt = async () => {
+      await this.#underWay(bridges);
+      toldAt = performance.now();
+      process.kill(interruptWith === 'SIGINT' ? -child.pid : child.pid, interruptWith);
+    };
+    standIn.onCall = () => {
+      for (const pid of bridgesAt(this.home)) bridges.add(pid);
+      if (interruptWith !== undefined) void interrupt();
+    };
+    standIn.onEnd = () => {
+      toldAt = performance.now();
+    };
+    try {
+      const how = await exited;
+      if (toldAt === undefined)
+        throw new Error(`The session ended with ${how}, and not by us: ${said.slice(-WORDS_CHARS)}`);
+      return { said, bridges: [...bridges], exitMs: performance.now() - toldAt };
+    } finally {
+      clearTimeout(clock);
+    }
+  }
+
+  /** Resolves when a container has been running the code for a moment. */
+  async #underWay(bridges) {
+    const until = performance.now() + UNDER_WAY_WITHIN_MS;
+    while (performance.now() < until) {
+      for (const pid of bridgesAt(this.home)) bridges.add(pid);
+      if ([...bridges].some((pid) => containersOf(pid, this.engine).length > 0)) break;
+      await pause(100);
+    }
+    await pause(1_500);
+  }
+}

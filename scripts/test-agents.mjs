@@ -1,0 +1,125 @@
+// Tries the built bridge in real host programs from npm, without a login, a model or a network: each is told of the bridge
+// as the README says, and a stand-in for its model's API has it call run_python and keeps what the model would have seen.
+// Exits with 1 when something that is demanded did not hold, 2 for a wrong option, 3 when no host could be tried.
+// Usage: npm run test:agents -- [--only NAME,NAME] [--json FILE] [--show] [--publish] [--from FILE]
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pc from 'picocolors';
+import { HOSTS } from './agents/hosts.mjs';
+import { install } from './agents/install.mjs';
+import { judgeEnd, judgeSession } from './agents/judge.mjs';
+import { hostTable } from './agents/report.mjs';
+import { Session } from './agents/session.mjs';
+import { CALLS, ENDLESS, reference } from './agents/trials.mjs';
+import { MAIN, npmServer, ROOT, Stage } from './bench/stage.mjs';
+import { putIntoReadme } from './readme-region.mjs';
+
+const CACHE = join(ROOT, '.cache/agents');
+const USAGE =
+  'Usage: npm run test:agents -- [--only NAME,NAME] [--json FILE] [--show] [--publish] [--from FILE]';
+const SHOWN_CHARS = 400;
+
+const leave = (exitCode, message) => {
+  console.error(message);
+  process.exit(exitCode);
+};
+
+function options() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        only: { type: 'string' },
+        json: { type: 'string', default: join(CACHE, 'report.json') },
+        show: { type: 'boolean', default: false },
+        publish: { type: 'boolean', default: false },
+        from: { type: 'string' },
+      },
+    });
+    const only = values.only?.split(',') ?? Object.keys(HOSTS);
+    const unknown = only.find((name) => !Object.hasOwn(HOSTS, name));
+    if (unknown !== undefined)
+      leave(2, `--only: there is no '${unknown}'. There is: ${Object.keys(HOSTS).join(', ')}.`);
+    return { ...values, only };
+  } catch (thrown) {
+    return leave(2, `${thrown.message}\n${USAGE}`);
+  }
+}
+
+/** What is kept of a session: everything that the model got, and what the host wrote to its own output. */
+const transcriptOf = ({ standIn, said, listed }) => ({
+  listed,
+  firstPrompt: JSON.parse(standIn.turns[0].body),
+  results: Object.fromEntries(
+    Object.keys(CALLS).map((name, index) => [name, standIn.turns.at(-1).results[index]]),
+  ),
+  said,
+  refused: standIn.refused,
+});
+
+async function tried(id, stage, ref, engine) {
+  const host = HOSTS[id];
+  const { title, version } = host;
+  try {
+    const argv = await install(id, host, CACHE);
+    const play = (calls, how) => new Session(host, argv, stage, engine).play(calls, how);
+    const session = await play(Object.values(CALLS));
+    const interrupted = await play([ENDLESS], { interruptWith: 'SIGINT' });
+    const killed = await play([ENDLESS], { interruptWith: 'SIGKILL' });
+    const findings = [
+      ...judgeSession(host, session, ref),
+      judgeEnd('end of session', session.end),
+      judgeEnd('Ctrl-C', interrupted.end),
+      judgeEnd('host killed', killed.end),
+    ];
+    return { id, title, version, findings, transcript: transcriptOf(session) };
+  } catch (thrown) {
+    return { id, title, version, failed: thrown.message };
+  }
+}
+
+function print({ title, version, findings, failed, transcript }, show) {
+  console.log(pc.bold(`\n${title} ${version}`));
+  if (failed !== undefined) return console.log(pc.red(`  not tried: ${failed}`));
+  for (const { what, saw, held } of findings) {
+    const mark = held === undefined ? pc.dim('·') : held ? pc.green('✓') : pc.red('✗');
+    console.log(`  ${mark} ${what.padEnd(20)} ${saw}`);
+  }
+  if (transcript.refused.length > 0)
+    console.log(pc.dim(`  refused it the network: ${transcript.refused.join(', ')}`));
+  if (!show) return;
+  for (const [name, result] of Object.entries(transcript.results))
+    console.log(pc.cyan(`  ${name}:\n`) + JSON.stringify(result).slice(0, SHOWN_CHARS));
+}
+
+async function tryAll(only, show) {
+  if (!existsSync(MAIN)) leave(3, 'The bridge is not built. Run `npm run build`.');
+  const stage = new Stage({ quick: true });
+  process.once('exit', () => stage.close());
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  const home = stage.home({ everything: npmServer('server-everything') });
+  const program = { command: process.execPath, args: [MAIN], env: stage.environment(home), cwd: home };
+  const ref = await reference(stage, program);
+  const engine = process.env.MCP_BRIDGE_RUNTIME ?? 'podman';
+  const hosts = [];
+  for (const id of only) {
+    hosts.push(await tried(id, stage, ref, engine));
+    print(hosts.at(-1), show);
+  }
+  return { date: new Date().toISOString(), hosts };
+}
+
+const { only, json, show, publish, from } = options();
+const report = from === undefined ? await tryAll(only, show) : JSON.parse(readFileSync(from, 'utf8'));
+const table = `${hostTable(report.hosts)}\n\nTried without a screen on ${report.date.slice(0, 10)}.`;
+console.log(`\n${table}`);
+if (from === undefined) {
+  mkdirSync(dirname(json), { recursive: true });
+  writeFileSync(json, `${JSON.stringify(report, null, 1)}\n`);
+  console.log(pc.dim(`\nwrote ${json}`));
+}
+if (publish) putIntoReadme('agents', table);
+const findings = report.hosts.flatMap(({ findings = [] }) => findings);
+if (findings.length === 0) process.exitCode = 3;
+else if (findings.some(({ held }) => held === false)) process.exitCode = 1;
