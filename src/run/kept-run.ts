@@ -3,7 +3,7 @@
 // the index.
 
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { KeptRoom } from './kept-room.js';
@@ -50,7 +50,12 @@ export class KeptRun {
   async put(name: string, mimeType: string, content: Buffer): Promise<Kept> {
     const number = this.#numbers++;
     await this.#take(content.length);
-    await writeFile(this.#path(number), content, { flag: 'wx', mode: 0o600 });
+    try {
+      await writeFile(this.#path(number), content, { flag: 'wx', mode: 0o600 });
+    } catch (thrown) {
+      await this.#lose(number, content.length);
+      throw thrown;
+    }
     return this.#add({ name, mimeType, sizeBytes: content.length, number });
   }
 
@@ -58,15 +63,18 @@ export class KeptRun {
   stream(name: string, mimeType: string, maxBytes: number): KeptStream {
     const number = this.#numbers++;
     const file = this.#take(maxBytes).then(() => open(this.#path(number), 'wx', 0o600));
-    return new KeptStream(file, (sizeBytes) => {
-      this.#room.giveBack(this.#handle, maxBytes - sizeBytes);
-      return this.#add({ name, mimeType, sizeBytes, number });
+    return new KeptStream(file, {
+      onEnd: (sizeBytes) => {
+        this.#room.giveBack(this.#handle, maxBytes - sizeBytes);
+        return this.#add({ name, mimeType, sizeBytes, number });
+      },
+      onFailure: () => this.#lose(number, maxBytes),
     });
   }
 
   /** From now on what was kept is found. Throws what the file system says. */
   async seal(): Promise<void> {
-    if (this.#entries.length === 0) return;
+    if (this.#entries.length === 0) return await this.discard();
     const path = join(this.#room.folderOf(this.#handle), INDEX_FILE);
     await writeFile(path, JSON.stringify(this.#entries), { flag: 'wx', mode: 0o600 });
     this.#onSealed(
@@ -84,6 +92,12 @@ export class KeptRun {
     if (!(await this.#room.take(this.#handle, bytes))) throw new OverQuota();
   }
 
+  /** Half of it would stand there for as long as a whole one, where the disk is full already. */
+  async #lose(number: number, bytes: number): Promise<void> {
+    await rm(this.#path(number), { force: true }).catch(() => {});
+    this.#room.giveBack(this.#handle, bytes);
+  }
+
   #add(entry: Entry): Kept {
     this.#entries.push(entry);
     return this.#keptOf(entry);
@@ -98,18 +112,23 @@ export class KeptRun {
   }
 }
 
+type StreamEnd = {
+  readonly onEnd: (sizeBytes: number) => Kept;
+  readonly onFailure: () => Promise<void>;
+};
+
 /** Bytes on their way to a file. Whoever writes does not wait, so it has to be bounded by whoever writes. */
 export class KeptStream {
   readonly #file: Promise<FileHandle>;
-  readonly #onEnd: (sizeBytes: number) => Kept;
+  readonly #then: StreamEnd;
   #waiting: Buffer[] = [];
   #sizeBytes = 0;
   #writing: Promise<void> | undefined;
   #failure: unknown;
 
-  constructor(file: Promise<FileHandle>, onEnd: (sizeBytes: number) => Kept) {
+  constructor(file: Promise<FileHandle>, then: StreamEnd) {
     this.#file = file;
-    this.#onEnd = onEnd;
+    this.#then = then;
     // Told by `end`; until then nobody asks.
     file.catch(() => {});
   }
@@ -124,8 +143,9 @@ export class KeptStream {
   /** Throws the first thing that went wrong. */
   async end(): Promise<Kept> {
     await this.close();
-    if (this.#failure !== undefined) throw this.#failure;
-    return this.#onEnd(this.#sizeBytes);
+    if (this.#failure === undefined) return this.#then.onEnd(this.#sizeBytes);
+    await this.#then.onFailure();
+    throw this.#failure;
   }
 
   /** Never throws. */

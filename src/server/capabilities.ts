@@ -2,6 +2,7 @@
 // does not grow with the number of tools; server names are cut with a count.
 
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
+import { MAX_FILE_BYTES, MAX_FILES } from '../protocol/frames.js';
 
 export const CAPABILITIES_URI = `resource://${PACKAGE_NAME}/capabilities`;
 export const CAPABILITIES_MIME_TYPE = 'text/markdown';
@@ -54,6 +55,12 @@ the last value, and whatever \`runtime.display(...)\` is given. Data frames come
 
 A tool that fails raises \`runtime.MCPError\`. \`asyncio.gather\` runs calls side by side. The last expression's value is
 the result. A server that was not named in \`servers\` is not available: name it in the next call.
+
+## Files and output
+
+\`files\` (\`[{name, text}]\` or \`[{name, base64}]\`) puts files into the working directory. What the code writes to \`out/\`
+comes back: short text in the answer, everything else as a link for \`resources/read\`, at most ${MAX_FILES} files of
+${MAX_FILE_BYTES / 1024 ** 2} MiB. Output that is too long for the answer is kept in the same way. Links end after a time.
 
 ## Find
 

@@ -1,7 +1,7 @@
 // The host is full, narrow, misconfigured or crowded: the bridge says why it cannot, or works all the same.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -44,6 +44,28 @@ describe('a full disk', () => {
       }
     });
   }
+  fault('L11', 'a state directory with no room for what a run leaves', async (stage) => {
+    const state = folder('full');
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'tmpfs', state]);
+    try {
+      const bridge = await stage.bridge({}, { MCP_BRIDGE_STATE_DIR: state });
+      const code =
+        'open("out/big", "wb").write(bytes(5 << 20))\nopen("out/small.txt", "w").write("small")\nprint("x" * (5 << 20))\n6 * 7';
+      const result = await stage.answered(bridge.call({ code }));
+      const [first] = result.content;
+      const text = first?.type === 'text' ? first.text : '';
+      expect(result.content).toHaveLength(1);
+      expect(text).toContain('=> 42\n--- out/small.txt (5 bytes) ---\nsmall\n');
+      expect(text).toContain("[files not kept: the host's disk is full] out/big (5242880 bytes)");
+      expect(text).toContain("[whole output not kept: the host's disk is full]");
+      expect(bridge.stderr()).toMatch(/could not be kept: ENOSPC/);
+      // Nor does half of it stay there.
+      expect(readdirSync(join(state, 'kept'))).toEqual([]);
+      await stage.stillWorks(bridge);
+    } finally {
+      execFileSync('umount', ['--lazy', state]);
+    }
+  });
 });
 
 /** Environment or shell commands under which everything must work. */

@@ -5,7 +5,7 @@ import { RawJson, stringify } from '../../src/protocol/json-text.js';
 import { MAX_ANSWER_BYTES } from '../../src/render/fit.js';
 import { render } from '../../src/render/render.js';
 import { NO_PICTURES, type Picture } from '../../src/run/album.js';
-import type { Outcome } from '../../src/run/outcome.js';
+import type { Left, LeftFile, Outcome } from '../../src/run/outcome.js';
 
 const base: Outcome = {
   status: 'success',
@@ -22,6 +22,39 @@ const base: Outcome = {
   calls: 0,
 };
 const rows = `[${Array.from({ length: 8 }, (_, n) => `{"id":${n},"name":"row ${n}","ok":true}`).join(',')}]`;
+
+const keptUri = (name: string) =>
+  `resource://mcp-sandbox-bridge/kept/0123456789abcdef0123456789abcdef/${name}`;
+const kept = (name: string, mimeType: string, sizeBytes: number) => ({
+  uri: keptUri(name),
+  name,
+  mimeType,
+  sizeBytes,
+});
+const chart: LeftFile = {
+  name: 'out/chart.png',
+  mimeType: 'image/png',
+  content: Buffer.alloc(20_480),
+  text: undefined,
+  kept: kept('out/chart.png', 'image/png', 20_480),
+};
+const left: Left = {
+  files: [
+    {
+      name: 'out/rows.csv',
+      mimeType: 'text/csv',
+      content: Buffer.from('a,b\n1,2\n'),
+      text: 'a,b\n1,2\n',
+      kept: undefined,
+    },
+    chart,
+  ],
+  result: undefined,
+  skipped: [{ name: 'out/passwd', reason: 'is a link' }],
+  skippedMore: 2,
+  keepSeconds: 3600,
+  trouble: undefined,
+};
 
 const picture = (number: number): Picture => ({
   number,
@@ -72,6 +105,26 @@ const outcomes: Readonly<Record<string, Outcome>> = {
   'a big integer': {
     ...base,
     result: { repr: '12345678901234567890', json: new RawJson('12345678901234567890') },
+  },
+  files: { ...base, stdout: { text: 'done\n', dropped: 0 }, left },
+  'files not kept': {
+    ...base,
+    left: {
+      ...left,
+      files: [{ ...chart, kept: undefined }],
+      skipped: [],
+      skippedMore: 0,
+      trouble: "the host's disk is full",
+    },
+  },
+  'long output': {
+    ...base,
+    stdout: {
+      text: `first\n[… 960000 characters dropped (960000 bytes); whole: ${keptUri('stdout.txt')} …]\nlast\n`,
+      dropped: 960_000,
+      droppedBytes: 960_000,
+      whole: kept('stdout.txt', 'text/plain', 1_000_000),
+    },
   },
   exception: {
     ...base,
@@ -124,6 +177,31 @@ describe.each(['compact', 'toon', 'json'] as const)('%s', (mode) => {
     await expect(`${text}\n--- ${text.length} characters ---\n`).toMatchFileSnapshot(
       `../snapshots/${mode}/${name.replaceAll(' ', '-')}.txt`,
     );
+  });
+});
+
+describe('links', () => {
+  const files = outcomes['files'] ?? base;
+  const options = { mode: 'compact', structured: 'never', client: 'any' } as const;
+
+  it('follow the text, one for each thing that is kept', () => {
+    const [, ...links] = render(files, options).content;
+    expect(links).toEqual([
+      {
+        type: 'resource_link',
+        uri: keptUri('out/chart.png'),
+        name: 'out/chart.png',
+        mimeType: 'image/png',
+        size: 20_480,
+      },
+    ]);
+    expect(render(outcomes['long output'] ?? base, options).content).toHaveLength(2);
+  });
+
+  it('are said in the text to clients that know none', () => {
+    const { content } = render(files, { ...options, links: false });
+    expect(content).toHaveLength(1);
+    expect(content[0].text).toContain(`out/chart.png (20480 bytes): ${keptUri('out/chart.png')}`);
   });
 });
 
