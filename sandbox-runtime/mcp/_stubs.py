@@ -14,6 +14,7 @@ from mcp._catalog import Server, Tool
 from mcp._docs import first_sentence
 from mcp._signature import MAX_DEFAULT_CHARS, Parameters
 from mcp._types import Types, is_name
+from mcp._values import PlainText
 
 MAX_KEYS = 100
 # A server that describes the world in its schemas ends here; the rest of its objects are plain dicts.
@@ -24,14 +25,7 @@ MAX_DEPTH = 6
 IMPORTED = ("Any", "Literal", "NotRequired", "TypedDict")
 
 
-class StubText(str):
-    """Source text; as the last expression of a run it is shown as it is, and not as a string's repr()."""
-
-    __slots__ = ()
-    __repr__ = str.__str__
-
-
-def server_stub(server: Server) -> StubText:
+def server_stub(server: Server) -> PlainText:
     """The whole file."""
     classes = _Classes()
     functions = [_function(tool, classes) for tool in server.tools]
@@ -39,7 +33,7 @@ def server_stub(server: Server) -> StubText:
         f"# Tools of the MCP server {server.name!r}: await mcp_{server.alias}.<tool>(argument=...)\n"
         f"from typing import {', '.join(IMPORTED)}\n"
     )
-    return StubText("\n".join([head, *classes.sources.values(), *functions]))
+    return PlainText("\n".join([head, *classes.sources.values(), *functions]))
 
 
 class _Classes:

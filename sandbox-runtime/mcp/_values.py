@@ -52,6 +52,13 @@ class Blob(bytes):
         return f"<Blob {self.media_type}, {len(self)} bytes>"
 
 
+class PlainText(str):
+    """A text to be read: as the last expression of a run it is shown as it is, and not as a string's repr()."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 def attributed(value: Any) -> Any:
     """The same value with every dict in it readable by attribute."""
     if isinstance(value, dict):

@@ -7,7 +7,7 @@ function that asks the host has an async form, and a sync form where it is usefu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp._binding import current
 from mcp._call import call, call_raw
@@ -16,10 +16,7 @@ from mcp._docs import ToolDocs, check_detail, found_docs, server_entry, tool_doc
 from mcp._errors import MCPError, some_of
 from mcp._saved import save_tool, saved_tools
 from mcp._search import search_tools
-from mcp._values import AttrDict
-
-if TYPE_CHECKING:
-    from mcp._stubs import StubText
+from mcp._values import AttrDict, PlainText
 
 __all__ = [
     "MCPError",
@@ -117,7 +114,7 @@ def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary"
     return found_docs(catalog, ((tool.server, tool.name, score) for tool, score in hits), detail)
 
 
-def stubs(server: str) -> StubText:
+def stubs(server: str) -> PlainText:
     """A loaded server's tools as a `.pyi` file: typed functions, TypedDicts for objects. print() shows it."""
     from mcp._stubs import server_stub
 
@@ -193,7 +190,7 @@ def capability_summary() -> str:
     )
     if others:
         text += f"{how_to_load(others[0], example=True)} Not loaded: {some_of(others)}.\n"
-    return text if len(text) < MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 2]}…"
+    return PlainText(text if len(text) < MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 2]}…")
 
 
 def _checked(arguments: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import { parseSettings } from '../../src/config/settings.js';
 import { compact } from '../../src/render/compact.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome.js';
 import type { Bridge, RunInput } from '../../src/server/bridge.js';
+import { Progress } from '../../src/server/progress.js';
 import { runPython } from '../../src/server/tools/run-python.js';
 
 const { settings } = parseSettings(
@@ -21,7 +22,11 @@ async function given(args: unknown): Promise<RunInput | undefined> {
     return Promise.resolve(outcomeWithoutRun('error', { type: 'E', message: '', remedy: undefined }, 30));
   };
   const bridge = { run } as unknown as Bridge;
-  await tool.call(args, { bridge, progress: () => undefined }, new AbortController().signal);
+  await tool.call(
+    args,
+    { bridge, progress: new Progress(undefined), onOutput: () => {} },
+    new AbortController().signal,
+  );
   return seen;
 }
 
@@ -51,7 +56,7 @@ describe('what hosts are told', () => {
       result: { repr: 'v'.repeat(40_000), json: undefined },
     };
     const traceback = Array.from({ length: 60 }, () => 't'.repeat(500));
-    const text = compact({ ...longest, error: longest.error && { ...longest.error, traceback } });
+    const text = compact({ ...longest, error: longest.error && { ...longest.error, traceback } }, true);
     expect(text.length).toBeGreaterThan(150_000);
     expect(text.length).toBeLessThanOrEqual(allowed);
     expect(allowed).toBeLessThanOrEqual(500_000);
