@@ -71,6 +71,15 @@ describe('a session', () => {
     ).toBe(false);
   });
 
+  it('takes the address of what a run kept for the same, whatever its id', () => {
+    const at = (id: string) => answer(`whole: resource://kept/${id.repeat(32)}/stdout.txt`);
+    const answers = { ...ref.answers, text: at('a') };
+    const turn = { tools: [tool], results: [at('b')], body: JSON.stringify(ref.instructions) };
+    const session = { listed: 'Connected', standIn: { turns: [turn] }, said: '' };
+    const result = judgeSession(claude, session, { ...ref, answers }).find(({ what }) => what === 'result');
+    expect(result).toEqual({ what: 'result', saw: 'our text', held: true });
+  });
+
   it('fails when a picture became words', () => {
     expect(findings({ results: withResult(3, answer('[image]')) })['picture']).toEqual({
       saw: 'no picture, but "[image]"',

@@ -13,11 +13,11 @@ import { FILES_SCHEMA, readInputFiles } from './input-files.js';
 /** More would not fit any model's turn; 1 MB of code is data in the wrong place. */
 const MAX_CODE_CHARS = 1_000_000;
 /**
- * Output, errors and value of 40,000 characters each, and the longest traceback. Of a result above 50,000 characters or
- * 25,000 tokens Claude Code shows the model the first 2,000, the rest lies in a file, unless the definition allows more;
- * it takes at most 500,000.
+ * Output, errors and value of 40,000 characters each, the longest traceback of 34,000 with its message, files of 8,000
+ * shown inline, and the addresses of what is kept. Of a result above 50,000 characters or 25,000 tokens Claude Code shows
+ * the model the first 2,000, the rest lies in a file, unless the definition allows more; it takes at most 500,000.
  */
-const MAX_RESULT_CHARS = 160_000;
+const MAX_RESULT_CHARS = 170_000;
 /** Of a wrong word that is repeated in a complaint. */
 const MAX_ECHO_CHARS = 80;
 const FIELDS = ['code', 'servers', 'files', 'timeout'] as const;

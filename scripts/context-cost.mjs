@@ -1,0 +1,62 @@
+// What the same tasks cost of a model's context, done by direct calls of the servers' tools and by run_python: characters of
+// calls, code, results, look-ups and definitions, on the real servers from npm and the built bridge, with files that are the
+// same every time. Both ways must reach the same end, or it exits with 1; 2 for a wrong option.
+// Usage: npm run context -- [--publish] [--json FILE]
+
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { MAIN, npmServer, Stage } from './bench/stage.mjs';
+import { bothWays, definitionOf } from './context/both-ways.mjs';
+import { crossReference, oneFile, oneNode, todos } from './context/reading-tasks.mjs';
+import { costNote, costTable } from './context/table.mjs';
+import { graph, renaming, report } from './context/writing-tasks.mjs';
+import { putIntoReadme } from './readme-region.mjs';
+
+const TASKS = [todos, graph, renaming, report, crossReference, oneFile, oneNode];
+
+function options() {
+  try {
+    return parseArgs({ options: { publish: { type: 'boolean' }, json: { type: 'string' } } }).values;
+  } catch (thrown) {
+    console.error(`${thrown.message}\nUsage: npm run context -- [--publish] [--json FILE]`);
+    return process.exit(2);
+  }
+}
+
+/** Characters before any call: what the two servers say of their tools, and what the bridge says of its one. */
+async function definitions(stage, root) {
+  const said = async (client) =>
+    (await client.listTools()).tools.map(definitionOf).join('').length +
+    (client.getInstructions() ?? '').length;
+  const servers = { filesystem: npmServer('server-filesystem', root), memory: npmServer('server-memory') };
+  const direct = await Promise.all(Object.values(servers).map((entry) => stage.withPlainClient(entry, said)));
+  const python = await stage.withBridge({ servers }, ({ client }) => said(client));
+  return { direct: direct.reduce((all, one) => all + one, 0), python };
+}
+
+async function measure() {
+  const stage = new Stage({ quick: true });
+  const root = mkdtempSync(join(tmpdir(), 'context-'));
+  process.once('exit', () => {
+    stage.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  const rows = [];
+  for (const [index, task] of TASKS.entries())
+    rows.push({ name: task.name, ...(await bothWays(task, stage, join(root, `${index}`))) });
+  return { rows, definitions: await definitions(stage, root) };
+}
+
+const { publish, json } = options();
+if (!existsSync(MAIN)) {
+  console.error('The bridge is not built. Run `npm run build`.');
+  process.exit(1);
+}
+const costs = await measure();
+const table = `${costTable(costs.rows, costs.definitions)}\n\n${costNote(costs.rows)}`;
+console.log(table);
+if (json !== undefined) writeFileSync(json, `${JSON.stringify(costs, null, 1)}\n`);
+if (publish) putIntoReadme('context', table);
