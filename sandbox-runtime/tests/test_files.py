@@ -108,13 +108,13 @@ class EndTest(unittest.TestCase):
 
     def test_a_daemon_that_writes_on_does_not_hold_the_end(self) -> None:
         code = (
-            "import os, time\nopen('out/seed', 'w').write('x')\n"
+            "import os, time\nopen('secret', 'w').write('root:')\nopen('out/seed', 'w').write('x')\n"
             "if os.fork() == 0:\n"
             "    n = 0\n"
             "    while True:\n"
             "        n += 1\n"
             "        name = f'out/{n % 40}'\n"
-            "        link = lambda path: os.symlink('/etc/passwd', path)\n"
+            "        link = lambda path: os.symlink(os.path.abspath('secret'), path)\n"
             "        file = lambda path: os.close(os.open(path, os.O_CREAT | os.O_EXCL))\n"
             "        try: [os.mkfifo, link, os.mkdir, file][n % 4](name)\n"
             "        except OSError: pass\n"
@@ -159,7 +159,7 @@ class FolderTest(unittest.TestCase):
         outside = self.out.parent / "outside"
         outside.mkdir()
         (outside / "secret").write_text("secret")
-        (self.out / "passwd").symlink_to("/etc/passwd")
+        (self.out / "passwd").symlink_to(outside / "secret")
         (self.out / "up").symlink_to("..")
         (self.out / "dangling").symlink_to("nowhere")
         (self.out / "null").symlink_to("/dev/null")
