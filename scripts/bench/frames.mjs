@@ -48,6 +48,7 @@ const RUN = {
     },
   ],
   discovered: [{ name: 'host', alias: 'host', description: '', loaded: true }],
+  files: [],
 };
 
 const NOTHING = { content: [{ type: 'text', text: 'ok' }] };
@@ -84,6 +85,7 @@ async function inSandbox(bare, signal) {
     return await new Promise((resolve, reject) => {
       sandbox.run(RUN, {
         onOutput: () => {},
+        onFile: () => {},
         onGuest: (frame) => answer(frame, (reply) => sandbox.send(reply), resolve, reject),
       });
       sandbox.ended.then((end) => reject(new Error(`the sandbox ended: ${JSON.stringify(end)}`)));
