@@ -6,6 +6,7 @@ import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
+import { unlessAborted } from '../base/unless-aborted.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Downstream } from './downstream.js';
 import { childEnv } from './env.js';
@@ -83,7 +84,7 @@ class SlotPool implements DownstreamPool {
     }
     const slot = this.#slots.get(name);
     if (slot === undefined) throw this.#unknown(name);
-    return unlessAborted(slot.get(), name, signal);
+    return unlessAborted(slot.get(), signal, { message: `Waiting for server '${name}' was cancelled.` });
   }
 
   states(): readonly DownstreamState[] {
@@ -127,17 +128,4 @@ class SlotPool implements DownstreamPool {
       remedy,
     });
   }
-}
-
-/** `shared`, or E_CANCELLED as soon as `signal` aborts; what others wait for goes on. */
-function unlessAborted<T>(shared: Promise<T>, name: string, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () =>
-      reject(
-        new BridgeError('E_CANCELLED', `Waiting for server '${name}' was cancelled.`, { fault: 'agent' }),
-      );
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    shared.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

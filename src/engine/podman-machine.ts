@@ -7,6 +7,7 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import { run, tailOf } from '../base/process.js';
+import { unlessAborted } from '../base/unless-aborted.js';
 
 export type MachineOptions = {
   readonly binary: string;
@@ -74,7 +75,9 @@ export class PodmanMachine implements AsyncDisposable {
       },
     };
     try {
-      await unlessAborted(this.#whenUp(), signal);
+      await unlessAborted(this.#whenUp(), signal, {
+        message: 'Waiting for the podman machine was cancelled.',
+      });
       return lease;
     } catch (thrown) {
       lease[Symbol.dispose]();
@@ -216,19 +219,6 @@ export class PodmanMachine implements AsyncDisposable {
 function isBelow(path: string, parent: string): boolean {
   const way = relative(parent, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-}
-
-/** `promise`, or a rejection as soon as `signal` aborts; the promise itself goes on. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () =>
-      reject(
-        new BridgeError('E_CANCELLED', 'Waiting for the podman machine was cancelled.', { fault: 'agent' }),
-      );
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 function broken(message: string, cause?: unknown): BridgeError {

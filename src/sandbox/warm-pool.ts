@@ -142,7 +142,7 @@ export class WarmPool implements Disposable {
     this.#starting.delete(promised);
     let sandbox: Sandbox;
     try {
-      sandbox = await unlessAborted(promised, signal, this.#options.retire);
+      sandbox = await unlessAborted(promised, signal, { discard: this.#options.retire });
     } catch (thrown) {
       if (signal.aborted) throw thrown;
       return undefined;
