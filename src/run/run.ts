@@ -5,6 +5,7 @@
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { within } from '../base/within.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
@@ -204,8 +205,8 @@ async function cutOff(sandbox: Sandbox, deadline: Deadline, leavings: Leavings):
   await aborted(deadline.signal);
   if (deadline.cause === 'timeout') {
     sandbox.send({ type: 'stop', reason: 'timeout' });
-    await endedWithin(sandbox, WHERE_WITHIN_MS);
-    if (leavings.isArriving) await endedWithin(sandbox, FILES_WITHIN_MS);
+    await within(WHERE_WITHIN_MS, sandbox.ended);
+    if (leavings.isArriving) await within(FILES_WITHIN_MS, sandbox.ended);
   }
   sandbox.kill();
   return undefined;
@@ -217,5 +218,3 @@ function aborted(signal: AbortSignal): Promise<undefined> {
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
 }
-const endedWithin = (sandbox: Sandbox, ms: number): Promise<unknown> =>
-  Promise.race([sandbox.ended, new Promise((resolve) => setTimeout(resolve, ms))]);

@@ -11,6 +11,7 @@ import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { closed } from '../base/streams.js';
 import { clip } from '../base/text.js';
+import { within } from '../base/within.js';
 import { type Enforcement, UNENFORCED } from '../engine/enforcement.js';
 import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
 import { Channel } from '../protocol/channel.js';
@@ -310,15 +311,6 @@ export class Sandbox implements AsyncDisposable {
     if (this.#noise.length > MAX_NOISE_LINES) this.#noise.shift();
   }
 }
-
-/** `promise`, or the end of `timeoutMs`, whichever comes first. */
-const within = (timeoutMs: number, promise: Promise<unknown>): Promise<unknown> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, timeoutMs);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-};
 
 function startFailure(end: SandboxEnd): BridgeError {
   if (end.how === 'violation') return end.error;
