@@ -26,7 +26,7 @@ MAX_SKIPPED_NAMED = 20
 MAX_UNREAD_BYTES = 67_108_864
 MAX_VALUES = 1_000_000
 OUTPUT_CHUNK_BYTES = 65_536
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 
 # What each method of a `call` takes.
 CALL_PARAMS: dict[str, tuple[str, ...]] = {
@@ -35,6 +35,11 @@ CALL_PARAMS: dict[str, tuple[str, ...]] = {
     "tools.list": ("server",),
     "docs.get": ("server", "tool"),
     "docs.search": ("query", "limit"),
+    "servers.load": ("server",),
+    "resources.list": ("server",),
+    "resources.read": ("server", "uri"),
+    "prompts.list": ("server",),
+    "prompts.get": ("server", "prompt", "arguments"),
     "saved.put": ("name", "source", "signature", "description"),
     "saved.list": (),
     "saved.get": ("name",),

@@ -23,6 +23,7 @@ class Tool:
         self.output_schema: Any = doc["outputSchema"]
         # The shape of its answers so far, where it has no schema for them.
         self.observed: Any = doc["observed"]
+        self.changed: str | None = doc["changed"]
 
     @property
     def signature(self) -> Signature:

@@ -154,7 +154,12 @@ class Host:
         """Sends the run frame for what was checked last."""
         servers = loaded or []
         briefs = [
-            {**{key: s[key] for key in ("name", "alias", "description")}, "loaded": True} for s in servers
+            {
+                **{key: s[key] for key in ("name", "alias", "description")},
+                "loaded": True,
+                "tools": len(s["tools"]),
+            }
+            for s in servers
         ]
         self.send(
             {
@@ -268,6 +273,7 @@ def tool(
         "inputSchema": {"type": "object"} if schema is None else schema,
         "outputSchema": output,
         "observed": observed,
+        "changed": None,
     }
 
 

@@ -17,8 +17,11 @@ export function serverFindings({ ready, skipped }: Discovery, env: Environment):
   return [...ready.map((spec) => ofReady(spec, env)), ...skipped.map(ofSkipped)];
 }
 
-function ofReady({ name, command, cwd, env: own, source }: DownstreamSpec, env: Environment): ServerFinding {
+function ofReady(spec: DownstreamSpec, env: Environment): ServerFinding {
+  const { name, source } = spec;
   const base = { name, source };
+  if (spec.transport !== 'stdio') return { ...base, status: 'ok', detail: `ready: ${spec.url}` };
+  const { command, cwd, env: own } = spec;
   // A relative path with a folder in it counts from the server's own directory, which may be made later.
   const relative = !isAbsolute(command) && /[/\\]/.test(command);
   if (relative || findProgram(command, { ...env, ...own }) !== undefined) {

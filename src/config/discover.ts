@@ -142,7 +142,8 @@ class Search {
 
   #admit(spec: DownstreamSpec, source: Source): string | undefined {
     const { allowSelfServer, depth } = this.#context.settings;
-    if (!allowSelfServer && isOurselves(spec.command, spec.args)) return 'this bridge itself';
+    if (!allowSelfServer && spec.transport === 'stdio' && isOurselves(spec.command, spec.args))
+      return 'this bridge itself';
     if (!allowSelfServer && depth > 0) return 'this bridge runs inside another bridge';
     const objection = this.#objection(spec.name, source);
     if (objection !== undefined) return objection;
@@ -165,6 +166,8 @@ class Search {
   }
 }
 
-function definitionOf({ command, args, env, cwd }: DownstreamSpec): string {
+function definitionOf(spec: DownstreamSpec): string {
+  if (spec.transport !== 'stdio') return JSON.stringify([spec.url]);
+  const { command, args, env, cwd } = spec;
   return JSON.stringify([command, args, Object.entries(env).sort(), cwd]);
 }

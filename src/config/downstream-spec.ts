@@ -1,8 +1,10 @@
 // One configured MCP server in normal form, remembering the file that it came from. Read by discover and the
 // downstream floor; knows nothing of how a host spells it.
 
-/** Who wrote an entry: the user for everything or for one project (`local`), the project's own files, an administrator, or the operator of this bridge. */
-export type Scope = 'user' | 'local' | 'project' | 'managed' | 'explicit';
+import { createHash } from 'node:crypto';
+
+/** Who wrote an entry: the user for everything or for one project (`local`), the project's own files, an administrator, a plugin of the host, or the operator of this bridge. */
+export type Scope = 'user' | 'local' | 'project' | 'managed' | 'plugin' | 'explicit';
 
 /** Where an entry was found: the host's name, its scope, the file, and the JSON pointer within it. */
 export type SpecSource = {
@@ -12,19 +14,58 @@ export type SpecSource = {
   readonly pointer: string;
 };
 
-/** A server that may be started. `command` and `args` are an argv; nothing is ever parsed by a shell. */
-export type DownstreamSpec = {
+/** The host's own choice among a server's tools, by their real names. */
+export type ToolFilter = {
+  /** Undefined means all of them. */
+  readonly only: readonly string[] | undefined;
+  readonly except: readonly string[];
+};
+
+type SpecBase = {
   readonly name: string;
+  readonly description: string;
+  /** Hard limit of one call in ms, from the host's own field; undefined means the bridge's default. */
+  readonly callTimeoutMs: number | undefined;
+  /** For start, greeting and list of tools, in ms, from the host's own field; undefined means the bridge's default. */
+  readonly startTimeoutMs: number | undefined;
+  readonly toolFilter: ToolFilter;
+  readonly source: SpecSource;
+};
+
+/** A program of this machine. `command` and `args` are an argv; nothing is ever parsed by a shell. */
+export type StdioSpec = SpecBase & {
   readonly transport: 'stdio';
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
-  readonly description: string;
-  /** Hard limit of one call in ms, from the host's own field; undefined means the bridge's default. */
-  readonly callTimeoutMs: number | undefined;
-  readonly source: SpecSource;
 };
+
+/** What an entry says of its server's OAuth, on top of what the server itself tells. */
+export type OAuthHints = {
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+  readonly scopes: readonly string[];
+  /** Of the loopback redirect, where the client was registered with a fixed one. */
+  readonly callbackPort: number | undefined;
+  readonly authServerMetadataUrl: string | undefined;
+};
+
+/** A server that is reached over HTTP. */
+export type RemoteSpec = SpecBase & {
+  /** `auto`: Streamable HTTP, and SSE where the server answers that with 400, 404 or 405. */
+  readonly transport: 'http' | 'sse' | 'auto';
+  readonly url: string;
+  /** Sent with every request; bearer tokens of the environment are among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The user's own command line that prints a JSON object of further headers, as its host runs it. */
+  readonly headersHelper: string | undefined;
+  /** `false`: the entry says that the server has none. */
+  readonly oauth: OAuthHints | false;
+};
+
+/** A server that may be started or reached. */
+export type DownstreamSpec = StdioSpec | RemoteSpec;
 
 /** An entry that is not started, and why, in words for the person who wrote it. */
 export type SkippedSpec = {
@@ -32,3 +73,19 @@ export type SkippedSpec = {
   readonly reason: string;
   readonly source: SpecSource;
 };
+
+/** Every value of the entry that may be a secret, by its name: variables of a program, headers of a remote server. */
+export function secretsOf(spec: DownstreamSpec): Readonly<Record<string, string>> {
+  if (spec.transport === 'stdio') return spec.env;
+  const { clientSecret } = spec.oauth || { clientSecret: undefined };
+  return { ...spec.headers, ...(clientSecret === undefined ? {} : { clientSecret }) };
+}
+
+/**
+ * 32 hex digits, equal for what starts or reaches the same server: what is learned of one is kept under it. A token in
+ * its environment or headers makes no other server.
+ */
+export function definitionKey(spec: DownstreamSpec): string {
+  const parts = spec.transport === 'stdio' ? ['stdio', spec.command, spec.args] : ['http', spec.url];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}

@@ -82,6 +82,8 @@ function build(name: string, entry: z.output<typeof stdioEntry>, context: EntryC
     cwd: entry.cwd ? absolutePath(filled(entry.cwd), folder, context.host) : undefined,
     description: clip(harmless(entry.description ?? context.description), MAX_DESCRIPTION_CHARS),
     callTimeoutMs: timeout !== undefined && timeout >= MIN_CALL_TIMEOUT_MS ? timeout : undefined,
+    startTimeoutMs: undefined,
+    toolFilter: { only: undefined, except: [] },
     source: context.source,
   };
   if (missing.size > 0) return unusable(`needs environment variable ${[...missing].join(', ')}`);

@@ -84,6 +84,7 @@ export function toServerDoc(
       inputSchema,
       outputSchema: outputSchema ?? null,
       observed: outputSchema === undefined ? (observed(name) ?? null) : null,
+      changed: null,
     })),
   };
 }

@@ -9,7 +9,7 @@ import { Deadline } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
-import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { DownstreamSpec, StdioSpec } from '../config/downstream-spec.js';
 import { CLOSED_BY_BRIDGE, StdioTransport } from './stdio-transport.js';
 import { listTools, NO_TIMEOUT_MS, type ToolList } from './tool-list.js';
 
@@ -47,6 +47,9 @@ export async function connect(
   options: ConnectOptions,
   signal: AbortSignal,
 ): Promise<Connection> {
+  if (spec.transport !== 'stdio') {
+    throw new BridgeError('E_SERVER_UNAVAILABLE', `Server '${spec.name}' is remote.`, { fault: 'bridge' });
+  }
   const { command, args, cwd } = spec;
   const transport = new StdioTransport({ command, args, cwd, env: options.env }, options.redact);
   const client = new Client({ name: PACKAGE_NAME, version: VERSION }, { capabilities: {} });
@@ -78,7 +81,7 @@ export async function connect(
 type Problem = { readonly reason: string; readonly remedy: string };
 
 function startProblem(
-  { command, cwd }: DownstreamSpec,
+  { command, cwd }: StdioSpec,
   ending: string | undefined,
   thrown: unknown,
   { cause }: Deadline,

@@ -2,12 +2,11 @@
 // have gone on, and kept in the state directory so that the next run's signatures can say it. One file for each server
 // definition; never a value, never the environment. Trouble with the files costs what was learned, and nothing else.
 
-import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../base/replace-file.js';
-import type { DownstreamSpec } from '../config/downstream-spec.js';
+import { type DownstreamSpec, definitionKey } from '../config/downstream-spec.js';
 import type { Downstream } from './downstream.js';
 import { isObject } from './json-object.js';
 import { merge, readShape, type Shape, shapeOf } from './shape.js';
@@ -158,13 +157,6 @@ function parsedJson(text: string): unknown {
 }
 
 /** Equal for what starts the same program; a token in the environment makes no other server. */
-function definitionKey({ transport, command, args }: DownstreamSpec): string {
-  return createHash('sha256')
-    .update(JSON.stringify([transport, command, args]))
-    .digest('hex')
-    .slice(0, 32);
-}
-
 function readBook(path: string, version: string | null): Map<string, Known> {
   const tools = new Map<string, Known>();
   try {

@@ -7,7 +7,7 @@ import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import { unlessAborted } from '../base/unless-aborted.js';
-import type { DownstreamSpec } from '../config/downstream-spec.js';
+import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
 import type { Downstream } from './downstream.js';
 import { childEnv } from './env.js';
 import { type DownstreamState, Slot } from './slot.js';
@@ -111,8 +111,9 @@ class SlotPool implements DownstreamPool {
   #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
     const { hostEnv, extraEnvNames, depth, observer, redactor, times } = this.#options;
-    redactor.addAll(spec.env);
-    const env = childEnv(hostEnv, spec.env, { depth: depth + 1, extraNames: extraEnvNames });
+    redactor.addAll(secretsOf(spec));
+    const ownEnv = spec.transport === 'stdio' ? spec.env : {};
+    const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
     return new Slot(spec, { ...DEFAULT_TIMES, ...times, env, observer, redactor });
   }
 

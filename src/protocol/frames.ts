@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** Raised by one with every change that an older peer would misread. */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 /** One line, newline included. A 40 MB tool result fits with its escapes; memory per stream stays bounded. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -102,6 +102,15 @@ export const callParams = {
   'docs.get': z.strictObject({ server: z.string(), tool: z.string().nullable() }),
   // A longer text is no query, and searching for each of its words would hold up every other run.
   'docs.search': z.strictObject({ query: z.string().max(MAX_QUERY_CHARS), limit: z.int().min(1).max(100) }),
+  'servers.load': z.strictObject({ server: z.string() }),
+  'resources.list': z.strictObject({ server: z.string() }),
+  'resources.read': z.strictObject({ server: z.string(), uri: z.string() }),
+  'prompts.list': z.strictObject({ server: z.string() }),
+  'prompts.get': z.strictObject({
+    server: z.string(),
+    prompt: z.string(),
+    arguments: z.record(z.string(), z.string()),
+  }),
   'saved.put': z.strictObject({
     name: z.string(),
     source: z.string(),
@@ -182,6 +191,8 @@ export type ToolDoc = {
   readonly outputSchema: unknown;
   /** A schema of what the tool answered so far, where it has none of its own; null where nothing was seen. */
   readonly observed: unknown;
+  /** What the server has changed of it since it was first seen, in words; null where nothing did. */
+  readonly changed: string | null;
 };
 
 /** A loaded server, whole. `version` and `instructions` are the server's own words, null when it gave none. */
@@ -200,6 +211,8 @@ export type ServerBrief = {
   readonly alias: string;
   readonly description: string;
   readonly loaded: boolean;
+  /** How many tools it is known to have; null where it has never been started. */
+  readonly tools: number | null;
 };
 
 /** A refused call, as the guest raises it. `server` and `tool` are null where the call named none. */

@@ -79,10 +79,19 @@ export function hostApi(parts: HostApiParts): HostApi {
       return [found];
     },
     'docs.search': ({ query, limit }) => searchTools(parts.loaded, query, limit),
+    'servers.load': notYet,
+    'resources.list': notYet,
+    'resources.read': notYet,
+    'prompts.list': notYet,
+    'prompts.get': notYet,
     'saved.put': (tool) => parts.saved.put(tool),
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ name }) => ({ source: parts.saved.get(name) }),
   };
+}
+
+function notYet(): never {
+  throw new BridgeError('E_PROTOCOL', 'The bridge cannot do this yet.', { fault: 'bridge' });
 }
 
 function unknownTool(doc: ServerDoc, tool: string): BridgeError {

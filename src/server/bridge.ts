@@ -217,6 +217,7 @@ export class Bridge implements AsyncDisposable {
       alias: this.#aliasOf(name),
       description,
       loaded: loaded.includes(name),
+      tools: null,
     }));
   }
 

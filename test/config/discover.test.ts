@@ -5,7 +5,7 @@ import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Discovery } from '../../src/config/discover.js';
-import { Home } from './home.js';
+import { Home, stdio } from './home.js';
 
 let home: Home;
 beforeEach(() => {
@@ -51,6 +51,8 @@ test('an entry becomes a spec that remembers where it stands', () => {
       cwd: join(home.path, 'data'),
       description: 'Issues',
       callTimeoutMs: 5000,
+      startTimeoutMs: undefined,
+      toolFilter: { only: undefined, except: [] },
       source: { host: 'Claude Code', scope: 'user', file, pointer: '/mcpServers/git~1hub~01' },
     },
   ]);
@@ -74,7 +76,7 @@ describe('precedence', () => {
     home.write('.config/mcp/servers/x.json', { mcpServers: { e: server('e-xdg'), f: server('f') } });
     home.write('MCPs/y.json', { mcpServers: { f: server('f-mcps'), g: server('g') } });
     const found = home.discover();
-    expect(found.ready.map(({ name, command }) => [name, command])).toEqual([
+    expect(found.ready.map((spec) => [spec.name, stdio(spec).command])).toEqual([
       ['a', 'explicit'],
       ['b', 'b-local'],
       ['c', 'c-mcp'],
@@ -98,7 +100,7 @@ describe('precedence', () => {
     const one = home.write('1.json', { mcpServers: { a: server('one') } });
     const two = home.write('2.json', { mcpServers: { a: server('two'), b: server('b') } });
     home.settings = { ...home.settings, serversConfig: [one, two] };
-    expect(home.discover().ready.map((spec) => spec.command)).toEqual(['one', 'b']);
+    expect(home.discover().ready.map((spec) => stdio(spec).command)).toEqual(['one', 'b']);
   });
 
   test('a file found in two ways counts once', () => {
@@ -238,7 +240,7 @@ describe('servers of a project', () => {
   test('neither replace nor switch off a server of the user before they are approved', () => {
     claude({ mine: server('the-user') });
     home.write('.mcp.json', { mcpServers: { mine: server('x', { disabled: true }) } });
-    expect(home.discover().ready.map((spec) => spec.command)).toEqual(['the-user']);
+    expect(home.discover().ready.map((spec) => stdio(spec).command)).toEqual(['the-user']);
   });
 });
 
@@ -405,7 +407,7 @@ describe('variables', () => {
     home.write('.config/Claude/claude_desktop_config.json', {
       mcpServers: { a: server('x', { args: ['${A}'] }) },
     });
-    expect(home.discover().ready[0]?.args).toEqual(['${A}']);
+    expect(stdio(home.discover().ready[0]).args).toEqual(['${A}']);
   });
 });
 

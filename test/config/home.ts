@@ -5,8 +5,15 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { type DiscoverContext, type Discovery, discover } from '../../src/config/discover.js';
+import type { DownstreamSpec, StdioSpec } from '../../src/config/downstream-spec.js';
 import type { HostFacts } from '../../src/config/host-facts.js';
 import { SOURCES } from '../../src/config/sources.js';
+
+/** The spec as that of a program; throws for a remote one. */
+export function stdio(spec: DownstreamSpec | undefined): StdioSpec {
+  if (spec?.transport !== 'stdio') throw new Error(`no program: ${spec?.transport}`);
+  return spec;
+}
 
 export class Home implements Disposable {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), 'bridge-home-')));

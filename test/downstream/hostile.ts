@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
-import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
+import type { DownstreamSpec, StdioSpec } from '../../src/config/downstream-spec.js';
 import type { Downstream } from '../../src/downstream/downstream.js';
 import { type DownstreamPool, type DownstreamTimes, openDownstreamPool } from '../../src/downstream/pool.js';
 import { RawJson } from '../../src/protocol/json-text.js';
@@ -16,7 +16,7 @@ const FIXTURE = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.m
 export const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
 
-export function spec(name: string, command: string, args: readonly string[]): DownstreamSpec {
+export function spec(name: string, command: string, args: readonly string[]): StdioSpec {
   return {
     name,
     transport: 'stdio',
@@ -26,12 +26,14 @@ export function spec(name: string, command: string, args: readonly string[]): Do
     cwd: undefined,
     description: '',
     callTimeoutMs: undefined,
+    startTimeoutMs: undefined,
+    toolFilter: { only: undefined, except: [] },
     source: { host: 'test', scope: 'explicit', file: '/dev/null', pointer: '' },
   };
 }
 
 /** The hostile server with the given modes. */
-export function hostile(...modes: string[]): DownstreamSpec {
+export function hostile(...modes: string[]): StdioSpec {
   return spec('hostile', process.execPath, [FIXTURE, ...modes]);
 }
 

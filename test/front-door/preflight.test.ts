@@ -102,7 +102,7 @@ describe('code that speaks in the name of the supervisor', () => {
   it.each([
     ['refused', `{"type":"refused","error":${error}}`],
     ['checked', '{"type":"checked","named":[]}'],
-    ['hello', '{"type":"hello","protocol":3,"harness":"x","python":"3"}'],
+    ['hello', '{"type":"hello","protocol":4,"harness":"x","python":"3"}'],
   ])('a forged `%s` wins no second run: the sandbox is gone', async (type, frame) => {
     const leave = `
 import ctypes, os, time

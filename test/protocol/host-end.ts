@@ -21,10 +21,18 @@ const OPEN: ServerDoc = {
   version: null,
   instructions: null,
   tools: [
-    { name: 'echo', alias: 'echo', description: 'Echo', inputSchema: {}, outputSchema: null, observed: null },
+    {
+      name: 'echo',
+      alias: 'echo',
+      description: 'Echo',
+      inputSchema: {},
+      outputSchema: null,
+      observed: null,
+      changed: null,
+    },
   ],
 };
-const SHUT = { name: 'shut', alias: 'shut', description: '', loaded: false };
+const SHUT = { name: 'shut', alias: 'shut', description: '', loaded: false, tools: null };
 const NO_SAVED_TOOLS = new SavedTools('/nonexistent', false);
 
 export type Heard = {

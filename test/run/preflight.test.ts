@@ -21,6 +21,7 @@ const server = (
     inputSchema: {},
     outputSchema: null,
     observed: null,
+    changed: null,
   })),
 });
 const github = server('git-hub', 'git_hub', ['create-issue', 'create_issue'], ['list', 'list']);
@@ -30,6 +31,7 @@ const brief = ({ name, alias }: { name: string; alias: string }, loaded: boolean
   alias,
   description: '',
   loaded,
+  tools: null,
 });
 const discovered = [brief(github, true), brief(many, true), brief({ name: 'a b', alias: 'a_b' }, false)];
 

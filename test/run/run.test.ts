@@ -21,7 +21,17 @@ const SERVER: ServerDoc = {
   description: '',
   version: null,
   instructions: null,
-  tools: [{ name: 't', alias: 't', description: '', inputSchema: {}, outputSchema: null, observed: null }],
+  tools: [
+    {
+      name: 't',
+      alias: 't',
+      description: '',
+      inputSchema: {},
+      outputSchema: null,
+      observed: null,
+      changed: null,
+    },
+  ],
 };
 const never = new Promise<never>(() => {});
 const refused: SupervisorFrame = {

@@ -12,7 +12,7 @@ const handlers = { onOutput: () => {}, onGuest: () => {}, onFile: () => {} };
 const error = { type: 'SyntaxError', message: 'no', traceback: [] };
 const checked: SupervisorFrame = { type: 'checked', named: [] };
 const refused: SupervisorFrame = { type: 'refused', error };
-const hello: SupervisorFrame = { type: 'hello', protocol: 3, harness: '0', python: '3' };
+const hello: SupervisorFrame = { type: 'hello', protocol: 4, harness: '0', python: '3' };
 const internal = expect.objectContaining({ code: 'E_INTERNAL' });
 const outOfTurn = { how: 'violation', error: { code: 'E_PROTOCOL' } };
 

@@ -1,0 +1,22 @@
+// What a downstream server may ask of the agent that the bridge serves: the bridge only passes it on. Given from above,
+// since only the server floor knows the agent; each member is undefined where the agent did not offer it.
+
+/** Params and results are MCP's own, passed on as they are. Both reject when the agent refuses or has gone. */
+export type AgentFace = {
+  /** Which modes of elicitation the agent has; asked whenever it matters, since it is known only after `initialize`. */
+  elicits(): { readonly form: boolean; readonly url: boolean };
+  elicit(
+    params: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<Readonly<Record<string, unknown>>>;
+  hasRoots(): boolean;
+  listRoots(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
+};
+
+/** Of an agent that offers nothing: the command line, and tests. */
+export const NO_AGENT: AgentFace = {
+  elicits: () => ({ form: false, url: false }),
+  elicit: () => Promise.resolve({ action: 'decline' }),
+  hasRoots: () => false,
+  listRoots: () => Promise.resolve({ roots: [] }),
+};
