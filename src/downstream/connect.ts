@@ -1,6 +1,5 @@
 // From a DownstreamSpec to a connected client that knows the server's tools, or to an error that says what to do.
-// The bridge advertises no client capability, because it fulfils none: a server that could ask for sampling would
-// wait for an answer that never comes.
+// Which client capabilities are advertised, and what answers for them, is passed-on.ts's business.
 
 import { existsSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -10,6 +9,7 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { DownstreamSpec, StdioSpec } from '../config/downstream-spec.js';
+import type { PassedOn } from './passed-on.js';
 import { CLOSED_BY_BRIDGE, StdioTransport } from './stdio-transport.js';
 import { listTools, NO_TIMEOUT_MS, type ToolList } from './tool-list.js';
 
@@ -26,6 +26,8 @@ export type ConnectOptions = {
   readonly timeoutMs: number;
   /** Called for every `tools/list_changed`, from the first moment on. */
   readonly onToolsChanged: () => void;
+  /** Answers what the server asks. */
+  readonly passedOn: PassedOn;
   /** What the server says in its own words goes through this. */
   readonly redact: Redact;
 };
@@ -52,7 +54,11 @@ export async function connect(
   }
   const { command, args, cwd } = spec;
   const transport = new StdioTransport({ command, args, cwd, env: options.env }, options.redact);
-  const client = new Client({ name: PACKAGE_NAME, version: VERSION }, { capabilities: {} });
+  const client = new Client(
+    { name: PACKAGE_NAME, version: VERSION },
+    { capabilities: options.passedOn.capabilities },
+  );
+  options.passedOn.serve(client);
   client.setNotificationHandler(ToolListChangedNotificationSchema, options.onToolsChanged);
   using deadline = new Deadline(signal);
   deadline.start(options.timeoutMs);

@@ -5,6 +5,7 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { AgentFace } from './agent-face.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
 
 /** What is known of a server without starting it. */
@@ -30,6 +31,7 @@ export type SlotOptions = {
   readonly maxRestMs: number;
   readonly observer: Observer;
   readonly redactor: Redactor;
+  readonly agent: AgentFace;
 };
 
 /** A server that crashes at every call is not started again for each: after so many it rests, longer each time. */
@@ -89,6 +91,10 @@ export class Slot {
     };
   }
 
+  rootsChanged(): void {
+    this.#open?.rootsChanged();
+  }
+
   /** Ends it when its last call has ended; it is not to be asked again. */
   retire(): void {
     this.#retired = true;
@@ -106,7 +112,7 @@ export class Slot {
   }
 
   async #start(): Promise<Downstream> {
-    const { observer, env, connectTimeoutMs, silenceMs, redactor } = this.#options;
+    const { observer, env, connectTimeoutMs, silenceMs, redactor, agent } = this.#options;
     const server = this.spec.name;
     const startedAt = performance.now();
     observer({ type: 'downstream.connecting', server });
@@ -118,6 +124,8 @@ export class Slot {
           connectTimeoutMs,
           silenceMs,
           redactor,
+          agent,
+          observer,
           onActivity: (inFlight) => this.#onActivity(open, inFlight),
           onAnswer: () => {
             this.#crashes = 0;

@@ -56,7 +56,7 @@ export function poolOf(specs: readonly DownstreamSpec[], times: Partial<Downstre
 
 /** The CallToolResult of a call, parsed. */
 export async function call(server: Downstream, tool: string, args: object = {}, signal = NEVER) {
-  const raw = await server.callTool(tool, new RawJson(JSON.stringify(args)), signal);
+  const raw = await server.callTool(tool, new RawJson(JSON.stringify(args)), () => {}, signal);
   return JSON.parse(raw.text) as {
     readonly content: ReadonlyArray<{ readonly type: string; readonly text?: string }>;
     readonly structuredContent?: Record<string, unknown>;
