@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec, StdioSpec } from '../../src/config/downstream-spec.js';
+import { type AgentFace, NO_AGENT } from '../../src/downstream/agent-face.js';
 import type { Downstream } from '../../src/downstream/downstream.js';
 import { type DownstreamPool, type DownstreamTimes, openDownstreamPool } from '../../src/downstream/pool.js';
 import { RawJson } from '../../src/protocol/json-text.js';
@@ -39,7 +40,11 @@ export function hostile(...modes: string[]): StdioSpec {
 
 export type TestPool = DownstreamPool & { readonly events: BridgeEvent[] };
 
-export function poolOf(specs: readonly DownstreamSpec[], times: Partial<DownstreamTimes> = {}): TestPool {
+export function poolOf(
+  specs: readonly DownstreamSpec[],
+  times: Partial<DownstreamTimes> = {},
+  agent: AgentFace = NO_AGENT,
+): TestPool {
   const events: BridgeEvent[] = [];
   const observer = (event: BridgeEvent) => void events.push(event);
   const pool = openDownstreamPool({
@@ -50,6 +55,7 @@ export function poolOf(specs: readonly DownstreamSpec[], times: Partial<Downstre
     observer,
     redactor: new Redactor(),
     times,
+    agent,
   });
   return Object.assign(pool, { events });
 }
