@@ -16,6 +16,7 @@ DETAILS = ("summary", "full")
 MAX_SENTENCE_CHARS = 160
 # Of the lines together: some sixty tools. More of them is a search's work.
 MAX_SHOWN_CHARS = 12_000
+SEARCH = "name one, or use runtime.search_tool_docs_sync(words)"
 
 
 class Shown(AttrDict):
@@ -162,17 +163,14 @@ def server_entry(server: Server) -> AttrDict:
     )
 
 
-def capped(lines: list[str]) -> list[str]:
-    """The lines up to MAX_SHOWN_CHARS characters, and how many more there are."""
+def capped(lines: list[str], advice: str = SEARCH) -> list[str]:
+    """The lines up to MAX_SHOWN_CHARS characters, and how many more there are, with how to see them."""
     room = MAX_SHOWN_CHARS
     for index, line in enumerate(lines):
         room -= len(line) + 1
         if room < 0 and index > 0:
             rest = len(lines) - index
-            return [
-                *lines[:index],
-                f"… and {rest} more: name one, or use runtime.search_tool_docs_sync(words)",
-            ]
+            return [*lines[:index], f"… and {rest} more: {advice}"]
     return lines
 
 

@@ -26,7 +26,10 @@ __all__ = [
     "describe_server",
     "discovered_servers",
     "display",
+    "get_prompt",
     "list_loaded_server_metadata",
+    "list_prompts",
+    "list_resources",
     "list_servers",
     "list_servers_sync",
     "list_tools",
@@ -34,6 +37,7 @@ __all__ = [
     "progress",
     "query_tool_docs",
     "query_tool_docs_sync",
+    "read_resource",
     "save_tool",
     "saved_tools",
     "search_tool_docs",
@@ -149,6 +153,45 @@ async def call_tool_raw(server: str, tool: str, arguments: Mapping[str, Any] | N
     return await call_raw(loaded.name, loaded.tool(tool).name, _checked(arguments))
 
 
+async def list_resources(server: str) -> Any:
+    """What a loaded server offers for reading: dicts with `uri`, `name`, `title`, `description`, `mimeType`, `size`.
+
+    `.templates` of the list has those whose URI is to be filled in.
+    """
+    from mcp import _resources
+
+    return await _resources.list_resources(server)
+
+
+async def read_resource(server: str, uri: str | Mapping[str, Any]) -> Any:
+    """The resource's text, or its bytes with a `media_type`; a list where the server gives several.
+
+    `uri` may also be an entry of list_resources() or a link from a tool's answer.
+    """
+    from mcp import _resources
+
+    return await _resources.read_resource(server, uri)
+
+
+async def list_prompts(server: str) -> Any:
+    """A loaded server's prompts: dicts with `name`, `title`, `description`, `arguments`."""
+    from mcp import _resources
+
+    return await _resources.list_prompts(server)
+
+
+async def get_prompt(
+    server: str, name: str, /, arguments: Mapping[str, Any] | None = None, **named: Any
+) -> Any:
+    """A prompt filled in: its text, or where it is more than one text a list of dicts with `role` and `content`.
+
+    Arguments come as a dict or by name.
+    """
+    from mcp import _resources
+
+    return await _resources.get_prompt(server, name, {**_checked(arguments), **named})
+
+
 def progress(done: float, total: float | None = None, message: str | None = None) -> None:
     """Tells the user how far the code is, such as progress(3, 10, "pages"); in a loop, call it as often as you like.
 
@@ -184,6 +227,8 @@ def capability_summary() -> str:
         "signatures, search_tool_docs(query, limit=5), describe_server(name), discovered_servers(detailed=False), "
         "stubs(server) for a .pyi, call_tool(server, tool, arguments), call_tool_raw; *_sync forms exist for looking "
         "things up; help(mcp_<alias>.<tool>) and help(mcp_<alias>) print.\n"
+        "Resources and prompts, to be awaited: list_resources(server), read_resource(server, uri), "
+        "list_prompts(server), get_prompt(server, name, x=...).\n"
         "Long work: runtime.progress(done, total, message) tells the user how far it is.\n"
         "Keep a function for later runs: save_tool(func); then: from user_tools import name; runtime.saved_tools().\n"
         f"Loaded: {some_of(loaded) or 'none'}.\n"

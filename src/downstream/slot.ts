@@ -5,6 +5,7 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { AgentFace } from './agent-face.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
 import type { AuthProviderFor } from './link.js';
 
@@ -32,6 +33,7 @@ export type SlotOptions = {
   readonly observer: Observer;
   readonly redactor: Redactor;
   readonly authProviderFor?: AuthProviderFor | undefined;
+  readonly agent: AgentFace;
 };
 
 /** A server that crashes at every call is not started again for each: after so many it rests, longer each time. */
@@ -91,6 +93,10 @@ export class Slot {
     };
   }
 
+  rootsChanged(): void {
+    this.#open?.rootsChanged();
+  }
+
   /** Ends it when its last call has ended; it is not to be asked again. */
   retire(): void {
     this.#retired = true;
@@ -108,7 +114,7 @@ export class Slot {
   }
 
   async #start(): Promise<Downstream> {
-    const { observer, env, connectTimeoutMs, silenceMs, redactor, authProviderFor } = this.#options;
+    const { observer, env, connectTimeoutMs, silenceMs, redactor, authProviderFor, agent } = this.#options;
     const server = this.spec.name;
     const startedAt = performance.now();
     observer({ type: 'downstream.connecting', server });
@@ -121,6 +127,8 @@ export class Slot {
           silenceMs,
           redactor,
           authProviderFor,
+          agent,
+          observer,
           onActivity: (inFlight) => this.#onActivity(open, inFlight),
           onAnswer: () => {
             this.#crashes = 0;

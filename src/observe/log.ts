@@ -143,6 +143,13 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['warn', `${inline(event.server)}: ${inline(event.message)}`];
     case 'downstream.closed':
       return ['info', `${inline(event.server)}: closed, ${inline(event.reason)}`];
+    case 'downstream.asked':
+      return [
+        'debug',
+        `${inline(event.server)}: asked the user: ${inline(event.answer)} after ${ms(event.durationMs)}`,
+      ];
+    case 'downstream.said':
+      return ['debug', `${inline(event.server)} said (${inline(event.level)}): ${inline(event.text)}`];
     case 'run.queued':
       return ['info', `run ${event.run} waits in the queue, behind ${count(event.ahead, 'run')}`];
     case 'run.started':

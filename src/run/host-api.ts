@@ -5,16 +5,26 @@ import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { searchTools } from '../downstream/catalog.js';
+import type { CallProgress } from '../downstream/downstream.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { CallMethod, CallParams, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import { mayReach } from './policy.js';
+import { resourceCalls } from './resource-calls.js';
 import type { SavedTools } from './saved-tools.js';
 
 /** Answers with a value for the reply, or throws a BridgeError for the refusal. `text` is the call's own frame. */
 export type HostApi = {
   readonly [M in CallMethod]: (params: CallParams[M], text: string, signal: AbortSignal) => unknown;
+};
+
+/** How far a tool that the code has called says it is; `tool` is `server.tool`. */
+export type ToolProgress = {
+  readonly tool: string;
+  readonly done: number;
+  readonly total: number | null;
+  readonly message: string | null;
 };
 
 export type HostApiParts = {
@@ -25,6 +35,8 @@ export type HostApiParts = {
   readonly saved: SavedTools;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
+  /** What a tool says of how far it is, while it is called. */
+  readonly onToolProgress: (progress: ToolProgress) => void;
   readonly observer: Observer;
 };
 
@@ -55,9 +67,16 @@ export function hostApi(parts: HostApiParts): HostApi {
         durationMs: performance.now() - startedAt,
         failed,
       });
+    const onProgress = ({ progress, total, message }: CallProgress) =>
+      parts.onToolProgress({
+        tool: `${server}.${tool}`,
+        done: progress,
+        total: total ?? null,
+        message: message ?? null,
+      });
     try {
       const downstream = await parts.pool.get(server, signal);
-      const result = await downstream.callTool(tool, args, signal);
+      const result = await downstream.callTool(tool, args, onProgress, signal);
       report(false);
       parts.shapes.learn(downstream, tool, result.text);
       return result;
@@ -80,10 +99,7 @@ export function hostApi(parts: HostApiParts): HostApi {
     },
     'docs.search': ({ query, limit }) => searchTools(parts.loaded, query, limit),
     'servers.load': notYet,
-    'resources.list': notYet,
-    'resources.read': notYet,
-    'prompts.list': notYet,
-    'prompts.get': notYet,
+    ...resourceCalls({ runId: parts.runId, pool: parts.pool, observer: parts.observer, reach }),
     'saved.put': (tool) => parts.saved.put(tool),
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ name }) => ({ source: parts.saved.get(name) }),

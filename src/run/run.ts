@@ -13,7 +13,7 @@ import type { CheckAnswer } from '../sandbox/checks.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import { CallDesk } from './call-desk.js';
 import { type Cage, type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
-import { hostApi } from './host-api.js';
+import { hostApi, type ToolProgress } from './host-api.js';
 import type { KeptFiles } from './kept-files.js';
 import { Leavings } from './leavings.js';
 import type { Left, Outcome } from './outcome.js';
@@ -47,6 +47,8 @@ export type Watcher = {
   /** Called when the code starts. */
   readonly onStart: (meter: Meter) => void;
   readonly onProgress: (report: ProgressReport) => void;
+  /** As often as the servers say it; not yet made harmless. */
+  readonly onToolProgress: (progress: ToolProgress) => void;
   /** Pieces as they come, not yet made harmless. */
   readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
 };
@@ -125,7 +127,8 @@ async function converse(
   const discovered = parts.discovered(servers);
   const objection = preflight(answer.named, loaded, discovered);
   if (objection !== undefined) throw objection;
-  const api = hostApi({ runId: id, loaded, discovered, pool, saved, shapes, observer });
+  const { onToolProgress } = watcher;
+  const api = hostApi({ runId: id, loaded, discovered, pool, saved, shapes, onToolProgress, observer });
   using desk = new CallDesk(api, (frame) => sandbox.send(frame));
   const leavings = new Leavings(parts.kept, observer);
   const cut = cutOff(sandbox, deadline, leavings);

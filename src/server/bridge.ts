@@ -11,6 +11,7 @@ import { Redactor } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
+import { type AgentFace, NO_AGENT } from '../downstream/agent-face.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
 import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
@@ -43,6 +44,7 @@ export const UNWATCHED: RunHooks = {
   onPreparing: () => {},
   onStart: () => {},
   onProgress: () => {},
+  onToolProgress: () => {},
   onOutput: () => {},
 };
 
@@ -76,6 +78,7 @@ export class Bridge implements AsyncDisposable {
   #aliases: ReadonlyMap<string, string> = new Map();
   #sweeping: Promise<number> | undefined;
   #runs = 0;
+  #agent: AgentFace = NO_AGENT;
   /** Of them, those whose turn has come. */
   #begun = 0;
 
@@ -94,6 +97,7 @@ export class Bridge implements AsyncDisposable {
         depth: settings.depth,
         observer,
         redactor,
+        agent: this.#askedAgent(),
       }),
     );
     this.#warm = this.#owned.use(
@@ -155,6 +159,16 @@ export class Bridge implements AsyncDisposable {
     });
   }
 
+  /** Servers may ask this agent from now on. */
+  serveFor(agent: AgentFace): void {
+    this.#agent = agent;
+  }
+
+  /** The agent has other roots now. */
+  rootsChanged(): void {
+    this.#pool.rootsChanged();
+  }
+
   /** Starts the sandboxes that are to wait; the agent is likely to call soon. */
   warmUp(): void {
     this.#warm.fill();
@@ -183,6 +197,18 @@ export class Bridge implements AsyncDisposable {
       get ahead() {
         return Math.max(0, number - 1 - begun());
       },
+    };
+  }
+
+  /** Whichever agent is there when it is asked. */
+  #askedAgent(): AgentFace {
+    return {
+      elicits: () => this.#agent.elicits(),
+      elicit: (params, signal) => this.#agent.elicit(params, signal),
+      elicitationDone: (elicitationId) => this.#agent.elicitationDone(elicitationId),
+      hasRoots: () => this.#agent.hasRoots(),
+      tellsRootsChanges: () => this.#agent.tellsRootsChanges(),
+      listRoots: (signal) => this.#agent.listRoots(signal),
     };
   }
 

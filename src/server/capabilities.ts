@@ -53,6 +53,8 @@ await runtime.call_tool("github", "create_issue", {"title": "Hi"})
 Pictures come back as you would see them in a notebook: figures that \`plt.show()\` shows or that are left open, an image as
 the last value, and whatever \`runtime.display(...)\` is given. Data frames come back as tables.
 
+A server that asks the user something (elicitation) is passed on to you if you can ask; the time counts against \`timeout\`.
+
 A tool that fails raises \`runtime.MCPError\`. \`asyncio.gather\` runs calls side by side. The last expression's value is
 the result. A server that was not named in \`servers\` is not available: name it in the next call.
 
@@ -77,6 +79,8 @@ ${MAX_FILE_BYTES / 1024 ** 2} MiB. Output that is too long for the answer is kep
 | \`runtime.describe_server(name)\` | one server |
 | \`runtime.capability_summary()\` | this, in short |
 | \`await runtime.call_tool_raw(server, tool, arguments)\` | the whole result of a call |
+| \`await runtime.list_resources(server)\`, \`read_resource(server, uri)\` | what a server offers for reading; its text, or bytes with a \`media_type\` |
+| \`await runtime.list_prompts(server)\`, \`get_prompt(server, name, x=...)\` | a server's prompts; one filled in |
 | \`runtime.display(*objects)\` | shows figures, images, tables, Markdown |
 | \`save_tool(func)\`, \`runtime.saved_tools()\` | keep a function for later runs: \`from user_tools import name\` |
 | \`runtime.progress(done, total=None, message=None)\` | tells the user how far a long run is |

@@ -38,7 +38,7 @@ describe.each(FACES)('over %s', (face) => {
     const { get } = await hostilePool(face);
     const args =
       '{"n":9007199254740993,"f":1.0,"e":1e400,"neg":-0,"__proto__":{"x":[1,{"arguments":2}]},"s":"}\\"{\\u0000é"}';
-    const answer = await (await get()).callTool('echo_raw', new RawJson(args), NEVER);
+    const answer = await (await get()).callTool('echo_raw', new RawJson(args), () => {}, NEVER);
     expect(answer.text).toBe(`{"content":[],"structuredContent":${args}}`);
   });
 
@@ -46,7 +46,12 @@ describe.each(FACES)('over %s', (face) => {
     const { get } = await hostilePool(face);
     const server = await get();
     const startedAt = performance.now();
-    const { text } = await server.callTool('big', new RawJson(`{"bytes":${40 * 1024 * 1024}}`), NEVER);
+    const { text } = await server.callTool(
+      'big',
+      new RawJson(`{"bytes":${40 * 1024 * 1024}}`),
+      () => {},
+      NEVER,
+    );
     expect(text.length).toBeGreaterThan(40 * 1024 * 1024);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
     const [big, small] = await Promise.allSettled([

@@ -101,6 +101,7 @@ export async function hear(chunks: readonly Buffer[]): Promise<Heard> {
       pool,
       saved: NO_SAVED_TOOLS,
       shapes: { learn: () => {} },
+      onToolProgress: () => {},
       observer: () => {},
     }),
     (frame) => channel.send(frame),
