@@ -6,7 +6,7 @@ whoever asks for them, and shown to nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mcp._catalog import Catalog, Server, Tool, how_to_load
@@ -61,10 +61,15 @@ class ToolDoc(Shown):
 
 
 class ToolDocs(list[ToolDoc]):
-    """Documentation entries, shown as lines that are cut with a count."""
+    """Documentation entries, shown as lines that are cut with a count; a note stands above them."""
+
+    def __init__(self, entries: Iterable[ToolDoc] = (), note: str = "") -> None:
+        super().__init__(entries)
+        self._note = note
 
     def __repr__(self) -> str:
-        return "\n".join(capped([repr(entry) for entry in self])) or "(no tools)"
+        lines = capped([repr(entry) for entry in self]) or ["(no tools)"]
+        return "\n".join([self._note, *lines] if self._note else lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
@@ -79,6 +84,15 @@ def check_detail(detail: str) -> None:
 def tool_docs(alias: str, tools: Iterable[Tool], detail: str) -> ToolDocs:
     """Entries for tools of the server with this alias."""
     return ToolDocs(_tool_doc(f"mcp_{alias}.", tool, detail, with_prefix=False) for tool in tools)
+
+
+def unloaded_docs(brief: Mapping[str, Any], tools: Iterable[Tool], detail: str) -> ToolDocs:
+    """Entries for tools of a server that is not loaded: each says how to load it."""
+    load = how_to_load(brief["name"])
+    docs = ToolDocs(tool_docs(brief["alias"], tools, detail), f"# Not loaded. {load}")
+    for entry in docs:
+        entry["load"] = load
+    return docs
 
 
 def found_docs(catalog: Catalog, hits: Iterable[tuple[str, str, float]], detail: str) -> ToolDocs:
@@ -104,8 +118,10 @@ def _tool_doc(prefix: str, tool: Tool, detail: str, *, with_prefix: bool) -> Too
     description = tool.description.strip() if detail == "full" else first_sentence(tool.description)
     shown = (prefix if with_prefix else "") + signature
     fields = {"server": tool.server, "tool": tool.name, "signature": signature, "description": description}
+    if tool.changed is not None:
+        fields["changed"] = tool.changed
     if detail != "full":
-        return ToolDoc(_line(shown, description), tool.alias, prefix, **fields)
+        return ToolDoc(_line(shown, _marked(tool, description)), tool.alias, prefix, **fields)
     entry = ToolDoc(f"{shown}\n{_indented(tool_help(tool))}", tool.alias, prefix, **fields)
     entry["parameters"] = tool.signature.parameter_lines()
     entry["inputSchema"] = attributed(tool.input_schema)
@@ -117,7 +133,11 @@ def _tool_doc(prefix: str, tool: Tool, detail: str, *, with_prefix: bool) -> Too
 
 def tool_line(tool: Tool) -> str:
     """A tool as one line: signature and first sentence."""
-    return _line(str(tool.signature), first_sentence(tool.description))
+    return _line(str(tool.signature), _marked(tool, first_sentence(tool.description)))
+
+
+def _marked(tool: Tool, sentence: str) -> str:
+    return sentence if tool.changed is None else f"[CHANGED since first seen] {sentence}".strip()
 
 
 def _line(signature: str, sentence: str) -> str:
@@ -125,13 +145,16 @@ def _line(signature: str, sentence: str) -> str:
 
 
 def tool_help(tool: Tool) -> str:
-    """The whole description, a line for each parameter, and the result."""
+    """The whole description, a line for each parameter, the result, and what is not as it was first seen."""
     signature = tool.signature
     parameters = signature.parameter_lines()
     returned = signature.returns().replace(" -> ", "Returns: ", 1)
     named = [] if tool.name == tool.alias else [f"The tool {tool.name!r} of the MCP server {tool.server!r}."]
     listed = ["\n".join(["Parameters:", *(f"  {line}" for line in parameters)])] if parameters else []
-    return "\n\n".join(part for part in (tool.description.strip(), *named, *listed, returned) if part)
+    # Ahead of the description, which may be what somebody has slipped in.
+    changed = [] if tool.changed is None else [f"CHANGED: {tool.changed}"]
+    parts = (*changed, tool.description.strip(), *named, *listed, returned)
+    return "\n\n".join(part for part in parts if part)
 
 
 def server_help(server: Server) -> str:
@@ -151,15 +174,32 @@ def server_entry(server: Server) -> AttrDict:
         loaded=True,
         version=server.version,
         instructions=server.instructions,
-        tools=[
-            AttrDict(
-                name=tool.name,
-                alias=tool.alias,
-                description=tool.description,
-                input_schema=attributed(tool.input_schema),
-            )
-            for tool in server.tools
-        ],
+        tools=[_listed(tool) for tool in server.tools],
+    )
+
+
+def unloaded_entry(brief: Mapping[str, Any], tools: Sequence[Tool] | None) -> AttrDict:
+    """A server that is not loaded, and its tools where they are known."""
+    load = how_to_load(brief["name"])
+    if tools is None:
+        count = "its tools are not known yet, since it has never been started"
+    else:
+        count = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
+    lines = [] if tools is None else capped([tool_line(tool) for tool in tools])
+    head = f"MCP server {brief['name']!r}, not loaded; {count}"
+    parts = (head, brief["description"].strip(), load, "\n".join(lines))
+    return Shown(
+        "\n\n".join(part for part in parts if part),
+        **{**brief, "load": load, "tools": None if tools is None else [_listed(tool) for tool in tools]},
+    )
+
+
+def _listed(tool: Tool) -> AttrDict:
+    return AttrDict(
+        name=tool.name,
+        alias=tool.alias,
+        description=tool.description,
+        input_schema=attributed(tool.input_schema),
     )
 
 

@@ -51,6 +51,8 @@ export type DownstreamPoolOptions = {
   readonly times?: Partial<DownstreamTimes>;
   /** Whom servers may ask; without one, nobody. */
   readonly agent?: AgentFace;
+  /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
+  readonly onListed?: (downstream: Downstream) => void;
 };
 
 export interface DownstreamPool extends AsyncDisposable {
@@ -122,12 +124,18 @@ class SlotPool implements DownstreamPool {
 
   #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
-    const { hostEnv, extraEnvNames, depth, times, agent = NO_AGENT } = this.#options;
-    const { observer, redactor, authProviderFor } = this.#options;
-    redactor.addAll(secretsOf(spec));
+    const { specs: _, hostEnv, extraEnvNames, depth, times, ...shared } = this.#options;
+    shared.redactor.addAll(secretsOf(spec));
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
-    return new Slot(spec, { ...DEFAULT_TIMES, ...times, env, observer, redactor, authProviderFor, agent });
+    return new Slot(spec, {
+      agent: NO_AGENT,
+      onListed: () => {},
+      ...DEFAULT_TIMES,
+      ...times,
+      ...shared,
+      env,
+    });
   }
 
   #unknown(name: string): BridgeError {

@@ -34,6 +34,8 @@ export type SlotOptions = {
   readonly redactor: Redactor;
   readonly authProviderFor?: AuthProviderFor | undefined;
   readonly agent: AgentFace;
+  /** Called before anybody is given the server, and whenever it has listed its tools anew; it must not throw. */
+  readonly onListed: (downstream: Downstream) => void;
 };
 
 /** A server that crashes at every call is not started again for each: after so many it rests, longer each time. */
@@ -133,6 +135,7 @@ export class Slot {
           onAnswer: () => {
             this.#crashes = 0;
           },
+          onListed: () => this.#options.onListed(open.downstream),
           onRefreshFailed: (message) =>
             observer({
               type: 'downstream.failed',
@@ -142,6 +145,7 @@ export class Slot {
         },
         this.#ending.signal,
       );
+      this.#options.onListed(open.downstream);
       this.#open = open;
       this.#inFlight = 0;
       this.#failures = 0;

@@ -31,14 +31,14 @@ export type ToolList = {
 export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The largest servers have some hundred tools. */
-const MAX_TOOLS = 2_000;
+export const MAX_TOOLS = 2_000;
 /** MCP recommends at most 128 characters. */
 const MAX_NAME_CHARS = 256;
 /** Beyond what the catalogue shows of it nobody reads, but a thousand of them would be kept. */
 const MAX_DESCRIPTION_CHARS = 32_000;
 /** Of one schema as JSON. A generated one of 50 KB is rare, a deeper one than this is made to hurt. */
 const MAX_SCHEMA_CHARS = 100_000;
-const SCHEMA_LIMITS = { maxDepth: 64, maxValues: 20_000 };
+export const SCHEMA_LIMITS = { maxDepth: 64, maxValues: 20_000 };
 /** Of all schemas and descriptions together. */
 const MAX_LIST_CHARS = 8 * 1024 * 1024;
 
@@ -116,7 +116,8 @@ function requestPage(client: Client, params: object, signal: AbortSignal): Promi
   return client.request({ method: 'tools/list', params: { ...params } }, anyPage, options);
 }
 
-function readTool(item: unknown): Tool | undefined {
+/** A tool as MCP writes it; undefined where it has no usable name. */
+export function readTool(item: unknown): Tool | undefined {
   const { data } = rawTool.safeParse(item);
   if (data === undefined || data.name === '' || data.name.length > MAX_NAME_CHARS) return undefined;
   return {
