@@ -11,7 +11,7 @@ import { findProgram } from './machine.js';
 export type ServerFinding = Finding & { readonly source: SpecSource };
 
 // Passed over because the user wants it so, or because it is there already.
-const AS_IT_SHOULD_BE = /^(?:this bridge itself|disabled|same as|shadowed)/;
+const AS_IT_SHOULD_BE = /^(?:this bridge itself|disabled|same as|shadowed|denied by)/;
 
 export function serverFindings({ ready, skipped }: Discovery, env: Environment): ServerFinding[] {
   return [...ready.map((spec) => ofReady(spec, env)), ...skipped.map(ofSkipped)];

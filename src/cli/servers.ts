@@ -4,6 +4,7 @@
 import type { Discovery } from '../config/discover.js';
 import { discover } from '../config/discover.js';
 import type { SpecSource } from '../config/downstream-spec.js';
+import { withoutDenied } from '../run/policy-book.js';
 import { coloursFor, columns, printJson, visible } from './output.js';
 import { prepare } from './prepare.js';
 
@@ -17,8 +18,9 @@ export type ServerLine = {
 
 export function servers({ json }: { readonly json?: true }): void {
   // A problem is printed below; the log need not say it as well.
-  const { discovery: context } = prepare('error', 'ends');
-  const discovery = discover(context, () => {});
+  const { discovery: context, policyBook } = prepare('error', 'ends');
+  const found = discover(context, () => {});
+  const discovery = withoutDenied(found, policyBook.policy(found.ready));
   const { problems, files } = discovery;
   if (json) printJson({ servers: serverLines(discovery), problems, files });
   else process.stdout.write(serversText(discovery));

@@ -15,7 +15,18 @@ export type ConfigFile =
   | { readonly state: 'refused'; readonly message: string }
   | { readonly state: 'parsed'; readonly value: unknown };
 
+/** A file that may be believed, as its text. */
+export type TextFile =
+  | Exclude<ConfigFile, { readonly state: 'parsed' }>
+  | { readonly state: 'read'; readonly text: string };
+
 export function readConfigFile(file: string, host: HostFacts): ConfigFile {
+  const read = readTextFile(file, host);
+  return read.state === 'read' ? parseConfig(file, read.text) : read;
+}
+
+/** The same checks, for what is parsed elsewhere. */
+export function readTextFile(file: string, host: HostFacts): TextFile {
   let fd: number;
   try {
     // Each run looks for all of them, most are absent, and an exception costs more than reading a file.
@@ -31,7 +42,7 @@ export function readConfigFile(file: string, host: HostFacts): ConfigFile {
     // The checks are of the open file, so it cannot be exchanged between them and the reading.
     const trouble = refusal(file, fd, host);
     if (trouble !== undefined) return { state: 'refused', message: trouble };
-    return parseConfig(file, readFileSync(fd, 'utf8').replace(/^\uFEFF/, ''));
+    return { state: 'read', text: readFileSync(fd, 'utf8').replace(/^\uFEFF/, '') };
   } catch (thrown) {
     return { state: 'refused', message: `cannot be read: ${messageOf(thrown)}` };
   } finally {

@@ -1,5 +1,5 @@
 // What the harness may ask the host for: one handler per call method, complete by its type. Every argument was parsed
-// by the wire's own schema, and every server is checked by policy before anything is done on the guest's behalf.
+// by the wire's own schema, and has passed run/door.ts, which asks the policy before anything is done on the guest's behalf.
 
 import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
@@ -9,7 +9,7 @@ import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { CallMethod, CallParams, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
-import { mayReach } from './policy.js';
+import { notLoaded } from './reach.js';
 import type { SavedTools } from './saved-tools.js';
 
 /** Answers with a value for the reply, or throws a BridgeError for the refusal. `text` is the call's own frame. */
@@ -30,15 +30,10 @@ export type HostApiParts = {
 
 export function hostApi(parts: HostApiParts): HostApi {
   const docs = new Map(parts.loaded.map((doc) => [doc.name, doc]));
-  const loadedNames = new Set(docs.keys());
-  const discoveredNames = parts.discovered.map(({ name }) => name);
-
   const reach = (server: string): ServerDoc => {
-    const verdict = mayReach(server, loadedNames, discoveredNames);
     const doc = docs.get(server);
-    if (verdict.allowed && doc !== undefined) return doc;
-    const reason = verdict.allowed ? `Server '${server}' is not available.` : verdict.reason;
-    throw new BridgeError(verdict.allowed ? 'E_SERVER_NOT_LOADED' : verdict.code, reason, { fault: 'guest' });
+    if (doc === undefined) throw notLoaded(server, parts.discovered);
+    return doc;
   };
 
   const callTool = async ({ server, tool }: CallParams['tools.call'], text: string, signal: AbortSignal) => {
