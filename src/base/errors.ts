@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'E_RESOURCE_FAILED'
   | 'E_PROMPT_FAILED'
   | 'E_DENIED'
+  | 'E_LIMIT'
   | 'E_STATE'
   | 'E_PROCESS'
   | 'E_CANCELLED'

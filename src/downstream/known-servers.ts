@@ -15,6 +15,7 @@ export type Known = {
   allDocs(): readonly ServerDoc[];
 };
 
+type Part = (doc: ServerDoc) => ServerDoc;
 type Made = { readonly kept: KeptServer; readonly spec: DownstreamSpec; readonly doc: ServerDoc };
 
 export class KnownServers implements Known {
@@ -22,6 +23,7 @@ export class KnownServers implements Known {
   readonly #shapes: Pick<ObservedShapes, 'of'>;
   #specs: readonly DownstreamSpec[] = [];
   #aliasOf: (name: string) => string = (name) => name;
+  #part: Part = (doc) => doc;
   #made = new Map<string, Made>();
   #all: readonly ServerDoc[] = [];
 
@@ -30,10 +32,15 @@ export class KnownServers implements Known {
     this.#shapes = shapes;
   }
 
-  /** Takes what is configured now, in that order, and how it is called in Python. */
-  adopt(specs: readonly DownstreamSpec[], aliasOf: (name: string) => string): void {
+  /**
+   * Takes what is configured now, in that order, how it is called in Python, and what of a server's documentation is
+   * shown: the same function as long as the answer is the same, since what is made by it is kept.
+   */
+  adopt(specs: readonly DownstreamSpec[], aliasOf: (name: string) => string, part: Part): void {
     this.#specs = specs;
     this.#aliasOf = aliasOf;
+    if (part !== this.#part) this.#made.clear();
+    this.#part = part;
   }
 
   /** Reads what is kept before a run needs it, a file at a time: fifty of them take thirty milliseconds. */
@@ -49,7 +56,7 @@ export class KnownServers implements Known {
     const kept = spec && this.#kept.of(spec);
     if (spec === undefined || kept === undefined) return undefined;
     const observed = this.#shapes.of({ ...kept, spec });
-    return toServerDoc({ ...kept, spec }, this.#aliasOf(name), observed, changesOf(kept, name));
+    return this.#part(toServerDoc({ ...kept, spec }, this.#aliasOf(name), observed, changesOf(kept, name)));
   }
 
   /** Without the shapes of answers, which lie in files of their own and would change these with every answer. */
@@ -65,14 +72,15 @@ export class KnownServers implements Known {
 
   /** All that are configured, each in one line whatever it has; `loaded` are the names of those that a run has. */
   briefs(loaded: readonly string[]): readonly ServerBrief[] {
+    this.allDocs();
     return this.#specs.map((spec) => {
-      const kept = this.#kept.of(spec);
+      const made = this.#made.get(spec.name);
       return {
         name: spec.name,
         alias: this.#aliasOf(spec.name),
-        description: summaryOf(spec.description, kept?.instructions),
+        description: summaryOf(spec.description, made?.kept.instructions),
         loaded: loaded.includes(spec.name),
-        tools: kept?.tools().length ?? null,
+        tools: made?.doc.tools.length ?? null,
       };
     });
   }
@@ -91,7 +99,8 @@ export class KnownServers implements Known {
       before?.kept === kept && before.doc.alias === alias && before.spec.description === spec.description;
     if (isSame) return before;
     const none = () => undefined;
-    return { kept, spec, doc: toServerDoc({ ...kept, spec }, alias, none, changesOf(kept, spec.name)) };
+    const doc = this.#part(toServerDoc({ ...kept, spec }, alias, none, changesOf(kept, spec.name)));
+    return { kept, spec, doc };
   }
 }
 

@@ -1,6 +1,7 @@
 // The composition root: settings in, a bridge out. Opens its parts on first need, owns them all, and lets go of them in
 // reverse. The MCP server and the command line are two faces of this one thing.
 
+import { isDeepStrictEqual } from 'node:util';
 import PQueue from 'p-queue';
 import { didYouMean } from '../base/closest.js';
 import { DisposalStack } from '../base/disposal.js';
@@ -19,8 +20,11 @@ import { KnownServers } from '../downstream/known-servers.js';
 import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { InputFile, ServerDoc } from '../protocol/frames.js';
+import { Gates } from '../run/gates.js';
 import { KeptFiles } from '../run/kept-files.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
+import { allowedPart, denied, type Policy } from '../run/policy.js';
+import { PolicyBook, withoutDenied } from '../run/policy-book.js';
 import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Launcher } from '../sandbox/launcher.js';
@@ -75,12 +79,17 @@ export class Bridge implements AsyncDisposable {
   readonly #shapes: ObservedShapes;
   readonly #catalog: KeptCatalog;
   readonly #known: KnownServers;
+  readonly #policyBook: PolicyBook;
+  readonly #gates = new Gates();
+  #shown: { readonly policy: Policy; readonly part: (doc: ServerDoc) => ServerDoc } | undefined;
   readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
   readonly #setUp = new SetUp();
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   #discovery: Discovery | undefined;
+  /** What is configured, allowed or not: the hosts' own choices of tools are rules. */
+  #configured: readonly DownstreamSpec[] = [];
   /** Python names of what is discovered, by server name. */
   #aliases: ReadonlyMap<string, string> = new Map();
   #sweeping: Promise<number> | undefined;
@@ -89,8 +98,10 @@ export class Bridge implements AsyncDisposable {
   /** Of them, those whose turn has come. */
   #begun = 0;
 
+  /** Throws E_SETTINGS where the policy cannot be used. */
   constructor({ settings, discovery, observer: told, redactor = new Redactor() }: BridgeOptions) {
     const observer = fanOut(told, this.#setUp.observe);
+    this.#policyBook = new PolicyBook(settings, discovery.host, observer);
     this.settings = settings;
     this.#context = discovery;
     this.#observer = observer;
@@ -129,11 +140,26 @@ export class Bridge implements AsyncDisposable {
 
   /** What is configured now; read anew, since a host may have changed its file. Starts nothing. */
   rediscover(): Discovery {
-    this.#discovery = discover(this.#context, this.#observer);
+    const found = discover(this.#context, this.#observer);
+    // The same array for the same servers: what is made of it is kept.
+    if (!isDeepStrictEqual(found.ready, this.#configured)) this.#configured = found.ready;
+    this.#discovery = withoutDenied(found, this.#policy());
     this.#aliases = serverAliases(this.#discovery.ready.map(({ name }) => name));
-    this.#known.adopt(this.#discovery.ready, (name) => this.#aliasOf(name));
+    this.#known.adopt(this.#discovery.ready, (name) => this.#aliasOf(name), this.#shownPart());
     this.#pool.adopt(this.#discovery.ready);
     return this.#discovery;
+  }
+
+  /** Leaves out what is denied; the same function as long as the policy is the same. */
+  #shownPart(): (doc: ServerDoc) => ServerDoc {
+    const policy = this.#policy();
+    if (this.#shown?.policy !== policy) this.#shown = { policy, part: (doc) => allowedPart(doc, policy) };
+    return this.#shown.part;
+  }
+
+  /** What is allowed now. */
+  #policy(): Policy {
+    return this.#policyBook.policy(this.#configured);
   }
 
   get discovery(): Discovery {
@@ -241,6 +267,8 @@ export class Bridge implements AsyncDisposable {
       load: (servers, signal) => Promise.all(servers.map((name) => this.#load(name, signal))),
       discovered: (loaded) => this.#known.briefs(loaded),
       known: this.#known,
+      policy: () => this.#policy(),
+      gates: this.#gates,
       pool: this.#pool,
       saved: this.#saved,
       shapes: this.#shapes,
@@ -268,6 +296,12 @@ export class Bridge implements AsyncDisposable {
     const reason = skipped.find(({ name }) => name === unknown)?.reason;
     const shown = names.slice(0, 20).join(', ') || 'none';
     const more = names.length > 20 ? ` and ${names.length - 20} more` : '';
+    const verdict = this.#policy().server(unknown);
+    const isKnown = this.#configured.some(({ name }) => name === unknown);
+    if (isKnown && !verdict.allowed) {
+      const { code: type, message, remedy } = denied(`servers: '${echo}'`, verdict);
+      return { type, message, remedy };
+    }
     return {
       type: 'E_SERVER_UNKNOWN',
       message:

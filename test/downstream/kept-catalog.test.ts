@@ -19,7 +19,11 @@ import { catalogKey } from '../../src/config/downstream-spec.js';
 import { changeWords, KeptCatalog, refreshCommand } from '../../src/downstream/kept-catalog.js';
 import { KnownServers } from '../../src/downstream/known-servers.js';
 import type { Tool } from '../../src/downstream/tool-list.js';
+import type { ServerDoc } from '../../src/protocol/frames.js';
 import { hostile } from './hostile.js';
+
+/** Nothing of a server is hidden. */
+const whole = (doc: ServerDoc) => doc;
 
 let state: string;
 let events: BridgeEvent[];
@@ -268,10 +272,10 @@ test('fifty servers of thirty tools are read in some milliseconds, and again for
     what();
     return performance.now() - startedAt;
   };
-  known.adopt(specs, (name) => name);
+  known.adopt(specs, (name) => name, whole);
   const first = timed(() => known.briefs([]));
   // As discovery makes them anew for each run.
-  known.adopt(structuredClone(specs), (name) => name);
+  known.adopt(structuredClone(specs), (name) => name, whole);
   const again = timed(() => known.briefs([]));
   const docs = timed(() => known.allDocs());
   const docsAgain = timed(() => known.allDocs());
@@ -290,7 +294,7 @@ test('the documentation of all is one array until something of it changes', () =
     of: () => (name) => (name === 'a' ? { type: 'string' } : undefined),
   });
   const specs = [spec(), spec({ name: 'quiet', args: ['quiet'], description: 'Says nothing.' })];
-  known.adopt(specs, (name) => `py_${name}`);
+  known.adopt(specs, (name) => `py_${name}`, whole);
   expect(known.allDocs()).toEqual([]);
   expect(known.docOf('mail')).toBeUndefined();
   expect(known.briefs(['quiet'])).toEqual([
@@ -299,7 +303,7 @@ test('the documentation of all is one array until something of it changes', () =
   ]);
   catalog.learn(live([tool('a', '\u001b[31mred\u202e')]));
   const docs = known.allDocs();
-  known.adopt(structuredClone(specs), (name) => `py_${name}`);
+  known.adopt(structuredClone(specs), (name) => `py_${name}`, whole);
   expect(known.allDocs()).toBe(docs);
   expect(docs).toMatchObject([
     { name: 'mail', alias: 'py_mail', description: 'Mails things.', version: '1.2', tools: [{ name: 'a' }] },
@@ -314,10 +318,10 @@ test('the documentation of all is one array until something of it changes', () =
   );
   expect(known.changedOf(spec())('a')).toContain('servers refresh mail --accept');
   const other = known.allDocs();
-  known.adopt(specs, (name) => `other_${name}`);
+  known.adopt(specs, (name) => `other_${name}`, whole);
   expect(known.allDocs()[0]?.alias).toBe('other_mail');
   expect(known.allDocs()).not.toBe(other);
-  known.adopt([], (name) => name);
+  known.adopt([], (name) => name, whole);
   expect([known.allDocs(), known.docOf('mail')]).toEqual([[], undefined]);
 });
 
