@@ -83,8 +83,9 @@ class Search {
       if (content.state !== 'parsed') continue;
       const { entries, description, problem } = entriesOf(content.value, source, file, host);
       if (problem !== undefined) this.#problems.set(file, problem);
-      const workspace = workspaceOf(file, host);
-      const folder = source.scope === 'project' ? projectFolder(file, workspace, host) : dirname(file);
+      const ofProject = source.scope === 'project';
+      const workspace = ofProject ? workspaceOf(file, host) : host.cwd;
+      const folder = ofProject ? projectFolder(file, workspace, host) : dirname(file);
       for (const { name, value: written, pointer } of entries) {
         const at: SpecSource = { host: source.host, scope: source.scope, file, pointer };
         const { dialect, expansion } = source;

@@ -80,7 +80,7 @@ function withinCheckout(host: HostFacts): string[] {
   return root === undefined ? [host.cwd] : folders.slice(0, folders.indexOf(root) + 1);
 }
 
-/** The project's folder that a file belongs to: the nearest folder above us that holds it, else the current one. */
+/** The folder of the project that a project's file belongs to: the nearest of ours that holds it. */
 export function workspaceOf(file: string, host: HostFacts): string {
   const { sep } = pathRules(host);
   const holder = ancestors(host).find((folder) =>
