@@ -7,9 +7,9 @@ whoever asks for them, and shown to nobody.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from mcp._catalog import Catalog, Server, Tool, how_to_load
+from mcp._catalog import Server, Tool, how_to_load
 from mcp._values import AttrDict, attributed
 
 DETAILS = ("summary", "full")
@@ -60,10 +60,13 @@ class ToolDoc(Shown):
 
 
 class ToolDocs(list[ToolDoc]):
-    """Documentation entries, shown as lines that are cut with a count."""
+    """Documentation entries, shown as lines that are cut with a count, then how to load servers that are not."""
 
     def __repr__(self) -> str:
-        return "\n".join(capped([repr(entry) for entry in self])) or "(no tools)"
+        loads = dict.fromkeys(
+            f"# {entry.server}: not loaded. {entry.load}" for entry in self if "load" in entry
+        )
+        return "\n".join([*capped([repr(entry) for entry in self]), *loads]) or "(no tools)"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
@@ -80,21 +83,25 @@ def tool_docs(alias: str, tools: Iterable[Tool], detail: str) -> ToolDocs:
     return ToolDocs(_tool_doc(f"mcp_{alias}.", tool, detail, with_prefix=False) for tool in tools)
 
 
-def found_docs(catalog: Catalog, hits: Iterable[tuple[str, str, float]], detail: str) -> ToolDocs:
-    """Search results from (server, tool, score); their lines can be pasted, or say how to load the server."""
-    return ToolDocs(_found_doc(catalog, server, tool, score, detail) for server, tool, score in hits)
+class Found(NamedTuple):
+    """What a search has found; `alias` is the server's."""
+
+    alias: str
+    loaded: bool
+    tool: Tool
+    score: float
 
 
-def _found_doc(catalog: Catalog, server: str, tool: str, score: float, detail: str) -> ToolDoc:
-    loaded = catalog.find(server)
-    known = loaded.find_alias(tool) if loaded is not None else None
-    if loaded is None or known is None:
-        load = how_to_load(server)
-        return ToolDoc(
-            f"{server}: {tool}  # {load}", tool, "", server=server, tool=tool, load=load, score=score
-        )
-    entry = _tool_doc(f"mcp_{loaded.alias}.", known, detail, with_prefix=True)
-    entry["score"] = score
+def found_docs(hits: Iterable[Found], detail: str) -> ToolDocs:
+    """Search results; their lines can be pasted once the server is loaded."""
+    return ToolDocs(_found_doc(hit, detail) for hit in hits)
+
+
+def _found_doc(hit: Found, detail: str) -> ToolDoc:
+    entry = _tool_doc(f"mcp_{hit.alias}.", hit.tool, detail, with_prefix=True)
+    entry["score"] = hit.score
+    if not hit.loaded:
+        entry["load"] = how_to_load(hit.tool.server)
     return entry
 
 

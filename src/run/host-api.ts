@@ -4,10 +4,10 @@
 import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
-import { searchTools } from '../downstream/catalog.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
-import type { CallMethod, CallParams, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import { searchTools } from '../downstream/search.js';
+import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import { mayReach } from './policy.js';
 import type { SavedTools } from './saved-tools.js';
@@ -78,7 +78,14 @@ export function hostApi(parts: HostApiParts): HostApi {
       if (found === undefined) throw unknownTool(doc, tool);
       return [found];
     },
-    'docs.search': ({ query, limit }) => searchTools(parts.loaded, query, limit),
+    'docs.search': ({ query, limit }): readonly ToolHit[] =>
+      searchTools(parts.loaded, query, limit).map(({ server: { name, alias }, tool, score }) => ({
+        server: name,
+        alias,
+        loaded: loadedNames.has(name),
+        score,
+        tool,
+      })),
     'servers.load': notYet,
     'resources.list': notYet,
     'resources.read': notYet,
