@@ -98,6 +98,11 @@ class Catalog:
         """A configured server, loaded or not, by name or alias."""
         return next((brief for brief in self.discovered if word in (brief["name"], brief["alias"])), None)
 
+    def real_name(self, word: str) -> str:
+        """What the host calls the server with this name or alias."""
+        brief = self.brief(word)
+        return word if brief is None else str(brief["name"])
+
     def unknown(self, word: str) -> UnknownServerError:
         """The error for a server that is not loaded: how to load it, or what there is instead."""
         brief = self.brief(word)

@@ -6,7 +6,7 @@ whoever asks for them, and shown to nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mcp._catalog import Server, Tool, how_to_load
@@ -60,13 +60,15 @@ class ToolDoc(Shown):
 
 
 class ToolDocs(list[ToolDoc]):
-    """Documentation entries, shown as lines that are cut with a count, then how to load servers that are not."""
+    """Documentation entries, shown as lines that are cut with a count; a note stands above them."""
+
+    def __init__(self, entries: Iterable[ToolDoc] = (), note: str = "") -> None:
+        super().__init__(entries)
+        self._note = note
 
     def __repr__(self) -> str:
-        loads = dict.fromkeys(
-            f"# {entry.server}: not loaded. {entry.load}" for entry in self if "load" in entry
-        )
-        return "\n".join([*capped([repr(entry) for entry in self]), *loads]) or "(no tools)"
+        lines = capped([repr(entry) for entry in self]) or ["(no tools)"]
+        return "\n".join([self._note, *lines] if self._note else lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
@@ -83,6 +85,15 @@ def tool_docs(alias: str, tools: Iterable[Tool], detail: str) -> ToolDocs:
     return ToolDocs(_tool_doc(f"mcp_{alias}.", tool, detail, with_prefix=False) for tool in tools)
 
 
+def unloaded_docs(brief: Mapping[str, Any], tools: Iterable[Tool], detail: str) -> ToolDocs:
+    """Entries for tools of a server that is not loaded: each says how to load it."""
+    load = how_to_load(brief["name"])
+    docs = ToolDocs(tool_docs(brief["alias"], tools, detail), f"# Not loaded. {load}")
+    for entry in docs:
+        entry["load"] = load
+    return docs
+
+
 class Found(NamedTuple):
     """What a search has found; `alias` is the server's."""
 
@@ -93,8 +104,10 @@ class Found(NamedTuple):
 
 
 def found_docs(hits: Iterable[Found], detail: str) -> ToolDocs:
-    """Search results; their lines can be pasted once the server is loaded."""
-    return ToolDocs(_found_doc(hit, detail) for hit in hits)
+    """Search results; their lines can be pasted once the server is loaded, and each says how where it is not."""
+    docs = [_found_doc(hit, detail) for hit in hits]
+    loads = {doc.server: doc.load for doc in docs if "load" in doc}
+    return ToolDocs(docs, "\n".join(f"# {server} is not loaded. {load}" for server, load in loads.items()))
 
 
 def _found_doc(hit: Found, detail: str) -> ToolDoc:
@@ -110,8 +123,10 @@ def _tool_doc(prefix: str, tool: Tool, detail: str, *, with_prefix: bool) -> Too
     description = tool.description.strip() if detail == "full" else first_sentence(tool.description)
     shown = (prefix if with_prefix else "") + signature
     fields = {"server": tool.server, "tool": tool.name, "signature": signature, "description": description}
+    if tool.changed is not None:
+        fields["changed"] = tool.changed
     if detail != "full":
-        return ToolDoc(_line(shown, description), tool.alias, prefix, **fields)
+        return ToolDoc(_line(shown, _marked(tool, description)), tool.alias, prefix, **fields)
     entry = ToolDoc(f"{shown}\n{_indented(tool_help(tool))}", tool.alias, prefix, **fields)
     entry["parameters"] = tool.signature.parameter_lines()
     entry["inputSchema"] = attributed(tool.input_schema)
@@ -123,7 +138,11 @@ def _tool_doc(prefix: str, tool: Tool, detail: str, *, with_prefix: bool) -> Too
 
 def tool_line(tool: Tool) -> str:
     """A tool as one line: signature and first sentence."""
-    return _line(str(tool.signature), first_sentence(tool.description))
+    return _line(str(tool.signature), _marked(tool, first_sentence(tool.description)))
+
+
+def _marked(tool: Tool, sentence: str) -> str:
+    return sentence if tool.changed is None else f"[CHANGED since first seen] {sentence}".strip()
 
 
 def _line(signature: str, sentence: str) -> str:
@@ -131,13 +150,16 @@ def _line(signature: str, sentence: str) -> str:
 
 
 def tool_help(tool: Tool) -> str:
-    """The whole description, a line for each parameter, and the result."""
+    """The whole description, a line for each parameter, the result, and what is not as it was first seen."""
     signature = tool.signature
     parameters = signature.parameter_lines()
     returned = signature.returns().replace(" -> ", "Returns: ", 1)
     named = [] if tool.name == tool.alias else [f"The tool {tool.name!r} of the MCP server {tool.server!r}."]
     listed = ["\n".join(["Parameters:", *(f"  {line}" for line in parameters)])] if parameters else []
-    return "\n\n".join(part for part in (tool.description.strip(), *named, *listed, returned) if part)
+    # Ahead of the description, which may be what somebody has slipped in.
+    changed = [] if tool.changed is None else [f"CHANGED: {tool.changed}"]
+    parts = (*changed, tool.description.strip(), *named, *listed, returned)
+    return "\n\n".join(part for part in parts if part)
 
 
 def server_help(server: Server) -> str:
@@ -157,15 +179,32 @@ def server_entry(server: Server) -> AttrDict:
         loaded=True,
         version=server.version,
         instructions=server.instructions,
-        tools=[
-            AttrDict(
-                name=tool.name,
-                alias=tool.alias,
-                description=tool.description,
-                input_schema=attributed(tool.input_schema),
-            )
-            for tool in server.tools
-        ],
+        tools=[_listed(tool) for tool in server.tools],
+    )
+
+
+def unloaded_entry(brief: Mapping[str, Any], tools: Sequence[Tool] | None) -> AttrDict:
+    """A server that is not loaded, and its tools where they are known."""
+    load = how_to_load(brief["name"])
+    if tools is None:
+        count = "its tools are not known yet, since it has never been started"
+    else:
+        count = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
+    lines = [] if tools is None else capped([tool_line(tool) for tool in tools])
+    head = f"MCP server {brief['name']!r}, not loaded; {count}"
+    parts = (head, brief["description"].strip(), load, "\n".join(lines))
+    return Shown(
+        "\n\n".join(part for part in parts if part),
+        **{**brief, "load": load, "tools": None if tools is None else [_listed(tool) for tool in tools]},
+    )
+
+
+def _listed(tool: Tool) -> AttrDict:
+    return AttrDict(
+        name=tool.name,
+        alias=tool.alias,
+        description=tool.description,
+        input_schema=attributed(tool.input_schema),
     )
 
 

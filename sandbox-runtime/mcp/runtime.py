@@ -12,7 +12,16 @@ from typing import Any
 from mcp._binding import current
 from mcp._call import call, call_raw
 from mcp._catalog import Tool, how_to_load
-from mcp._docs import Found, ToolDocs, check_detail, found_docs, server_entry, tool_docs
+from mcp._docs import (
+    Found,
+    ToolDocs,
+    check_detail,
+    found_docs,
+    server_entry,
+    tool_docs,
+    unloaded_docs,
+    unloaded_entry,
+)
 from mcp._errors import MCPError, some_of
 from mcp._saved import save_tool, saved_tools
 from mcp._values import AttrDict, PlainText
@@ -44,7 +53,10 @@ MAX_SUMMARY_CHARS = 1500
 
 
 def discovered_servers(detailed: bool = False) -> tuple[Any, ...]:
-    """Every configured server, loaded or not: names, or dicts with name, alias, description and loaded."""
+    """Every configured server, loaded or not: names, or dicts with name, alias, description, loaded and tools.
+
+    `tools` is how many it has, None where it has never been started.
+    """
     briefs = current().catalog.discovered
     return (
         tuple(AttrDict(brief) for brief in briefs) if detailed else tuple(brief["name"] for brief in briefs)
@@ -62,10 +74,15 @@ def list_servers_sync() -> tuple[str, ...]:
 
 
 async def list_tools(server: str) -> list[str]:
-    """Python names of a server's tools: `await mcp_<alias>.<name>(...)`. The host is asked if it is not loaded."""
-    loaded = current().catalog.find(server)
+    """Python names of a server's tools: `await mcp_<alias>.<name>(...)`.
+
+    Of a server that is not loaded they are those that it had when it was last started.
+    """
+    catalog = current().catalog
+    loaded = catalog.find(server)
     if loaded is None:
-        return [doc["alias"] for doc in await current().link.request("tools.list", {"server": server})]
+        params = {"server": catalog.real_name(server)}
+        return [doc["alias"] for doc in await current().link.request("tools.list", params)]
     return [tool.alias for tool in loaded.tools]
 
 
@@ -75,18 +92,19 @@ def list_tools_sync(server: str) -> list[str]:
 
 
 async def query_tool_docs(server: str, tool: str | None = None, detail: str = "summary") -> ToolDocs:
-    """Documentation of one tool or of all: a line for each. The host is asked if the server is not loaded.
+    """Documentation of one tool or of all: a line for each, also of servers that are not loaded.
 
     The entries are dicts (`server`, `tool`, `signature`, `description`); `detail="full"` adds `parameters`, a line for
-    each, and the raw `inputSchema` and `outputSchema`.
+    each, and the raw `inputSchema` and `outputSchema`. `load` says how to load a server that is not loaded, `changed`
+    what its server has changed of a tool since it was first seen.
     """
     check_detail(detail)
     catalog = current().catalog
     if catalog.find(server) is not None:
         return query_tool_docs_sync(server, tool, detail)
-    docs = await current().link.request("docs.get", {"server": server, "tool": tool})
+    docs = await current().link.request("docs.get", {"server": catalog.real_name(server), "tool": tool})
     brief = catalog.brief(server) or {"name": server, "alias": server}
-    return tool_docs(brief["alias"], [Tool(brief["name"], doc) for doc in docs], detail)
+    return unloaded_docs(brief, [Tool(brief["name"], doc) for doc in docs], detail)
 
 
 def query_tool_docs_sync(server: str, tool: str | None = None, detail: str = "summary") -> ToolDocs:
@@ -129,7 +147,7 @@ def stubs(server: str) -> PlainText:
 
 
 def describe_server(name: str) -> AttrDict:
-    """A server by name or alias: its description and tools, or how to load it."""
+    """A server by name or alias: its description and tools, and how to load it where it is not loaded."""
     catalog = current().catalog
     loaded = catalog.find(name)
     if loaded is not None:
@@ -137,7 +155,10 @@ def describe_server(name: str) -> AttrDict:
     brief = catalog.brief(name)
     if brief is None:
         raise catalog.unknown(name)
-    return AttrDict(brief, load=how_to_load(brief["name"]))
+    if brief["tools"] is None:
+        return unloaded_entry(brief, None)
+    docs = current().link.request_sync("docs.get", {"server": brief["name"], "tool": None})
+    return unloaded_entry(brief, [Tool(brief["name"], doc) for doc in docs])
 
 
 def list_loaded_server_metadata() -> tuple[AttrDict, ...]:

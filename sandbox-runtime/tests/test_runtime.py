@@ -91,6 +91,49 @@ class RuntimeTest(unittest.TestCase):
             ],
         )
 
+    def test_docs_of_servers_that_are_not_loaded(self) -> None:
+        post = tool("post", ISSUE, description="Posts. At once.")
+        load = 'To load it, pass servers=["sla-ck"] to run_python.'
+
+        def ask(code: str, tools: int | None = 1) -> Host:
+            handlers = {"docs.get": lambda p: [post] if p["server"] == "sla-ck" else []}
+            return run(code, [GITHUB], [brief("sla-ck", "sla_ck", tools)], handlers)
+
+        host = ask("await runtime.query_tool_docs('sla_ck')")
+        self.assertEqual(host.one("result")["repr"], f"# Not loaded. {load}\npost(*, title: str)  # Posts.")
+        self.assertEqual(host.value[0]["load"], load)
+        host = ask("runtime.describe_server('sla_ck')")
+        head = "MCP server 'sla-ck', not loaded; 1 tool\n\nthe sla-ck server"
+        shown = f"{head}\n\n{load}\n\npost(*, title: str)  # Posts."
+        self.assertEqual(host.one("result")["repr"], shown)
+        self.assertEqual(
+            {key: host.value[key] for key in ("name", "alias", "loaded", "load")},
+            {"name": "sla-ck", "alias": "sla_ck", "loaded": False, "load": load},
+        )
+        self.assertEqual(host.value["tools"][0]["input_schema"], ISSUE)
+        host = ask("runtime.describe_server('sla_ck')", None)
+        self.assertIn("its tools are not known yet", host.one("result")["repr"])
+        self.assertIsNone(host.value["tools"])
+        self.assertEqual(ask("[s.tools for s in runtime.discovered_servers(True)]").value, [2, 1])
+
+    def test_a_changed_tool_is_marked(self) -> None:
+        words = "description changed since it was first seen on 2026-11-22; accept with `x`"
+        changed = server(
+            "s", tool("t", description="Does it.", changed=words), tool("u", description="Fine.")
+        )
+        mark = "[CHANGED since first seen]"
+        host = run("runtime.query_tool_docs_sync('s')", [changed])
+        self.assertEqual(host.one("result")["repr"], f"t(**more)  # {mark} Does it.\nu(**more)  # Fine.")
+        self.assertEqual([doc.get("changed") for doc in host.value], [words, None])
+        for code in (
+            "print(runtime.query_tool_docs_sync('s', 't', detail='full'))",
+            "help(mcp_s.t)",
+        ):
+            shown = run(code, [changed]).stdout
+            self.assertIn(f"CHANGED: {words}", shown)
+            self.assertLess(shown.index("CHANGED"), shown.index("Does it."))
+        self.assertIn(f"# {mark} Does it.", run("help(mcp_s)", [changed]).stdout)
+
     def test_docs_are_shown_as_lines(self) -> None:
         lines = (
             "create_issue(*, title: str) -> observed {id: int}  # First line.\n"
@@ -189,10 +232,10 @@ class RuntimeTest(unittest.TestCase):
         )
         shown = self.run_code(find, **answer).one("result")["repr"]
         lines = [
+            f"# my-slack is not loaded. {load}",
             "mcp_my_slack.post(*, title: str)  # Says it.",
             "mcp_git_hub.create_issue(*, title: str)  # Says it.",
             "mcp_my_slack.send(*, title: str)  # Says it.",
-            f"# my-slack: not loaded. {load}",
         ]
         self.assertEqual(shown, "\n".join(lines))
 

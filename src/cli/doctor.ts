@@ -11,6 +11,7 @@ import { attempt, type Examination, type Finding, once } from './examination.js'
 import { interruptSignal } from './interrupt.js';
 import { coloursFor, columns, printJson, visible } from './output.js';
 import { type Prepared, prepare, withProgress } from './prepare.js';
+import { serverChanges } from './server-changes.js';
 import { type ServerFinding, serverFindings } from './server-findings.js';
 import { firstTrial, memoryTrial } from './trial.js';
 
@@ -51,7 +52,7 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
     const verdict = await examine(subject);
     if (verdict !== undefined) findings.push({ name, ...verdict });
   }
-  report(findings, json, serverFindings(discovery, context.env));
+  report(findings, json, serverFindings(discovery, context.env, serverChanges(discovery.ready, settings)));
 }
 
 /** Decided now: what an earlier start remembered need not be true any more. */

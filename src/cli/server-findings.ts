@@ -1,20 +1,39 @@
-// What doctor says of each discovered server, without starting it: can its command be found, and if it is passed
-// over, is that as it should be or for somebody to mend.
+// What doctor says of each discovered server, without starting it: can its command be found, are its tools what they
+// were, and if it is passed over, is that as it should be or for somebody to mend.
 
 import { isAbsolute } from 'node:path';
+import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
 import type { Environment } from '../config/settings.js';
 import type { Finding } from './examination.js';
 import { findProgram } from './machine.js';
+import type { ServerChange } from './server-changes.js';
 
 export type ServerFinding = Finding & { readonly source: SpecSource };
 
 // Passed over because the user wants it so, or because it is there already.
 const AS_IT_SHOULD_BE = /^(?:this bridge itself|disabled|same as|shadowed)/;
 
-export function serverFindings({ ready, skipped }: Discovery, env: Environment): ServerFinding[] {
-  return [...ready.map((spec) => ofReady(spec, env)), ...skipped.map(ofSkipped)];
+export function serverFindings(
+  { ready, skipped }: Discovery,
+  env: Environment,
+  changes: ReadonlyMap<string, ServerChange>,
+): ServerFinding[] {
+  const findings = ready.map((spec) => withChange(ofReady(spec, env), changes.get(spec.name)));
+  return [...findings, ...skipped.map(ofSkipped)];
+}
+
+/** A server that cannot be started has the more pressing trouble. */
+function withChange(finding: ServerFinding, change: ServerChange | undefined): ServerFinding {
+  if (change === undefined || finding.status !== 'ok') return finding;
+  const { changed, remedy } = change;
+  return {
+    ...finding,
+    status: 'warn',
+    detail: `${finding.detail}; ${harmless(changed)}`,
+    remedy: harmless(remedy),
+  };
 }
 
 function ofReady(spec: DownstreamSpec, env: Environment): ServerFinding {

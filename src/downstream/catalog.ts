@@ -55,16 +55,23 @@ function aliases(names: Iterable<string>, aliasOf: (name: string) => string): Re
 const MAX_TEXT_CHARS = 20_000;
 const MAX_SUMMARY_CHARS = 200;
 
-type Described = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
+/** What documentation is made of; a live server, or what is kept of one. */
+export type Described = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
 
-/**
- * The whole documentation of a server for the guest; without a configured description, its instructions' first line.
- * `observed` gives the shape of a tool's answers, for tools that declare none.
- */
+/** What its maker did not say of a tool, but the bridge has seen; both by the tool's real name. */
+export type ToolNotes = {
+  /** The shape of its answers, for a tool that declares none. */
+  readonly observed: (tool: string) => Shape | undefined;
+  /** What is not as it was when it was first seen, in words. */
+  readonly changed: (tool: string) => string | undefined;
+};
+
+/** The whole documentation of a server for the guest; without a configured description, its instructions' first line. */
 export function toServerDoc(
   downstream: Described,
   alias: string,
-  observed: (tool: string) => Shape | undefined,
+  observed: ToolNotes['observed'],
+  changed: ToolNotes['changed'] = () => undefined,
 ): ServerDoc {
   const { spec, serverVersion, instructions } = downstream;
   const tools = downstream.tools();
@@ -82,13 +89,18 @@ export function toServerDoc(
       inputSchema,
       outputSchema: outputSchema ?? null,
       observed: outputSchema === undefined ? (observed(name) ?? null) : null,
-      changed: null,
+      changed: changed(name) ?? null,
     })),
   };
 }
 
 function shown(text: string): string {
   return clip(harmless(text), MAX_TEXT_CHARS);
+}
+
+/** A server in one line, for lists: of its configuration's description, else of its instructions. */
+export function summaryOf(description: string, instructions: string | undefined): string {
+  return firstLine(harmless(description.trim() || (instructions ?? '').slice(0, MAX_TEXT_CHARS)));
 }
 
 function firstLine(text: string): string {

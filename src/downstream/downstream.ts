@@ -42,6 +42,8 @@ export type DownstreamOptions = {
   readonly onActivity: (inFlight: number) => void;
   /** A call was answered, whatever with. */
   readonly onAnswer: () => void;
+  /** A changed list of tools was read. */
+  readonly onListed: () => void;
   /** A changed list of tools could not be read; the earlier one stays. */
   readonly onRefreshFailed: (message: string) => void;
   readonly redactor: Redactor;
@@ -163,6 +165,7 @@ class LiveDownstream implements Downstream {
       deadline.start(this.#options.connectTimeoutMs);
       try {
         this.#listed = await listTools(this.#connection.client, deadline.signal);
+        this.#options.onListed();
       } catch (thrown) {
         if (this.#connection.transport.ending !== undefined) break;
         this.#options.onRefreshFailed(withoutPrefix(messageOf(thrown)));

@@ -45,6 +45,8 @@ export type DownstreamPoolOptions = {
   /** Learns the variables of every server here, and takes them out of what servers say of their failures. */
   readonly redactor: Redactor;
   readonly times?: Partial<DownstreamTimes>;
+  /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
+  readonly onListed?: (downstream: Downstream) => void;
 };
 
 export interface DownstreamPool extends AsyncDisposable {
@@ -110,11 +112,11 @@ class SlotPool implements DownstreamPool {
 
   #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
-    const { hostEnv, extraEnvNames, depth, observer, redactor, times } = this.#options;
+    const { hostEnv, extraEnvNames, depth, observer, redactor, times, onListed = () => {} } = this.#options;
     redactor.addAll(secretsOf(spec));
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
-    return new Slot(spec, { ...DEFAULT_TIMES, ...times, env, observer, redactor });
+    return new Slot(spec, { ...DEFAULT_TIMES, ...times, env, observer, redactor, onListed });
   }
 
   #unknown(name: string): BridgeError {

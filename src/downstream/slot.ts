@@ -30,6 +30,8 @@ export type SlotOptions = {
   readonly maxRestMs: number;
   readonly observer: Observer;
   readonly redactor: Redactor;
+  /** Called before anybody is given the server, and whenever it has listed its tools anew; it must not throw. */
+  readonly onListed: (downstream: Downstream) => void;
 };
 
 /** A server that crashes at every call is not started again for each: after so many it rests, longer each time. */
@@ -122,6 +124,7 @@ export class Slot {
           onAnswer: () => {
             this.#crashes = 0;
           },
+          onListed: () => this.#options.onListed(open.downstream),
           onRefreshFailed: (message) =>
             observer({
               type: 'downstream.failed',
@@ -131,6 +134,7 @@ export class Slot {
         },
         this.#ending.signal,
       );
+      this.#options.onListed(open.downstream);
       this.#open = open;
       this.#inFlight = 0;
       this.#failures = 0;

@@ -34,14 +34,14 @@ export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const MAX_PAGES = 100;
 
 /** The largest servers have some hundred tools. */
-const MAX_TOOLS = 2_000;
+export const MAX_TOOLS = 2_000;
 /** MCP recommends at most 128 characters. */
 const MAX_NAME_CHARS = 256;
 /** Beyond what the catalogue shows of it nobody reads, but a thousand of them would be kept. */
 const MAX_DESCRIPTION_CHARS = 32_000;
 /** Of one schema as JSON. A generated one of 50 KB is rare, a deeper one than this is made to hurt. */
 const MAX_SCHEMA_CHARS = 100_000;
-const SCHEMA_LIMITS = { maxDepth: 64, maxValues: 20_000 };
+export const SCHEMA_LIMITS = { maxDepth: 64, maxValues: 20_000 };
 /** Of all schemas and descriptions together. */
 const MAX_LIST_CHARS = 8 * 1024 * 1024;
 
@@ -136,7 +136,8 @@ async function requestPage(client: Client, cursor: string | undefined, signal: A
   }
 }
 
-function readTool(item: unknown): Tool | undefined {
+/** A tool as MCP writes it; undefined where it has no usable name. */
+export function readTool(item: unknown): Tool | undefined {
   const { data } = rawTool.safeParse(item);
   if (data === undefined || data.name === '' || data.name.length > MAX_NAME_CHARS) return undefined;
   return {

@@ -141,6 +141,11 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       ];
     case 'downstream.failed':
       return ['warn', `${inline(event.server)}: ${inline(event.message)}`];
+    case 'downstream.changed':
+      return [
+        'warn',
+        `${inline(event.server)}: ${count(event.tools.length, 'tool')} not as first seen: ${inline(event.tools.join(', '))}`,
+      ];
     case 'downstream.closed':
       return ['info', `${inline(event.server)}: closed, ${inline(event.reason)}`];
     case 'run.queued':

@@ -4,12 +4,14 @@
 import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { refreshCommand } from '../downstream/kept-catalog.js';
+import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
-import { searchTools } from '../downstream/search.js';
+import { type FoundTool, searchTools } from '../downstream/search.js';
 import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
-import { mayReach } from './policy.js';
+import { howToLoad, mayReach } from './policy.js';
 import type { SavedTools } from './saved-tools.js';
 
 /** Answers with a value for the reply, or throws a BridgeError for the refusal. `text` is the call's own frame. */
@@ -21,6 +23,8 @@ export type HostApiParts = {
   readonly runId: string;
   readonly loaded: readonly ServerDoc[];
   readonly discovered: readonly ServerBrief[];
+  /** Documentation of all that is discovered, loaded or not. */
+  readonly known: Known;
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
   /** Learns what tools answer. */
@@ -39,6 +43,15 @@ export function hostApi(parts: HostApiParts): HostApi {
     if (verdict.allowed && doc !== undefined) return doc;
     const reason = verdict.allowed ? `Server '${server}' is not available.` : verdict.reason;
     throw new BridgeError(verdict.allowed ? 'E_SERVER_NOT_LOADED' : verdict.code, reason, { fault: 'guest' });
+  };
+
+  // What may be looked up, which is more than what may be called.
+  const describe = (server: string): ServerDoc => {
+    const doc =
+      docs.get(server) ?? (discoveredNames.includes(server) ? parts.known.docOf(server) : undefined);
+    if (doc !== undefined) return doc;
+    if (discoveredNames.includes(server)) throw neverStarted(server);
+    return reach(server);
   };
 
   const callTool = async ({ server, tool }: CallParams['tools.call'], text: string, signal: AbortSignal) => {
@@ -70,22 +83,18 @@ export function hostApi(parts: HostApiParts): HostApi {
   return {
     'tools.call': callTool,
     'servers.list': () => parts.discovered,
-    'tools.list': ({ server }) => reach(server).tools,
+    'tools.list': ({ server }) => describe(server).tools,
     'docs.get': ({ server, tool }) => {
-      const doc = reach(server);
+      const doc = describe(server);
       if (tool === null) return doc.tools;
       const found = doc.tools.find(({ name, alias }) => name === tool || alias === tool);
       if (found === undefined) throw unknownTool(doc, tool);
       return [found];
     },
-    'docs.search': ({ query, limit }): readonly ToolHit[] =>
-      searchTools(parts.loaded, query, limit).map(({ server: { name, alias }, tool, score }) => ({
-        server: name,
-        alias,
-        loaded: loadedNames.has(name),
-        score,
-        tool,
-      })),
+    'docs.search': ({ query, limit }) =>
+      searchTools(parts.known.allDocs(), query, limit).map((found) =>
+        toHit(found, docs.get(found.server.name)),
+      ),
     'servers.load': notYet,
     'resources.list': notYet,
     'resources.read': notYet,
@@ -97,8 +106,23 @@ export function hostApi(parts: HostApiParts): HostApi {
   };
 }
 
+/** Of a loaded server, its tool is as the run has it: with the shapes of its answers. */
+function toHit({ server, tool, score }: FoundTool, loaded: ServerDoc | undefined): ToolHit {
+  const own = loaded?.tools.find(({ name }) => name === tool.name);
+  return { server: server.name, alias: server.alias, loaded: loaded !== undefined, score, tool: own ?? tool };
+}
+
 function notYet(): never {
   throw new BridgeError('E_PROTOCOL', 'The bridge cannot do this yet.', { fault: 'bridge' });
+}
+
+function neverStarted(server: string): BridgeError {
+  return new BridgeError(
+    'E_SERVER_NOT_LOADED',
+    `The tools of server '${server}' are not known yet, since it has never been started. ${howToLoad(server)} ` +
+      `Or the user runs \`${refreshCommand(server)}\`.`,
+    { fault: 'guest' },
+  );
 }
 
 function unknownTool(doc: ServerDoc, tool: string): BridgeError {

@@ -6,6 +6,7 @@ import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { within } from '../base/within.js';
+import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
@@ -61,6 +62,7 @@ export type RunParts = {
   /** Opens the named servers and describes them. */
   readonly load: (servers: readonly string[], signal: AbortSignal) => Promise<readonly ServerDoc[]>;
   readonly discovered: (loaded: readonly string[]) => readonly ServerBrief[];
+  readonly known: Known;
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
   readonly shapes: ObservedShapes;
@@ -114,7 +116,7 @@ async function converse(
   deadline: Deadline,
 ): Promise<[Conclusion, number]> {
   const { id, timeoutSeconds, servers, files } = request;
-  const { pool, saved, shapes, observer, watcher } = parts;
+  const { known, pool, saved, shapes, observer, watcher } = parts;
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(request.code, sandbox, deadline);
   const leftMs = deadline.pause();
@@ -125,7 +127,7 @@ async function converse(
   const discovered = parts.discovered(servers);
   const objection = preflight(answer.named, loaded, discovered);
   if (objection !== undefined) throw objection;
-  const api = hostApi({ runId: id, loaded, discovered, pool, saved, shapes, observer });
+  const api = hostApi({ runId: id, loaded, discovered, known, pool, saved, shapes, observer });
   using desk = new CallDesk(api, (frame) => sandbox.send(frame));
   const leavings = new Leavings(parts.kept, observer);
   const cut = cutOff(sandbox, deadline, leavings);

@@ -10,17 +10,21 @@ import { LinkedSignal } from '../base/linked-signal.js';
 import { Redactor } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
+import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Settings } from '../config/settings.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
+import { KeptCatalog } from '../downstream/kept-catalog.js';
+import { KnownServers } from '../downstream/known-servers.js';
 import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
-import type { InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import type { InputFile, ServerDoc } from '../protocol/frames.js';
 import { KeptFiles } from '../run/kept-files.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { WarmPool } from '../sandbox/warm-pool.js';
+import { type Refreshed, refreshServers } from './refresh.js';
 import { SetUp } from './set-up.js';
 
 export type RunInput = {
@@ -63,9 +67,12 @@ export class Bridge implements AsyncDisposable {
   readonly #observer: Observer;
   readonly #context: DiscoverContext;
   readonly #warm: WarmPool;
+  readonly #openPool: (specs: readonly DownstreamSpec[]) => DownstreamPool;
   readonly #pool: DownstreamPool;
   readonly #saved: SavedTools;
   readonly #shapes: ObservedShapes;
+  readonly #catalog: KeptCatalog;
+  readonly #known: KnownServers;
   readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
   readonly #setUp = new SetUp();
@@ -86,16 +93,18 @@ export class Bridge implements AsyncDisposable {
     this.#observer = observer;
     this.redactor = redactor;
     this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer));
-    this.#pool = this.#owned.use(
+    this.#catalog = new KeptCatalog(settings.stateDir, observer);
+    this.#openPool = (specs) =>
       openDownstreamPool({
-        specs: [],
+        specs,
         hostEnv: discovery.env,
         extraEnvNames: settings.downstreamEnv,
         depth: settings.depth,
         observer,
         redactor,
-      }),
-    );
+        onListed: (downstream) => this.#catalog.learn(downstream),
+      });
+    this.#pool = this.#owned.use(this.#openPool([]));
     this.#warm = this.#owned.use(
       new WarmPool({
         size: settings.warm,
@@ -108,6 +117,7 @@ export class Bridge implements AsyncDisposable {
     );
     this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
     this.#shapes = this.#owned.use(new ObservedShapes(settings.stateDir));
+    this.#known = new KnownServers(this.#catalog, this.#shapes);
     const { stateDir, keepSeconds, keepBytes: quotaBytes } = settings;
     this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
     this.#queue = new PQueue({ concurrency: settings.concurrency });
@@ -117,6 +127,7 @@ export class Bridge implements AsyncDisposable {
   rediscover(): Discovery {
     this.#discovery = discover(this.#context, this.#observer);
     this.#aliases = serverAliases(this.#discovery.ready.map(({ name }) => name));
+    this.#known.adopt(this.#discovery.ready, (name) => this.#aliasOf(name));
     this.#pool.adopt(this.#discovery.ready);
     return this.#discovery;
   }
@@ -155,9 +166,19 @@ export class Bridge implements AsyncDisposable {
     });
   }
 
-  /** Starts the sandboxes that are to wait; the agent is likely to call soon. */
+  /** Starts each of these servers once, a few at a time, and ends it again; what they list is kept. */
+  refresh(
+    specs: readonly DownstreamSpec[],
+    accept: boolean,
+    signal: AbortSignal,
+  ): Promise<readonly Refreshed[]> {
+    return refreshServers(specs, { openPool: this.#openPool, catalog: this.#catalog, accept }, signal);
+  }
+
+  /** Starts the sandboxes that are to wait, and reads what is known of servers; the agent is likely to call soon. */
   warmUp(): void {
     this.#warm.fill();
+    void this.#known.readAhead();
   }
 
   /** Removes what bridges that died left behind, once in our life. Trouble is logged; it is nobody's call. */
@@ -192,7 +213,8 @@ export class Bridge implements AsyncDisposable {
       giveBack: (sandbox) => this.#warm.giveBack(sandbox),
       retire: (sandbox) => this.#warm.retire(sandbox),
       load: (servers, signal) => Promise.all(servers.map((name) => this.#load(name, signal))),
-      discovered: (loaded) => this.#briefs(loaded),
+      discovered: (loaded) => this.#known.briefs(loaded),
+      known: this.#known,
       pool: this.#pool,
       saved: this.#saved,
       shapes: this.#shapes,
@@ -204,21 +226,12 @@ export class Bridge implements AsyncDisposable {
 
   async #load(name: string, signal: AbortSignal): Promise<ServerDoc> {
     const downstream = await this.#pool.get(name, signal);
-    return toServerDoc(downstream, this.#aliasOf(name), this.#shapes.of(downstream));
+    const changed = this.#known.changedOf(downstream.spec);
+    return toServerDoc(downstream, this.#aliasOf(name), this.#shapes.of(downstream), changed);
   }
 
   #aliasOf(name: string): string {
     return this.#aliases.get(name) ?? name;
-  }
-
-  #briefs(loaded: readonly string[]): readonly ServerBrief[] {
-    return this.discovery.ready.map(({ name, description }) => ({
-      name,
-      alias: this.#aliasOf(name),
-      description,
-      loaded: loaded.includes(name),
-      tools: null,
-    }));
   }
 
   #unknownServer(wanted: readonly string[], { ready, skipped }: Discovery) {

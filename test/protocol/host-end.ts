@@ -98,6 +98,7 @@ export async function hear(chunks: readonly Buffer[]): Promise<Heard> {
       runId: 'run-1',
       loaded: [OPEN],
       discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
+      known: { docOf: () => undefined, allDocs: () => [OPEN] },
       pool,
       saved: NO_SAVED_TOOLS,
       shapes: { learn: () => {} },
