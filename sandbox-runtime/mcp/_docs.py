@@ -7,9 +7,9 @@ whoever asks for them, and shown to nobody.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from mcp._catalog import Catalog, Server, Tool, how_to_load
+from mcp._catalog import Server, Tool, how_to_load
 from mcp._values import AttrDict, attributed
 
 DETAILS = ("summary", "full")
@@ -95,21 +95,27 @@ def unloaded_docs(brief: Mapping[str, Any], tools: Iterable[Tool], detail: str) 
     return docs
 
 
-def found_docs(catalog: Catalog, hits: Iterable[tuple[str, str, float]], detail: str) -> ToolDocs:
-    """Search results from (server, tool, score); their lines can be pasted, or say how to load the server."""
-    return ToolDocs(_found_doc(catalog, server, tool, score, detail) for server, tool, score in hits)
+class Found(NamedTuple):
+    """What a search has found; `alias` is the server's."""
+
+    alias: str
+    loaded: bool
+    tool: Tool
+    score: float
 
 
-def _found_doc(catalog: Catalog, server: str, tool: str, score: float, detail: str) -> ToolDoc:
-    loaded = catalog.find(server)
-    known = loaded.find_alias(tool) if loaded is not None else None
-    if loaded is None or known is None:
-        load = how_to_load(server)
-        return ToolDoc(
-            f"{server}: {tool}  # {load}", tool, "", server=server, tool=tool, load=load, score=score
-        )
-    entry = _tool_doc(f"mcp_{loaded.alias}.", known, detail, with_prefix=True)
-    entry["score"] = score
+def found_docs(hits: Iterable[Found], detail: str) -> ToolDocs:
+    """Search results; their lines can be pasted once the server is loaded, and each says how where it is not."""
+    docs = [_found_doc(hit, detail) for hit in hits]
+    loads = {doc.server: doc.load for doc in docs if "load" in doc}
+    return ToolDocs(docs, "\n".join(f"# {server} is not loaded. {load}" for server, load in loads.items()))
+
+
+def _found_doc(hit: Found, detail: str) -> ToolDoc:
+    entry = _tool_doc(f"mcp_{hit.alias}.", hit.tool, detail, with_prefix=True)
+    entry["score"] = hit.score
+    if not hit.loaded:
+        entry["load"] = how_to_load(hit.tool.server)
     return entry
 
 

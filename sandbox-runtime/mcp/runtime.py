@@ -13,6 +13,7 @@ from mcp._binding import current
 from mcp._call import call, call_raw
 from mcp._catalog import Tool, how_to_load
 from mcp._docs import (
+    Found,
     ToolDocs,
     check_detail,
     found_docs,
@@ -23,7 +24,6 @@ from mcp._docs import (
 )
 from mcp._errors import MCPError, some_of
 from mcp._saved import save_tool, saved_tools
-from mcp._search import search_tools
 from mcp._values import AttrDict, PlainText
 
 __all__ = [
@@ -120,19 +120,27 @@ def query_tool_docs_sync(server: str, tool: str | None = None, detail: str = "su
 
 
 async def search_tool_docs(query: str, *, limit: int = 5, detail: str = "summary") -> ToolDocs:
-    """The tools that fit the words best, searched by the host. Entries as of query_tool_docs, with a `score`."""
+    """The tools of all known servers that fit the words best, loaded or not. Entries as of query_tool_docs.
+
+    Each has a `score`; one of a server that is not loaded has `load`, which says how to load it.
+    """
     check_detail(detail)
     hits = await current().link.request("docs.search", {"query": query, "limit": limit})
-    found = ((hit["server"], hit["tool"], hit["score"]) for hit in hits)
-    return found_docs(current().catalog, found, detail)
+    return found_docs(
+        (Found(hit["alias"], hit["loaded"], Tool(hit["server"], hit["tool"]), hit["score"]) for hit in hits),
+        detail,
+    )
 
 
 def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary") -> ToolDocs:
-    """The loaded servers' tools that fit the words best."""
+    """The loaded servers' tools that fit the words best; asks nobody."""
+    from mcp._search import search_tools
+
     check_detail(detail)
     catalog = current().catalog
+    aliases = {server.name: server.alias for server in catalog.servers}
     hits = search_tools(catalog.servers, query, limit)
-    return found_docs(catalog, ((tool.server, tool.name, score) for tool, score in hits), detail)
+    return found_docs((Found(aliases[tool.server], True, tool, score) for tool, score in hits), detail)
 
 
 def stubs(server: str) -> PlainText:

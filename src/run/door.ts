@@ -6,7 +6,7 @@ import { didYouMean } from '../base/closest.js';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
-import type { CallParams, ServerDoc, ToolDoc } from '../protocol/frames.js';
+import type { CallParams, ServerDoc, ToolDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt } from '../protocol/json-text.js';
 import type { Gates } from './gates.js';
 import type { HostApi } from './host-api.js';
@@ -21,13 +21,6 @@ export type DoorParts = {
   readonly observer: Observer;
 };
 
-/** A ToolDoc, or what a search has found. */
-type Found = {
-  readonly server?: string;
-  readonly tool?: string;
-  readonly name?: string;
-  readonly changed?: string | null;
-};
 type Question<P> = (params: P, text: string, signal: AbortSignal) => unknown;
 
 /** The same questions, answered only where the policy allows. */
@@ -67,15 +60,10 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
     };
 
   // Whoever answers has left out what is denied; here nothing of it gets through.
-  const visible = (answer: unknown, serverOf: (found: Found) => string | undefined): unknown =>
-    Array.isArray(answer)
-      ? answer.filter((found: Found) => {
-          const server = serverOf(found);
-          const name = found.name ?? found.tool;
-          if (server === undefined || name === undefined) return true;
-          return policy().tool(server, { name, changed: found.changed ?? null }).allowed;
-        })
-      : answer;
+  const visibleTools = (server: string, tools: unknown) =>
+    (tools as readonly ToolDoc[]).filter(maySee(server));
+  const visibleHits = (hits: unknown) =>
+    (hits as readonly ToolHit[]).filter(({ server, tool }) => maySee(server)(tool));
 
   /** Counts a call, of the run and of its server. */
   const count = (server: string): void => {
@@ -130,14 +118,14 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
     'tools.call': callTool,
     'tools.list': async (params, text, signal) => {
       passServer(params.server);
-      return visible(await api['tools.list'](params, text, signal), () => params.server);
+      return visibleTools(params.server, await api['tools.list'](params, text, signal));
     },
     'docs.get': async (params, text, signal) => {
       passServer(params.server);
-      return visible(await api['docs.get'](params, text, signal), () => params.server);
+      return visibleTools(params.server, await api['docs.get'](params, text, signal));
     },
     'docs.search': async (params, text, signal) =>
-      visible(await api['docs.search'](params, text, signal), ({ server }) => server),
+      visibleHits(await api['docs.search'](params, text, signal)),
     'servers.load': toServer(passServer, api['servers.load']),
     'resources.list': toServer(passResources, api['resources.list']),
     'resources.read': toServer(passResources, api['resources.read']),

@@ -4,13 +4,13 @@
 import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
-import { searchTools } from '../downstream/catalog.js';
 import type { CallProgress } from '../downstream/downstream.js';
 import { refreshCommand } from '../downstream/kept-catalog.js';
 import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
-import type { CallMethod, CallParams, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import { type FoundTool, searchTools } from '../downstream/search.js';
+import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import { howToLoad, notLoaded } from './reach.js';
 import { resourceCalls } from './resource-calls.js';
@@ -105,13 +105,22 @@ export function hostApi(parts: HostApiParts): HostApi {
       if (found === undefined) throw unknownTool(doc, tool);
       return [found];
     },
-    'docs.search': ({ query, limit }) => searchTools(parts.known.allDocs(), query, limit),
+    'docs.search': ({ query, limit }) =>
+      searchTools(parts.known.allDocs(), query, limit).map((found) =>
+        toHit(found, docs.get(found.server.name)),
+      ),
     'servers.load': notYet,
     ...resourceCalls({ runId: parts.runId, pool: parts.pool, observer: parts.observer, reach }),
     'saved.put': (tool) => parts.saved.put(tool),
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ name }) => ({ source: parts.saved.get(name) }),
   };
+}
+
+/** Of a loaded server, its tool is as the run has it: with the shapes of its answers. */
+function toHit({ server, tool, score }: FoundTool, loaded: ServerDoc | undefined): ToolHit {
+  const own = loaded?.tools.find(({ name }) => name === tool.name);
+  return { server: server.name, alias: server.alias, loaded: loaded !== undefined, score, tool: own ?? tool };
 }
 
 function notYet(): never {

@@ -73,7 +73,7 @@ ${MAX_FILE_BYTES / 1024 ** 2} MiB. Output that is too long for the answer is kep
 | \`runtime.list_loaded_server_metadata()\` | the loaded servers with their tools |
 | \`await runtime.list_tools(server)\`, \`list_tools_sync(server)\` | a loaded server's tools |
 | \`await runtime.query_tool_docs(server, tool=None, detail="summary")\`, \`query_tool_docs_sync(...)\` | a signature and a sentence for each tool; \`detail="full"\` adds parameters and schemas |
-| \`await runtime.search_tool_docs(query, limit=5)\`, \`search_tool_docs_sync(...)\` | the tools that fit best |
+| \`await runtime.search_tool_docs(query, limit=5)\`, \`search_tool_docs_sync(...)\` | the tools that fit best, of every known server; \`_sync\` of the loaded ones |
 | \`help(mcp_github.create_issue)\`, \`help(mcp_github)\` | prints one tool with its parameters; all tools of a server |
 | \`print(runtime.stubs(server))\` | the tools as a \`.pyi\` file, with a class for each object |
 | \`runtime.describe_server(name)\` | one server |
