@@ -73,7 +73,7 @@ export async function hear(
   const violations: BridgeError[] = [];
   const events: BridgeEvent[] = [];
   const downstream = (server: string) => ({
-    callTool: async (tool: string, args: RawJson, signal: AbortSignal) => {
+    callTool: async (tool: string, args: RawJson, _onProgress: unknown, signal: AbortSignal) => {
       reached.push(`${server} ${tool} ${args.text}`);
       await work?.(tool, signal);
       return new RawJson(`{"content":[],"structuredContent":${args.text}}`);
