@@ -83,6 +83,17 @@ class Catalog:
         self._by_name = {server.name: server for server in self.servers}
         self._by_alias = {server.alias: server for server in self.servers}
 
+    def add(self, doc: Mapping[str, Any]) -> Server:
+        """One more loaded server."""
+        server = Server(doc)
+        self.servers.append(server)
+        self._by_name[server.name] = server
+        self._by_alias[server.alias] = server
+        self.discovered = [
+            {**brief, "loaded": True} if brief["name"] == server.name else brief for brief in self.discovered
+        ]
+        return server
+
     def find(self, word: str) -> Server | None:
         """A loaded server by name, else by alias."""
         return self._by_name.get(word) or self._by_alias.get(word)
@@ -102,8 +113,14 @@ class Catalog:
         """The error for a server that is not loaded: how to load it, or what there is instead."""
         brief = self.brief(word)
         if brief is not None:
-            text = f"Server {word!r} is not available. {how_to_load(brief['name'])}"
-            return UnknownServerError(word, None, text, "E_SERVER_NOT_LOADED")
+            problem = brief.get("problem")
+            if problem is not None:
+                text = f"Server {word!r} is not available: {problem}"
+                return UnknownServerError(word, None, text, "E_SERVER_UNAVAILABLE")
+            load = how_to_load(brief["name"], on_demand=brief.get("onDemand", False))
+            return UnknownServerError(
+                word, None, f"Server {word!r} is not available. {load}", "E_SERVER_NOT_LOADED"
+            )
         names = [str(brief["name"]) for brief in self.discovered]
         text = f"Server {word!r} is not available.{did_you_mean(word, names)} "
         if names:
@@ -113,7 +130,8 @@ class Catalog:
         return UnknownServerError(word, None, text, "E_SERVER_UNKNOWN")
 
 
-def how_to_load(name: str, *, example: bool = False) -> str:
-    """The sentence that says how a run gets a server."""
+def how_to_load(name: str, *, example: bool = False, on_demand: bool = False) -> str:
+    """The sentence that says how a run gets a server; `on_demand` where code may ask for it itself."""
     lead = "To load one, pass for example" if example else "To load it, pass"
-    return f'{lead} servers=["{name}"] to run_python.'
+    inside = f', or await runtime.load_server("{name}")' if on_demand else ""
+    return f'{lead} servers=["{name}"] to run_python{inside}.'

@@ -31,6 +31,7 @@ __all__ = [
     "list_servers_sync",
     "list_tools",
     "list_tools_sync",
+    "load_server",
     "progress",
     "query_tool_docs",
     "query_tool_docs_sync",
@@ -130,12 +131,19 @@ def describe_server(name: str) -> AttrDict:
     brief = catalog.brief(name)
     if brief is None:
         raise catalog.unknown(name)
-    return AttrDict(brief, load=how_to_load(brief["name"]))
+    return AttrDict(brief, load=how_to_load(brief["name"], on_demand=brief.get("onDemand", False)))
 
 
 def list_loaded_server_metadata() -> tuple[AttrDict, ...]:
     """describe_server() of every loaded server."""
     return tuple(server_entry(server) for server in current().catalog.servers)
+
+
+async def load_server(name: str) -> Any:
+    """Loads one more server for the rest of this run, where the user allows it; mcp_<alias>, which it also returns."""
+    from mcp import _load
+
+    return await _load.load_server(name)
 
 
 async def call_tool(server: str, tool: str, arguments: Mapping[str, Any] | None = None) -> Any:
@@ -173,7 +181,8 @@ def capability_summary() -> str:
     """What this sandbox can do, in less than MAX_SUMMARY_CHARS characters."""
     catalog = current().catalog
     loaded = [f"mcp_{server.alias} ({len(server.tools)} tools)" for server in catalog.servers]
-    others = [str(brief["name"]) for brief in catalog.discovered if catalog.find(brief["name"]) is None]
+    absent = [brief for brief in catalog.discovered if catalog.find(str(brief["name"])) is None]
+    others = [str(brief["name"]) for brief in absent]
     text = (
         "CPython in a fresh container: standard library, no network, /tmp and /workspace writable.\n"
         "Top-level await works; the last expression is the result.\n"
@@ -189,7 +198,8 @@ def capability_summary() -> str:
         f"Loaded: {some_of(loaded) or 'none'}.\n"
     )
     if others:
-        text += f"{how_to_load(others[0], example=True)} Not loaded: {some_of(others)}.\n"
+        load = how_to_load(others[0], example=True, on_demand=absent[0].get("onDemand", False))
+        text += f"{load} Not loaded: {some_of(others)}.\n"
     return PlainText(text if len(text) < MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 2]}…")
 
 

@@ -21,6 +21,9 @@ export type DoorParts = {
   readonly observer: Observer;
 };
 
+/** The most that the wire lets a search ask for. */
+const MAX_FOUND = 100;
+
 /** A ToolDoc, or what a search has found. */
 type Found = {
   readonly server?: string;
@@ -136,8 +139,12 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
       passServer(params.server);
       return visible(await api['docs.get'](params, text, signal), () => params.server);
     },
-    'docs.search': async (params, text, signal) =>
-      visible(await api['docs.search'](params, text, signal), ({ server }) => server),
+    'docs.search': async (params, text, signal) => {
+      // More than are wanted, since some of them may be hidden.
+      const found = await api['docs.search']({ ...params, limit: MAX_FOUND }, text, signal);
+      const seen = visible(found, ({ server }) => server);
+      return Array.isArray(seen) ? seen.slice(0, params.limit) : seen;
+    },
     'servers.load': toServer(passServer, api['servers.load']),
     'resources.list': toServer(passResources, api['resources.list']),
     'resources.read': toServer(passResources, api['resources.read']),

@@ -21,6 +21,8 @@ export type HostApiParts = {
   readonly runId: string;
   readonly loaded: readonly ServerDoc[];
   readonly discovered: readonly ServerBrief[];
+  /** Gives the run one more server, or refuses it. */
+  readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
   /** Learns what tools answer. */
@@ -74,7 +76,11 @@ export function hostApi(parts: HostApiParts): HostApi {
       return [found];
     },
     'docs.search': ({ query, limit }) => searchTools(parts.loaded, query, limit),
-    'servers.load': notYet,
+    'servers.load': async ({ server }, _text, signal) => {
+      const doc = docs.get(server) ?? (await parts.loadServer(server, signal));
+      docs.set(server, doc);
+      return doc;
+    },
     'resources.list': notYet,
     'resources.read': notYet,
     'prompts.list': notYet,

@@ -54,7 +54,9 @@ Pictures come back as you would see them in a notebook: figures that \`plt.show(
 the last value, and whatever \`runtime.display(...)\` is given. Data frames come back as tables.
 
 A tool that fails raises \`runtime.MCPError\`. \`asyncio.gather\` runs calls side by side. The last expression's value is
-the result. A server that was not named in \`servers\` is not available: name it in the next call.
+the result. \`servers=["*"]\` loads every server that is allowed, and those that do not start cost only themselves. A
+server that was not named is not available: name it in the next call, or \`await runtime.load_server("github")\`, which
+asks the user where that is so set.
 
 ## Files and output
 
