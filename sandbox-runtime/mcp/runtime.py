@@ -42,6 +42,7 @@ __all__ = [
     "list_servers_sync",
     "list_tools",
     "list_tools_sync",
+    "load_server",
     "progress",
     "query_tool_docs",
     "query_tool_docs_sync",
@@ -126,10 +127,13 @@ async def search_tool_docs(query: str, *, limit: int = 5, detail: str = "summary
     """
     check_detail(detail)
     hits = await current().link.request("docs.search", {"query": query, "limit": limit})
-    return found_docs(
-        (Found(hit["alias"], hit["loaded"], Tool(hit["server"], hit["tool"]), hit["score"]) for hit in hits),
-        detail,
-    )
+    return found_docs((_found(hit) for hit in hits), detail)
+
+
+def _found(hit: Mapping[str, Any]) -> Found:
+    brief = current().catalog.brief(hit["server"]) or {"name": hit["server"]}
+    load = None if hit["loaded"] else how_to_load(brief)
+    return Found(hit["alias"], load, Tool(hit["server"], hit["tool"]), hit["score"])
 
 
 def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary") -> ToolDocs:
@@ -140,7 +144,7 @@ def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary"
     catalog = current().catalog
     aliases = {server.name: server.alias for server in catalog.servers}
     hits = search_tools(catalog.servers, query, limit)
-    return found_docs((Found(aliases[tool.server], True, tool, score) for tool, score in hits), detail)
+    return found_docs((Found(aliases[tool.server], None, tool, score) for tool, score in hits), detail)
 
 
 def stubs(server: str) -> PlainText:
@@ -168,6 +172,13 @@ def describe_server(name: str) -> AttrDict:
 def list_loaded_server_metadata() -> tuple[AttrDict, ...]:
     """describe_server() of every loaded server."""
     return tuple(server_entry(server) for server in current().catalog.servers)
+
+
+async def load_server(name: str) -> Any:
+    """Loads one more server for the rest of this run, where the user allows it; mcp_<alias>, which it also returns."""
+    from mcp import _load
+
+    return await _load.load_server(name)
 
 
 async def call_tool(server: str, tool: str, arguments: Mapping[str, Any] | None = None) -> Any:
@@ -244,7 +255,8 @@ def capability_summary() -> str:
     """What this sandbox can do, in less than MAX_SUMMARY_CHARS characters."""
     catalog = current().catalog
     loaded = [f"mcp_{server.alias} ({len(server.tools)} tools)" for server in catalog.servers]
-    others = [str(brief["name"]) for brief in catalog.discovered if catalog.find(brief["name"]) is None]
+    absent = [brief for brief in catalog.discovered if catalog.find(str(brief["name"])) is None]
+    others = [str(brief["name"]) for brief in absent]
     text = (
         "CPython in a fresh container: standard library, no network, /tmp and /workspace writable.\n"
         "Top-level await works; the last expression is the result.\n"
@@ -262,7 +274,8 @@ def capability_summary() -> str:
         f"Loaded: {some_of(loaded) or 'none'}.\n"
     )
     if others:
-        text += f"{how_to_load(others[0], example=True)} Not loaded: {some_of(others)}.\n"
+        load = how_to_load(absent[0], example=True)
+        text += f"{load} Not loaded: {some_of(others)}.\n"
     return PlainText(text if len(text) < MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 2]}…")
 
 

@@ -35,6 +35,8 @@ export type HostApiParts = {
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */
   readonly known: Known;
+  /** Gives the run one more server, or refuses it. */
+  readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
   /** Learns what tools answer. */
@@ -109,7 +111,11 @@ export function hostApi(parts: HostApiParts): HostApi {
       searchTools(parts.known.allDocs(), query, limit).map((found) =>
         toHit(found, docs.get(found.server.name)),
       ),
-    'servers.load': notYet,
+    'servers.load': async ({ server }, _text, signal) => {
+      const doc = docs.get(server) ?? (await parts.loadServer(server, signal));
+      docs.set(server, doc);
+      return doc;
+    },
     ...resourceCalls({ runId: parts.runId, pool: parts.pool, observer: parts.observer, reach }),
     'saved.put': (tool) => parts.saved.put(tool),
     'saved.list': () => parts.saved.list(),
@@ -123,14 +129,10 @@ function toHit({ server, tool, score }: FoundTool, loaded: ServerDoc | undefined
   return { server: server.name, alias: server.alias, loaded: loaded !== undefined, score, tool: own ?? tool };
 }
 
-function notYet(): never {
-  throw new BridgeError('E_PROTOCOL', 'The bridge cannot do this yet.', { fault: 'bridge' });
-}
-
 function neverStarted(brief: ServerBrief): BridgeError {
   return new BridgeError(
     'E_SERVER_NOT_LOADED',
-    `The tools of server '${brief.name}' are not known yet, since it has never been started. ${howToLoad(brief)} ` +
+    `The tools of server '${brief.name}' are not known yet, since it has never been started. ${howToLoad(brief.name, brief.onDemand)} ` +
       `Or the user runs \`${refreshCommand(brief.name)}\`.`,
     { fault: 'guest' },
   );

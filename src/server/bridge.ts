@@ -19,9 +19,10 @@ import { KeptCatalog } from '../downstream/kept-catalog.js';
 import { KnownServers } from '../downstream/known-servers.js';
 import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
-import type { InputFile, ServerDoc } from '../protocol/frames.js';
+import type { InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { Gates } from '../run/gates.js';
 import { KeptFiles } from '../run/kept-files.js';
+import { canLoad } from '../run/on-demand.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { allowedPart, denied, type Policy } from '../run/policy.js';
 import { PolicyBook, withoutDenied } from '../run/policy-book.js';
@@ -32,8 +33,12 @@ import { WarmPool } from '../sandbox/warm-pool.js';
 import { type Refreshed, refreshServers } from './refresh.js';
 import { SetUp } from './set-up.js';
 
+/** In the place of a server's name: all that are allowed. */
+const ALL_SERVERS = '*';
+
 export type RunInput = {
   readonly code: string;
+  /** Names, and `*`. */
   readonly servers: readonly string[];
   readonly timeoutSeconds: number;
   readonly files: readonly InputFile[];
@@ -184,8 +189,9 @@ export class Bridge implements AsyncDisposable {
     const link = new LinkedSignal(signal, this.#closing.signal);
     const running = this.#queue.add(async () => {
       this.#begun++;
-      hooks.onPreparing(() => this.#setUp.waitsFor(input.servers));
-      const outcome = await runCode({ id, ...input }, this.#parts(hooks), link.signal);
+      const wanted = this.#wanted(input.servers);
+      hooks.onPreparing(() => this.#setUp.waitsFor([...wanted.servers, ...wanted.others]));
+      const outcome = await runCode({ id, ...input, ...wanted }, this.#parts(hooks), link.signal);
       return withoutSecrets(outcome, (text) => this.redactor.redact(text));
     });
     this.#running.add(running);
@@ -196,7 +202,7 @@ export class Bridge implements AsyncDisposable {
     });
   }
 
-  /** Servers may ask this agent from now on. */
+  /** Servers and code may ask this agent from now on. */
   serveFor(agent: AgentFace): void {
     this.#agent = agent;
   }
@@ -264,9 +270,11 @@ export class Bridge implements AsyncDisposable {
       take: (signal) => this.#warm.take(signal),
       giveBack: (sandbox) => this.#warm.giveBack(sandbox),
       retire: (sandbox) => this.#warm.retire(sandbox),
-      load: (servers, signal) => Promise.all(servers.map((name) => this.#load(name, signal))),
-      discovered: (loaded) => this.#known.briefs(loaded),
+      open: (server, signal) => this.#load(server, signal),
+      discovered: (loaded, failed) => this.#briefs(loaded, failed),
       known: this.#known,
+      autoload: this.settings.autoload,
+      agent: this.#agent,
       policy: () => this.#policy(),
       gates: this.#gates,
       pool: this.#pool,
@@ -288,9 +296,31 @@ export class Bridge implements AsyncDisposable {
     return this.#aliases.get(name) ?? name;
   }
 
+  #briefs(loaded: readonly string[], failed: ReadonlyMap<string, string>): readonly ServerBrief[] {
+    const onDemand = canLoad(this.settings.autoload, this.#agent);
+    return this.#known.briefs(loaded).map((brief) => {
+      const problem = failed.get(brief.name);
+      return {
+        ...brief,
+        ...(onDemand && !brief.loaded ? { onDemand } : {}),
+        ...(problem === undefined ? {} : { problem }),
+      };
+    });
+  }
+
+  /** What the names of a call stand for: those that must open, and all others where it asks for all. */
+  #wanted(names: readonly string[]): {
+    readonly servers: readonly string[];
+    readonly others: readonly string[];
+  } {
+    const servers = names.filter((name) => name !== ALL_SERVERS);
+    if (servers.length === names.length) return { servers, others: [] };
+    return { servers, others: this.serverNames.filter((name) => !servers.includes(name)) };
+  }
+
   #unknownServer(wanted: readonly string[], { ready, skipped }: Discovery) {
     const names = ready.map(({ name }) => name);
-    const unknown = wanted.find((name) => !names.includes(name));
+    const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
     if (unknown === undefined) return undefined;
     const echo = clip(harmless(unknown), 200);
     const reason = skipped.find(({ name }) => name === unknown)?.reason;

@@ -56,7 +56,9 @@ the last value, and whatever \`runtime.display(...)\` is given. Data frames come
 A server that asks the user something (elicitation) is passed on to you if you can ask; the time counts against \`timeout\`.
 
 A tool that fails raises \`runtime.MCPError\`. \`asyncio.gather\` runs calls side by side. The last expression's value is
-the result. A server that was not named in \`servers\` is not available: name it in the next call.
+the result. \`servers=["*"]\` loads every server that is allowed, and those that do not start cost only themselves. A
+server that was not named is not available: name it in the next call, or \`await runtime.load_server("github")\`, which
+asks the user where that is so set.
 
 ## Files and output
 

@@ -118,6 +118,7 @@ export async function hear(
     runId: 'run-1',
     loaded: [allowedPart(whole, policy)],
     discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
+    loadServer: () => Promise.reject(new Error('no server comes later here')),
     pool,
     saved: NO_SAVED_TOOLS,
     shapes: { learn: () => {} },

@@ -38,7 +38,11 @@ export function runPython(settings: Settings): Tool {
         type: 'object',
         properties: {
           code: { type: 'string', description: 'Python source' },
-          servers: { type: 'array', items: { type: 'string' }, description: 'MCP servers to load, by name' },
+          servers: {
+            type: 'array',
+            items: { type: 'string' },
+            description: 'MCP servers to load, by name; "*" for all',
+          },
           files: FILES_SCHEMA,
           timeout: {
             type: 'integer',
