@@ -14,7 +14,7 @@ import { type Entry, type EntryContext, parseEntry } from './server-entry.js';
 import type { Environment, Settings } from './settings.js';
 import type { Source } from './source.js';
 import { filesOf, projectFolder, workspaceOf } from './source-files.js';
-import { EXPLICIT, SOURCES } from './sources.js';
+import { EXPLICIT, NO_HOST, SOURCES } from './sources.js';
 
 const NAMED_BUT_ABSENT = 'does not exist; MCP_SERVERS_CONFIG names it';
 
@@ -39,7 +39,7 @@ export function discover(
   observer: Observer,
   sources: readonly Source[] = SOURCES,
 ): Discovery {
-  const search = new Search(context);
+  const search = new Search(context, sources);
   for (const source of sources) search.read(source);
   const discovery = search.discovery();
   for (const problem of discovery.problems) observer({ type: 'config.problem', ...problem });
@@ -59,22 +59,39 @@ class Search {
   readonly #ready: DownstreamSpec[] = [];
   readonly #skipped: SkippedSpec[] = [];
   readonly #seen = new Set<string>();
-  /** The first entry of each name that counts, whether ready or switched off. */
+  /** Of each name, the entry that is ready. */
   readonly #byName = new Map<string, SpecSource>();
+  /** Of each name, the entries that the user has switched off. */
+  readonly #offByName = new Map<string, SpecSource[]>();
   readonly #definitions = new Definitions();
   /** Hosts with an administrator's file, and that file. */
   readonly #exclusive = new Map<string, string>();
 
-  constructor(context: DiscoverContext) {
+  /** The files of each record, and which of them are the user's own. */
+  readonly #filesOf: ReadonlyMap<Source, readonly string[]>;
+  readonly #own: ReadonlySet<string>;
+
+  constructor(context: DiscoverContext, sources: readonly Source[]) {
     this.#context = context;
+    const { env, host, settings } = context;
+    this.#filesOf = new Map(
+      sources.map((source) => [
+        source,
+        source === EXPLICIT ? settings.serversConfig : filesOf(source, env, host),
+      ]),
+    );
+    this.#own = new Set(
+      sources.flatMap((source) => (source.approval === 'none' ? (this.#filesOf.get(source) ?? []) : [])),
+    );
     this.#decisions = knownDecisions(context.env, context.host, (file) => this.#open(file));
   }
 
   read(source: Source): void {
-    const { settings, env, host } = this.#context;
+    const { env, host } = this.#context;
     const { dirname } = pathRules(host);
-    const files = source === EXPLICIT ? settings.serversConfig : filesOf(source, env, host);
-    for (const file of files) {
+    for (const file of this.#filesOf.get(source) ?? []) {
+      // Started in the home folder, what looks like a project's file is the user's, and is read as that.
+      if (source.approval === 'project' && this.#own.has(file)) continue;
       const content = this.#open(file);
       const absent = content.state === 'absent';
       if (absent && source === EXPLICIT) this.#problems.set(file, NAMED_BUT_ABSENT);
@@ -145,15 +162,25 @@ class Search {
     if (exclusive !== undefined && exclusive !== at.file) return `only ${exclusive} counts for ${at.host}`;
     const entry = parseEntry(name, written, context);
     if (entry.state === 'unusable') return entry.reason;
-    const earlier = this.#byName.get(name);
+    const earlier = this.#byName.get(name) ?? this.#offFor(name, at);
     if (earlier !== undefined) return `shadowed by ${earlier.file}`;
     const off = this.#reasonOff(name, entry, source);
     if (off !== undefined) {
       // A project's file, which anybody may have written, does not switch off the user's own servers.
-      if (source.approval === 'none') this.#byName.set(name, at);
+      if (source.approval === 'none') this.#offByName.set(name, [...(this.#offByName.get(name) ?? []), at]);
       return off;
     }
     return entry.state === 'ready' ? this.#admit(entry.spec, objection) : undefined;
+  }
+
+  /**
+   * The entry that keeps one of the same name, further down, switched off: in the same host, or for files of no host, or
+   * by the operator's word. What the user has off in one host and on in another, the user wants on.
+   */
+  #offFor(name: string, { host }: SpecSource): SpecSource | undefined {
+    return this.#offByName
+      .get(name)
+      ?.find((off) => off.host === host || off.scope === 'explicit' || host === NO_HOST);
   }
 
   #reasonOff(name: string, entry: Entry, source: Source): string | undefined {
