@@ -53,6 +53,12 @@ export async function hear(chunks: readonly Buffer[]): Promise<Heard> {
   const frames: string[] = [];
   const violations: BridgeError[] = [];
   const downstream = (server: string) => ({
+    spec: { name: server },
+    has: () => true,
+    ask: async ({ method }: { readonly method: string }) => {
+      reached.push(`${server} ${method}`);
+      return {};
+    },
     callTool: async (tool: string, args: RawJson) => {
       reached.push(`${server} ${tool} ${args.text}`);
       return new RawJson(`{"content":[],"structuredContent":${args.text}}`);
