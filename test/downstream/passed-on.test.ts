@@ -253,7 +253,7 @@ describe('what a server tells', () => {
   it('of a page that has to be opened first is said with the address', async () => {
     const { server } = await open(NO_AGENT);
     await expect(call(server, 'needs_url')).rejects.toMatchObject({
-      message: 'log in first',
+      message: 'log in first.',
       remedy: 'The user has to open https://example.com/login first.',
     });
   });

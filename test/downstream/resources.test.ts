@@ -123,7 +123,7 @@ describe('errors', () => {
   ])('name server and URI of %s, and what there is', async (uri, remedy) => {
     await expect(readResource(odd, uri, NEVER)).rejects.toMatchObject({
       code: 'E_RESOURCE_FAILED',
-      message: `Resource '${uri}' of server 'odd': Resource not found, key none`,
+      message: `Resource '${uri}' of server 'odd': Resource not found, key none.`,
       remedy,
     });
   });
@@ -131,18 +131,18 @@ describe('errors', () => {
   it('hold no secret of the configuration', async () => {
     const secretive = await live('secretive');
     await expect(readResource(secretive, 'hostile:none', NEVER)).rejects.toMatchObject({
-      message: "Resource 'hostile:none' of server 'secretive': Resource not found, key [TOKEN]",
+      message: "Resource 'hostile:none' of server 'secretive': Resource not found, key [TOKEN].",
     });
   });
 
   it('of prompts say what they are called and what they take', async () => {
     await expect(getPrompt(odd, 'gret', {}, NEVER)).rejects.toMatchObject({
       code: 'E_PROMPT_FAILED',
-      message: "Prompt 'gret' of server 'odd': Unknown prompt: gret",
+      message: "Prompt 'gret' of server 'odd': Unknown prompt: gret.",
       remedy: "Did you mean 'greet'?",
     });
     await expect(getPrompt(odd, 'greet', {}, NEVER)).rejects.toMatchObject({
-      message: "Prompt 'greet' of server 'odd': who is missing",
+      message: "Prompt 'greet' of server 'odd': who is missing.",
       remedy: 'Its arguments: who, how (optional).',
     });
   });
