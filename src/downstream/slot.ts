@@ -91,6 +91,10 @@ export class Slot {
     };
   }
 
+  get isAsking(): boolean {
+    return this.#open?.isAsking() ?? false;
+  }
+
   rootsChanged(): void {
     this.#open?.rootsChanged();
   }

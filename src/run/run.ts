@@ -150,7 +150,7 @@ async function converse(
   );
   watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  const cage = cageOf(sandbox, desk.waitingFor);
+  const cage = cageOf(sandbox, waitingFor(desk, servers, pool));
   const left = await keep(leavings, transcript, deadline);
   return [{ ...conclude(end, deadline.cause, timeoutSeconds, transcript, cage), left }, desk.calls];
 }
@@ -165,6 +165,13 @@ async function check(
   // There is no other way to stop a compiler.
   if (said === undefined) sandbox.kill();
   return said;
+}
+
+/** A person who has not answered is the likeliest reason, and the one that more time mends. */
+function waitingFor(desk: CallDesk, servers: readonly string[], pool: DownstreamPool): string {
+  if (desk.inFlight === 0) return '';
+  const asking = servers.filter((name) => pool.isAsking(name)).join(', ');
+  return desk.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
 }
 
 const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, waitingFor: string): Cage => ({

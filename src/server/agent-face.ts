@@ -35,7 +35,7 @@ export function agentFaceOf(server: Server, onRootsChanged: () => void): AgentFa
   const request = async (method: string, params: object, timeout: number, signal: AbortSignal) => {
     if (!hasAsked) server.ping().catch(() => {});
     hasAsked = true;
-    // A signal of its own, since the SDK never takes its listener off.
+    // Raw, since the SDK's own way checks forms against the rules of its version. A signal of its own, since the SDK never takes its listener off.
     using link = new LinkedSignal(signal);
     const options = { timeout, signal: link.signal };
     return await server.request({ method, params: { ...params } } as never, anyResult, options);

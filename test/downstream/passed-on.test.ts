@@ -1,7 +1,11 @@
 // What servers ask of the agent through the bridge: put once, one at a time, under the server's name and only while a
 // call of it is under way; declined or cancelled otherwise; and nobody's clock runs while the person thinks.
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { type AgentFace, NO_AGENT } from '../../src/downstream/agent-face.js';
 import type { DownstreamTimes } from '../../src/downstream/pool.js';
@@ -149,6 +153,20 @@ describe('a question during a call', () => {
 
 const accepts = (name: string) => Promise.resolve({ action: 'accept', content: { name } });
 
+describe('a page that the person was led to', () => {
+  const page = { mode: 'url', url: 'https://example.com/', elicitationId: 'e1' };
+
+  it('is told to be dealt with once, and no page of others', async () => {
+    const done: string[] = [];
+    const { face } = agent(accept, { elicitationDone: (id) => void done.push(id) });
+    const { server } = await open(face);
+    await call(server, 'complete', { id: 'e1' });
+    await call(server, 'ask', page);
+    for (const id of ['e2', 'e1', 'e1']) await call(server, 'complete', { id });
+    expect(done).toEqual(['e1']);
+  });
+});
+
 describe('a question without a call', () => {
   it('is declined', async () => {
     const { face, asked } = agent(accept);
@@ -165,6 +183,21 @@ describe('a question without a call', () => {
     await until(() => told(pool.events).length > 0);
     expect(told(pool.events)).toEqual(['cancel, because the call has ended']);
     await expect.poll(async () => answersOf(await call(server, 'answers'))).toEqual([{ action: 'cancel' }]);
+  });
+
+  it('is cancelled where its call has ended, whatever is called since', async () => {
+    const { face, asked } = agent(silent);
+    const { server, pool } = await open(face);
+    const asking = call(server, 'ask_and_go', { ms: 200 });
+    await until(() => asked.length > 0);
+    let isOver = false;
+    const since = call(server, 'sleep', { ms: 1_000 }).then(() => {
+      isOver = true;
+    });
+    await asking;
+    await until(() => told(pool.events).length > 0);
+    expect([told(pool.events), isOver]).toEqual([['cancel, because the call has ended'], false]);
+    await since;
   });
 
   it('is cancelled with its call', async () => {
@@ -207,6 +240,18 @@ describe('roots', () => {
     const answers = answersOf(await call(server, 'roots', { times: 1_000 }));
     expect(answers).toHaveLength(1_000);
     expect(answers[999]).toEqual({ roots: [{ uri: 'file:///work', name: 'work' }] });
+  });
+
+  it('are what a reference server works in, as under a host', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'root-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const roots = [{ uri: pathToFileURL(folder).href }];
+    const { face } = agent(accept, { listRoots: () => Promise.resolve({ roots }) });
+    const { command, args = [] } = npmServer('@modelcontextprotocol/server-filesystem');
+    pool = poolOf([spec('files', command, args)], {}, face);
+    const server = await pool.get('files', NEVER);
+    const allowed = async () => (await call(server, 'list_allowed_directories')).content[0]?.text;
+    await expect.poll(allowed).toContain(folder);
   });
 
   it('are told as changed to a server that has read them, and to no other', async () => {

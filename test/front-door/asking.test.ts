@@ -52,6 +52,7 @@ roots = await mcp_everything["get-roots-list"]()
     const code = 'await mcp_h.ask(message="silence")';
     const payload = await bridge.run(code, { servers: ['h'], timeout: 2 });
     expect(payload.status).toBe('timeout');
+    expect(payload.error).toContain('waiting for h.ask, with a question of h put to the user');
     await expect.poll(() => takenBack).toBe(1);
     expect(await bridge.run('await mcp_h.ask(times=2)', { servers: ['h'] })).toMatchObject({
       status: 'success',
