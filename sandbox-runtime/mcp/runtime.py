@@ -7,7 +7,7 @@ function that asks the host has an async form, and a sync form where it is usefu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp._binding import current
 from mcp._call import call, call_raw
@@ -25,6 +25,9 @@ from mcp._docs import (
 from mcp._errors import MCPError, some_of
 from mcp._saved import save_tool, saved_tools
 from mcp._values import AttrDict, PlainText
+
+if TYPE_CHECKING:
+    from mcp._resources import Prompts, Resources
 
 __all__ = [
     "MCPError",
@@ -192,7 +195,7 @@ async def call_tool_raw(server: str, tool: str, arguments: Mapping[str, Any] | N
     return await call_raw(loaded.name, loaded.tool(tool).name, _checked(arguments))
 
 
-async def list_resources(server: str) -> Any:
+async def list_resources(server: str) -> Resources:
     """What a loaded server offers for reading: dicts with `uri`, `name`, `title`, `description`, `mimeType`, `size`.
 
     `.templates` of the list has those whose URI is to be filled in.
@@ -212,7 +215,7 @@ async def read_resource(server: str, uri: str | Mapping[str, Any]) -> Any:
     return await _resources.read_resource(server, uri)
 
 
-async def list_prompts(server: str) -> Any:
+async def list_prompts(server: str) -> Prompts:
     """A loaded server's prompts: dicts with `name`, `title`, `description`, `arguments`."""
     from mcp import _resources
 

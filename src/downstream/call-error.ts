@@ -61,15 +61,21 @@ export function callError(
     });
   }
   const said = clip(harmless(redact(beginning(thrown.message))), MAX_MESSAGE_CHARS);
+  const fault = thrown.code === ErrorCode.InvalidParams ? 'guest' : 'downstream';
+  if (said === '')
+    return new BridgeError(failure, `${what} failed without a word.`, { fault, cause: thrown });
+  const [address, ...more] = addressesOf(thrown.data);
+  if (address !== undefined) {
+    const remedy = `The user has to open ${[address, ...more].join(' and ')} first.`;
+    return new BridgeError(failure, asSentence(said), { fault, remedy, cause: thrown });
+  }
   // The guest says whose words they are where it was a tool.
-  const words = said !== '' && failure !== 'E_TOOL_FAILED' ? `${what}: ${said}` : said;
-  const addresses = addressesOf(thrown.data);
-  return new BridgeError(failure, words || `${what} failed without a word.`, {
-    fault: thrown.code === ErrorCode.InvalidParams ? 'guest' : 'downstream',
-    ...(addresses.length === 0 ? {} : { remedy: `The user has to open ${addresses.join(' and ')} first.` }),
-    cause: thrown,
-  });
+  const words = failure === 'E_TOOL_FAILED' ? said : `${what}: ${asSentence(said)}`;
+  return new BridgeError(failure, words, { fault, cause: thrown });
 }
+
+/** For words that another sentence may follow. */
+const asSentence = (words: string): string => (/[.!?…]\s*$/.test(words) ? words : `${words}.`);
 
 /** More than is shown, so that no secret is cut in two before it is known for one, and less than a server may send. */
 const beginning = (message: string): string => withoutPrefix(message.slice(0, 4 * MAX_MESSAGE_CHARS));

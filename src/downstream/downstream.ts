@@ -89,6 +89,8 @@ export type OpenDownstream = {
   close(): Promise<void>;
   /** The agent has other roots now. */
   rootsChanged(): void;
+  /** Whether a question of the server is put to the person just now. */
+  isAsking(): boolean;
 };
 
 /** Starts and greets a server; throws as `connect` does. */
@@ -115,6 +117,7 @@ export async function openDownstream(
     downstream: live,
     close: () => connection.transport.close(),
     rootsChanged: () => passedOn.rootsChanged(),
+    isAsking: () => passedOn.isAsking,
   };
 }
 

@@ -78,6 +78,11 @@ export class PassedOn {
     };
   }
 
+  /** Whether a question of it is put to the person just now. */
+  get isAsking(): boolean {
+    return this.#questions.pending > 0;
+  }
+
   /** Tells a server that has read the roots that they are others now. */
   rootsChanged(): void {
     if (!this.#hasSeenRoots || this.capabilities.roots?.listChanged !== true) return;

@@ -65,6 +65,8 @@ export interface DownstreamPool extends AsyncDisposable {
   states(): readonly DownstreamState[];
   /** Takes a new configuration: unchanged servers stay as they are, others end after their last call. */
   adopt(specs: readonly DownstreamSpec[]): void;
+  /** Whether a question of this server is put to the person just now. */
+  isAsking(name: string): boolean;
   /** The agent has other roots now; servers that have read them are told. */
   rootsChanged(): void;
 }
@@ -109,6 +111,10 @@ class SlotPool implements DownstreamPool {
       this.#retired.add(slot);
       slot.retire();
     }
+  }
+
+  isAsking(name: string): boolean {
+    return this.#slots.get(name)?.isAsking ?? false;
   }
 
   rootsChanged(): void {

@@ -97,6 +97,10 @@ export class Slot {
     };
   }
 
+  get isAsking(): boolean {
+    return this.#open?.isAsking() ?? false;
+  }
+
   rootsChanged(): void {
     this.#open?.rootsChanged();
   }

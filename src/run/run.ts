@@ -215,7 +215,7 @@ async function converse(
   );
   watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  const cage = cageOf(sandbox, desk.waitingFor);
+  const cage = cageOf(sandbox, waitingFor(desk, servers, pool));
   const left = await keep(leavings, transcript, deadline);
   const conclusion = conclude(end, deadline.cause, timeoutSeconds, transcript, cage);
   const note = [failureNote(failed), conclusion.note].filter((line) => line !== undefined).join('\n');
@@ -236,6 +236,13 @@ async function check(
   // There is no other way to stop a compiler.
   if (said === undefined) sandbox.kill();
   return said;
+}
+
+/** A person who has not answered is the likeliest reason, and the one that more time mends. */
+function waitingFor(desk: CallDesk, servers: readonly string[], pool: DownstreamPool): string {
+  if (desk.inFlight === 0) return '';
+  const asking = servers.filter((name) => pool.isAsking(name)).join(', ');
+  return desk.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
 }
 
 const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, waitingFor: string): Cage => ({

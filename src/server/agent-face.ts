@@ -29,11 +29,16 @@ export function agentFaceOf(server: Server, onRootsChanged: () => void): AgentFa
     onRootsChanged();
   });
 
+  // The SDK's clients take the cancellation of request 0, which is our first, for none: the question would stay on the
+  // person's screen. So a ping comes first.
+  let hasAsked = false;
   const request = async (method: string, params: object, timeout: number, signal: AbortSignal) => {
-    // A signal of its own, since the SDK never takes its listener off.
+    if (!hasAsked) server.ping().catch(() => {});
+    hasAsked = true;
+    // Raw, since the SDK's own way checks forms against the rules of its version. A signal of its own, since the SDK never takes its listener off.
     using link = new LinkedSignal(signal);
     const options = { timeout, signal: link.signal };
-    return server.request({ method, params: { ...params } } as never, anyResult, options);
+    return await server.request({ method, params: { ...params } } as never, anyResult, options);
   };
 
   return {

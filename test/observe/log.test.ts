@@ -116,3 +116,10 @@ test('what fails is a warning, a fault of ours an error', () => {
   expect(describeEvent({ type: 'downstream.failed', server: 'github', message: 'exited' })[0]).toBe('warn');
   expect(describeEvent({ type: 'bridge.fault', where: 'run', message: 'bug' })[0]).toBe('error');
 });
+
+test('what a server asks and says is for those who want to know it, in one line each', () => {
+  const asked = { type: 'downstream.asked', server: 'github', answer: 'accept', durationMs: 12.3 } as const;
+  expect(describeEvent(asked)).toEqual(['debug', 'github: asked the user: accept after 12 ms']);
+  const said = { type: 'downstream.said', server: 'github', level: 'info', text: 'two\nlines' } as const;
+  expect(describeEvent(said)).toEqual(['debug', 'github said (info): two\\nlines']);
+});

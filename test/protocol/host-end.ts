@@ -73,6 +73,12 @@ export async function hear(
   const violations: BridgeError[] = [];
   const events: BridgeEvent[] = [];
   const downstream = (server: string) => ({
+    spec: { name: server },
+    has: () => true,
+    ask: async ({ method }: { readonly method: string }) => {
+      reached.push(`${server} ${method}`);
+      return {};
+    },
     callTool: async (tool: string, args: RawJson, _onProgress: unknown, signal: AbortSignal) => {
       reached.push(`${server} ${tool} ${args.text}`);
       await work?.(tool, signal);
