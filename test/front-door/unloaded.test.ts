@@ -174,8 +174,8 @@ except Exception as error:
     const accepted = await command(['servers', 'refresh', 'mail-box', '--accept'], { home, env });
     expect(accepted.stdout).toMatch(/^accepted {2}mail-box/);
     const after = await bridge.run(
-      "(await runtime.query_tool_docs('mail-box', 'send_mail'))[0].get('changed')",
+      "'changed' in (await runtime.query_tool_docs('mail-box', 'send_mail'))[0]",
     );
-    expect(after.result).toBeNull();
+    expect(after.result).toBe(false);
   });
 });
