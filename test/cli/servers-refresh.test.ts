@@ -45,10 +45,12 @@ test('starts each once, a few at a time, ends it, and says what came of it', asy
   });
   const { stdout, stderr, exitCode } = await command(['servers', 'refresh'], { home, env });
   const lines = stdout.split('\n');
-  expect(lines[0]).toBe('listed  mail        2 tools   new: send, change');
-  expect(lines[1]).toMatch(/^listed {2}memory {6}9 tools {3}new: create_entities, .* and 1 more$/);
-  expect(lines[2]).toMatch(/^listed {2}files {7}14 tools {2}new: /);
-  expect(lines[3]).toMatch(/^listed {2}everything {2}13 tools {2}new: /);
+  expect(lines.slice(0, 4)).toEqual([
+    'listed  mail        2 tools',
+    'listed  memory      9 tools',
+    'listed  files       14 tools',
+    'listed  everything  13 tools',
+  ]);
   expect(lines[4]).toMatch(/^failed {2}broken .*exited with code 3 before it was ready.*cannot read its key/);
   expect(stdout).not.toContain('off');
   expect(stderr).toContain('starting mail');
@@ -104,6 +106,11 @@ test('flags what changed, shows it, and goes on flagging it until it is accepted
   expect(accepted.stdout).toContain('Accepted: this is what mail is to list from now on.');
   expect(accepted.exitCode).toBe(0);
   expect(await refresh()).toMatchObject({ exitCode: 0, stdout: 'listed  mail  2 tools\n' });
+  writeFileSync(join(folder, 'tools.json'), JSON.stringify([{ name: 'post', inputSchema: {} }]));
+  expect(await refresh()).toMatchObject({
+    exitCode: 0,
+    stdout: 'listed  mail  2 tools  new: post; gone: send\n',
+  });
 }, 30_000);
 
 test.each([

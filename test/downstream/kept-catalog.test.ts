@@ -19,6 +19,7 @@ import { catalogKey } from '../../src/config/downstream-spec.js';
 import { changeWords, KeptCatalog, refreshCommand } from '../../src/downstream/kept-catalog.js';
 import { KnownServers } from '../../src/downstream/known-servers.js';
 import type { Tool } from '../../src/downstream/tool-list.js';
+import type { ServerDoc } from '../../src/protocol/frames.js';
 import { hostile } from './hostile.js';
 
 let state: string;
@@ -319,6 +320,29 @@ test('the documentation of all is one array until something of it changes', () =
   expect(known.allDocs()).not.toBe(other);
   known.adopt([], (name) => name);
   expect([known.allDocs(), known.docOf('mail')]).toEqual([[], undefined]);
+});
+
+test('what may not be seen is in no documentation, and is not counted', () => {
+  const catalog = open();
+  catalog.learn(live([tool('send'), tool('read')]));
+  const without =
+    (...denied: string[]) =>
+    (doc: ServerDoc) => ({
+      ...doc,
+      tools: doc.tools.filter(({ name }) => !denied.includes(name)),
+    });
+  let view = without('send');
+  const known = new KnownServers(catalog, { of: () => () => undefined }, () => view);
+  known.adopt([spec()], (name) => name);
+  expect(known.allDocs()[0]?.tools.map(({ name }) => name)).toEqual(['read']);
+  expect(known.docOf('mail')?.tools.map(({ name }) => name)).toEqual(['read']);
+  expect(known.briefs([])[0]?.tools).toBe(1);
+  const before = known.allDocs();
+  view = without('send', 'other');
+  expect(known.allDocs()).toBe(before);
+  view = without();
+  expect(known.allDocs()[0]?.tools).toHaveLength(2);
+  expect(known.docOf('mail')?.tools).toHaveLength(2);
 });
 
 test('a name that a shell would read otherwise is quoted in the command to paste', () => {
