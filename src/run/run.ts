@@ -215,7 +215,7 @@ async function converse(
   );
   watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  const cage = cageOf(sandbox, waitingFor(desk, servers, pool));
+  const cage = cageOf(sandbox, waitingFor(desk, [...whole.keys()], pool));
   const left = await keep(leavings, transcript, deadline);
   const conclusion = conclude(end, deadline.cause, timeoutSeconds, transcript, cage);
   const note = [failureNote(failed), conclusion.note].filter((line) => line !== undefined).join('\n');

@@ -13,8 +13,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BridgeError } from '../../src/base/errors.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { RemoteSpec } from '../../src/config/downstream-spec.js';
+import { NO_AGENT } from '../../src/downstream/agent-face.js';
+import { CallsUnderWay } from '../../src/downstream/calls-under-way.js';
 import { connect } from '../../src/downstream/connect.js';
 import type { AuthProviderFor } from '../../src/downstream/link.js';
+import { PassedOn } from '../../src/downstream/passed-on.js';
 import { call, isAlive, NEVER, poolOf, until } from './hostile.js';
 import { hostileWeb, type RemoteServer, remote } from './remote-servers.js';
 
@@ -46,11 +49,20 @@ async function listen(server: http.Server | https.Server, listener: RequestListe
   return (server.address() as AddressInfo).port;
 }
 
+/** Of a client that nobody is behind. */
+function silent(redactor: Redactor) {
+  const calls = new CallsUnderWay();
+  const redact = (text: string) => redactor.redact(text);
+  const observer = () => {};
+  const passedOn = new PassedOn({ server: 'far', agent: NO_AGENT, calls, redact, observer });
+  return { env: ENV, timeoutMs: 5_000, onToolsChanged: () => {}, redactor, passedOn };
+}
+
 type Refusal = { readonly message: string; readonly remedy: string | undefined };
 
 async function refused(spec: RemoteSpec, authProviderFor?: AuthProviderFor): Promise<Refusal> {
   const redactor = new Redactor();
-  const options = { env: ENV, timeoutMs: 5_000, onToolsChanged: () => {}, redactor, authProviderFor };
+  const options = { ...silent(redactor), authProviderFor };
   const thrown = await connect(spec, options, NEVER).then(
     () => undefined,
     (error: BridgeError) => error,
@@ -224,7 +236,7 @@ test('the token of a login is sent; one that is refused and cannot be renewed sa
   const server = await web('http', `needs=Bearer ${SECRET}`);
   const spec = remote('far', server.url());
   const redactor = new Redactor();
-  const options = { env: ENV, timeoutMs: 5_000, onToolsChanged: () => {}, redactor };
+  const options = silent(redactor);
   const good = await connect(
     spec,
     { ...options, authProviderFor: () => provider({ access_token: SECRET }) },
