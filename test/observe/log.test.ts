@@ -116,3 +116,20 @@ test('what fails is a warning, a fault of ours an error', () => {
   expect(describeEvent({ type: 'downstream.failed', server: 'github', message: 'exited' })[0]).toBe('warn');
   expect(describeEvent({ type: 'bridge.fault', where: 'run', message: 'bug' })[0]).toBe('error');
 });
+
+test('what policy refuses is told, but a run cannot fill the log with it', () => {
+  const refused = (run: string): BridgeEvent => ({
+    type: 'run.refused',
+    run,
+    server: 'github',
+    tool: 'delete\nrepo',
+    code: 'E_DENIED',
+    message: "denied by MCP_BRIDGE_DENY '*.delete*'.",
+  });
+  const lines = written({}, ...Array.from({ length: 100 }, () => refused('run-1')), refused('run-2'));
+  expect(lines).toHaveLength(21);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    level: 'info',
+    msg: "run run-1 may not call github.delete\\nrepo: denied by MCP_BRIDGE_DENY '*.delete*'.",
+  });
+});
