@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
+import { MAX_CALLS_IN_FLIGHT } from '../protocol/frames.js';
 import { readGuarded } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
 import { patternTrouble } from './name-pattern.js';
@@ -26,10 +27,8 @@ const MAX_PROBLEMS = 10;
 const MAX_SECONDS = 86_400;
 const MAX_CALL_BYTES = 1024 ** 4;
 const MAX_CALLS = 1_000_000;
-/** Of calls that one run or one server has under way; the wire has no room for more. */
-const MAX_IN_FLIGHT = 128;
-/** More than any server is known to serve at once, and few enough that none of them drowns. */
-export const DEFAULT_CALLS_IN_FLIGHT_PER_SERVER = 32;
+/** Of calls that one server has under way: as many as one run may, so that a hundred gathered calls are a hundred. */
+export const DEFAULT_CALLS_IN_FLIGHT_PER_SERVER = MAX_CALLS_IN_FLIGHT;
 
 const pattern = z.string().refine((text) => patternTrouble(text) === undefined, {
   error: ({ input }) => `it ${patternTrouble(String(input))}`,
@@ -38,12 +37,15 @@ const patterns = z.array(pattern).readonly();
 const count = (max: number) => z.int().min(1).max(max);
 const serverLimits = {
   callsPerRun: count(MAX_CALLS).optional(),
-  callsInFlight: count(MAX_IN_FLIGHT).optional(),
+  callsInFlight: count(MAX_CALLS_IN_FLIGHT).optional(),
   secondsPerCall: z.number().positive().max(MAX_SECONDS).optional(),
   bytesPerCall: count(MAX_CALL_BYTES).optional(),
 };
 
-const limits = z.strictObject({ ...serverLimits, callsInFlightPerServer: count(MAX_IN_FLIGHT).optional() });
+const limits = z.strictObject({
+  ...serverLimits,
+  callsInFlightPerServer: count(MAX_CALLS_IN_FLIGHT).optional(),
+});
 const perServer = z.strictObject({
   allow: patterns.optional(),
   deny: patterns.default([]),
@@ -111,14 +113,14 @@ const ROWS: readonly PolicyRow[] = [
   {
     field: 'limits.callsInFlight',
     meaning: 'Calls of one run at once; further ones wait.',
-    default: String(MAX_IN_FLIGHT),
-    allowed: whole(MAX_IN_FLIGHT),
+    default: String(MAX_CALLS_IN_FLIGHT),
+    allowed: whole(MAX_CALLS_IN_FLIGHT),
   },
   {
     field: 'limits.callsInFlightPerServer',
     meaning: 'Calls of one server at once, of all runs together; further ones wait.',
     default: String(DEFAULT_CALLS_IN_FLIGHT_PER_SERVER),
-    allowed: whole(MAX_IN_FLIGHT),
+    allowed: whole(MAX_CALLS_IN_FLIGHT),
   },
   {
     field: 'limits.secondsPerCall',

@@ -6,6 +6,7 @@ import { didYouMean } from '../base/closest.js';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { clip } from '../base/text.js';
 import type { CallParams, ServerDoc, ToolDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt } from '../protocol/json-text.js';
 import type { Gates } from './gates.js';
@@ -20,6 +21,9 @@ export type DoorParts = {
   readonly whole: (server: string) => ServerDoc | undefined;
   readonly observer: Observer;
 };
+
+/** Names and reasons in events: hostile code chooses the names. */
+const MAX_TOLD_CHARS = 500;
 
 type Question<P> = (params: P, text: string, signal: AbortSignal) => unknown;
 
@@ -79,43 +83,37 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
 
   const callTool = async (params: CallParams['tools.call'], text: string, signal: AbortSignal) => {
     const { server, tool } = params;
-    const refuse = (thrown: unknown): never => {
-      if (thrown instanceof BridgeError) {
-        const { code, message } = thrown;
-        parts.observer({ type: 'run.refused', run: parts.runId, server, tool, code, message });
-      }
-      throw thrown;
-    };
-    const limits = policy().serverLimits(server);
+    passTool(server, tool);
+    const { bytesPerCall, secondsPerCall, callsInFlight } = policy().serverLimits(server);
     const what = `'${tool}' of server '${server}'`;
-    try {
-      passTool(server, tool);
-      keepToBytes(
-        limits.bytesPerCall,
-        argumentsOf(text, limits.bytesPerCall),
-        `for the arguments of ${what}`,
-      );
-      count(server);
-    } catch (thrown) {
-      return refuse(thrown);
-    }
-    const max = limits.callsInFlight.max;
-    const work = () =>
-      withinSeconds(limits.secondsPerCall, what, signal, (ends) => api['tools.call'](params, text, ends));
-    const result = await parts.gates.enter({ server, run: parts.runId, max }, work, signal);
-    if (result instanceof RawJson) {
-      try {
-        keepToBytes(limits.bytesPerCall, result.text, `for the result of ${what}`);
-      } catch (thrown) {
-        return refuse(thrown);
-      }
-    }
+    keepToBytes(bytesPerCall, argumentsOf(text, bytesPerCall), `for the arguments of ${what}`);
+    count(server);
+    const ask = (ends: AbortSignal) => api['tools.call'](params, text, ends);
+    const work = () => withinSeconds(secondsPerCall, what, signal, ask);
+    const place = { server, run: parts.runId, max: callsInFlight.max };
+    const result = await parts.gates.enter(place, work, signal);
+    if (result instanceof RawJson) keepToBytes(bytesPerCall, result.text, `for the result of ${what}`);
     return result;
+  };
+  const tell = ({ server, tool }: CallParams['tools.call'], { code, message }: BridgeError): void => {
+    const [where = '', name = '', why = ''] = [server, tool, message].map((text) =>
+      clip(text, MAX_TOLD_CHARS),
+    );
+    parts.observer({ type: 'run.refused', run: parts.runId, server: where, tool: name, code, message: why });
   };
 
   return {
     ...api,
-    'tools.call': callTool,
+    'tools.call': async (params, text, signal) => {
+      try {
+        return await callTool(params, text, signal);
+      } catch (thrown) {
+        // Nothing behind the door has these two codes.
+        if (thrown instanceof BridgeError && ['E_DENIED', 'E_LIMIT'].includes(thrown.code))
+          tell(params, thrown);
+        throw thrown;
+      }
+    },
     'tools.list': async (params, text, signal) => {
       passServer(params.server);
       return visibleTools(params.server, await api['tools.list'](params, text, signal));

@@ -118,12 +118,12 @@ slow, other = await asyncio.gather(ask(mcp_few.sleep(ms=5000)), ask(mcp_h.echo(t
   });
 
   it('calls in flight at one server wait for each other', async () => {
-    const { result } = await bridge.run(
+    const payload = await bridge.run(
       `import asyncio
 await asyncio.gather(*[mcp_one.sleep(ms=20) for _ in range(10)], *[mcp_h.sleep(ms=20) for _ in range(10)])
-[int(await mcp_one.max_in_flight()), int(await mcp_h.max_in_flight()) > 1]`,
+[(await mcp_one.max_in_flight())["max"], (await mcp_h.max_in_flight())["max"] > 1]`,
       { servers: ['one', 'h'] },
     );
-    expect(result).toEqual([1, true]);
+    expect(payload).toMatchObject({ result: [1, true] });
   });
 });
