@@ -25,6 +25,7 @@ export type ErrorCode =
   | 'E_TOOL_UNKNOWN'
   | 'E_TOOL_FAILED'
   | 'E_DENIED'
+  | 'E_LIMIT'
   | 'E_STATE'
   | 'E_PROCESS'
   | 'E_CANCELLED'

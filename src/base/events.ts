@@ -85,6 +85,16 @@ export type BridgeEvent =
       readonly failed: boolean;
     }
   | {
+      /** By policy: a call that reached no server, or whose answer was not handed on. */
+      readonly type: 'run.refused';
+      readonly run: string;
+      readonly server: string;
+      readonly tool: string;
+      readonly code: string;
+      /** Names the rule or the limit. */
+      readonly message: string;
+    }
+  | {
       readonly type: 'run.ended';
       readonly run: string;
       readonly status: RunStatus;

@@ -13,7 +13,7 @@ import type { ServerChange } from './server-changes.js';
 export type ServerFinding = Finding & { readonly source: SpecSource };
 
 // Passed over because the user wants it so, or because it is there already.
-const AS_IT_SHOULD_BE = /^(?:this bridge itself|disabled|same as|shadowed)/;
+const AS_IT_SHOULD_BE = /^(?:this bridge itself|disabled|same as|shadowed|denied by)/;
 
 export function serverFindings(
   { ready, skipped }: Discovery,

@@ -157,6 +157,11 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
         'debug',
         `run ${event.run} called ${inline(event.server)}.${inline(event.tool)}: ${outcomeOf(event)}`,
       ];
+    case 'run.refused':
+      return [
+        'info',
+        `run ${event.run} may not call ${inline(event.server)}.${inline(event.tool)}: ${inline(event.message)}`,
+      ];
     case 'run.ended':
       return [
         'info',

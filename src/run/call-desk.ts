@@ -34,14 +34,15 @@ const MAX_NAMES_SHOWN = 3;
 export class CallDesk implements Disposable {
   readonly #api: HostApi;
   readonly #send: (frame: HostFrame) => boolean;
-  readonly #queue = new PQueue({ concurrency: MAX_CALLS_IN_FLIGHT });
+  readonly #queue: PQueue;
   readonly #pending = new Map<number, Pending>();
   #pendingChars = 0;
   #repliedChars = 0;
   #answered = 0;
 
   /** `send` is false when the guest has too much unread and the frame was dropped. */
-  constructor(api: HostApi, send: (frame: HostFrame) => boolean) {
+  constructor(api: HostApi, send: (frame: HostFrame) => boolean, maxInFlight = MAX_CALLS_IN_FLIGHT) {
+    this.#queue = new PQueue({ concurrency: Math.min(maxInFlight, MAX_CALLS_IN_FLIGHT) });
     this.#api = api;
     this.#send = send;
   }

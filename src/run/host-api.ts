@@ -1,5 +1,5 @@
 // What the harness may ask the host for: one handler per call method, complete by its type. Every argument was parsed
-// by the wire's own schema, and every server is checked by policy before anything is done on the guest's behalf.
+// by the wire's own schema, and has passed run/door.ts, which asks the policy before anything is done on the guest's behalf.
 
 import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
@@ -9,9 +9,9 @@ import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import { type FoundTool, searchTools } from '../downstream/search.js';
-import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolHit } from '../protocol/frames.js';
+import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
-import { howToLoad, mayReach } from './policy.js';
+import { howToLoad, notLoaded } from './reach.js';
 import type { SavedTools } from './saved-tools.js';
 
 /** Answers with a value for the reply, or throws a BridgeError for the refusal. `text` is the call's own frame. */
@@ -25,6 +25,8 @@ export type HostApiParts = {
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */
   readonly known: Known;
+  /** Whether a search may name a tool. */
+  readonly mayShow: (server: string, tool: ToolDoc) => boolean;
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
   /** Learns what tools answer. */
@@ -34,23 +36,18 @@ export type HostApiParts = {
 
 export function hostApi(parts: HostApiParts): HostApi {
   const docs = new Map(parts.loaded.map((doc) => [doc.name, doc]));
-  const loadedNames = new Set(docs.keys());
-  const discoveredNames = parts.discovered.map(({ name }) => name);
-
   const reach = (server: string): ServerDoc => {
-    const verdict = mayReach(server, loadedNames, discoveredNames);
     const doc = docs.get(server);
-    if (verdict.allowed && doc !== undefined) return doc;
-    const reason = verdict.allowed ? `Server '${server}' is not available.` : verdict.reason;
-    throw new BridgeError(verdict.allowed ? 'E_SERVER_NOT_LOADED' : verdict.code, reason, { fault: 'guest' });
+    if (doc === undefined) throw notLoaded(server, parts.discovered);
+    return doc;
   };
 
   // What may be looked up, which is more than what may be called.
   const describe = (server: string): ServerDoc => {
-    const doc =
-      docs.get(server) ?? (discoveredNames.includes(server) ? parts.known.docOf(server) : undefined);
+    const brief = parts.discovered.find(({ name }) => name === server);
+    const doc = docs.get(server) ?? (brief && parts.known.docOf(server));
     if (doc !== undefined) return doc;
-    if (discoveredNames.includes(server)) throw neverStarted(server);
+    if (brief !== undefined) throw neverStarted(brief);
     return reach(server);
   };
 
@@ -92,7 +89,7 @@ export function hostApi(parts: HostApiParts): HostApi {
       return [found];
     },
     'docs.search': ({ query, limit }) =>
-      searchTools(parts.known.allDocs(), query, limit).map((found) =>
+      searchTools(parts.known.allDocs(), query, limit, parts.mayShow).map((found) =>
         toHit(found, docs.get(found.server.name)),
       ),
     'servers.load': notYet,
@@ -116,11 +113,11 @@ function notYet(): never {
   throw new BridgeError('E_PROTOCOL', 'The bridge cannot do this yet.', { fault: 'bridge' });
 }
 
-function neverStarted(server: string): BridgeError {
+function neverStarted(brief: ServerBrief): BridgeError {
   return new BridgeError(
     'E_SERVER_NOT_LOADED',
-    `The tools of server '${server}' are not known yet, since it has never been started. ${howToLoad(server)} ` +
-      `Or the user runs \`${refreshCommand(server)}\`.`,
+    `The tools of server '${brief.name}' are not known yet, since it has never been started. ${howToLoad(brief)} ` +
+      `Or the user runs \`${refreshCommand(brief.name)}\`.`,
     { fault: 'guest' },
   );
 }

@@ -9,15 +9,18 @@ import { within } from '../base/within.js';
 import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
-import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import type { GuestFrame, InputFile, ServerBrief, ServerDoc, ToolDoc } from '../protocol/frames.js';
 import type { CheckAnswer } from '../sandbox/checks.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import { CallDesk } from './call-desk.js';
 import { type Cage, type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
+import { door } from './door.js';
+import type { Gates } from './gates.js';
 import { hostApi } from './host-api.js';
 import type { KeptFiles } from './kept-files.js';
 import { Leavings } from './leavings.js';
 import type { Left, Outcome } from './outcome.js';
+import { allowedPart, type Policy } from './policy.js';
 import { preflight } from './preflight.js';
 import type { SavedTools } from './saved-tools.js';
 import { Transcript } from './transcript.js';
@@ -63,6 +66,9 @@ export type RunParts = {
   readonly load: (servers: readonly string[], signal: AbortSignal) => Promise<readonly ServerDoc[]>;
   readonly discovered: (loaded: readonly string[]) => readonly ServerBrief[];
   readonly known: Known;
+  /** As it is whenever it is asked. */
+  readonly policy: () => Policy;
+  readonly gates: Gates;
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
   readonly shapes: ObservedShapes;
@@ -116,19 +122,23 @@ async function converse(
   deadline: Deadline,
 ): Promise<[Conclusion, number]> {
   const { id, timeoutSeconds, servers, files } = request;
-  const { known, pool, saved, shapes, observer, watcher } = parts;
+  const { known, policy, gates, pool, saved, shapes, observer, watcher } = parts;
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(request.code, sandbox, deadline);
   const leftMs = deadline.pause();
   if (answer === undefined || 'how' in answer)
     return [conclude(answer, deadline.cause, timeoutSeconds, transcript, cageOf(sandbox, '')), 0];
   if (answer.type === 'refused') return [concludeRefused(answer.error, sandbox.spec, transcript), 0];
-  const loaded = await opening;
+  const whole = new Map((await opening).map((doc) => [doc.name, doc]));
+  const loaded = [...whole.values()].map((doc) => allowedPart(doc, policy()));
   const discovered = parts.discovered(servers);
   const objection = preflight(answer.named, loaded, discovered);
   if (objection !== undefined) throw objection;
-  const api = hostApi({ runId: id, loaded, discovered, known, pool, saved, shapes, observer });
-  using desk = new CallDesk(api, (frame) => sandbox.send(frame));
+  const mayShow = (server: string, tool: ToolDoc) => policy().tool(server, tool).allowed;
+  const api = hostApi({ runId: id, loaded, discovered, known, mayShow, pool, saved, shapes, observer });
+  const guarded = door(api, { runId: id, policy, gates, whole: (server) => whole.get(server), observer });
+  const inFlight = policy().runLimits.callsInFlight.max;
+  using desk = new CallDesk(guarded, (frame) => sandbox.send(frame), inFlight);
   const leavings = new Leavings(parts.kept, observer);
   const cut = cutOff(sandbox, deadline, leavings);
   deadline.start(leftMs);

@@ -18,8 +18,11 @@ import { KnownServers } from '../downstream/known-servers.js';
 import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { InputFile, ServerDoc } from '../protocol/frames.js';
+import { Gates } from '../run/gates.js';
 import { KeptFiles } from '../run/kept-files.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
+import { denied, type Policy } from '../run/policy.js';
+import { PolicyBook, withoutDenied } from '../run/policy-book.js';
 import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Launcher } from '../sandbox/launcher.js';
@@ -73,12 +76,16 @@ export class Bridge implements AsyncDisposable {
   readonly #shapes: ObservedShapes;
   readonly #catalog: KeptCatalog;
   readonly #known: KnownServers;
+  readonly #policyBook: PolicyBook;
+  readonly #gates = new Gates();
   readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
   readonly #setUp = new SetUp();
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   #discovery: Discovery | undefined;
+  /** What is configured, allowed or not: the hosts' own choices of tools are rules. */
+  #configured: readonly DownstreamSpec[] = [];
   /** Python names of what is discovered, by server name. */
   #aliases: ReadonlyMap<string, string> = new Map();
   #sweeping: Promise<number> | undefined;
@@ -86,8 +93,10 @@ export class Bridge implements AsyncDisposable {
   /** Of them, those whose turn has come. */
   #begun = 0;
 
+  /** Throws E_SETTINGS where the policy cannot be used. */
   constructor({ settings, discovery, observer: told, redactor = new Redactor() }: BridgeOptions) {
     const observer = fanOut(told, this.#setUp.observe);
+    this.#policyBook = new PolicyBook(settings, discovery.host, observer);
     this.settings = settings;
     this.#context = discovery;
     this.#observer = observer;
@@ -125,11 +134,18 @@ export class Bridge implements AsyncDisposable {
 
   /** What is configured now; read anew, since a host may have changed its file. Starts nothing. */
   rediscover(): Discovery {
-    this.#discovery = discover(this.#context, this.#observer);
+    const found = discover(this.#context, this.#observer);
+    this.#configured = found.ready;
+    this.#discovery = withoutDenied(found, this.#policy());
     this.#aliases = serverAliases(this.#discovery.ready.map(({ name }) => name));
     this.#known.adopt(this.#discovery.ready, (name) => this.#aliasOf(name));
     this.#pool.adopt(this.#discovery.ready);
     return this.#discovery;
+  }
+
+  /** What is allowed now. */
+  #policy(): Policy {
+    return this.#policyBook.policy(this.#configured);
   }
 
   get discovery(): Discovery {
@@ -215,6 +231,8 @@ export class Bridge implements AsyncDisposable {
       load: (servers, signal) => Promise.all(servers.map((name) => this.#load(name, signal))),
       discovered: (loaded) => this.#known.briefs(loaded),
       known: this.#known,
+      policy: () => this.#policy(),
+      gates: this.#gates,
       pool: this.#pool,
       saved: this.#saved,
       shapes: this.#shapes,
@@ -242,6 +260,12 @@ export class Bridge implements AsyncDisposable {
     const reason = skipped.find(({ name }) => name === unknown)?.reason;
     const shown = names.slice(0, 20).join(', ') || 'none';
     const more = names.length > 20 ? ` and ${names.length - 20} more` : '';
+    const verdict = this.#policy().server(unknown);
+    const isKnown = this.#configured.some(({ name }) => name === unknown);
+    if (isKnown && !verdict.allowed) {
+      const { code: type, message, remedy } = denied(`servers: '${echo}'`, verdict);
+      return { type, message, remedy };
+    }
     return {
       type: 'E_SERVER_UNKNOWN',
       message:

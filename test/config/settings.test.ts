@@ -57,6 +57,10 @@ test('an empty environment gives the documented defaults', () => {
     tools: ['run_python'],
     serversConfig: [],
     downstreamEnv: [],
+    policyFile: undefined,
+    allow: undefined,
+    deny: [],
+    autoload: 'ask',
     depth: 0,
   });
 });
@@ -92,6 +96,10 @@ test('every variable can be set', () => {
       MCP_SERVERS_CONFIG: '/etc/a.json:~/b.json:c.json',
       MCP_BRIDGE_DOWNSTREAM_ENV: 'GITHUB_TOKEN, NPM_TOKEN',
       MCP_BRIDGE_ACCEPT_UNENFORCED: 'memory, cpu',
+      MCP_BRIDGE_POLICY: '~/policy.yaml',
+      MCP_BRIDGE_ALLOW: 'github, files.read_*',
+      MCP_BRIDGE_DENY: '*.delete*',
+      MCP_BRIDGE_AUTOLOAD: 'always',
       MCP_BRIDGE_DEPTH: '1',
     }),
   ).toEqual({
@@ -125,6 +133,10 @@ test('every variable can be set', () => {
     tools: ['run_python'],
     serversConfig: ['/etc/a.json', '/home/ann/b.json', '/home/ann/work/c.json'],
     downstreamEnv: ['GITHUB_TOKEN', 'NPM_TOKEN'],
+    policyFile: '/home/ann/policy.yaml',
+    allow: ['github', 'files.read_*'],
+    deny: ['*.delete*'],
+    autoload: 'always',
     depth: 1,
   });
 });
@@ -177,6 +189,10 @@ test.each([
   ['MCP_BRIDGE_TOOLS', 'run_ruby'],
   ['MCP_BRIDGE_TOOLS', ','],
   ['MCP_BRIDGE_DOWNSTREAM_ENV', 'A=1'],
+  ['MCP_BRIDGE_POLICY', 'policy.yaml'],
+  ['MCP_BRIDGE_ALLOW', 'github,files\\'],
+  ['MCP_BRIDGE_DENY', 'x'.repeat(301)],
+  ['MCP_BRIDGE_AUTOLOAD', 'sometimes'],
 ])('%s=%s stops the start and is explained', (name, value) => {
   const error = errorOf({ [name]: value });
   expect(error.code).toBe('E_SETTINGS');

@@ -4,7 +4,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { ServerDoc, SupervisorFrame } from '../../src/protocol/frames.js';
+import { Gates } from '../../src/run/gates.js';
 import { KeptFiles } from '../../src/run/kept-files.js';
+import { policyOf } from '../../src/run/policy.js';
 import { type RunParts, type RunRequest, runCode } from '../../src/run/run.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 
@@ -69,6 +71,8 @@ async function run(
     retire: () => ends.push('retired'),
     load: () => Promise.resolve([SERVER]),
     discovered: () => [],
+    policy: () => policyOf({ allow: undefined, deny: [], file: undefined }, []),
+    gates: new Gates(),
     kept: new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
     observer: () => {},
     watcher: { onStart: () => ends.push('started'), onProgress: () => {}, onOutput: () => {} },
