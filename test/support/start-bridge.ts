@@ -15,14 +15,15 @@ export const HOSTILE_SERVER = join(ROOT, 'test/fixtures/hostile-server.mjs');
 
 const STORAGE_CONF = join(homedir(), '.config/containers/storage.conf');
 
-export type ServerEntry = {
+export type ProgramEntry = {
   readonly command: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 };
+export type ServerEntry = ProgramEntry | { readonly type: 'http' | 'sse'; readonly url: string };
 
 /** The command of an npm package's only bin, run by this Node. */
-export function npmServer(name: string, ...args: readonly string[]): ServerEntry {
+export function npmServer(name: string, ...args: readonly string[]): ProgramEntry {
   const require = createRequire(import.meta.url);
   const manifest = join(ROOT, 'node_modules', name, 'package.json');
   const { bin } = require(manifest) as { bin: Record<string, string> };
