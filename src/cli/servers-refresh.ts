@@ -33,8 +33,9 @@ export async function serversRefresh(
   await using bridge = new Bridge({ settings, discovery, observer: told, redactor });
   const specs = chosen(names, bridge.discovery);
   const outcomes = await bridge.refresh(specs, accept === true, signal);
-  if (json) printJson({ servers: outcomes });
-  else process.stdout.write(refreshText(outcomes));
+  // A server may have put into a description what it was given as a key.
+  const text = json ? `${JSON.stringify({ servers: outcomes }, undefined, 2)}\n` : refreshText(outcomes);
+  process.stdout.write(redactor.redact(text));
   if (outcomes.some(needsSomebody)) process.exitCode = 1;
 }
 
