@@ -10,7 +10,7 @@ import { acceptCommand, type ToolChange } from '../downstream/kept-catalog.js';
 import { Bridge } from '../server/bridge.js';
 import type { Refreshed } from '../server/refresh.js';
 import { interruptSignal } from './interrupt.js';
-import { coloursFor, columns, visible as escaped, printJson } from './output.js';
+import { coloursFor, columns, visible as escaped } from './output.js';
 import { prepare, withProgress } from './prepare.js';
 
 export type RefreshOptions = { readonly accept?: true; readonly json?: true };

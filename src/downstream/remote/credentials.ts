@@ -20,6 +20,9 @@ export type CredentialsOptions = {
   readonly provider: OAuthClientProvider | undefined;
 };
 
+/** Of each request to an authorization server; without a limit of its own it could hold up every later call. */
+const LOGIN_REQUEST_MS = 15_000;
+
 type Headers = Readonly<Record<string, string>>;
 
 export class Credentials {
@@ -133,6 +136,10 @@ export class Credentials {
     this.#options.redactor.addAll(Object.fromEntries(bare));
   }
 
+  #loginLimit(): AbortSignal {
+    return AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LOGIN_REQUEST_MS)]);
+  }
+
   async #login(provider: OAuthClientProvider, answer: IncomingMessage): Promise<void> {
     const challenge = answer.headers['www-authenticate'] ?? '';
     const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(
@@ -141,6 +148,7 @@ export class Credentials {
     try {
       const result = await auth(provider, {
         serverUrl: this.#spec.url,
+        fetchFn: (url, init) => fetch(url, { ...init, signal: this.#loginLimit() }),
         ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
         ...(scope === undefined ? {} : { scope }),
       });
