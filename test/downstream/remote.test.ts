@@ -214,7 +214,7 @@ test.each(FACES)(
 test.each(['http', 'sse'] as const)('what a server asks over %s is answered', async (face) => {
   const { get } = await hostilePool(face);
   const { structuredContent } = await call(await get(), 'ask_back');
-  expect(structuredContent).toMatchObject({ answer: { id: 'asked-0', result: {} } });
+  expect(structuredContent).toEqual({ answer: {} });
 });
 
 test.each(FACES)(
