@@ -5,7 +5,7 @@ import { Definitions } from './definitions.js';
 import type { DownstreamSpec, SpecSource } from './downstream-spec.js';
 import type { HostDecisions } from './host-decisions.js';
 import { isOurselves } from './self.js';
-import { type Entry, type EntryContext, parseEntry } from './server-entry.js';
+import type { Entry } from './server-entry.js';
 import type { Settings } from './settings.js';
 import type { Source } from './source.js';
 import { NO_HOST } from './sources.js';
@@ -39,18 +39,16 @@ export class Admission {
     this.#exclusive.set(host, file);
   }
 
-  /** Makes the entry ready, or answers why it is passed over. */
+  /** Makes the entry ready, or answers why it is passed over; `objection` is what stands against it from outside. */
   consider(
     name: string,
-    written: unknown,
+    entry: Entry,
     source: Source,
-    context: Omit<EntryContext, 'mayRead'>,
+    at: SpecSource,
+    objection: string | undefined,
   ): string | undefined {
-    const at = context.source;
     const exclusive = this.#exclusive.get(at.host);
     if (exclusive !== undefined && exclusive !== at.file) return `only ${exclusive} counts for ${at.host}`;
-    const objection = this.#objection(name, source, at);
-    const entry = parseEntry(name, written, { ...context, mayRead: objection === undefined });
     if (entry.state === 'unusable') return entry.reason;
     const earlier = this.#byName.get(name) ?? this.#offFor(name, at);
     if (earlier !== undefined) return `shadowed by ${earlier.file}`;
@@ -64,7 +62,7 @@ export class Admission {
   }
 
   /** Why an entry of a project's own file may not start, if so. */
-  #objection(name: string, source: Source, at: SpecSource): string | undefined {
+  objection(name: string, source: Source, at: SpecSource): string | undefined {
     if (source.approval === 'none') return undefined;
     const decisions = this.#decisions.get(at.host);
     const decided = decisions?.approval(name, at);

@@ -8,6 +8,7 @@ import type { DownstreamSpec, SkippedSpec, SpecSource } from './downstream-spec.
 import { entriesOf } from './entries.js';
 import { type HostFacts, pathRules } from './host-facts.js';
 import { knownDecisions } from './known-decisions.js';
+import { parseEntry } from './server-entry.js';
 import type { Environment, Settings } from './settings.js';
 import type { Source } from './source.js';
 import { filesOf, projectFolder, workspaceOf } from './source-files.js';
@@ -68,7 +69,8 @@ class Search {
       source === EXPLICIT ? settings.serversConfig : filesOf(source, env, host),
     );
     this.#filesOf = new Map(sources.map((source, index) => [source, files[index] ?? []]));
-    this.#own = new Set(files.flatMap((some, index) => (sources[index]?.approval === 'none' ? some : [])));
+    const isOwn = (source: Source | undefined) => source?.approval === 'none' && source !== EXPLICIT;
+    this.#own = new Set(files.flatMap((some, index) => (isOwn(sources[index]) ? some : [])));
     this.#admission = new Admission(
       settings,
       knownDecisions(env, host, (file) => this.#open(file)),
@@ -111,12 +113,10 @@ class Search {
       if (this.#seen.has(place)) continue;
       this.#seen.add(place);
       const at: SpecSource = { host: source.host, scope: source.scope, file, pointer };
-      const reason = this.#admission.consider(name, value, source, {
-        ...shared,
-        source: at,
-        workspace,
-        folder,
-      });
+      const objection = this.#admission.objection(name, source, at);
+      const mayRead = objection === undefined;
+      const entry = parseEntry(name, value, { ...shared, source: at, workspace, folder, mayRead });
+      const reason = this.#admission.consider(name, entry, source, at, objection);
       if (reason !== undefined) this.#skipped.push({ name, reason, source: at });
     }
   }

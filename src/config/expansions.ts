@@ -22,7 +22,7 @@ export type ExpansionContext = {
 
 type Expand = (text: string, context: ExpansionContext) => Expanded;
 
-/** Keyed by the host that is known for it. */
+/** By the host whose way it is; `editor` is that of Cursor, VS Code and what grew out of it. */
 export const EXPANSIONS = {
   /** Text stays as it is. */
   none: (text) => ({ text, needs: [] }),
