@@ -57,6 +57,8 @@ export type Settings = {
   readonly tools: readonly ToolName[];
   readonly serversConfig: readonly string[];
   readonly downstreamEnv: readonly string[];
+  /** Of our OAuth client id metadata document. */
+  readonly clientMetadataUrl: string | undefined;
   /** How many bridges this one runs inside. */
   readonly depth: number;
 };
@@ -135,6 +137,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
       .filter((written) => written !== '')
       .map((written) => absolutePath(written, host.cwd, host)),
     downstreamEnv: values.MCP_BRIDGE_DOWNSTREAM_ENV ?? [],
+    clientMetadataUrl: values.MCP_BRIDGE_CLIENT_METADATA_URL,
     depth: values.MCP_BRIDGE_DEPTH,
   };
 }

@@ -1,0 +1,265 @@
+// The authorization code flow with PKCE (OAuth 2.1), for one server and a person with a browser, from asking the server
+// to keeping the tokens. The SDK makes the requests; what is asked, believed and kept is decided here.
+
+import { randomBytes } from 'node:crypto';
+import {
+  exchangeAuthorization,
+  registerClient,
+  startAuthorization,
+} from '@modelcontextprotocol/sdk/client/auth.js';
+import type {
+  AuthorizationServerMetadata,
+  OAuthClientInformationMixed,
+  OAuthTokens,
+} from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { Deadline } from '../../base/deadline.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
+import type { Redactor } from '../../base/redact.js';
+import { clip, harmless } from '../../base/text.js';
+import { unlessAborted } from '../../base/unless-aborted.js';
+import { PACKAGE_NAME } from '../../base/version.js';
+import { type RemoteSpec, secretsOf } from '../../config/downstream-spec.js';
+import { discoverLogin, type LoginPlan } from './discovery.js';
+import { noLoginReason } from './no-login.js';
+import { loginError, oauthFetch } from './oauth-fetch.js';
+import { openRedirectServer, type RedirectAnswer } from './redirect-server.js';
+import { hideTokens } from './secrets.js';
+import type { Login, TokenStore } from './token-store.js';
+
+/** For a person to find a password, and no longer than an authorization server usually waits. */
+export const LOGIN_TIMEOUT_MS = 5 * 60_000;
+
+export type LogInOptions = {
+  readonly store: TokenStore;
+  readonly redactor: Redactor;
+  /** Asked for on top of what an earlier login was granted; empty: what the entry or the server says. */
+  readonly scopes: readonly string[];
+  /** The address of our client id metadata document, for authorization servers that take one. */
+  readonly clientMetadataUrl: string | undefined;
+  /**
+   * The person is to open `url`. `paste` takes the address that a browser on another machine ended at, and gives the
+   * reason where that is not the one.
+   */
+  readonly onUrl: (url: string, paste: (address: string) => string | undefined) => void;
+  readonly timeoutMs?: number;
+};
+
+/** Logs in and keeps it. Throws E_ARGUMENTS, E_LOGIN, E_STATE, or E_CANCELLED when `signal` ends it. */
+export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: AbortSignal): Promise<Login> {
+  const reason = noLoginReason(spec);
+  if (reason !== undefined) throw new BridgeError('E_ARGUMENTS', reason, { fault: 'operator' });
+  const { redactor, store } = options;
+  redactor.addAll(secretsOf(spec));
+  const fetchFn = oauthFetch(spec.url, signal);
+  const plan = await discoverLogin(spec, fetchFn);
+  const scopes = scopesFor(spec, plan, options);
+  const state = secret();
+  const { clientId, callbackPort = 0 } = spec.oauth || {};
+  await using redirect = await openRedirectServer({
+    port: callbackPort,
+    host: clientId === undefined ? '127.0.0.1' : 'localhost',
+    state,
+  });
+  const client = await clientFor(spec, { plan, redirectUrl: redirect.url, scopes, fetchFn }, options);
+  const { authorizationUrl, codeVerifier } = await said(
+    startAuthorization(plan.issuer, {
+      metadata: plan.metadata,
+      clientInformation: client,
+      redirectUrl: redirect.url,
+      state,
+      ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+      ...(plan.resource === undefined ? {} : { resource: plan.resource }),
+    }),
+    'The login cannot begin',
+  );
+  redactor.addAll({ 'code verifier': codeVerifier });
+  options.onUrl(authorizationUrl.href, redirect.paste);
+  const answer = await answerWithin(redirect.answer, options.timeoutMs ?? LOGIN_TIMEOUT_MS, signal);
+  try {
+    const authorizationCode = codeOf(answer.params, plan);
+    redactor.addAll({ 'authorization code': authorizationCode });
+    const tokens = await said(
+      exchangeAuthorization(plan.issuer, {
+        metadata: plan.metadata,
+        clientInformation: client,
+        authorizationCode,
+        codeVerifier,
+        redirectUri: redirect.url,
+        fetchFn,
+        ...(plan.resource === undefined ? {} : { resource: plan.resource }),
+      }),
+      `${plan.issuer} took back the login`,
+    );
+    const login = loginOf(spec, plan, client, tokens, scopes);
+    hideTokens(redactor, login);
+    store.write(login);
+    answer.finish(true);
+    return login;
+  } catch (thrown) {
+    answer.finish(false);
+    throw thrown;
+  }
+}
+
+function scopesFor(spec: RemoteSpec, plan: LoginPlan, { scopes, store }: LogInOptions): readonly string[] {
+  const stored = store.read(spec.url);
+  const granted = stored.state === 'kept' ? stored.login.scopes : [];
+  const { scopes: written = [] } = spec.oauth || {};
+  const asked = written.length > 0 ? written : plan.scopes;
+  const wanted = scopes.length > 0 ? [...(granted.length > 0 ? granted : asked), ...scopes] : asked;
+  // OpenID providers give a refresh token only to who asks for it by name.
+  const offline = plan.metadata.scopes_supported?.includes('offline_access') && written.length === 0;
+  return [...new Set(offline ? [...wanted, 'offline_access'] : wanted)];
+}
+
+type ClientQuestion = {
+  readonly plan: LoginPlan;
+  readonly redirectUrl: string;
+  readonly scopes: readonly string[];
+  readonly fetchFn: FetchLike;
+};
+
+/** The entry's own client, else our metadata document where it is taken, else one that is registered for this login. */
+async function clientFor(
+  { oauth, name }: RemoteSpec,
+  { plan, redirectUrl, scopes, fetchFn }: ClientQuestion,
+  { redactor, clientMetadataUrl }: LogInOptions,
+): Promise<OAuthClientInformationMixed> {
+  if (oauth && oauth.clientId !== undefined) {
+    const { clientId, clientSecret } = oauth;
+    return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
+  }
+  const takesDocuments = Reflect.get(plan.metadata, 'client_id_metadata_document_supported') === true;
+  if (takesDocuments && clientMetadataUrl !== undefined) return { client_id: clientMetadataUrl };
+  if (plan.metadata.registration_endpoint === undefined) {
+    const document = takesDocuments ? ', or set MCP_BRIDGE_CLIENT_METADATA_URL' : '';
+    throw loginError(
+      `${plan.issuer} does not register clients by itself.`,
+      undefined,
+      `Register one there and write its id as \`oauth.clientId\` into the entry of '${name}'${document}.`,
+    );
+  }
+  // Anew for each login: the port is another, and a registration that the other side has dropped shows only as a page
+  // that never comes back.
+  const clientMetadata = {
+    client_name: PACKAGE_NAME,
+    redirect_uris: [redirectUrl],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+  };
+  const client = await said(
+    registerClient(plan.issuer, {
+      metadata: plan.metadata,
+      clientMetadata,
+      fetchFn,
+      ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+    }),
+    `${plan.issuer} does not register the bridge as a client`,
+  );
+  if (client.client_secret !== undefined) redactor.addAll({ 'client secret': client.client_secret });
+  return client;
+}
+
+async function answerWithin(
+  answer: Promise<RedirectAnswer>,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<RedirectAnswer> {
+  using deadline = new Deadline(signal);
+  deadline.start(timeoutMs);
+  try {
+    return await unlessAborted(answer, deadline.signal, { message: 'The login was cancelled.' });
+  } catch (thrown) {
+    if (deadline.cause !== 'timeout') throw thrown;
+    throw loginError(`Nobody logged in within ${timeoutMs / 1000} s.`, thrown, 'Start it again.');
+  }
+}
+
+function codeOf(params: URLSearchParams, { issuer, metadata }: LoginPlan): string {
+  // RFC 9207: an answer of another authorization server, which would get our code from us.
+  const iss = params.get('iss');
+  const mustName = Reflect.get(metadata, 'authorization_response_iss_parameter_supported') === true;
+  if (iss === null ? mustName : iss !== issuer) {
+    throw loginError(`The answer does not come from ${issuer}, so it is not used.`);
+  }
+  const error = params.get('error');
+  if (error !== null) {
+    const description = params.get('error_description');
+    const words = description === null ? error : `${error}: ${description}`;
+    throw loginError(`${issuer} refused the login: ${clip(harmless(words), 300)}.`);
+  }
+  const code = params.get('code');
+  if (code === null || code === '') throw loginError(`${issuer} answered without a code.`);
+  return code;
+}
+
+function loginOf(
+  spec: RemoteSpec,
+  { issuer, metadata, resource }: LoginPlan,
+  client: OAuthClientInformationMixed,
+  tokens: OAuthTokens,
+  asked: readonly string[],
+): Login {
+  if (tokens.token_type.toLowerCase() !== 'bearer') {
+    throw loginError(
+      `${issuer} gives tokens of type ${clip(harmless(tokens.token_type), 40)}; only Bearer is known.`,
+    );
+  }
+  const { client_id, client_secret } = client;
+  const method = 'token_endpoint_auth_method' in client ? client.token_endpoint_auth_method : undefined;
+  return {
+    name: spec.name,
+    url: spec.url,
+    ...(resource === undefined ? {} : { resource }),
+    issuer,
+    metadata: whatIsKeptOf(metadata),
+    client: {
+      client_id,
+      ...(client_secret === undefined ? {} : { client_secret }),
+      ...(method === undefined ? {} : { token_endpoint_auth_method: method }),
+    },
+    ...tokenFields(tokens, asked),
+  };
+}
+
+/** The members of a login that a token answer says; `asked` holds where it does not say what was granted. */
+export function tokenFields(tokens: OAuthTokens, asked: readonly string[]) {
+  const now = Date.now();
+  return {
+    // RFC 6749, 5.1: without a scope it granted what was asked for.
+    scopes: tokens.scope === undefined ? [...asked] : tokens.scope.split(' ').filter((scope) => scope !== ''),
+    accessToken: tokens.access_token,
+    ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
+    ...(tokens.expires_in === undefined ? {} : { expiresAtMs: now + tokens.expires_in * 1000 }),
+    obtainedAtMs: now,
+  };
+}
+
+function whatIsKeptOf(metadata: AuthorizationServerMetadata): Login['metadata'] {
+  const { issuer, authorization_endpoint, token_endpoint, response_types_supported } = metadata;
+  const { token_endpoint_auth_methods_supported: methods } = metadata;
+  const revocation = Reflect.get(metadata, 'revocation_endpoint');
+  return {
+    issuer,
+    authorization_endpoint,
+    token_endpoint,
+    response_types_supported,
+    ...(methods === undefined ? {} : { token_endpoint_auth_methods_supported: methods }),
+    ...(typeof revocation === 'string' ? { revocation_endpoint: revocation } : {}),
+  };
+}
+
+/** What the SDK throws, as a failed login. */
+async function said<T>(step: Promise<T>, what: string): Promise<T> {
+  try {
+    return await step;
+  } catch (thrown) {
+    if (thrown instanceof BridgeError) throw thrown;
+    throw loginError(`${what}: ${clip(harmless(messageOf(thrown)), 300)}.`, thrown);
+  }
+}
+
+const secret = (): string => randomBytes(32).toString('base64url');

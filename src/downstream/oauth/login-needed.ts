@@ -1,0 +1,31 @@
+// That a server wants its user: the one way in which a run says so, with the command that mends it.
+
+import { BridgeError } from '../../base/errors.js';
+import { PACKAGE_NAME } from '../../base/version.js';
+
+/** What a server asks for is data, and people copy commands into a shell: others are left out. */
+const HARMLESS_SCOPE = /^[\w.:/@+*-]{1,200}$/;
+const MAX_SCOPES = 50;
+
+/** E_SERVER_UNAVAILABLE whose remedy is the command; it is no fault of the server's, so that it need not rest after it. */
+export class LoginNeeded extends BridgeError {
+  /** `why` is a whole sentence. `scopes` are what the server asks for on top of what it has granted. */
+  constructor(server: string, why: string, scopes: readonly string[] = []) {
+    super('E_SERVER_UNAVAILABLE', why, {
+      fault: 'operator',
+      remedy: `Run \`${loginCommand(server, scopes)}\` in a terminal.`,
+    });
+  }
+}
+
+/** The command as a person would type it. */
+export function loginCommand(server: string, scopes: readonly string[] = []): string {
+  const usable = scopes.length <= MAX_SCOPES && scopes.every((scope) => HARMLESS_SCOPE.test(scope));
+  const wanted = usable && scopes.length > 0 ? ` --scope '${scopes.join(' ')}'` : '';
+  return `${PACKAGE_NAME} login ${quoted(server)}${wanted}`;
+}
+
+/** A server's name as one word of a shell. */
+export function quoted(name: string): string {
+  return /^[\w.@:/+][\w.@:/+-]*$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`;
+}
