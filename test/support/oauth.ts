@@ -1,5 +1,6 @@
 // A real authorization server (oidc-provider), an MCP server that only lets in who comes with its tokens (the SDK's),
-// and a browser with a person before it: cookies, redirects and forms by fetch.
+// and a browser with a person before it: cookies, redirects and forms by fetch. All on loopback, and with every notice of
+// theirs that this is no set-up for production answered or left out.
 
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -34,6 +35,10 @@ export type AuthServer = AsyncDisposable & {
   readonly requests: readonly string[];
   /** Answers with 503 to everything, as long as it is true. */
   isDown: boolean;
+  /** Called with each request, such as `POST /token`, before it is answered. */
+  onRequest: (request: string) => void;
+  /** Makes an access token worth nothing, and leaves the refresh token as it is. */
+  drop(accessToken: string): Promise<void>;
   revoke(token: string, client: { readonly id: string; readonly secret?: string }): Promise<void>;
 };
 
@@ -64,7 +69,7 @@ export async function startAuthServer(
     features: {
       devInteractions: { enabled: true },
       registration: { enabled: options.registration ?? true },
-      revocation: { enabled: true },
+      revocation: { enabled: true, allowedPolicy: () => true },
       introspection: { enabled: true, allowedPolicy: () => true },
       clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
       resourceIndicators: {
@@ -82,7 +87,13 @@ export async function startAuthServer(
     rotateRefreshToken: true,
     issueRefreshToken: () => true,
     cookies: { keys: ['test'] },
-    ttl: { Interaction: 600, Session: 600, Grant: 600, RefreshToken: 600, AccessToken: 600 },
+    ttl: {
+      Interaction: 600,
+      Session: 600,
+      Grant: 600,
+      RefreshToken: 600,
+      AccessToken: () => made.accessSeconds,
+    },
     findAccount: (_context: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id }) }),
     // The document is on a host that is not there, so it is answered here.
     fetch: (url: string | URL) => {
@@ -104,7 +115,9 @@ export async function startAuthServer(
   const requests: string[] = [];
   const answer = provider.callback();
   server.on('request', (request, response) => {
-    requests.push(`${request.method} ${new URL(request.url ?? '/', issuer).pathname}`);
+    const what = `${request.method} ${new URL(request.url ?? '/', issuer).pathname}`;
+    requests.push(what);
+    made.onRequest(what);
     if (made.isDown) response.writeHead(503).end();
     else void answer(request, response);
   });
@@ -113,6 +126,10 @@ export async function startAuthServer(
     accessSeconds: 3600,
     requests,
     isDown: false,
+    onRequest: () => {},
+    drop: async (accessToken) => {
+      await (await provider.AccessToken.find(accessToken))?.destroy();
+    },
     revoke: async (token, { id, secret }) => {
       const headers: Record<string, string> = { 'content-type': 'application/x-www-form-urlencoded' };
       if (secret !== undefined)
@@ -136,37 +153,16 @@ export type ProtectedServer = AsyncDisposable & {
 export async function startProtectedServer({ issuer }: AuthServer): Promise<ProtectedServer> {
   const { server, origin } = await listening();
   const url = `${origin}/mcp`;
-  const seen: (string | undefined)[] = [];
-  const verifier = {
-    verifyAccessToken: async (token: string) => {
-      const response = await fetch(`${issuer}/token/introspection`, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/x-www-form-urlencoded',
-          authorization: `Basic ${Buffer.from(`${CHECKER.id}:${CHECKER.secret}`).toString('base64')}`,
-        },
-        body: new URLSearchParams({ token }),
-      });
-      const said = (await response.json()) as Record<string, unknown>;
-      if (said['active'] !== true) throw new InvalidTokenError('not active');
-      return {
-        token,
-        clientId: String(said['client_id']),
-        scopes: String(said['scope'] ?? '').split(' '),
-        expiresAt: Number(said['exp']),
-        resource: new URL(String(said['aud'])),
-      };
-    },
-  };
   const bearer = (scope: string) =>
     requireBearerAuth({
-      verifier,
+      verifier: { verifyAccessToken: (token) => introspected(issuer, token) },
       requiredScopes: [scope],
       resourceMetadataUrl: getOAuthProtectedResourceMetadataUrl(new URL(url)),
       expectedResource: new URL(url),
     });
-  const app = createMcpExpressApp();
   const metadata = await fetch(`${issuer}/.well-known/openid-configuration`);
+  const app = createMcpExpressApp();
+  const seen = watched(app);
   app.use(
     mcpAuthMetadataRouter({
       oauthMetadata: (await metadata.json()) as OAuthMetadata,
@@ -174,32 +170,72 @@ export async function startProtectedServer({ issuer }: AuthServer): Promise<Prot
       scopesSupported: ['mcp:tools'],
     }),
   );
+  app.use('/mcp', bearer('mcp:tools'));
+  app.post('/mcp', (request, response, next) => {
+    const { params } = request.body as { params?: { name?: string } };
+    if (params?.name === 'admin') void bearer('mcp:admin')(request, response, next);
+    else next();
+  });
+  serveTools(app);
+  server.on('request', app);
+  return { url, seen, [Symbol.asyncDispose]: () => ended(server) };
+}
+
+/** The same tools for everybody. */
+export async function startOpenServer(): Promise<ProtectedServer> {
+  const { server, origin } = await listening();
+  const app = createMcpExpressApp();
+  const seen = watched(app);
+  serveTools(app);
+  server.on('request', app);
+  return { url: `${origin}/mcp`, seen, [Symbol.asyncDispose]: () => ended(server) };
+}
+
+type App = ReturnType<typeof createMcpExpressApp>;
+
+function watched(app: App): readonly (string | undefined)[] {
+  const seen: (string | undefined)[] = [];
   app.use('/mcp', (request, _response, next) => {
     seen.push(request.headers.authorization);
     next();
   });
-  app.use('/mcp', bearer('mcp:tools'));
-  app.post('/mcp', (request, response, next) =>
-    (request.body as { params?: { name?: string } })?.params?.name === 'admin'
-      ? void bearer('mcp:admin')(request, response, next)
-      : next(),
-  );
+  return seen;
+}
+
+function serveTools(app: App): void {
   app.post('/mcp', (request, response) => {
     const mcp = new McpServer({ name: 'protected', version: '1.0.0' });
-    mcp.registerTool('echo', { description: 'Says it again.' }, () => ({
-      content: [{ type: 'text', text: 'hello' }],
-    }));
-    mcp.registerTool('admin', { description: 'For few.' }, () => ({
-      content: [{ type: 'text', text: 'done' }],
-    }));
+    for (const name of ['echo', 'admin']) {
+      mcp.registerTool(name, { description: `Says ${name}.` }, () => ({
+        content: [{ type: 'text', text: name }],
+      }));
+    }
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
     response.on('close', () => void transport.close());
     // The SDK's own class does not fit its own interface under exactOptionalPropertyTypes.
     void mcp.connect(transport as never).then(() => transport.handleRequest(request, response, request.body));
   });
   app.use('/mcp', (_request, response) => void response.status(405).end());
-  server.on('request', app);
-  return { url, seen, [Symbol.asyncDispose]: () => ended(server) };
+}
+
+async function introspected(issuer: string, token: string) {
+  const response = await fetch(`${issuer}/token/introspection`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      authorization: `Basic ${Buffer.from(`${CHECKER.id}:${CHECKER.secret}`).toString('base64')}`,
+    },
+    body: new URLSearchParams({ token }),
+  });
+  const said = (await response.json()) as Record<string, unknown>;
+  if (said['active'] !== true) throw new InvalidTokenError('not active');
+  return {
+    token,
+    clientId: String(said['client_id']),
+    scopes: String(said['scope'] ?? '').split(' '),
+    expiresAt: Number(said['exp']),
+    resource: new URL(String(said['aud'])),
+  };
 }
 
 /** One person's browser: follows redirects, keeps cookies, fills in the forms, and ends where nothing is left to do. */

@@ -1,20 +1,27 @@
 // That a server wants its user: the one way in which a run says so, with the command that mends it.
 
-import { BridgeError } from '../../base/errors.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 
 /** What a server asks for is data, and people copy commands into a shell: others are left out. */
 const HARMLESS_SCOPE = /^[\w.:/@+*-]{1,200}$/;
 const MAX_SCOPES = 50;
 
-/** E_SERVER_UNAVAILABLE whose remedy is the command; it is no fault of the server's, so that it need not rest after it. */
-export class LoginNeeded extends BridgeError {
-  /** `why` is a whole sentence. `scopes` are what the server asks for on top of what it has granted. */
-  constructor(server: string, why: string, scopes: readonly string[] = []) {
-    super('E_SERVER_UNAVAILABLE', why, {
-      fault: 'operator',
-      remedy: `Run \`${loginCommand(server, scopes)}\` in a terminal.`,
-    });
+/** What went wrong, as a clause about the server, and the next step as a whole sentence. */
+export class LoginTrouble extends Error {
+  constructor(
+    readonly reason: string,
+    readonly remedy: string,
+    cause?: unknown,
+  ) {
+    super(reason, { cause });
+  }
+}
+
+/** Its remedy is the command. It is no fault of the server's, which need not rest after it. */
+export class LoginNeeded extends LoginTrouble {
+  /** `scopes` are what the server asks for on top of what it has granted. */
+  constructor(server: string, reason: string, scopes: readonly string[] = []) {
+    super(reason, `Run \`${loginCommand(server, scopes)}\` in a terminal.`);
   }
 }
 

@@ -13,7 +13,7 @@ import { clip, harmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { tokenFields } from './log-in.js';
-import { LoginNeeded } from './login-needed.js';
+import { LoginNeeded, LoginTrouble } from './login-needed.js';
 import { noLoginReason } from './no-login.js';
 import { oauthFetch } from './oauth-fetch.js';
 import { hideTokens } from './secrets.js';
@@ -28,7 +28,7 @@ const MARGIN_SHARE = 0.1;
 export interface ServerLogin {
   /**
    * For the server's own origin only; undefined where nobody has logged in, since the server may do without. Throws
-   * LoginNeeded, and E_SERVER_UNAVAILABLE where a refresh is due and its issuer cannot be reached.
+   * LoginNeeded, and another LoginTrouble where a refresh is due and its issuer cannot be reached.
    */
   token(signal: AbortSignal): Promise<string | undefined>;
   /** The server answered 401 to a request with `refused`; afterwards `token` gives another one. Throws as it does. */
@@ -72,7 +72,15 @@ export class Logins {
     const login = this.#login(spec);
     if (login === undefined) return undefined;
     if (!isEnding(login) || login.refreshToken === undefined) return login.accessToken;
-    return (await this.#renewed(spec, login.accessToken, signal)).accessToken;
+    try {
+      return (await this.#renewed(spec, login.accessToken, signal)).accessToken;
+    } catch (thrown) {
+      const { expiresAtMs = 0 } = login;
+      // It is still good, and its issuer may be back before it is not.
+      if (thrown instanceof LoginTrouble && !(thrown instanceof LoginNeeded) && Date.now() < expiresAtMs)
+        return login.accessToken;
+      throw thrown;
+    }
   }
 
   #login({ url, oauth }: RemoteSpec): Login | undefined {
@@ -109,7 +117,7 @@ export class Logins {
       if (login.accessToken !== refused && !isEnding(login)) return login;
       if (login.refreshToken === undefined || login.refreshToken === spent) {
         this.#store.forget(spec.url);
-        throw new LoginNeeded(spec.name, `The login of server '${spec.name}' has ended.`);
+        throw new LoginNeeded(spec.name, 'its login has ended');
       }
       spent = login.refreshToken;
       const renewed = await this.#refreshed(spec, login, spent, signal);
@@ -141,21 +149,21 @@ export class Logins {
       if (thrown instanceof InvalidGrantError) return undefined;
       if (thrown instanceof InvalidClientError || thrown instanceof UnauthorizedClientError) return undefined;
       if (thrown instanceof BridgeError && thrown.code === 'E_STATE') throw thrown;
-      throw new BridgeError(
-        'E_SERVER_UNAVAILABLE',
-        `The login of server '${spec.name}' could not be refreshed: ${this.#redactor.redact(clip(harmless(messageOf(thrown)), 300))}`,
-        { fault: 'downstream', remedy: `If it stays so: ${this.#needed(spec).remedy}`, cause: thrown },
+      const words = this.#redactor.redact(clip(harmless(messageOf(thrown)), 300)).replace(/\.$/, '');
+      const { remedy } = this.#needed(spec);
+      throw new LoginTrouble(
+        `its login could not be refreshed: ${words}`,
+        `If it stays so: ${remedy}`,
+        thrown,
       );
     }
   }
 
   #needed({ name, url }: RemoteSpec): LoginNeeded {
     const stored = this.#store.read(url);
-    if (stored.state !== 'unusable') return new LoginNeeded(name, `Server '${name}' needs a login.`);
-    return new LoginNeeded(
-      name,
-      `Server '${name}' needs a login; the one that was kept is not used: ${stored.file} ${stored.reason}.`,
-    );
+    const { reason, file } = stored.state === 'unusable' ? stored : { reason: undefined, file: undefined };
+    const unused = reason === undefined ? '' : `; the one that was kept is not used, since ${file} ${reason}`;
+    return new LoginNeeded(name, `it wants a login${unused}`);
   }
 }
 
@@ -164,11 +172,9 @@ function refusal(name: string, { status, challenge }: Challenge): LoginNeeded | 
   const { error, scope = '' } = extractWWWAuthenticateParams(new Response(null, { headers }));
   if (error === 'insufficient_scope') {
     const scopes = scope.split(' ').filter((one) => one !== '');
-    return new LoginNeeded(name, `Server '${name}' asks for more than its login was granted.`, scopes);
+    return new LoginNeeded(name, 'it asks for more than its login was granted', scopes);
   }
-  return status === 401
-    ? new LoginNeeded(name, `Server '${name}' refuses the login that it has.`)
-    : undefined;
+  return status === 401 ? new LoginNeeded(name, 'it refused its login') : undefined;
 }
 
 function isEnding({ expiresAtMs, obtainedAtMs }: Login): boolean {
