@@ -6,17 +6,17 @@ import type { EndCause } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
-import { lastWordsOf, withoutPrefix } from './connect.js';
-import type { StdioTransport } from './stdio-transport.js';
+import type { Link } from './link.js';
 
 /** A server's own message is data, and may be long. */
 const MAX_MESSAGE_CHARS = 4_000;
+const MAX_LAST_WORDS_CHARS = 1_500;
 
 export type FailedCall = {
   /** What ended the call's deadline; undefined when nothing did. */
   readonly cause: EndCause | undefined;
   readonly limitMs: number;
-  readonly transport: StdioTransport;
+  readonly transport: Link;
   readonly redact: Redact;
 };
 
@@ -64,3 +64,19 @@ export function callError(
 
 /** More than is shown, so that no secret is cut in two before it is known for one, and less than a server may send. */
 const beginning = (message: string): string => withoutPrefix(message.slice(0, 4 * MAX_MESSAGE_CHARS));
+
+/** The server's last words as a quotation, to be put after a sentence; empty when it said nothing. */
+export function lastWordsOf({ lastWords }: Pick<Link, 'lastWords'>): string {
+  if (lastWords === '') return '';
+  // How it ended stands at the end.
+  const end =
+    lastWords.length > MAX_LAST_WORDS_CHARS
+      ? `…${lastWords.slice(-MAX_LAST_WORDS_CHARS).toWellFormed()}`
+      : lastWords;
+  return ` Its last words:\n${end.replace(/^/gm, '> ')}\n`;
+}
+
+/** The SDK puts `MCP error <code>: ` ahead of every message; the code says nothing to the reader. */
+export function withoutPrefix(message: string): string {
+  return message.replace(/^(?:MCP error -?\d+: )+/, '');
+}

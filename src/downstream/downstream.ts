@@ -7,10 +7,11 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { RawJson } from '../protocol/json-text.js';
-import { callError } from './call-error.js';
-import { type Connection, connect, withoutPrefix } from './connect.js';
+import { callError, withoutPrefix } from './call-error.js';
+import { type Connection, connect } from './connect.js';
 import { rawResultOf } from './inbound.js';
 import { isObject } from './json-object.js';
+import type { AuthProviderFor } from './link.js';
 import { listTools, NO_TIMEOUT_MS, type Tool, type ToolList } from './tool-list.js';
 
 export interface Downstream {
@@ -45,12 +46,13 @@ export type DownstreamOptions = {
   /** A changed list of tools could not be read; the earlier one stays. */
   readonly onRefreshFailed: (message: string) => void;
   readonly redactor: Redactor;
+  readonly authProviderFor?: AuthProviderFor | undefined;
 };
 
 /** What the pool holds: the server, and the right to end it. */
 export type OpenDownstream = {
   readonly downstream: Downstream;
-  /** Resolves when its processes are gone. */
+  /** Resolves when its processes are gone, or its session and sockets. */
   close(): Promise<void>;
 };
 
@@ -66,9 +68,9 @@ export async function openDownstream(
     changedEarly = true;
     live?.refresh();
   };
-  const { env, connectTimeoutMs: timeoutMs, redactor } = options;
-  const redact = (text: string) => redactor.redact(text);
-  const connection = await connect(spec, { env, timeoutMs, onToolsChanged, redact }, signal);
+  const { env, connectTimeoutMs: timeoutMs, redactor, authProviderFor } = options;
+  const connecting = { env, timeoutMs, onToolsChanged, redactor, authProviderFor };
+  const connection = await connect(spec, connecting, signal);
   live = new LiveDownstream(spec, connection, options);
   if (changedEarly) live.refresh();
   return { downstream: live, close: () => connection.transport.close() };
@@ -160,7 +162,7 @@ class LiveDownstream implements Downstream {
     while (this.#stale) {
       this.#stale = false;
       using deadline = new Deadline(new AbortController().signal);
-      deadline.start(this.#options.connectTimeoutMs);
+      deadline.start(this.spec.startTimeoutMs ?? this.#options.connectTimeoutMs);
       try {
         this.#listed = await listTools(this.#connection.client, deadline.signal);
       } catch (thrown) {

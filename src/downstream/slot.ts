@@ -6,6 +6,7 @@ import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
+import type { AuthProviderFor } from './link.js';
 
 /** What is known of a server without starting it. */
 export type DownstreamState = {
@@ -30,6 +31,7 @@ export type SlotOptions = {
   readonly maxRestMs: number;
   readonly observer: Observer;
   readonly redactor: Redactor;
+  readonly authProviderFor?: AuthProviderFor | undefined;
 };
 
 /** A server that crashes at every call is not started again for each: after so many it rests, longer each time. */
@@ -106,7 +108,7 @@ export class Slot {
   }
 
   async #start(): Promise<Downstream> {
-    const { observer, env, connectTimeoutMs, silenceMs, redactor } = this.#options;
+    const { observer, env, connectTimeoutMs, silenceMs, redactor, authProviderFor } = this.#options;
     const server = this.spec.name;
     const startedAt = performance.now();
     observer({ type: 'downstream.connecting', server });
@@ -118,6 +120,7 @@ export class Slot {
           connectTimeoutMs,
           silenceMs,
           redactor,
+          authProviderFor,
           onActivity: (inFlight) => this.#onActivity(open, inFlight),
           onAnswer: () => {
             this.#crashes = 0;
