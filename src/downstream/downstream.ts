@@ -11,7 +11,7 @@ import { callError, withoutPrefix } from './call-error.js';
 import { type Connection, connect } from './connect.js';
 import { rawResultOf } from './inbound.js';
 import { isObject } from './json-object.js';
-import type { AuthProviderFor } from './link.js';
+import type { LoginFor } from './remote/server-login.js';
 import { listTools, NO_TIMEOUT_MS, type Tool, type ToolList } from './tool-list.js';
 
 export interface Downstream {
@@ -46,7 +46,7 @@ export type DownstreamOptions = {
   /** A changed list of tools could not be read; the earlier one stays. */
   readonly onRefreshFailed: (message: string) => void;
   readonly redactor: Redactor;
-  readonly authProviderFor?: AuthProviderFor | undefined;
+  readonly loginFor?: LoginFor | undefined;
 };
 
 /** What the pool holds: the server, and the right to end it. */
@@ -68,8 +68,8 @@ export async function openDownstream(
     changedEarly = true;
     live?.refresh();
   };
-  const { env, connectTimeoutMs: timeoutMs, redactor, authProviderFor } = options;
-  const connecting = { env, timeoutMs, onToolsChanged, redactor, authProviderFor };
+  const { env, connectTimeoutMs: timeoutMs, redactor, loginFor } = options;
+  const connecting = { env, timeoutMs, onToolsChanged, redactor, loginFor };
   const connection = await connect(spec, connecting, signal);
   live = new LiveDownstream(spec, connection, options);
   if (changedEarly) live.refresh();

@@ -10,7 +10,7 @@ import { unlessAborted } from '../base/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
 import type { Downstream } from './downstream.js';
 import { childEnv } from './env.js';
-import type { AuthProviderFor } from './link.js';
+import type { LoginFor } from './remote/server-login.js';
 import { type DownstreamState, Slot } from './slot.js';
 
 export type DownstreamTimes = {
@@ -46,7 +46,7 @@ export type DownstreamPoolOptions = {
   /** Learns the variables of every server here, and takes them out of what servers say of their failures. */
   readonly redactor: Redactor;
   /** Logins of remote servers; without it, one that wants a login is told to the user as such. */
-  readonly authProviderFor?: AuthProviderFor;
+  readonly loginFor?: LoginFor;
   readonly times?: Partial<DownstreamTimes>;
 };
 
@@ -113,11 +113,11 @@ class SlotPool implements DownstreamPool {
 
   #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
-    const { hostEnv, extraEnvNames, depth, observer, redactor, authProviderFor, times } = this.#options;
+    const { hostEnv, extraEnvNames, depth, observer, redactor, loginFor, times } = this.#options;
     redactor.addAll(secretsOf(spec));
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
-    return new Slot(spec, { ...DEFAULT_TIMES, ...times, env, observer, redactor, authProviderFor });
+    return new Slot(spec, { ...DEFAULT_TIMES, ...times, env, observer, redactor, loginFor });
   }
 
   #unknown(name: string): BridgeError {

@@ -6,7 +6,8 @@ import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
-import type { AuthProviderFor } from './link.js';
+import { WaitsForUser } from './link.js';
+import type { LoginFor } from './remote/server-login.js';
 
 /** What is known of a server without starting it. */
 export type DownstreamState = {
@@ -31,7 +32,7 @@ export type SlotOptions = {
   readonly maxRestMs: number;
   readonly observer: Observer;
   readonly redactor: Redactor;
-  readonly authProviderFor?: AuthProviderFor | undefined;
+  readonly loginFor?: LoginFor | undefined;
 };
 
 /** A server that crashes at every call is not started again for each: after so many it rests, longer each time. */
@@ -108,7 +109,7 @@ export class Slot {
   }
 
   async #start(): Promise<Downstream> {
-    const { observer, env, connectTimeoutMs, silenceMs, redactor, authProviderFor } = this.#options;
+    const { observer, env, connectTimeoutMs, silenceMs, redactor, loginFor } = this.#options;
     const server = this.spec.name;
     const startedAt = performance.now();
     observer({ type: 'downstream.connecting', server });
@@ -120,7 +121,7 @@ export class Slot {
           connectTimeoutMs,
           silenceMs,
           redactor,
-          authProviderFor,
+          loginFor,
           onActivity: (inFlight) => this.#onActivity(open, inFlight),
           onAnswer: () => {
             this.#crashes = 0;
@@ -152,7 +153,8 @@ export class Slot {
   #rest(thrown: unknown): void {
     const { observer } = this.#options;
     this.#reason = thrown instanceof BridgeError ? thrown.message : messageOf(thrown);
-    this.#restAfter(this.#failures++);
+    // The user's next run may come right after the login.
+    if (!(thrown instanceof WaitsForUser)) this.#restAfter(this.#failures++);
     observer({ type: 'downstream.failed', server: this.spec.name, message: this.#reason });
   }
 

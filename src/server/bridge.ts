@@ -12,6 +12,7 @@ import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
+import type { Logins } from '../downstream/oauth/logins.js';
 import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
@@ -74,6 +75,7 @@ export class Bridge implements AsyncDisposable {
   #discovery: Discovery | undefined;
   /** Python names of what is discovered, by server name. */
   #aliases: ReadonlyMap<string, string> = new Map();
+  #logins: Promise<Logins> | undefined;
   #sweeping: Promise<number> | undefined;
   #runs = 0;
   /** Of them, those whose turn has come. */
@@ -94,6 +96,7 @@ export class Bridge implements AsyncDisposable {
         depth: settings.depth,
         observer,
         redactor,
+        loginFor: async (spec) => (await this.#openLogins()).of(spec),
       }),
     );
     this.#warm = this.#owned.use(
@@ -205,6 +208,14 @@ export class Bridge implements AsyncDisposable {
   async #load(name: string, signal: AbortSignal): Promise<ServerDoc> {
     const downstream = await this.#pool.get(name, signal);
     return toServerDoc(downstream, this.#aliasOf(name), this.#shapes.of(downstream));
+  }
+
+  /** Loaded with the first remote server: most who start a bridge have none. */
+  #openLogins(): Promise<Logins> {
+    this.#logins ??= import('../downstream/oauth/logins.js').then(
+      (module) => new module.Logins(this.settings.stateDir, this.redactor),
+    );
+    return this.#logins;
   }
 
   #aliasOf(name: string): string {

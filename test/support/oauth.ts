@@ -110,8 +110,10 @@ export async function startAuthServer(
       );
     },
   };
-  const { default: Provider } = await import('oidc-provider');
-  const provider = quietly(() => new Provider(issuer, configuration as never));
+  const provider = await quietly(async () => {
+    const { default: Provider } = await import('oidc-provider');
+    return new Provider(issuer, configuration as never);
+  });
   const requests: string[] = [];
   const answer = provider.callback();
   server.on('request', (request, response) => {
@@ -300,11 +302,11 @@ export class Browser {
 }
 
 /** It warns that this is no set-up for production, and of the Node version. */
-function quietly<T>(make: () => T): T {
+async function quietly<T>(make: () => Promise<T>): Promise<T> {
   const { warn, info } = console;
   console.warn = console.info = () => {};
   try {
-    return make();
+    return await make();
   } finally {
     Object.assign(console, { warn, info });
   }

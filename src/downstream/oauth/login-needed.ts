@@ -1,19 +1,16 @@
 // That a server wants its user: the one way in which a run says so, with the command that mends it.
 
 import { PACKAGE_NAME } from '../../base/version.js';
+import { RemoteFailure } from '../remote/remote-failure.js';
 
 /** What a server asks for is data, and people copy commands into a shell: others are left out. */
 const HARMLESS_SCOPE = /^[\w.:/@+*-]{1,200}$/;
 const MAX_SCOPES = 50;
 
-/** What went wrong, as a clause about the server, and the next step as a whole sentence. */
-export class LoginTrouble extends Error {
-  constructor(
-    readonly reason: string,
-    readonly remedy: string,
-    cause?: unknown,
-  ) {
-    super(reason, { cause });
+/** A login that cannot be used now. */
+export class LoginTrouble extends RemoteFailure {
+  constructor(reason: string, remedy: string, cause?: unknown) {
+    super(reason, { fault: 'operator', remedy, cause });
   }
 }
 
@@ -28,7 +25,7 @@ export class LoginNeeded extends LoginTrouble {
 /** The command as a person would type it. */
 export function loginCommand(server: string, scopes: readonly string[] = []): string {
   const usable = scopes.length <= MAX_SCOPES && scopes.every((scope) => HARMLESS_SCOPE.test(scope));
-  const wanted = usable && scopes.length > 0 ? ` --scope '${scopes.join(' ')}'` : '';
+  const wanted = usable && scopes.length > 0 ? ` --scope ${quoted(scopes.join(' '))}` : '';
   return `${PACKAGE_NAME} login ${quoted(server)}${wanted}`;
 }
 

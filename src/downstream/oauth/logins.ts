@@ -12,6 +12,7 @@ import type { Redactor } from '../../base/redact.js';
 import { clip, harmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
+import type { Challenge, ServerLogin } from '../remote/server-login.js';
 import { tokenFields } from './log-in.js';
 import { LoginNeeded, LoginTrouble } from './login-needed.js';
 import { noLoginReason } from './no-login.js';
@@ -23,25 +24,6 @@ import { type Login, TokenStore } from './token-store.js';
 const MARGIN_MS = 30_000;
 /** Of short-lived tokens the margin would be all. */
 const MARGIN_SHARE = 0.1;
-
-/** What the connection to a remote server knows of its login. */
-export interface ServerLogin {
-  /**
-   * For the server's own origin only; undefined where nobody has logged in, since the server may do without. Throws
-   * LoginNeeded, and another LoginTrouble where a refresh is due and its issuer cannot be reached.
-   */
-  token(signal: AbortSignal): Promise<string | undefined>;
-  /** The server answered 401 to a request with `refused`; afterwards `token` gives another one. Throws as it does. */
-  renew(refused: string | undefined, signal: AbortSignal): Promise<void>;
-  /** What to say of a 401 to a renewed token, or of a 403; undefined for a 403 that no login mends. */
-  refused(challenge: Challenge): LoginNeeded | undefined;
-}
-
-export type Challenge = {
-  readonly status: number;
-  /** The value of `WWW-Authenticate`. */
-  readonly challenge: string | undefined;
-};
 
 export class Logins {
   readonly #store: TokenStore;
@@ -97,7 +79,11 @@ export class Logins {
   async #renewed(spec: RemoteSpec, refused: string, signal: AbortSignal): Promise<Login> {
     let renewing = this.#renewing.get(spec.url);
     if (renewing === undefined) {
-      renewing = this.#renew(spec, refused).finally(() => this.#renewing.delete(spec.url));
+      renewing = this.#renew(spec, refused)
+        .catch((thrown: unknown) => {
+          throw withReason(thrown);
+        })
+        .finally(() => this.#renewing.delete(spec.url));
       // All who asked may have gone by the time it fails.
       renewing.catch(() => {});
       this.#renewing.set(spec.url, renewing);
@@ -165,6 +151,13 @@ export class Logins {
     const unused = reason === undefined ? '' : `; the one that was kept is not used, since ${file} ${reason}`;
     return new LoginNeeded(name, `it wants a login${unused}`);
   }
+}
+
+/** What cannot be kept is not refreshed: the new refresh token would be lost, and the old one spent. */
+function withReason(thrown: unknown): unknown {
+  if (!(thrown instanceof BridgeError)) return thrown;
+  const { message, remedy = '' } = thrown;
+  return new LoginTrouble(`its login cannot be refreshed: ${message.replace(/\.$/, '')}`, remedy, thrown);
 }
 
 function refusal(name: string, { status, challenge }: Challenge): LoginNeeded | undefined {

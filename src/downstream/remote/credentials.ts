@@ -1,23 +1,19 @@
 // The headers by which a remote server knows its user: those of the entry, those that the entry's own command prints,
 // or the token of a login. Asked anew after a 401. Values go to the server and to the redactor, nowhere else.
 
-import type { IncomingMessage } from 'node:http';
-import {
-  auth,
-  extractWWWAuthenticateParams,
-  type OAuthClientProvider,
-} from '@modelcontextprotocol/sdk/client/auth.js';
 import type { Redactor } from '../../base/redact.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { atItsEntry } from '../link.js';
+import { LoginNeeded } from '../oauth/login-needed.js';
 import { helperHeaders } from './headers-helper.js';
-import { RemoteFailure, wantsLogin } from './remote-failure.js';
+import { RemoteFailure } from './remote-failure.js';
+import type { Challenge, ServerLogin } from './server-login.js';
 
 export type CredentialsOptions = {
   /** The whole environment of the helper. */
   readonly env: Readonly<Record<string, string>>;
   readonly redactor: Redactor;
-  readonly provider: OAuthClientProvider | undefined;
+  readonly login: ServerLogin | undefined;
 };
 
 type Headers = Readonly<Record<string, string>>;
@@ -27,9 +23,8 @@ export class Credentials {
   readonly #options: CredentialsOptions;
   readonly #own: Headers;
   #helped: Promise<Headers> | undefined;
-  #knownToken: string | undefined;
-  /** One for all requests that were refused meanwhile: a refresh token may be good for one use only. */
-  #renewing: Promise<void> | undefined;
+  /** The token that was last given out. */
+  #token: string | undefined;
 
   constructor(spec: RemoteSpec, options: CredentialsOptions) {
     this.#spec = spec;
@@ -39,8 +34,12 @@ export class Credentials {
   }
 
   /** All of them, names in lower case; what the helper prints wins over the entry, and both over a login. */
-  async headers(): Promise<Headers> {
-    return { ...(await this.#token()), ...this.#own, ...(await this.#helper()) };
+  async headers(signal: AbortSignal): Promise<Headers> {
+    const helped = await this.#helper();
+    // One that nobody would see is not refreshed either.
+    if (!('authorization' in helped)) this.#token = await this.#login?.token(signal);
+    const bearer = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
+    return { ...bearer, ...this.#own, ...helped };
   }
 
   /** Has the helper asked again, for a new session. */
@@ -49,18 +48,20 @@ export class Credentials {
   }
 
   /** Gets others after a 401, where there is a way to; else throws the RemoteFailure of `refused`. */
-  async renew(answer: IncomingMessage): Promise<void> {
+  async renew(signal: AbortSignal): Promise<void> {
     if (this.#spec.headersHelper !== undefined) return this.forget();
-    const provider = this.#provider;
-    if (provider === undefined) throw this.refused();
-    this.#renewing ??= this.#login(provider, answer).finally(() => {
-      this.#renewing = undefined;
-    });
-    await this.#renewing;
+    if (this.#login === undefined) throw this.#unknown();
+    await this.#login.renew(this.#token, signal);
   }
 
-  /** A 401 that nothing here can change, in words that name what was refused. */
-  refused(): RemoteFailure {
+  /** An answer that nothing here can change, in words that name what was refused; undefined for one of another kind. */
+  refused(challenge: Challenge): RemoteFailure | undefined {
+    const own = this.#spec.headersHelper === undefined ? this.#login?.refused(challenge) : undefined;
+    return own ?? (challenge.status === 401 ? this.#unknown() : undefined);
+  }
+
+  /** Of a 401 to what is not a login of ours. */
+  #unknown(): RemoteFailure {
     const { name, headers, headersHelper } = this.#spec;
     const because = (what: string, remedy: string) =>
       new RemoteFailure(`it refused ${what} (401)`, { fault: 'operator', remedy: atItsEntry(remedy) });
@@ -69,25 +70,15 @@ export class Credentials {
     }
     const names = Object.keys(headers);
     const key = names.find((header) => /^authorization$/i.test(header));
-    if (key === undefined && this.#options.provider !== undefined) return wantsLogin(name);
     const refused = key ?? names.join(', ');
     return refused === ''
-      ? wantsLogin(name)
+      ? new LoginNeeded(name, 'it wants a login')
       : because(`the header ${refused} of its entry`, 'Put a valid value there');
   }
 
   /** A header that the user wrote down is meant; a login would only hide that it is refused. */
-  get #provider(): OAuthClientProvider | undefined {
-    return 'authorization' in this.#own ? undefined : this.#options.provider;
-  }
-
-  async #token(): Promise<Headers> {
-    const tokens = await this.#provider?.tokens();
-    if (tokens === undefined) return {};
-    const { access_token, refresh_token } = tokens;
-    if (access_token !== this.#knownToken) this.#options.redactor.addAll({ access_token, refresh_token });
-    this.#knownToken = access_token;
-    return { authorization: `Bearer ${access_token}` };
+  get #login(): ServerLogin | undefined {
+    return 'authorization' in this.#own ? undefined : this.#options.login;
   }
 
   #helper(): Promise<Headers> {
@@ -113,24 +104,6 @@ export class Credentials {
     this.#options.redactor.addAll(headers);
     const bare = Object.entries(headers).map(([name, value]) => [name, value.replace(/^\w+ +/, '')]);
     this.#options.redactor.addAll(Object.fromEntries(bare));
-  }
-
-  async #login(provider: OAuthClientProvider, answer: IncomingMessage): Promise<void> {
-    const challenge = answer.headers['www-authenticate'] ?? '';
-    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(
-      new Response(null, { headers: { 'www-authenticate': challenge } }),
-    );
-    try {
-      const result = await auth(provider, {
-        serverUrl: this.#spec.url,
-        ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
-        ...(scope === undefined ? {} : { scope }),
-      });
-      if (result === 'AUTHORIZED') return;
-    } catch (thrown) {
-      throw wantsLogin(this.#spec.name, thrown);
-    }
-    throw wantsLogin(this.#spec.name);
   }
 }
 

@@ -10,7 +10,7 @@ import { atItsEntry } from '../link.js';
 import { readBody } from './body.js';
 import type { Credentials } from './credentials.js';
 import { HttpClient, type HttpRequest, StrayRedirect } from './http-client.js';
-import { fromNode, RefusedStatus, RemoteFailure, wantsLogin } from './remote-failure.js';
+import { fromNode, RefusedStatus, RemoteFailure } from './remote-failure.js';
 
 /** Of the body of an answer that is no success: an explanation is a sentence, an error page is nobody's business. */
 const MAX_ERROR_BYTES = 16 * 1024;
@@ -18,14 +18,12 @@ const MAX_SAID_CHARS = 300;
 
 export class Door {
   readonly url: URL;
-  readonly #spec: RemoteSpec;
   readonly #client = new HttpClient();
   readonly #credentials: Credentials;
   readonly #redact: Redact;
 
   constructor(spec: RemoteSpec, credentials: Credentials, redact: Redact) {
     this.url = new URL(spec.url);
-    this.#spec = spec;
     this.#credentials = credentials;
     this.#redact = redact;
   }
@@ -35,7 +33,7 @@ export class Door {
     let answer = await this.#send(request, signal);
     if (answer.statusCode === 401) {
       answer.destroy();
-      await this.#credentials.renew(answer);
+      await this.#credentials.renew(signal);
       answer = await this.#send(request, signal);
     }
     if ((answer.statusCode ?? 0) < 300) return answer;
@@ -52,7 +50,7 @@ export class Door {
   }
 
   async #send(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const headers = { ...(await this.#credentials.headers()), ...request.headers };
+    const headers = { ...(await this.#credentials.headers(signal)), ...request.headers };
     try {
       return await this.#client.request({ ...request, headers }, signal);
     } catch (thrown) {
@@ -63,13 +61,12 @@ export class Door {
 
   async #refusal(answer: IncomingMessage): Promise<RemoteFailure> {
     const { statusCode: status = 0, headers } = answer;
-    if (status === 401) {
+    const refusal = this.#credentials.refused({ status, challenge: headers['www-authenticate'] });
+    if (refusal !== undefined) {
       answer.destroy();
-      return this.#credentials.refused();
+      return refusal;
     }
-    const challenge = headers['www-authenticate'];
     const said = clip(harmless(this.#redact(await wordsOf(answer))), MAX_SAID_CHARS);
-    if (status === 403 && challenge !== undefined) return wantsLogin(this.#spec.name);
     if (status === 403) {
       const remedy = atItsEntry('Ask who runs it for the right to use it, or correct its `headers`');
       return new RefusedStatus(status, said, { fault: 'operator', remedy });

@@ -2,7 +2,6 @@
 // anew by itself and repeats what was certainly not acted upon, so that nobody above notices. Only `close` ends it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { type JSONRPCMessage, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
@@ -14,9 +13,11 @@ import { stringify } from '../../protocol/json-text.js';
 import { withoutPrefix } from '../call-error.js';
 import { failure } from '../inbound.js';
 import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
+import { LoginNeeded } from '../oauth/login-needed.js';
 import { Credentials } from './credentials.js';
 import { Door } from './door.js';
 import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
+import type { ServerLogin } from './server-login.js';
 import { SseWire } from './sse-wire.js';
 import { StreamableWire } from './streamable-wire.js';
 import type { Outgoing, Wire } from './wire.js';
@@ -27,7 +28,7 @@ export type RemoteLinkOptions = {
   readonly redactor: Redactor;
   /** For greeting anew. */
   readonly limitMs: number;
-  readonly provider: OAuthClientProvider | undefined;
+  readonly login: ServerLogin | undefined;
 };
 
 /** A server that is being restarted is away for about so long; a request waits for it once. */
@@ -82,7 +83,8 @@ export class RemoteLink implements Link {
     const what = 'could not be reached';
     const failed = failureIn(thrown);
     if (failed !== undefined) {
-      return Promise.resolve({ what, reason: failed.reason, remedy: failed.remedy });
+      const { reason, remedy } = failed;
+      return Promise.resolve({ what, reason, remedy, waitsForUser: failed instanceof LoginNeeded });
     }
     const said = clip(harmless(withoutPrefix(messageOf(thrown))), MAX_REASON_CHARS);
     const reason = timedOutMs === undefined ? said : `it was not ready within ${timedOutMs / 1000} s`;

@@ -4,12 +4,14 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { BridgeError } from '../../../src/base/errors.js';
 import { Redactor } from '../../../src/base/redact.js';
 import { logIn } from '../../../src/downstream/oauth/log-in.js';
 import { LoginNeeded, LoginTrouble } from '../../../src/downstream/oauth/login-needed.js';
-import { Logins, type ServerLogin } from '../../../src/downstream/oauth/logins.js';
+import { Logins } from '../../../src/downstream/oauth/logins.js';
 import { type Login, TokenStore } from '../../../src/downstream/oauth/token-store.js';
+import type { ServerLogin } from '../../../src/downstream/remote/server-login.js';
 import {
   type AuthServer,
   Browser,
@@ -202,6 +204,26 @@ describe('a person is needed', () => {
       remedy: "Run `mcp-sandbox-bridge login 'my $(server)'\\''s'` in a terminal.",
     });
   });
+});
+
+test('nothing is refreshed that could not be kept', async () => {
+  const { refreshToken } = await person();
+  changed({ expiresAtMs: Date.now() - 1 });
+  const before = tokenRequests();
+  // A test that runs as root can close no folder to itself.
+  const fails = vi.spyOn(TokenStore.prototype, 'lock').mockRejectedValue(
+    new BridgeError('E_STATE', 'Logins cannot be kept in /x: read-only.', {
+      fault: 'operator',
+      remedy: 'Set it.',
+    }),
+  );
+  await expect(bridge().token(signal)).rejects.toMatchObject({
+    reason: 'its login cannot be refreshed: Logins cannot be kept in /x: read-only',
+    remedy: 'Set it.',
+  });
+  fails.mockRestore();
+  expect(tokenRequests()).toBe(before);
+  expect(kept().refreshToken).toBe(refreshToken);
 });
 
 describe('an issuer that does not answer', () => {
