@@ -350,11 +350,18 @@ describe('entries that are passed over', () => {
     ],
     ['a variable name', server('x', { env: { 'A=B': '1' } }), "field 'env.A=B': is not a variable name"],
     ['NUL', server('x\0y'), "field 'command': must not contain a NUL character"],
-    ['type', { type: 'sdk', command: 'x' }, 'field \'type\' is "sdk"; allowed: stdio'],
-    ['http', { type: 'http', url: 'https://x.example' }, 'remote servers are not supported yet'],
-    ['sse', { type: 'sse', url: 'https://x.example' }, 'remote servers are not supported yet'],
-    ['ws', { type: 'ws', url: 'wss://x.example' }, 'remote servers are not supported yet'],
-    ['a bare url', { url: 'https://x.example' }, 'remote servers are not supported yet'],
+    ['sdk', { type: 'sdk', command: 'x' }, "is of type 'sdk', which exists only inside its host"],
+    [
+      'a type that nobody has',
+      { type: 'carrier-pigeon', command: 'x' },
+      'field \'type\' is "carrier-pigeon"; allowed: stdio, http, streamable-http, sse',
+    ],
+    [
+      'a type of another shape',
+      { type: ['stdio'], command: 'x' },
+      "field 'type' is an array; allowed: stdio, http, streamable-http, sse",
+    ],
+    ['ws', { type: 'ws', url: 'wss://x.example' }, "is of type 'ws'; WebSocket servers are not supported"],
     ['disabled', server('x', { disabled: true }), 'disabled in its file'],
     ['not enabled', server('x', { enabled: false }), 'disabled in its file'],
     ['ourselves', server('npx', { args: ['-y', 'mcp-sandbox-bridge'] }), 'this bridge itself'],
@@ -383,7 +390,7 @@ describe('entries that are passed over', () => {
   });
 
   test('an unusable entry does not', () => {
-    claude({ a: { url: 'https://x.example' } });
+    claude({ a: { type: 'ws', url: 'wss://x.example' } });
     home.write('MCPs/a.json', server('a'));
     expect(names(home.discover())).toEqual(['a']);
   });
