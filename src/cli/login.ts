@@ -146,10 +146,10 @@ function list(store: TokenStore, { json }: LoginCommandOptions): void {
       ? [
           paint.bold(visible(stored.login.name)),
           stateOf(stored.login),
-          visible(stored.login.url),
+          new URL(stored.login.url).origin,
           paint.dim(`by ${visible(stored.login.issuer)}`),
         ]
-      : [paint.red('unusable'), stored.reason, stored.file],
+      : [paint.red('unusable'), stored.reason, '', paint.dim(stored.file)],
   );
   process.stdout.write(columns(rows));
 }
@@ -164,8 +164,10 @@ function stateOf({ refreshToken, expiresAtMs }: Kept): string {
 function asJson(stored: ReturnType<TokenStore['list']>[number]): object {
   if (stored.state !== 'kept') return { state: 'unusable', file: stored.file, reason: stored.reason };
   const { name, url, issuer, scopes, refreshToken, expiresAtMs } = stored.login;
+  // The rest of an address may hold a key.
+  const { origin } = new URL(url);
   const expiresAt = expiresAtMs === undefined ? {} : { expiresAt: new Date(expiresAtMs).toISOString() };
-  return { state: 'kept', name, url, issuer, scopes, refreshed: refreshToken !== undefined, ...expiresAt };
+  return { state: 'kept', name, origin, issuer, scopes, refreshed: refreshToken !== undefined, ...expiresAt };
 }
 
 const ending = (atMs: number): string =>

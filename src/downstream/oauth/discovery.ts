@@ -98,9 +98,7 @@ async function resourceMetadata(
   const requestedResource = resourceUrlFromServerUrl(url);
   if (!checkResourceAllowed({ requestedResource, configuredResource: metadata.resource })) {
     const claimed = clip(harmless(metadata.resource), 200);
-    throw loginError(
-      `Server '${name}' at ${url} says that it is ${claimed}: its login would be for another.`,
-    );
+    throw loginError(`Server '${name}' says that it is ${claimed}: its login would be for another.`);
   }
   return metadata;
 }
