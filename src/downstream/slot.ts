@@ -51,6 +51,8 @@ export class Slot {
   /** How often in a row it crashed in a call without having answered any; see MAX_CRASHES. */
   #crashes = 0;
   #reason: string | undefined;
+  /** Of the reason, as long as it rests for that. */
+  #remedy: string | undefined;
   #retryAt = 0;
   #retired = false;
 
@@ -153,6 +155,7 @@ export class Slot {
   #rest(thrown: unknown): void {
     const { observer } = this.#options;
     this.#reason = thrown instanceof BridgeError ? thrown.message : messageOf(thrown);
+    this.#remedy = thrown instanceof BridgeError ? thrown.remedy : undefined;
     // The user's next run may come right after the login.
     if (!(thrown instanceof WaitsForUser)) this.#restAfter(this.#failures++);
     observer({ type: 'downstream.failed', server: this.spec.name, message: this.#reason });
@@ -165,16 +168,16 @@ export class Slot {
 
   #restingError(restMs: number): BridgeError {
     const reason = this.#reason ?? `Server '${this.spec.name}' could not be started.`;
-    return new BridgeError('E_SERVER_UNAVAILABLE', reason, {
-      fault: 'operator',
-      remedy: `It is not tried again at once: retry in ${Math.ceil(restMs / 1000)} s.`,
-    });
+    const later = `It is not tried again at once: retry in ${Math.ceil(restMs / 1000)} s.`;
+    const remedy = this.#remedy === undefined ? later : `${this.#remedy} ${later}`;
+    return new BridgeError('E_SERVER_UNAVAILABLE', reason, { fault: 'operator', remedy });
   }
 
   #onClosed(open: OpenDownstream, reason: string): void {
     this.#options.observer({ type: 'downstream.closed', server: this.spec.name, reason });
     if (this.#open !== open) return;
     this.#reason = `Server '${this.spec.name}' ${reason}.`;
+    this.#remedy = undefined;
     // The calls under way are told after this, so they are still counted here.
     if (this.#inFlight > 0 && ++this.#crashes >= MAX_CRASHES) {
       this.#reason = `Server '${this.spec.name}' ${reason}, ${this.#crashes} times in a row.`;

@@ -81,9 +81,9 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Waits until `condition` holds; fails after two seconds. */
-export async function until(condition: () => boolean): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 2_000;
-  while (!condition()) {
+  while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`not within two seconds: ${condition}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

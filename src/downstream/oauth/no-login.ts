@@ -14,6 +14,8 @@ export function noLoginReason(spec: DownstreamSpec): string | undefined {
   if (Object.keys(spec.headers).some((name) => name.toLowerCase() === 'authorization')) {
     return `${server} needs no login: its entry gives an Authorization header (${spec.source.file}).`;
   }
+  if (!URL.canParse(spec.url))
+    return `${server} has no login: its \`url\` is no address (${spec.source.file}).`;
   const unsafe = unsafeAddress(spec.url, spec.url);
   return unsafe === undefined ? undefined : `${server} has no login: ${new URL(spec.url).origin} ${unsafe}.`;
 }

@@ -22,7 +22,9 @@ export class Credentials {
   readonly #spec: RemoteSpec;
   readonly #options: CredentialsOptions;
   readonly #own: Headers;
+  readonly #closing = new AbortController();
   #helped: Promise<Headers> | undefined;
+  #latest: Headers = {};
   /** The token that was last given out. */
   #token: string | undefined;
 
@@ -31,6 +33,7 @@ export class Credentials {
     this.#options = options;
     this.#own = lowerCased(spec.headers);
     this.#hide(this.#own);
+    options.redactor.addAll(secretsIn(new URL(spec.url)));
   }
 
   /** All of them, names in lower case; what the helper prints wins over the entry, and both over a login. */
@@ -39,7 +42,13 @@ export class Credentials {
     // One that nobody would see is not refreshed either.
     if (!('authorization' in helped)) this.#token = await this.#login?.token(signal);
     const bearer = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
-    return { ...bearer, ...this.#own, ...helped };
+    this.#latest = { ...bearer, ...this.#own, ...helped };
+    return this.#latest;
+  }
+
+  /** What `headers` last gave. */
+  get latest(): Headers {
+    return this.#latest;
   }
 
   /** Has the helper asked again, for a new session. */
@@ -47,24 +56,32 @@ export class Credentials {
     this.#helped = undefined;
   }
 
+  /** Resolves when no helper of ours runs any more. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#helped?.catch(() => {});
+  }
+
   /** Gets others after a 401, where there is a way to; else throws the RemoteFailure of `refused`. */
   async renew(signal: AbortSignal): Promise<void> {
     if (this.#spec.headersHelper !== undefined) return this.forget();
-    if (this.#login === undefined) throw this.#unknown();
+    if (this.#login === undefined) throw this.#unknown(401);
     await this.#login.renew(this.#token, signal);
   }
 
-  /** An answer that nothing here can change, in words that name what was refused; undefined for one of another kind. */
+  /** A 401 or 403 that nothing here can change, in words that name what was refused; undefined for what is neither. */
   refused(challenge: Challenge): RemoteFailure | undefined {
-    const own = this.#spec.headersHelper === undefined ? this.#login?.refused(challenge) : undefined;
-    return own ?? (challenge.status === 401 ? this.#unknown() : undefined);
+    const { status, challenge: words } = challenge;
+    if (status !== 401 && (status !== 403 || words === undefined)) return undefined;
+    const known = this.#spec.headersHelper === undefined ? this.#login?.refused(challenge) : undefined;
+    return known ?? this.#unknown(status);
   }
 
-  /** Of a 401 to what is not a login of ours. */
-  #unknown(): RemoteFailure {
+  /** Of what is no login of ours. */
+  #unknown(status: number): RemoteFailure {
     const { name, headers, headersHelper } = this.#spec;
     const because = (what: string, remedy: string) =>
-      new RemoteFailure(`it refused ${what} (401)`, { fault: 'operator', remedy: atItsEntry(remedy) });
+      new RemoteFailure(`it refused ${what} (${status})`, { fault: 'operator', remedy: atItsEntry(remedy) });
     if (headersHelper !== undefined) {
       return because('the headers that its headersHelper prints', 'Run that command by hand');
     }
@@ -88,11 +105,14 @@ export class Credentials {
     const { env, redactor } = this.#options;
     // By these names Claude Code tells a helper that serves several servers which one it is asked for.
     const asked = { ...env, CLAUDE_CODE_MCP_SERVER_NAME: name, CLAUDE_CODE_MCP_SERVER_URL: url };
-    const helped = helperHeaders(headersHelper, asked, (text) => redactor.redact(text)).then((printed) => {
-      const headers = lowerCased(printed);
-      this.#hide(headers);
-      return headers;
-    });
+    const redact = (text: string) => redactor.redact(text);
+    const helped = helperHeaders(headersHelper, { env: asked, redact }, this.#closing.signal).then(
+      (printed) => {
+        const headers = lowerCased(printed);
+        this.#hide(headers);
+        return headers;
+      },
+    );
     this.#helped = helped;
     // One that failed is asked again by the next request.
     helped.catch(() => this.forget());
@@ -104,6 +124,20 @@ export class Credentials {
     this.#options.redactor.addAll(headers);
     const bare = Object.entries(headers).map(([name, value]) => [name, value.replace(/^\w+ +/, '')]);
     this.#options.redactor.addAll(Object.fromEntries(bare));
+  }
+}
+
+/** The parts of an address that are often keys, by what they are shown as. */
+function secretsIn({ username, password, searchParams }: URL): Headers {
+  const [user, word] = [username, password].map(decoded);
+  return { ...Object.fromEntries(searchParams), 'url password': word ?? '', 'url login': `${user}:${word}` };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }
 

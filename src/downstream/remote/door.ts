@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Redact } from '../../base/redact.js';
 import { clip, harmless } from '../../base/text.js';
-import type { RemoteSpec } from '../../config/downstream-spec.js';
+import { PACKAGE_NAME, VERSION } from '../../base/version.js';
 import { isObject } from '../json-object.js';
 import { atItsEntry } from '../link.js';
 import { readBody } from './body.js';
@@ -22,19 +22,19 @@ export class Door {
   readonly #credentials: Credentials;
   readonly #redact: Redact;
 
-  constructor(spec: RemoteSpec, credentials: Credentials, redact: Redact) {
-    this.url = new URL(spec.url);
+  constructor(url: URL, credentials: Credentials, redact: Redact) {
+    this.url = url;
     this.#credentials = credentials;
     this.#redact = redact;
   }
 
   /** An answer with a status below 300. Throws RemoteFailure, or whatever `signal` ended it with. */
   async request(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    let answer = await this.#send(request, signal);
+    let answer = await this.#send(request, await this.#credentials.headers(signal), signal);
     if (answer.statusCode === 401) {
       answer.destroy();
       await this.#credentials.renew(signal);
-      answer = await this.#send(request, signal);
+      answer = await this.#send(request, await this.#credentials.headers(signal), signal);
     }
     if ((answer.statusCode ?? 0) < 300) return answer;
     throw await this.#refusal(answer);
@@ -42,15 +42,19 @@ export class Door {
 
   /** As `request`, but with the credentials that are at hand and whatever the answer: for the last word. */
   async tell(request: HttpRequest, signal: AbortSignal): Promise<void> {
-    (await this.#send(request, signal)).destroy();
+    (await this.#send(request, this.#credentials.latest, signal)).destroy();
   }
 
   close(): void {
     this.#client.close();
   }
 
-  async #send(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const headers = { ...(await this.#credentials.headers(signal)), ...request.headers };
+  async #send(
+    request: HttpRequest,
+    credentials: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const headers = { 'user-agent': `${PACKAGE_NAME}/${VERSION}`, ...credentials, ...request.headers };
     try {
       return await this.#client.request({ ...request, headers }, signal);
     } catch (thrown) {

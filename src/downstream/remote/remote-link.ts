@@ -71,8 +71,9 @@ export class RemoteLink implements Link {
   constructor(spec: RemoteSpec, options: RemoteLinkOptions) {
     this.#options = options;
     this.#kind = spec.transport === 'auto' ? undefined : spec.transport;
+    const url = addressOf(spec);
     this.#credentials = new Credentials(spec, options);
-    this.#door = new Door(spec, this.#credentials, (text) => options.redactor.redact(text));
+    this.#door = new Door(url, this.#credentials, (text) => options.redactor.redact(text));
   }
 
   get ending(): string | undefined {
@@ -109,6 +110,8 @@ export class RemoteLink implements Link {
     if (isReady) this.#initialized = { text, id: undefined };
     if (method === 'notifications/cancelled' && 'params' in message) {
       this.#abandon(Number(message.params?.['requestId']));
+      // Before the greeting is over there is nothing that a server could cancel.
+      if (this.#greeting === undefined) return;
     }
     await this.#notify({ text, id: undefined });
     if (isReady) this.#wire?.listen();
@@ -121,7 +124,7 @@ export class RemoteLink implements Link {
     for (const { controller } of this.#waiting.values()) controller.abort();
     this.#waiting.clear();
     this.onclose?.();
-    await this.#wire?.end(true);
+    await Promise.all([this.#wire?.end(true), this.#credentials.close()]);
     this.#door.close();
   }
 
@@ -272,7 +275,10 @@ export class RemoteLink implements Link {
       const answered = new Promise<JSONRPCMessage>((resolve) => this.#expect(Number(greeting.id), resolve));
       await wire.send(greeting, signal);
       const answer = await unlessAborted(answered, signal);
-      if ('error' in answer) throw noNewSession(`it refuses a new session: ${answer.error.message}`);
+      if ('error' in answer) {
+        const said = this.#options.redactor.redact(answer.error.message.slice(0, 4 * MAX_REASON_CHARS));
+        throw noNewSession(`it refuses a new session: ${said}`);
+      }
       await wire.send(initialized, signal);
     } catch (thrown) {
       void wire.end(false);
@@ -288,6 +294,15 @@ export class RemoteLink implements Link {
     // It may be another version of itself.
     this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
   }
+}
+
+function addressOf({ name, url }: RemoteSpec): URL {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return new URL(url);
+  throw new BridgeError(
+    'E_SERVER_UNAVAILABLE',
+    `Server '${name}' could not be reached: its \`url\` is no http or https address.`,
+    { fault: 'operator', remedy: atItsEntry('Correct its `url`') },
+  );
 }
 
 function noNewSession(reason: string, cause?: unknown): RemoteFailure {
