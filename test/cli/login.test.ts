@@ -1,8 +1,18 @@
 // `login` and `logout` as a shell starts them, at a real authorization server; the browser reads the address on stderr.
 
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   type AuthServer,
@@ -49,6 +59,14 @@ const kept = () => {
   return JSON.parse(readFileSync(join(tokensFolder(), name), 'utf8')) as Record<string, string>;
 };
 
+async function untilRead(file: string, wanted: string): Promise<string> {
+  for (let look = 0; look < 200; look++) {
+    if (existsSync(file) && readFileSync(file, 'utf8') === wanted) return wanted;
+    await sleep(25);
+  }
+  throw new Error(`${wanted} was not opened`);
+}
+
 /** Logs in with the browser on this machine; `stop` where it ends instead, and what is then typed. */
 function logIn(stop?: RegExp, args: readonly string[] = []) {
   const child = spawn(process.execPath, [MAIN, 'login', 'linear', '--no-browser', ...args], {
@@ -81,6 +99,29 @@ describe('login', () => {
     expect(accessToken.length).toBeGreaterThan(20);
     for (const secret of [accessToken, refreshToken]) expect(stderr).not.toContain(secret);
   });
+
+  test.runIf(process.platform === 'linux')(
+    'opens the browser by itself, and prints the address too',
+    async () => {
+      const opened = join(home, 'opened');
+      writeFileSync(join(home, 'xdg-open'), `#!/bin/sh\nprintf %s "$1" > '${opened}'\n`, { mode: 0o755 });
+      const { PATH = '' } = process.env;
+      let visited: Promise<unknown> | undefined;
+      const { stderr, exitCode } = await command(['login', 'linear'], {
+        home,
+        env: { ...env, PATH: `${home}:${PATH}`, SSH_CONNECTION: '', SSH_TTY: '' },
+        onStderr: (written) => {
+          const [, address] = ADDRESS.exec(written) ?? [];
+          if (address !== undefined)
+            visited ??= untilRead(opened, address).then((url) => new Browser().visit(url));
+        },
+      });
+      expect(await visited).toMatchObject({ status: 200 });
+      expect(stderr).toContain('Logged in');
+      expect(stderr).not.toContain('Paste');
+      expect(exitCode).toBe(0);
+    },
+  );
 
   test('takes the address that a browser elsewhere ended at', async () => {
     const { stderr, exitCode } = await logIn(/\/callback\?/);

@@ -20,6 +20,7 @@ export type ServerEntry = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 };
+export type RemoteEntry = { readonly type: 'http' | 'sse'; readonly url: string };
 
 /** The command of an npm package's only bin, run by this Node. */
 export function npmServer(name: string, ...args: readonly string[]): ServerEntry {
@@ -95,7 +96,7 @@ export function bridgeEnv(
 }
 
 export async function startBridge(
-  servers: Readonly<Record<string, ServerEntry>>,
+  servers: Readonly<Record<string, ServerEntry | RemoteEntry>>,
   options: { readonly env?: Readonly<Record<string, string>>; readonly clientName?: string } = {},
 ): Promise<TestBridge> {
   const home = tempHome();

@@ -93,6 +93,8 @@ export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: Abo
     );
     const login = loginOf(spec, plan, client, tokens, scopes);
     hideTokens(redactor, login);
+    // A bridge that is refreshing the earlier login at this moment would write it over this one.
+    using _lock = await store.lock(spec.url, signal);
     store.write(login);
     answer.finish(true);
     return login;
