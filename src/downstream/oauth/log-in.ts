@@ -2,27 +2,18 @@
 // to keeping the tokens. The SDK makes the requests; what is asked, believed and kept is decided here.
 
 import { randomBytes } from 'node:crypto';
-import {
-  exchangeAuthorization,
-  registerClient,
-  startAuthorization,
-} from '@modelcontextprotocol/sdk/client/auth.js';
-import type {
-  AuthorizationServerMetadata,
-  OAuthClientInformationMixed,
-  OAuthTokens,
-} from '@modelcontextprotocol/sdk/shared/auth.js';
-import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { exchangeAuthorization, startAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Deadline } from '../../base/deadline.js';
-import { BridgeError, messageOf } from '../../base/errors.js';
+import { BridgeError } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
 import { clip, harmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
-import { PACKAGE_NAME } from '../../base/version.js';
 import { type RemoteSpec, secretsOf } from '../../config/downstream-spec.js';
+import { clientFor } from './client.js';
 import { discoverLogin, type LoginPlan } from './discovery.js';
+import { loginOf } from './login-record.js';
 import { noLoginReason } from './no-login.js';
-import { loginError, oauthFetch } from './oauth-fetch.js';
+import { loginError, oauthFetch, orLoginError } from './oauth-fetch.js';
 import { openRedirectServer, type RedirectAnswer } from './redirect-server.js';
 import { hideTokens } from './secrets.js';
 import type { Login, TokenStore } from './token-store.js';
@@ -49,7 +40,7 @@ export type LogInOptions = {
 export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: AbortSignal): Promise<Login> {
   const reason = noLoginReason(spec);
   if (reason !== undefined) throw new BridgeError('E_ARGUMENTS', reason, { fault: 'operator' });
-  const { redactor, store } = options;
+  const { redactor, store, clientMetadataUrl } = options;
   redactor.addAll(secretsOf(spec));
   const fetchFn = oauthFetch(spec.url, signal);
   const plan = await discoverLogin(spec, fetchFn);
@@ -61,12 +52,14 @@ export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: Abo
     host: clientId === undefined ? '127.0.0.1' : 'localhost',
     state,
   });
-  const client = await clientFor(spec, { plan, redirectUrl: redirect.url, scopes, fetchFn }, options);
-  const { authorizationUrl, codeVerifier } = await said(
+  const redirectUrl = redirect.url;
+  const question = { plan, redirectUrl, scopes, fetchFn, clientMetadataUrl, redactor };
+  const client = await clientFor(spec, question);
+  const { authorizationUrl, codeVerifier } = await orLoginError(
     startAuthorization(plan.issuer, {
       metadata: plan.metadata,
       clientInformation: client,
-      redirectUrl: redirect.url,
+      redirectUrl,
       state,
       ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
       ...(plan.resource === undefined ? {} : { resource: plan.resource }),
@@ -79,17 +72,17 @@ export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: Abo
   try {
     const authorizationCode = codeOf(answer.params, plan);
     redactor.addAll({ 'authorization code': authorizationCode });
-    const tokens = await said(
+    const tokens = await orLoginError(
       exchangeAuthorization(plan.issuer, {
         metadata: plan.metadata,
         clientInformation: client,
         authorizationCode,
         codeVerifier,
-        redirectUri: redirect.url,
+        redirectUri: redirectUrl,
         fetchFn,
         ...(plan.resource === undefined ? {} : { resource: plan.resource }),
       }),
-      `${plan.issuer} took back the login`,
+      `${plan.issuer} gave no tokens`,
     );
     const login = loginOf(spec, plan, client, tokens, scopes);
     hideTokens(redactor, login);
@@ -113,56 +106,6 @@ function scopesFor(spec: RemoteSpec, plan: LoginPlan, { scopes, store }: LogInOp
   // OpenID providers give a refresh token only to who asks for it by name.
   const offline = plan.metadata.scopes_supported?.includes('offline_access') && written.length === 0;
   return [...new Set(offline ? [...wanted, 'offline_access'] : wanted)];
-}
-
-type ClientQuestion = {
-  readonly plan: LoginPlan;
-  readonly redirectUrl: string;
-  readonly scopes: readonly string[];
-  readonly fetchFn: FetchLike;
-};
-
-/** The entry's own client, else our metadata document where it is taken, else one that is registered for this login. */
-async function clientFor(
-  { oauth, name }: RemoteSpec,
-  { plan, redirectUrl, scopes, fetchFn }: ClientQuestion,
-  { redactor, clientMetadataUrl }: LogInOptions,
-): Promise<OAuthClientInformationMixed> {
-  if (oauth && oauth.clientId !== undefined) {
-    const { clientId, clientSecret } = oauth;
-    return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
-  }
-  const takesDocuments = Reflect.get(plan.metadata, 'client_id_metadata_document_supported') === true;
-  if (takesDocuments && clientMetadataUrl !== undefined) return { client_id: clientMetadataUrl };
-  if (plan.metadata.registration_endpoint === undefined) {
-    const document = takesDocuments ? ', or set MCP_BRIDGE_CLIENT_METADATA_URL' : '';
-    throw loginError(
-      `${plan.issuer} does not register clients by itself.`,
-      undefined,
-      `Register one there and write its id as \`oauth.clientId\` into the entry of '${name}'${document}.`,
-    );
-  }
-  // Anew for each login: the port is another, and a registration that the other side has dropped shows only as a page
-  // that never comes back.
-  const clientMetadata = {
-    client_name: PACKAGE_NAME,
-    redirect_uris: [redirectUrl],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-    application_type: 'native',
-  };
-  const client = await said(
-    registerClient(plan.issuer, {
-      metadata: plan.metadata,
-      clientMetadata,
-      fetchFn,
-      ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
-    }),
-    `${plan.issuer} does not register the bridge as a client`,
-  );
-  if (client.client_secret !== undefined) redactor.addAll({ 'client secret': client.client_secret });
-  return client;
 }
 
 async function answerWithin(
@@ -196,72 +139,6 @@ function codeOf(params: URLSearchParams, { issuer, metadata }: LoginPlan): strin
   const code = params.get('code');
   if (code === null || code === '') throw loginError(`${issuer} answered without a code.`);
   return code;
-}
-
-function loginOf(
-  spec: RemoteSpec,
-  { issuer, metadata, resource }: LoginPlan,
-  client: OAuthClientInformationMixed,
-  tokens: OAuthTokens,
-  asked: readonly string[],
-): Login {
-  if (tokens.token_type.toLowerCase() !== 'bearer') {
-    throw loginError(
-      `${issuer} gives tokens of type ${clip(harmless(tokens.token_type), 40)}; only Bearer is known.`,
-    );
-  }
-  const { client_id, client_secret } = client;
-  const method = 'token_endpoint_auth_method' in client ? client.token_endpoint_auth_method : undefined;
-  return {
-    name: spec.name,
-    url: spec.url,
-    ...(resource === undefined ? {} : { resource }),
-    issuer,
-    metadata: whatIsKeptOf(metadata),
-    client: {
-      client_id,
-      ...(client_secret === undefined ? {} : { client_secret }),
-      ...(method === undefined ? {} : { token_endpoint_auth_method: method }),
-    },
-    ...tokenFields(tokens, asked),
-  };
-}
-
-/** The members of a login that a token answer says; `asked` holds where it does not say what was granted. */
-export function tokenFields(tokens: OAuthTokens, asked: readonly string[]) {
-  const now = Date.now();
-  return {
-    // RFC 6749, 5.1: without a scope it granted what was asked for.
-    scopes: tokens.scope === undefined ? [...asked] : tokens.scope.split(' ').filter((scope) => scope !== ''),
-    accessToken: tokens.access_token,
-    ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
-    ...(tokens.expires_in === undefined ? {} : { expiresAtMs: now + tokens.expires_in * 1000 }),
-    obtainedAtMs: now,
-  };
-}
-
-function whatIsKeptOf(metadata: AuthorizationServerMetadata): Login['metadata'] {
-  const { issuer, authorization_endpoint, token_endpoint, response_types_supported } = metadata;
-  const { token_endpoint_auth_methods_supported: methods } = metadata;
-  const revocation = Reflect.get(metadata, 'revocation_endpoint');
-  return {
-    issuer,
-    authorization_endpoint,
-    token_endpoint,
-    response_types_supported,
-    ...(methods === undefined ? {} : { token_endpoint_auth_methods_supported: methods }),
-    ...(typeof revocation === 'string' ? { revocation_endpoint: revocation } : {}),
-  };
-}
-
-/** What the SDK throws, as a failed login. */
-async function said<T>(step: Promise<T>, what: string): Promise<T> {
-  try {
-    return await step;
-  } catch (thrown) {
-    if (thrown instanceof BridgeError) throw thrown;
-    throw loginError(`${what}: ${clip(harmless(messageOf(thrown)), 300)}.`, thrown);
-  }
 }
 
 const secret = (): string => randomBytes(32).toString('base64url');

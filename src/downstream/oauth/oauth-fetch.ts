@@ -4,6 +4,7 @@
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
+import { clip, harmless } from '../../base/text.js';
 
 /** Of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
 const TIMEOUT_MS = 8_000;
@@ -77,4 +78,14 @@ export function loginError(message: string, cause?: unknown, remedy?: string): B
     cause,
     ...(remedy === undefined ? {} : { remedy }),
   });
+}
+
+/** `step`, with what the SDK throws told as E_LOGIN; `what` begins the sentence. */
+export async function orLoginError<T>(step: Promise<T>, what: string): Promise<T> {
+  try {
+    return await step;
+  } catch (thrown) {
+    if (thrown instanceof BridgeError) throw thrown;
+    throw loginError(`${what}: ${clip(harmless(messageOf(thrown)), 300)}.`, thrown);
+  }
 }

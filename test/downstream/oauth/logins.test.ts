@@ -138,6 +138,16 @@ test('two bridges do not spend the same refresh token', async () => {
   }
 });
 
+test('the control: a refresh token that is used twice ends the login for everybody', async () => {
+  const first = await person();
+  await bridge().renew(first.accessToken, signal);
+  const second = kept();
+  expect(await isTaken(second.accessToken)).toBe(true);
+  store.write({ ...first, expiresAtMs: Date.now() - 1 });
+  await expect(bridge().token(signal)).rejects.toBeInstanceOf(LoginNeeded);
+  expect(await isTaken(second.accessToken)).toBe(false);
+});
+
 test('a refresh token that is spent is no loss where a newer login has been kept meanwhile', async () => {
   const spent = await person();
   await auth.revoke(spent.refreshToken ?? '', { id: spent.client.client_id });
