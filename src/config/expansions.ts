@@ -58,7 +58,7 @@ export const EXPANSIONS = {
   continue: (text) =>
     replaced(text, /\$\{\{\s*([^}]*?)\s*\}\}/g, (_whole, written) => {
       const [kind = '', name] = written.split(/\.(.*)/s);
-      return { kind: kind.replace(/s$/, ''), name: name ?? written };
+      return name === undefined ? { kind: 'value', name: written } : { kind: kind.replace(/s$/, ''), name };
     }),
 } satisfies Record<string, Expand>;
 

@@ -1,7 +1,7 @@
 // Which files a record of the table of hosts stands for on this machine. Finds them by name only; what is in them is
 // the business of the readers.
 
-import { readdirSync } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import { expand } from './expand.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 import type { Environment } from './settings.js';
@@ -94,4 +94,13 @@ export function projectFolder(file: string, workspace: string, host: HostFacts):
   const { dirname, relative } = pathRules(host);
   const folder = dirname(file);
   return relative(workspace, folder).startsWith('.') ? workspace : folder;
+}
+
+/** Without symbolic links, as hosts note folders; what cannot be looked at stays as it is. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
