@@ -14,7 +14,7 @@ import { Redactor } from '../../src/base/redact.js';
 import type { RemoteSpec } from '../../src/config/downstream-spec.js';
 import { connect } from '../../src/downstream/connect.js';
 import { call, isAlive, NEVER, poolOf, until } from './hostile.js';
-import { hostileWeb, type RemoteServer, remote } from './remote-servers.js';
+import { hostileWeb, type RemoteServer, remote, socketsTo } from './remote-servers.js';
 
 const SECRET = 'sk-1234567890abcdef';
 const ends: (() => unknown)[] = [];
@@ -226,14 +226,6 @@ test.each(['http', 'sse'] as const)(
       requests: string[];
     };
     if (face === 'http') expect(requests.some((request) => request.startsWith('DELETE '))).toBe(true);
-    await until(() => sockets(server.port) <= (face === 'http' ? 3 : 2));
+    await until(() => socketsTo(server.port) <= (face === 'http' ? 3 : 2));
   },
 );
-
-/** Connections of this process to a port of this machine. */
-function sockets(port: number): number {
-  const handles = (
-    process as unknown as { _getActiveHandles(): { remotePort?: number }[] }
-  )._getActiveHandles();
-  return handles.filter(({ remotePort }) => remotePort === port).length;
-}

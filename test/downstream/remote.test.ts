@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { RemoteSpec } from '../../src/config/downstream-spec.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { call, NEVER, poolOf, type TestPool, until } from './hostile.js';
-import { everythingWeb, hostileWeb, type RemoteServer, remote } from './remote-servers.js';
+import { everythingWeb, hostileWeb, type RemoteServer, remote, socketsTo } from './remote-servers.js';
 
 const pools: TestPool[] = [];
 const servers: RemoteServer[] = [];
@@ -42,13 +42,13 @@ describe.each(FACES)('over %s', (face) => {
     expect(answer.text).toBe(`{"content":[],"structuredContent":${args}}`);
   });
 
-  test('40 MB arrive within two seconds, and above 64 MiB one request fails', async () => {
+  test('40 MB arrive in linear time, and above 64 MiB one request fails', async () => {
     const { get } = await hostilePool(face);
     const server = await get();
     const startedAt = performance.now();
     const { text } = await server.callTool('big', new RawJson(`{"bytes":${40 * 1024 * 1024}}`), NEVER);
     expect(text.length).toBeGreaterThan(40 * 1024 * 1024);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     const [big, small] = await Promise.allSettled([
       call(server, 'big', { bytes: 65 * 1024 * 1024 }),
       call(server, 'echo', { text: 'still here' }),
@@ -97,6 +97,17 @@ test('headers of the entry go with every request', async () => {
 
 /** Streamable HTTP has an answer for each request, so one that is odd is known to be. */
 describe.each(['http', 'http-json'] as const)('one odd answer over %s costs one call', (face) => {
+  const server = hostileWeb(face);
+  let pool: TestPool;
+  beforeAll(async () => {
+    await server.start();
+    pool = poolOf([remote('far', server.url())]);
+  });
+  afterAll(async () => {
+    await pool[Symbol.asyncDispose]();
+    await server.kill();
+  });
+
   test.each([
     ['a web page', 'odd', {}, 'It answered with a web page instead of MCP.'],
     ['another type', 'odd', { type: 'image/png' }, 'It answered with image/png instead of MCP.'],
@@ -119,7 +130,7 @@ describe.each(['http', 'http-json'] as const)('one odd answer over %s costs one 
       { status: 500, type: 'text/plain', body: 'disk full' },
       'status 500: disk full.',
     ],
-    ['a 404', 'odd', { status: 410 }, 'It answered with status 410 (Gone).'],
+    ['what is gone', 'odd', { status: 410 }, 'It answered with status 410 (Gone).'],
     [
       'half of it',
       'half',
@@ -130,15 +141,12 @@ describe.each(['http', 'http-json'] as const)('one odd answer over %s costs one 
     ['no result', 'null_result', {}, 'no result object'],
     ['too deep', 'deep', { levels: 100_000 }, 'nested deeper than'],
   ])('%s', async (_what, tool, args, said) => {
-    const { get } = await hostilePool(face);
-    const server = await get();
-    const before = call(server, 'sleep', { ms: 300 });
-    await expect(call(server, tool, args)).rejects.toThrow(said);
-    expect(await call(server, 'echo', { text: 'on' })).toMatchObject({ content: [{ text: 'on' }] });
-    expect(await before).toMatchObject({ content: [{ text: 'slept 300 ms' }] });
-    expect((await call(server, 'requests')).structuredContent).toMatchObject({
-      requests: expect.not.arrayContaining(['DELETE -']),
-    });
+    const far = await pool.get('far', NEVER);
+    const before = call(far, 'sleep', { ms: 100 });
+    await expect(call(far, tool, args)).rejects.toThrow(said);
+    expect(await call(far, 'echo', { text: 'on' })).toMatchObject({ content: [{ text: 'on' }] });
+    expect(await before).toMatchObject({ content: [{ text: 'slept 100 ms' }] });
+    expect(await pool.get('far', NEVER)).toBe(far);
   });
 });
 
@@ -185,7 +193,7 @@ test.each([[[]], [['session-400']]])(
 test.each(FACES)(
   'a cancelled call over %s is told to the server, and lets go of its connection',
   async (face) => {
-    const { get } = await hostilePool(face);
+    const { server, get } = await hostilePool(face);
     const far = await get();
     const given = new AbortController();
     const hanging = call(far, 'hang', {}, given.signal);
@@ -193,8 +201,16 @@ test.each(FACES)(
     given.abort('cancelled');
     await expect(hanging).rejects.toMatchObject({ code: 'E_CANCELLED' });
     await until(async () => Object((await call(far, 'cancelled')).structuredContent)['ids'].length === 1);
+    // One for what the server says by itself, one for requests.
+    await until(() => socketsTo(server.port) <= 2);
   },
 );
+
+test.each(['http', 'sse'] as const)('what a server asks over %s is answered', async (face) => {
+  const { get } = await hostilePool(face);
+  const { structuredContent } = await call(await get(), 'ask_back');
+  expect(structuredContent).toMatchObject({ answer: { id: 'asked-0', result: {} } });
+});
 
 test.each(FACES)(
   "the time limit of a call over %s is the entry's own; progress is passed on",
@@ -249,15 +265,16 @@ test.each([
   [['no-stream']],
   [['redirect=here']],
 ])('every face lists and answers with %j', async (modes) => {
-  for (const face of FACES) {
+  const check = async (face: Face) => {
     // Where there is no stream, the first line is the whole answer.
-    if (face !== 'http' && modes.includes('redirect=here')) continue;
-    if (face === 'http-json' && modes.includes('wrong-ids')) continue;
+    if (face !== 'http' && modes.includes('redirect=here')) return;
+    if (face === 'http-json' && modes.includes('wrong-ids')) return;
     const { get } = await hostilePool(face, modes);
     const far = await get();
     const names = far.tools().map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['a-b', '__proto__', 'bad_output_schema', 'null_schema']));
     expect(await call(far, 'unknown_block')).toMatchObject({ content: [{ type: 'hologram' }] });
     expect(await call(far, 'echo', { text: face })).toMatchObject({ content: [{ text: face }] });
-  }
+  };
+  await Promise.all(FACES.map(check));
 });

@@ -2,6 +2,7 @@
 // whatever is no success becomes a RemoteFailure in words. Knows no kind of transport.
 
 import type { IncomingMessage } from 'node:http';
+import type { Fault } from '../../base/errors.js';
 import type { Redact } from '../../base/redact.js';
 import { clip, harmless } from '../../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';
@@ -71,16 +72,24 @@ export class Door {
       return refusal;
     }
     const said = clip(harmless(this.#redact(await wordsOf(answer))), MAX_SAID_CHARS);
-    if (status === 403) {
-      const remedy = atItsEntry('Ask who runs it for the right to use it, or correct its `headers`');
-      return new RefusedStatus(status, said, { fault: 'operator', remedy });
-    }
-    if (status >= 500) {
-      const remedy = 'Try again later, or tell who runs it.';
-      return new RefusedStatus(status, said, { fault: 'downstream', remedy });
-    }
-    return new RefusedStatus(status, said, { fault: 'operator', remedy: atItsEntry('Correct its `url`') });
+    const { fault, remedy } = nextStep(status);
+    return new RefusedStatus(status, said, { fault, remedy });
   }
+}
+
+function nextStep(status: number): { readonly fault: Fault; readonly remedy: string } {
+  if (status === 403) {
+    const remedy = atItsEntry('Ask who runs it for the right to use it, or correct its `headers`');
+    return { fault: 'operator', remedy };
+  }
+  if (status === 413) return { fault: 'guest', remedy: 'Give it less at a time.' };
+  if (status === 429 || status >= 500) {
+    return { fault: 'downstream', remedy: 'Try again later, or tell who runs it.' };
+  }
+  if (status === 404 || status === 405 || status === 410) {
+    return { fault: 'operator', remedy: atItsEntry('Correct its `url`') };
+  }
+  return { fault: 'downstream', remedy: 'Change the request as it says, or tell who runs it.' };
 }
 
 function strayed({ target }: StrayRedirect): RemoteFailure {

@@ -10,7 +10,14 @@ import { failure, MAX_MESSAGE_BYTES, readMessage, readOversized, tooLarge } from
 import { discard, mediaTypeOf, readBody } from './body.js';
 import type { Door } from './door.js';
 import { EventReader } from './event-reader.js';
-import { broken, isSessionOver, oddAnswer, RemoteFailure, sessionOver } from './remote-failure.js';
+import {
+  broken,
+  isSessionOver,
+  oddAnswer,
+  RefusedStatus,
+  RemoteFailure,
+  sessionOver,
+} from './remote-failure.js';
 import type { Outgoing, Wire, WireEvents } from './wire.js';
 
 /** Of the time in which a host kills the bridge, the server's word that the session is over gets this much. */
@@ -158,7 +165,7 @@ export class StreamableWire implements Wire {
         pauseMs =
           reader.retryMs ?? (performance.now() - startedAt > pauseMs ? LISTEN_AGAIN_MS.first : pauseMs);
       } catch (thrown) {
-        if (!(thrown instanceof RemoteFailure) || thrown.untaken !== 'unreachable') return;
+        if (!mayPass(thrown)) return;
       }
       await sleep(Math.min(pauseMs, LISTEN_AGAIN_MS.most), undefined, { signal, ref: false });
       pauseMs = Math.min(pauseMs * 2, LISTEN_AGAIN_MS.most);
@@ -185,6 +192,12 @@ async function readInto(
       else if (event.type === 'message') take(readMessage(event.data));
     }
   }
+}
+
+/** It is away or overloaded; any other refusal is meant, or is for the next request to mend. */
+function mayPass(thrown: unknown): boolean {
+  if (thrown instanceof RefusedStatus) return [429, 500, 502, 503, 504].includes(thrown.status);
+  return thrown instanceof RemoteFailure && thrown.untaken === 'unreachable';
 }
 
 function named(type: string, { statusCode = 0 }: IncomingMessage): string {
