@@ -1,6 +1,7 @@
-// A remote server's entry, as a host's file would give it.
+// A remote server whose entry leaves its login to us.
 
 import type { OAuthHints, RemoteSpec } from '../../../src/config/downstream-spec.js';
+import { remote } from '../remote-servers.js';
 
 export const hints = (some: Partial<OAuthHints> = {}): OAuthHints => ({
   clientId: undefined,
@@ -11,17 +12,5 @@ export const hints = (some: Partial<OAuthHints> = {}): OAuthHints => ({
   ...some,
 });
 
-export const remoteSpec = (url: string, some: Partial<RemoteSpec> = {}): RemoteSpec => ({
-  name: 'linear',
-  transport: 'http',
-  url,
-  headers: {},
-  headersHelper: undefined,
-  oauth: hints(),
-  description: '',
-  callTimeoutMs: undefined,
-  startTimeoutMs: undefined,
-  toolFilter: { only: undefined, except: [] },
-  source: { host: 'test', scope: 'user', file: '/servers.json', pointer: '/mcpServers/linear' },
-  ...some,
-});
+export const remoteSpec = (url: string, some: Partial<RemoteSpec> = {}): RemoteSpec =>
+  remote('linear', url, { oauth: hints(), ...some });
