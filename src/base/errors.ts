@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'E_SERVER_UNKNOWN'
   | 'E_SERVER_NOT_LOADED'
   | 'E_SERVER_UNAVAILABLE'
+  | 'E_LOGIN'
   | 'E_TOOL_UNKNOWN'
   | 'E_TOOL_FAILED'
   | 'E_RESOURCE_FAILED'

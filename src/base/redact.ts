@@ -13,6 +13,8 @@ const BY_KEY =
 /** The password of a URL. */
 const IN_URL = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:)[^\s/@]+@/gi;
 const HIDDEN = '…';
+/** Of a value that is replaced now and then: an older one has ended, and a pattern of all of them would only grow. */
+const LATEST_KEPT = 4;
 
 /** Text without secrets; what `Redactor.redact` is to those who only use it. */
 export type Redact = (text: string) => string;
@@ -20,15 +22,29 @@ export type Redact = (text: string) => string;
 export class Redactor {
   /** What is shown in place of each form of each value. */
   readonly #shown = new Map<string, string>();
+  /** By name, the oldest first; see `addLatest`. */
+  readonly #latest = new Map<string, readonly string[]>();
   #pattern: RegExp | undefined;
 
-  /** Learns every value of `env` that is long enough; it is shown as its variable's name. Nothing is ever forgotten. */
+  /** Learns every value of `env` that is long enough; it is shown as its variable's name. Nothing of it is forgotten. */
   addAll(env: Readonly<Record<string, string | undefined>>): void {
     for (const [name, value] of Object.entries(env)) {
       if (value === undefined || value.trim().length < MIN_CHARS) continue;
       for (const form of formsOf(value.trim())) this.#shown.set(form, `[${name}]`);
       this.#pattern = undefined;
     }
+  }
+
+  /** Learns a value that takes the place of earlier ones, such as a token; only the last few of one name are hidden. */
+  addLatest(name: string, value: string): void {
+    const known = this.#latest.get(name) ?? [];
+    if (known.includes(value)) return;
+    const kept = [...known, value].slice(-LATEST_KEPT);
+    for (const old of known.filter((one) => !kept.includes(one)))
+      for (const form of formsOf(old.trim())) this.#shown.delete(form);
+    this.#latest.set(name, kept);
+    // All that stay, since two values may have a form in common.
+    for (const one of kept) this.addAll({ [name]: one });
   }
 
   /** Learns the values of `env` whose names say that they are secret, or are among `names`. */

@@ -6,6 +6,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { didYouMean } from '../base/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
+import type { LoginCommandOptions } from './login.js';
 import type { RunCommandOptions } from './run.js';
 import type { RefreshOptions } from './servers-refresh.js';
 
@@ -16,6 +17,7 @@ Examples:
   $ ${PACKAGE_NAME} image build                        make the image where no registry can be reached
   $ ${PACKAGE_NAME} servers                            what was found, and where
   $ ${PACKAGE_NAME} servers refresh                    learn what tools they have
+  $ ${PACKAGE_NAME} login linear                       log in to a remote server, in the browser
   $ ${PACKAGE_NAME} run job.py --servers github,files  run a file as the agent would
   $ ${PACKAGE_NAME} run job.py --file data.csv --out results
   $ echo 'print(6 * 7)' | ${PACKAGE_NAME} run -
@@ -71,6 +73,24 @@ servers
   );
 
 program
+  .command('login')
+  .description('log in to a remote server in the browser, so that runs can use it')
+  .argument('[server]', 'its name, as `servers` shows it')
+  .option('--no-browser', 'only print the address; also takes the one that the browser ends at, on stdin')
+  .option('--scope <scopes>', 'scopes to ask for on top, separated by spaces', spaceSeparated, [])
+  .option('--list', 'show the logins that are kept; asks nobody')
+  .option('--json', 'with --list: print JSON')
+  .action(async (server: string | undefined, options: LoginCommandOptions) =>
+    (await import('./login.js')).login(server, options),
+  );
+
+program
+  .command('logout')
+  .description("revoke and forget a remote server's login")
+  .argument('<server>', 'its name, as `servers` or `login --list` shows it')
+  .action(async (server: string) => (await import('./login.js')).logout(server));
+
+program
   .command('run')
   .description("run a Python file as the agent's tool would; exits with the code's own exit code")
   .argument('<script>', 'a Python file, or - for stdin')
@@ -108,6 +128,10 @@ try {
 
 function commandNames(): string[] {
   return program.commands.map((command) => command.name());
+}
+
+function spaceSeparated(text: string): string[] {
+  return text.split(/\s+/).filter((word) => word !== '');
 }
 
 function commaSeparated(text: string): string[] {

@@ -64,6 +64,8 @@ export type Settings = {
   readonly allow: readonly string[] | undefined;
   readonly deny: readonly string[];
   readonly autoload: AutoloadMode;
+  /** Of our OAuth client id metadata document. */
+  readonly clientMetadataUrl: string | undefined;
   /** How many bridges this one runs inside. */
   readonly depth: number;
 };
@@ -149,6 +151,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     allow: values.MCP_BRIDGE_ALLOW,
     deny: values.MCP_BRIDGE_DENY ?? [],
     autoload: values.MCP_BRIDGE_AUTOLOAD,
+    clientMetadataUrl: values.MCP_BRIDGE_CLIENT_METADATA_URL,
     depth: values.MCP_BRIDGE_DEPTH,
   };
 }

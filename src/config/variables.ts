@@ -254,6 +254,15 @@ export const variables = z.object({
     default: 'ask',
     allowed: 'never, ask or always',
   }),
+  MCP_BRIDGE_CLIENT_METADATA_URL: optional(
+    z.string().refine((text) => URL.canParse(text) && /^https:\/\/[^/]+\/./.test(text)),
+    {
+      meaning:
+        'Address of an OAuth client id metadata document of your own, which `login` shows to authorization servers that take one.',
+      default: 'none; the bridge registers itself at each login',
+      allowed: 'an https address with a path',
+    },
+  ),
   MCP_BRIDGE_DEPTH: setting(integer(0, 99), {
     meaning: 'Set by the bridge for the servers that it starts, so that a bridge inside a bridge is noticed.',
     default: '0',

@@ -9,8 +9,9 @@ import type { Redactor } from '../base/redact.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { lastWordsOf } from './call-error.js';
-import type { AuthProviderFor, Link } from './link.js';
+import { type Link, WaitsForUser } from './link.js';
 import type { PassedOn } from './passed-on.js';
+import type { LoginFor } from './remote/server-login.js';
 import { StdioTransport } from './stdio-transport.js';
 import { listTools, NO_TIMEOUT_MS, type ToolList } from './tool-list.js';
 
@@ -31,7 +32,7 @@ export type ConnectOptions = {
   readonly passedOn: PassedOn;
   /** What the server says in its own words goes through this; it learns what `headersHelper` prints. */
   readonly redactor: Redactor;
-  readonly authProviderFor?: AuthProviderFor | undefined;
+  readonly loginFor?: LoginFor | undefined;
 };
 
 /**
@@ -66,7 +67,8 @@ export async function connect(
       });
     }
     const reason = options.redactor.redact(problem.reason);
-    throw new BridgeError(
+    const Kind = problem.waitsForUser ? WaitsForUser : BridgeError;
+    throw new Kind(
       'E_SERVER_UNAVAILABLE',
       `Server '${spec.name}' ${problem.what}: ${reason}.${lastWordsOf(transport)}`,
       { fault: 'operator', remedy: problem.remedy, cause: thrown },
@@ -77,7 +79,7 @@ export async function connect(
 /** The one place that knows how many kinds of servers there are. */
 async function linkTo(
   spec: DownstreamSpec,
-  { env, redactor, authProviderFor }: ConnectOptions,
+  { env, redactor, loginFor }: ConnectOptions,
   limitMs: number,
 ): Promise<Link> {
   if (spec.transport === 'stdio') {
@@ -86,5 +88,5 @@ async function linkTo(
   }
   // Loaded when first needed: most who list our tools have not called a remote server yet.
   const { RemoteLink } = await import('./remote/remote-link.js');
-  return new RemoteLink(spec, { env, redactor, limitMs, provider: authProviderFor?.(spec) });
+  return new RemoteLink(spec, { env, redactor, limitMs, login: await loginFor?.(spec) });
 }

@@ -14,8 +14,8 @@ import { CallsUnderWay } from './calls-under-way.js';
 import { type Connection, connect } from './connect.js';
 import { rawResultOf } from './inbound.js';
 import { isObject } from './json-object.js';
-import type { AuthProviderFor } from './link.js';
 import { PassedOn } from './passed-on.js';
+import type { LoginFor } from './remote/server-login.js';
 import { listTools, NO_TIMEOUT_MS, type Tool, type ToolList } from './tool-list.js';
 
 /** How far a call says it is; numbers as the server gives them. */
@@ -76,7 +76,7 @@ export type DownstreamOptions = {
   /** A changed list of tools could not be read; the earlier one stays. */
   readonly onRefreshFailed: (message: string) => void;
   readonly redactor: Redactor;
-  readonly authProviderFor?: AuthProviderFor | undefined;
+  readonly loginFor?: LoginFor | undefined;
   /** Gets what the server asks of its client. */
   readonly agent: AgentFace;
   readonly observer: Observer;
@@ -105,11 +105,11 @@ export async function openDownstream(
     changedEarly = true;
     live?.refresh();
   };
-  const { env, connectTimeoutMs: timeoutMs, redactor, authProviderFor, agent, observer } = options;
+  const { env, connectTimeoutMs: timeoutMs, redactor, loginFor, agent, observer } = options;
   const redact = (text: string) => redactor.redact(text);
   const calls = new CallsUnderWay();
   const passedOn = new PassedOn({ server: spec.name, agent, calls, redact, observer });
-  const connecting = { env, timeoutMs, onToolsChanged, passedOn, redactor, authProviderFor };
+  const connecting = { env, timeoutMs, onToolsChanged, passedOn, redactor, loginFor };
   const connection = await connect(spec, connecting, signal);
   live = new LiveDownstream(spec, connection, calls, options);
   if (changedEarly) live.refresh();

@@ -1,10 +1,9 @@
 // The connection to one server as connect, downstream and call-error see it: a transport of the SDK that also knows why
 // it ended and why it did not begin. They know no kind of it.
 
-import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { BridgeError } from '../base/errors.js';
 import { PACKAGE_NAME } from '../base/version.js';
-import type { RemoteSpec } from '../config/downstream-spec.js';
 
 export interface Link extends Transport {
   /** Why the connection is over, as the end of a sentence about the server; undefined while it lasts. */
@@ -23,10 +22,12 @@ export type Problem = {
   readonly reason: string;
   /** A whole sentence. */
   readonly remedy: string;
+  /** It is there, and only its user has to do something. */
+  readonly waitsForUser?: boolean;
 };
 
-/** The login of a remote server; undefined where it has none. */
-export type AuthProviderFor = (spec: RemoteSpec) => OAuthClientProvider | undefined;
+/** It is there and waits for its user, so it may be asked again at once. */
+export class WaitsForUser extends BridgeError {}
 
 /** The value of `ending` after `close()`: not the server's doing. */
 export const CLOSED_BY_BRIDGE = 'was closed by the bridge';

@@ -11,7 +11,7 @@ import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
 import { type AgentFace, NO_AGENT } from './agent-face.js';
 import type { Downstream } from './downstream.js';
 import { childEnv } from './env.js';
-import type { AuthProviderFor } from './link.js';
+import type { LoginFor } from './remote/server-login.js';
 import { type DownstreamState, Slot } from './slot.js';
 
 export type DownstreamTimes = {
@@ -47,7 +47,7 @@ export type DownstreamPoolOptions = {
   /** Learns the variables of every server here, and takes them out of what servers say of their failures. */
   readonly redactor: Redactor;
   /** Logins of remote servers; without it, one that wants a login is told to the user as such. */
-  readonly authProviderFor?: AuthProviderFor;
+  readonly loginFor?: LoginFor;
   readonly times?: Partial<DownstreamTimes>;
   /** Whom servers may ask; without one, nobody. */
   readonly agent?: AgentFace;

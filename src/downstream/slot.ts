@@ -7,7 +7,8 @@ import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { AgentFace } from './agent-face.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
-import type { AuthProviderFor } from './link.js';
+import { WaitsForUser } from './link.js';
+import type { LoginFor } from './remote/server-login.js';
 
 /** What is known of a server without starting it. */
 export type DownstreamState = {
@@ -32,7 +33,7 @@ export type SlotOptions = {
   readonly maxRestMs: number;
   readonly observer: Observer;
   readonly redactor: Redactor;
-  readonly authProviderFor?: AuthProviderFor | undefined;
+  readonly loginFor?: LoginFor | undefined;
   readonly agent: AgentFace;
   /** Called before anybody is given the server, and whenever it has listed its tools anew; it must not throw. */
   readonly onListed: (downstream: Downstream) => void;
@@ -122,7 +123,7 @@ export class Slot {
   }
 
   async #start(): Promise<Downstream> {
-    const { observer, env, connectTimeoutMs, silenceMs, redactor, authProviderFor, agent } = this.#options;
+    const { observer, env, connectTimeoutMs, silenceMs, redactor, loginFor, agent } = this.#options;
     const server = this.spec.name;
     const startedAt = performance.now();
     observer({ type: 'downstream.connecting', server });
@@ -134,7 +135,7 @@ export class Slot {
           connectTimeoutMs,
           silenceMs,
           redactor,
-          authProviderFor,
+          loginFor,
           agent,
           observer,
           onActivity: (inFlight) => this.#onActivity(open, inFlight),
@@ -171,7 +172,8 @@ export class Slot {
     const { observer } = this.#options;
     this.#reason = thrown instanceof BridgeError ? thrown.message : messageOf(thrown);
     this.#remedy = thrown instanceof BridgeError ? thrown.remedy : undefined;
-    this.#restAfter(this.#failures++);
+    // The user's next run may come right after the login.
+    if (!(thrown instanceof WaitsForUser)) this.#restAfter(this.#failures++);
     observer({ type: 'downstream.failed', server: this.spec.name, message: this.#reason });
   }
 

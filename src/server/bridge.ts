@@ -17,6 +17,7 @@ import { type AgentFace, NO_AGENT } from '../downstream/agent-face.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
 import { KeptCatalog } from '../downstream/kept-catalog.js';
 import { KnownServers } from '../downstream/known-servers.js';
+import type { Logins } from '../downstream/oauth/logins.js';
 import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
@@ -97,6 +98,7 @@ export class Bridge implements AsyncDisposable {
   #configured: readonly DownstreamSpec[] = [];
   /** Python names of what is discovered, by server name. */
   #aliases: ReadonlyMap<string, string> = new Map();
+  #logins: Promise<Logins> | undefined;
   #sweeping: Promise<number> | undefined;
   #runs = 0;
   #agent: AgentFace = NO_AGENT;
@@ -122,6 +124,7 @@ export class Bridge implements AsyncDisposable {
         observer,
         redactor,
         agent: this.#askedAgent(),
+        loginFor: async (spec) => (await this.#openLogins()).of(spec),
         onListed: (downstream) => this.#catalog.learn(downstream),
       });
     this.#pool = this.#owned.use(this.#openPool([]));
@@ -290,6 +293,14 @@ export class Bridge implements AsyncDisposable {
     const downstream = await this.#pool.get(name, signal);
     const changed = this.#known.changedOf(downstream.spec);
     return toServerDoc(downstream, this.#aliasOf(name), this.#shapes.of(downstream), changed);
+  }
+
+  /** Loaded with the first remote server: most who start a bridge have none. */
+  #openLogins(): Promise<Logins> {
+    this.#logins ??= import('../downstream/oauth/logins.js').then(
+      (module) => new module.Logins(this.settings.stateDir, this.redactor),
+    );
+    return this.#logins;
   }
 
   #aliasOf(name: string): string {

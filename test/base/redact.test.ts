@@ -33,6 +33,13 @@ describe('by value', () => {
         expect(shown).not.toContain(text.slice(at, at + 12));
   });
 
+  it('of a value that is replaced now and then, the last few', () => {
+    const made = new Redactor();
+    for (let turn = 1; turn <= 500; turn++) made.addLatest('token', `access-token-${turn}-end`);
+    expect(made.redact('access-token-500-end access-token-497-end')).toBe('[token] [token]');
+    expect(made.redact('x access-token-496-end')).toBe('x access-token-496-end');
+  });
+
   it('leaves short values and everything else alone', () => {
     expect(redactor().redact('the mode is on, and sk-1 is none')).toBe('the mode is on, and sk-1 is none');
     expect(new Redactor().redact('nothing is known')).toBe('nothing is known');

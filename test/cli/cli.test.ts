@@ -24,7 +24,17 @@ const configure = (servers: object) => {
 describe('usage', () => {
   test('--help names every command and shows examples', async () => {
     const { stdout, exitCode } = await command(['--help'], { home });
-    for (const word of ['serve', 'doctor', 'servers', 'run', 'image', 'Examples:', 'claude mcp add']) {
+    for (const word of [
+      'serve',
+      'doctor',
+      'servers',
+      'login',
+      'logout',
+      'run',
+      'image',
+      'Examples:',
+      'claude mcp add',
+    ]) {
       expect(stdout).toContain(word);
     }
     expect(exitCode).toBe(0);

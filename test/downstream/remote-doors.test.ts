@@ -8,7 +8,6 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BridgeError } from '../../src/base/errors.js';
 import { Redactor } from '../../src/base/redact.js';
@@ -16,7 +15,6 @@ import type { RemoteSpec } from '../../src/config/downstream-spec.js';
 import { NO_AGENT } from '../../src/downstream/agent-face.js';
 import { CallsUnderWay } from '../../src/downstream/calls-under-way.js';
 import { connect } from '../../src/downstream/connect.js';
-import type { AuthProviderFor } from '../../src/downstream/link.js';
 import { PassedOn } from '../../src/downstream/passed-on.js';
 import { call, isAlive, NEVER, poolOf, until } from './hostile.js';
 import { hostileWeb, type RemoteServer, remote, socketsTo } from './remote-servers.js';
@@ -60,9 +58,9 @@ function silent(redactor: Redactor) {
 
 type Refusal = { readonly message: string; readonly remedy: string | undefined };
 
-async function refused(spec: RemoteSpec, authProviderFor?: AuthProviderFor): Promise<Refusal> {
+async function refused(spec: RemoteSpec): Promise<Refusal> {
   const redactor = new Redactor();
-  const options = { ...silent(redactor), authProviderFor };
+  const options = silent(redactor);
   const thrown = await connect(spec, options, NEVER).then(
     () => undefined,
     (error: BridgeError) => error,
@@ -221,36 +219,6 @@ test('a helper that does not end is ended with the attempt', async () => {
   expect(message).toContain('it was not ready within 0.5 s');
   const pid = Number(readFileSync(path.join(folder, 'pid'), 'utf8'));
   await until(() => !isAlive(pid));
-});
-
-/** As much of a login as the transport asks of it. */
-const provider = (tokens: { access_token: string } | undefined): OAuthClientProvider =>
-  ({
-    tokens: () => tokens && { ...tokens, token_type: 'Bearer' },
-    clientInformation: () => undefined,
-    clientMetadata: { redirect_uris: [] },
-    redirectUrl: undefined,
-  }) as unknown as OAuthClientProvider;
-
-test('the token of a login is sent; one that is refused and cannot be renewed says how to log in', async () => {
-  const server = await web('http', `needs=Bearer ${SECRET}`);
-  const spec = remote('far', server.url());
-  const redactor = new Redactor();
-  const options = silent(redactor);
-  const good = await connect(
-    spec,
-    { ...options, authProviderFor: () => provider({ access_token: SECRET }) },
-    NEVER,
-  );
-  await good.transport.close();
-  expect(redactor.redact(`it is ${SECRET}`)).toBe('it is [access_token]');
-  for (const tokens of [{ access_token: 'expired-token' }, undefined]) {
-    const refusal = await refused(spec, () => provider(tokens));
-    expect(refusal).toEqual({
-      message: "Server 'far' could not be reached: it wants a login.",
-      remedy: LOGIN,
-    });
-  }
 });
 
 test.each(['http', 'sse'] as const)(

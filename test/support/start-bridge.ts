@@ -20,7 +20,8 @@ export type ProgramEntry = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 };
-export type ServerEntry = ProgramEntry | { readonly type: 'http' | 'sse'; readonly url: string };
+export type RemoteEntry = { readonly type: 'http' | 'sse'; readonly url: string };
+export type ServerEntry = ProgramEntry | RemoteEntry;
 
 /** The command of an npm package's only bin, run by this Node. */
 export function npmServer(name: string, ...args: readonly string[]): ProgramEntry {

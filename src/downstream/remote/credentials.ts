@@ -1,27 +1,20 @@
 // The headers by which a remote server knows its user: those of the entry, those that the entry's own command prints,
 // or the token of a login. Asked anew after a 401. Values go to the server and to the redactor, nowhere else.
 
-import type { IncomingMessage } from 'node:http';
-import {
-  auth,
-  extractWWWAuthenticateParams,
-  type OAuthClientProvider,
-} from '@modelcontextprotocol/sdk/client/auth.js';
 import type { Redactor } from '../../base/redact.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { atItsEntry } from '../link.js';
+import { LoginNeeded } from '../oauth/login-needed.js';
 import { helperHeaders } from './headers-helper.js';
-import { RemoteFailure, wantsLogin } from './remote-failure.js';
+import { RemoteFailure } from './remote-failure.js';
+import type { Challenge, ServerLogin } from './server-login.js';
 
 export type CredentialsOptions = {
   /** The whole environment of the helper. */
   readonly env: Readonly<Record<string, string>>;
   readonly redactor: Redactor;
-  readonly provider: OAuthClientProvider | undefined;
+  readonly login: ServerLogin | undefined;
 };
-
-/** Of each request to an authorization server; without a limit of its own it could hold up every later call. */
-const LOGIN_REQUEST_MS = 15_000;
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -32,9 +25,8 @@ export class Credentials {
   readonly #closing = new AbortController();
   #helped: Promise<Headers> | undefined;
   #latest: Headers = {};
-  #knownToken: string | undefined;
-  /** One for all requests that were refused meanwhile: a refresh token may be good for one use only. */
-  #renewing: Promise<void> | undefined;
+  /** The token that was last given out. */
+  #token: string | undefined;
 
   constructor(spec: RemoteSpec, options: CredentialsOptions) {
     this.#spec = spec;
@@ -45,8 +37,12 @@ export class Credentials {
   }
 
   /** All of them, names in lower case; what the helper prints wins over the entry, and both over a login. */
-  async headers(): Promise<Headers> {
-    this.#latest = { ...(await this.#token()), ...this.#own, ...(await this.#helper()) };
+  async headers(signal: AbortSignal): Promise<Headers> {
+    const helped = await this.#helper();
+    // One that nobody would see is not refreshed either.
+    if (!('authorization' in helped)) this.#token = await this.#login?.token(signal);
+    const bearer = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
+    this.#latest = { ...bearer, ...this.#own, ...helped };
     return this.#latest;
   }
 
@@ -67,18 +63,22 @@ export class Credentials {
   }
 
   /** Gets others after a 401, where there is a way to; else throws the RemoteFailure of `refused`. */
-  async renew(answer: IncomingMessage): Promise<void> {
+  async renew(signal: AbortSignal): Promise<void> {
     if (this.#spec.headersHelper !== undefined) return this.forget();
-    const provider = this.#provider;
-    if (provider === undefined) throw this.refused(401);
-    this.#renewing ??= this.#login(provider, answer).finally(() => {
-      this.#renewing = undefined;
-    });
-    await this.#renewing;
+    if (this.#login === undefined) throw this.#unknown(401);
+    await this.#login.renew(this.#token, signal);
   }
 
-  /** Of a 401 or 403 that nothing here can change: names what was refused. */
-  refused(status: number): RemoteFailure {
+  /** A 401 or 403 that nothing here can change, in words that name what was refused; undefined for what is neither. */
+  refused(challenge: Challenge): RemoteFailure | undefined {
+    const { status, challenge: words } = challenge;
+    if (status !== 401 && (status !== 403 || words === undefined)) return undefined;
+    const known = this.#spec.headersHelper === undefined ? this.#login?.refused(challenge) : undefined;
+    return known ?? this.#unknown(status);
+  }
+
+  /** Of what is no login of ours. */
+  #unknown(status: number): RemoteFailure {
     const { name, headers, headersHelper } = this.#spec;
     const because = (what: string, remedy: string) =>
       new RemoteFailure(`it refused ${what} (${status})`, { fault: 'operator', remedy: atItsEntry(remedy) });
@@ -87,25 +87,15 @@ export class Credentials {
     }
     const names = Object.keys(headers);
     const key = names.find((header) => /^authorization$/i.test(header));
-    if (key === undefined && this.#options.provider !== undefined) return wantsLogin(name);
     const refused = key ?? names.join(', ');
     return refused === ''
-      ? wantsLogin(name)
+      ? new LoginNeeded(name, 'it wants a login')
       : because(`the header ${refused} of its entry`, 'Put a valid value there');
   }
 
   /** A header that the user wrote down is meant; a login would only hide that it is refused. */
-  get #provider(): OAuthClientProvider | undefined {
-    return 'authorization' in this.#own ? undefined : this.#options.provider;
-  }
-
-  async #token(): Promise<Headers> {
-    const tokens = await this.#provider?.tokens();
-    if (tokens === undefined) return {};
-    const { access_token, refresh_token } = tokens;
-    if (access_token !== this.#knownToken) this.#options.redactor.addAll({ access_token, refresh_token });
-    this.#knownToken = access_token;
-    return { authorization: `Bearer ${access_token}` };
+  get #login(): ServerLogin | undefined {
+    return 'authorization' in this.#own ? undefined : this.#options.login;
   }
 
   #helper(): Promise<Headers> {
@@ -134,29 +124,6 @@ export class Credentials {
     this.#options.redactor.addAll(headers);
     const bare = Object.entries(headers).map(([name, value]) => [name, value.replace(/^\w+ +/, '')]);
     this.#options.redactor.addAll(Object.fromEntries(bare));
-  }
-
-  #loginLimit(): AbortSignal {
-    return AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LOGIN_REQUEST_MS)]);
-  }
-
-  async #login(provider: OAuthClientProvider, answer: IncomingMessage): Promise<void> {
-    const challenge = answer.headers['www-authenticate'] ?? '';
-    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(
-      new Response(null, { headers: { 'www-authenticate': challenge } }),
-    );
-    try {
-      const result = await auth(provider, {
-        serverUrl: this.#spec.url,
-        fetchFn: (url, init) => fetch(url, { ...init, signal: this.#loginLimit() }),
-        ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
-        ...(scope === undefined ? {} : { scope }),
-      });
-      if (result === 'AUTHORIZED') return;
-    } catch (thrown) {
-      throw wantsLogin(this.#spec.name, thrown);
-    }
-    throw wantsLogin(this.#spec.name);
   }
 }
 

@@ -31,11 +31,11 @@ export class Door {
 
   /** An answer with a status below 300. Throws RemoteFailure, or whatever `signal` ended it with. */
   async request(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    let answer = await this.#send(request, await this.#credentials.headers(), signal);
+    let answer = await this.#send(request, await this.#credentials.headers(signal), signal);
     if (answer.statusCode === 401) {
       answer.destroy();
-      await this.#credentials.renew(answer);
-      answer = await this.#send(request, await this.#credentials.headers(), signal);
+      await this.#credentials.renew(signal);
+      answer = await this.#send(request, await this.#credentials.headers(signal), signal);
     }
     if ((answer.statusCode ?? 0) < 300) return answer;
     throw await this.#refusal(answer);
@@ -66,9 +66,10 @@ export class Door {
 
   async #refusal(answer: IncomingMessage): Promise<RemoteFailure> {
     const { statusCode: status = 0, headers } = answer;
-    if (status === 401 || (status === 403 && headers['www-authenticate'] !== undefined)) {
+    const refusal = this.#credentials.refused({ status, challenge: headers['www-authenticate'] });
+    if (refusal !== undefined) {
       answer.destroy();
-      return this.#credentials.refused(status);
+      return refusal;
     }
     const said = clip(harmless(this.#redact(await wordsOf(answer))), MAX_SAID_CHARS);
     const { fault, remedy } = nextStep(status);

@@ -3,7 +3,6 @@
 
 import { STATUS_CODES } from 'node:http';
 import { BridgeError, type ErrorCode, type Fault, messageOf } from '../../base/errors.js';
-import { PACKAGE_NAME } from '../../base/version.js';
 import { atItsEntry } from '../link.js';
 import { NeverSent } from './http-client.js';
 
@@ -128,15 +127,6 @@ function neverSent(url: URL, cause: unknown): RemoteFailure {
 function codeOf(thrown: unknown): string {
   const { code } = Object(thrown) as { code?: unknown };
   return typeof code === 'string' ? code : '';
-}
-
-/** The server wants somebody to log in. The remedy is the whole command. */
-export function wantsLogin(name: string, cause?: unknown): RemoteFailure {
-  return new RemoteFailure('it wants a login', {
-    fault: 'operator',
-    remedy: `Run \`${PACKAGE_NAME} login ${name}\` in a terminal.`,
-    cause,
-  });
 }
 
 /** An answer that is none: the request was taken, and what it has done is not known. */

@@ -2,7 +2,6 @@
 // anew by itself and repeats what was certainly not acted upon, so that nobody above notices. Only `close` ends it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { type JSONRPCMessage, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
@@ -13,10 +12,12 @@ import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { stringify } from '../../protocol/json-text.js';
 import { withoutPrefix } from '../call-error.js';
 import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
+import { LoginNeeded } from '../oauth/login-needed.js';
 import { Credentials } from './credentials.js';
 import { Door } from './door.js';
 import { greetAnew, noNewSession } from './greet-anew.js';
 import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
+import type { ServerLogin } from './server-login.js';
 import { SseWire } from './sse-wire.js';
 import { StreamableWire } from './streamable-wire.js';
 import { type Entry, Waiting } from './waiting.js';
@@ -28,7 +29,7 @@ export type RemoteLinkOptions = {
   readonly redactor: Redactor;
   /** For greeting anew. */
   readonly limitMs: number;
-  readonly provider: OAuthClientProvider | undefined;
+  readonly login: ServerLogin | undefined;
 };
 
 /** A server that is being restarted is away for about so long; a request waits for it once. */
@@ -78,7 +79,8 @@ export class RemoteLink implements Link {
     const what = 'could not be reached';
     const failed = failureIn(thrown);
     if (failed !== undefined) {
-      return Promise.resolve({ what, reason: failed.reason, remedy: failed.remedy });
+      const { reason, remedy } = failed;
+      return Promise.resolve({ what, reason, remedy, waitsForUser: failed instanceof LoginNeeded });
     }
     const said = clip(harmless(withoutPrefix(messageOf(thrown))), MAX_REASON_CHARS);
     const reason = timedOutMs === undefined ? said : `it was not ready within ${timedOutMs / 1000} s`;

@@ -1,0 +1,138 @@
+// What a remote server says of its login: asks it, follows its protected resource metadata (RFC 9728) to the
+// authorization server (RFC 8414) and checks what both say. Sends no token and changes nothing anywhere.
+
+import {
+  discoverAuthorizationServerMetadata,
+  discoverOAuthProtectedResourceMetadata,
+  extractWWWAuthenticateParams,
+} from '@modelcontextprotocol/sdk/client/auth.js';
+import {
+  type AuthorizationServerMetadata,
+  OAuthMetadataSchema,
+  type OAuthProtectedResourceMetadata,
+} from '@modelcontextprotocol/sdk/shared/auth.js';
+import {
+  checkResourceAllowed,
+  resourceUrlFromServerUrl,
+} from '@modelcontextprotocol/sdk/shared/auth-utils.js';
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { BridgeError } from '../../base/errors.js';
+import { clip, harmless } from '../../base/text.js';
+import type { RemoteSpec } from '../../config/downstream-spec.js';
+import { loginError, unsafeAddress } from './oauth-fetch.js';
+
+/** Everything that a login needs to know ahead. */
+export type LoginPlan = {
+  readonly issuer: string;
+  readonly metadata: AuthorizationServerMetadata;
+  /** As the server writes it (RFC 8707); undefined where it has no metadata of its own. */
+  readonly resource: string | undefined;
+  /** What the server asks for; empty where it does not say. */
+  readonly scopes: readonly string[];
+};
+
+// Answered by every server, and by none before it has looked at the token; opens no session.
+const PING = { jsonrpc: '2.0', id: 0, method: 'ping' };
+
+/** Throws E_LOGIN where the server has no OAuth, cannot be reached, or says what a careful client does not follow. */
+export async function discoverLogin(spec: RemoteSpec, fetchFn: FetchLike): Promise<LoginPlan> {
+  const asked = await challengeOf(spec, fetchFn);
+  const resource = await resourceMetadata(spec, asked.metadataUrl, fetchFn);
+  if (resource === undefined && !asked.refused) {
+    throw loginError(`Server '${spec.name}' answers without a login and names no authorization server.`);
+  }
+  const { authServerMetadataUrl } = spec.oauth || { authServerMetadataUrl: undefined };
+  const metadata =
+    authServerMetadataUrl === undefined
+      ? await discovered(spec, resource?.authorization_servers?.[0], fetchFn)
+      : await fetched(authServerMetadataUrl, fetchFn);
+  for (const endpoint of [metadata.authorization_endpoint, metadata.token_endpoint]) {
+    const unsafe = unsafeAddress(endpoint, spec.url);
+    if (unsafe !== undefined) throw loginError(`${new URL(endpoint).origin} ${unsafe}.`);
+  }
+  const scopes = asked.scope === undefined ? (resource?.scopes_supported ?? []) : asked.scope.split(' ');
+  return {
+    issuer: metadata.issuer,
+    metadata,
+    resource: resource?.resource,
+    scopes: scopes.filter((scope) => scope !== ''),
+  };
+}
+
+type Challenge = {
+  readonly refused: boolean;
+  readonly metadataUrl: URL | undefined;
+  readonly scope: string | undefined;
+};
+
+async function challengeOf(spec: RemoteSpec, fetchFn: FetchLike): Promise<Challenge> {
+  const accept = { ...spec.headers, accept: 'application/json, text/event-stream' };
+  const response = await fetchFn(
+    spec.url,
+    spec.transport === 'sse'
+      ? { headers: accept }
+      : {
+          method: 'POST',
+          headers: { ...accept, 'content-type': 'application/json' },
+          body: JSON.stringify(PING),
+        },
+  );
+  const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
+  return { refused: response.status === 401, metadataUrl: resourceMetadataUrl, scope };
+}
+
+async function resourceMetadata(
+  { name, url }: RemoteSpec,
+  resourceMetadataUrl: URL | undefined,
+  fetchFn: FetchLike,
+): Promise<OAuthProtectedResourceMetadata | undefined> {
+  const at = resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl };
+  let metadata: OAuthProtectedResourceMetadata;
+  try {
+    metadata = await discoverOAuthProtectedResourceMetadata(url, at, fetchFn);
+  } catch (thrown) {
+    if (thrown instanceof BridgeError) throw thrown;
+    // Servers of before it exists have none; then the server's own origin is the authorization server.
+    return undefined;
+  }
+  const requestedResource = resourceUrlFromServerUrl(url);
+  if (!checkResourceAllowed({ requestedResource, configuredResource: metadata.resource })) {
+    const claimed = clip(harmless(metadata.resource), 200);
+    throw loginError(`Server '${name}' says that it is ${claimed}: its login would be for another.`);
+  }
+  return metadata;
+}
+
+async function discovered(
+  { name, url }: RemoteSpec,
+  advertised: string | undefined,
+  fetchFn: FetchLike,
+): Promise<AuthorizationServerMetadata> {
+  const issuer = advertised ?? new URL(url).origin;
+  const metadata = await discoverAuthorizationServerMetadata(issuer, { fetchFn });
+  if (metadata === undefined) {
+    throw loginError(
+      `Server '${name}' wants a login, but no authorization server can be found at ${new URL(issuer).origin}.`,
+      undefined,
+      'If it wants a key, write it into the `headers` of its entry.',
+    );
+  }
+  // RFC 8414, 3.3: one that calls itself otherwise may stand in for another.
+  if (withoutSlash(metadata.issuer) !== withoutSlash(issuer)) {
+    throw loginError(
+      `The authorization server ${clip(harmless(issuer), 200)} calls itself ${clip(harmless(metadata.issuer), 200)}.`,
+      undefined,
+      'If you trust it, name its metadata as `oauth.authServerMetadataUrl` in the entry.',
+    );
+  }
+  return metadata;
+}
+
+async function fetched(url: string, fetchFn: FetchLike): Promise<AuthorizationServerMetadata> {
+  const response = await fetchFn(url, { headers: { accept: 'application/json' } });
+  const parsed = OAuthMetadataSchema.safeParse(await response.json().catch(() => undefined));
+  if (parsed.success) return parsed.data;
+  throw loginError(`${url}, which the entry names, is no metadata of an authorization server.`);
+}
+
+const withoutSlash = (url: string): string => url.replace(/\/$/, '');

@@ -1,0 +1,35 @@
+// That a server wants its user: the one way in which a run says so, with the command that mends it.
+
+import { PACKAGE_NAME } from '../../base/version.js';
+import { RemoteFailure } from '../remote/remote-failure.js';
+
+/** What a server asks for is data, and people copy commands into a shell: others are left out. */
+const HARMLESS_SCOPE = /^[\w.:/@+*-]{1,200}$/;
+const MAX_SCOPES = 50;
+
+/** A login that cannot be used now. */
+export class LoginTrouble extends RemoteFailure {
+  constructor(reason: string, remedy: string, cause?: unknown) {
+    super(reason, { fault: 'operator', remedy, cause });
+  }
+}
+
+/** Its remedy is the command. It is no fault of the server's, which need not rest after it. */
+export class LoginNeeded extends LoginTrouble {
+  /** `scopes` are what the server asks for on top of what it has granted. */
+  constructor(server: string, reason: string, scopes: readonly string[] = []) {
+    super(reason, `Run \`${loginCommand(server, scopes)}\` in a terminal.`);
+  }
+}
+
+/** The command as a person would type it. */
+export function loginCommand(server: string, scopes: readonly string[] = []): string {
+  const usable = scopes.length <= MAX_SCOPES && scopes.every((scope) => HARMLESS_SCOPE.test(scope));
+  const wanted = usable && scopes.length > 0 ? ` --scope ${quoted(scopes.join(' '))}` : '';
+  return `${PACKAGE_NAME} login ${quoted(server)}${wanted}`;
+}
+
+/** A server's name as one word of a shell. */
+export function quoted(name: string): string {
+  return /^[\w.@:/+][\w.@:/+-]*$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`;
+}

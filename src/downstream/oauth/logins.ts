@@ -1,0 +1,177 @@
+// Logins as runs use them: the access token of each remote server, refreshed before it ends or when the server refuses
+// it, without anybody noticing. Nobody is asked anything here: where a person is needed, LoginNeeded says so.
+
+import { extractWWWAuthenticateParams, refreshAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
+import {
+  InvalidClientError,
+  InvalidGrantError,
+  UnauthorizedClientError,
+} from '@modelcontextprotocol/sdk/server/auth/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
+import type { Redactor } from '../../base/redact.js';
+import { clip, harmless } from '../../base/text.js';
+import { unlessAborted } from '../../base/unless-aborted.js';
+import type { RemoteSpec } from '../../config/downstream-spec.js';
+import type { Challenge, ServerLogin } from '../remote/server-login.js';
+import { LoginNeeded, LoginTrouble } from './login-needed.js';
+import { tokenFields } from './login-record.js';
+import { noLoginReason } from './no-login.js';
+import { oauthFetch } from './oauth-fetch.js';
+import { hideTokens } from './secrets.js';
+import { type Login, TokenStore } from './token-store.js';
+
+/** So long before its end a token is refreshed: a request may be on its way for a while, and clocks differ. */
+const MARGIN_MS = 30_000;
+/** Of short-lived tokens the margin would be all. */
+const MARGIN_SHARE = 0.1;
+
+export class Logins {
+  readonly #store: TokenStore;
+  readonly #redactor: Redactor;
+  /** By URL: those who need the same refresh share it. Other processes are kept apart by the store's lock. */
+  readonly #renewing = new Map<string, Promise<Login>>();
+
+  constructor(stateDir: string, redactor: Redactor) {
+    this.#store = new TokenStore(stateDir);
+    this.#redactor = redactor;
+  }
+
+  /** The login of a server, made or not; undefined for one that takes none of ours. */
+  of(spec: RemoteSpec): ServerLogin | undefined {
+    if (noLoginReason(spec) !== undefined) return undefined;
+    return {
+      token: (signal) => this.#token(spec, signal),
+      renew: async (refused, signal) => {
+        if (refused === undefined) throw this.#needed(spec);
+        await this.#renewed(spec, refused, signal);
+      },
+      refused: (challenge) => refusal(spec.name, challenge),
+    };
+  }
+
+  /** Undefined where nobody has logged in: the server may do without. */
+  async #token(spec: RemoteSpec, signal: AbortSignal): Promise<string | undefined> {
+    const login = this.#login(spec);
+    if (login === undefined) return undefined;
+    if (!isEnding(login) || login.refreshToken === undefined) return login.accessToken;
+    try {
+      return (await this.#renewed(spec, login.accessToken, signal)).accessToken;
+    } catch (thrown) {
+      const { expiresAtMs = 0 } = login;
+      // It is still good, and its issuer may be back before it is not.
+      if (thrown instanceof LoginTrouble && !(thrown instanceof LoginNeeded) && Date.now() < expiresAtMs)
+        return login.accessToken;
+      throw thrown;
+    }
+  }
+
+  #login({ url, oauth }: RemoteSpec): Login | undefined {
+    const stored = this.#store.read(url);
+    if (stored.state !== 'kept') return undefined;
+    // Tokens of one client are not refreshed by another.
+    if (oauth && oauth.clientId !== undefined && oauth.clientId !== stored.login.client.client_id)
+      return undefined;
+    hideTokens(this.#redactor, stored.login);
+    return stored.login;
+  }
+
+  /** A login whose access token is another than `refused`. */
+  async #renewed(spec: RemoteSpec, refused: string, signal: AbortSignal): Promise<Login> {
+    let renewing = this.#renewing.get(spec.url);
+    if (renewing === undefined) {
+      renewing = this.#renew(spec, refused)
+        .catch((thrown: unknown) => {
+          throw withReason(thrown);
+        })
+        .finally(() => this.#renewing.delete(spec.url));
+      // All who asked may have gone by the time it fails.
+      renewing.catch(() => {});
+      this.#renewing.set(spec.url, renewing);
+    }
+    return unlessAborted(renewing, signal, { message: `Waiting for server '${spec.name}' was cancelled.` });
+  }
+
+  async #renew(spec: RemoteSpec, refused: string): Promise<Login> {
+    // It goes on for others when one who asked has gone; the requests have an end of their own.
+    const { signal } = new AbortController();
+    using _lock = await this.#store.lock(spec.url, signal);
+    let spent: string | undefined;
+    for (;;) {
+      const login = this.#login(spec);
+      if (login === undefined) throw this.#needed(spec);
+      // Another bridge has done it while this one waited for the lock.
+      if (login.accessToken !== refused && !isEnding(login)) return login;
+      if (login.refreshToken === undefined || login.refreshToken === spent) {
+        this.#store.forget(spec.url);
+        throw new LoginNeeded(spec.name, 'its login has ended');
+      }
+      spent = login.refreshToken;
+      const renewed = await this.#refreshed(spec, login, spent, signal);
+      // Undefined: spent already. A bridge that held the lock too long may have kept a newer one by now.
+      if (renewed !== undefined) return renewed;
+    }
+  }
+
+  async #refreshed(
+    spec: RemoteSpec,
+    login: Login,
+    refreshToken: string,
+    signal: AbortSignal,
+  ): Promise<Login | undefined> {
+    const { issuer, metadata, client, resource } = login;
+    try {
+      const tokens = await refreshAuthorization(issuer, {
+        metadata,
+        clientInformation: client,
+        refreshToken,
+        fetchFn: oauthFetch(spec.url, signal),
+        ...(resource === undefined ? {} : { resource }),
+      });
+      const renewed = { ...login, ...tokenFields(tokens, login.scopes) };
+      hideTokens(this.#redactor, renewed);
+      this.#store.write(renewed);
+      return renewed;
+    } catch (thrown) {
+      if (thrown instanceof InvalidGrantError) return undefined;
+      if (thrown instanceof InvalidClientError || thrown instanceof UnauthorizedClientError) return undefined;
+      if (thrown instanceof BridgeError && thrown.code === 'E_STATE') throw thrown;
+      const words = this.#redactor.redact(clip(harmless(messageOf(thrown)), 300)).replace(/\.$/, '');
+      const { remedy } = this.#needed(spec);
+      throw new LoginTrouble(
+        `its login could not be refreshed: ${words}`,
+        `If it stays so: ${remedy}`,
+        thrown,
+      );
+    }
+  }
+
+  #needed({ name, url }: RemoteSpec): LoginNeeded {
+    const stored = this.#store.read(url);
+    const { reason, file } = stored.state === 'unusable' ? stored : { reason: undefined, file: undefined };
+    const unused = reason === undefined ? '' : `; the one that was kept is not used, since ${file} ${reason}`;
+    return new LoginNeeded(name, `it wants a login${unused}`);
+  }
+}
+
+/** What cannot be kept is not refreshed: the new refresh token would be lost, and the old one spent. */
+function withReason(thrown: unknown): unknown {
+  if (!(thrown instanceof BridgeError)) return thrown;
+  const { message, remedy = '' } = thrown;
+  return new LoginTrouble(`its login cannot be refreshed: ${message.replace(/\.$/, '')}`, remedy, thrown);
+}
+
+function refusal(name: string, { status, challenge }: Challenge): LoginNeeded | undefined {
+  const headers = challenge === undefined ? {} : { 'www-authenticate': challenge };
+  const { error, scope = '' } = extractWWWAuthenticateParams(new Response(null, { headers }));
+  if (error === 'insufficient_scope') {
+    const scopes = scope.split(' ').filter((one) => one !== '');
+    return new LoginNeeded(name, 'it asks for more than its login was granted', scopes);
+  }
+  return status === 401 ? new LoginNeeded(name, 'it refused its login') : undefined;
+}
+
+function isEnding({ expiresAtMs, obtainedAtMs }: Login): boolean {
+  if (expiresAtMs === undefined) return false;
+  const marginMs = Math.min(MARGIN_MS, (expiresAtMs - obtainedAtMs) * MARGIN_SHARE);
+  return Date.now() >= expiresAtMs - marginMs;
+}

@@ -1,0 +1,91 @@
+// How authorization servers are spoken to: over TLS, with an end, and never more than a little of what they say. No
+// header of the server's own entry goes there. Failures are told with the address and never with what was sent.
+
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
+import { LinkedSignal } from '../../base/linked-signal.js';
+import { clip, harmless } from '../../base/text.js';
+
+/** Of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
+const TIMEOUT_MS = 8_000;
+/** Metadata and token answers have a few kilobytes. */
+const MAX_BODY_BYTES = 1024 ** 2;
+const WITHOUT_BODY = [101, 204, 205, 304];
+
+/** Whether the address is of this machine, where nobody listens on the way. */
+export function isLoopback({ hostname }: URL): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
+}
+
+/** Why a token must not be sent to `address`, as the end of a sentence about it; undefined where it may. */
+export function unsafeAddress(address: string | URL, server: string): string | undefined {
+  const url = new URL(address);
+  if (url.protocol === 'https:') return undefined;
+  // A server elsewhere has no business with what listens on this machine.
+  if (url.protocol === 'http:' && isLoopback(url) && isLoopback(new URL(server))) return undefined;
+  return 'is not https, so a token could be read on its way';
+}
+
+/** A `fetch` for what the server at `server` says of its login. Throws E_LOGIN for an address that is not safe or cannot be reached. */
+export function oauthFetch(server: string, signal: AbortSignal): FetchLike {
+  return async (input, init) => {
+    const url = new URL(input);
+    const unsafe = unsafeAddress(url, server);
+    if (unsafe !== undefined) throw loginError(`${url.origin} ${unsafe}.`);
+    using link = new LinkedSignal(signal, AbortSignal.timeout(TIMEOUT_MS));
+    try {
+      const { status, statusText, headers, body } = await fetch(url, {
+        redirect: 'manual',
+        ...init,
+        signal: link.signal,
+      });
+      const bytes = await bodyOf(body, url);
+      return new Response(WITHOUT_BODY.includes(status) ? null : bytes, { status, statusText, headers });
+    } catch (thrown) {
+      if (thrown instanceof BridgeError) throw thrown;
+      if (signal.aborted)
+        throw new BridgeError('E_CANCELLED', 'The login was cancelled.', { fault: 'agent' });
+      throw loginError(`${url.origin} cannot be reached: ${reasonOf(thrown)}.`, thrown);
+    }
+  };
+}
+
+async function bodyOf(body: Response['body'], { origin }: URL): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw loginError(`${origin} answers with more than ${MAX_BODY_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** `fetch failed` says nothing; its cause does. */
+export function reasonOf(thrown: unknown): string {
+  if (thrown instanceof Error && thrown.name === 'TimeoutError')
+    return `no answer within ${TIMEOUT_MS / 1000} s`;
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  const code: unknown = Object(cause).code;
+  if (typeof code === 'string') return code;
+  return messageOf(cause ?? thrown);
+}
+
+/** E_LOGIN; a remedy only where there is a better one than reading the sentence. */
+export function loginError(message: string, cause?: unknown, remedy?: string): BridgeError {
+  return new BridgeError('E_LOGIN', message, {
+    fault: 'operator',
+    cause,
+    ...(remedy === undefined ? {} : { remedy }),
+  });
+}
+
+/** `step`, with what the SDK throws told as E_LOGIN; `what` begins the sentence. */
+export async function orLoginError<T>(step: Promise<T>, what: string): Promise<T> {
+  try {
+    return await step;
+  } catch (thrown) {
+    if (thrown instanceof BridgeError) throw thrown;
+    throw loginError(`${what}: ${clip(harmless(messageOf(thrown)), 300)}.`, thrown);
+  }
+}

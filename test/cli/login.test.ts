@@ -1,0 +1,219 @@
+// `login` and `logout` as a shell starts them, at a real authorization server; the browser reads the address on stderr.
+
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type AuthServer,
+  Browser,
+  type ProtectedServer,
+  startAuthServer,
+  startProtectedServer,
+} from '../support/oauth.js';
+import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
+import { command } from './command.js';
+
+let auth: AuthServer;
+let server: ProtectedServer;
+let home: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  auth = await startAuthServer();
+  server = await startProtectedServer(auth);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await auth[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  home = tempHome();
+  env = { MCP_BRIDGE_STATE_DIR: join(home, 'state') };
+  mkdirSync(join(home, '.config/mcp/servers'), { recursive: true });
+  const servers = {
+    linear: { type: 'http', url: server.url },
+    files: { command: 'npx', args: ['files'] },
+    keyed: { type: 'http', url: `${server.url}?x`, headers: { Authorization: 'Bearer k3y-of-the-entry' } },
+    closed: { type: 'http', url: `${server.url}?y`, oauth: false },
+  };
+  const file = join(home, '.config/mcp/servers/all.json');
+  writeFileSync(file, JSON.stringify({ mcpServers: servers }), { mode: 0o600 });
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const ADDRESS = /^ {2}(http:\S+)$/m;
+const tokensFolder = () => join(home, 'state/tokens');
+const kept = () => {
+  const [name = ''] = readdirSync(tokensFolder());
+  return JSON.parse(readFileSync(join(tokensFolder(), name), 'utf8')) as Record<string, string>;
+};
+
+async function untilRead(file: string, wanted: string): Promise<string> {
+  for (let look = 0; look < 200; look++) {
+    if (existsSync(file) && readFileSync(file, 'utf8') === wanted) return wanted;
+    await sleep(25);
+  }
+  throw new Error(`${wanted} was not opened`);
+}
+
+/** Logs in with the browser on this machine; `stop` where it ends instead, and what is then typed. */
+function logIn(stop?: RegExp, args: readonly string[] = []) {
+  const child = spawn(process.execPath, [MAIN, 'login', 'linear', '--no-browser', ...args], {
+    cwd: home,
+    env: bridgeEnv(home, env),
+  });
+  let said = '';
+  let visited: Promise<unknown> | undefined;
+  child.stderr.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+    const [, address] = ADDRESS.exec(said) ?? [];
+    if (address === undefined || visited !== undefined) return;
+    visited = new Browser().visit(address, stop).then(({ url }) => {
+      if (stop !== undefined) child.stdin.write(`no address\n\n${url}\n`);
+    });
+  });
+  return new Promise<{ stderr: string; exitCode: number | null }>((resolve) =>
+    child.once('close', (exitCode) => resolve({ stderr: said, exitCode })),
+  );
+}
+
+describe('login', () => {
+  test('prints the address, waits for the browser, and keeps what only the user can read', async () => {
+    const { stderr, exitCode } = await logIn();
+    expect(stderr).toContain(`Logged in to 'linear' by ${auth.issuer}.\nGranted: mcp:tools\n`);
+    expect(exitCode).toBe(0);
+    const [name = ''] = readdirSync(tokensFolder());
+    expect(statSync(join(tokensFolder(), name)).mode & 0o777).toBe(0o600);
+    const { accessToken = '', refreshToken = '' } = kept();
+    expect(accessToken.length).toBeGreaterThan(20);
+    for (const secret of [accessToken, refreshToken]) expect(stderr).not.toContain(secret);
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'opens the browser by itself, and prints the address too',
+    async () => {
+      const opened = join(home, 'opened');
+      writeFileSync(join(home, 'xdg-open'), `#!/bin/sh\nprintf %s "$1" > '${opened}'\n`, { mode: 0o755 });
+      const { PATH = '' } = process.env;
+      let visited: Promise<unknown> | undefined;
+      const { stderr, exitCode } = await command(['login', 'linear'], {
+        home,
+        env: { ...env, PATH: `${home}:${PATH}`, SSH_CONNECTION: '', SSH_TTY: '' },
+        onStderr: (written) => {
+          const [, address] = ADDRESS.exec(written) ?? [];
+          if (address !== undefined)
+            visited ??= untilRead(opened, address).then((url) => new Browser().visit(url));
+        },
+      });
+      expect(await visited).toMatchObject({ status: 200 });
+      expect(stderr).toContain('Logged in');
+      expect(stderr).not.toContain('Paste');
+      expect(exitCode).toBe(0);
+    },
+  );
+
+  test('takes the address that a browser elsewhere ended at', async () => {
+    const { stderr, exitCode } = await logIn(/\/callback\?/);
+    expect(stderr).toContain('Paste the address that it ends at here.\nThat is no address.\nLogged in');
+    expect(exitCode).toBe(0);
+  });
+
+  test('--scope asks for more', async () => {
+    const { stderr } = await logIn(undefined, ['--scope', 'mcp:tools  mcp:admin']);
+    expect(stderr).toMatch(/Granted: (mcp:tools mcp:admin|mcp:admin mcp:tools)\n/);
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s ends it', async (signal) => {
+    let isTold = false;
+    const { stderr, exitCode } = await command(['login', 'linear', '--no-browser'], {
+      home,
+      env,
+      onStderr: (written, pid) => {
+        // A second one would not wait for the error to be said.
+        if (isTold || !ADDRESS.test(written)) return;
+        isTold = process.kill(pid, signal);
+      },
+    });
+    expect(stderr).toContain('error: The login was cancelled.');
+    expect(exitCode).toBe(1);
+  });
+
+  test.each([
+    ['liner', "There is no server 'liner'. Did you mean 'linear'?"],
+    ['files', "Server 'files' is a program of this machine, which needs no login here"],
+    ['keyed', "Server 'keyed' needs no login: its entry gives an Authorization header"],
+    ['closed', "Server 'closed' has no login: its entry says `oauth: false`"],
+  ])('%s is refused', async (name, complaint) => {
+    const { stderr, exitCode } = await command(['login', name, '--no-browser'], { home, env });
+    expect(stderr).toContain(`error: ${complaint}`);
+    expect(stderr).not.toContain('k3y-of-the-entry');
+    expect(exitCode).toBe(2);
+  });
+
+  test('without a name it says what it needs', async () => {
+    const { stderr, exitCode } = await command(['login'], { home, env });
+    expect(stderr).toContain('error: login needs the name of a server.');
+    expect(exitCode).toBe(2);
+  });
+});
+
+describe('login --list', () => {
+  test('says that nobody has logged in', async () => {
+    const { stdout } = await command(['login', '--list'], { home, env });
+    expect(stdout).toBe('Nobody has logged in. `mcp-sandbox-bridge login SERVER` does.\n');
+  });
+
+  test('shows who is, and neither tokens nor more of an address than its origin', async () => {
+    await logIn();
+    const { origin } = new URL(server.url);
+    const { stdout } = await command(['login', '--list'], { home, env });
+    expect(stdout).toBe(`linear  refreshed by itself  ${origin}  by ${auth.issuer}\n`);
+    const { stdout: json } = await command(['login', '--list', '--json'], { home, env });
+    const { logins } = JSON.parse(json) as { logins: object[] };
+    expect(logins).toEqual([
+      {
+        state: 'kept',
+        name: 'linear',
+        origin,
+        issuer: auth.issuer,
+        scopes: ['mcp:tools'],
+        refreshed: true,
+        expiresAt: expect.stringMatching(/^20\d\d-/),
+      },
+    ]);
+    for (const [name] of [readdirSync(tokensFolder())]) chmodSync(join(tokensFolder(), name ?? ''), 0o644);
+    const { stdout: loose } = await command(['login', '--list'], { home, env });
+    expect(loose).toContain('unusable  can be read or written by other users');
+  });
+});
+
+describe('logout', () => {
+  test('revokes and forgets, also when the entry is gone', async () => {
+    await logIn();
+    const { accessToken } = kept();
+    rmSync(join(home, '.config/mcp/servers/all.json'));
+    const { stderr, exitCode } = await command(['logout', 'linear'], { home, env });
+    expect(stderr).toBe("Logged out of 'linear'.\n");
+    expect(exitCode).toBe(0);
+    expect(readdirSync(tokensFolder())).toEqual([]);
+    const { status } = await fetch(server.url, { headers: { authorization: `Bearer ${accessToken}` } });
+    expect(status).toBe(401);
+  });
+
+  test('without a login says so', async () => {
+    const { stderr, exitCode } = await command(['logout', 'linear'], { home, env });
+    expect(stderr).toBe("There was no login of 'linear'; nothing was kept.\n");
+    expect(exitCode).toBe(0);
+  });
+});

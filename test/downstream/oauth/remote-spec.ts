@@ -1,0 +1,16 @@
+// A remote server whose entry leaves its login to us.
+
+import type { OAuthHints, RemoteSpec } from '../../../src/config/downstream-spec.js';
+import { remote } from '../remote-servers.js';
+
+export const hints = (some: Partial<OAuthHints> = {}): OAuthHints => ({
+  clientId: undefined,
+  clientSecret: undefined,
+  scopes: [],
+  callbackPort: undefined,
+  authServerMetadataUrl: undefined,
+  ...some,
+});
+
+export const remoteSpec = (url: string, some: Partial<RemoteSpec> = {}): RemoteSpec =>
+  remote('linear', url, { oauth: hints(), ...some });
