@@ -109,6 +109,11 @@ class Catalog:
         """A configured server, loaded or not, by name or alias."""
         return next((brief for brief in self.discovered if word in (brief["name"], brief["alias"])), None)
 
+    def real_name(self, word: str) -> str:
+        """What the host calls the server with this name or alias."""
+        brief = self.brief(word)
+        return word if brief is None else str(brief["name"])
+
     def unknown(self, word: str) -> UnknownServerError:
         """The error for a server that is not loaded: how to load it, or what there is instead."""
         brief = self.brief(word)
@@ -117,21 +122,20 @@ class Catalog:
             if problem is not None:
                 text = f"Server {word!r} is not available: {problem}"
                 return UnknownServerError(word, None, text, "E_SERVER_UNAVAILABLE")
-            load = how_to_load(brief["name"], on_demand=brief.get("onDemand", False))
-            return UnknownServerError(
-                word, None, f"Server {word!r} is not available. {load}", "E_SERVER_NOT_LOADED"
-            )
+            text = f"Server {word!r} is not available. {how_to_load(brief)}"
+            return UnknownServerError(word, None, text, "E_SERVER_NOT_LOADED")
         names = [str(brief["name"]) for brief in self.discovered]
         text = f"Server {word!r} is not available.{did_you_mean(word, names)} "
         if names:
-            text += f"Configured servers: {some_of(names)}. {how_to_load(names[0], example=True)}"
+            text += f"Configured servers: {some_of(names)}. {how_to_load(self.discovered[0], example=True)}"
         else:
             text += "No MCP server is configured."
         return UnknownServerError(word, None, text, "E_SERVER_UNKNOWN")
 
 
-def how_to_load(name: str, *, example: bool = False, on_demand: bool = False) -> str:
-    """The sentence that says how a run gets a server; `on_demand` where code may ask for it itself."""
+def how_to_load(brief: Mapping[str, Any], *, example: bool = False) -> str:
+    """The sentence that says how a run gets a server, also where code may ask for it itself."""
+    name = brief["name"]
     lead = "To load one, pass for example" if example else "To load it, pass"
-    inside = f', or await runtime.load_server("{name}")' if on_demand else ""
+    inside = f', or await runtime.load_server("{name}")' if brief.get("onDemand") else ""
     return f'{lead} servers=["{name}"] to run_python{inside}.'

@@ -6,16 +6,17 @@ whoever asks for them, and shown to nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from mcp._catalog import Catalog, Server, Tool, how_to_load
+from mcp._catalog import Server, Tool, how_to_load
 from mcp._values import AttrDict, attributed
 
 DETAILS = ("summary", "full")
 MAX_SENTENCE_CHARS = 160
 # Of the lines together: some sixty tools. More of them is a search's work.
 MAX_SHOWN_CHARS = 12_000
+SEARCH = "name one, or use runtime.search_tool_docs_sync(words)"
 
 
 class Shown(AttrDict):
@@ -60,10 +61,15 @@ class ToolDoc(Shown):
 
 
 class ToolDocs(list[ToolDoc]):
-    """Documentation entries, shown as lines that are cut with a count."""
+    """Documentation entries, shown as lines that are cut with a count; a note stands above them."""
+
+    def __init__(self, entries: Iterable[ToolDoc] = (), note: str = "") -> None:
+        super().__init__(entries)
+        self._note = note
 
     def __repr__(self) -> str:
-        return "\n".join(capped([repr(entry) for entry in self])) or "(no tools)"
+        lines = capped([repr(entry) for entry in self]) or ["(no tools)"]
+        return "\n".join([self._note, *lines] if self._note else lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
@@ -80,21 +86,36 @@ def tool_docs(alias: str, tools: Iterable[Tool], detail: str) -> ToolDocs:
     return ToolDocs(_tool_doc(f"mcp_{alias}.", tool, detail, with_prefix=False) for tool in tools)
 
 
-def found_docs(catalog: Catalog, hits: Iterable[tuple[str, str, float]], detail: str) -> ToolDocs:
-    """Search results from (server, tool, score); their lines can be pasted, or say how to load the server."""
-    return ToolDocs(_found_doc(catalog, server, tool, score, detail) for server, tool, score in hits)
+def unloaded_docs(brief: Mapping[str, Any], tools: Iterable[Tool], detail: str) -> ToolDocs:
+    """Entries for tools of a server that is not loaded: each says how to load it."""
+    load = how_to_load(brief)
+    docs = ToolDocs(tool_docs(brief["alias"], tools, detail), f"# Not loaded. {load}")
+    for entry in docs:
+        entry["load"] = load
+    return docs
 
 
-def _found_doc(catalog: Catalog, server: str, tool: str, score: float, detail: str) -> ToolDoc:
-    loaded = catalog.find(server)
-    known = loaded.find_alias(tool) if loaded is not None else None
-    if loaded is None or known is None:
-        load = how_to_load(server)
-        return ToolDoc(
-            f"{server}: {tool}  # {load}", tool, "", server=server, tool=tool, load=load, score=score
-        )
-    entry = _tool_doc(f"mcp_{loaded.alias}.", known, detail, with_prefix=True)
-    entry["score"] = score
+class Found(NamedTuple):
+    """What a search has found; `alias` is the server's, `load` says how to load it where it is not."""
+
+    alias: str
+    load: str | None
+    tool: Tool
+    score: float
+
+
+def found_docs(hits: Iterable[Found], detail: str) -> ToolDocs:
+    """Search results; their lines can be pasted once the server is loaded, and each says how where it is not."""
+    docs = [_found_doc(hit, detail) for hit in hits]
+    loads = {doc.server: doc.load for doc in docs if "load" in doc}
+    return ToolDocs(docs, "\n".join(f"# {server} is not loaded. {load}" for server, load in loads.items()))
+
+
+def _found_doc(hit: Found, detail: str) -> ToolDoc:
+    entry = _tool_doc(f"mcp_{hit.alias}.", hit.tool, detail, with_prefix=True)
+    entry["score"] = hit.score
+    if hit.load is not None:
+        entry["load"] = hit.load
     return entry
 
 
@@ -103,8 +124,10 @@ def _tool_doc(prefix: str, tool: Tool, detail: str, *, with_prefix: bool) -> Too
     description = tool.description.strip() if detail == "full" else first_sentence(tool.description)
     shown = (prefix if with_prefix else "") + signature
     fields = {"server": tool.server, "tool": tool.name, "signature": signature, "description": description}
+    if tool.changed is not None:
+        fields["changed"] = tool.changed
     if detail != "full":
-        return ToolDoc(_line(shown, description), tool.alias, prefix, **fields)
+        return ToolDoc(_line(shown, _marked(tool, description)), tool.alias, prefix, **fields)
     entry = ToolDoc(f"{shown}\n{_indented(tool_help(tool))}", tool.alias, prefix, **fields)
     entry["parameters"] = tool.signature.parameter_lines()
     entry["inputSchema"] = attributed(tool.input_schema)
@@ -116,7 +139,11 @@ def _tool_doc(prefix: str, tool: Tool, detail: str, *, with_prefix: bool) -> Too
 
 def tool_line(tool: Tool) -> str:
     """A tool as one line: signature and first sentence."""
-    return _line(str(tool.signature), first_sentence(tool.description))
+    return _line(str(tool.signature), _marked(tool, first_sentence(tool.description)))
+
+
+def _marked(tool: Tool, sentence: str) -> str:
+    return sentence if tool.changed is None else f"[CHANGED since first seen] {sentence}".strip()
 
 
 def _line(signature: str, sentence: str) -> str:
@@ -124,13 +151,16 @@ def _line(signature: str, sentence: str) -> str:
 
 
 def tool_help(tool: Tool) -> str:
-    """The whole description, a line for each parameter, and the result."""
+    """The whole description, a line for each parameter, the result, and what is not as it was first seen."""
     signature = tool.signature
     parameters = signature.parameter_lines()
     returned = signature.returns().replace(" -> ", "Returns: ", 1)
     named = [] if tool.name == tool.alias else [f"The tool {tool.name!r} of the MCP server {tool.server!r}."]
     listed = ["\n".join(["Parameters:", *(f"  {line}" for line in parameters)])] if parameters else []
-    return "\n\n".join(part for part in (tool.description.strip(), *named, *listed, returned) if part)
+    # Ahead of the description, which may be what somebody has slipped in.
+    changed = [] if tool.changed is None else [f"CHANGED: {tool.changed}"]
+    parts = (*changed, tool.description.strip(), *named, *listed, returned)
+    return "\n\n".join(part for part in parts if part)
 
 
 def server_help(server: Server) -> str:
@@ -150,29 +180,43 @@ def server_entry(server: Server) -> AttrDict:
         loaded=True,
         version=server.version,
         instructions=server.instructions,
-        tools=[
-            AttrDict(
-                name=tool.name,
-                alias=tool.alias,
-                description=tool.description,
-                input_schema=attributed(tool.input_schema),
-            )
-            for tool in server.tools
-        ],
+        tools=[_listed(tool) for tool in server.tools],
     )
 
 
-def capped(lines: list[str]) -> list[str]:
-    """The lines up to MAX_SHOWN_CHARS characters, and how many more there are."""
+def unloaded_entry(brief: Mapping[str, Any], tools: Sequence[Tool] | None) -> AttrDict:
+    """A server that is not loaded, and its tools where they are known."""
+    load = how_to_load(brief)
+    if tools is None:
+        count = "its tools are not known yet, since it has never been started"
+    else:
+        count = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
+    lines = [] if tools is None else capped([tool_line(tool) for tool in tools])
+    head = f"MCP server {brief['name']!r}, not loaded; {count}"
+    parts = (head, brief["description"].strip(), load, "\n".join(lines))
+    return Shown(
+        "\n\n".join(part for part in parts if part),
+        **{**brief, "load": load, "tools": None if tools is None else [_listed(tool) for tool in tools]},
+    )
+
+
+def _listed(tool: Tool) -> AttrDict:
+    return AttrDict(
+        name=tool.name,
+        alias=tool.alias,
+        description=tool.description,
+        input_schema=attributed(tool.input_schema),
+    )
+
+
+def capped(lines: list[str], advice: str = SEARCH) -> list[str]:
+    """The lines up to MAX_SHOWN_CHARS characters, and how many more there are, with how to see them."""
     room = MAX_SHOWN_CHARS
     for index, line in enumerate(lines):
         room -= len(line) + 1
         if room < 0 and index > 0:
             rest = len(lines) - index
-            return [
-                *lines[:index],
-                f"… and {rest} more: name one, or use runtime.search_tool_docs_sync(words)",
-            ]
+            return [*lines[:index], f"… and {rest} more: {advice}"]
     return lines
 
 

@@ -7,16 +7,27 @@ function that asks the host has an async form, and a sync form where it is usefu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp._binding import current
 from mcp._call import call, call_raw
 from mcp._catalog import Tool, how_to_load
-from mcp._docs import ToolDocs, check_detail, found_docs, server_entry, tool_docs
+from mcp._docs import (
+    Found,
+    ToolDocs,
+    check_detail,
+    found_docs,
+    server_entry,
+    tool_docs,
+    unloaded_docs,
+    unloaded_entry,
+)
 from mcp._errors import MCPError, some_of
 from mcp._saved import save_tool, saved_tools
-from mcp._search import search_tools
 from mcp._values import AttrDict, PlainText
+
+if TYPE_CHECKING:
+    from mcp._resources import Prompts, Resources
 
 __all__ = [
     "MCPError",
@@ -26,7 +37,10 @@ __all__ = [
     "describe_server",
     "discovered_servers",
     "display",
+    "get_prompt",
     "list_loaded_server_metadata",
+    "list_prompts",
+    "list_resources",
     "list_servers",
     "list_servers_sync",
     "list_tools",
@@ -35,6 +49,7 @@ __all__ = [
     "progress",
     "query_tool_docs",
     "query_tool_docs_sync",
+    "read_resource",
     "save_tool",
     "saved_tools",
     "search_tool_docs",
@@ -46,7 +61,10 @@ MAX_SUMMARY_CHARS = 1500
 
 
 def discovered_servers(detailed: bool = False) -> tuple[Any, ...]:
-    """Every configured server, loaded or not: names, or dicts with name, alias, description and loaded."""
+    """Every configured server, loaded or not: names, or dicts with name, alias, description, loaded and tools.
+
+    `tools` is how many it has, None where it has never been started.
+    """
     briefs = current().catalog.discovered
     return (
         tuple(AttrDict(brief) for brief in briefs) if detailed else tuple(brief["name"] for brief in briefs)
@@ -64,10 +82,15 @@ def list_servers_sync() -> tuple[str, ...]:
 
 
 async def list_tools(server: str) -> list[str]:
-    """Python names of a server's tools: `await mcp_<alias>.<name>(...)`. The host is asked if it is not loaded."""
-    loaded = current().catalog.find(server)
+    """Python names of a server's tools: `await mcp_<alias>.<name>(...)`.
+
+    Of a server that is not loaded they are those that it had when it was last started.
+    """
+    catalog = current().catalog
+    loaded = catalog.find(server)
     if loaded is None:
-        return [doc["alias"] for doc in await current().link.request("tools.list", {"server": server})]
+        params = {"server": catalog.real_name(server)}
+        return [doc["alias"] for doc in await current().link.request("tools.list", params)]
     return [tool.alias for tool in loaded.tools]
 
 
@@ -77,18 +100,19 @@ def list_tools_sync(server: str) -> list[str]:
 
 
 async def query_tool_docs(server: str, tool: str | None = None, detail: str = "summary") -> ToolDocs:
-    """Documentation of one tool or of all: a line for each. The host is asked if the server is not loaded.
+    """Documentation of one tool or of all: a line for each, also of servers that are not loaded.
 
     The entries are dicts (`server`, `tool`, `signature`, `description`); `detail="full"` adds `parameters`, a line for
-    each, and the raw `inputSchema` and `outputSchema`.
+    each, and the raw `inputSchema` and `outputSchema`. `load` says how to load a server that is not loaded, `changed`
+    what its server has changed of a tool since it was first seen.
     """
     check_detail(detail)
     catalog = current().catalog
     if catalog.find(server) is not None:
         return query_tool_docs_sync(server, tool, detail)
-    docs = await current().link.request("docs.get", {"server": server, "tool": tool})
+    docs = await current().link.request("docs.get", {"server": catalog.real_name(server), "tool": tool})
     brief = catalog.brief(server) or {"name": server, "alias": server}
-    return tool_docs(brief["alias"], [Tool(brief["name"], doc) for doc in docs], detail)
+    return unloaded_docs(brief, [Tool(brief["name"], doc) for doc in docs], detail)
 
 
 def query_tool_docs_sync(server: str, tool: str | None = None, detail: str = "summary") -> ToolDocs:
@@ -100,19 +124,30 @@ def query_tool_docs_sync(server: str, tool: str | None = None, detail: str = "su
 
 
 async def search_tool_docs(query: str, *, limit: int = 5, detail: str = "summary") -> ToolDocs:
-    """The tools that fit the words best, searched by the host. Entries as of query_tool_docs, with a `score`."""
+    """The tools of all known servers that fit the words best, loaded or not. Entries as of query_tool_docs.
+
+    Each has a `score`; one of a server that is not loaded has `load`, which says how to load it.
+    """
     check_detail(detail)
     hits = await current().link.request("docs.search", {"query": query, "limit": limit})
-    found = ((hit["server"], hit["tool"], hit["score"]) for hit in hits)
-    return found_docs(current().catalog, found, detail)
+    return found_docs((_found(hit) for hit in hits), detail)
+
+
+def _found(hit: Mapping[str, Any]) -> Found:
+    brief = current().catalog.brief(hit["server"]) or {"name": hit["server"]}
+    load = None if hit["loaded"] else how_to_load(brief)
+    return Found(hit["alias"], load, Tool(hit["server"], hit["tool"]), hit["score"])
 
 
 def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary") -> ToolDocs:
-    """The loaded servers' tools that fit the words best."""
+    """The loaded servers' tools that fit the words best; asks nobody."""
+    from mcp._search import search_tools
+
     check_detail(detail)
     catalog = current().catalog
+    aliases = {server.name: server.alias for server in catalog.servers}
     hits = search_tools(catalog.servers, query, limit)
-    return found_docs(catalog, ((tool.server, tool.name, score) for tool, score in hits), detail)
+    return found_docs((Found(aliases[tool.server], None, tool, score) for tool, score in hits), detail)
 
 
 def stubs(server: str) -> PlainText:
@@ -123,7 +158,7 @@ def stubs(server: str) -> PlainText:
 
 
 def describe_server(name: str) -> AttrDict:
-    """A server by name or alias: its description and tools, or how to load it."""
+    """A server by name or alias: its description and tools, and how to load it where it is not loaded."""
     catalog = current().catalog
     loaded = catalog.find(name)
     if loaded is not None:
@@ -131,7 +166,10 @@ def describe_server(name: str) -> AttrDict:
     brief = catalog.brief(name)
     if brief is None:
         raise catalog.unknown(name)
-    return AttrDict(brief, load=how_to_load(brief["name"], on_demand=brief.get("onDemand", False)))
+    if brief["tools"] is None:
+        return unloaded_entry(brief, None)
+    docs = current().link.request_sync("docs.get", {"server": brief["name"], "tool": None})
+    return unloaded_entry(brief, [Tool(brief["name"], doc) for doc in docs])
 
 
 def list_loaded_server_metadata() -> tuple[AttrDict, ...]:
@@ -155,6 +193,45 @@ async def call_tool_raw(server: str, tool: str, arguments: Mapping[str, Any] | N
     """The tool's whole CallToolResult; nothing is checked, and `isError` does not raise."""
     loaded = current().catalog.server(server)
     return await call_raw(loaded.name, loaded.tool(tool).name, _checked(arguments))
+
+
+async def list_resources(server: str) -> Resources:
+    """What a loaded server offers for reading: dicts with `uri`, `name`, `title`, `description`, `mimeType`, `size`.
+
+    `.templates` of the list has those whose URI is to be filled in.
+    """
+    from mcp import _resources
+
+    return await _resources.list_resources(server)
+
+
+async def read_resource(server: str, uri: str | Mapping[str, Any]) -> Any:
+    """The resource's text, or its bytes with a `media_type`; a list where the server gives several.
+
+    `uri` may also be an entry of list_resources() or a link from a tool's answer.
+    """
+    from mcp import _resources
+
+    return await _resources.read_resource(server, uri)
+
+
+async def list_prompts(server: str) -> Prompts:
+    """A loaded server's prompts: dicts with `name`, `title`, `description`, `arguments`."""
+    from mcp import _resources
+
+    return await _resources.list_prompts(server)
+
+
+async def get_prompt(
+    server: str, name: str, /, arguments: Mapping[str, Any] | None = None, **named: Any
+) -> Any:
+    """A prompt filled in: its text, or where it is more than one text a list of dicts with `role` and `content`.
+
+    Arguments come as a dict or by name.
+    """
+    from mcp import _resources
+
+    return await _resources.get_prompt(server, name, {**_checked(arguments), **named})
 
 
 def progress(done: float, total: float | None = None, message: str | None = None) -> None:
@@ -193,12 +270,14 @@ def capability_summary() -> str:
         "signatures, search_tool_docs(query, limit=5), describe_server(name), discovered_servers(detailed=False), "
         "stubs(server) for a .pyi, call_tool(server, tool, arguments), call_tool_raw; *_sync forms exist for looking "
         "things up; help(mcp_<alias>.<tool>) and help(mcp_<alias>) print.\n"
+        "Resources and prompts, to be awaited: list_resources(server), read_resource(server, uri), "
+        "list_prompts(server), get_prompt(server, name, x=...).\n"
         "Long work: runtime.progress(done, total, message) tells the user how far it is.\n"
         "Keep a function for later runs: save_tool(func); then: from user_tools import name; runtime.saved_tools().\n"
         f"Loaded: {some_of(loaded) or 'none'}.\n"
     )
     if others:
-        load = how_to_load(others[0], example=True, on_demand=absent[0].get("onDemand", False))
+        load = how_to_load(absent[0], example=True)
         text += f"{load} Not loaded: {some_of(others)}.\n"
     return PlainText(text if len(text) < MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 2]}…")
 

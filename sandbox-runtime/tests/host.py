@@ -264,6 +264,7 @@ def tool(
     description: str = "",
     output: Any = None,
     observed: Any = None,
+    changed: str | None = None,
 ) -> Frame:
     """A ToolDoc."""
     return {
@@ -273,7 +274,7 @@ def tool(
         "inputSchema": {"type": "object"} if schema is None else schema,
         "outputSchema": output,
         "observed": observed,
-        "changed": None,
+        "changed": changed,
     }
 
 
@@ -289,9 +290,15 @@ def server(name: str, *tools: Frame, alias: str | None = None, description: str 
     }
 
 
-def brief(name: str, alias: str | None = None) -> Frame:
+def brief(name: str, alias: str | None = None, tools: int | None = None) -> Frame:
     """A ServerBrief that is not loaded."""
-    return {"name": name, "alias": alias or name, "description": f"the {name} server", "loaded": False}
+    return {
+        "name": name,
+        "alias": alias or name,
+        "description": f"the {name} server",
+        "loaded": False,
+        "tools": tools,
+    }
 
 
 def text_result(text: str, **more: Any) -> Frame:

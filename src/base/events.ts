@@ -67,7 +67,27 @@ export type BridgeEvent =
       readonly durationMs: number;
     }
   | { readonly type: 'downstream.failed'; readonly server: string; readonly message: string }
+  | {
+      readonly type: 'downstream.changed';
+      readonly server: string;
+      /** Tools that are not as they were when they were first seen, each with what of it is different. */
+      readonly tools: readonly string[];
+    }
   | { readonly type: 'downstream.closed'; readonly server: string; readonly reason: string }
+  | {
+      readonly type: 'downstream.asked';
+      readonly server: string;
+      /** What became of its question to the person; never what was asked or answered. */
+      readonly answer: string;
+      readonly durationMs: number;
+    }
+  | {
+      readonly type: 'downstream.said';
+      readonly server: string;
+      /** The server's own word for it. */
+      readonly level: string;
+      readonly text: string;
+    }
   | { readonly type: 'run.queued'; readonly run: string; readonly ahead: number }
   | { readonly type: 'run.started'; readonly run: string; readonly servers: readonly string[] }
   | {

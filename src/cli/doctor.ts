@@ -12,6 +12,7 @@ import { attempt, type Examination, type Finding, once } from './examination.js'
 import { interruptSignal } from './interrupt.js';
 import { coloursFor, columns, printJson, visible } from './output.js';
 import { type Prepared, prepare, withProgress } from './prepare.js';
+import { serverChanges } from './server-changes.js';
 import { type ServerFinding, serverFindings } from './server-findings.js';
 import { firstTrial, memoryTrial } from './trial.js';
 
@@ -54,7 +55,7 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
     if (verdict !== undefined) findings.push({ name, ...verdict });
   }
   const allowed = withoutDenied(discovery, policyBook.policy(discovery.ready));
-  report(findings, json, serverFindings(allowed, context.env));
+  report(findings, json, serverFindings(allowed, context.env, serverChanges(allowed.ready, settings)));
 }
 
 /** Decided now: what an earlier start remembered need not be true any more. */

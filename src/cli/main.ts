@@ -7,6 +7,7 @@ import { didYouMean } from '../base/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
 import type { RunCommandOptions } from './run.js';
+import type { RefreshOptions } from './servers-refresh.js';
 
 const EXAMPLES = `
 Examples:
@@ -14,6 +15,7 @@ Examples:
   $ ${PACKAGE_NAME} doctor --probe                     attack a sandbox here and see what holds
   $ ${PACKAGE_NAME} image build                        make the image where no registry can be reached
   $ ${PACKAGE_NAME} servers                            what was found, and where
+  $ ${PACKAGE_NAME} servers refresh                    learn what tools they have
   $ ${PACKAGE_NAME} run job.py --servers github,files  run a file as the agent would
   $ ${PACKAGE_NAME} run job.py --file data.csv --out results
   $ echo 'print(6 * 7)' | ${PACKAGE_NAME} run -
@@ -51,11 +53,22 @@ program
       : (await import('./doctor.js')).doctor(options),
   );
 
-program
+const servers = program
   .command('servers')
   .description('list the MCP servers that were found, and those passed over with the reason')
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./servers.js')).servers(options));
+
+servers
+  .command('refresh')
+  .description('start servers once to learn their tools, and say what has changed since it was first seen')
+  .argument('[names...]', 'servers, as `servers` names them; all of them without a name')
+  .option('--accept', 'take changed tools for what they are to be from now on')
+  .option('--json', 'print JSON')
+  .action(async (names: string[], _options: object, command: Command) =>
+    // An option that the parent has too is read as the parent's.
+    (await import('./servers-refresh.js')).serversRefresh(names, command.optsWithGlobals<RefreshOptions>()),
+  );
 
 program
   .command('run')

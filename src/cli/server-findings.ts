@@ -1,26 +1,45 @@
-// What doctor says of each discovered server, without starting it: can its command be found, and if it is passed
-// over, is that as it should be or for somebody to mend.
+// What doctor says of each discovered server, without starting it: can its command be found, are its tools what they
+// were, and if it is passed over, is that as it should be or for somebody to mend.
 
 import { isAbsolute } from 'node:path';
+import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
-import type { DownstreamSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
+import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
 import type { Environment } from '../config/settings.js';
 import type { Finding } from './examination.js';
 import { findProgram } from './machine.js';
+import type { ServerChange } from './server-changes.js';
 
 export type ServerFinding = Finding & { readonly source: SpecSource };
 
 // Passed over because the user wants it so, or because it is there already.
 const AS_IT_SHOULD_BE = /^(?:this bridge itself|disabled|same as|shadowed|denied by)/;
 
-export function serverFindings({ ready, skipped }: Discovery, env: Environment): ServerFinding[] {
-  return [...ready.map((spec) => ofReady(spec, env)), ...skipped.map(ofSkipped)];
+export function serverFindings(
+  { ready, skipped }: Discovery,
+  env: Environment,
+  changes: ReadonlyMap<string, ServerChange>,
+): ServerFinding[] {
+  const findings = ready.map((spec) => withChange(ofReady(spec, env), changes.get(spec.name)));
+  return [...findings, ...skipped.map(ofSkipped)];
+}
+
+/** A server that cannot be started has the more pressing trouble. */
+function withChange(finding: ServerFinding, change: ServerChange | undefined): ServerFinding {
+  if (change === undefined || finding.status !== 'ok') return finding;
+  const { changed, remedy } = change;
+  return {
+    ...finding,
+    status: 'warn',
+    detail: `${finding.detail}; ${harmless(changed)}`,
+    remedy: harmless(remedy),
+  };
 }
 
 function ofReady(spec: DownstreamSpec, env: Environment): ServerFinding {
   const { name, source } = spec;
   const base = { name, source };
-  if (spec.transport !== 'stdio') return { ...base, status: 'ok', detail: `ready: ${spec.url}` };
+  if (spec.transport !== 'stdio') return { ...base, status: 'ok', detail: `ready: ${addressOf(spec)}` };
   const { command, cwd, env: own } = spec;
   // A relative path with a folder in it counts from the server's own directory, which may be made later.
   const relative = !isAbsolute(command) && /[/\\]/.test(command);
@@ -34,6 +53,17 @@ function ofReady(spec: DownstreamSpec, env: Environment): ServerFinding {
     remedy: `Install ${command}, or correct the entry in ${source.file}.`,
   };
 }
+
+/** Without its query, where people put keys. */
+function addressOf({ url, transport }: RemoteSpec): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname} by ${WAYS[transport]}`;
+}
+const WAYS: Readonly<Record<RemoteSpec['transport'], string>> = {
+  http: 'HTTP',
+  sse: 'SSE',
+  auto: 'HTTP or SSE',
+};
 
 function ofSkipped({ name, reason, source }: SkippedSpec): ServerFinding {
   const base = { name, source, detail: `passed over: ${reason}` };

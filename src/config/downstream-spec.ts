@@ -74,11 +74,12 @@ export type SkippedSpec = {
   readonly source: SpecSource;
 };
 
-/** Every value of the entry that may be a secret, by its name: variables of a program, headers of a remote server. */
+/** Every value of the entry that may be a secret, by its name: variables of a program; headers, the query of the address and the client's secret of a remote server. */
 export function secretsOf(spec: DownstreamSpec): Readonly<Record<string, string>> {
   if (spec.transport === 'stdio') return spec.env;
   const { clientSecret } = spec.oauth || { clientSecret: undefined };
-  return { ...spec.headers, ...(clientSecret === undefined ? {} : { clientSecret }) };
+  const query = URL.canParse(spec.url) ? Object.fromEntries(new URL(spec.url).searchParams) : {};
+  return { ...query, ...spec.headers, ...(clientSecret === undefined ? {} : { clientSecret }) };
 }
 
 /**
@@ -87,5 +88,26 @@ export function secretsOf(spec: DownstreamSpec): Readonly<Record<string, string>
  */
 export function definitionKey(spec: DownstreamSpec): string {
   const parts = spec.transport === 'stdio' ? ['stdio', spec.command, spec.args] : ['http', spec.url];
+  return keyOf(parts);
+}
+
+/**
+ * 32 hex digits, equal for what lists the same tools: what a server says of itself is kept under it. Besides what
+ * starts the server these are the names of its variables or headers, since a server that was given a key or a switch
+ * may have other tools; not their values, since with each new token all that was seen of it would be forgotten, and a
+ * changed tool would count as new. And the folder, where a relative path is another program: a project's entry without
+ * one runs in the project.
+ */
+export function catalogKey(spec: DownstreamSpec): string {
+  const { scope, file, pointer } = spec.source;
+  const project = scope === 'project' || scope === 'local' ? [file, pointer] : null;
+  const given =
+    spec.transport === 'stdio'
+      ? [Object.keys(spec.env).sort(), spec.cwd ?? project]
+      : [Object.keys(spec.headers).sort(), spec.headersHelper ?? null];
+  return keyOf([definitionKey(spec), given]);
+}
+
+function keyOf(parts: unknown): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }

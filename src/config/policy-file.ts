@@ -7,7 +7,7 @@ import { didYouMean } from '../base/closest.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import { MAX_CALLS_IN_FLIGHT } from '../protocol/frames.js';
-import { readTextFile } from './config-file.js';
+import { readGuarded } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
 import { patternTrouble } from './name-pattern.js';
 
@@ -19,6 +19,8 @@ export type PolicyRow = {
   readonly allowed: string;
 };
 
+/** A policy for a thousand servers has a tenth of it. */
+const MAX_FILE_BYTES = 1024 ** 2;
 const MAX_VALUE_CHARS = 120;
 const MAX_PROBLEMS = 10;
 /** Beyond these a number is a typing error: a day, a terabyte, and calls that no run makes. */
@@ -148,7 +150,7 @@ export function policyTable(): readonly PolicyRow[] {
 
 /** Throws E_SETTINGS that names the file and each wrong field; nothing is to run without the policy that was asked for. */
 export function readPolicyFile(file: string, host: HostFacts): PolicyFile {
-  const read = readTextFile(file, host);
+  const read = readGuarded(file, MAX_FILE_BYTES, host);
   if (read.state === 'absent') throw unusable(file, ['does not exist']);
   if (read.state === 'refused') throw unusable(file, [read.message]);
   const parsed = schema.safeParse(parsedText(file, read.text), { reportInput: true });

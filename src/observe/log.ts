@@ -152,8 +152,20 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       ];
     case 'downstream.failed':
       return ['warn', `${inline(event.server)}: ${inline(event.message)}`];
+    case 'downstream.changed':
+      return [
+        'warn',
+        `${inline(event.server)}: ${count(event.tools.length, 'tool')} not as first seen: ${inline(event.tools.join(', '))}`,
+      ];
     case 'downstream.closed':
       return ['info', `${inline(event.server)}: closed, ${inline(event.reason)}`];
+    case 'downstream.asked':
+      return [
+        'debug',
+        `${inline(event.server)}: asked the user: ${inline(event.answer)} after ${ms(event.durationMs)}`,
+      ];
+    case 'downstream.said':
+      return ['debug', `${inline(event.server)} said (${inline(event.level)}): ${inline(event.text)}`];
     case 'run.queued':
       return ['info', `run ${event.run} waits in the queue, behind ${count(event.ahead, 'run')}`];
     case 'run.started':

@@ -219,6 +219,17 @@ export type ServerBrief = {
   readonly problem?: string;
 };
 
+/** A tool that fits a search, with all that is needed to show it: its server may not be loaded. */
+export type ToolHit = {
+  readonly server: string;
+  /** Of the server. */
+  readonly alias: string;
+  readonly loaded: boolean;
+  /** Compares within one search only. */
+  readonly score: number;
+  readonly tool: ToolDoc;
+};
+
 /** A refused call, as the guest raises it. `server` and `tool` are null where the call named none. */
 export type Refusal = {
   readonly code: string;

@@ -7,7 +7,7 @@ import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { clip } from '../base/text.js';
-import type { CallParams, ServerDoc, ToolDoc } from '../protocol/frames.js';
+import type { CallParams, ServerDoc, ToolDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt } from '../protocol/json-text.js';
 import type { Gates } from './gates.js';
 import type { HostApi } from './host-api.js';
@@ -25,16 +25,6 @@ export type DoorParts = {
 /** Names and reasons in events: hostile code chooses the names. */
 const MAX_TOLD_CHARS = 500;
 
-/** The most that the wire lets a search ask for. */
-const MAX_FOUND = 100;
-
-/** A ToolDoc, or what a search has found. */
-type Found = {
-  readonly server?: string;
-  readonly tool?: string;
-  readonly name?: string;
-  readonly changed?: string | null;
-};
 type Question<P> = (params: P, text: string, signal: AbortSignal) => unknown;
 
 /** The same questions, answered only where the policy allows. */
@@ -74,15 +64,10 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
     };
 
   // Whoever answers has left out what is denied; here nothing of it gets through.
-  const visible = (answer: unknown, serverOf: (found: Found) => string | undefined): unknown =>
-    Array.isArray(answer)
-      ? answer.filter((found: Found) => {
-          const server = serverOf(found);
-          const name = found.name ?? found.tool;
-          if (server === undefined || name === undefined) return true;
-          return policy().tool(server, { name, changed: found.changed ?? null }).allowed;
-        })
-      : answer;
+  const visibleTools = (server: string, tools: unknown) =>
+    (tools as readonly ToolDoc[]).filter(maySee(server));
+  const visibleHits = (hits: unknown) =>
+    (hits as readonly ToolHit[]).filter(({ server, tool }) => maySee(server)(tool));
 
   /** Counts a call, of the run and of its server. */
   const count = (server: string): void => {
@@ -131,18 +116,14 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
     },
     'tools.list': async (params, text, signal) => {
       passServer(params.server);
-      return visible(await api['tools.list'](params, text, signal), () => params.server);
+      return visibleTools(params.server, await api['tools.list'](params, text, signal));
     },
     'docs.get': async (params, text, signal) => {
       passServer(params.server);
-      return visible(await api['docs.get'](params, text, signal), () => params.server);
+      return visibleTools(params.server, await api['docs.get'](params, text, signal));
     },
-    'docs.search': async (params, text, signal) => {
-      // More than are wanted, since some of them may be hidden.
-      const found = await api['docs.search']({ ...params, limit: MAX_FOUND }, text, signal);
-      const seen = visible(found, ({ server }) => server);
-      return Array.isArray(seen) ? seen.slice(0, params.limit) : seen;
-    },
+    'docs.search': async (params, text, signal) =>
+      visibleHits(await api['docs.search'](params, text, signal)),
     'servers.load': toServer(passServer, api['servers.load']),
     'resources.list': toServer(passResources, api['resources.list']),
     'resources.read': toServer(passResources, api['resources.read']),

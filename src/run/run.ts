@@ -8,6 +8,7 @@ import type { Observer } from '../base/events.js';
 import { within } from '../base/within.js';
 import type { AutoloadMode } from '../config/variables.js';
 import type { AgentFace } from '../downstream/agent-face.js';
+import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
@@ -17,7 +18,7 @@ import { CallDesk } from './call-desk.js';
 import { type Cage, type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
 import { door } from './door.js';
 import type { Gates } from './gates.js';
-import { hostApi } from './host-api.js';
+import { hostApi, type ToolProgress } from './host-api.js';
 import type { KeptFiles } from './kept-files.js';
 import { Leavings } from './leavings.js';
 import { OnDemand } from './on-demand.js';
@@ -56,6 +57,8 @@ export type Watcher = {
   /** Called when the code starts. */
   readonly onStart: (meter: Meter) => void;
   readonly onProgress: (report: ProgressReport) => void;
+  /** As often as the servers say it; not yet made harmless. */
+  readonly onToolProgress: (progress: ToolProgress) => void;
   /** Pieces as they come, not yet made harmless. */
   readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
 };
@@ -74,6 +77,7 @@ export type RunParts = {
     loaded: readonly string[],
     failed: ReadonlyMap<string, string>,
   ) => readonly ServerBrief[];
+  readonly known: Known;
   readonly autoload: AutoloadMode;
   readonly agent: AgentFace;
   /** As it is whenever it is asked. */
@@ -143,7 +147,7 @@ async function converse(
   deadline: Deadline,
 ): Promise<Ended> {
   const { id, timeoutSeconds, files } = request;
-  const { policy, gates, pool, saved, shapes, observer, watcher } = parts;
+  const { known, policy, gates, pool, saved, shapes, observer, watcher } = parts;
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(request.code, sandbox, deadline);
   const leftMs = deadline.pause();
@@ -175,7 +179,19 @@ async function converse(
     whole.set(server, doc);
     return allowedPart(doc, policy());
   };
-  const api = hostApi({ runId: id, loaded, discovered, loadServer, pool, saved, shapes, observer });
+  const { onToolProgress } = watcher;
+  const api = hostApi({
+    runId: id,
+    loaded,
+    discovered,
+    known,
+    loadServer,
+    pool,
+    saved,
+    shapes,
+    onToolProgress,
+    observer,
+  });
   const guarded = door(api, { runId: id, policy, gates, whole: (server) => whole.get(server), observer });
   const inFlight = policy().runLimits.callsInFlight.max;
   using desk = new CallDesk(guarded, (frame) => sandbox.send(frame), inFlight);
@@ -199,7 +215,7 @@ async function converse(
   );
   watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  const cage = cageOf(sandbox, desk.waitingFor);
+  const cage = cageOf(sandbox, waitingFor(desk, [...whole.keys()], pool));
   const left = await keep(leavings, transcript, deadline);
   const conclusion = conclude(end, deadline.cause, timeoutSeconds, transcript, cage);
   const note = [failureNote(failed), conclusion.note].filter((line) => line !== undefined).join('\n');
@@ -220,6 +236,13 @@ async function check(
   // There is no other way to stop a compiler.
   if (said === undefined) sandbox.kill();
   return said;
+}
+
+/** A person who has not answered is the likeliest reason, and the one that more time mends. */
+function waitingFor(desk: CallDesk, servers: readonly string[], pool: DownstreamPool): string {
+  if (desk.inFlight === 0) return '';
+  const asking = servers.filter((name) => pool.isAsking(name)).join(', ');
+  return desk.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
 }
 
 const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, waitingFor: string): Cage => ({

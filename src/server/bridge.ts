@@ -1,6 +1,7 @@
 // The composition root: settings in, a bridge out. Opens its parts on first need, owns them all, and lets go of them in
 // reverse. The MCP server and the command line are two faces of this one thing.
 
+import { isDeepStrictEqual } from 'node:util';
 import PQueue from 'p-queue';
 import { didYouMean } from '../base/closest.js';
 import { DisposalStack } from '../base/disposal.js';
@@ -14,6 +15,8 @@ import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Settings } from '../config/settings.js';
 import { type AgentFace, NO_AGENT } from '../downstream/agent-face.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
+import { KeptCatalog } from '../downstream/kept-catalog.js';
+import { KnownServers } from '../downstream/known-servers.js';
 import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
@@ -21,12 +24,13 @@ import { Gates } from '../run/gates.js';
 import { KeptFiles } from '../run/kept-files.js';
 import { canLoad } from '../run/on-demand.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
-import { denied, type Policy } from '../run/policy.js';
+import { allowedPart, denied, type Policy } from '../run/policy.js';
 import { PolicyBook, withoutDenied } from '../run/policy-book.js';
 import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { WarmPool } from '../sandbox/warm-pool.js';
+import { type Refreshed, refreshServers } from './refresh.js';
 import { SetUp } from './set-up.js';
 
 /** In the place of a server's name: all that are allowed. */
@@ -53,6 +57,7 @@ export const UNWATCHED: RunHooks = {
   onPreparing: () => {},
   onStart: () => {},
   onProgress: () => {},
+  onToolProgress: () => {},
   onOutput: () => {},
 };
 
@@ -73,11 +78,15 @@ export class Bridge implements AsyncDisposable {
   readonly #observer: Observer;
   readonly #context: DiscoverContext;
   readonly #warm: WarmPool;
+  readonly #openPool: (specs: readonly DownstreamSpec[]) => DownstreamPool;
   readonly #pool: DownstreamPool;
   readonly #saved: SavedTools;
   readonly #shapes: ObservedShapes;
+  readonly #catalog: KeptCatalog;
+  readonly #known: KnownServers;
   readonly #policyBook: PolicyBook;
   readonly #gates = new Gates();
+  #shown: { readonly policy: Policy; readonly part: (doc: ServerDoc) => ServerDoc } | undefined;
   readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
   readonly #setUp = new SetUp();
@@ -103,16 +112,19 @@ export class Bridge implements AsyncDisposable {
     this.#observer = observer;
     this.redactor = redactor;
     this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer));
-    this.#pool = this.#owned.use(
+    this.#catalog = new KeptCatalog(settings.stateDir, observer);
+    this.#openPool = (specs) =>
       openDownstreamPool({
-        specs: [],
+        specs,
         hostEnv: discovery.env,
         extraEnvNames: settings.downstreamEnv,
         depth: settings.depth,
         observer,
         redactor,
-      }),
-    );
+        agent: this.#askedAgent(),
+        onListed: (downstream) => this.#catalog.learn(downstream),
+      });
+    this.#pool = this.#owned.use(this.#openPool([]));
     this.#warm = this.#owned.use(
       new WarmPool({
         size: settings.warm,
@@ -125,6 +137,7 @@ export class Bridge implements AsyncDisposable {
     );
     this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
     this.#shapes = this.#owned.use(new ObservedShapes(settings.stateDir));
+    this.#known = new KnownServers(this.#catalog, this.#shapes);
     const { stateDir, keepSeconds, keepBytes: quotaBytes } = settings;
     this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
     this.#queue = new PQueue({ concurrency: settings.concurrency });
@@ -133,11 +146,20 @@ export class Bridge implements AsyncDisposable {
   /** What is configured now; read anew, since a host may have changed its file. Starts nothing. */
   rediscover(): Discovery {
     const found = discover(this.#context, this.#observer);
-    this.#configured = found.ready;
+    // The same array for the same servers: what is made of it is kept.
+    if (!isDeepStrictEqual(found.ready, this.#configured)) this.#configured = found.ready;
     this.#discovery = withoutDenied(found, this.#policy());
     this.#aliases = serverAliases(this.#discovery.ready.map(({ name }) => name));
+    this.#known.adopt(this.#discovery.ready, (name) => this.#aliasOf(name), this.#shownPart());
     this.#pool.adopt(this.#discovery.ready);
     return this.#discovery;
+  }
+
+  /** Leaves out what is denied; the same function as long as the policy is the same. */
+  #shownPart(): (doc: ServerDoc) => ServerDoc {
+    const policy = this.#policy();
+    if (this.#shown?.policy !== policy) this.#shown = { policy, part: (doc) => allowedPart(doc, policy) };
+    return this.#shown.part;
   }
 
   /** What is allowed now. */
@@ -185,9 +207,24 @@ export class Bridge implements AsyncDisposable {
     this.#agent = agent;
   }
 
-  /** Starts the sandboxes that are to wait; the agent is likely to call soon. */
+  /** The agent has other roots now. */
+  rootsChanged(): void {
+    this.#pool.rootsChanged();
+  }
+
+  /** Starts each of these servers once, a few at a time, and ends it again; what they list is kept. */
+  refresh(
+    specs: readonly DownstreamSpec[],
+    accept: boolean,
+    signal: AbortSignal,
+  ): Promise<readonly Refreshed[]> {
+    return refreshServers(specs, { openPool: this.#openPool, catalog: this.#catalog, accept }, signal);
+  }
+
+  /** Starts the sandboxes that are to wait, and reads what is known of servers; the agent is likely to call soon. */
   warmUp(): void {
     this.#warm.fill();
+    void this.#known.readAhead();
   }
 
   /** Removes what bridges that died left behind, once in our life. Trouble is logged; it is nobody's call. */
@@ -216,6 +253,18 @@ export class Bridge implements AsyncDisposable {
     };
   }
 
+  /** Whichever agent is there when it is asked. */
+  #askedAgent(): AgentFace {
+    return {
+      elicits: () => this.#agent.elicits(),
+      elicit: (params, signal) => this.#agent.elicit(params, signal),
+      elicitationDone: (elicitationId) => this.#agent.elicitationDone(elicitationId),
+      hasRoots: () => this.#agent.hasRoots(),
+      tellsRootsChanges: () => this.#agent.tellsRootsChanges(),
+      listRoots: (signal) => this.#agent.listRoots(signal),
+    };
+  }
+
   #parts(watcher: Watcher): RunParts {
     return {
       take: (signal) => this.#warm.take(signal),
@@ -223,6 +272,7 @@ export class Bridge implements AsyncDisposable {
       retire: (sandbox) => this.#warm.retire(sandbox),
       open: (server, signal) => this.#load(server, signal),
       discovered: (loaded, failed) => this.#briefs(loaded, failed),
+      known: this.#known,
       autoload: this.settings.autoload,
       agent: this.#agent,
       policy: () => this.#policy(),
@@ -238,7 +288,8 @@ export class Bridge implements AsyncDisposable {
 
   async #load(name: string, signal: AbortSignal): Promise<ServerDoc> {
     const downstream = await this.#pool.get(name, signal);
-    return toServerDoc(downstream, this.#aliasOf(name), this.#shapes.of(downstream));
+    const changed = this.#known.changedOf(downstream.spec);
+    return toServerDoc(downstream, this.#aliasOf(name), this.#shapes.of(downstream), changed);
   }
 
   #aliasOf(name: string): string {
@@ -247,15 +298,14 @@ export class Bridge implements AsyncDisposable {
 
   #briefs(loaded: readonly string[], failed: ReadonlyMap<string, string>): readonly ServerBrief[] {
     const onDemand = canLoad(this.settings.autoload, this.#agent);
-    return this.discovery.ready.map(({ name, description }) => ({
-      name,
-      alias: this.#aliasOf(name),
-      description,
-      loaded: loaded.includes(name),
-      tools: null,
-      ...(onDemand && !loaded.includes(name) ? { onDemand } : {}),
-      ...(failed.has(name) ? { problem: failed.get(name) ?? '' } : {}),
-    }));
+    return this.#known.briefs(loaded).map((brief) => {
+      const problem = failed.get(brief.name);
+      return {
+        ...brief,
+        ...(onDemand && !brief.loaded ? { onDemand } : {}),
+        ...(problem === undefined ? {} : { problem }),
+      };
+    });
   }
 
   /** What the names of a call stand for: those that must open, and all others where it asks for all. */

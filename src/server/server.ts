@@ -114,7 +114,7 @@ export async function serveAgent(
   });
 
   offerResources(server, bridge);
-  bridge.serveFor(agentFaceOf(server));
+  bridge.serveFor(agentFaceOf(server, () => bridge.rootsChanged()));
   await server.connect(transport);
   return server;
 }

@@ -133,3 +133,10 @@ test('what policy refuses is told, but a run cannot fill the log with it', () =>
     msg: "run run-1 may not call github.delete\\nrepo: denied by MCP_BRIDGE_DENY '*.delete*'.",
   });
 });
+
+test('what a server asks and says is for those who want to know it, in one line each', () => {
+  const asked = { type: 'downstream.asked', server: 'github', answer: 'accept', durationMs: 12.3 } as const;
+  expect(describeEvent(asked)).toEqual(['debug', 'github: asked the user: accept after 12 ms']);
+  const said = { type: 'downstream.said', server: 'github', level: 'info', text: 'two\nlines' } as const;
+  expect(describeEvent(said)).toEqual(['debug', 'github said (info): two\\nlines']);
+});

@@ -73,7 +73,13 @@ export async function hear(
   const violations: BridgeError[] = [];
   const events: BridgeEvent[] = [];
   const downstream = (server: string) => ({
-    callTool: async (tool: string, args: RawJson, signal: AbortSignal) => {
+    spec: { name: server },
+    has: () => true,
+    ask: async ({ method }: { readonly method: string }) => {
+      reached.push(`${server} ${method}`);
+      return {};
+    },
+    callTool: async (tool: string, args: RawJson, _onProgress: unknown, signal: AbortSignal) => {
       reached.push(`${server} ${tool} ${args.text}`);
       await work?.(tool, signal);
       return new RawJson(`{"content":[],"structuredContent":${args.text}}`);
@@ -122,6 +128,8 @@ export async function hear(
     pool,
     saved: NO_SAVED_TOOLS,
     shapes: { learn: () => {} },
+    known: { docOf: () => undefined, allDocs: () => [allowedPart(whole, policy)] },
+    onToolProgress: () => {},
     observer: () => {},
   });
   desk = new CallDesk(

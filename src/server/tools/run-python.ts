@@ -90,6 +90,7 @@ function call(
       progress.describe(() => running(meter, performance.now() - startedAt));
     },
     onProgress: (report) => progress.report(report),
+    onToolProgress: (report) => progress.reportTool(report),
     onOutput,
   };
   return bridge.run(input, hooks, signal);

@@ -1,0 +1,40 @@
+// Which servers have changed tools since they were first seen, for the commands that look at servers without starting
+// them. Reads what the bridge has kept.
+
+import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { Settings } from '../config/settings.js';
+import { acceptCommand, KeptCatalog } from '../downstream/kept-catalog.js';
+
+/** `changed` in words; `remedy` is a sentence with the command that accepts it. */
+export type ServerChange = { readonly changed: string; readonly remedy: string };
+
+const MAX_TOOLS_SHOWN = 5;
+
+/** By server name; of those alone that have changed. */
+export function serverChanges(
+  specs: readonly DownstreamSpec[],
+  { stateDir }: Pick<Settings, 'stateDir'>,
+): ReadonlyMap<string, ServerChange> {
+  const catalog = new KeptCatalog(stateDir, () => {});
+  return new Map(
+    specs.flatMap((spec): [string, ServerChange][] => {
+      const changes = [...(catalog.of(spec)?.changes.values() ?? [])];
+      if (changes.length === 0) return [];
+      const shown = changes
+        .slice(0, MAX_TOOLS_SHOWN)
+        .map(({ tool, changed, on }) => `${tool} (${changed.join(' and ')}, since ${on})`);
+      const more = changes.length - shown.length;
+      const tools = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+      const command = acceptCommand(spec.name);
+      return [
+        [
+          spec.name,
+          {
+            changed: `not as first seen: ${tools}`,
+            remedy: `See what changed with \`${command.replace(/ --accept$/, '')}\`, then accept it with \`${command}\`.`,
+          },
+        ],
+      ];
+    }),
+  );
+}

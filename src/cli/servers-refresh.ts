@@ -1,0 +1,141 @@
+// `servers refresh`: starts servers once to learn what they list, and says what has changed since it was first seen.
+// With --accept, what they list now is what they are to list. Shows neither arguments nor variables.
+
+import { didYouMean } from '../base/closest.js';
+import { BridgeError } from '../base/errors.js';
+import { clip, harmless } from '../base/text.js';
+import type { Discovery } from '../config/discover.js';
+import type { DownstreamSpec } from '../config/downstream-spec.js';
+import { acceptCommand, type ToolChange } from '../downstream/kept-catalog.js';
+import { Bridge } from '../server/bridge.js';
+import type { Refreshed } from '../server/refresh.js';
+import { interruptSignal } from './interrupt.js';
+import { coloursFor, columns, visible as escaped, printJson } from './output.js';
+import { prepare, withProgress } from './prepare.js';
+
+export type RefreshOptions = { readonly accept?: true; readonly json?: true };
+
+/** Servers choose these texts; overrides of the reading direction are no control characters to JSON. */
+const visible = (text: string): string => escaped(harmless(text));
+
+const MAX_NAMES_SHOWN = 8;
+const MAX_TEXT_CHARS = 300;
+
+/** Exits with 1 when a server did not start, or a tool has changed and was not accepted. */
+export async function serversRefresh(
+  names: readonly string[],
+  { accept, json }: RefreshOptions,
+): Promise<void> {
+  const { settings, discovery, observer, redactor } = prepare('error', 'ends');
+  const paint = coloursFor(process.stderr);
+  const told = withProgress(observer, (message) => process.stderr.write(`${paint.dim(message)}\n`));
+  const signal = interruptSignal();
+  await using bridge = new Bridge({ settings, discovery, observer: told, redactor });
+  const specs = chosen(names, bridge.discovery);
+  const outcomes = await bridge.refresh(specs, accept === true, signal);
+  if (json) printJson({ servers: outcomes });
+  else process.stdout.write(refreshText(outcomes));
+  if (outcomes.some(needsSomebody)) process.exitCode = 1;
+}
+
+/** The named servers, or all; throws E_ARGUMENTS for a name that cannot be started. */
+function chosen(names: readonly string[], { ready, skipped }: Discovery): readonly DownstreamSpec[] {
+  if (names.length === 0) return ready;
+  return [...new Set(names)].map((name) => {
+    const spec = ready.find((candidate) => candidate.name === name);
+    if (spec !== undefined) return spec;
+    const reason = skipped.find((entry) => entry.name === name)?.reason;
+    const known = ready.map((candidate) => candidate.name);
+    throw new BridgeError(
+      'E_ARGUMENTS',
+      reason === undefined
+        ? `There is no server '${visible(clip(name, MAX_TEXT_CHARS))}'.${didYouMean(name, known)}`
+        : `Server '${visible(name)}' is configured but not started: ${visible(reason)}.`,
+      { fault: 'operator', remedy: 'See `mcp-sandbox-bridge servers`.' },
+    );
+  });
+}
+
+const needsSomebody = (outcome: Refreshed): boolean =>
+  outcome.state === 'failed' || (outcome.changed.length > 0 && !outcome.accepted);
+
+/** The table, and below it what changed; ends with a newline. */
+export function refreshText(outcomes: readonly Refreshed[]): string {
+  if (outcomes.length === 0) return 'No server is ready to be started; see `mcp-sandbox-bridge servers`.\n';
+  return columns(outcomes.map(row)) + outcomes.map(changesText).join('');
+}
+
+function row(outcome: Refreshed): readonly string[] {
+  const paint = coloursFor(process.stdout);
+  const name = paint.bold(visible(outcome.server));
+  if (outcome.state === 'failed') {
+    const advice = outcome.remedy === undefined ? '' : ` ${outcome.remedy}`;
+    return [paint.red('failed'), name, '', visible(`${outcome.reason.trim()}${advice}`)];
+  }
+  const { tools, added, removed, changed, accepted, problems } = outcome;
+  const state =
+    changed.length === 0
+      ? paint.green('listed')
+      : accepted
+        ? paint.green('accepted')
+        : paint.yellow('changed');
+  const news = [
+    changed.length > 0 ? `${changed.length} changed` : '',
+    added.length > 0 ? `new: ${listOf(added)}` : '',
+    removed.length > 0 ? `gone: ${listOf(removed)}` : '',
+    ...problems,
+  ];
+  return [
+    state,
+    name,
+    `${tools} tool${tools === 1 ? '' : 's'}`,
+    news.filter((part) => part !== '').join('; '),
+  ];
+}
+
+function changesText(outcome: Refreshed): string {
+  if (outcome.state === 'failed' || outcome.changed.length === 0) return '';
+  const { server, changed, accepted } = outcome;
+  const next = accepted
+    ? `Accepted: this is what ${visible(server)} is to list from now on.`
+    : `Read it as what it is, the server's own text. To accept it: ${acceptCommand(server)}`;
+  return `\n${changed.map((change) => changeText(server, change)).join('')}${next}\n`;
+}
+
+/** What it was and what it is, as far as that is known. */
+function changeText(server: string, { tool, changed, on, was, now }: ToolChange): string {
+  const paint = coloursFor(process.stdout);
+  const head = `${paint.bold(visible(`${server}.${tool}`))}: ${changed.join(' and ')} changed since ${on}\n`;
+  if (was === undefined) return head;
+  const lines: string[] = [];
+  if (changed.includes('description')) {
+    const at = firstDifference(was.description, now.description);
+    lines.push(
+      paint.red(`  - ${excerpt(was.description, at)}`),
+      paint.green(`  + ${excerpt(now.description, at)}`),
+    );
+  }
+  const gone = was.parameters.filter((name) => !now.parameters.includes(name));
+  const fresh = now.parameters.filter((name) => !was.parameters.includes(name));
+  if (gone.length > 0) lines.push(paint.red(`  - parameters ${listOf(gone)}`));
+  if (fresh.length > 0) lines.push(paint.green(`  + parameters ${listOf(fresh)}`));
+  return head + lines.map((line) => `${line}\n`).join('');
+}
+
+function firstDifference(one: string, other: string): number {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at++;
+  return at;
+}
+
+/** One line, from a little before the place that matters. */
+function excerpt(text: string, at: number): string {
+  const from = at <= MAX_TEXT_CHARS / 2 ? 0 : at - MAX_TEXT_CHARS / 4;
+  return visible(`${from > 0 ? '…' : ''}${clip(text.slice(from), MAX_TEXT_CHARS)}`.toWellFormed());
+}
+
+function listOf(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES_SHOWN;
+  const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => visible(clip(name, MAX_TEXT_CHARS)));
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

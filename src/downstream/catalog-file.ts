@@ -1,0 +1,152 @@
+// One server's file in the catalog: what it said of itself when it was last asked, and what each of its tools was when
+// it was first seen. Written whole, capped, private to the user. A file that is damaged or somebody else's is as none.
+
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { replaceFile } from '../base/replace-file.js';
+import { clip } from '../base/text.js';
+import { excessOf } from '../protocol/json-text.js';
+import { isObject } from './json-object.js';
+import { TOOL_PARTS, type ToolDigest, type ToolPart } from './tool-digest.js';
+import { MAX_TOOLS, readTool, SCHEMA_LIMITS, type Tool } from './tool-list.js';
+
+/** What is known of a tool from the day that it was first seen, or last accepted. */
+export type FirstSeen = {
+  /** The day, as 2026-11-22. */
+  readonly on: string;
+  readonly digest: ToolDigest;
+  /** What of it is different now; empty where nothing is. */
+  readonly changed: readonly ToolPart[];
+  /** What it said then, for whoever is to accept the change; undefined where nothing changed, or nobody knows. */
+  readonly was: ToolBefore | undefined;
+};
+/** Cut short: it is for reading. */
+export type ToolBefore = { readonly description: string; readonly parameters: readonly string[] };
+
+export type CatalogFile = {
+  readonly version: string | undefined;
+  readonly instructions: string | undefined;
+  readonly tools: readonly Tool[];
+  /** By the tool's name; of tools that are gone as well. */
+  readonly firstSeen: ReadonlyMap<string, FirstSeen>;
+};
+
+/** Raised with every change that an older version would misread; a file of another format is as none. */
+const FORMAT = 1;
+/** Of one server. The largest of those that were measured has 80 KB; a whole list of the largest kind has 8 MB. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+/** Beyond what is shown of them. */
+const MAX_INSTRUCTIONS_CHARS = 32_000;
+/** Tools that are gone keep their first sight, so that a removed one cannot come back as another; the oldest go first. */
+const MAX_FIRST_SEEN = 2 * MAX_TOOLS;
+/** The file's own levels around a schema. */
+const LIMITS = { maxDepth: SCHEMA_LIMITS.maxDepth + 8, maxValues: 500_000 };
+/** A server that was not started for so long is forgotten, and of very many the oldest are. */
+const MAX_AGE_MS = 180 * 24 * 60 * 60 * 1000;
+const MAX_FILES = 1_000;
+
+const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
+const digits = z.string().regex(/^[0-9a-f]{32}$/);
+const firstSeen = z.object({
+  on: day,
+  digest: z.object({ description: digits, 'input schema': digits, 'output schema': digits }),
+  changed: z.array(z.enum(TOOL_PARTS)),
+  was: z
+    .object({ description: z.string(), parameters: z.array(z.string()) })
+    .optional()
+    .catch(undefined),
+});
+// The object itself: zod's copy of it would leave out a tool called `__proto__`.
+const object = z.custom<Readonly<Record<string, unknown>>>(isObject);
+const text = z.string().nullable().catch(null);
+const file = z.object({
+  format: z.literal(FORMAT),
+  version: text,
+  instructions: text,
+  tools: z.array(z.unknown()),
+  firstSeen: object,
+});
+
+/** Undefined where there is no such file, or none that can be used. */
+export function readCatalogFile(path: string): CatalogFile | undefined {
+  try {
+    if (statSync(path).size > MAX_FILE_BYTES) return undefined;
+    const json = readFileSync(path, 'utf8');
+    if (excessOf(json, LIMITS) !== undefined) return undefined;
+    const parsed = file.parse(JSON.parse(json));
+    return {
+      version: parsed.version ?? undefined,
+      instructions: parsed.instructions ?? undefined,
+      tools: parsed.tools.slice(0, MAX_TOOLS).flatMap((item) => readTool(item) ?? []),
+      firstSeen: new Map(
+        Object.entries(parsed.firstSeen).flatMap(([name, seen]) => {
+          const { data } = firstSeen.safeParse(seen);
+          return data === undefined ? [] : [[name, { ...data, was: data.was }] as const];
+        }),
+      ),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The text of the file for what is known of server `name`. First sights have room before tools: without its tools a
+ * server is only less well documented until it is started again.
+ */
+export function catalogFileText(name: string, known: CatalogFile): string {
+  let room = MAX_FILE_BYTES - MAX_INSTRUCTIONS_CHARS * 6 - 4096;
+  const fits = (item: unknown) => {
+    room -= Buffer.byteLength(JSON.stringify(item)) + 1;
+    return room >= 0;
+  };
+  const listed = new Set(known.tools.map((tool) => tool.name));
+  const gone = [...known.firstSeen.keys()].filter((tool) => !listed.has(tool));
+  // The latest that have gone stay.
+  const kept = [...listed, ...gone.reverse()]
+    .slice(0, MAX_FIRST_SEEN)
+    .filter((tool) => fits([tool, known.firstSeen.get(tool)]));
+  const isKept = new Set(kept);
+  const { version, instructions } = known;
+  return JSON.stringify({
+    format: FORMAT,
+    server: name,
+    version: version === undefined ? null : clip(version, MAX_INSTRUCTIONS_CHARS),
+    instructions: instructions === undefined ? null : clip(instructions, MAX_INSTRUCTIONS_CHARS),
+    tools: known.tools.map(asListed).filter(fits),
+    firstSeen: Object.fromEntries([...known.firstSeen].filter(([tool]) => isKept.has(tool))),
+  });
+}
+
+/** As MCP writes a tool, so that one reader serves both. */
+function asListed({ name, description, inputSchema, outputSchema, needsTask }: Tool): object {
+  return {
+    name,
+    description,
+    inputSchema,
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+    ...(needsTask ? { execution: { taskSupport: 'required' } } : {}),
+  };
+}
+
+/** Throws what the file system says. */
+export function writeCatalogFile(path: string, content: string): void {
+  replaceFile(path, content);
+}
+
+/** Removes what nobody has started for months, and what writers that were killed have left. Never throws. */
+export function sweepCatalog(folder: string, now: number): void {
+  try {
+    const files = readdirSync(folder).map((name) => {
+      const path = join(folder, name);
+      return { path, isWhole: name.endsWith('.json'), ageMs: now - statSync(path).mtimeMs };
+    });
+    const byAge = files.filter(({ isWhole }) => isWhole).sort((a, b) => a.ageMs - b.ageMs);
+    const old = byAge.filter(({ ageMs }, index) => ageMs > MAX_AGE_MS || index >= MAX_FILES);
+    const torn = files.filter(({ isWhole, ageMs }) => !isWhole && ageMs > 60 * 60 * 1000);
+    for (const { path } of [...old, ...torn]) rmSync(path, { force: true });
+  } catch {
+    // Another bridge sweeps as well, or there is no folder.
+  }
+}
