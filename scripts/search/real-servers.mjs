@@ -34,8 +34,9 @@ const SERVERS = {
   playwright: { package: '@playwright/mcp', args: () => ['--headless', '--isolated'] },
   'chrome-devtools': {
     package: 'chrome-devtools-mcp',
-    args: () => ['--headless', '--isolated', '--no-usage-statistics'],
-    env: () => ({ CHROME_DEVTOOLS_MCP_NO_USAGE_STATISTICS: '1' }),
+    args: () => ['--headless', '--isolated'],
+    // It would ask its registry for a newer version of itself.
+    env: () => ({ CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS: '1', CHROME_DEVTOOLS_MCP_NO_USAGE_STATISTICS: '1' }),
   },
   context7: { package: '@upstash/context7-mcp' },
 };

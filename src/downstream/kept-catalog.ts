@@ -68,10 +68,11 @@ export class KeptCatalog {
   }
 
   /** Takes what a server lists, whenever it has listed it. Emits `downstream.changed` for what is not as first seen. */
-  learn({ spec, serverVersion, instructions, tools }: Learnable): void {
+  learn(server: Learnable): void {
+    const { spec, serverVersion, instructions } = server;
     const path = this.#pathOf(spec);
     const before = this.#entry(path).file;
-    const listed = tools();
+    const listed = server.tools();
     const seen = new Map(before?.firstSeen);
     for (const tool of listed) seen.set(tool.name, look(tool, seen.get(tool.name), before));
     this.#keep(path, spec, { version: serverVersion, instructions, tools: listed, firstSeen: seen }, before);

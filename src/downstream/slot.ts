@@ -151,8 +151,8 @@ export class Slot {
         },
         this.#ending.signal,
       );
-      this.#options.onListed(open.downstream);
       this.#open = open;
+      this.#options.onListed(open.downstream);
       this.#inFlight = 0;
       this.#failures = 0;
       this.#reason = undefined;

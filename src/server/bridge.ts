@@ -137,7 +137,7 @@ export class Bridge implements AsyncDisposable {
     );
     this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
     this.#shapes = this.#owned.use(new ObservedShapes(settings.stateDir));
-    this.#known = new KnownServers(this.#catalog, this.#shapes);
+    this.#known = new KnownServers(this.#catalog, this.#shapes, () => this.#shownPart());
     const { stateDir, keepSeconds, keepBytes: quotaBytes } = settings;
     this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
     this.#queue = new PQueue({ concurrency: settings.concurrency });
@@ -150,7 +150,7 @@ export class Bridge implements AsyncDisposable {
     if (!isDeepStrictEqual(found.ready, this.#configured)) this.#configured = found.ready;
     this.#discovery = withoutDenied(found, this.#policy());
     this.#aliases = serverAliases(this.#discovery.ready.map(({ name }) => name));
-    this.#known.adopt(this.#discovery.ready, (name) => this.#aliasOf(name), this.#shownPart());
+    this.#known.adopt(this.#discovery.ready, (name) => this.#aliasOf(name));
     this.#pool.adopt(this.#discovery.ready);
     return this.#discovery;
   }

@@ -22,9 +22,6 @@ import type { Tool } from '../../src/downstream/tool-list.js';
 import type { ServerDoc } from '../../src/protocol/frames.js';
 import { hostile } from './hostile.js';
 
-/** Nothing of a server is hidden. */
-const whole = (doc: ServerDoc) => doc;
-
 let state: string;
 let events: BridgeEvent[];
 beforeEach(() => {
@@ -272,10 +269,10 @@ test('fifty servers of thirty tools are read in some milliseconds, and again for
     what();
     return performance.now() - startedAt;
   };
-  known.adopt(specs, (name) => name, whole);
+  known.adopt(specs, (name) => name);
   const first = timed(() => known.briefs([]));
   // As discovery makes them anew for each run.
-  known.adopt(structuredClone(specs), (name) => name, whole);
+  known.adopt(structuredClone(specs), (name) => name);
   const again = timed(() => known.briefs([]));
   const docs = timed(() => known.allDocs());
   const docsAgain = timed(() => known.allDocs());
@@ -294,7 +291,7 @@ test('the documentation of all is one array until something of it changes', () =
     of: () => (name) => (name === 'a' ? { type: 'string' } : undefined),
   });
   const specs = [spec(), spec({ name: 'quiet', args: ['quiet'], description: 'Says nothing.' })];
-  known.adopt(specs, (name) => `py_${name}`, whole);
+  known.adopt(specs, (name) => `py_${name}`);
   expect(known.allDocs()).toEqual([]);
   expect(known.docOf('mail')).toBeUndefined();
   expect(known.briefs(['quiet'])).toEqual([
@@ -303,7 +300,7 @@ test('the documentation of all is one array until something of it changes', () =
   ]);
   catalog.learn(live([tool('a', '\u001b[31mred\u202e')]));
   const docs = known.allDocs();
-  known.adopt(structuredClone(specs), (name) => `py_${name}`, whole);
+  known.adopt(structuredClone(specs), (name) => `py_${name}`);
   expect(known.allDocs()).toBe(docs);
   expect(docs).toMatchObject([
     { name: 'mail', alias: 'py_mail', description: 'Mails things.', version: '1.2', tools: [{ name: 'a' }] },
@@ -318,11 +315,34 @@ test('the documentation of all is one array until something of it changes', () =
   );
   expect(known.changedOf(spec())('a')).toContain('servers refresh mail --accept');
   const other = known.allDocs();
-  known.adopt(specs, (name) => `other_${name}`, whole);
+  known.adopt(specs, (name) => `other_${name}`);
   expect(known.allDocs()[0]?.alias).toBe('other_mail');
   expect(known.allDocs()).not.toBe(other);
-  known.adopt([], (name) => name, whole);
+  known.adopt([], (name) => name);
   expect([known.allDocs(), known.docOf('mail')]).toEqual([[], undefined]);
+});
+
+test('what may not be seen is in no documentation, and is not counted', () => {
+  const catalog = open();
+  catalog.learn(live([tool('send'), tool('read')]));
+  const without =
+    (...denied: string[]) =>
+    (doc: ServerDoc) => ({
+      ...doc,
+      tools: doc.tools.filter(({ name }) => !denied.includes(name)),
+    });
+  let view = without('send');
+  const known = new KnownServers(catalog, { of: () => () => undefined }, () => view);
+  known.adopt([spec()], (name) => name);
+  expect(known.allDocs()[0]?.tools.map(({ name }) => name)).toEqual(['read']);
+  expect(known.docOf('mail')?.tools.map(({ name }) => name)).toEqual(['read']);
+  expect(known.briefs([])[0]?.tools).toBe(1);
+  const before = known.allDocs();
+  view = without('send', 'other');
+  expect(known.allDocs()).toBe(before);
+  view = without();
+  expect(known.allDocs()[0]?.tools).toHaveLength(2);
+  expect(known.docOf('mail')?.tools).toHaveLength(2);
 });
 
 test('a name that a shell would read otherwise is quoted in the command to paste', () => {

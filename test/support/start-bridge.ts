@@ -15,11 +15,13 @@ export const HOSTILE_SERVER = join(ROOT, 'test/fixtures/hostile-server.mjs');
 
 const STORAGE_CONF = join(homedir(), '.config/containers/storage.conf');
 
-export type ServerEntry = {
-  readonly command: string;
-  readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-};
+export type ServerEntry =
+  | {
+      readonly command: string;
+      readonly args?: readonly string[];
+      readonly env?: Readonly<Record<string, string>>;
+    }
+  | { readonly type: 'http' | 'sse'; readonly url: string };
 
 /** The command of an npm package's only bin, run by this Node. */
 export function npmServer(name: string, ...args: readonly string[]): ServerEntry {
