@@ -45,7 +45,6 @@ const PACKAGES = {
   minisearch: ['downstream/'],
   open: ['cli/'],
   'p-queue': ['downstream/', 'run/', 'server/'],
-  picomatch: ['run/'],
   picocolors: ['cli/', 'observe/'],
   pino: ['observe/'],
   'rotating-file-stream': ['observe/'],

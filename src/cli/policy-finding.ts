@@ -1,6 +1,9 @@
 // What doctor says of the policy: which rules there are, and which of them mean nothing here. A rule that is mistyped
 // denies nothing, and nobody would notice.
 
+import type { DownstreamSpec } from '../config/downstream-spec.js';
+import { KeptCatalog } from '../downstream/kept-catalog.js';
+import type { RuledPattern } from '../run/policy.js';
 import type { Examination, Finding } from './examination.js';
 import { visible } from './output.js';
 
@@ -10,12 +13,21 @@ const MAX_NAMED = 10;
 export function examinePolicy({
   discovery: { ready, skipped },
   policyBook,
-  settings: { policyFile },
+  settings: { policyFile, stateDir },
 }: Examination): Omit<Finding, 'name'> | undefined {
   const policy = policyBook.policy(ready);
   if (policy.patterns.length === 0 && policyFile === undefined) return undefined;
-  const names = [...ready, ...skipped].map(({ name }) => name);
-  const idle = policy.patterns.filter((pattern) => !names.some((name) => pattern.concernsServer(name)));
+  const catalog = new KeptCatalog(stateDir, () => {});
+  const toolsOf = (spec: DownstreamSpec) =>
+    catalog
+      .of(spec)
+      ?.tools()
+      .map(({ name }) => name);
+  const known = new Map([
+    ...skipped.map(({ name }) => [name, undefined] as const),
+    ...ready.map((spec) => [spec.name, toolsOf(spec)] as const),
+  ]);
+  const idle = idlePatterns(policy.patterns, known);
   const denied = ready.filter(({ name }) => !policy.server(name).allowed).length;
   const where = policyFile === undefined ? '' : `${policyFile} is understood; `;
   const count = `${where}${policy.patterns.length} patterns, ${denied} of ${ready.length} servers denied`;
@@ -24,7 +36,21 @@ export function examinePolicy({
   const more = idle.length > MAX_NAMED ? ` and ${idle.length - MAX_NAMED} more` : '';
   return {
     status: 'warn',
-    detail: `${count}; of no server that is known: ${named.join(', ')}${more}`,
+    detail: `${count}; of nothing that is known: ${named.join(', ')}${more}`,
     remedy: 'Compare the names with `mcp-sandbox-bridge servers`; case counts, and aliases do not.',
   };
+}
+
+/** Those that mean no known server, and no known tool of it. Tools are undefined where nobody knows them yet. */
+export function idlePatterns(
+  patterns: readonly RuledPattern[],
+  known: ReadonlyMap<string, readonly string[] | undefined>,
+): readonly RuledPattern[] {
+  return patterns.filter((pattern) => {
+    const servers = [...known].filter(([server]) => pattern.concernsServer(server));
+    return servers.every(
+      ([server, tools]) =>
+        !pattern.coversServer(server) && tools?.every((tool) => !pattern.coversTool(server, tool)),
+    );
+  });
 }

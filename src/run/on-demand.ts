@@ -23,6 +23,8 @@ export type OnDemandParts = {
   readonly open: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   /** The run's clock stands still from now until what is given back is called. */
   readonly stopClock: () => () => void;
+  /** For all questions together. */
+  readonly maxAskingMs?: number;
 };
 
 /** Whether code may ask for servers here at all. */
@@ -37,10 +39,11 @@ export class OnDemand implements Disposable {
   readonly #ending = new AbortController();
   /** Nobody can answer two questions at once. */
   #lastQuestion: Promise<unknown> = Promise.resolve();
-  #leftMs = MAX_ASKING_SECONDS * 1000;
+  #leftMs: number;
 
   constructor(parts: OnDemandParts) {
     this.#parts = parts;
+    this.#leftMs = parts.maxAskingMs ?? MAX_ASKING_SECONDS * 1000;
   }
 
   /** By its real name. Throws E_SERVER_UNKNOWN, E_DENIED, or what opening it throws. */
@@ -81,6 +84,7 @@ export class OnDemand implements Disposable {
 
   async #ask(server: string): Promise<boolean> {
     const { agent, stopClock } = this.#parts;
+    if (this.#leftMs <= 0) throw refused(server, 'the time for asking the user is used up');
     using deadline = new Deadline(this.#ending.signal);
     const startedAt = performance.now();
     const resume = stopClock();

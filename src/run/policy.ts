@@ -30,6 +30,10 @@ export type RunLimits = {
   readonly callsInFlight: Limit;
 };
 
+export type RuledPattern = Pick<ServerPattern, 'coversServer' | 'concernsServer' | 'coversTool'> & {
+  readonly rule: string;
+};
+
 export interface Policy {
   server(server: string): Verdict;
   tool(server: string, tool: Pick<ToolDoc, 'name' | 'changed'>): Verdict;
@@ -37,8 +41,8 @@ export interface Policy {
   resources(server: string): Verdict;
   readonly runLimits: RunLimits;
   serverLimits(server: string): ServerLimits;
-  /** Every pattern over servers, with where it stands: for those who check that each means something. */
-  readonly patterns: readonly (ServerPattern & { readonly rule: string })[];
+  /** Everything that names servers or tools, with where it stands: for those who check that each means something. */
+  readonly patterns: readonly RuledPattern[];
 }
 
 /** What the operator has set. */
@@ -59,12 +63,11 @@ type Layer = {
 export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): Policy {
   const { file } = rules;
   const lists = [patternLists('MCP_BRIDGE_ALLOW', 'MCP_BRIDGE_DENY', '', rules)];
-  if (file !== undefined) lists.push(patternLists('allow', 'deny', ` in ${file.path}`, file.content));
-  const layers = [
-    ...lists.map(({ layer }) => layer),
-    ...(file === undefined ? [] : [perServerLayer(file.path, file.content)]),
-    hostLayer(specs),
-  ];
+  if (file !== undefined) {
+    lists.push(patternLists('allow', 'deny', ` in ${file.path}`, file.content));
+    lists.push(perServerLists(file.path, file.content));
+  }
+  const layers = [...lists.map(({ layer }) => layer), hostLayer(specs)];
   const judge = (server: string, tool: string | undefined): Verdict => {
     for (const { denies } of layers) {
       const rule = denies(server, tool);
@@ -93,14 +96,14 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
   };
 }
 
-type RuledPattern = ServerPattern & { readonly rule: string };
+type Lists = { readonly layer: Layer; readonly patterns: readonly RuledPattern[] };
 
 function patternLists(
   allowName: string,
   denyName: string,
   where: string,
   lists: { readonly allow?: readonly string[] | undefined; readonly deny: readonly string[] },
-): { readonly layer: Layer; readonly patterns: readonly RuledPattern[] } {
+): Lists {
   const named = (name: string) => (text: string) => ({
     ...serverPattern(text),
     rule: `${name} '${shown(text)}'${where}`,
@@ -127,32 +130,43 @@ function patternLists(
 const serverRules = (content: PolicyFile | undefined, server: string) =>
   content !== undefined && Object.hasOwn(content.perServer, server) ? content.perServer[server] : undefined;
 
-function perServerLayer(path: string, content: PolicyFile): Layer {
+function perServerLists(path: string, content: PolicyFile): Lists {
   const compiled = new Map(
-    Object.entries(content.perServer).map(([server, { allow, deny }]) => [
-      server,
-      { allow: allow?.map(ruled), deny: deny.map(ruled) },
-    ]),
+    Object.entries(content.perServer).map(([server, { allow, deny }]) => {
+      const ruled = (list: string) => (text: string) => ({
+        matches: namePattern(text),
+        rule: `perServer.${shown(server)}.${list} '${shown(text)}' in ${path}`,
+      });
+      return [server, { allow: allow?.map(ruled('allow')), deny: deny.map(ruled('deny')) }];
+    }),
   );
-  const at = (server: string, list: string) => `perServer.${shown(server)}.${list}`;
-  return {
-    denies: (server, tool) => {
-      if (tool === undefined) return undefined;
-      const found = compiled.get(server)?.deny.find(({ matches }) => matches(tool));
-      return found && `${at(server, 'deny')} '${shown(found.text)}' in ${path}`;
-    },
+  const layer: Layer = {
+    denies: (server, tool) =>
+      tool === undefined ? undefined : compiled.get(server)?.deny.find(({ matches }) => matches(tool))?.rule,
     allows: (server, tool) => {
       const allow = compiled.get(server)?.allow;
       if (allow === undefined || tool === undefined) return undefined;
       const found = allow.find(({ matches }) => matches(tool));
-      if (found !== undefined)
-        return { allowed: true, rule: `${at(server, 'allow')} '${shown(found.text)}' in ${path}` };
-      return { allowed: false, rule: `${at(server, 'allow')} in ${path}, which does not name it` };
+      if (found !== undefined) return { allowed: true, rule: found.rule };
+      return {
+        allowed: false,
+        rule: `perServer.${shown(server)}.allow in ${path}, which does not name it`,
+      };
     },
   };
+  const patterns = [...compiled].flatMap(([server, { allow = [], deny }]) => {
+    const concernsServer = (name: string) => name === server;
+    const whole = { coversServer: concernsServer, concernsServer, coversTool: concernsServer };
+    const ofTools = [...allow, ...deny].map(({ matches, rule }) => ({
+      rule,
+      coversServer: () => false,
+      concernsServer,
+      coversTool: (name: string, tool: string) => name === server && matches(tool),
+    }));
+    return [{ ...whole, rule: `perServer.${shown(server)} in ${path}` }, ...ofTools];
+  });
+  return { layer, patterns };
 }
-
-const ruled = (text: string) => ({ text, matches: namePattern(text) });
 
 /** The choice that the user has made among a server's tools in a host. */
 function hostLayer(specs: readonly DownstreamSpec[]): Layer {

@@ -2,20 +2,28 @@
 
 import { expect, test } from 'vitest';
 import type { Examination } from '../../src/cli/examination.js';
-import { examinePolicy } from '../../src/cli/policy-finding.js';
+import { examinePolicy, idlePatterns } from '../../src/cli/policy-finding.js';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { hostFacts } from '../../src/config/host-facts.js';
+import { policyOf } from '../../src/run/policy.js';
 import { PolicyBook } from '../../src/run/policy-book.js';
 
-const spec = (name: string) =>
-  ({
-    name,
-    toolFilter: { only: undefined, except: [] },
-    source: { host: 'x', file: '/x' },
-  }) as unknown as DownstreamSpec;
+const spec = (name: string): DownstreamSpec => ({
+  name,
+  description: '',
+  callTimeoutMs: undefined,
+  startTimeoutMs: undefined,
+  toolFilter: { only: undefined, except: [] },
+  source: { host: 'x', scope: 'user', file: '/x', pointer: '' },
+  transport: 'stdio',
+  command: name,
+  args: [],
+  env: {},
+  cwd: undefined,
+});
 
 const examine = (deny: readonly string[], allow?: readonly string[]) => {
-  const settings = { policyFile: undefined, allow, deny };
+  const settings = { policyFile: undefined, allow, deny, stateDir: '/nonexistent' };
   const subject = {
     settings,
     policyBook: new PolicyBook(settings, hostFacts(), () => {}),
@@ -39,7 +47,29 @@ test('a pattern that means no server is a warning that names it', () => {
   expect(examine(['Github.delete_*', 'files'], ['gihub'])).toEqual({
     status: 'warn',
     detail:
-      "3 patterns, 2 of 2 servers denied; of no server that is known: MCP_BRIDGE_ALLOW 'gihub', MCP_BRIDGE_DENY 'Github.delete_*'",
+      "3 patterns, 2 of 2 servers denied; of nothing that is known: MCP_BRIDGE_ALLOW 'gihub', MCP_BRIDGE_DENY 'Github.delete_*'",
     remedy: expect.stringContaining('mcp-sandbox-bridge servers'),
   });
+});
+
+test('of a server whose tools are known, a pattern that means none of them', () => {
+  const perServer = (deny: string[]) => ({ deny, resources: 'allow' as const, limits: {} });
+  const content = {
+    version: 1 as const,
+    deny: ['github.delte_*', 'github.delete_*', 'unknown-yet.x', '*.nothing', 'none.x'],
+    perServer: { github: perServer(['get', 'gte']), gihub: perServer([]) },
+    limits: {},
+    changedTools: 'flag' as const,
+  };
+  const { patterns } = policyOf({ allow: undefined, deny: [], file: { path: '/p', content } }, []);
+  const known = new Map([
+    ['github', ['get', 'delete_repo']],
+    ['unknown-yet', undefined],
+  ]);
+  expect(idlePatterns(patterns, known).map(({ rule }) => rule)).toEqual([
+    "deny 'github.delte_*' in /p",
+    "deny 'none.x' in /p",
+    "perServer.github.deny 'gte' in /p",
+    'perServer.gihub in /p',
+  ]);
 });

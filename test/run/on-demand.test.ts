@@ -136,6 +136,22 @@ describe('questions', () => {
     expect(opened).toEqual(['github']);
   });
 
+  test('a user who is not there costs the run no more than the time for all questions', async () => {
+    const { agent, seen } = user(
+      (_n, ends) =>
+        new Promise((_, reject) => ends.addEventListener('abort', () => reject(new Error('gone')))),
+    );
+    const { made, clock } = onDemand({ agent, maxAskingMs: 50 });
+    await expect(made.load('github', signal())).rejects.toThrow('the user did not answer in time');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await expect(made.load('s1', signal())).rejects.toThrow(/in time|is used up/);
+    await expect(made.load('s2', signal())).rejects.toThrow('the time for asking the user is used up');
+    expect(seen.questions.length).toBeLessThan(3);
+    expect(clock.filter((word) => word === 'stop')).toHaveLength(
+      clock.filter((word) => word === 'go').length,
+    );
+  });
+
   test('the end of the run takes the question back, and starts no clock', async () => {
     let taken: unknown;
     const { agent } = user((_n, ends) => {

@@ -71,7 +71,7 @@ function person(scopes: readonly string[] = []): Promise<Login> {
 
 const call = async (tool: string, from = pool) => {
   const linear = await from.get('linear', signal);
-  return (await linear.callTool(tool, new RawJson('{}'), signal)).text;
+  return (await linear.callTool(tool, new RawJson('{}'), () => {}, signal)).text;
 };
 const ECHO = '{"content":[{"type":"text","text":"echo"}]}';
 
