@@ -32,7 +32,8 @@ const configure = (servers: object) => {
   writeFileSync(file, JSON.stringify({ mcpServers: servers }), { mode: 0o600 });
   return { MCP_SERVERS_CONFIG: file, MCP_BRIDGE_STATE_DIR: join(home, 'state') };
 };
-const changing = () => ({ command: process.execPath, args: [FIXTURE, folder] });
+const TOKEN = 'tok_4f9a2c81d7';
+const changing = () => ({ command: process.execPath, args: [FIXTURE, folder], env: { TOKEN } });
 
 test('starts each once, a few at a time, ends it, and says what came of it', async () => {
   const env = configure({
@@ -123,6 +124,17 @@ test.each([
   expect(exitCode).toBe(2);
   expect(starts()).toEqual([]);
 });
+
+test('a key that a server has put into its words is not shown', async () => {
+  const env = configure({ mail: changing() });
+  await command(['servers', 'refresh'], { home, env });
+  list(`Sends a mail with ${TOKEN}.`);
+  for (const args of [[], ['--json']]) {
+    const { stdout, stderr } = await command(['servers', 'refresh', ...args], { home, env });
+    expect(stdout).toContain('Sends a mail with ');
+    expect(stdout + stderr).not.toContain(TOKEN);
+  }
+}, 30_000);
 
 test('nothing to refresh is said', async () => {
   const { stdout, exitCode } = await command(['servers', 'refresh'], { home, env: configure({}) });

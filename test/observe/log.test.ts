@@ -50,6 +50,14 @@ test('what stands, why, what holds the limits, and what the last probe saw are o
   );
 });
 
+test('changed tools are a warning on one line, whatever they are called', () => {
+  const tools = ['send (description)', 'x\n\u202efake'];
+  expect(describeEvent({ type: 'downstream.changed', server: 'mail', tools })).toEqual([
+    'warn',
+    'mail: 2 tools not as first seen: send (description), x\\n\\u202efake',
+  ]);
+});
+
 test('a module that is not loaded ahead is one warning, however many sandboxes say it', () => {
   const unloaded = (module: string): BridgeEvent => ({
     type: 'sandbox.unloaded',
