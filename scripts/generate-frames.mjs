@@ -1,29 +1,14 @@
 // Writes the Python twin of the wire (sandbox-runtime/harness/frames.py) from src/protocol/frames.ts, or with --check
-// only says whether the file on disk is what it would write. Relies on tsc alone: the definition is compiled into a
-// temporary folder inside node_modules, so that its imports resolve, and then read as the module that it is.
+// only says whether the file on disk is what it would write.
 
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
+import { importCompiled } from './import-compiled.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sourceFile = join(root, 'src/protocol/frames.ts');
 const targetFile = join(root, 'sandbox-runtime/harness/frames.py');
-
-async function importCompiled() {
-  const folder = mkdtempSync(join(root, 'node_modules/.generate-frames-'));
-  try {
-    const tsc = join(root, 'node_modules/typescript/bin/tsc');
-    const options =
-      '--ignoreConfig --module nodenext --target es2023 --skipLibCheck --noCheck --types node'.split(' ');
-    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-    execFileSync(process.execPath, [tsc, ...options, '--outDir', folder, sourceFile], { stdio: 'inherit' });
-    return await import(pathToFileURL(join(folder, 'frames.js')).href);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
 
 const strings = (names) =>
   `(${names.map((name) => JSON.stringify(name)).join(', ')}${names.length === 1 ? ',' : ''})`;
@@ -72,7 +57,7 @@ function render(frames, source, version) {
 }
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const rendered = render(await importCompiled(), readFileSync(sourceFile, 'utf8'), version);
+const rendered = render(await importCompiled(sourceFile), readFileSync(sourceFile, 'utf8'), version);
 
 if (!process.argv.includes('--check')) {
   writeFileSync(targetFile, rendered);

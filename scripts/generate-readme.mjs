@@ -16,6 +16,13 @@ const REGIONS = {
       settingsTable().map((row) => [code(row.name), row.meaning, row.default, row.allowed]),
     );
   },
+  policy: async () => {
+    const { policyTable } = await import(new URL('config/policy-file.js', dist));
+    return table(
+      ['field', 'meaning', 'default', 'allowed'],
+      policyTable().map((row) => [code(row.field), row.meaning, row.default, row.allowed]),
+    );
+  },
   sources: async () => {
     const { SOURCES } = await import(new URL('config/sources.js', dist));
     return table(

@@ -7,15 +7,16 @@ whoever asks for them, and shown to nobody.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from mcp._catalog import Catalog, Server, Tool, how_to_load
+from mcp._catalog import Server, Tool, how_to_load
 from mcp._values import AttrDict, attributed
 
 DETAILS = ("summary", "full")
 MAX_SENTENCE_CHARS = 160
 # Of the lines together: some sixty tools. More of them is a search's work.
 MAX_SHOWN_CHARS = 12_000
+SEARCH = "name one, or use runtime.search_tool_docs_sync(words)"
 
 
 class Shown(AttrDict):
@@ -87,28 +88,34 @@ def tool_docs(alias: str, tools: Iterable[Tool], detail: str) -> ToolDocs:
 
 def unloaded_docs(brief: Mapping[str, Any], tools: Iterable[Tool], detail: str) -> ToolDocs:
     """Entries for tools of a server that is not loaded: each says how to load it."""
-    load = how_to_load(brief["name"])
+    load = how_to_load(brief)
     docs = ToolDocs(tool_docs(brief["alias"], tools, detail), f"# Not loaded. {load}")
     for entry in docs:
         entry["load"] = load
     return docs
 
 
-def found_docs(catalog: Catalog, hits: Iterable[tuple[str, str, float]], detail: str) -> ToolDocs:
-    """Search results from (server, tool, score); their lines can be pasted, or say how to load the server."""
-    return ToolDocs(_found_doc(catalog, server, tool, score, detail) for server, tool, score in hits)
+class Found(NamedTuple):
+    """What a search has found; `alias` is the server's, `load` says how to load it where it is not."""
+
+    alias: str
+    load: str | None
+    tool: Tool
+    score: float
 
 
-def _found_doc(catalog: Catalog, server: str, tool: str, score: float, detail: str) -> ToolDoc:
-    loaded = catalog.find(server)
-    known = loaded.find_alias(tool) if loaded is not None else None
-    if loaded is None or known is None:
-        load = how_to_load(server)
-        return ToolDoc(
-            f"{server}: {tool}  # {load}", tool, "", server=server, tool=tool, load=load, score=score
-        )
-    entry = _tool_doc(f"mcp_{loaded.alias}.", known, detail, with_prefix=True)
-    entry["score"] = score
+def found_docs(hits: Iterable[Found], detail: str) -> ToolDocs:
+    """Search results; their lines can be pasted once the server is loaded, and each says how where it is not."""
+    docs = [_found_doc(hit, detail) for hit in hits]
+    loads = {doc.server: doc.load for doc in docs if "load" in doc}
+    return ToolDocs(docs, "\n".join(f"# {server} is not loaded. {load}" for server, load in loads.items()))
+
+
+def _found_doc(hit: Found, detail: str) -> ToolDoc:
+    entry = _tool_doc(f"mcp_{hit.alias}.", hit.tool, detail, with_prefix=True)
+    entry["score"] = hit.score
+    if hit.load is not None:
+        entry["load"] = hit.load
     return entry
 
 
@@ -179,7 +186,7 @@ def server_entry(server: Server) -> AttrDict:
 
 def unloaded_entry(brief: Mapping[str, Any], tools: Sequence[Tool] | None) -> AttrDict:
     """A server that is not loaded, and its tools where they are known."""
-    load = how_to_load(brief["name"])
+    load = how_to_load(brief)
     if tools is None:
         count = "its tools are not known yet, since it has never been started"
     else:
@@ -202,17 +209,14 @@ def _listed(tool: Tool) -> AttrDict:
     )
 
 
-def capped(lines: list[str]) -> list[str]:
-    """The lines up to MAX_SHOWN_CHARS characters, and how many more there are."""
+def capped(lines: list[str], advice: str = SEARCH) -> list[str]:
+    """The lines up to MAX_SHOWN_CHARS characters, and how many more there are, with how to see them."""
     room = MAX_SHOWN_CHARS
     for index, line in enumerate(lines):
         room -= len(line) + 1
         if room < 0 and index > 0:
             rest = len(lines) - index
-            return [
-                *lines[:index],
-                f"… and {rest} more: name one, or use runtime.search_tool_docs_sync(words)",
-            ]
+            return [*lines[:index], f"… and {rest} more: {advice}"]
     return lines
 
 

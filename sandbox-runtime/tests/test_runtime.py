@@ -200,17 +200,44 @@ class RuntimeTest(unittest.TestCase):
         self.check("[d.alias for d in runtime.search_tool_docs_sync('pull requests')]", ["listPullRequests"])
         self.check("[d.tool for d in runtime.search_tool_docs_sync('issue', limit=1)]", ["create_issue"])
         self.check("runtime.search_tool_docs_sync('zebra')", [])
+        self.check("[d.tool for d in runtime.search_tool_docs_sync('creat isue')]", ["create_issue"])
+
+    def test_search_of_servers_that_are_not_loaded(self) -> None:
+        def hit(server: str, name: str, loaded: bool, score: int) -> dict[str, Any]:
+            doc = tool(name, ISSUE, description="Says it.")
+            return {
+                "server": server,
+                "alias": server.replace("-", "_"),
+                "loaded": loaded,
+                "score": score,
+                "tool": doc,
+            }
+
         hits = [
-            {"server": "git-hub", "tool": "create_issue", "score": 2},
-            {"server": "slack", "tool": "post", "score": 1},
+            hit("my-slack", "post", False, 3),
+            hit("git-hub", "create_issue", True, 2),
+            hit("my-slack", "send", False, 1),
         ]
-        code = "r = await runtime.search_tool_docs('x', limit=2)\n[r[0].signature, r[0].score, r[1].load]"
-        wanted = [
-            "create_issue(*, title: str) -> observed {id: int}",
-            2,
-            'To load it, pass servers=["slack"] to run_python.',
+        find = "await runtime.search_tool_docs('x', limit=3)"
+        answer = {"docs_search": lambda p: hits if p == {"query": "x", "limit": 3} else []}
+        load = 'To load it, pass servers=["my-slack"] to run_python.'
+        self.check(
+            f"r = {find}\n[[d.server, d.tool, d.signature, d.score, d.get('load')] for d in r]",
+            [
+                ["my-slack", "post", "post(*, title: str)", 3, load],
+                ["git-hub", "create_issue", "create_issue(*, title: str)", 2, None],
+                ["my-slack", "send", "send(*, title: str)", 1, load],
+            ],
+            **answer,
+        )
+        shown = self.run_code(find, **answer).one("result")["repr"]
+        lines = [
+            f"# my-slack is not loaded. {load}",
+            "mcp_my_slack.post(*, title: str)  # Says it.",
+            "mcp_git_hub.create_issue(*, title: str)  # Says it.",
+            "mcp_my_slack.send(*, title: str)  # Says it.",
         ]
-        self.check(code, wanted, docs_search=lambda p: hits if p == {"query": "x", "limit": 2} else [])
+        self.assertEqual(shown, "\n".join(lines))
 
     def test_capability_summary(self) -> None:
         many = [brief(f"a-server-with-a-long-name-{i}") for i in range(200)]
@@ -218,6 +245,7 @@ class RuntimeTest(unittest.TestCase):
         self.assertLess(len(host.value), 1500)
         self.assertIn("mcp_git_hub (2 tools)", host.value)
         self.assertIn("servers=[", host.value)
+        self.assertIn("read_resource(server, uri)", host.value)
 
     def test_environment(self) -> None:
         code = (

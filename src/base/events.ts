@@ -74,6 +74,20 @@ export type BridgeEvent =
       readonly tools: readonly string[];
     }
   | { readonly type: 'downstream.closed'; readonly server: string; readonly reason: string }
+  | {
+      readonly type: 'downstream.asked';
+      readonly server: string;
+      /** What became of its question to the person; never what was asked or answered. */
+      readonly answer: string;
+      readonly durationMs: number;
+    }
+  | {
+      readonly type: 'downstream.said';
+      readonly server: string;
+      /** The server's own word for it. */
+      readonly level: string;
+      readonly text: string;
+    }
   | { readonly type: 'run.queued'; readonly run: string; readonly ahead: number }
   | { readonly type: 'run.started'; readonly run: string; readonly servers: readonly string[] }
   | {
@@ -83,6 +97,16 @@ export type BridgeEvent =
       readonly tool: string;
       readonly durationMs: number;
       readonly failed: boolean;
+    }
+  | {
+      /** By policy: a call that reached no server, or whose answer was not handed on. */
+      readonly type: 'run.refused';
+      readonly run: string;
+      readonly server: string;
+      readonly tool: string;
+      readonly code: string;
+      /** Names the rule or the limit. */
+      readonly message: string;
     }
   | {
       readonly type: 'run.ended';

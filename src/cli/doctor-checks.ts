@@ -17,6 +17,7 @@ import type { LaunchPad } from '../sandbox/launch-pad.js';
 import type { Examination, Finding } from './examination.js';
 import { pathOf, subordinateIds } from './machine.js';
 import { megabytes, seconds } from './output.js';
+import { examinePolicy } from './policy-finding.js';
 import { MEMORY_PROBE } from './trial.js';
 
 type Verdict = Omit<Finding, 'name'> | undefined;
@@ -250,6 +251,7 @@ export const CHECKS: readonly Check[] = [
       );
     },
   },
+  { name: 'policy', examine: examinePolicy },
   {
     name: 'registration',
     examine: ({ discovery: { skipped } }) => {

@@ -4,6 +4,7 @@ import { BridgeError } from '../base/errors.js';
 import { VERSION } from '../base/version.js';
 import { discover } from '../config/discover.js';
 import { chooseEngine, type EngineWishes, forgetChoice } from '../engine/detect.js';
+import { withoutDenied } from '../run/policy-book.js';
 import { type LaunchPad, wishesOf } from '../sandbox/launch-pad.js';
 import { Bridge } from '../server/bridge.js';
 import { CHECKS } from './doctor-checks.js';
@@ -27,7 +28,7 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
       json,
     );
   }
-  const { settings, warnings, discovery: context } = prepared;
+  const { settings, warnings, discovery: context, policyBook } = prepared;
   const paint = coloursFor(process.stderr);
   const observer = withProgress(prepared.observer, (message) =>
     process.stderr.write(`${paint.dim(message)}\n`),
@@ -41,6 +42,7 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
     warnings,
     env: context.env,
     discovery,
+    policyBook,
     engine: once(() => attempt(chooseEngine(wishes, signal))),
     pad: once(() => attempt(freshPad(bridge, wishes))),
     trial: once(() => firstTrial(bridge, signal)),
@@ -52,7 +54,8 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
     const verdict = await examine(subject);
     if (verdict !== undefined) findings.push({ name, ...verdict });
   }
-  report(findings, json, serverFindings(discovery, context.env, serverChanges(discovery.ready, settings)));
+  const allowed = withoutDenied(discovery, policyBook.policy(discovery.ready));
+  report(findings, json, serverFindings(allowed, context.env, serverChanges(allowed.ready, settings)));
 }
 
 /** Decided now: what an earlier start remembered need not be true any more. */

@@ -5,6 +5,7 @@ import { asBridgeError, type BridgeError } from '../base/errors.js';
 import type { Discovery } from '../config/discover.js';
 import type { Environment, Settings } from '../config/settings.js';
 import type { chooseEngine } from '../engine/detect.js';
+import type { PolicyBook } from '../run/policy-book.js';
 import type { LaunchPad } from '../sandbox/launch-pad.js';
 import type { Trial } from './trial.js';
 
@@ -22,7 +23,9 @@ export type Examination = {
   readonly settings: Settings;
   readonly warnings: readonly string[];
   readonly env: Environment;
+  /** With what policy denies. */
   readonly discovery: Discovery;
+  readonly policyBook: PolicyBook;
   readonly engine: () => Promise<Attempt<Awaited<ReturnType<typeof chooseEngine>>>>;
   readonly pad: () => Promise<Attempt<LaunchPad>>;
   readonly trial: () => Promise<Trial>;

@@ -7,6 +7,7 @@ import type { DiscoverContext } from '../config/discover.js';
 import { hostFacts } from '../config/host-facts.js';
 import { parseSettings, type Settings } from '../config/settings.js';
 import { type LogLevel, logObserver, openLog } from '../observe/log.js';
+import { PolicyBook } from '../run/policy-book.js';
 import { coloursFor } from './output.js';
 
 export type Prepared = {
@@ -15,6 +16,8 @@ export type Prepared = {
   readonly warnings: readonly string[];
   readonly discovery: DiscoverContext;
   readonly observer: Observer;
+  /** Read now, so that one that cannot be used stops every command. */
+  readonly policyBook: PolicyBook;
   /** Knows what is secret in the environment, and learns what is in the configuration. */
   readonly redactor: Redactor;
 };
@@ -38,7 +41,8 @@ export function prepare(quietLevel: LogLevel, life: 'serves' | 'ends'): Prepared
   const redactor = new Redactor();
   redactor.addSecrets(env, settings.downstreamEnv);
   const observer = logObserver(log, (text) => redactor.redact(text));
-  return { settings, warnings, discovery: { settings, env, host }, observer, redactor };
+  const policyBook = new PolicyBook(settings, host, observer);
+  return { settings, warnings, discovery: { settings, env, host }, observer, policyBook, redactor };
 }
 
 /** `observer`, with the slow steps before a first run also shown to whoever waits at the terminal. */

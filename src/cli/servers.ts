@@ -5,6 +5,7 @@ import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import { discover } from '../config/discover.js';
 import type { SpecSource } from '../config/downstream-spec.js';
+import { withoutDenied } from '../run/policy-book.js';
 import { coloursFor, columns, printJson, visible } from './output.js';
 import { prepare } from './prepare.js';
 import { type ServerChange, serverChanges } from './server-changes.js';
@@ -21,8 +22,9 @@ export type ServerLine = {
 
 export function servers({ json }: { readonly json?: true }): void {
   // A problem is printed below; the log need not say it as well.
-  const { discovery: context, settings } = prepare('error', 'ends');
-  const discovery = discover(context, () => {});
+  const { discovery: context, settings, policyBook } = prepare('error', 'ends');
+  const found = discover(context, () => {});
+  const discovery = withoutDenied(found, policyBook.policy(found.ready));
   const { problems, files } = discovery;
   const changes = serverChanges(discovery.ready, settings);
   if (json) printJson({ servers: serverLines(discovery, changes), problems, files });

@@ -7,6 +7,7 @@ import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 import {
+  type AutoloadMode,
   documentation,
   type LogLevel,
   type OutputMode,
@@ -57,6 +58,12 @@ export type Settings = {
   readonly tools: readonly ToolName[];
   readonly serversConfig: readonly string[];
   readonly downstreamEnv: readonly string[];
+  /** Undefined where there is none. */
+  readonly policyFile: string | undefined;
+  /** Patterns over `server` and `server.tool`; undefined means everything. */
+  readonly allow: readonly string[] | undefined;
+  readonly deny: readonly string[];
+  readonly autoload: AutoloadMode;
   /** How many bridges this one runs inside. */
   readonly depth: number;
 };
@@ -135,6 +142,13 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
       .filter((written) => written !== '')
       .map((written) => absolutePath(written, host.cwd, host)),
     downstreamEnv: values.MCP_BRIDGE_DOWNSTREAM_ENV ?? [],
+    policyFile:
+      values.MCP_BRIDGE_POLICY === undefined
+        ? undefined
+        : absolutePath(values.MCP_BRIDGE_POLICY, host.cwd, host),
+    allow: values.MCP_BRIDGE_ALLOW,
+    deny: values.MCP_BRIDGE_DENY ?? [],
+    autoload: values.MCP_BRIDGE_AUTOLOAD,
     depth: values.MCP_BRIDGE_DEPTH,
   };
 }

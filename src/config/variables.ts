@@ -2,6 +2,7 @@
 // errors and the README's table are all made from it. Reads nothing itself.
 
 import { z } from 'zod';
+import { patternTrouble } from './name-pattern.js';
 
 /** What the README says of one variable. */
 export type SettingRow = {
@@ -70,6 +71,9 @@ const user = z
   });
 // A leading dash would be read by the engine as an option of its own.
 const word = z.string().regex(/^[^\s-]\S*$/);
+const namePattern = z.string().refine((text) => patternTrouble(text) === undefined);
+const PATTERNS =
+  '`server` or `server.tool`, several separated by commas, such as github.delete_* or *.write*; `*` stands for any characters, `\\` takes the next one for itself';
 const absoluteOr = (names: readonly string[]) =>
   z.string().refine((text) => names.includes(text) || /^(\/|[A-Za-z]:[\\/])/.test(text));
 
@@ -226,6 +230,30 @@ export const variables = z.object({
     default: 'none',
     allowed: 'variable names separated by commas',
   }),
+  MCP_BRIDGE_POLICY: optional(
+    z.string().refine((text) => /^(\/|~(?=$|[/\\])|[A-Za-z]:[\\/])/.test(text)),
+    {
+      meaning: 'Policy file, YAML or JSON: what is allowed and denied, and limits of calls.',
+      default: 'none',
+      allowed: 'an absolute path, or one that begins with ~/',
+    },
+  ),
+  MCP_BRIDGE_ALLOW: optional(list(namePattern), {
+    meaning: 'Servers and tools that may be used; all others are denied.',
+    default: 'all',
+    allowed: PATTERNS,
+  }),
+  MCP_BRIDGE_DENY: optional(list(namePattern), {
+    meaning: 'Servers and tools that may not be used, whatever allows them.',
+    default: 'none',
+    allowed: PATTERNS,
+  }),
+  MCP_BRIDGE_AUTOLOAD: setting(z.enum(['never', 'ask', 'always']), {
+    meaning:
+      'Whether code may load further servers with `runtime.load_server`; `ask` asks the user, where the client can.',
+    default: 'ask',
+    allowed: 'never, ask or always',
+  }),
   MCP_BRIDGE_DEPTH: setting(integer(0, 99), {
     meaning: 'Set by the bridge for the servers that it starts, so that a bridge inside a bridge is noticed.',
     default: '0',
@@ -234,6 +262,7 @@ export const variables = z.object({
 });
 
 export type LogLevel = z.output<typeof variables>['MCP_BRIDGE_LOG_LEVEL'];
+export type AutoloadMode = z.output<typeof variables>['MCP_BRIDGE_AUTOLOAD'];
 export type OutputMode = z.output<typeof variables>['MCP_BRIDGE_OUTPUT_MODE'];
 export type StructuredMode = z.output<typeof variables>['MCP_BRIDGE_STRUCTURED'];
 export type SeccompProfile = z.output<typeof variables>['MCP_BRIDGE_SECCOMP'];

@@ -1,11 +1,9 @@
-// What code in the sandbox knows of the servers: Python names for them and their tools, their documentation, and
-// search over it. Pure: starts nothing and keeps nothing. What a server says is data; it is capped and made harmless.
+// What code in the sandbox knows of the servers: Python names for them and their tools, and their documentation. Pure:
+// starts nothing and keeps nothing. What a server says is data; it is capped and made harmless.
 
-import MiniSearch from 'minisearch';
 import { clip, harmless } from '../base/text.js';
 import type { ServerDoc } from '../protocol/frames.js';
 import type { Downstream } from './downstream.js';
-import { isObject } from './json-object.js';
 import type { Shape } from './shape.js';
 
 export const PYTHON_KEYWORDS: ReadonlySet<string> = new Set(
@@ -107,62 +105,4 @@ export function summaryOf(description: string, instructions: string | undefined)
 
 function firstLine(text: string): string {
   return clip(text.slice(0, MAX_TEXT_CHARS).trim().split('\n', 1)[0] ?? '', MAX_SUMMARY_CHARS);
-}
-
-export type ToolHit = { readonly server: string; readonly tool: string; readonly score: number };
-
-// `createIssue` and `create_issue` are two words each.
-function words(text: string): string[] {
-  return text
-    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== '');
-}
-
-type Index = MiniSearch<{ id: number } & Record<string, unknown>>;
-/** Of the documentation of each run: making one takes as long as a thousand searches. */
-const indexes = new WeakMap<readonly ServerDoc[], Index>();
-
-/** The tools that fit `query` best, the best first; real names, not aliases. Forgives a typing error in a longer word. */
-export function searchTools(docs: readonly ServerDoc[], query: string, limit: number): readonly ToolHit[] {
-  const entries = docs.flatMap((server) => server.tools.map((tool) => ({ server, tool })));
-  const known = indexes.get(docs);
-  const index = known ?? indexOf(entries);
-  if (known === undefined) indexes.set(docs, index);
-  return index
-    .search(query)
-    .slice(0, limit)
-    .flatMap(({ id, score }) => {
-      const entry = entries[Number(id)];
-      return entry === undefined ? [] : [{ server: entry.server.name, tool: entry.tool.name, score }];
-    });
-}
-
-type Entry = { readonly server: ServerDoc; readonly tool: ServerDoc['tools'][number] };
-
-function indexOf(entries: readonly Entry[]): Index {
-  const index: Index = new MiniSearch({
-    fields: ['tool', 'description', 'parameters', 'server'],
-    tokenize: words,
-    searchOptions: {
-      boost: { tool: 4, server: 2 },
-      prefix: true,
-      fuzzy: (term) => (term.length > 3 ? 0.2 : false),
-    },
-  });
-  index.addAll(
-    entries.map(({ server, tool }, id) => ({
-      id,
-      tool: tool.name,
-      description: tool.description,
-      parameters: parameterNames(tool.inputSchema).join(' '),
-      server: `${server.name} ${server.description}`,
-    })),
-  );
-  return index;
-}
-
-function parameterNames(schema: unknown): string[] {
-  const properties = isObject(schema) ? schema['properties'] : undefined;
-  return isObject(properties) ? Object.keys(properties) : [];
 }

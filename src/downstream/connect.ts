@@ -1,127 +1,90 @@
 // From a DownstreamSpec to a connected client that knows the server's tools, or to an error that says what to do.
-// The bridge advertises no client capability, because it fulfils none: a server that could ask for sampling would
-// wait for an answer that never comes.
+// Which client capabilities are advertised, and what answers for them, is passed-on.ts's business.
 
-import { existsSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Deadline } from '../base/deadline.js';
-import { BridgeError, messageOf } from '../base/errors.js';
-import type { Redact } from '../base/redact.js';
+import { BridgeError } from '../base/errors.js';
+import type { Redactor } from '../base/redact.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
-import type { DownstreamSpec, StdioSpec } from '../config/downstream-spec.js';
-import { CLOSED_BY_BRIDGE, StdioTransport } from './stdio-transport.js';
+import type { DownstreamSpec } from '../config/downstream-spec.js';
+import { lastWordsOf } from './call-error.js';
+import type { AuthProviderFor, Link } from './link.js';
+import type { PassedOn } from './passed-on.js';
+import { StdioTransport } from './stdio-transport.js';
 import { listTools, NO_TIMEOUT_MS, type ToolList } from './tool-list.js';
 
 export type Connection = {
   readonly client: Client;
-  readonly transport: StdioTransport;
+  readonly transport: Link;
   readonly listed: ToolList;
 };
 
 export type ConnectOptions = {
-  /** The whole environment of the process. */
+  /** The whole environment of the process, and of a remote server's `headersHelper`. */
   readonly env: Readonly<Record<string, string>>;
-  /** For the greeting and the list of tools together. */
+  /** For the greeting and the list of tools together, unless the spec has a limit of its own. */
   readonly timeoutMs: number;
   /** Called for every `tools/list_changed`, from the first moment on. */
   readonly onToolsChanged: () => void;
-  /** What the server says in its own words goes through this. */
-  readonly redact: Redact;
+  /** Answers what the server asks. */
+  readonly passedOn: PassedOn;
+  /** What the server says in its own words goes through this; it learns what `headersHelper` prints. */
+  readonly redactor: Redactor;
+  readonly authProviderFor?: AuthProviderFor | undefined;
 };
 
-/** A server whose input is closed is made to end within this. */
-const ENDS_WITHIN_MS = 1_000;
-const MAX_LAST_WORDS_CHARS = 1_500;
-/** Last words of servers that want to know who their user is. */
-const WANTS_KEY =
-  /\b(?:api|access|private|secret)?[ _-]?(?:keys?|tokens?|secrets?|credentials?|passwords?)\b|_(?:KEY|TOKEN|SECRET|PASSWORD)\b|\blog ?in\b|\bauthenticat|\bunauthori[sz]ed\b|environment variable/i;
-const WHERE = `\`${PACKAGE_NAME} servers\` shows where it is configured.`;
-
 /**
- * Starts the server, greets it and lists its tools. Throws E_SERVER_UNAVAILABLE, or E_SHUTDOWN when `signal` ended
- * it; nothing of the server is left running then.
+ * Starts or reaches the server, greets it and lists its tools. Throws E_SERVER_UNAVAILABLE, or E_SHUTDOWN when `signal`
+ * ended it; nothing of the server or of the connection is left then.
  */
 export async function connect(
   spec: DownstreamSpec,
   options: ConnectOptions,
   signal: AbortSignal,
 ): Promise<Connection> {
-  if (spec.transport !== 'stdio') {
-    throw new BridgeError('E_SERVER_UNAVAILABLE', `Server '${spec.name}' is remote.`, { fault: 'bridge' });
-  }
-  const { command, args, cwd } = spec;
-  const transport = new StdioTransport({ command, args, cwd, env: options.env }, options.redact);
-  const client = new Client({ name: PACKAGE_NAME, version: VERSION }, { capabilities: {} });
+  const limitMs = spec.startTimeoutMs ?? options.timeoutMs;
+  const transport = await linkTo(spec, options, limitMs);
+  const client = new Client(
+    { name: PACKAGE_NAME, version: VERSION },
+    { capabilities: options.passedOn.capabilities },
+  );
+  options.passedOn.serve(client);
   client.setNotificationHandler(ToolListChangedNotificationSchema, options.onToolsChanged);
   using deadline = new Deadline(signal);
-  deadline.start(options.timeoutMs);
+  deadline.start(limitMs);
   try {
     await client.connect(transport, { timeout: NO_TIMEOUT_MS, signal: deadline.signal });
     return { client, transport, listed: await listTools(client, deadline.signal) };
   } catch (thrown) {
-    // A broken pipe says only that it is ending; how it ended says more.
-    const exit = Object(thrown).code === 'EPIPE' ? await transport.exitWithin(ENDS_WITHIN_MS) : undefined;
-    const ending = exit ?? transport.ending;
-    const problem = startProblem(spec, ending, thrown, deadline, options.timeoutMs, transport);
+    const { cause } = deadline;
+    const problem = await transport.explain(thrown, cause === 'timeout' ? limitMs : undefined);
     await transport.close();
-    if (deadline.cause !== undefined && deadline.cause !== 'timeout') {
+    if (cause !== undefined && cause !== 'timeout') {
       throw new BridgeError('E_SHUTDOWN', `Server '${spec.name}' was not started: the bridge is closing.`, {
         fault: 'bridge',
       });
     }
+    const reason = options.redactor.redact(problem.reason);
     throw new BridgeError(
       'E_SERVER_UNAVAILABLE',
-      `Server '${spec.name}' could not be started: ${options.redact(problem.reason)}.${lastWordsOf(transport)}`,
-      { fault: 'operator', remedy: `${problem.remedy}; ${WHERE}`, cause: thrown },
+      `Server '${spec.name}' ${problem.what}: ${reason}.${lastWordsOf(transport)}`,
+      { fault: 'operator', remedy: problem.remedy, cause: thrown },
     );
   }
 }
 
-type Problem = { readonly reason: string; readonly remedy: string };
-
-function startProblem(
-  { command, cwd }: StdioSpec,
-  ending: string | undefined,
-  thrown: unknown,
-  { cause }: Deadline,
-  timeoutMs: number,
-  { lastWords }: StdioTransport,
-): Problem {
-  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
-  // Node says ENOENT for a missing working directory too.
-  if (code === 'ENOENT' && cwd !== undefined && !existsSync(cwd)) {
-    return { reason: `its working directory does not exist: ${cwd}`, remedy: 'Create it or correct `cwd`' };
+/** The one place that knows how many kinds of servers there are. */
+async function linkTo(
+  spec: DownstreamSpec,
+  { env, redactor, authProviderFor }: ConnectOptions,
+  limitMs: number,
+): Promise<Link> {
+  if (spec.transport === 'stdio') {
+    const { command, args, cwd } = spec;
+    return new StdioTransport({ command, args, cwd, env }, (text) => redactor.redact(text));
   }
-  if (code === 'ENOENT') {
-    return { reason: `command not found: ${command}`, remedy: 'Install it, or give its full path' };
-  }
-  if (code === 'EMFILE' || code === 'ENFILE') {
-    return { reason: 'too many files are open', remedy: 'Load fewer servers at once, or raise `ulimit -n`' };
-  }
-  if (code === 'EACCES') return { reason: `${command} may not be executed`, remedy: 'Make it executable' };
-  const remedy = WANTS_KEY.test(lastWords)
-    ? 'It seems to want a key or a login: set it in its `env`, or log in by its own command'
-    : 'Run its command by hand to see why';
-  if (cause === 'timeout') return { reason: `it was not ready within ${timeoutMs / 1000} s`, remedy };
-  if (ending !== undefined && ending !== CLOSED_BY_BRIDGE) {
-    return { reason: `it ${ending} before it was ready`, remedy };
-  }
-  return { reason: withoutPrefix(messageOf(thrown)), remedy };
-}
-
-/** The server's last words as a quotation, to be put after a sentence; empty when it said nothing. */
-export function lastWordsOf({ lastWords }: StdioTransport): string {
-  if (lastWords === '') return '';
-  // How it ended stands at the end.
-  const end =
-    lastWords.length > MAX_LAST_WORDS_CHARS
-      ? `…${lastWords.slice(-MAX_LAST_WORDS_CHARS).toWellFormed()}`
-      : lastWords;
-  return ` Its last words:\n${end.replace(/^/gm, '> ')}\n`;
-}
-
-/** The SDK puts `MCP error <code>: ` ahead of every message; the code says nothing to the reader. */
-export function withoutPrefix(message: string): string {
-  return message.replace(/^(?:MCP error -?\d+: )+/, '');
+  // Loaded when first needed: most who list our tools have not called a remote server yet.
+  const { RemoteLink } = await import('./remote/remote-link.js');
+  return new RemoteLink(spec, { env, redactor, limitMs, provider: authProviderFor?.(spec) });
 }

@@ -1,4 +1,4 @@
-// One line from a server's stdout -> one JSON-RPC message for the SDK, read with tolerance: the SDK leaves a request
+// One line from a server's stdout, or one body or event over HTTP -> one JSON-RPC message for the SDK, read with tolerance: the SDK leaves a request
 // hanging until its timeout when the answer breaks a rule that nobody needs. What cannot be handed on fails the one
 // request that it answers, never the connection. Keeps each answer's own text so that it can be relayed unchanged.
 
@@ -8,6 +8,8 @@ import { MAX_VALUES } from '../protocol/frames.js';
 import { excessOf, RawJson, sliceAt } from '../protocol/json-text.js';
 import { isObject, type JsonObject } from './json-object.js';
 
+/** As much as a frame to the guest may carry: a longer answer could not be handed on anyway. */
+export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** Far above any sane answer, and far below the some thousand levels at which recursive code overflows the stack. */
 const MAX_ANSWER_DEPTH = 512;
 const ANSWER_LIMITS = { maxDepth: MAX_ANSWER_DEPTH, maxValues: MAX_VALUES };
@@ -27,8 +29,10 @@ export function rawResultOf(result: object): RawJson | undefined {
 /** The message on `line`, or undefined for a line that is no message (noise). */
 export function readMessage(line: string): JSONRPCMessage | undefined {
   const excess = excessOf(line, ANSWER_LIMITS);
-  if (excess !== undefined)
-    return tooMuch(requestId(line, line.slice(-TAIL_CHARS)), `an answer that ${excess}`);
+  if (excess !== undefined) {
+    const id = requestId(line, line.slice(-TAIL_CHARS));
+    return id === undefined ? undefined : failure(id, tooMuch(`an answer that ${excess}`));
+  }
   let message: unknown;
   try {
     message = JSON.parse(line);
@@ -72,7 +76,13 @@ function readAnswer(message: JsonObject, line: string): JSONRPCMessage | undefin
  * and last characters are enough; undefined when they do not tell.
  */
 export function readOversized(bytes: number, head: string, tail: string): JSONRPCMessage | undefined {
-  return tooMuch(requestId(head, tail), `an answer of ${bytes} bytes, more than the bridge takes`);
+  const id = requestId(head, tail);
+  return id === undefined ? undefined : failure(id, tooLarge(bytes));
+}
+
+/** For an answer of at least so many bytes. */
+export function tooLarge(bytes: number): BridgeError {
+  return tooMuch(`an answer of ${bytes} bytes, more than the bridge takes`);
 }
 
 function requestId(head: string, tail: string): number | undefined {
@@ -88,16 +98,12 @@ function asId(id: unknown): number | undefined {
   return Number.isSafeInteger(number) ? number : undefined;
 }
 
-function tooMuch(id: number | undefined, what: string): JSONRPCMessage | undefined {
-  if (id === undefined) return undefined;
+function tooMuch(what: string): BridgeError {
   const remedy = 'Ask it for less at a time.';
-  return failure(
-    id,
-    new BridgeError('E_FRAME_TOO_LARGE', `The server sent ${what}.`, { fault: 'downstream', remedy }),
-  );
+  return new BridgeError('E_FRAME_TOO_LARGE', `The server sent ${what}.`, { fault: 'downstream', remedy });
 }
 
 /** The error itself travels as the data of a JSON-RPC error: no server can forge an instance. */
-function failure(id: number, error: BridgeError): JSONRPCMessage {
+export function failure(id: number, error: BridgeError): JSONRPCMessage {
   return { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: error.message, data: error } };
 }

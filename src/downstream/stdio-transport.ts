@@ -8,24 +8,20 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Redact } from '../base/redact.js';
 import { stringify } from '../protocol/json-text.js';
 import { LineSplitter } from '../protocol/lines.js';
-import { readMessage, readOversized } from './inbound.js';
+import { MAX_MESSAGE_BYTES, readMessage, readOversized } from './inbound.js';
 import { LastWords } from './last-words.js';
+import { CLOSED_BY_BRIDGE, type Link, type Problem } from './link.js';
 import { type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
+import { startProblem } from './start-problem.js';
 
-/** As much as a frame to the guest may carry: a longer answer could not be handed on anyway. */
-const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** Requests that a server does not read; each may be as long as a frame, and the code may give up on them and go on. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** What a server wrote just before it exited may still be in the pipe; a grandchild that keeps it open is not waited for. */
 const DRAIN_MS = 100;
-/** Enough for `,"jsonrpc":"2.0","id":123}`. */
-const TAIL_BYTES = 128;
-const NEWLINE = 10;
+/** A server whose input is closed is made to end within this. */
+const ENDS_WITHIN_MS = 1_000;
 
-/** The value of `ending` after `close()`: not the server's doing. */
-export const CLOSED_BY_BRIDGE = 'was closed by the bridge';
-
-export class StdioTransport implements Transport {
+export class StdioTransport implements Link {
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
   onmessage: Transport['onmessage'];
@@ -35,7 +31,6 @@ export class StdioTransport implements Transport {
   readonly #lines = new LineSplitter(MAX_MESSAGE_BYTES);
   /** Ids of requests that still want an answer; later ones would only make the SDK print them whole. */
   readonly #waiting = new Set<number>();
-  #tail: Buffer = Buffer.alloc(0);
   #tree: ProcessTree | undefined;
   #ending: string | undefined;
 
@@ -55,8 +50,19 @@ export class StdioTransport implements Transport {
     return this.#lastWords.toString();
   }
 
+  async explain(thrown: unknown, timedOutMs: number | undefined): Promise<Problem> {
+    // A broken pipe says only that it is ending; how it ended says more.
+    const exit = Object(thrown).code === 'EPIPE' ? await this.#exitWithin(ENDS_WITHIN_MS) : undefined;
+    return startProblem(this.#command, {
+      thrown,
+      timedOutMs,
+      ending: exit ?? this.#ending,
+      lastWords: this.lastWords,
+    });
+  }
+
   /** How the server's process ended, as the end of a sentence; undefined when it lives on for so long. */
-  async exitWithin(timeoutMs: number): Promise<string | undefined> {
+  async #exitWithin(timeoutMs: number): Promise<string | undefined> {
     const late = sleep(timeoutMs, undefined, { ref: false });
     const exit = await Promise.race([this.#tree?.exited, late]);
     return exit === undefined ? undefined : howEnded(exit);
@@ -120,15 +126,8 @@ export class StdioTransport implements Transport {
   #read(chunk: Buffer): void {
     for (const line of this.#lines.push(chunk)) {
       if ('text' in line) this.#deliver(readMessage(line.text), line.text);
-      else this.#deliver(readOversized(line.oversized, line.head, this.#tailOf(chunk)), line.head);
+      else this.#deliver(readOversized(line.oversized, line.head, line.tail), line.head);
     }
-    const recent = chunk.length < TAIL_BYTES ? Buffer.concat([this.#tail, chunk]) : chunk;
-    this.#tail = recent.subarray(-TAIL_BYTES);
-  }
-
-  // An oversized line began in an earlier chunk, so its end is the first line end of this one.
-  #tailOf(chunk: Buffer): string {
-    return Buffer.concat([this.#tail, chunk.subarray(0, chunk.indexOf(NEWLINE))]).toString();
   }
 
   #deliver(message: JSONRPCMessage | undefined, line: string): void {

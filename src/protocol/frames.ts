@@ -213,6 +213,21 @@ export type ServerBrief = {
   readonly loaded: boolean;
   /** How many tools it is known to have; null where it has never been started. */
   readonly tools: number | null;
+  /** Whether code may ask for it with `runtime.load_server`; absent means no. */
+  readonly onDemand?: boolean;
+  /** Why it was not opened for this run, which did not insist on it; absent where nothing went wrong. */
+  readonly problem?: string;
+};
+
+/** A tool that fits a search, with all that is needed to show it: its server may not be loaded. */
+export type ToolHit = {
+  readonly server: string;
+  /** Of the server. */
+  readonly alias: string;
+  readonly loaded: boolean;
+  /** Compares within one search only. */
+  readonly score: number;
+  readonly tool: ToolDoc;
 };
 
 /** A refused call, as the guest raises it. `server` and `tool` are null where the call named none. */

@@ -2,16 +2,20 @@
 // per chunk takes 7 s for 40 MB, this one 60 ms). Memory stays below the cap plus one chunk.
 
 /** One line without its newline, or how many bytes a line had that was too long to keep. */
-export type Line = { readonly text: string } | { readonly oversized: number; readonly head: string };
+export type Line =
+  | { readonly text: string }
+  | { readonly oversized: number; readonly head: string; readonly tail: string };
 
 const NEWLINE = 10;
-// Enough of an oversized line to tell which request it answers.
+// Enough of an oversized line to tell which request it answers: `,"jsonrpc":"2.0","id":123}` where the id is last.
 const HEAD_BYTES = 4096;
+const TAIL_BYTES = 128;
 
 export class LineSplitter {
   readonly #maxBytes: number;
   #chunks: Buffer[] = [];
   #bytes = 0;
+  #tail: Buffer = Buffer.alloc(0);
 
   /** Lines above `maxBytes` are counted, not kept. */
   constructor(maxBytes: number) {
@@ -44,11 +48,16 @@ export class LineSplitter {
   #keep(piece: Buffer): void {
     const before = this.#bytes;
     this.#bytes += piece.length;
-    if (this.#bytes <= this.#maxBytes) this.#chunks.push(piece);
-    else if (before <= this.#maxBytes) {
-      const head = Buffer.concat([...this.#chunks, piece.subarray(0, HEAD_BYTES)]);
-      this.#chunks = [Buffer.from(head.subarray(0, HEAD_BYTES))];
+    if (this.#bytes <= this.#maxBytes) {
+      this.#chunks.push(piece);
+      return;
     }
+    if (before <= this.#maxBytes) {
+      const kept = Buffer.concat(this.#chunks);
+      this.#chunks = [Buffer.concat([kept.subarray(0, HEAD_BYTES), piece.subarray(0, HEAD_BYTES)])];
+      this.#tail = kept;
+    }
+    this.#tail = Buffer.concat([this.#tail.subarray(-TAIL_BYTES), piece.subarray(-TAIL_BYTES)]);
   }
 
   #take(): Line {
@@ -57,6 +66,9 @@ export class LineSplitter {
     const bytes = this.#bytes;
     this.#chunks = [];
     this.#bytes = 0;
-    return bytes > this.#maxBytes ? { oversized: bytes, head: whole.toString() } : { text: whole.toString() };
+    if (bytes <= this.#maxBytes) return { text: whole.toString() };
+    const tail = this.#tail.subarray(-TAIL_BYTES).toString();
+    this.#tail = Buffer.alloc(0);
+    return { oversized: bytes, head: whole.subarray(0, HEAD_BYTES).toString(), tail };
   }
 }

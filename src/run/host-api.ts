@@ -1,22 +1,32 @@
 // What the harness may ask the host for: one handler per call method, complete by its type. Every argument was parsed
-// by the wire's own schema, and every server is checked by policy before anything is done on the guest's behalf.
+// by the wire's own schema, and has passed run/door.ts, which asks the policy before anything is done on the guest's behalf.
 
 import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
-import { searchTools } from '../downstream/catalog.js';
+import type { CallProgress } from '../downstream/downstream.js';
 import { refreshCommand } from '../downstream/kept-catalog.js';
 import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
-import type { CallMethod, CallParams, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import { type FoundTool, searchTools } from '../downstream/search.js';
+import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
-import { howToLoad, mayReach } from './policy.js';
+import { howToLoad, notLoaded } from './reach.js';
+import { resourceCalls } from './resource-calls.js';
 import type { SavedTools } from './saved-tools.js';
 
 /** Answers with a value for the reply, or throws a BridgeError for the refusal. `text` is the call's own frame. */
 export type HostApi = {
   readonly [M in CallMethod]: (params: CallParams[M], text: string, signal: AbortSignal) => unknown;
+};
+
+/** How far a tool that the code has called says it is; `tool` is `server.tool`. */
+export type ToolProgress = {
+  readonly tool: string;
+  readonly done: number;
+  readonly total: number | null;
+  readonly message: string | null;
 };
 
 export type HostApiParts = {
@@ -25,32 +35,31 @@ export type HostApiParts = {
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */
   readonly known: Known;
+  /** Gives the run one more server, or refuses it. */
+  readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
+  /** What a tool says of how far it is, while it is called. */
+  readonly onToolProgress: (progress: ToolProgress) => void;
   readonly observer: Observer;
 };
 
 export function hostApi(parts: HostApiParts): HostApi {
   const docs = new Map(parts.loaded.map((doc) => [doc.name, doc]));
-  const loadedNames = new Set(docs.keys());
-  const discoveredNames = parts.discovered.map(({ name }) => name);
-
   const reach = (server: string): ServerDoc => {
-    const verdict = mayReach(server, loadedNames, discoveredNames);
     const doc = docs.get(server);
-    if (verdict.allowed && doc !== undefined) return doc;
-    const reason = verdict.allowed ? `Server '${server}' is not available.` : verdict.reason;
-    throw new BridgeError(verdict.allowed ? 'E_SERVER_NOT_LOADED' : verdict.code, reason, { fault: 'guest' });
+    if (doc === undefined) throw notLoaded(server, parts.discovered);
+    return doc;
   };
 
   // What may be looked up, which is more than what may be called.
   const describe = (server: string): ServerDoc => {
-    const doc =
-      docs.get(server) ?? (discoveredNames.includes(server) ? parts.known.docOf(server) : undefined);
+    const brief = parts.discovered.find(({ name }) => name === server);
+    const doc = docs.get(server) ?? (brief && parts.known.docOf(server));
     if (doc !== undefined) return doc;
-    if (discoveredNames.includes(server)) throw neverStarted(server);
+    if (brief !== undefined) throw neverStarted(brief);
     return reach(server);
   };
 
@@ -68,9 +77,16 @@ export function hostApi(parts: HostApiParts): HostApi {
         durationMs: performance.now() - startedAt,
         failed,
       });
+    const onProgress = ({ progress, total, message }: CallProgress) =>
+      parts.onToolProgress({
+        tool: `${server}.${tool}`,
+        done: progress,
+        total: total ?? null,
+        message: message ?? null,
+      });
     try {
       const downstream = await parts.pool.get(server, signal);
-      const result = await downstream.callTool(tool, args, signal);
+      const result = await downstream.callTool(tool, args, onProgress, signal);
       report(false);
       parts.shapes.learn(downstream, tool, result.text);
       return result;
@@ -91,27 +107,33 @@ export function hostApi(parts: HostApiParts): HostApi {
       if (found === undefined) throw unknownTool(doc, tool);
       return [found];
     },
-    'docs.search': ({ query, limit }) => searchTools(parts.known.allDocs(), query, limit),
-    'servers.load': notYet,
-    'resources.list': notYet,
-    'resources.read': notYet,
-    'prompts.list': notYet,
-    'prompts.get': notYet,
+    'docs.search': ({ query, limit }) =>
+      searchTools(parts.known.allDocs(), query, limit).map((found) =>
+        toHit(found, docs.get(found.server.name)),
+      ),
+    'servers.load': async ({ server }, _text, signal) => {
+      const doc = docs.get(server) ?? (await parts.loadServer(server, signal));
+      docs.set(server, doc);
+      return doc;
+    },
+    ...resourceCalls({ runId: parts.runId, pool: parts.pool, observer: parts.observer, reach }),
     'saved.put': (tool) => parts.saved.put(tool),
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ name }) => ({ source: parts.saved.get(name) }),
   };
 }
 
-function notYet(): never {
-  throw new BridgeError('E_PROTOCOL', 'The bridge cannot do this yet.', { fault: 'bridge' });
+/** Of a loaded server, its tool is as the run has it: with the shapes of its answers. */
+function toHit({ server, tool, score }: FoundTool, loaded: ServerDoc | undefined): ToolHit {
+  const own = loaded?.tools.find(({ name }) => name === tool.name);
+  return { server: server.name, alias: server.alias, loaded: loaded !== undefined, score, tool: own ?? tool };
 }
 
-function neverStarted(server: string): BridgeError {
+function neverStarted(brief: ServerBrief): BridgeError {
   return new BridgeError(
     'E_SERVER_NOT_LOADED',
-    `The tools of server '${server}' are not known yet, since it has never been started. ${howToLoad(server)} ` +
-      `Or the user runs \`${refreshCommand(server)}\`.`,
+    `The tools of server '${brief.name}' are not known yet, since it has never been started. ${howToLoad(brief.name, brief.onDemand)} ` +
+      `Or the user runs \`${refreshCommand(brief.name)}\`.`,
     { fault: 'guest' },
   );
 }

@@ -1,28 +1,230 @@
-// May this run call this tool? The one door: asked on the host for every call, whatever the guest's proxies let
-// through, by exact name against the servers that the run was given.
+// What the user allows: for a server, a tool, its resources, and how much of them. Pure. Every list is a layer of its
+// own, whoever wrote it: what any of them denies is denied, and what an allow list does not name is denied too. Real
+// names count, never aliases, and each verdict names the rule that it comes from.
 
-import { didYouMean } from '../base/closest.js';
-import type { ErrorCode } from '../base/errors.js';
+import { BridgeError } from '../base/errors.js';
+import { clip, harmless } from '../base/text.js';
+import type { DownstreamSpec } from '../config/downstream-spec.js';
+import { namePattern, type ServerPattern, serverPattern } from '../config/name-pattern.js';
+import { DEFAULT_CALLS_IN_FLIGHT_PER_SERVER, type PolicyFile } from '../config/policy-file.js';
+import type { Settings } from '../config/settings.js';
+import { MAX_CALLS_IN_FLIGHT, type ServerDoc, type ToolDoc } from '../protocol/frames.js';
 
-export type Verdict =
-  | { readonly allowed: true }
-  | { readonly allowed: false; readonly code: ErrorCode; readonly reason: string };
+/** `rule` is a noun: `MCP_BRIDGE_DENY 'github.delete_*'`. */
+export type Verdict = { readonly allowed: boolean; readonly rule: string };
 
-/** How to get a server that exists but was not asked for; the guest's own messages say the same. */
-export const howToLoad = (server: string): string =>
-  `Pass servers=[${JSON.stringify(server)}] to run_python to load it.`;
+/** `rule` says who set it. */
+export type Limit = { readonly max: number; readonly rule: string };
 
-/** `loaded` are the run's servers, `discovered` all that could be loaded. */
-export function mayReach(
-  server: string,
-  loaded: ReadonlySet<string>,
-  discovered: readonly string[],
-): Verdict {
-  if (loaded.has(server)) return { allowed: true };
-  const advice = discovered.includes(server) ? ` ${howToLoad(server)}` : didYouMean(server, [...discovered]);
+/** Undefined where nothing limits it here. */
+export type ServerLimits = {
+  readonly callsPerRun: Limit | undefined;
+  /** Of all runs together. */
+  readonly callsInFlight: Limit;
+  readonly secondsPerCall: Limit | undefined;
+  readonly bytesPerCall: Limit | undefined;
+};
+
+export type RunLimits = {
+  readonly callsPerRun: Limit | undefined;
+  readonly callsInFlight: Limit;
+};
+
+export interface Policy {
+  server(server: string): Verdict;
+  tool(server: string, tool: Pick<ToolDoc, 'name' | 'changed'>): Verdict;
+  /** Its resources and prompts. */
+  resources(server: string): Verdict;
+  readonly runLimits: RunLimits;
+  serverLimits(server: string): ServerLimits;
+  /** Every pattern over servers, with where it stands: for those who check that each means something. */
+  readonly patterns: readonly (ServerPattern & { readonly rule: string })[];
+}
+
+/** What the operator has set. */
+export type PolicyRules = Pick<Settings, 'allow' | 'deny'> & {
+  readonly file: { readonly path: string; readonly content: PolicyFile } | undefined;
+};
+
+const ALLOWED: Verdict = { allowed: true, rule: 'no rule' };
+
+/** One list, or one pair of lists; each answers with a rule, or undefined where it says nothing. */
+type Layer = {
+  readonly denies: (server: string, tool: string | undefined) => string | undefined;
+  /** The rule that lets it through; undefined where an allow list does not name it. */
+  readonly allows: (server: string, tool: string | undefined) => Verdict | undefined;
+};
+
+/** `specs` are the servers with their hosts' own choices. */
+export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): Policy {
+  const { file } = rules;
+  const lists = [patternLists('MCP_BRIDGE_ALLOW', 'MCP_BRIDGE_DENY', '', rules)];
+  if (file !== undefined) lists.push(patternLists('allow', 'deny', ` in ${file.path}`, file.content));
+  const layers = [
+    ...lists.map(({ layer }) => layer),
+    ...(file === undefined ? [] : [perServerLayer(file.path, file.content)]),
+    hostLayer(specs),
+  ];
+  const judge = (server: string, tool: string | undefined): Verdict => {
+    for (const { denies } of layers) {
+      const rule = denies(server, tool);
+      if (rule !== undefined) return { allowed: false, rule };
+    }
+    const verdicts = layers.flatMap(({ allows }) => allows(server, tool) ?? []);
+    return verdicts.find(({ allowed }) => !allowed) ?? verdicts[0] ?? ALLOWED;
+  };
+  const refusesChanged = file?.content.changedTools === 'refuse';
   return {
-    allowed: false,
-    code: 'E_SERVER_NOT_LOADED',
-    reason: `Server '${server}' is not available.${advice}`,
+    server: (server) => judge(server, undefined),
+    tool: (server, { name, changed }) => {
+      const verdict = judge(server, name);
+      if (!verdict.allowed || changed === null || !refusesChanged) return verdict;
+      return { allowed: false, rule: `changedTools in ${file.path}: ${clip(harmless(changed), 200)}` };
+    },
+    resources: (server) => {
+      const verdict = judge(server, undefined);
+      const denies = serverRules(file?.content, server)?.resources === 'deny';
+      if (!verdict.allowed || !denies) return verdict;
+      return { allowed: false, rule: `perServer.${server}.resources in ${file?.path}` };
+    },
+    runLimits: runLimits(file),
+    serverLimits: (server) => serverLimits(file, server),
+    patterns: lists.flatMap(({ patterns }) => patterns),
   };
 }
+
+type RuledPattern = ServerPattern & { readonly rule: string };
+
+function patternLists(
+  allowName: string,
+  denyName: string,
+  where: string,
+  lists: { readonly allow?: readonly string[] | undefined; readonly deny: readonly string[] },
+): { readonly layer: Layer; readonly patterns: readonly RuledPattern[] } {
+  const named = (name: string) => (text: string) => ({
+    ...serverPattern(text),
+    rule: `${name} '${shown(text)}'${where}`,
+  });
+  const allow = lists.allow?.map(named(allowName));
+  const deny = lists.deny.map(named(denyName));
+  const covers = (server: string, tool: string | undefined) => (pattern: ServerPattern) =>
+    tool === undefined ? pattern.coversServer(server) : pattern.coversTool(server, tool);
+  const layer: Layer = {
+    denies: (server, tool) => deny.find(covers(server, tool))?.rule,
+    allows: (server, tool) => {
+      if (allow === undefined) return undefined;
+      const found = allow.find((pattern) =>
+        tool === undefined ? pattern.concernsServer(server) : pattern.coversTool(server, tool),
+      );
+      if (found !== undefined) return { allowed: true, rule: found.rule };
+      return { allowed: false, rule: `${allowName}${where}, which does not name it` };
+    },
+  };
+  return { layer, patterns: [...(allow ?? []), ...deny] };
+}
+
+/** Of a name that somebody else chose: `constructor` is no rule. */
+const serverRules = (content: PolicyFile | undefined, server: string) =>
+  content !== undefined && Object.hasOwn(content.perServer, server) ? content.perServer[server] : undefined;
+
+function perServerLayer(path: string, content: PolicyFile): Layer {
+  const compiled = new Map(
+    Object.entries(content.perServer).map(([server, { allow, deny }]) => [
+      server,
+      { allow: allow?.map(ruled), deny: deny.map(ruled) },
+    ]),
+  );
+  const at = (server: string, list: string) => `perServer.${shown(server)}.${list}`;
+  return {
+    denies: (server, tool) => {
+      if (tool === undefined) return undefined;
+      const found = compiled.get(server)?.deny.find(({ matches }) => matches(tool));
+      return found && `${at(server, 'deny')} '${shown(found.text)}' in ${path}`;
+    },
+    allows: (server, tool) => {
+      const allow = compiled.get(server)?.allow;
+      if (allow === undefined || tool === undefined) return undefined;
+      const found = allow.find(({ matches }) => matches(tool));
+      if (found !== undefined)
+        return { allowed: true, rule: `${at(server, 'allow')} '${shown(found.text)}' in ${path}` };
+      return { allowed: false, rule: `${at(server, 'allow')} in ${path}, which does not name it` };
+    },
+  };
+}
+
+const ruled = (text: string) => ({ text, matches: namePattern(text) });
+
+/** The choice that the user has made among a server's tools in a host. */
+function hostLayer(specs: readonly DownstreamSpec[]): Layer {
+  const filters = new Map(
+    specs.map(({ name, toolFilter: { only, except }, source }) => [
+      name,
+      {
+        only: only && new Set(only),
+        except: new Set(except),
+        rule: `${source.host}'s own choice of tools in ${source.file}`,
+      },
+    ]),
+  );
+  return {
+    denies: (server, tool) => {
+      const filter = filters.get(server);
+      if (filter === undefined || tool === undefined) return undefined;
+      const isOff = filter.except.has(tool) || filter.only?.has(tool) === false;
+      return isOff ? filter.rule : undefined;
+    },
+    allows: () => undefined,
+  };
+}
+
+type File = PolicyRules['file'];
+
+function runLimits(file: File): RunLimits {
+  const limits = file?.content.limits;
+  const of = limitIn(file);
+  return {
+    callsPerRun: of('limits.callsPerRun', limits?.callsPerRun),
+    callsInFlight: of('limits.callsInFlight', limits?.callsInFlight) ?? {
+      max: MAX_CALLS_IN_FLIGHT,
+      rule: "the bridge's own",
+    },
+  };
+}
+
+function serverLimits(file: File, server: string): ServerLimits {
+  const all = file?.content.limits;
+  const own = serverRules(file?.content, server)?.limits;
+  const of = limitIn(file);
+  const at = `perServer.${shown(server)}.limits`;
+  return {
+    callsPerRun: of(`${at}.callsPerRun`, own?.callsPerRun),
+    callsInFlight: of(`${at}.callsInFlight`, own?.callsInFlight) ??
+      of('limits.callsInFlightPerServer', all?.callsInFlightPerServer) ?? {
+        max: DEFAULT_CALLS_IN_FLIGHT_PER_SERVER,
+        rule: "the bridge's own",
+      },
+    secondsPerCall:
+      of(`${at}.secondsPerCall`, own?.secondsPerCall) ?? of('limits.secondsPerCall', all?.secondsPerCall),
+    bytesPerCall: of(`${at}.bytesPerCall`, own?.bytesPerCall) ?? of('limits.bytesPerCall', all?.bytesPerCall),
+  };
+}
+
+const limitIn =
+  (file: File) =>
+  (field: string, max: number | undefined): Limit | undefined =>
+    max === undefined ? undefined : { max, rule: `${field} in ${file?.path}` };
+
+const shown = (text: string): string => clip(harmless(text), 120);
+
+/** What of a server is shown to a run: a denied tool is as if it were not there. */
+export const allowedPart = (doc: ServerDoc, policy: Policy): ServerDoc => ({
+  ...doc,
+  tools: doc.tools.filter((tool) => policy.tool(doc.name, tool).allowed),
+});
+
+/** `what` names the server or tool, as the beginning of a sentence. */
+export const denied = (what: string, { rule }: Verdict, hint = ''): BridgeError =>
+  new BridgeError('E_DENIED', `${what} is denied by ${rule}.${hint}`, {
+    fault: 'operator',
+    remedy: 'Only the user can change that; go on without it.',
+  });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
+import { clip } from '../../src/base/text.js';
 import type { HostFacts } from '../../src/config/host-facts.js';
 import { type Environment, parseSettings, settingsTable } from '../../src/config/settings.js';
 import { variables } from '../../src/config/variables.js';
@@ -57,6 +58,10 @@ test('an empty environment gives the documented defaults', () => {
     tools: ['run_python'],
     serversConfig: [],
     downstreamEnv: [],
+    policyFile: undefined,
+    allow: undefined,
+    deny: [],
+    autoload: 'ask',
     depth: 0,
   });
 });
@@ -92,6 +97,10 @@ test('every variable can be set', () => {
       MCP_SERVERS_CONFIG: '/etc/a.json:~/b.json:c.json',
       MCP_BRIDGE_DOWNSTREAM_ENV: 'GITHUB_TOKEN, NPM_TOKEN',
       MCP_BRIDGE_ACCEPT_UNENFORCED: 'memory, cpu',
+      MCP_BRIDGE_POLICY: '~/policy.yaml',
+      MCP_BRIDGE_ALLOW: 'github, files.read_*',
+      MCP_BRIDGE_DENY: '*.delete*',
+      MCP_BRIDGE_AUTOLOAD: 'always',
       MCP_BRIDGE_DEPTH: '1',
     }),
   ).toEqual({
@@ -125,6 +134,10 @@ test('every variable can be set', () => {
     tools: ['run_python'],
     serversConfig: ['/etc/a.json', '/home/ann/b.json', '/home/ann/work/c.json'],
     downstreamEnv: ['GITHUB_TOKEN', 'NPM_TOKEN'],
+    policyFile: '/home/ann/policy.yaml',
+    allow: ['github', 'files.read_*'],
+    deny: ['*.delete*'],
+    autoload: 'always',
     depth: 1,
   });
 });
@@ -177,12 +190,16 @@ test.each([
   ['MCP_BRIDGE_TOOLS', 'run_ruby'],
   ['MCP_BRIDGE_TOOLS', ','],
   ['MCP_BRIDGE_DOWNSTREAM_ENV', 'A=1'],
+  ['MCP_BRIDGE_POLICY', 'policy.yaml'],
+  ['MCP_BRIDGE_ALLOW', 'github,files\\'],
+  ['MCP_BRIDGE_DENY', 'x'.repeat(301)],
+  ['MCP_BRIDGE_AUTOLOAD', 'sometimes'],
 ])('%s=%s stops the start and is explained', (name, value) => {
   const error = errorOf({ [name]: value });
   expect(error.code).toBe('E_SETTINGS');
   expect(error.fault).toBe('operator');
   const allowed = settingsTable().find((row) => row.name === name)?.allowed;
-  expect(error.message).toContain(`${name} is '${value}'; allowed: ${allowed}.`);
+  expect(error.message).toContain(`${name} is '${clip(value, 120)}'; allowed: ${allowed}.`);
 });
 
 test('all wrong values are listed, with suggestions', () => {

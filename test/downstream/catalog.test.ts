@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { searchTools, serverAliases, toolAliases, toServerDoc } from '../../src/downstream/catalog.js';
+import { serverAliases, toolAliases, toServerDoc } from '../../src/downstream/catalog.js';
 import type { Tool } from '../../src/downstream/tool-list.js';
 import { hostile } from './hostile.js';
 
@@ -113,34 +113,4 @@ test('a server without a configured description is described by the first line o
   const server = { spec, serverVersion: '1', instructions: 'Use me.\nThen', tools: () => [] };
   const made = toServerDoc(server, 'h', () => undefined);
   expect(made).toMatchObject({ description: 'Use me.', instructions: 'Use me.\nThen', version: '1' });
-});
-
-const DOCS = [
-  doc('github', [
-    tool('create_issue', 'Open a new issue in a repository', { title: {}, body: {} }),
-    tool('listPullRequests', 'List pull requests', { state: {} }),
-    tool('constructor', 'toString hasOwnProperty __proto__'),
-  ]),
-  doc('files', [tool('read_file', 'Read the contents of a file', { path: {} })], 'Local file system'),
-];
-
-test.each([
-  ['issue', 'create_issue'],
-  ['open isue', 'create_issue'],
-  ['pull requests', 'listPullRequests'],
-  ['repo', 'create_issue'],
-  ['path', 'read_file'],
-  ['file system', 'read_file'],
-  ['hasOwnProperty', 'constructor'],
-  ['__proto__', 'constructor'],
-])('search for %j finds %s first', (query, expected) => {
-  const [first] = searchTools(DOCS, query, 5);
-  expect(first?.tool).toBe(expected);
-  expect(first?.score).toBeGreaterThan(0);
-});
-
-test('search keeps to its limit and finds nothing for nothing', () => {
-  expect(searchTools(DOCS, 'a list read create', 1)).toHaveLength(1);
-  expect(searchTools(DOCS, '???', 5)).toEqual([]);
-  expect(searchTools([], 'x', 5)).toEqual([]);
 });

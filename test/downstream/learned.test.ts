@@ -9,10 +9,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
-import { searchTools, toServerDoc } from '../../src/downstream/catalog.js';
+import { toServerDoc } from '../../src/downstream/catalog.js';
 import { KeptCatalog } from '../../src/downstream/kept-catalog.js';
 import { KnownServers } from '../../src/downstream/known-servers.js';
 import { type DownstreamPool, openDownstreamPool } from '../../src/downstream/pool.js';
+import { searchTools } from '../../src/downstream/search.js';
 import { call, hostile, NEVER, spec, until } from './hostile.js';
 
 const require = createRequire(import.meta.url);
@@ -70,7 +71,9 @@ test('what real servers said is the same without them, and a second start change
   expect(servers.allDocs()).toEqual(docs);
   expect(servers.docOf('memory')).toEqual(docs[2]);
   expect(servers.briefs([]).map(({ tools }) => tools)).toEqual([13, 14, 9]);
-  expect(searchTools(servers.allDocs(), 'read text file', 1)).toMatchObject([{ tool: 'read_text_file' }]);
+  expect(searchTools(servers.allDocs(), 'read text file', 1)).toMatchObject([
+    { tool: { name: 'read_text_file' } },
+  ]);
   const again = poolOf(...specs);
   await Promise.all(specs.map(({ name }) => again.get(name, NEVER)));
   expect(known(...specs).allDocs()).toEqual(docs);

@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { searchTools, toServerDoc } from '../../src/downstream/catalog.js';
+import { toServerDoc } from '../../src/downstream/catalog.js';
+import { searchTools } from '../../src/downstream/search.js';
 import { call, NEVER, poolOf, spec, type TestPool } from './hostile.js';
 
 const require = createRequire(import.meta.url);
@@ -52,6 +53,6 @@ test('the three reference servers work side by side', async () => {
   );
   expect(docs.map(({ tools }) => tools.length)).toEqual([13, 14, 9]);
   expect(searchTools(docs, 'read text file', 1)).toMatchObject([
-    { server: 'filesystem', tool: 'read_text_file' },
+    { server: { name: 'filesystem' }, tool: { name: 'read_text_file' } },
   ]);
 });

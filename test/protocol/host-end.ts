@@ -4,12 +4,16 @@
 import { EventEmitter } from 'node:events';
 import { type Readable, Writable } from 'node:stream';
 import type { BridgeError } from '../../src/base/errors.js';
+import type { BridgeEvent } from '../../src/base/events.js';
 import type { DownstreamPool } from '../../src/downstream/pool.js';
 import { Channel } from '../../src/protocol/channel.js';
-import type { ServerDoc } from '../../src/protocol/frames.js';
+import type { ServerDoc, ToolDoc } from '../../src/protocol/frames.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
 import { CallDesk } from '../../src/run/call-desk.js';
+import { door } from '../../src/run/door.js';
+import { Gates } from '../../src/run/gates.js';
 import { hostApi } from '../../src/run/host-api.js';
+import { allowedPart, type PolicyRules, policyOf } from '../../src/run/policy.js';
 import { SavedTools } from '../../src/run/saved-tools.js';
 import { Transcript } from '../../src/run/transcript.js';
 import { Progress } from '../../src/server/progress.js';
@@ -43,18 +47,41 @@ export type Heard = {
   /** The types of the frames that were handed on, in order. */
   readonly frames: readonly string[];
   readonly violations: readonly BridgeError[];
+  /** Of the door. */
+  readonly events: readonly BridgeEvent[];
   readonly result: string | undefined;
 };
 
+export type Scene = {
+  readonly rules?: Partial<PolicyRules>;
+  /** Further tools of the server `open`. */
+  readonly tools?: readonly ToolDoc[];
+  /** What a server does with a call; it may take its time. */
+  readonly work?: (tool: string, signal: AbortSignal) => Promise<void>;
+};
+
 /** What the host makes of `chunks`, which arrive one after the other. */
-export async function hear(chunks: readonly Buffer[]): Promise<Heard> {
+export async function hear(
+  chunks: readonly Buffer[],
+  { rules, tools = [], work }: Scene = {},
+): Promise<Heard> {
+  const policy = policyOf({ allow: undefined, deny: [], file: undefined, ...rules }, []);
+  const whole: ServerDoc = { ...OPEN, tools: [...OPEN.tools, ...tools] };
   const sent: string[] = [];
   const reached: string[] = [];
   const frames: string[] = [];
   const violations: BridgeError[] = [];
+  const events: BridgeEvent[] = [];
   const downstream = (server: string) => ({
-    callTool: async (tool: string, args: RawJson) => {
+    spec: { name: server },
+    has: () => true,
+    ask: async ({ method }: { readonly method: string }) => {
+      reached.push(`${server} ${method}`);
+      return {};
+    },
+    callTool: async (tool: string, args: RawJson, _onProgress: unknown, signal: AbortSignal) => {
       reached.push(`${server} ${tool} ${args.text}`);
+      await work?.(tool, signal);
       return new RawJson(`{"content":[],"structuredContent":${args.text}}`);
     },
   });
@@ -93,22 +120,32 @@ export async function hear(chunks: readonly Buffer[]): Promise<Heard> {
       onViolation: (error) => void violations.push(error),
     },
   );
+  const api = hostApi({
+    runId: 'run-1',
+    loaded: [allowedPart(whole, policy)],
+    discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
+    loadServer: () => Promise.reject(new Error('no server comes later here')),
+    pool,
+    saved: NO_SAVED_TOOLS,
+    shapes: { learn: () => {} },
+    known: { docOf: () => undefined, allDocs: () => [allowedPart(whole, policy)] },
+    onToolProgress: () => {},
+    observer: () => {},
+  });
   desk = new CallDesk(
-    hostApi({
+    door(api, {
       runId: 'run-1',
-      loaded: [OPEN],
-      discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
-      known: { docOf: () => undefined, allDocs: () => [OPEN] },
-      pool,
-      saved: NO_SAVED_TOOLS,
-      shapes: { learn: () => {} },
-      observer: () => {},
+      policy: () => policy,
+      gates: new Gates(),
+      whole: (server) => (server === whole.name ? whole : undefined),
+      observer: (event) => void events.push(event),
     }),
     (frame) => channel.send(frame),
+    policy.runLimits.callsInFlight.max,
   );
   // As a pipe does it, but in the same tick.
   for (const chunk of chunks) stdout.emit('data', chunk);
   while (desk.inFlight > 0) await new Promise((resolve) => setImmediate(resolve));
   desk[Symbol.dispose]();
-  return { sent, reached, frames, violations, result: transcript.result?.json?.text };
+  return { sent, reached, frames, violations, events, result: transcript.result?.json?.text };
 }

@@ -21,7 +21,10 @@ describe('LineSplitter', () => {
       ...splitter.push(Buffer.from('abcdefgh')),
       ...splitter.push(Buffer.from('ijklmnop\nshort\n')),
     ];
-    expect(lines).toEqual([{ oversized: 16, head: 'abcdefghijklmnop' }, { text: 'short' }]);
+    expect(lines).toEqual([
+      { oversized: 16, head: 'abcdefghijklmnop', tail: 'abcdefghijklmnop' },
+      { text: 'short' },
+    ]);
   });
 
   it('holds a gigabyte without a newline in constant memory', () => {

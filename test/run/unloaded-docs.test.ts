@@ -47,6 +47,8 @@ function api() {
     } as unknown as DownstreamPool,
     saved: new SavedTools('/nonexistent', false),
     shapes: { learn: () => {} },
+    loadServer: () => Promise.reject(new Error('loaded')),
+    onToolProgress: () => {},
     observer: () => {},
   });
   return { made, reached };

@@ -1,0 +1,38 @@
+// How well a search answers questions.json. A question counts as answered by the first of its tools that is found:
+// recall@k is the share of questions with one among the first k, MRR the mean of one over its place.
+
+import { readFileSync } from 'node:fs';
+
+/** How many results are looked at; a tool below them counts as not found. */
+const DEPTH = 20;
+
+/** [{ question, tools: ['server/tool', …] }]. Tables and weights were chosen on every second one, from the first. */
+export const QUESTIONS = JSON.parse(readFileSync(new URL('questions.json', import.meta.url), 'utf8'));
+
+/** `search(question, limit)` gives 'server/tool', best first. */
+export function measure(search) {
+  const answers = QUESTIONS.map(({ question, tools }, at) => {
+    const found = search(question, DEPTH);
+    const place = found.findIndex((name) => tools.includes(name)) + 1;
+    return { question, tools, half: at % 2 === 0 ? 'tuned' : 'heldOut', place, found: found.slice(0, 5) };
+  });
+  return {
+    all: figures(answers),
+    tuned: figures(answers.filter(({ half }) => half === 'tuned')),
+    heldOut: figures(answers.filter(({ half }) => half === 'heldOut')),
+    misses: answers.filter(({ place }) => place === 0 || place > 5),
+    notFirst: answers.filter(({ place }) => place > 1 && place <= 5),
+  };
+}
+
+function figures(answers) {
+  const share = (test) => rounded(answers.filter(test).length / answers.length);
+  return {
+    questions: answers.length,
+    recallAt1: share(({ place }) => place === 1),
+    recallAt5: share(({ place }) => place >= 1 && place <= 5),
+    mrr: rounded(answers.reduce((sum, { place }) => sum + (place === 0 ? 0 : 1 / place), 0) / answers.length),
+  };
+}
+
+const rounded = (share) => Math.round(share * 1000) / 1000;

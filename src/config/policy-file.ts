@@ -1,0 +1,214 @@
+// The policy file: what the operator allows, as YAML or JSON. Read like a file that decides which programs run, and as a
+// whole or not at all: a policy that is understood in part would let through what its author has forbidden.
+
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { didYouMean } from '../base/closest.js';
+import { BridgeError, messageOf } from '../base/errors.js';
+import { clip, harmless } from '../base/text.js';
+import { MAX_CALLS_IN_FLIGHT } from '../protocol/frames.js';
+import { readGuarded } from './guarded-file.js';
+import type { HostFacts } from './host-facts.js';
+import { patternTrouble } from './name-pattern.js';
+
+/** What the README says of one field; `perServer.*` stands for any server. */
+export type PolicyRow = {
+  readonly field: string;
+  readonly meaning: string;
+  readonly default: string;
+  readonly allowed: string;
+};
+
+/** A policy for a thousand servers has a tenth of it. */
+const MAX_FILE_BYTES = 1024 ** 2;
+const MAX_VALUE_CHARS = 120;
+const MAX_PROBLEMS = 10;
+/** Beyond these a number is a typing error: a day, a terabyte, and calls that no run makes. */
+const MAX_SECONDS = 86_400;
+const MAX_CALL_BYTES = 1024 ** 4;
+const MAX_CALLS = 1_000_000;
+/** Of calls that one server has under way: as many as one run may, so that a hundred gathered calls are a hundred. */
+export const DEFAULT_CALLS_IN_FLIGHT_PER_SERVER = MAX_CALLS_IN_FLIGHT;
+
+const pattern = z.string().refine((text) => patternTrouble(text) === undefined, {
+  error: ({ input }) => `it ${patternTrouble(String(input))}`,
+});
+const patterns = z.array(pattern).readonly();
+const count = (max: number) => z.int().min(1).max(max);
+const serverLimits = {
+  callsPerRun: count(MAX_CALLS).optional(),
+  callsInFlight: count(MAX_CALLS_IN_FLIGHT).optional(),
+  secondsPerCall: z.number().positive().max(MAX_SECONDS).optional(),
+  bytesPerCall: count(MAX_CALL_BYTES).optional(),
+};
+
+const limits = z.strictObject({
+  ...serverLimits,
+  callsInFlightPerServer: count(MAX_CALLS_IN_FLIGHT).optional(),
+});
+const perServer = z.strictObject({
+  allow: patterns.optional(),
+  deny: patterns.default([]),
+  resources: z.enum(['allow', 'deny']).default('allow'),
+  limits: z.strictObject(serverLimits).default({}),
+});
+const schema = z.strictObject({
+  version: z.literal(1),
+  allow: patterns.optional(),
+  deny: patterns.default([]),
+  perServer: z.record(z.string(), perServer).default({}),
+  limits: limits.default({}),
+  changedTools: z.enum(['flag', 'refuse']).default('flag'),
+});
+
+/** What a policy file says. */
+export type PolicyFile = z.output<typeof schema>;
+
+const SERVER_PATTERNS =
+  'a list of patterns `server` or `server.tool`, in which `*` stands for any characters and a backslash takes the next one for itself';
+const TOOL_PATTERNS = 'a list of patterns over names of tools';
+const whole = (max: number) => `a whole number from 1 to ${max}`;
+const SECONDS = `a number of seconds above 0, up to ${MAX_SECONDS}`;
+
+const ROWS: readonly PolicyRow[] = [
+  { field: 'version', meaning: 'Of this format.', default: 'none; it must be there', allowed: '1' },
+  {
+    field: 'allow',
+    meaning: 'If it is there, everything else is denied.',
+    default: 'everything',
+    allowed: SERVER_PATTERNS,
+  },
+  { field: 'deny', meaning: 'Denied, whatever allows it.', default: 'nothing', allowed: SERVER_PATTERNS },
+  {
+    field: 'perServer.*.allow',
+    meaning: "The server's only tools.",
+    default: 'all',
+    allowed: TOOL_PATTERNS,
+  },
+  {
+    field: 'perServer.*.deny',
+    meaning: 'Tools of the server that are denied.',
+    default: 'none',
+    allowed: TOOL_PATTERNS,
+  },
+  {
+    field: 'perServer.*.resources',
+    meaning: "The server's resources and prompts.",
+    default: 'allow',
+    allowed: 'allow or deny',
+  },
+  {
+    field: 'perServer.*.limits',
+    meaning:
+      'For this server instead of those for all: `callsPerRun`, `callsInFlight`, `secondsPerCall`, `bytesPerCall`.',
+    default: 'those for all',
+    allowed: 'as for all',
+  },
+  {
+    field: 'limits.callsPerRun',
+    meaning: 'Tool calls of one run.',
+    default: 'no limit',
+    allowed: whole(MAX_CALLS),
+  },
+  {
+    field: 'limits.callsInFlight',
+    meaning: 'Calls of one run at once; further ones wait.',
+    default: String(MAX_CALLS_IN_FLIGHT),
+    allowed: whole(MAX_CALLS_IN_FLIGHT),
+  },
+  {
+    field: 'limits.callsInFlightPerServer',
+    meaning: 'Calls of one server at once, of all runs together; further ones wait.',
+    default: String(DEFAULT_CALLS_IN_FLIGHT_PER_SERVER),
+    allowed: whole(MAX_CALLS_IN_FLIGHT),
+  },
+  {
+    field: 'limits.secondsPerCall',
+    meaning: 'From when a call is let through to its answer.',
+    default: 'what the server and the run allow',
+    allowed: SECONDS,
+  },
+  {
+    field: 'limits.bytesPerCall',
+    meaning: "Of a call's arguments, and of its result.",
+    default: 'what the wire carries',
+    allowed: whole(MAX_CALL_BYTES),
+  },
+  {
+    field: 'changedTools',
+    meaning:
+      'Tools that a server describes otherwise than when it was first seen: shown with that, or denied.',
+    default: 'flag',
+    allowed: 'flag or refuse',
+  },
+];
+
+/** Every field in the README's order. */
+export function policyTable(): readonly PolicyRow[] {
+  return ROWS;
+}
+
+/** Throws E_SETTINGS that names the file and each wrong field; nothing is to run without the policy that was asked for. */
+export function readPolicyFile(file: string, host: HostFacts): PolicyFile {
+  const read = readGuarded(file, MAX_FILE_BYTES, host);
+  if (read.state === 'absent') throw unusable(file, ['does not exist']);
+  if (read.state === 'refused') throw unusable(file, [read.message]);
+  const parsed = schema.safeParse(parsedText(file, read.text), { reportInput: true });
+  if (parsed.success) return parsed.data;
+  throw unusable(file, parsed.error.issues.slice(0, MAX_PROBLEMS).flatMap(complaints));
+}
+
+function unusable(file: string, problems: readonly string[]): BridgeError {
+  const lines = problems.map((problem) => `MCP_BRIDGE_POLICY: ${file}: ${problem}`);
+  return new BridgeError('E_SETTINGS', lines.join('\n'), {
+    fault: 'operator',
+    remedy: 'Correct the policy file, or the variable that names it, then start again.',
+  });
+}
+
+/** JSON is YAML too, and a key that is there twice is an error in it. */
+function parsedText(file: string, text: string): unknown {
+  const document = parseDocument(text, { prettyErrors: true });
+  const [trouble] = [...document.errors, ...document.warnings];
+  if (trouble !== undefined) throw unusable(file, [trouble.message.split('\n', 1)[0] ?? trouble.code]);
+  try {
+    // Aliases would let a small file become a large one, and a pattern that begins with a star is one to YAML.
+    return document.toJS({ maxAliasCount: 0 }) as unknown;
+  } catch (thrown) {
+    const hint = 'a pattern that begins with * is written in quotes, and aliases are not read';
+    throw unusable(file, [`${messageOf(thrown)}: ${hint}`]);
+  }
+}
+
+function complaints(issue: z.core.$ZodIssue): string[] {
+  const path = issue.path.map(String);
+  const field = shown(path.join('.'));
+  if (issue.code === 'unrecognized_keys') {
+    const known = keysAt(path);
+    const within = field === '' ? '' : `${field}.`;
+    return issue.keys.map(
+      (key) =>
+        `there is no field '${within}${shown(key)}'.${didYouMean(key, known)} Fields here: ${known.join(', ')}.`,
+    );
+  }
+  const why = issue.code === 'custom' ? ` (${issue.message})` : '';
+  const got = issue.input === undefined ? 'missing' : shown(JSON.stringify(issue.input));
+  const allowed = allowedAt(path) ?? 'a map of fields';
+  return [`${field === '' ? 'the whole' : `'${field}'`} is ${got}${why}; allowed: ${allowed}.`];
+}
+
+function keysAt(path: readonly string[]): readonly string[] {
+  if (path.length === 0) return Object.keys(schema.shape);
+  if (path.at(-1) !== 'limits') return Object.keys(perServer.shape);
+  return Object.keys(path.length === 1 ? limits.shape : serverLimits);
+}
+
+/** What the table says of a field, or of the list that it is an item of. */
+function allowedAt(path: readonly string[]): string | undefined {
+  const [first, , ...rest] = path;
+  const steps = first !== 'perServer' ? path : rest[0] === 'limits' ? rest : [first, '*', ...rest];
+  const fields = [steps.join('.'), steps.slice(0, -1).join('.')];
+  return ROWS.find(({ field }) => fields.includes(field))?.allowed;
+}
+
+const shown = (text: string): string => clip(harmless(text), MAX_VALUE_CHARS);

@@ -1,0 +1,36 @@
+// The connection to one server as connect, downstream and call-error see it: a transport of the SDK that also knows why
+// it ended and why it did not begin. They know no kind of it.
+
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { PACKAGE_NAME } from '../base/version.js';
+import type { RemoteSpec } from '../config/downstream-spec.js';
+
+export interface Link extends Transport {
+  /** Why the connection is over, as the end of a sentence about the server; undefined while it lasts. */
+  readonly ending: string | undefined;
+  /** What the server last said outside the protocol; empty when it was silent. */
+  readonly lastWords: string;
+  /** Why the server is not ready, from what was thrown or from the time limit in ms that has passed. */
+  explain(thrown: unknown, timedOutMs: number | undefined): Promise<Problem>;
+  /** Resolves when nothing of the connection is left: its processes are gone, its sockets closed. */
+  close(): Promise<void>;
+}
+
+export type Problem = {
+  readonly what: 'could not be started' | 'could not be reached';
+  /** The rest of the sentence, without its full stop. */
+  readonly reason: string;
+  /** A whole sentence. */
+  readonly remedy: string;
+};
+
+/** The login of a remote server; undefined where it has none. */
+export type AuthProviderFor = (spec: RemoteSpec) => OAuthClientProvider | undefined;
+
+/** The value of `ending` after `close()`: not the server's doing. */
+export const CLOSED_BY_BRIDGE = 'was closed by the bridge';
+
+/** A remedy that is a change of the server's entry, and where that is. */
+export const atItsEntry = (remedy: string): string =>
+  `${remedy}; \`${PACKAGE_NAME} servers\` shows where it is configured.`;

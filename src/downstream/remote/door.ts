@@ -1,0 +1,118 @@
+// Every request to a remote server goes through here: with its credentials, once more with others after a 401, and
+// whatever is no success becomes a RemoteFailure in words. Knows no kind of transport.
+
+import type { IncomingMessage } from 'node:http';
+import type { Fault } from '../../base/errors.js';
+import type { Redact } from '../../base/redact.js';
+import { clip, harmless } from '../../base/text.js';
+import { PACKAGE_NAME, VERSION } from '../../base/version.js';
+import { isObject } from '../json-object.js';
+import { atItsEntry } from '../link.js';
+import { readBody } from './body.js';
+import type { Credentials } from './credentials.js';
+import { HttpClient, type HttpRequest, StrayRedirect } from './http-client.js';
+import { fromNode, RefusedStatus, RemoteFailure } from './remote-failure.js';
+
+/** Of the body of an answer that is no success: an explanation is a sentence, an error page is nobody's business. */
+const MAX_ERROR_BYTES = 16 * 1024;
+const MAX_SAID_CHARS = 300;
+
+export class Door {
+  readonly url: URL;
+  readonly #client = new HttpClient();
+  readonly #credentials: Credentials;
+  readonly #redact: Redact;
+
+  constructor(url: URL, credentials: Credentials, redact: Redact) {
+    this.url = url;
+    this.#credentials = credentials;
+    this.#redact = redact;
+  }
+
+  /** An answer with a status below 300. Throws RemoteFailure, or whatever `signal` ended it with. */
+  async request(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    let answer = await this.#send(request, await this.#credentials.headers(), signal);
+    if (answer.statusCode === 401) {
+      answer.destroy();
+      await this.#credentials.renew(answer);
+      answer = await this.#send(request, await this.#credentials.headers(), signal);
+    }
+    if ((answer.statusCode ?? 0) < 300) return answer;
+    throw await this.#refusal(answer);
+  }
+
+  /** As `request`, but with the credentials that are at hand and whatever the answer: for the last word. */
+  async tell(request: HttpRequest, signal: AbortSignal): Promise<void> {
+    (await this.#send(request, this.#credentials.latest, signal)).destroy();
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  async #send(
+    request: HttpRequest,
+    credentials: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const headers = { 'user-agent': `${PACKAGE_NAME}/${VERSION}`, ...credentials, ...request.headers };
+    try {
+      return await this.#client.request({ ...request, headers }, signal);
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
+      throw thrown instanceof StrayRedirect ? strayed(thrown) : fromNode(this.url, thrown);
+    }
+  }
+
+  async #refusal(answer: IncomingMessage): Promise<RemoteFailure> {
+    const { statusCode: status = 0, headers } = answer;
+    if (status === 401 || (status === 403 && headers['www-authenticate'] !== undefined)) {
+      answer.destroy();
+      return this.#credentials.refused(status);
+    }
+    const said = clip(harmless(this.#redact(await wordsOf(answer))), MAX_SAID_CHARS);
+    const { fault, remedy } = nextStep(status);
+    return new RefusedStatus(status, said, { fault, remedy });
+  }
+}
+
+function nextStep(status: number): { readonly fault: Fault; readonly remedy: string } {
+  if (status === 403) {
+    const remedy = atItsEntry('Ask who runs it for the right to use it, or correct its `headers`');
+    return { fault: 'operator', remedy };
+  }
+  if (status === 413) return { fault: 'guest', remedy: 'Give it less at a time.' };
+  if (status === 429 || status >= 500) {
+    return { fault: 'downstream', remedy: 'Try again later, or tell who runs it.' };
+  }
+  if (status === 404 || status === 405 || status === 410) {
+    return { fault: 'operator', remedy: atItsEntry('Correct its `url`') };
+  }
+  return { fault: 'downstream', remedy: 'Change the request as it says, or tell who runs it.' };
+}
+
+function strayed({ target }: StrayRedirect): RemoteFailure {
+  const where = target === undefined ? 'nowhere' : target.origin;
+  return new RemoteFailure(`it redirects to ${where}, where its headers are not sent`, {
+    fault: 'operator',
+    remedy: atItsEntry('If you trust that address, put it into its `url`'),
+  });
+}
+
+/** A JSON error's message, or a short plain text; a page of HTML says nothing that helps. */
+async function wordsOf(answer: IncomingMessage): Promise<string> {
+  const type = answer.headers['content-type'] ?? '';
+  if (!/\bjson\b|^text\/plain\b/i.test(type)) {
+    answer.destroy();
+    return '';
+  }
+  const body = await readBody(answer, MAX_ERROR_BYTES).catch(() => undefined);
+  if (body === undefined || !('text' in body)) return '';
+  try {
+    const { error, message, error_description } = Object(JSON.parse(body.text));
+    const said = isObject(error) ? error['message'] : (error_description ?? message ?? error);
+    return typeof said === 'string' ? said : '';
+  } catch {
+    return body.text.trim();
+  }
+}

@@ -1,0 +1,161 @@
+// What went wrong on the way to a remote server, as one clause that stands after "could not be reached:" as well as
+// alone. Never holds a header's value, nor more of the address than scheme, host and port: services put keys into paths.
+
+import { STATUS_CODES } from 'node:http';
+import { BridgeError, type ErrorCode, type Fault, messageOf } from '../../base/errors.js';
+import { PACKAGE_NAME } from '../../base/version.js';
+import { atItsEntry } from '../link.js';
+import { NeverSent } from './http-client.js';
+
+/** Why a message was certainly not acted upon: its session is over, or nobody could be reached. */
+export type Untaken = 'session' | 'unreachable';
+
+export type RemoteFailureOptions = {
+  /** A whole sentence. */
+  readonly remedy: string;
+  readonly fault: Fault;
+  readonly code?: ErrorCode;
+  readonly untaken?: Untaken;
+  readonly cause?: unknown;
+};
+
+export class RemoteFailure extends Error {
+  readonly untaken: Untaken | undefined;
+  readonly #options: RemoteFailureOptions;
+
+  /** `reason` is a clause without its full stop. */
+  constructor(
+    readonly reason: string,
+    options: RemoteFailureOptions,
+  ) {
+    super(reason, { cause: options.cause });
+    this.untaken = options.untaken;
+    this.#options = options;
+  }
+
+  get remedy(): string {
+    return this.#options.remedy;
+  }
+
+  toBridgeError(): BridgeError {
+    const { code = 'E_SERVER_UNAVAILABLE', fault, remedy } = this.#options;
+    const sentence = `${this.reason.charAt(0).toUpperCase()}${this.reason.slice(1)}.`;
+    return new BridgeError(code, sentence, { fault, remedy, cause: this });
+  }
+}
+
+/** A status that is no success. `said` is what the body holds that a person may read. */
+export class RefusedStatus extends RemoteFailure {
+  constructor(
+    readonly status: number,
+    readonly said: string,
+    options: RemoteFailureOptions,
+    reason = `it answered with status ${status}${quotation(status, said)}`,
+  ) {
+    super(reason, options);
+  }
+}
+
+function quotation(status: number, said: string): string {
+  if (said !== '') return `: ${said}`;
+  const phrase = STATUS_CODES[status];
+  return phrase === undefined ? '' : ` (${phrase})`;
+}
+
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_UNTRUSTED',
+]);
+const WRONG_CERTIFICATE = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'ERR_TLS_CERT_ALTNAME_INVALID']);
+
+/** What Node threw for a request to `url`. */
+export function fromNode(url: URL, thrown: unknown): RemoteFailure {
+  if (thrown instanceof RemoteFailure) return thrown;
+  if (thrown instanceof NeverSent) return neverSent(url, thrown.cause);
+  const code = codeOf(thrown);
+  if (code === 'ERR_INVALID_CHAR' || code === 'ERR_INVALID_HTTP_TOKEN') {
+    const reason = 'one of its headers holds characters that no header may hold';
+    return new RemoteFailure(reason, { fault: 'operator', remedy: atItsEntry('Correct its `headers`') });
+  }
+  return broken(thrown);
+}
+
+/** The connection ended between the request and the end of its answer. */
+export function broken(cause?: unknown): RemoteFailure {
+  const reason =
+    'the connection broke before the answer was there, so it may or may not have been carried out';
+  return new RemoteFailure(reason, {
+    fault: 'downstream',
+    remedy: 'Look at what it has done before you repeat it.',
+    cause,
+  });
+}
+
+function neverSent(url: URL, cause: unknown): RemoteFailure {
+  const code = codeOf(cause);
+  const because = (reason: string, remedy: string) =>
+    new RemoteFailure(reason, {
+      fault: 'operator',
+      remedy: atItsEntry(remedy),
+      untaken: 'unreachable',
+      cause,
+    });
+  if (code === 'ECONNREFUSED') {
+    return because(`nothing listens at ${url.origin}`, 'Start the server, or correct its `url`');
+  }
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return because(`its host ${url.hostname} was not found`, 'Check the network, or correct its `url`');
+  }
+  if (UNTRUSTED.has(code)) {
+    const reason = `the TLS certificate of ${url.origin} is signed by nobody who is trusted here (${code})`;
+    return because(reason, 'Name the file of its authority in NODE_EXTRA_CA_CERTS');
+  }
+  if (WRONG_CERTIFICATE.has(code)) {
+    return because(`the TLS certificate of ${url.origin} is not valid (${code})`, 'Have it renewed');
+  }
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL')) {
+    return because(`${url.origin} does not speak TLS as it should (${code})`, 'Correct its `url`');
+  }
+  const why = code || messageOf(cause);
+  return because(`no connection to ${url.origin} (${why})`, 'Check the network, or correct its `url`');
+}
+
+// An address with several numbers (localhost) gives one error for each; they have the same code.
+function codeOf(thrown: unknown): string {
+  const { code } = Object(thrown) as { code?: unknown };
+  return typeof code === 'string' ? code : '';
+}
+
+/** The server wants somebody to log in. The remedy is the whole command. */
+export function wantsLogin(name: string, cause?: unknown): RemoteFailure {
+  return new RemoteFailure('it wants a login', {
+    fault: 'operator',
+    remedy: `Run \`${PACKAGE_NAME} login ${name}\` in a terminal.`,
+    cause,
+  });
+}
+
+/** An answer that is none: the request was taken, and what it has done is not known. */
+export function oddAnswer(reason: string): RemoteFailure {
+  return new RemoteFailure(reason, {
+    fault: 'downstream',
+    code: 'E_TOOL_FAILED',
+    remedy: atItsEntry('Check that its `url` is that of an MCP server'),
+  });
+}
+
+/** The specification says 404; servers made after the SDK's examples say 400 and speak of the session. */
+export function isSessionOver(thrown: unknown): boolean {
+  if (!(thrown instanceof RefusedStatus)) return false;
+  return thrown.status === 404 || (thrown.status === 400 && /session/i.test(thrown.said));
+}
+
+/** The message was not taken: it belongs to a session that the server does not have. */
+export function sessionOver(cause?: unknown): RemoteFailure {
+  const remedy = 'Try again.';
+  return new RemoteFailure('its session is over', { fault: 'downstream', remedy, untaken: 'session', cause });
+}

@@ -1,0 +1,263 @@
+// The link to a remote server. It outlives the sessions: when the server has forgotten one, or was restarted, it greets
+// anew by itself and repeats what was certainly not acted upon, so that nobody above notices. Only `close` ends it.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
+import { type JSONRPCMessage, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
+import { LinkedSignal } from '../../base/linked-signal.js';
+import type { Redactor } from '../../base/redact.js';
+import { clip, harmless } from '../../base/text.js';
+import { unlessAborted } from '../../base/unless-aborted.js';
+import type { RemoteSpec } from '../../config/downstream-spec.js';
+import { stringify } from '../../protocol/json-text.js';
+import { withoutPrefix } from '../call-error.js';
+import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
+import { Credentials } from './credentials.js';
+import { Door } from './door.js';
+import { greetAnew, noNewSession } from './greet-anew.js';
+import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
+import { SseWire } from './sse-wire.js';
+import { StreamableWire } from './streamable-wire.js';
+import { type Entry, Waiting } from './waiting.js';
+import type { Outgoing, Wire } from './wire.js';
+
+export type RemoteLinkOptions = {
+  /** Of `headersHelper`. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly redactor: Redactor;
+  /** For greeting anew. */
+  readonly limitMs: number;
+  readonly provider: OAuthClientProvider | undefined;
+};
+
+/** A server that is being restarted is away for about so long; a request waits for it once. */
+const RESTART_MS = 1_000;
+/** A server that takes a notification says so at once. */
+const NOTICE_LIMIT_MS = 10_000;
+const MAX_REASON_CHARS = 1_000;
+/** Setting a longer timer fires it at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+/** What a server without Streamable HTTP answers to its first message. */
+const NOT_STREAMABLE = new Set([400, 404, 405]);
+
+type Kind = 'http' | 'sse';
+
+export class RemoteLink implements Link {
+  onclose: Link['onclose'];
+  onerror: Link['onerror'];
+  onmessage: Link['onmessage'];
+  readonly lastWords = '';
+
+  readonly #options: RemoteLinkOptions;
+  readonly #credentials: Credentials;
+  readonly #door: Door;
+  readonly #closing = new AbortController();
+  readonly #waiting = new Waiting();
+  #kind: Kind | undefined;
+  #wire: Wire | undefined;
+  /** What this client says first, kept for the next session. */
+  #greeting: Outgoing | undefined;
+  #initialized: Outgoing | undefined;
+  #renewing: Promise<void> | undefined;
+  #ending: string | undefined;
+
+  constructor(spec: RemoteSpec, options: RemoteLinkOptions) {
+    this.#options = options;
+    this.#kind = spec.transport === 'auto' ? undefined : spec.transport;
+    const url = addressOf(spec);
+    this.#credentials = new Credentials(spec, options);
+    this.#door = new Door(url, this.#credentials, (text) => options.redactor.redact(text));
+  }
+
+  get ending(): string | undefined {
+    return this.#ending;
+  }
+
+  explain(thrown: unknown, timedOutMs: number | undefined): Promise<Problem> {
+    const what = 'could not be reached';
+    const failed = failureIn(thrown);
+    if (failed !== undefined) {
+      return Promise.resolve({ what, reason: failed.reason, remedy: failed.remedy });
+    }
+    const said = clip(harmless(withoutPrefix(messageOf(thrown))), MAX_REASON_CHARS);
+    const reason = timedOutMs === undefined ? said : `it was not ready within ${timedOutMs / 1000} s`;
+    return Promise.resolve({ what, reason, remedy: atItsEntry('Check that it runs, and its `url`') });
+  }
+
+  /** Nothing is opened before the first message. */
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Resolves at once for a request, whose failure is an answer of its own; else when the server has taken it. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#ending !== undefined) throw new Error('The connection is closed.');
+    const text = stringify(message);
+    if ('method' in message && 'id' in message) {
+      void this.#ask({ text, id: Number(message.id) }, message.method === 'initialize');
+      return;
+    }
+    const method = 'method' in message ? message.method : undefined;
+    const isReady = method === 'notifications/initialized';
+    if (isReady) this.#initialized = { text, id: undefined };
+    if (method === 'notifications/cancelled' && 'params' in message) {
+      this.#waiting.abandon(Number(message.params?.['requestId']));
+      // Before the greeting is over there is nothing that a server could cancel.
+      if (this.#greeting === undefined) return;
+    }
+    await this.#notify({ text, id: undefined });
+    if (isReady) this.#wire?.listen();
+  }
+
+  async close(): Promise<void> {
+    if (this.#ending !== undefined) return;
+    this.#ending = CLOSED_BY_BRIDGE;
+    this.#closing.abort('shutdown');
+    this.#waiting.abandonAll();
+    this.onclose?.();
+    await Promise.all([this.#wire?.end(true), this.#credentials.close()]);
+    this.#door.close();
+  }
+
+  async #ask(request: Outgoing & { id: number }, isGreeting: boolean): Promise<void> {
+    const entry = this.#waiting.add(request.id, (message) => this.onmessage?.(message));
+    try {
+      if (isGreeting) await this.#greetFirst(request, entry);
+      else await this.#deliver(request, entry);
+    } catch (thrown) {
+      this.#waiting.fail(entry, thrown);
+    }
+  }
+
+  async #notify(notice: Outgoing): Promise<void> {
+    const wire = this.#wire;
+    if (wire === undefined) return;
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(), NOTICE_LIMIT_MS).unref();
+    try {
+      await wire.send(notice, controller.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #receive(message: JSONRPCMessage): void {
+    if (this.#ending !== undefined) return;
+    if ('method' in message) return this.onmessage?.(message);
+    this.#waiting.answer(Number(message.id), message);
+  }
+
+  async #greetFirst(greeting: Outgoing, entry: Entry): Promise<void> {
+    try {
+      await this.#open(this.#kind ?? 'http', greeting, entry);
+      this.#kind ??= 'http';
+    } catch (thrown) {
+      const isOther = this.#kind === undefined && thrown instanceof RefusedStatus;
+      if (!isOther || !NOT_STREAMABLE.has(thrown.status)) throw thrown;
+      // What it answered to the first attempt is the better explanation when both fail.
+      await this.#open('sse', greeting, entry).catch((second: unknown) => {
+        throw second instanceof RefusedStatus ? thrown : second;
+      });
+      this.#kind = 'sse';
+    }
+    this.#greeting = greeting;
+  }
+
+  async #open(kind: Kind, greeting: Outgoing, entry: Entry): Promise<void> {
+    const wire = this.#newWire(kind);
+    await wire.open(entry.signal);
+    this.#wire = wire;
+    await wire.send(greeting, entry.signal);
+    entry.takenBy = wire;
+  }
+
+  #newWire(kind: Kind): Wire {
+    const Kind = kind === 'http' ? StreamableWire : SseWire;
+    const wire: Wire = new Kind(this.#door, {
+      onMessage: (message) => this.#receive(message),
+      onBroken: (reason) => this.#waiting.failAllOf(wire, reason),
+    });
+    return wire;
+  }
+
+  /** Once more after each of the two ways in which a message is certainly not acted upon. */
+  async #deliver(request: Outgoing, entry: Entry): Promise<void> {
+    const { signal } = entry;
+    const tried = new Set<Untaken>();
+    let over: Wire | undefined;
+    for (;;) {
+      try {
+        if (over !== undefined && over === this.#wire) await this.#renew(over, signal);
+        const wire = this.#wire;
+        if (wire === undefined) throw new Error('no session');
+        over = undefined;
+        try {
+          await wire.send(request, signal);
+        } catch (thrown) {
+          if (thrown instanceof RemoteFailure && thrown.untaken === 'session') over = wire;
+          throw thrown;
+        }
+        entry.takenBy = wire;
+        return;
+      } catch (thrown) {
+        const untaken = thrown instanceof RemoteFailure ? thrown.untaken : undefined;
+        if (untaken === undefined || tried.has(untaken)) throw thrown;
+        tried.add(untaken);
+        if (untaken === 'unreachable') await sleep(RESTART_MS, undefined, { signal });
+      }
+    }
+  }
+
+  /** One for all requests that found the session over. */
+  #renew(over: Wire, signal: AbortSignal): Promise<void> {
+    this.#renewing ??= this.#startAnew(over).finally(() => {
+      this.#renewing = undefined;
+    });
+    return unlessAborted(this.#renewing, signal);
+  }
+
+  async #startAnew(over: Wire): Promise<void> {
+    const [greeting, initialized, kind] = [this.#greeting, this.#initialized, this.#kind];
+    if (greeting === undefined || initialized === undefined || kind === undefined) {
+      throw noNewSession('it ended the session before that was ready');
+    }
+    this.#credentials.forget();
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), Math.min(this.#options.limitMs, MAX_TIMER_MS));
+    using either = new LinkedSignal(this.#closing.signal, limit.signal);
+    const { signal } = either;
+    const wire = this.#newWire(kind);
+    const redact = (text: string) => this.#options.redactor.redact(text);
+    try {
+      await greetAnew(wire, { greeting, initialized }, { waiting: this.#waiting, redact }, signal);
+    } catch (thrown) {
+      void wire.end(true);
+      throw limit.signal.aborted ? noNewSession('it does not answer to a new session', thrown) : thrown;
+    } finally {
+      clearTimeout(timer);
+    }
+    this.#wire = wire;
+    this.#waiting.failAllOf(over, broken());
+    void over.end(false);
+    wire.listen();
+    // It may be another version of itself.
+    this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+  }
+}
+
+function addressOf({ name, url }: RemoteSpec): URL {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return new URL(url);
+  throw new BridgeError(
+    'E_SERVER_UNAVAILABLE',
+    `Server '${name}' could not be reached: its \`url\` is no http or https address.`,
+    { fault: 'operator', remedy: atItsEntry('Correct its `url`') },
+  );
+}
+
+/** The failure that an answer of ours carries, see `failure` in inbound. */
+function failureIn(thrown: unknown): RemoteFailure | undefined {
+  if (thrown instanceof RemoteFailure) return thrown;
+  const data = thrown instanceof McpError ? thrown.data : undefined;
+  return data instanceof BridgeError && data.cause instanceof RemoteFailure ? data.cause : undefined;
+}

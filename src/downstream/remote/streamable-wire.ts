@@ -1,0 +1,207 @@
+// Streamable HTTP (MCP 2025-03-26 and later): a POST for each message, answered by JSON or by a stream of events, and a
+// GET for what the server says by itself. The SDK's transport is not used: it encodes arguments anew, waits for ever
+// for the rest of half an answer, reads error pages of any length, and holds the stream of a cancelled call open.
+
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { within } from '../../base/within.js';
+import { failure, MAX_MESSAGE_BYTES, readMessage, readOversized, tooLarge } from '../inbound.js';
+import { discard, mediaTypeOf, readBody } from './body.js';
+import type { Door } from './door.js';
+import { EventReader } from './event-reader.js';
+import {
+  broken,
+  isSessionOver,
+  oddAnswer,
+  RefusedStatus,
+  RemoteFailure,
+  sessionOver,
+} from './remote-failure.js';
+import type { Outgoing, Wire, WireEvents } from './wire.js';
+
+/** Of the time in which a host kills the bridge, the server's word that the session is over gets this much. */
+const FAREWELL_MS = 100;
+/** Between two attempts to hear the server again; doubles from the first to the second. */
+const LISTEN_AGAIN_MS = { first: 1_000, most: 30_000 };
+/** Servers end the stream of an answer with it; one that goes on is ended after so long, or no socket would be left. */
+const LINGER_MS = 1_000;
+/** A stream that ends early goes on elsewhere at most so often for one answer. */
+const MAX_RESUMPTIONS = 5;
+const ACCEPT = 'application/json, text/event-stream';
+
+export class StreamableWire implements Wire {
+  readonly #door: Door;
+  readonly #events: WireEvents;
+  readonly #ending = new AbortController();
+  #sessionId: string | undefined;
+  #version: string | undefined;
+
+  constructor(door: Door, events: WireEvents) {
+    this.#door = door;
+    this.#events = events;
+  }
+
+  open(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async send({ text, id }: Outgoing, signal: AbortSignal): Promise<void> {
+    const answer = await this.#post(text, signal);
+    const sessionId = answer.headers['mcp-session-id'];
+    if (typeof sessionId === 'string') this.#sessionId = sessionId;
+    if (id === undefined) discard(answer);
+    else await this.#answerTo(id, answer, signal);
+  }
+
+  listen(): void {
+    void this.#listen(this.#ending.signal).catch(() => {});
+  }
+
+  async end(isLast: boolean): Promise<void> {
+    this.#ending.abort();
+    if (!isLast || this.#sessionId === undefined) return;
+    const controller = new AbortController();
+    const request = { method: 'DELETE', url: this.#door.url, headers: this.#headers() } as const;
+    await within(
+      FAREWELL_MS,
+      this.#door.tell(request, controller.signal).catch(() => {}),
+    );
+    controller.abort();
+  }
+
+  async #post(text: string, signal: AbortSignal): Promise<IncomingMessage> {
+    const headers = { ...this.#headers(), accept: ACCEPT, 'content-type': 'application/json' };
+    try {
+      return await this.#door.request({ method: 'POST', url: this.#door.url, headers, body: text }, signal);
+    } catch (thrown) {
+      throw this.#sessionId !== undefined && isSessionOver(thrown) ? sessionOver(thrown) : thrown;
+    }
+  }
+
+  #headers(): Record<string, string> {
+    return {
+      ...(this.#sessionId === undefined ? {} : { 'mcp-session-id': this.#sessionId }),
+      ...(this.#version === undefined ? {} : { 'mcp-protocol-version': this.#version }),
+    };
+  }
+
+  async #answerTo(id: number, answer: IncomingMessage, signal: AbortSignal): Promise<void> {
+    let isAnswered = false;
+    const take = (message: JSONRPCMessage | undefined) => {
+      if (message === undefined) return;
+      if (!('method' in message) && message.id === id) {
+        isAnswered = true;
+        this.#noteVersion(message);
+      }
+      this.#events.onMessage(message);
+    };
+    const type = mediaTypeOf(answer);
+    try {
+      if (type === 'text/event-stream') await this.#readEvents(answer, take, () => isAnswered, signal);
+      else {
+        // Whatever it is called, it may be an answer.
+        const body = await readBody(answer, MAX_MESSAGE_BYTES);
+        take('text' in body ? readMessage(body.text) : failure(id, tooLarge(body.oversized)));
+        if (!isAnswered) throw oddAnswer(`it answered with ${named(type, answer)} instead of MCP`);
+      }
+    } catch (thrown) {
+      if (isAnswered) return;
+      throw thrown instanceof RemoteFailure || signal.aborted ? thrown : broken(thrown);
+    }
+  }
+
+  /** Reads until the answer was there; from where the server left off, when it can go on from there. */
+  async #readEvents(
+    first: IncomingMessage,
+    take: (message: JSONRPCMessage | undefined) => void,
+    isAnswered: () => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let answer = first;
+    for (let resumptions = 0; ; resumptions++) {
+      const reader = new EventReader(MAX_MESSAGE_BYTES);
+      let linger: NodeJS.Timeout | undefined;
+      const takeAndLinger = (message: JSONRPCMessage | undefined) => {
+        take(message);
+        if (isAnswered()) linger ??= setTimeout(() => answer.destroy(), LINGER_MS).unref();
+      };
+      const cause = await readInto(answer, reader, takeAndLinger).catch((thrown: unknown) => thrown);
+      clearTimeout(linger);
+      if (isAnswered()) return;
+      const { lastId, retryMs = LISTEN_AGAIN_MS.first } = reader;
+      if (signal.aborted || lastId === undefined || resumptions === MAX_RESUMPTIONS) throw broken(cause);
+      await sleep(Math.min(retryMs, LISTEN_AGAIN_MS.most), undefined, { signal });
+      answer = await this.#get(lastId, signal).catch((thrown: unknown) => {
+        throw broken(thrown);
+      });
+    }
+  }
+
+  async #get(lastId: string | undefined, signal: AbortSignal): Promise<IncomingMessage> {
+    const from = lastId === undefined ? {} : { 'last-event-id': lastId };
+    const headers = { ...this.#headers(), accept: 'text/event-stream', ...from };
+    const answer = await this.#door.request({ method: 'GET', url: this.#door.url, headers }, signal);
+    if (mediaTypeOf(answer) === 'text/event-stream') return answer;
+    answer.destroy();
+    throw oddAnswer('it has no stream of events');
+  }
+
+  /** Until the wire ends or the server refuses; one that cannot be reached is tried again, ever more seldom. */
+  async #listen(signal: AbortSignal): Promise<void> {
+    let pauseMs = LISTEN_AGAIN_MS.first;
+    let lastId: string | undefined;
+    while (!signal.aborted) {
+      try {
+        const answer = await this.#get(lastId, signal);
+        // What a server may say one day keeps no process alive.
+        answer.socket.unref();
+        const reader = new EventReader(MAX_MESSAGE_BYTES);
+        const startedAt = performance.now();
+        await readInto(answer, reader, (message) => {
+          if (message !== undefined) this.#events.onMessage(message);
+        }).catch(() => {});
+        lastId = reader.lastId ?? lastId;
+        pauseMs =
+          reader.retryMs ?? (performance.now() - startedAt > pauseMs ? LISTEN_AGAIN_MS.first : pauseMs);
+      } catch (thrown) {
+        if (!mayPass(thrown)) return;
+      }
+      await sleep(Math.min(pauseMs, LISTEN_AGAIN_MS.most), undefined, { signal, ref: false });
+      pauseMs = Math.min(pauseMs * 2, LISTEN_AGAIN_MS.most);
+    }
+  }
+
+  #noteVersion(message: JSONRPCMessage): void {
+    if (this.#version !== undefined || !('result' in message)) return;
+    const { protocolVersion } = message.result as { protocolVersion?: unknown };
+    if (typeof protocolVersion === 'string' && /^[\w.-]{1,32}$/.test(protocolVersion)) {
+      this.#version = protocolVersion;
+    }
+  }
+}
+
+async function readInto(
+  answer: IncomingMessage,
+  reader: EventReader,
+  take: (message: JSONRPCMessage | undefined) => void,
+): Promise<void> {
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    for (const event of reader.push(chunk)) {
+      if ('oversized' in event) take(readOversized(event.oversized, event.head, event.tail));
+      else if (event.type === 'message') take(readMessage(event.data));
+    }
+  }
+}
+
+/** It is away or overloaded; any other refusal is meant, or is for the next request to mend. */
+function mayPass(thrown: unknown): boolean {
+  if (thrown instanceof RefusedStatus) return [429, 500, 502, 503, 504].includes(thrown.status);
+  return thrown instanceof RemoteFailure && thrown.untaken === 'unreachable';
+}
+
+function named(type: string, { statusCode = 0 }: IncomingMessage): string {
+  if (type === 'text/html') return 'a web page';
+  if (type === 'application/json') return 'JSON that answers something else';
+  return type || `status ${statusCode} and nothing`;
+}

@@ -1,0 +1,31 @@
+// One session with a remote server over one kind of transport. A session that is over is not mended: the link makes a
+// new wire.
+
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { RemoteFailure } from './remote-failure.js';
+
+export type Outgoing = {
+  readonly text: string;
+  /** Of a request; undefined for what wants no answer. */
+  readonly id: number | undefined;
+};
+
+export type WireEvents = {
+  readonly onMessage: (message: JSONRPCMessage) => void;
+  /** The session is over, and the requests that it has taken will not be answered. */
+  readonly onBroken: (failure: RemoteFailure) => void;
+};
+
+export interface Wire {
+  /** Makes ready for the first message. Throws RemoteFailure. */
+  open(signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the server has taken the message. Throws RemoteFailure when it has not, or when a request will have no
+   * answer; `untaken` says that it was certainly not acted upon.
+   */
+  send(message: Outgoing, signal: AbortSignal): Promise<void>;
+  /** After the greeting: hears what the server says by itself, as long as the session lasts. */
+  listen(): void;
+  /** Stops hearing; with `isLast` it also tells the server that the session is over. Never rejects. */
+  end(isLast: boolean): Promise<void>;
+}

@@ -1,0 +1,75 @@
+// Patterns as people write them against names as servers choose them: a table, and what a shell's glob would have done.
+
+import { describe, expect, test } from 'vitest';
+import { namePattern, patternTrouble, serverPattern } from '../../src/config/name-pattern.js';
+
+describe('over one name', () => {
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['delete_*', ['delete_', 'delete_repo', 'delete_a/b.c'], ['Delete_repo', 'undelete_x', 'delete']],
+    ['*', ['', '.', '..', '.hidden', 'a/b', 'a\nb', '"quoted"'], []],
+    ['*write*', ['write', 'overwrite_file', 'a.write/b'], ['wrote', 'Write']],
+    ['a*b*c', ['abc', 'aXbXc', 'abbcbc'], ['ab', 'acb', 'abcd']],
+    ['a*a', ['aa', 'aba'], ['a']],
+    ['[ab]', ['[ab]'], ['a', 'b']],
+    ['a?', ['a?'], ['ab']],
+    ['{a,b}', ['{a,b}'], ['a']],
+    ['!a', ['!a'], ['b']],
+    ['"a"', ['"a"'], ['a']],
+    ['(a|b)', ['(a|b)'], ['a']],
+    ['./a', ['./a'], ['a']],
+    ['\\*', ['*'], ['a', '\\*']],
+    ['a\\\\b', ['a\\b'], ['ab']],
+    ['\\a\\.b', ['a.b'], ['\\a.b']],
+    ['é*', ['é', 'été'.slice(0, 1)], ['e']],
+  ])('%s', (pattern, matching, others) => {
+    const matches = namePattern(pattern);
+    expect(matching.filter((name) => !matches(name))).toEqual([]);
+    expect(others.filter(matches)).toEqual([]);
+  });
+
+  test('a name that was made for it takes no longer than another', () => {
+    const matches = namePattern(`${'*a'.repeat(100)}*b`);
+    const startedAt = performance.now();
+    expect(matches('a'.repeat(100_000))).toBe(false);
+    expect(performance.now() - startedAt).toBeLessThan(200);
+  });
+});
+
+describe('over servers and their tools', () => {
+  /** Of `server` alone, and of `server.tool`. */
+  const verdicts = (text: string, server: string, tool: string) => {
+    const pattern = serverPattern(text);
+    return [pattern.coversServer(server), pattern.coversTool(server, tool), pattern.concernsServer(server)];
+  };
+
+  test.each<[string, string, string, boolean, boolean, boolean]>([
+    ['github', 'github', 'x', true, true, true],
+    ['github', 'GitHub', 'x', false, false, false],
+    ['git*', 'github.example', 'x', true, true, true],
+    ['github.delete_*', 'github', 'delete_repo', false, true, true],
+    ['github.delete_*', 'github', 'create', false, false, true],
+    ['github.*', 'github', 'any.thing', false, true, true],
+    // A star after a dot is for tools: another server whose name begins so is not meant.
+    ['github.*', 'github.example', 'x', false, false, false],
+    ['*.write*', 'files', 'write_file', false, true, true],
+    ['*.write*', 'a.writer', 'read', false, false, true],
+    ['io.github.ann/files', 'io.github.ann/files', 'x', true, true, true],
+    ['io.github.ann/files.read*', 'io.github.ann/files', 'read_file', false, true, true],
+    ['io.github.ann/files.read*', 'io.github.ann/files', 'write', false, false, true],
+    ['a\\.b', 'a.b', 'x', true, true, true],
+    ['a\\.b', 'a', 'b', false, false, false],
+    ['a.b', 'a', 'b', false, true, true],
+    ['\\*', 'x', 'y', false, false, false],
+    ['*', 'anything.at/all', 'x', true, true, true],
+  ])('%s and %s.%s', (text, server, tool, whole, one, concerns) => {
+    expect(verdicts(text, server, tool)).toEqual([whole, one, concerns]);
+  });
+});
+
+test('what is no pattern is told as such', () => {
+  expect(patternTrouble('')).toBe('is empty');
+  expect(patternTrouble('a\\')).toBe('ends with a backslash that escapes nothing');
+  expect(patternTrouble('a\\\\')).toBeUndefined();
+  expect(patternTrouble('x'.repeat(301))).toBe('has more than 300 characters');
+  expect(patternTrouble('*')).toBeUndefined();
+});
