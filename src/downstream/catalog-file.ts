@@ -38,6 +38,7 @@ const FORMAT = 1;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 /** Beyond what is shown of them. */
 const MAX_INSTRUCTIONS_CHARS = 32_000;
+const MAX_VERSION_CHARS = 200;
 /** Tools that are gone keep their first sight, so that a removed one cannot come back as another; the oldest go first. */
 const MAX_FIRST_SEEN = 2 * MAX_TOOLS;
 /** The file's own levels around a schema. */
@@ -105,31 +106,55 @@ function readBefore({ description, parameters }: Readonly<Record<string, unknown
 }
 
 /**
- * The text of the file for what is known of server `name`. First sights have room before tools: without its tools a
- * server is only less well documented until it is started again.
+ * The text of the file for what is known of server `name`; one that can be read again, whatever the server says, since
+ * with the file its first sights would go. They have room first: without a tool's documentation it is only less well
+ * known until its server is started again.
  */
 export function catalogFileText(name: string, known: CatalogFile): string {
-  let room = MAX_FILE_BYTES - MAX_INSTRUCTIONS_CHARS * 6 - 4096;
-  const fits = (item: unknown) => {
-    room -= Buffer.byteLength(JSON.stringify(item)) + 1;
-    return room >= 0;
-  };
+  const { fits } = new Room();
   const listed = new Set(known.tools.map((tool) => tool.name));
   const gone = [...known.firstSeen.keys()].filter((tool) => !listed.has(tool));
   // The latest that have gone stay.
-  const kept = [...listed, ...gone.reverse()]
-    .slice(0, MAX_FIRST_SEEN)
-    .filter((tool) => fits([tool, known.firstSeen.get(tool)]));
-  const isKept = new Set(kept);
+  const kept = new Map(
+    [...listed, ...gone.reverse()].slice(0, MAX_FIRST_SEEN).flatMap((tool) => {
+      const { was, ...seen } = known.firstSeen.get(tool) ?? {};
+      return fits([tool, seen]) ? [[tool, { ...seen, was }] as const] : [];
+    }),
+  );
   const { version, instructions } = known;
   return JSON.stringify({
     format: FORMAT,
     server: name,
-    version: version === undefined ? null : clip(version, MAX_INSTRUCTIONS_CHARS),
+    version: version === undefined ? null : clip(version, MAX_VERSION_CHARS),
     instructions: instructions === undefined ? null : clip(instructions, MAX_INSTRUCTIONS_CHARS),
+    firstSeen: Object.fromEntries(
+      [...known.firstSeen.keys()].flatMap((tool) => {
+        const seen = kept.get(tool);
+        if (seen === undefined) return [];
+        return [
+          [tool, seen.was === undefined || fits(seen.was) ? seen : { ...seen, was: undefined }] as const,
+        ];
+      }),
+    ),
     tools: known.tools.map(asListed).filter(fits),
-    firstSeen: Object.fromEntries([...known.firstSeen].filter(([tool]) => isKept.has(tool))),
   });
+}
+
+/** What a file may still hold. */
+class Room {
+  // A character of a text takes six bytes at most.
+  #bytes = MAX_FILE_BYTES - (MAX_INSTRUCTIONS_CHARS + MAX_VERSION_CHARS) * 6 - 4096;
+  #values = LIMITS.maxValues - 100;
+
+  /** Takes the room that `item` needs, or none; counts values as excessOf does, and a few more. */
+  readonly fits = (item: unknown): boolean => {
+    const json = JSON.stringify(item);
+    const bytes = this.#bytes - Buffer.byteLength(json) - 16;
+    const values = this.#values - json.split(/[,{[]/).length - 1;
+    if (bytes < 0 || values < 0) return false;
+    [this.#bytes, this.#values] = [bytes, values];
+    return true;
+  };
 }
 
 /** As MCP writes a tool, so that one reader serves both. */
