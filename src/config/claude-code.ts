@@ -3,9 +3,9 @@
 
 import { z } from 'zod';
 import type { HostFacts } from './host-facts.js';
-import { pathRules } from './host-facts.js';
 import type { Environment } from './settings.js';
-import { ancestors, CLAUDE_LOCAL, CLAUDE_SETTINGS, filesOf, locate } from './sources.js';
+import { checkoutRoot, filesOf, locate } from './source-files.js';
+import { CLAUDE_LOCAL, CLAUDE_SETTINGS } from './sources.js';
 
 const names = z.array(z.string()).catch([]);
 const decisions = z.looseObject({
@@ -49,6 +49,5 @@ export function claudeDecisions(
 
 /** The key of the current project in Claude Code's state: the root of the git checkout, else the folder itself. */
 export function claudeProject(host: HostFacts): string {
-  const { join } = pathRules(host);
-  return ancestors(host).find((folder) => host.exists(join(folder, '.git'))) ?? host.cwd;
+  return checkoutRoot(host) ?? host.cwd;
 }

@@ -1,86 +1,72 @@
-// One configuration file: opened, checked and parsed as JSON with comments. A file that others may write decides
-// which programs run, so it is refused. Never follows a fifo, never changes a file, never throws.
+// One configuration file as a plain value. What was parsed is remembered for as long as the file stays the same, since
+// every run looks at all of them again. Never changes a file, never throws.
 
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
-import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import type { BigIntStats } from 'node:fs';
 import { messageOf } from '../base/errors.js';
+import { formatOf, MAX_BYTES, parseText } from './file-formats.js';
+import { readGuarded, statsOf } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
-
-/** Hosts keep their whole history beside their servers; what is larger than this is no configuration. */
-const MAX_BYTES = 64 * 1024 ** 2;
-const WRITABLE_BY_OTHERS = 0o022;
 
 export type ConfigFile =
   | { readonly state: 'absent' }
   | { readonly state: 'refused'; readonly message: string }
   | { readonly state: 'parsed'; readonly value: unknown };
 
+/** Of all files together, as they are on disk; parsed ones take several times as much. */
+const REMEMBERED_BYTES = 16 * 1024 ** 2;
+/**
+ * File systems count time in ticks of up to 10 ms: a file may change twice within one, and look the same. What was
+ * changed this shortly before it was read is therefore read again.
+ */
+const SETTLED_AFTER_MS = 100;
+
+type Remembered = { readonly identity: string; readonly bytes: number; readonly content: ConfigFile };
+const remembered = new Map<string, Remembered>();
+
 export function readConfigFile(file: string, host: HostFacts): ConfigFile {
-  let fd: number;
-  try {
-    // Each run looks for all of them, most are absent, and an exception costs more than reading a file.
-    if (statSync(file, { throwIfNoEntry: false }) === undefined) return { state: 'absent' };
-    // O_NONBLOCK, so that a fifo answers at once; Windows has neither.
-    fd = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  } catch (thrown) {
-    const code = (thrown as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return { state: 'absent' };
-    return { state: 'refused', message: `cannot be opened: ${messageOf(thrown)}` };
+  const known = remembered.get(file);
+  if (known !== undefined) {
+    if (known.identity === currentIdentity(file, host)) return known.content;
+    remembered.delete(file);
   }
+  const format = formatOf(file);
+  const found = readGuarded(file, MAX_BYTES[format], host);
+  if (found.state === 'absent') return found;
+  const content: ConfigFile =
+    found.state === 'read' ? parsed(file, found.text) : { state: 'refused', message: found.message };
+  if (found.stats !== undefined) remember(file, found.stats, content, host);
+  return content;
+}
+
+function parsed(file: string, text: string): ConfigFile {
   try {
-    // The checks are of the open file, so it cannot be exchanged between them and the reading.
-    const trouble = refusal(file, fd, host);
-    if (trouble !== undefined) return { state: 'refused', message: trouble };
-    return parseConfig(file, readFileSync(fd, 'utf8').replace(/^\uFEFF/, ''));
+    const result = parseText(text, formatOf(file));
+    if ('value' in result) return { state: 'parsed', value: result.value };
+    return { state: 'refused', message: `${file}:${result.line}:${result.column}: ${result.mistake}` };
   } catch (thrown) {
     return { state: 'refused', message: `cannot be read: ${messageOf(thrown)}` };
-  } finally {
-    closeSync(fd);
   }
 }
 
-function refusal(file: string, fd: number, host: HostFacts): string | undefined {
-  const { mode, uid, size } = fstatSync(fd);
-  if ((mode & constants.S_IFMT) !== constants.S_IFREG) return 'is not a regular file';
-  if (size > MAX_BYTES) return `has ${size} bytes; at most ${MAX_BYTES} are read`;
-  if (host.uid === undefined) return undefined;
-  if (uid !== host.uid && uid !== 0) {
-    return `belongs to user ${uid}, who could make the bridge run anything; run: chown ${host.uid} '${file}'`;
-  }
-  if ((mode & WRITABLE_BY_OTHERS) !== 0) {
-    return `can be written by other users, who could make the bridge run anything; run: chmod go-w '${file}'`;
-  }
-  return undefined;
+function remember(file: string, stats: BigIntStats, content: ConfigFile, host: HostFacts): void {
+  const changedMs = Math.max(Number(stats.mtimeMs), Number(stats.ctimeMs));
+  if (Math.abs(Date.now() - changedMs) < SETTLED_AFTER_MS) return;
+  const bytes = Number(stats.size);
+  if (bytes > REMEMBERED_BYTES) return;
+  const held = [...remembered.values()].reduce((sum, one) => sum + one.bytes, 0);
+  if (held + bytes > REMEMBERED_BYTES) remembered.clear();
+  remembered.set(file, { identity: identityOf(stats, host), bytes, content });
 }
 
-function parseConfig(file: string, text: string): ConfigFile {
-  if (text.trim() === '') return { state: 'parsed', value: {} };
+function currentIdentity(file: string, host: HostFacts): string | undefined {
   try {
-    return { state: 'parsed', value: JSON.parse(text) as unknown };
+    const stats = statsOf(file);
+    return stats === undefined ? undefined : identityOf(stats, host);
   } catch {
-    // Comments and trailing commas are common in these files; the tolerant parser is ten times slower.
+    return undefined;
   }
-  const errors: ParseError[] = [];
-  const tree = parseTree(text, errors, { allowTrailingComma: true });
-  const [error] = errors;
-  if (tree !== undefined && error === undefined) return { state: 'parsed', value: plainValue(tree) };
-  const before = text.slice(0, error?.offset ?? 0).split('\n');
-  const trouble = error === undefined ? 'NoValue' : printParseErrorCode(error.error);
-  const words = trouble.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).trim();
-  return {
-    state: 'refused',
-    message: `${file}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}: ${words}`,
-  };
 }
 
-// The parser's own conversion assigns members, and assigning `__proto__` changes the object instead.
-function plainValue(node: Node): unknown {
-  const children = node.children ?? [];
-  if (node.type === 'array') return children.map(plainValue);
-  if (node.type !== 'object') return node.value as unknown;
-  return Object.fromEntries(
-    children.flatMap(({ children: [key, value] = [] }) =>
-      key === undefined || value === undefined ? [] : [[String(key.value), plainValue(value)]],
-    ),
-  );
-}
+// A change of owner or mode shows in ctime.
+const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats, host: HostFacts): string =>
+  [dev, ino, size, mtimeNs, ctimeNs, host.uid].join();

@@ -2,9 +2,10 @@
 // no host, in one of the forms that people write there. Judges shapes only, not the entries.
 
 import { claudeProject } from './claude-code.js';
+import { type Format, formatOf } from './file-formats.js';
 import { type HostFacts, pathRules } from './host-facts.js';
-import { isRecord } from './server-entry.js';
-import { PROJECT, type Source } from './sources.js';
+import { isRecord } from './records.js';
+import { PROJECT, type Source } from './source.js';
 
 /** What was written under a name, and the JSON pointer to it. */
 export type WrittenEntry = { readonly name: string; readonly value: unknown; readonly pointer: string };
@@ -17,16 +18,21 @@ export type Entries = {
 };
 
 export function entriesOf(value: unknown, source: Source, file: string, host: HostFacts): Entries {
-  if (!isRecord(value)) return none('must hold a JSON object');
+  if (!isRecord(value)) return none(NO_OBJECT[formatOf(file)]);
   const keys = source.pointer.map((key) => (key === PROJECT ? claudeProject(host) : key));
   let found: unknown = value;
   for (const key of keys) found = isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined;
   const description = typeof value['description'] === 'string' ? value['description'] : '';
   if (isRecord(found)) return { entries: members(found, keys), description, problem: undefined };
-  if (found !== undefined && found !== null) return none(`${pointerOf(keys)} must be an object`);
-  if (source.shape === 'pointer') return none(undefined);
+  if (Array.isArray(found) && source.shape === 'list') {
+    return { entries: items(found, keys), description, problem: undefined };
+  }
+  if (found !== undefined && found !== null) {
+    return none(`${pointerOf(keys)} must be ${source.shape === 'list' ? 'a list' : 'an object'}`);
+  }
+  if (source.shape !== 'servers') return none(undefined);
   if (looksLikeServer(value)) {
-    const name = pathRules(host).basename(file, '.json');
+    const name = pathRules(host).parse(file).name;
     return { entries: [{ name, value, pointer: '' }], description, problem: undefined };
   }
   const entries = members(value, []).filter((entry) => looksLikeServer(entry.value));
@@ -36,8 +42,23 @@ export function entriesOf(value: unknown, source: Source, file: string, host: Ho
 
 const none = (problem: string | undefined): Entries => ({ entries: [], description: '', problem });
 
+const NO_OBJECT: Readonly<Record<Format, string>> = {
+  JSON: 'must hold a JSON object',
+  TOML: 'must hold a TOML table',
+  YAML: 'must hold a YAML mapping',
+};
+
 const looksLikeServer = (value: unknown): boolean =>
-  isRecord(value) && ['command', 'url'].some((key) => typeof value[key] === 'string');
+  isRecord(value) && ['command', 'url', 'serverUrl', 'httpUrl'].some((key) => typeof value[key] === 'string');
+
+/** Entries of a list carry their names; one without is shown by what it uses, or by an empty name. */
+function items(list: readonly unknown[], keys: readonly string[]): WrittenEntry[] {
+  return list.map((value, index) => {
+    const { name, uses } = isRecord(value) ? value : {};
+    const shown = typeof name === 'string' ? name : typeof uses === 'string' ? uses : '';
+    return { name: shown, value, pointer: pointerOf([...keys, String(index)]) };
+  });
+}
 
 function members(map: Readonly<Record<string, unknown>>, keys: readonly string[]): WrittenEntry[] {
   return Object.entries(map).map(([name, value]) => ({ name, value, pointer: pointerOf([...keys, name]) }));

@@ -1,44 +1,31 @@
-// One entry of a configuration file, from whatever was written there to a spec or to the reason why not. Knows the
-// fields of stdio servers; starts nothing and reads no file.
+// One entry of a configuration file, from whatever was written there to a spec or to the reason why not. Knows neither
+// hosts nor files: how an entry is spelled comes as a dialect.
 
-import { z } from 'zod';
 import { clip, harmless } from '../base/text.js';
-import type { DownstreamSpec, SpecSource } from './downstream-spec.js';
-import { expand } from './expand.js';
-import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
-import type { Environment } from './settings.js';
-import type { Source } from './sources.js';
+import { type Dialect, type RawEntry, timeOf, translate, transportOf } from './dialect.js';
+import type { DownstreamSpec, SpecSource, StdioSpec, ToolFilter } from './downstream-spec.js';
+import {
+  fieldTrouble,
+  type LocalFields,
+  localFields,
+  type RemoteFields,
+  remoteFields,
+} from './entry-fields.js';
+import { Filling, type FillingContext } from './filling.js';
+import { isRecord, kindOf } from './records.js';
+import { remoteOf } from './remote-entry.js';
 
 const MAX_NAME_CHARS = 128;
 const MAX_DESCRIPTION_CHARS = 500;
-/** Claude Code ignores a call timeout below this, which is a value in seconds by mistake. */
-const MIN_CALL_TIMEOUT_MS = 1_000;
-const REMOTE_TYPES = ['http', 'streamable-http', 'streamableHttp', 'sse', 'ws'];
-const LOCAL_TYPES = ['stdio', 'local'];
 
-// The kernel ends a string at NUL, so one inside means another program than the text says.
-const plain = z.string().refine((text) => !text.includes('\0'), 'must not contain a NUL character');
-const scalar = z.union([plain, z.number().transform(String), z.boolean().transform(String)]);
-
-const stdioEntry = z.looseObject({
-  command: plain.min(1, 'must not be empty'),
-  args: z.array(scalar).nullish(),
-  env: z.record(plain.regex(/^[^=]+$/), scalar).nullish(),
-  cwd: plain.nullish(),
-  timeout: z.number().positive().nullish(),
-  description: z.string().nullish(),
-});
-
-export type EntryContext = {
+export type EntryContext = FillingContext & {
   readonly source: SpecSource;
-  readonly expansion: Source['expansion'];
+  readonly dialect: Dialect;
   /** Of the file as a whole, for entries without their own. */
   readonly description: string;
-  readonly env: Environment;
-  readonly host: HostFacts;
 };
 
-/** `off` was switched off by the user, so no entry further down takes its place. */
+/** `off` was switched off by the user. */
 export type Entry =
   | { readonly state: 'ready'; readonly spec: DownstreamSpec }
   | { readonly state: 'off'; readonly reason: string }
@@ -50,44 +37,75 @@ export function parseEntry(name: string, value: unknown, context: EntryContext):
   const nameTrouble = troubleOfName(name);
   if (nameTrouble !== undefined) return unusable(nameTrouble);
   if (!isRecord(value)) return unusable(`is ${kindOf(value)} where an object with a command is expected`);
-  if (value['disabled'] === true || value['enabled'] === false)
+  // No host has both words, and none means anything else by either.
+  if (value['disabled'] === true || value['enabled'] === false) {
     return { state: 'off', reason: 'disabled in its file' };
-  const { type } = value;
-  const remote = REMOTE_TYPES.includes(String(type)) || (value['command'] === undefined && isRemote(value));
-  if (remote) return unusable('remote servers are not supported yet');
-  if (type !== undefined && type !== null && !LOCAL_TYPES.includes(String(type))) {
-    return unusable(`field 'type' is ${clip(harmless(JSON.stringify(type)), 40)}; allowed: stdio`);
   }
-  const parsed = stdioEntry.safeParse(value);
-  if (!parsed.success) return unusable(fieldTrouble(parsed.error));
-  return build(name, parsed.data, context);
+  const { dialect } = context;
+  const refused = dialect.refuse?.(value);
+  return refused === undefined ? build(name, dialect.reshape?.(value) ?? value, context) : unusable(refused);
 }
 
-function build(name: string, entry: z.output<typeof stdioEntry>, context: EntryContext): Entry {
-  const missing = new Set<string>();
-  const filled = (text: string): string => {
-    if (context.expansion === 'none') return text;
-    const expanded = expand(text, context.env);
-    for (const variable of expanded.missing) missing.add(variable);
-    return expanded.text;
-  };
-  const folder = pathRules(context.host).dirname(context.source.file);
-  const timeout = entry.timeout ?? undefined;
-  const spec: DownstreamSpec = {
+function build(name: string, entry: RawEntry, context: EntryContext): Entry {
+  const { dialect } = context;
+  const transport = transportOf(entry, dialect);
+  if (typeof transport === 'object') return unusable(transport.reason);
+  const { fields, spelled } = translate(entry, dialect);
+  const callTime = timeOf(entry, dialect.callTimes);
+  if ('reason' in callTime) return unusable(callTime.reason);
+  const startTime = timeOf(entry, dialect.startTimes);
+  if ('reason' in startTime) return unusable(startTime.reason);
+  const shared = {
     name,
-    transport: 'stdio',
-    command: filled(entry.command),
-    args: (entry.args ?? []).map(filled),
-    env: Object.fromEntries(Object.entries(entry.env ?? {}).map(([key, text]) => [key, filled(text)])),
-    cwd: entry.cwd ? absolutePath(filled(entry.cwd), folder, context.host) : undefined,
-    description: clip(harmless(entry.description ?? context.description), MAX_DESCRIPTION_CHARS),
-    callTimeoutMs: timeout !== undefined && timeout >= MIN_CALL_TIMEOUT_MS ? timeout : undefined,
-    startTimeoutMs: undefined,
-    toolFilter: { only: undefined, except: [] },
+    callTimeoutMs: callTime.ms,
+    startTimeoutMs: startTime.ms,
     source: context.source,
   };
-  if (missing.size > 0) return unusable(`needs environment variable ${[...missing].join(', ')}`);
-  return { state: 'ready', spec };
+  const described = (said: LocalFields | RemoteFields) => ({
+    ...shared,
+    description: clip(harmless(said.description ?? context.description), MAX_DESCRIPTION_CHARS),
+    toolFilter: filterOf(said),
+  });
+  const filling = new Filling(context);
+  let spec: DownstreamSpec;
+  if (transport === 'stdio') {
+    const { data, error } = localFields.safeParse(fields);
+    if (error !== undefined) return unusable(fieldTrouble(error, spelled));
+    spec = { ...described(data), transport, ...programOf(data, filling) };
+  } else {
+    const { data, error } = remoteFields.safeParse(fields);
+    if (error !== undefined) return unusable(fieldTrouble(error, spelled));
+    spec = { ...described(data), ...remoteOf(data, transport, filling, spelled('url')) };
+  }
+  const { objection } = filling;
+  return objection === undefined ? { state: 'ready', spec } : unusable(objection);
+}
+
+function programOf(
+  { command, args, env, cwd, envFile, envNames }: LocalFields,
+  filling: Filling,
+): Pick<StdioSpec, 'command' | 'args' | 'env' | 'cwd'> {
+  // Codex can also mean the variables of another machine, which we are not.
+  const handedOn = (envNames ?? []).flatMap((one) => {
+    if (typeof one === 'string') return [one];
+    return one.source === 'remote' ? [] : [one.name];
+  });
+  const own = Object.entries(env ?? {}).filter((entry): entry is [string, string] => entry[1] !== null);
+  return {
+    command: filling.text(command),
+    args: (args ?? []).map((arg) => filling.text(arg)),
+    env: {
+      ...(envFile ? filling.envFile(envFile) : {}),
+      ...filling.variables(handedOn),
+      ...filling.map(Object.fromEntries(own)),
+    },
+    cwd: cwd ? filling.path(cwd) : undefined,
+  };
+}
+
+/** `*` is all of them, as Copilot CLI writes it. */
+function filterOf({ only, except }: LocalFields | RemoteFields): ToolFilter {
+  return { only: only?.includes('*') ? undefined : (only ?? undefined), except: except ?? [] };
 }
 
 function troubleOfName(name: string): string | undefined {
@@ -96,26 +114,4 @@ function troubleOfName(name: string): string | undefined {
     return `its name has ${name.length} characters; at most ${MAX_NAME_CHARS}`;
   if (harmless(name) !== name || /[\t\n]/.test(name)) return 'its name has control characters';
   return undefined;
-}
-
-const isRemote = (value: Readonly<Record<string, unknown>>): boolean =>
-  ['url', 'serverUrl', 'httpUrl'].some((field) => typeof value[field] === 'string');
-
-function fieldTrouble(error: z.ZodError): string {
-  return error.issues.map((issue) => `field '${issue.path.join('.')}': ${plainWords(issue)}`).join('; ');
-}
-
-function plainWords(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') return issue.message.replace(/^Invalid input: /, '');
-  if (issue.code === 'invalid_key') return 'is not a variable name';
-  if (issue.code === 'invalid_union') return 'expected a string, number or boolean';
-  return issue.message;
-}
-
-export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
 }

@@ -237,6 +237,15 @@ describe('servers of a project', () => {
     expect(names(home.discover())).toEqual([]);
   });
 
+  test('are the user’s own where the project is the home folder', () => {
+    home.write('.cursor/mcp.json', { mcpServers: { a: server('a') } });
+    home.write('.codex/config.toml', '[mcp_servers.b]\ncommand = "b"');
+    home.write('.gemini/settings.json', { mcpServers: { c: server('c') } });
+    const found = home.discover({ cwd: home.path });
+    expect(names(found)).toEqual(['a', 'b', 'c']);
+    expect(found.ready.map((spec) => spec.source.scope)).toEqual(['user', 'user', 'user']);
+  });
+
   test('neither replace nor switch off a server of the user before they are approved', () => {
     claude({ mine: server('the-user') });
     home.write('.mcp.json', { mcpServers: { mine: server('x', { disabled: true }) } });
@@ -350,11 +359,18 @@ describe('entries that are passed over', () => {
     ],
     ['a variable name', server('x', { env: { 'A=B': '1' } }), "field 'env.A=B': is not a variable name"],
     ['NUL', server('x\0y'), "field 'command': must not contain a NUL character"],
-    ['type', { type: 'sdk', command: 'x' }, 'field \'type\' is "sdk"; allowed: stdio'],
-    ['http', { type: 'http', url: 'https://x.example' }, 'remote servers are not supported yet'],
-    ['sse', { type: 'sse', url: 'https://x.example' }, 'remote servers are not supported yet'],
-    ['ws', { type: 'ws', url: 'wss://x.example' }, 'remote servers are not supported yet'],
-    ['a bare url', { url: 'https://x.example' }, 'remote servers are not supported yet'],
+    ['sdk', { type: 'sdk', command: 'x' }, "is of type 'sdk', which exists only inside its host"],
+    [
+      'a type that nobody has',
+      { type: 'carrier-pigeon', command: 'x' },
+      'field \'type\' is "carrier-pigeon"; allowed: stdio, http, streamable-http, sse',
+    ],
+    [
+      'a type of another shape',
+      { type: ['stdio'], command: 'x' },
+      "field 'type' is an array; allowed: stdio, http, streamable-http, sse",
+    ],
+    ['ws', { type: 'ws', url: 'wss://x.example' }, "is of type 'ws'; WebSocket servers are not supported"],
     ['disabled', server('x', { disabled: true }), 'disabled in its file'],
     ['not enabled', server('x', { enabled: false }), 'disabled in its file'],
     ['ourselves', server('npx', { args: ['-y', 'mcp-sandbox-bridge'] }), 'this bridge itself'],
@@ -382,8 +398,31 @@ describe('entries that are passed over', () => {
     expect(names(home.discover())).toEqual([]);
   });
 
+  test('but not those of another host, where the user has it on', () => {
+    const off = server('a', { disabled: true });
+    claude({ a: off });
+    home.write('.cursor/mcp.json', { mcpServers: { a: off, b: off } });
+    home.write('.kiro/settings/mcp.json', { mcpServers: { a: server('a') } });
+    home.write('MCPs/b.json', server('b'));
+    const found = home.discover();
+    expect(found.ready.map(({ name, source }) => [name, source.host])).toEqual([['a', 'Kiro']]);
+    expect(found.skipped.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
+      'a disabled in its file',
+      'a disabled in its file',
+      'b disabled in its file',
+      `b shadowed by ${join(home.path, '.cursor/mcp.json')}`,
+    ]);
+  });
+
+  test('an operator’s word counts in every host', () => {
+    const explicit = home.write('x.json', { mcpServers: { a: server('a', { enabled: false }) } });
+    home.settings = { ...home.settings, serversConfig: [explicit] };
+    home.write('.kiro/settings/mcp.json', { mcpServers: { a: server('a') } });
+    expect(names(home.discover())).toEqual([]);
+  });
+
   test('an unusable entry does not', () => {
-    claude({ a: { url: 'https://x.example' } });
+    claude({ a: { type: 'ws', url: 'wss://x.example' } });
     home.write('MCPs/a.json', server('a'));
     expect(names(home.discover())).toEqual(['a']);
   });

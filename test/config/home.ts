@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { type DiscoverContext, type Discovery, discover } from '../../src/config/discover.js';
-import type { DownstreamSpec, StdioSpec } from '../../src/config/downstream-spec.js';
+import type { DownstreamSpec, RemoteSpec, StdioSpec } from '../../src/config/downstream-spec.js';
 import type { HostFacts } from '../../src/config/host-facts.js';
 import { SOURCES } from '../../src/config/sources.js';
 
@@ -15,10 +15,29 @@ export function stdio(spec: DownstreamSpec | undefined): StdioSpec {
   return spec;
 }
 
+/** The spec as that of a remote server; throws for a program. */
+export function remote(spec: DownstreamSpec | undefined): RemoteSpec {
+  if (spec === undefined || spec.transport === 'stdio') throw new Error(`not remote: ${spec?.transport}`);
+  return spec;
+}
+
+/** The only ready spec, or an error that lists what was passed over. */
+export function only(discovery: Discovery): DownstreamSpec {
+  const [spec, ...more] = discovery.ready;
+  if (spec !== undefined && more.length === 0) return spec;
+  const { skipped, problems } = discovery;
+  throw new Error(`${discovery.ready.length} are ready: ${JSON.stringify({ skipped, problems })}`);
+}
+
+/** Each entry that is passed over, with the reason. */
+export const reasonsIn = (discovery: Discovery): Record<string, string> =>
+  Object.fromEntries(discovery.skipped.map((spec) => [spec.name, spec.reason]));
+
 export class Home implements Disposable {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), 'bridge-home-')));
   readonly cwd = join(this.path, 'project');
   readonly managedFile = join(this.path, 'etc', 'managed-mcp.json');
+  readonly geminiSystemFile = join(this.path, 'etc', 'gemini-cli-settings.json');
   readonly events: BridgeEvent[] = [];
   settings: DiscoverContext['settings'] = {
     serversConfig: [],
@@ -51,13 +70,14 @@ export class Home implements Disposable {
     return target;
   }
 
-  /** Discovers here, with the administrator's file under this home instead of the machine's. */
+  /** Discovers here, with the administrators' files under this home instead of the machine's. */
   discover(facts: Partial<HostFacts> = {}): Discovery {
     const sources = SOURCES.map((source) =>
-      source.scope === 'managed' ? { ...source, files: { any: [this.managedFile] } } : source,
+      source.exclusive ? { ...source, files: { any: [this.managedFile] } } : source,
     );
+    const env = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: this.geminiSystemFile, ...this.env };
     return discover(
-      { settings: this.settings, env: this.env, host: { ...this.facts, ...facts } },
+      { settings: this.settings, env, host: { ...this.facts, ...facts } },
       (event) => this.events.push(event),
       sources,
     );

@@ -1,0 +1,44 @@
+// Which entries are one and the same server under several names or in several hosts. Judges definitions by their words;
+// connects to nothing.
+
+import type { DownstreamSpec } from './downstream-spec.js';
+
+/**
+ * Two entries are one server when they start the same command with the same arguments in the same folder, or reach the
+ * same address, and give no variable and no header two different values. One that says less is the same server still;
+ * two tokens are two accounts, and stay two servers.
+ */
+export class Definitions {
+  readonly #specs = new Map<string, DownstreamSpec[]>();
+
+  /** The first one added that is the same server. */
+  twinOf(spec: DownstreamSpec): DownstreamSpec | undefined {
+    return this.#specs.get(placeOf(spec))?.find((other) => agree(valuesOf(spec), valuesOf(other)));
+  }
+
+  add(spec: DownstreamSpec): void {
+    const place = placeOf(spec);
+    this.#specs.set(place, [...(this.#specs.get(place) ?? []), spec]);
+  }
+}
+
+function placeOf(spec: DownstreamSpec): string {
+  return JSON.stringify(
+    spec.transport === 'stdio' ? [spec.command, spec.args, spec.cwd] : [new URL(spec.url).href],
+  );
+}
+
+/** What tells accounts apart. */
+function valuesOf(spec: DownstreamSpec): ReadonlyMap<string, string> {
+  if (spec.transport === 'stdio') return new Map(Object.entries(spec.env));
+  const headers = Object.entries(spec.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const { headersHelper, oauth } = spec;
+  return new Map([
+    ...headers,
+    ...(headersHelper === undefined ? [] : ([['headers helper', headersHelper]] as const)),
+    ...(oauth === false || oauth.clientId === undefined ? [] : ([['client id', oauth.clientId]] as const)),
+  ]);
+}
+
+const agree = (one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>): boolean =>
+  [...one].every(([name, value]) => (other.get(name) ?? value) === value);

@@ -1,0 +1,58 @@
+// The text of one file that decides which programs run or what they are given. One that others may write is refused,
+// and so is what is no plain file. Follows no fifo, changes nothing, never throws.
+
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { messageOf } from '../base/errors.js';
+import type { HostFacts } from './host-facts.js';
+
+const WRITABLE_BY_OTHERS = 0o022;
+
+export type GuardedText =
+  | { readonly state: 'absent' }
+  | { readonly state: 'refused'; readonly message: string; readonly stats?: BigIntStats }
+  | { readonly state: 'read'; readonly text: string; readonly stats: BigIntStats };
+
+/** Of the file as it is named; undefined when it is absent. Throws what else keeps it from being looked at. */
+export function statsOf(file: string): BigIntStats | undefined {
+  // Each run looks for all of them, most are absent, and an exception costs more than reading a file.
+  return statSync(file, { throwIfNoEntry: false, bigint: true });
+}
+
+/** At most `maxBytes` are read; a byte order mark is taken off. */
+export function readGuarded(file: string, maxBytes: number, host: HostFacts): GuardedText {
+  let fd: number;
+  try {
+    if (statsOf(file) === undefined) return { state: 'absent' };
+    // O_NONBLOCK, so that a fifo answers at once; Windows has neither.
+    fd = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  } catch (thrown) {
+    const code = (thrown as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { state: 'absent' };
+    return { state: 'refused', message: `cannot be opened: ${messageOf(thrown)}` };
+  }
+  try {
+    // The checks are of the open file, so it cannot be exchanged between them and the reading.
+    const stats = fstatSync(fd, { bigint: true });
+    const message = refusal(file, stats, maxBytes, host);
+    if (message !== undefined) return { state: 'refused', message, stats };
+    return { state: 'read', text: readFileSync(fd, 'utf8').replace(/^\uFEFF/, ''), stats };
+  } catch (thrown) {
+    return { state: 'refused', message: `cannot be read: ${messageOf(thrown)}` };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function refusal(file: string, stats: BigIntStats, maxBytes: number, host: HostFacts): string | undefined {
+  const [mode, uid, size] = [Number(stats.mode), Number(stats.uid), Number(stats.size)];
+  if ((mode & constants.S_IFMT) !== constants.S_IFREG) return 'is not a regular file';
+  if (size > maxBytes) return `has ${size} bytes; at most ${maxBytes} are read`;
+  if (host.uid === undefined) return undefined;
+  if (uid !== host.uid && uid !== 0) {
+    return `belongs to user ${uid}, who could make the bridge run anything; run: chown ${host.uid} '${file}'`;
+  }
+  if ((mode & WRITABLE_BY_OTHERS) !== 0) {
+    return `can be written by other users, who could make the bridge run anything; run: chmod go-w '${file}'`;
+  }
+  return undefined;
+}
