@@ -6,11 +6,12 @@
 // Place = { home, project }
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { HOSTS } from '../agents/hosts.mjs';
+import { json, put } from './files.mjs';
+import { marketplace } from './marketplace.mjs';
 
 const PLATFORM = `${process.platform}-${process.arch}`;
-const json = (value) => JSON.stringify(value, undefined, 2);
 /** A file below `folder` as `change` makes it of what it was. */
 function edit(folder, name, change) {
   const file = join(folder, name);
@@ -22,11 +23,6 @@ const editJson = (folder, name, change) =>
     change(value);
     return json(value);
   });
-function put(folder, name, content) {
-  const file = join(folder, name);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, typeof content === 'string' ? content : json(content));
-}
 const program = (id) => {
   const { title, package: name, version, programs } = HOSTS[id];
   return { title, package: name, version, programs };
@@ -211,7 +207,7 @@ export const CLIS = {
         ...'mcp add opencode-remote --url https://opencode.example.com/mcp --header'.split(' '),
         'Authorization=Bearer {file:~/opencode-token}',
       ],
-      'mcp add opencode-unset -- node {env:FIXTURE_UNSET}'.split(' '),
+      'mcp add opencode-unset -- node unset.js {env:FIXTURE_UNSET}'.split(' '),
       'mcp add opencode-self -- docker run -i --rm ghcr.io/acme/mcp-sandbox-bridge:1'.split(' '),
       'mcp add opencode-twin -- uvx mcp-server-time'.split(' '),
       'mcp add shared -- npx shared-server --from opencode'.split(' '),
@@ -228,7 +224,7 @@ export const CLIS = {
     },
     check: ['mcp', 'list'],
     files: {
-      '~/.config/opencode/opencode.jsonc': 'opencode.jsonc',
+      '~/.config/opencode/opencode.jsonc': 'opencode.json',
       '~/opencode-token': 'opencode-token',
       './opencode.json': 'project.json',
     },
@@ -265,12 +261,12 @@ export const CLIS = {
     version: '3.0.65',
     programs: ['cline/bin/cline'],
     commands: [
-      'mcp install --yes cline-cli-local -- npx -y cline-server /data'.split(' '),
+      'mcp install --yes cline-cli-local -- npx -y cline-cli-server /data'.split(' '),
       [
         ...'mcp install --yes --transport http --header'.split(' '),
-        ...['X-Key: k', 'cline-cli-remote', 'https://cline.example.com/mcp'],
+        ...['X-Key: k', 'cline-cli-remote', 'https://cline-cli.example.com/mcp'],
       ],
-      'mcp install --yes --transport sse cline-cli-sse https://cline.example.com/sse'.split(' '),
+      'mcp install --yes --transport sse cline-cli-sse https://cline-cli.example.com/sse'.split(' '),
       'mcp install --yes cline-cli-self -- npx mcp-sandbox-bridge'.split(' '),
       'mcp install --yes cline-cli-twin -- uvx mcp-server-time'.split(' '),
       'mcp install --yes shared -- npx shared-server --from cline-cli'.split(' '),
@@ -300,49 +296,3 @@ command = "node"
 args = ["off.js"]
 enabled = false
 `;
-
-/** A marketplace in a folder: servers in a file, in the manifest, and in both, with and without the outer key. */
-function marketplace(folder) {
-  const plugins = {
-    tools: {
-      version: '1.2.0',
-      userConfig: {
-        region: { type: 'string', title: 'Region', description: 'Where', default: 'eu' },
-        size: { type: 'number', title: 'Size', description: 'How much', default: 3 },
-        key: { type: 'string', title: 'Key', description: 'Secret', sensitive: true },
-      },
-    },
-    inline: {
-      version: '0.1.0',
-      mcpServers: { web: { type: 'http', url: 'https://plugin.example.com/mcp' } },
-    },
-    many: { version: '0.2.0', mcpServers: ['./more.json', { third: { command: 'many-third' } }] },
-    off: { version: '0.3.0' },
-  };
-  put(folder, '.claude-plugin/marketplace.json', {
-    name: 'acme',
-    owner: { name: 'Acme' },
-    plugins: Object.keys(plugins).map((name) => ({ name, source: `./plugins/${name}`, description: name })),
-  });
-  for (const [name, manifest] of Object.entries(plugins)) {
-    put(folder, `plugins/${name}/.claude-plugin/plugin.json`, { name, description: name, ...manifest });
-  }
-  const db = {
-    command: '${CLAUDE_PLUGIN_ROOT}/bin/db',
-    args: ['--data', '${CLAUDE_PLUGIN_DATA}', '--project', '${CLAUDE_PROJECT_DIR}'],
-    env: { REGION: '${user_config.region}', SIZE: '${user_config.size}' },
-  };
-  put(folder, 'plugins/tools/.mcp.json', {
-    mcpServers: {
-      db,
-      keyed: { command: 'keyed', env: { KEY: '${user_config.key}' } },
-      self: {
-        command: 'node',
-        args: ['${CLAUDE_PLUGIN_ROOT}/node_modules/mcp-sandbox-bridge/dist/cli/main.js'],
-      },
-    },
-  });
-  put(folder, 'plugins/many/.mcp.json', { first: { command: 'many-first' } });
-  put(folder, 'plugins/many/more.json', { mcpServers: { second: { command: 'many-second' } } });
-  put(folder, 'plugins/off/.mcp.json', { mcpServers: { gone: { command: 'gone' } } });
-}

@@ -62,7 +62,7 @@ test.each<[Expansion, string, string]>([
     '${input:a} ${input:b} ${env:NO} ${config:x.y}',
     'input a, b; environment variable NO; config x.y',
   ],
-  ['opencode', '{file:other} {env:NO}', 'file other; environment variable NO'],
+  ['opencode', '{file:other} {env:NO}', 'file other'],
   ['continue', '${{ secrets.KEY }}${{inputs.a}}${{ x }}', 'secret KEY; input a; value x'],
 ])('%s: what %s is wanting', (expansion, text, expected) => {
   const found = EXPANSIONS[expansion](text, machine('linux'));

@@ -19,6 +19,7 @@ import { fileURLToPath } from 'node:url';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { type DiscoverContext, type Discovery, discover } from '../../src/config/discover.js';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
+import type { Source } from '../../src/config/source.js';
 import { SOURCES } from '../../src/config/sources.js';
 
 const HOMES = fileURLToPath(new URL('../fixtures/homes', import.meta.url));
@@ -150,6 +151,7 @@ export class PlayedMachine implements Disposable {
     const text = JSON.stringify(expected)
       .replaceAll('{HOME}', escaped(this.home))
       .replaceAll('{PROJECT}', escaped(this.cwd))
+      .replaceAll('{DISK}', this.platform === 'win32' ? 'C:' : '')
       .replaceAll('{/}', escaped(this.rules.sep));
     return JSON.parse(text) as readonly Expected[];
   }
@@ -158,18 +160,23 @@ export class PlayedMachine implements Disposable {
     const { home, platform } = this;
     const uid = platform === 'win32' ? undefined : process.getuid?.();
     const host = { home, platform, cores: 4, cwd, uid, exists: existsSync };
-    const below = (file: string) => (file.startsWith('/') ? join(this.root, file) : file);
-    const sources = SOURCES.map((source) => ({
-      ...source,
-      files: Object.fromEntries(
-        Object.entries(source.files).map(([system, patterns]) => [system, patterns.map(below)]),
-      ),
-    }));
+    const sources = SOURCES.map((source) => this.#moved(source));
     return discover(
       { settings: this.settings, env: this.env, host },
       (event) => this.events.push(event),
       sources,
     );
+  }
+
+  /** What lies at the machine's own places is looked for below our folder; other sources stay the objects they are. */
+  #moved(source: Source): Source {
+    const places = Object.entries(source.files);
+    if (!places.some(([, patterns]) => patterns.some((pattern) => pattern.startsWith('/')))) return source;
+    const below = (pattern: string) => (pattern.startsWith('/') ? join(this.root, pattern) : pattern);
+    return {
+      ...source,
+      files: Object.fromEntries(places.map(([system, patterns]) => [system, patterns.map(below)])),
+    };
   }
 
   [Symbol.dispose](): void {
