@@ -1,52 +1,20 @@
-// `servers`: what was discovered, from which file, and what was passed over with the reason. Starts nothing. Shows
-// neither arguments nor variables, where people keep their tokens.
+// `servers`: what was discovered, from which file, and what was passed over with the reason. Starts nothing.
 
-import type { Discovery } from '../config/discover.js';
 import { discover } from '../config/discover.js';
-import type { SpecSource } from '../config/downstream-spec.js';
-import { coloursFor, columns, printJson, visible } from './output.js';
+import { coloursFor, printJson } from './output.js';
 import { prepare } from './prepare.js';
-
-/** One server as `--json` shows it. */
-export type ServerLine = {
-  readonly name: string;
-  readonly state: 'ready' | 'skipped';
-  readonly reason?: string;
-  readonly source: SpecSource;
-};
+import { serverLines, serversText } from './server-list.js';
 
 export function servers({ json }: { readonly json?: true }): void {
   // A problem is printed below; the log need not say it as well.
   const { discovery: context } = prepare('error', 'ends');
   const discovery = discover(context, () => {});
   const { problems, files } = discovery;
-  if (json) printJson({ servers: serverLines(discovery), problems, files });
-  else process.stdout.write(serversText(discovery));
-}
-
-export function serverLines({ ready, skipped }: Discovery): ServerLine[] {
-  return [
-    ...ready.map(({ name, source }) => ({ name, state: 'ready' as const, source })),
-    ...skipped.map(({ name, reason, source }) => ({ name, state: 'skipped' as const, reason, source })),
-  ];
-}
-
-/** The table for people; ends with a newline. */
-export function serversText(discovery: Discovery): string {
-  const paint = coloursFor(process.stdout);
-  const rows = serverLines(discovery).map(({ name, state, reason, source }) => [
-    state === 'ready' ? paint.green('ready') : paint.yellow('skipped'),
-    paint.bold(visible(name)),
-    `${source.host} ${paint.dim(source.scope)}`,
-    paint.dim(source.file) + (reason === undefined ? '' : `  ${visible(reason)}`),
-  ]);
-  const problems = discovery.problems.map(({ file, message }) => [
-    paint.red('problem'),
-    visible(message),
-    paint.dim(file),
-  ]);
-  if (rows.length + problems.length === 0) {
-    return `No MCP servers were found. Name a file in MCP_SERVERS_CONFIG, or put one into ~/.config/mcp/servers/.\n`;
+  if (json) {
+    printJson({ servers: serverLines(discovery), problems, files });
+    return;
   }
-  return (rows.length === 0 ? '' : columns(rows)) + (problems.length === 0 ? '' : columns(problems));
+  const { stdout } = process;
+  const width = stdout.isTTY ? stdout.columns : undefined;
+  process.stdout.write(serversText(discovery, { paint: coloursFor(stdout), width, home: context.host.home }));
 }
