@@ -2,10 +2,10 @@
 // Knows what the user has decided; reads no configuration file.
 
 import { Definitions } from './definitions.js';
-import type { DownstreamSpec, SkippedSpec, SpecSource } from './downstream-spec.js';
+import type { DownstreamSpec, SpecSource } from './downstream-spec.js';
 import type { HostDecisions } from './host-decisions.js';
 import { isOurselves } from './self.js';
-import { type Entry, type EntryContext, parseEntry } from './server-entry.js';
+import type { Entry } from './server-entry.js';
 import type { Settings } from './settings.js';
 import type { Source } from './source.js';
 import { NO_HOST } from './sources.js';
@@ -39,22 +39,8 @@ export class Admission {
     this.#exclusive.set(host, file);
   }
 
-  /** Makes the entry ready, or answers why it is passed over. `trouble` is what its own file already has against it. */
+  /** Makes the entry ready, or answers why it is passed over; `objection` is what stands against it from outside. */
   consider(
-    name: string,
-    written: unknown,
-    source: Source,
-    context: Omit<EntryContext, 'mayRead'>,
-    trouble: string | undefined,
-  ): Pick<SkippedSpec, 'reason' | 'spec'> | undefined {
-    const objection = trouble ?? this.#objection(name, source, context.source);
-    const entry = parseEntry(name, written, { ...context, mayRead: objection === undefined });
-    const reason = this.#reasonAgainst(name, entry, source, context.source, objection);
-    if (reason === undefined) return undefined;
-    return entry.state === 'ready' ? { reason, spec: entry.spec } : { reason };
-  }
-
-  #reasonAgainst(
     name: string,
     entry: Entry,
     source: Source,
@@ -76,7 +62,7 @@ export class Admission {
   }
 
   /** Why an entry of a project's own file may not start, if so. */
-  #objection(name: string, source: Source, at: SpecSource): string | undefined {
+  objection(name: string, source: Source, at: SpecSource): string | undefined {
     if (source.approval === 'none') return undefined;
     const decisions = this.#decisions.get(at.host);
     const decided = decisions?.approval(name, at);

@@ -9,6 +9,7 @@ import type { DownstreamSpec, SkippedSpec, SpecSource } from './downstream-spec.
 import { type Entries, entriesOf } from './entries.js';
 import { type HostFacts, pathRules } from './host-facts.js';
 import { knownDecisions } from './known-decisions.js';
+import { parseEntry } from './server-entry.js';
 import type { Environment, Settings } from './settings.js';
 import type { Source } from './source.js';
 import { filesOf, projectFolder, workspaceOf } from './source-files.js';
@@ -113,9 +114,12 @@ class Search {
       if (this.#seen.has(place)) continue;
       this.#seen.add(place);
       const at: SpecSource = { host: source.host, scope: source.scope, file: own, pointer };
-      const context = { ...shared, source: at, workspace, folder };
-      const passedOver = this.#admission.consider(name, value, source, context, trouble);
-      if (passedOver !== undefined) this.#skipped.push({ name, ...passedOver, source: at });
+      const objection = trouble ?? this.#admission.objection(name, source, at);
+      const mayRead = objection === undefined;
+      const entry = parseEntry(name, value, { ...shared, source: at, workspace, folder, mayRead });
+      const reason = this.#admission.consider(name, entry, source, at, objection);
+      const spec = entry.state === 'ready' ? { spec: entry.spec } : {};
+      if (reason !== undefined) this.#skipped.push({ name, reason, source: at, ...spec });
     }
   }
 

@@ -338,6 +338,15 @@ describe('plugins of Claude Code', () => {
     ]);
   });
 
+  test('come after the user’s own: of the same server, the plugin’s is passed over', () => {
+    machine.write('~/.claude.json', { mcpServers: { mine: { url: 'https://plugin.example.com/mcp' } } });
+    const found = machine.discover();
+    expect(names(found)).toContain('mine');
+    expect(reasonsOf(found, 'plugin:inline:web')).toEqual([
+      `same as mine in ${machine.path('~/.claude.json')}`,
+    ]);
+  });
+
   test('one of another project is none of this one', () => {
     const installPath = machine.path('~/elsewhere');
     machine.write('~/elsewhere/.mcp.json', { mcpServers: { own: { command: 'own' } } });

@@ -62,10 +62,15 @@ test.each<[Expansion, string, string]>([
     '${input:a} ${input:b} ${env:NO} ${config:x.y}',
     'input a, b; environment variable NO; config x.y',
   ],
-  ['opencode', '{file:other} {env:NO}', 'file other'],
+  ['opencode', '{file:other}', 'file other'],
   ['continue', '${{ secrets.KEY }}${{inputs.a}}${{ x }}', 'secret KEY; input a; value x'],
 ])('%s: what %s is wanting', (expansion, text, expected) => {
   const found = EXPANSIONS[expansion](text, machine('linux'));
   expect(needsInWords(found.needs)).toBe(expected);
   expect(found.text).toBe(text);
+});
+
+test('opencode: a variable that is not set is empty, as its own list shows', () => {
+  const { text, needs } = EXPANSIONS.opencode('a{env:NO}b', machine('linux'));
+  expect({ text, needs }).toEqual({ text: 'ab', needs: [] });
 });
