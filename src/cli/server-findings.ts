@@ -9,6 +9,7 @@ import type { Environment } from '../config/settings.js';
 import type { Finding } from './examination.js';
 import { findProgram } from './machine.js';
 import type { ServerChange } from './server-changes.js';
+import { publicUrl } from './server-list.js';
 
 export type ServerFinding = Finding & { readonly source: SpecSource };
 
@@ -54,11 +55,7 @@ function ofReady(spec: DownstreamSpec, env: Environment): ServerFinding {
   };
 }
 
-/** Without its query, where people put keys. */
-function addressOf({ url, transport }: RemoteSpec): string {
-  const { origin, pathname } = new URL(url);
-  return `${origin}${pathname} by ${WAYS[transport]}`;
-}
+const addressOf = ({ url, transport }: RemoteSpec): string => `${publicUrl(url)} by ${WAYS[transport]}`;
 const WAYS: Readonly<Record<RemoteSpec['transport'], string>> = {
   http: 'HTTP',
   sse: 'SSE',

@@ -48,7 +48,7 @@ export class Admission {
     objection: string | undefined,
   ): string | undefined {
     const exclusive = this.#exclusive.get(at.host);
-    if (exclusive !== undefined && exclusive !== at.file) return `only ${exclusive} counts for ${at.host}`;
+    if (exclusive !== undefined && at.scope !== 'managed') return `only ${exclusive} counts for ${at.host}`;
     if (entry.state === 'unusable') return entry.reason;
     const earlier = this.#byName.get(name) ?? this.#offFor(name, at);
     if (earlier !== undefined) return `shadowed by ${earlier.file}`;

@@ -29,11 +29,11 @@ export function claudeDecisions(
   host: HostFacts,
   read: (file: string) => unknown,
 ): ClaudeDecisions {
-  const project = claudeProject(host);
   const [stateFile = ''] = filesOf(CLAUDE_LOCAL, env, host);
   const [settingsFile = ''] = locate(CLAUDE_SETTINGS, env, host);
   const projects = state.safeParse(read(stateFile)).data?.projects ?? {};
-  const entry = Object.hasOwn(projects, project) ? projects[project] : undefined;
+  const key = keyOfProject(projects, host);
+  const entry = key === undefined ? undefined : projects[key];
   const said = [entry, read(settingsFile)].flatMap((value) => decisions.safeParse(value).data ?? []);
   return {
     approval: (name) => {
@@ -47,7 +47,15 @@ export function claudeDecisions(
   };
 }
 
-/** The key of the current project in Claude Code's state: the root of the git checkout, else the folder itself. */
-export function claudeProject(host: HostFacts): string {
-  return checkoutRoot(host) ?? host.cwd;
+/**
+ * The key of the current project in Claude Code's state: the root of the git checkout, else the folder itself, on Windows
+ * with slashes; undefined when it knows nothing of the project.
+ */
+export function keyOfProject(
+  projects: Readonly<Record<string, unknown>>,
+  host: HostFacts,
+): string | undefined {
+  const folder = checkoutRoot(host) ?? host.cwd;
+  const spellings = host.platform === 'win32' ? [folder.replaceAll('\\', '/'), folder] : [folder];
+  return spellings.find((key) => Object.hasOwn(projects, key));
 }

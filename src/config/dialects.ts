@@ -38,6 +38,19 @@ export const CLAUDE_CODE: Dialect = {
   startTimes: [],
 };
 
+const isHttps = (url: unknown): boolean => typeof url === 'string' && /^https:\/\//i.test(url);
+const hasVariable = (value: unknown): boolean => JSON.stringify(value ?? '').includes('${');
+
+/** Of an administrator's settings. */
+export const CLAUDE_MANAGED: Dialect = {
+  ...CLAUDE_CODE,
+  types: { http: 'http', 'streamable-http': 'http', sse: 'sse' },
+  refuse: ({ url, headers }) => {
+    if (!isHttps(url)) return 'has no https address; managedMcpServers takes nothing else';
+    return hasVariable([url, headers]) ? 'names a variable; managedMcpServers replaces none' : undefined;
+  },
+};
+
 export const GENERIC: Dialect = {
   ...CLAUDE_CODE,
   types: ANY_TYPE,
@@ -172,6 +185,8 @@ export const CLINE: Dialect = {
   fields: { ...PROGRAM, ...REMOTE, except: 'disabledTools' },
   callTimes: timeout(SECOND_MS),
   startTimes: [],
+  // Its command line keeps what belongs to the transport in an object of its own.
+  reshape: (entry) => (isRecord(entry['transport']) ? { ...entry, ...entry['transport'] } : entry),
 };
 
 export const CONTINUE: Dialect = {

@@ -3,9 +3,10 @@
 
 import type { Observer } from '../base/events.js';
 import { Admission } from './admission.js';
+import { pluginEntries } from './claude-plugins.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { DownstreamSpec, SkippedSpec, SpecSource } from './downstream-spec.js';
-import { entriesOf } from './entries.js';
+import { type Entries, entriesOf } from './entries.js';
 import { type HostFacts, pathRules } from './host-facts.js';
 import { knownDecisions } from './known-decisions.js';
 import { parseEntry } from './server-entry.js';
@@ -101,24 +102,35 @@ class Search {
 
   #readEntries(source: Source, file: string, content: unknown): void {
     const { env, host } = this.#context;
-    const { entries, description, problem } = entriesOf(content, source, file, host);
+    const { entries, description, problem } = this.#entriesOf(content, source, file);
     if (problem !== undefined) this.#problems.set(file, problem);
     const ofProject = source.scope === 'project';
     const workspace = ofProject ? workspaceOf(file, host) : host.cwd;
     const folder = ofProject ? projectFolder(file, workspace, host) : pathRules(host).dirname(file);
     const shared = { expansion: source.expansion, dialect: source.dialect, description, env, host };
-    for (const { name, value, pointer } of entries) {
+    for (const { name, value, pointer, file: own = file, trouble } of entries) {
       // The same entry by two ways, such as a file that is named explicitly as well: the first way counts.
-      const place = `${file}#${pointer}`;
+      const place = `${own}#${pointer}`;
       if (this.#seen.has(place)) continue;
       this.#seen.add(place);
-      const at: SpecSource = { host: source.host, scope: source.scope, file, pointer };
-      const objection = this.#admission.objection(name, source, at);
+      const at: SpecSource = { host: source.host, scope: source.scope, file: own, pointer };
+      const objection = trouble ?? this.#admission.objection(name, source, at);
       const mayRead = objection === undefined;
       const entry = parseEntry(name, value, { ...shared, source: at, workspace, folder, mayRead });
       const reason = this.#admission.consider(name, entry, source, at, objection);
-      if (reason !== undefined) this.#skipped.push({ name, reason, source: at });
+      const spec = entry.state === 'ready' ? { spec: entry.spec } : {};
+      if (reason !== undefined) this.#skipped.push({ name, reason, source: at, ...spec });
     }
+  }
+
+  #entriesOf(content: unknown, source: Source, file: string): Entries {
+    const { env, host } = this.#context;
+    if (source.scope !== 'plugin') return entriesOf(content, source, file, host);
+    const read = (named: string): unknown => {
+      const found = this.#open(named);
+      return found.state === 'parsed' ? found.value : undefined;
+    };
+    return { entries: pluginEntries(content, { env, host, read }), description: '', problem: undefined };
   }
 
   #open(file: string): ConfigFile {

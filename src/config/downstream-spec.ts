@@ -72,6 +72,8 @@ export type SkippedSpec = {
   readonly name: string;
   readonly reason: string;
   readonly source: SpecSource;
+  /** What it would start or reach, where that could be read. Holds secrets, like every spec. */
+  readonly spec?: DownstreamSpec;
 };
 
 /** Every value of the entry that may be a secret, by its name: variables of a program; headers, the query of the address and the client's secret of a remote server. */

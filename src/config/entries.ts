@@ -1,14 +1,22 @@
 // The entries in one parsed configuration file: where its source says that they are, or, in files that belong to
 // no host, in one of the forms that people write there. Judges shapes only, not the entries.
 
-import { claudeProject } from './claude-code.js';
+import { keyOfProject } from './claude-code.js';
 import { type Format, formatOf } from './file-formats.js';
 import { type HostFacts, pathRules } from './host-facts.js';
 import { isRecord } from './records.js';
 import { PROJECT, type Source } from './source.js';
 
 /** What was written under a name, and the JSON pointer to it. */
-export type WrittenEntry = { readonly name: string; readonly value: unknown; readonly pointer: string };
+export type WrittenEntry = {
+  readonly name: string;
+  readonly value: unknown;
+  readonly pointer: string;
+  /** Where it stands in another file than the one that led there. */
+  readonly file?: string;
+  /** Why it may not start, whatever it says. */
+  readonly trouble?: string | undefined;
+};
 
 export type Entries = {
   readonly entries: readonly WrittenEntry[];
@@ -19,9 +27,13 @@ export type Entries = {
 
 export function entriesOf(value: unknown, source: Source, file: string, host: HostFacts): Entries {
   if (!isRecord(value)) return none(NO_OBJECT[formatOf(file)]);
-  const keys = source.pointer.map((key) => (key === PROJECT ? claudeProject(host) : key));
+  const keys: string[] = [];
   let found: unknown = value;
-  for (const key of keys) found = isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined;
+  for (const part of source.pointer) {
+    const key = part === PROJECT && isRecord(found) ? (keyOfProject(found, host) ?? part) : part;
+    found = isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined;
+    keys.push(key);
+  }
   const description = typeof value['description'] === 'string' ? value['description'] : '';
   if (isRecord(found)) return { entries: members(found, keys), description, problem: undefined };
   if (Array.isArray(found) && source.shape === 'list') {

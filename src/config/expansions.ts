@@ -48,10 +48,10 @@ export const EXPANSIONS = {
       return setValue(env, name) ?? fallback;
     });
   },
-  /** `{env:NAME}` and `{file:path}`. */
+  /** `{env:NAME}`, which is empty when it is not set, and `{file:path}`. */
   opencode: (text, context) =>
     replaced(text, /\{(env|file):([^}]+)\}/g, (_whole, kind, name) => {
-      if (kind === 'env') return variable(name, context);
+      if (kind === 'env') return setValue(context.env, name) ?? '';
       return context.contentOf(name)?.trim() ?? { kind: 'file', name };
     }),
   /** `${{ secrets.NAME }}`, which only Continue itself can look up. */

@@ -4,6 +4,7 @@
 import { claudeDecisions } from './claude-code.js';
 import { codexDecisions } from './codex-trust.js';
 import type { ConfigFile } from './config-file.js';
+import { copilotDecisions } from './copilot-choices.js';
 import { geminiDecisions } from './gemini-choices.js';
 import type { HostDecisions } from './host-decisions.js';
 import type { HostFacts } from './host-facts.js';
@@ -29,5 +30,6 @@ export function knownDecisions(
     ],
     ['Codex', codexDecisions(env, host, open)],
     ['Gemini CLI', geminiDecisions(env, host, open)],
+    ['Copilot CLI', copilotDecisions(env, host, open)],
   ]);
 }

@@ -3,7 +3,8 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 
-import { CLAUDE_CODE, GENERIC } from './dialects.js';
+import { INSTALLED_PLUGINS } from './claude-plugins.js';
+import { CLAUDE_CODE, CLAUDE_MANAGED, GENERIC } from './dialects.js';
 import { PROJECT, type Source } from './source.js';
 import { COMMAND_LINES } from './sources/command-lines.js';
 import { EDITORS } from './sources/editors.js';
@@ -43,6 +44,10 @@ export const CLAUDE_LOCAL: Source = {
   pointer: ['projects', PROJECT, 'mcpServers'],
 };
 
+function managedSettings(folder: string): string[] {
+  return [`${folder}/managed-settings.json`, `${folder}/managed-settings.d/*.json`];
+}
+
 export const SOURCES: readonly Source[] = [
   EXPLICIT,
   {
@@ -55,9 +60,22 @@ export const SOURCES: readonly Source[] = [
     },
     exclusive: true,
   },
+  {
+    ...claudeCode,
+    scope: 'managed',
+    pointer: ['managedMcpServers'],
+    dialect: CLAUDE_MANAGED,
+    expansion: 'none',
+    files: {
+      darwin: managedSettings('/Library/Application Support/ClaudeCode'),
+      linux: managedSettings('/etc/claude-code'),
+      win32: managedSettings('C:/Program Files/ClaudeCode'),
+    },
+  },
   CLAUDE_LOCAL,
   { ...claudeCode, scope: 'project', files: { any: ['.../.mcp.json'] }, approval: 'project' },
   { ...claudeCode, scope: 'user', files: { any: [CLAUDE_STATE] } },
+  { ...claudeCode, scope: 'plugin', files: { any: [INSTALLED_PLUGINS] } },
   // Where Claude Code kept them once.
   {
     ...claudeCode,

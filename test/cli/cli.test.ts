@@ -85,10 +85,13 @@ describe('servers', () => {
     const file = configure(servers);
     const { stdout, exitCode } = await command(['servers'], { home });
     expect(stdout.split('\n')).toEqual([
-      `ready    files             generic user  ${file}`,
-      `skipped  off               generic user  ${file}  disabled in its file`,
-      `skipped  sandbox           generic user  ${file}  this bridge itself`,
-      `skipped  bad\\u001b[2Jname  generic user  ${file}  its name has control characters`,
+      `generic user  ${file.replace(home, '~')}`,
+      '  ready    files             npx',
+      '  skipped  off               disabled in its file',
+      '  skipped  sandbox           npx  this bridge itself',
+      '  skipped  bad\\u001b[2Jname  its name has control characters',
+      '',
+      '1 ready, 3 skipped',
       '',
     ]);
     expect(exitCode).toBe(0);
@@ -101,6 +104,8 @@ describe('servers', () => {
     expect(answer.servers[0]).toEqual({
       name: 'files',
       state: 'ready',
+      transport: 'stdio',
+      command: 'npx',
       source: { host: 'generic', scope: 'user', file, pointer: '/mcpServers/files' },
     });
     expect(answer.servers[1]).toMatchObject({
@@ -132,8 +137,8 @@ describe('servers', () => {
       other: { command: 'node', args: [join(home, 'x.js')] },
     });
     const { stdout } = await command(['servers'], { home });
-    expect(stdout).toMatch(/^skipped {2}linked .* this bridge itself$/m);
-    expect(stdout).toMatch(/^ready {4}other /m);
+    expect(stdout).toMatch(/^ {2}skipped {2}linked .* this bridge itself$/m);
+    expect(stdout).toMatch(/^ {2}ready {4}other /m);
   });
 
   test.runIf(existsSync('/usr/bin/script'))('is coloured on a terminal, unless NO_COLOR is set', () => {
@@ -144,7 +149,7 @@ describe('servers', () => {
         env: { ...bridgeEnv(home), TERM: 'xterm', ...env },
         encoding: 'utf8',
       });
-    expect(onTerminal({})).toContain('\u001b[32mready\u001b[39m');
+    expect(onTerminal({})).toContain('\u001b[32m  ready    \u001b[39m');
     expect(onTerminal({ NO_COLOR: '1' })).not.toContain('\u001b[');
   });
 });

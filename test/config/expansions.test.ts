@@ -69,3 +69,8 @@ test.each<[Expansion, string, string]>([
   expect(needsInWords(found.needs)).toBe(expected);
   expect(found.text).toBe(text);
 });
+
+test('opencode: a variable that is not set is empty, as its own list shows', () => {
+  const { text, needs } = EXPANSIONS.opencode('a{env:NO}b', machine('linux'));
+  expect({ text, needs }).toEqual({ text: 'ab', needs: [] });
+});

@@ -35,6 +35,8 @@ export const GEMINI_USER: Source = {
   files: { any: [`${GEMINI_HOME}/settings.json`] },
 };
 
+/** Where Copilot CLI keeps the user's side. */
+export const COPILOT_HOME = '${COPILOT_HOME:-~/.copilot}';
 const copilot = { ...byName, host: 'Copilot CLI', dialect: COPILOT_CLI, expansion: 'claude-code' } as const;
 
 const opencode = {
@@ -58,7 +60,7 @@ export const COMMAND_LINES: readonly Source[] = [
   { ...gemini, scope: 'project', files: { any: ['./.gemini/settings.json'] }, approval: 'project' },
   GEMINI_USER,
   // What it reads of a project, `.mcp.json`, stands in the table as Claude Code's.
-  { ...copilot, scope: 'user', files: { any: ['${COPILOT_HOME:-~/.copilot}/mcp-config.json'] } },
+  { ...copilot, scope: 'user', files: { any: [`${COPILOT_HOME}/mcp-config.json`] } },
   { ...opencode, scope: 'user', files: { any: opencodeIn('${OPENCODE_CONFIG_DIR}') } },
   {
     ...opencode,

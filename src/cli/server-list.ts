@@ -1,0 +1,170 @@
+// The list of servers in JSON and as text: grouped by the file that they stand in, one line each, with what is started
+// or reached. Never shows arguments, variables, headers, or the parts of an address where people keep their tokens.
+
+import { harmless } from '../base/text.js';
+import type { Discovery } from '../config/discover.js';
+import type { DownstreamSpec, SpecSource } from '../config/downstream-spec.js';
+import type { coloursFor } from './output.js';
+import { visible } from './output.js';
+import type { ServerChange } from './server-changes.js';
+
+/** One server as `--json` shows it. */
+export type ServerLine = {
+  readonly name: string;
+  readonly state: 'ready' | 'skipped';
+  readonly transport?: DownstreamSpec['transport'];
+  readonly command?: string;
+  readonly url?: string;
+  readonly reason?: string;
+  /** What of its tools is not as it was first seen, in words. */
+  readonly changed?: string;
+  readonly source: SpecSource;
+};
+
+export type ListStyle = {
+  readonly paint: ReturnType<typeof coloursFor>;
+  /** Characters of a line; undefined lets each server have one line, however long. */
+  readonly width: number | undefined;
+  /** Is shown as `~`. */
+  readonly home: string;
+};
+
+const NOTHING_FOUND =
+  'No MCP servers were found. Name a file in MCP_SERVERS_CONFIG, or put one into ~/.config/mcp/servers/.\n';
+const STATE_CHARS = 'skipped'.length;
+/** A longer name moves the rest of its own line only. */
+const MAX_NAME_COLUMN = 28;
+/** An address says by itself that it is one; only what cannot be seen from it is added. */
+const WAYS = { stdio: '', http: '', auto: '', sse: 'sse ' } as const;
+/** What remains for a text beside its name, however narrow the terminal. */
+const MIN_TEXT_CHARS = 20;
+
+type Changes = ReadonlyMap<string, ServerChange>;
+const NO_CHANGES: Changes = new Map();
+
+export function serverLines({ ready, skipped }: Discovery, changes = NO_CHANGES): ServerLine[] {
+  return [
+    ...ready.map((spec) => {
+      const change = changes.get(spec.name);
+      return {
+        name: spec.name,
+        state: 'ready' as const,
+        ...wayTo(spec),
+        ...(change && { changed: change.changed }),
+        source: spec.source,
+      };
+    }),
+    ...skipped.map(({ name, reason, source, spec }) => {
+      const way = spec === undefined ? {} : wayTo(spec);
+      return { name, state: 'skipped' as const, reason, ...way, source };
+    }),
+  ];
+}
+
+function wayTo(spec: DownstreamSpec): Pick<ServerLine, 'transport' | 'command' | 'url'> {
+  const { transport } = spec;
+  return transport === 'stdio'
+    ? { transport, command: programOf(spec.command) }
+    : { transport, url: publicUrl(spec.url) };
+}
+
+/** People write whole command lines there; only an absolute path may go on after a space. */
+function programOf(command: string): string {
+  const path = /^([/\\~]|[A-Za-z]:[\\/])/.test(command) ? /^.*[\\/]\S*/s : /^\S*/;
+  return path.exec(command.trim())?.[0] ?? '';
+}
+
+// Services give each user an address of his own, whose long segment is the key.
+const KEY_SEGMENT = /^(?=[^/]*\d)[^/]{20,}$/;
+
+/** An address without user, password, query and fragment, and without segments of its path that look like keys. */
+export function publicUrl(written: string): string {
+  if (!URL.canParse(written)) return 'an address that cannot be read';
+  const { protocol, host, pathname } = new URL(written);
+  const path = pathname.split('/').map((segment) => (KEY_SEGMENT.test(segment) ? '…' : segment));
+  return `${protocol}//${host}${path.join('/')}`;
+}
+
+/** For people; ends with a newline. */
+export function serversText(discovery: Discovery, style: ListStyle, changes = NO_CHANGES): string {
+  const { paint } = style;
+  const lines = serverLines(discovery);
+  const { problems } = discovery;
+  if (lines.length + problems.length === 0) return NOTHING_FOUND;
+  const nameChars = Math.min(MAX_NAME_COLUMN, Math.max(0, ...lines.map(({ name }) => visible(name).length)));
+  const groups = [...bySource(lines).values()].map((group) => {
+    const [{ source } = { source: undefined }] = group;
+    const heading = `${paint.bold(source?.host ?? '')} ${source?.scope}  ${paint.dim(short(oneLine(source?.file ?? ''), style))}`;
+    return [heading, ...group.map((line) => row(line, nameChars, style))].join('\n');
+  });
+  const changed = [...changes].map(([name, change]) => changedText(name, change, style));
+  if (changed.length > 0) groups.push(changed.join('\n'));
+  if (problems.length > 0) groups.push(problems.map((problem) => problemText(problem, style)).join('\n'));
+  return `${[...groups, summary(discovery)].join('\n\n')}\n`;
+}
+
+function bySource(lines: readonly ServerLine[]): Map<string, ServerLine[]> {
+  const groups = new Map<string, ServerLine[]>();
+  for (const line of lines) {
+    const { host, scope, file } = line.source;
+    const key = JSON.stringify([host, scope, file]);
+    groups.set(key, [...(groups.get(key) ?? []), line]);
+  }
+  return groups;
+}
+
+function row(line: ServerLine, nameChars: number, style: ListStyle): string {
+  const { paint } = style;
+  const { name, state, transport, command, url, reason } = line;
+  const start = `  ${state.padEnd(STATE_CHARS)}  `;
+  const shown = visible(name).padEnd(nameChars);
+  const how = command ?? (url === undefined ? undefined : `${WAYS[transport ?? 'auto']}${url}`);
+  const text = [how, reason]
+    .flatMap((part) => (part === undefined ? [] : [short(oneLine(part), style)]))
+    .join('  ');
+  const indent = start.length + nameChars + 2;
+  const head = (state === 'ready' ? paint.green : paint.yellow)(start) + paint.bold(shown);
+  return `${head}  ${wrapped(text, start.length + shown.length + 2, indent, style)}`;
+}
+
+function problemText({ file, message }: Discovery['problems'][number], style: ListStyle): string {
+  const start = 'problem  ';
+  const text = oneLine(message.startsWith(file) ? message : `${file}: ${message}`);
+  return style.paint.red(start) + wrapped(text, start.length, start.length, style);
+}
+
+function changedText(name: string, { changed, remedy }: ServerChange, style: ListStyle): string {
+  const start = 'changed  ';
+  const text = `${visible(name)}: ${oneLine(changed)}. ${oneLine(remedy)}`;
+  return style.paint.yellow(start) + wrapped(text, start.length, start.length, style);
+}
+
+function summary({ ready, skipped, problems }: Discovery): string {
+  const files = problems.length === 1 ? '1 file has a problem' : `${problems.length} files have a problem`;
+  return [`${ready.length} ready`, `${skipped.length} skipped`, ...(problems.length > 0 ? [files] : [])].join(
+    ', ',
+  );
+}
+
+/** Words in lines: the first begins at `column`, the others are indented. A word that is longer than a line stays whole. */
+function wrapped(text: string, column: number, indent: number, { width }: ListStyle): string {
+  if (width === undefined) return text;
+  const end = Math.max(width, indent + MIN_TEXT_CHARS);
+  let at = column;
+  let out = '';
+  for (const word of text.split(' ')) {
+    if (out !== '' && at + word.length > end) {
+      out = `${out.trimEnd()}\n${' '.repeat(indent)}`;
+      at = indent;
+    }
+    out += `${word} `;
+    at += word.length + 1;
+  }
+  return out.trimEnd();
+}
+
+/** Without doubling the backslashes of Windows, as `visible` would. */
+const oneLine = (text: string): string => harmless(text).replace(/[\t\n]+/g, ' ');
+
+const short = (text: string, { home }: ListStyle): string =>
+  home.length > 1 ? text.replaceAll(`${home}/`, '~/').replaceAll(`${home}\\`, '~\\') : text;
