@@ -20,6 +20,8 @@ export type CredentialsOptions = {
   readonly provider: OAuthClientProvider | undefined;
 };
 
+/** What stands before a key in `authorization`. */
+const SCHEME = /^(?:bearer|basic|token) +/i;
 /** Of each request to an authorization server; without a limit of its own it could hold up every later call. */
 const LOGIN_REQUEST_MS = 15_000;
 
@@ -132,7 +134,7 @@ export class Credentials {
   /** A server that quotes a token leaves out the word `Bearer` before it. */
   #hide(headers: Headers): void {
     this.#options.redactor.addAll(headers);
-    const bare = Object.entries(headers).map(([name, value]) => [name, value.replace(/^\w+ +/, '')]);
+    const bare = Object.entries(headers).map(([name, value]) => [name, value.replace(SCHEME, '')]);
     this.#options.redactor.addAll(Object.fromEntries(bare));
   }
 
