@@ -53,9 +53,10 @@ export class LineSplitter {
       return;
     }
     if (before <= this.#maxBytes) {
-      const kept = Buffer.concat(this.#chunks);
-      this.#chunks = [Buffer.concat([kept.subarray(0, HEAD_BYTES), piece.subarray(0, HEAD_BYTES)])];
-      this.#tail = kept;
+      // Copies of the two ends only: the whole of it may be large.
+      const head = Buffer.concat([...this.#chunks, piece], Math.min(HEAD_BYTES, this.#bytes));
+      this.#tail = Buffer.concat(this.#chunks.slice(-TAIL_BYTES).map((chunk) => chunk.subarray(-TAIL_BYTES)));
+      this.#chunks = [head];
     }
     this.#tail = Buffer.concat([this.#tail.subarray(-TAIL_BYTES), piece.subarray(-TAIL_BYTES)]);
   }

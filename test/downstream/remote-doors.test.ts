@@ -98,13 +98,22 @@ test.each([
   ],
   [['status=404'], {}, 'it answered with status 404: refused with Basic [', 'Correct its `url`'],
   [['status=404'], { transport: 'auto' }, 'it answered with status 404', 'Correct its `url`'],
+  [['http-json', 'garbage'], {}, 'JSON that answers something else', 'that of an MCP server'],
+  [['mute'], {}, 'status 200 and nothing instead of MCP', 'that of an MCP server'],
+  [['garbage'], {}, 'the connection broke before the answer was there.', 'Check that it runs'],
+  [
+    ['sse', 'mute'],
+    { transport: 'sse', startTimeoutMs: 200 },
+    'it was not ready within 0.2 s',
+    'Check that it',
+  ],
   [['html'], {}, 'it answered with a web page instead of MCP.', 'that of an MCP server'],
   [['html'], { transport: 'sse' }, 'it answered with text/html instead of a stream', 'that of an MCP server'],
   [['slow-headers=60000'], { startTimeoutMs: 200 }, 'it was not ready within 0.2 s.', 'Check that it runs'],
   [['sse', 'stray-endpoint'], { transport: 'sse' }, 'messages sent to another address', 'MCP server'],
   [['old-protocol'], {}, "Server's protocol version is not supported: 1999-12-31.", 'Check that it runs'],
 ] as const)('%j with %j', async (modes, more, said, remedy) => {
-  const server = await web(...(modes[0] === 'sse' ? [] : ['http']), ...modes);
+  const server = await web(...(['sse', 'http-json'].includes(modes[0]) ? [] : ['http']), ...modes);
   const url = `http://userinfo:pw@127.0.0.1:${server.port}/mcp?query=1`;
   const refusal = await refused(remote('far', url, more as Partial<RemoteSpec>));
   expect(refusal.message).toContain(`Server 'far' could not be reached: `);

@@ -241,6 +241,14 @@ test.each(['http', 'sse'] as const)('progress keeps a long call over %s alive', 
   });
 });
 
+test('a server that wants to be asked again at once is asked once a second', async () => {
+  const { get } = await hostilePool('http', ['short-streams']);
+  const far = await get();
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  const { requests } = (await call(far, 'requests')).structuredContent as { requests: string[] };
+  expect(requests.filter((request) => request.startsWith('GET'))).toHaveLength(1);
+});
+
 test('an answer that the server continues elsewhere is followed there', async () => {
   const { get } = await hostilePool('http', ['resumed']);
   expect(await call(await get(), 'echo', { text: 'later' })).toMatchObject({ content: [{ text: 'later' }] });

@@ -16,6 +16,9 @@ export type CredentialsOptions = {
   readonly login: ServerLogin | undefined;
 };
 
+/** What stands before a key in `authorization`. */
+const SCHEME = /^(?:bearer|basic|token) +/i;
+
 type Headers = Readonly<Record<string, string>>;
 
 export class Credentials {
@@ -122,7 +125,7 @@ export class Credentials {
   /** A server that quotes a token leaves out the word `Bearer` before it. */
   #hide(headers: Headers): void {
     this.#options.redactor.addAll(headers);
-    const bare = Object.entries(headers).map(([name, value]) => [name, value.replace(/^\w+ +/, '')]);
+    const bare = Object.entries(headers).map(([name, value]) => [name, value.replace(SCHEME, '')]);
     this.#options.redactor.addAll(Object.fromEntries(bare));
   }
 }

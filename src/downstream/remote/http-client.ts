@@ -29,8 +29,8 @@ export class StrayRedirect extends Error {
 }
 
 const MAX_REDIRECTS = 5;
-/** Below the five seconds after which Node's own servers close a connection: one that is just being closed is not used. */
-const IDLE_SOCKET_MS = 4_000;
+/** Servers close an idle connection after two seconds or more; a request on one that is just being closed is lost. */
+const IDLE_SOCKET_MS = 1_000;
 
 export class HttpClient {
   readonly #http = new http.Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS });

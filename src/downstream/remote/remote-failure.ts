@@ -15,6 +15,8 @@ export type RemoteFailureOptions = {
   readonly fault: Fault;
   readonly code?: ErrorCode;
   readonly untaken?: Untaken;
+  /** Of a call: what follows from the reason, to be put after it, and the remedy then. */
+  readonly ofCall?: { readonly consequence: string; readonly remedy: string };
   readonly cause?: unknown;
 };
 
@@ -37,8 +39,9 @@ export class RemoteFailure extends Error {
   }
 
   toBridgeError(): BridgeError {
-    const { code = 'E_SERVER_UNAVAILABLE', fault, remedy } = this.#options;
-    const sentence = `${this.reason.charAt(0).toUpperCase()}${this.reason.slice(1)}.`;
+    const { code = 'E_SERVER_UNAVAILABLE', fault, ofCall } = this.#options;
+    const { consequence, remedy } = ofCall ?? { consequence: '', remedy: this.remedy };
+    const sentence = `${this.reason.charAt(0).toUpperCase()}${this.reason.slice(1)}${consequence}.`;
     return new BridgeError(code, sentence, { fault, remedy, cause: this });
   }
 }
@@ -85,11 +88,13 @@ export function fromNode(url: URL, thrown: unknown): RemoteFailure {
 
 /** The connection ended between the request and the end of its answer. */
 export function broken(cause?: unknown): RemoteFailure {
-  const reason =
-    'the connection broke before the answer was there, so it may or may not have been carried out';
-  return new RemoteFailure(reason, {
+  return new RemoteFailure('the connection broke before the answer was there', {
     fault: 'downstream',
-    remedy: 'Look at what it has done before you repeat it.',
+    remedy: atItsEntry('Check that it runs, and its `url`'),
+    ofCall: {
+      consequence: ', so it may or may not have been carried out',
+      remedy: 'Look at what it has done before you repeat it.',
+    },
     cause,
   });
 }

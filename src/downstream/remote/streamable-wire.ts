@@ -22,11 +22,13 @@ import type { Outgoing, Wire, WireEvents } from './wire.js';
 
 /** Of the time in which a host kills the bridge, the server's word that the session is over gets this much. */
 const FAREWELL_MS = 100;
-/** Between two attempts to hear the server again; doubles from the first to the second. */
+/** Between two attempts to hear the server again, whatever pause it asks for; doubles from the first to the second. */
 const LISTEN_AGAIN_MS = { first: 1_000, most: 30_000 };
+/** Before an answer is asked for where it goes on; servers that name no pause mean a second. */
+const RESUME_MS = { least: 100, usual: 1_000, most: 30_000 };
 /** Servers end the stream of an answer with it; one that goes on is ended after so long, or no socket would be left. */
 const LINGER_MS = 1_000;
-/** A stream that ends early goes on elsewhere at most so often for one answer. */
+/** Servers may end the stream of a long call over and over; but not so often without a word in between. */
 const MAX_RESUMPTIONS = 5;
 const ACCEPT = 'application/json, text/event-stream';
 
@@ -119,7 +121,8 @@ export class StreamableWire implements Wire {
     signal: AbortSignal,
   ): Promise<void> {
     let answer = first;
-    for (let resumptions = 0; ; resumptions++) {
+    let lastId: string | undefined;
+    for (let silent = 0; ; silent++) {
       const reader = new EventReader(MAX_MESSAGE_BYTES);
       let linger: NodeJS.Timeout | undefined;
       const takeAndLinger = (message: JSONRPCMessage | undefined) => {
@@ -129,9 +132,11 @@ export class StreamableWire implements Wire {
       const cause = await readInto(answer, reader, takeAndLinger).catch((thrown: unknown) => thrown);
       clearTimeout(linger);
       if (isAnswered()) return;
-      const { lastId, retryMs = LISTEN_AGAIN_MS.first } = reader;
-      if (signal.aborted || lastId === undefined || resumptions === MAX_RESUMPTIONS) throw broken(cause);
-      await sleep(Math.min(retryMs, LISTEN_AGAIN_MS.most), undefined, { signal });
+      if (reader.lastId !== undefined && reader.lastId !== lastId) silent = 0;
+      lastId = reader.lastId ?? lastId;
+      if (signal.aborted || lastId === undefined || silent === MAX_RESUMPTIONS) throw broken(cause);
+      const pauseMs = between(RESUME_MS.least, reader.retryMs ?? RESUME_MS.usual, RESUME_MS.most);
+      await sleep(pauseMs, undefined, { signal });
       answer = await this.#get(lastId, signal).catch((thrown: unknown) => {
         throw broken(thrown);
       });
@@ -162,13 +167,14 @@ export class StreamableWire implements Wire {
           if (message !== undefined) this.#events.onMessage(message);
         }).catch(() => {});
         lastId = reader.lastId ?? lastId;
-        pauseMs =
-          reader.retryMs ?? (performance.now() - startedAt > pauseMs ? LISTEN_AGAIN_MS.first : pauseMs);
+        const hasLasted = performance.now() - startedAt > LISTEN_AGAIN_MS.most;
+        pauseMs = reader.retryMs ?? (hasLasted ? LISTEN_AGAIN_MS.first : pauseMs);
       } catch (thrown) {
         if (!mayPass(thrown)) return;
       }
-      await sleep(Math.min(pauseMs, LISTEN_AGAIN_MS.most), undefined, { signal, ref: false });
-      pauseMs = Math.min(pauseMs * 2, LISTEN_AGAIN_MS.most);
+      pauseMs = between(LISTEN_AGAIN_MS.first, pauseMs, LISTEN_AGAIN_MS.most);
+      await sleep(pauseMs, undefined, { signal, ref: false });
+      pauseMs *= 2;
     }
   }
 
@@ -180,6 +186,8 @@ export class StreamableWire implements Wire {
     }
   }
 }
+
+const between = (least: number, ms: number, most: number): number => Math.max(least, Math.min(ms, most));
 
 async function readInto(
   answer: IncomingMessage,
