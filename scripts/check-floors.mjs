@@ -37,7 +37,6 @@ const PACKAGES = {
   '@toon-format/toon': ['render/toon.ts'],
   'cli-table3': ['cli/'],
   dotenv: ['config/'],
-  'eventsource-parser': ['downstream/'],
   commander: ['cli/'],
   execa: ['base/process.ts'],
   'fastest-levenshtein': ['base/closest.ts'],
