@@ -3,7 +3,6 @@
 
 import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
-import type { Observer } from '../base/events.js';
 import { refreshCommand } from '../downstream/kept-catalog.js';
 import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
@@ -20,7 +19,6 @@ export type HostApi = {
 };
 
 export type HostApiParts = {
-  readonly runId: string;
   readonly loaded: readonly ServerDoc[];
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */
@@ -31,7 +29,6 @@ export type HostApiParts = {
   readonly saved: SavedTools;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
-  readonly observer: Observer;
 };
 
 export function hostApi(parts: HostApiParts): HostApi {
@@ -55,26 +52,10 @@ export function hostApi(parts: HostApiParts): HostApi {
     const doc = reach(server);
     if (!doc.tools.some(({ name }) => name === tool)) throw unknownTool(doc, tool);
     const args = new RawJson(wellFormedJson(sliceAt(text, ['params', 'arguments']) ?? '{}'));
-    const startedAt = performance.now();
-    const report = (failed: boolean) =>
-      parts.observer({
-        type: 'run.call',
-        run: parts.runId,
-        server,
-        tool,
-        durationMs: performance.now() - startedAt,
-        failed,
-      });
-    try {
-      const downstream = await parts.pool.get(server, signal);
-      const result = await downstream.callTool(tool, args, signal);
-      report(false);
-      parts.shapes.learn(downstream, tool, result.text);
-      return result;
-    } catch (thrown) {
-      report(true);
-      throw thrown;
-    }
+    const downstream = await parts.pool.get(server, signal);
+    const result = await downstream.callTool(tool, args, signal);
+    parts.shapes.learn(downstream, tool, result.text);
+    return result;
   };
 
   return {

@@ -5,7 +5,9 @@
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { weigh } from '../base/weight.js';
 import { within } from '../base/within.js';
+import type { AuditMode } from '../config/variables.js';
 import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
@@ -22,6 +24,7 @@ import { Leavings } from './leavings.js';
 import type { Left, Outcome } from './outcome.js';
 import { allowedPart, type Policy } from './policy.js';
 import { preflight } from './preflight.js';
+import { recorded } from './recorded.js';
 import type { SavedTools } from './saved-tools.js';
 import { Transcript } from './transcript.js';
 
@@ -31,7 +34,10 @@ const WHERE_WITHIN_MS = 350;
 const FILES_WITHIN_MS = 1_000;
 
 export type RunRequest = {
+  /** Unique among all bridges. */
   readonly id: string;
+  /** Whoever asked, in its own words. */
+  readonly client: string;
   readonly code: string;
   readonly timeoutSeconds: number;
   /** Names, checked against what is discovered. */
@@ -73,6 +79,8 @@ export type RunParts = {
   readonly saved: SavedTools;
   readonly shapes: ObservedShapes;
   readonly kept: KeptFiles;
+  /** What is told of its calls. */
+  readonly audit: AuditMode;
   readonly observer: Observer;
   readonly watcher: Watcher;
 };
@@ -80,7 +88,9 @@ export type RunParts = {
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(request: RunRequest, parts: RunParts, signal: AbortSignal): Promise<Outcome> {
   const startedAt = performance.now();
-  parts.observer({ type: 'run.started', run: request.id, servers: request.servers });
+  const { id, client, servers, timeoutSeconds } = request;
+  const code = weigh(request.code);
+  parts.observer({ type: 'run.started', run: id, client, servers, code, timeoutSeconds });
   const transcript = new Transcript();
   using deadline = new Deadline(signal);
   let conclusion: Conclusion;
@@ -135,8 +145,9 @@ async function converse(
   const objection = preflight(answer.named, loaded, discovered);
   if (objection !== undefined) throw objection;
   const mayShow = (server: string, tool: ToolDoc) => policy().tool(server, tool).allowed;
-  const api = hostApi({ runId: id, loaded, discovered, known, mayShow, pool, saved, shapes, observer });
-  const guarded = door(api, { runId: id, policy, gates, whole: (server) => whole.get(server), observer });
+  const api = hostApi({ loaded, discovered, known, mayShow, pool, saved, shapes });
+  const about = { runId: id, policy, whole: (server: string) => whole.get(server), observer };
+  const guarded = recorded(door(api, { ...about, gates }), { ...about, mode: parts.audit });
   const inFlight = policy().runLimits.callsInFlight.max;
   using desk = new CallDesk(guarded, (frame) => sandbox.send(frame), inFlight);
   const leavings = new Leavings(parts.kept, observer);

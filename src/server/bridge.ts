@@ -1,6 +1,7 @@
 // The composition root: settings in, a bridge out. Opens its parts on first need, owns them all, and lets go of them in
 // reverse. The MCP server and the command line are two faces of this one thing.
 
+import { randomBytes } from 'node:crypto';
 import PQueue from 'p-queue';
 import { didYouMean } from '../base/closest.js';
 import { DisposalStack } from '../base/disposal.js';
@@ -67,6 +68,8 @@ export class Bridge implements AsyncDisposable {
   readonly redactor: Redactor;
   /** What its runs have left for reading. */
   readonly kept: KeptFiles;
+  /** Whoever asks for runs, in its own words. */
+  client = 'command line';
   readonly #observer: Observer;
   readonly #context: DiscoverContext;
   readonly #warm: WarmPool;
@@ -89,6 +92,8 @@ export class Bridge implements AsyncDisposable {
   /** Python names of what is discovered, by server name. */
   #aliases: ReadonlyMap<string, string> = new Map();
   #sweeping: Promise<number> | undefined;
+  /** Of its runs' names: bridges share an audit. */
+  readonly #instance = randomBytes(4).toString('hex');
   #runs = 0;
   /** Of them, those whose turn has come. */
   #begun = 0;
@@ -162,7 +167,7 @@ export class Bridge implements AsyncDisposable {
     const unknown = this.#unknownServer(input.servers, this.rediscover());
     if (unknown !== undefined) return outcomeWithoutRun('validation_error', unknown, input.timeoutSeconds);
     const number = ++this.#runs;
-    const id = `run-${number}`;
+    const id = `${this.#instance}-${number}`;
     if (this.#queue.pending >= this.settings.concurrency) {
       this.#observer({ type: 'run.queued', run: id, ahead: this.#queue.size });
       hooks.onQueued(this.#placeOf(number));
@@ -171,7 +176,7 @@ export class Bridge implements AsyncDisposable {
     const running = this.#queue.add(async () => {
       this.#begun++;
       hooks.onPreparing(() => this.#setUp.waitsFor(input.servers));
-      const outcome = await runCode({ id, ...input }, this.#parts(hooks), link.signal);
+      const outcome = await runCode({ id, client: this.client, ...input }, this.#parts(hooks), link.signal);
       return withoutSecrets(outcome, (text) => this.redactor.redact(text));
     });
     this.#running.add(running);
@@ -237,6 +242,7 @@ export class Bridge implements AsyncDisposable {
       saved: this.#saved,
       shapes: this.#shapes,
       kept: this.kept,
+      audit: this.settings.audit,
       observer: this.#observer,
       watcher,
     };

@@ -115,7 +115,6 @@ export async function hear(
     },
   );
   const api = hostApi({
-    runId: 'run-1',
     loaded: [allowedPart(whole, policy)],
     discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
     known: { docOf: () => undefined, allDocs: () => [whole] },
@@ -123,7 +122,6 @@ export async function hear(
     pool,
     saved: NO_SAVED_TOOLS,
     shapes: { learn: () => {} },
-    observer: () => {},
   });
   desk = new CallDesk(
     door(api, {
