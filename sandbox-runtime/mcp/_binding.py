@@ -37,11 +37,11 @@ class Link(Protocol):
 
 
 class Binding(NamedTuple):
-    """The run that this process serves; `names` are those that its code finds bound."""
+    """The run that this process serves; `names` are those that its code finds bound, more of them with each server."""
 
     link: Link
     catalog: Catalog
-    names: Mapping[str, Any]
+    names: dict[str, Any]
 
 
 _binding: Binding | None = None

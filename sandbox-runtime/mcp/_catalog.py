@@ -83,6 +83,17 @@ class Catalog:
         self._by_name = {server.name: server for server in self.servers}
         self._by_alias = {server.alias: server for server in self.servers}
 
+    def add(self, doc: Mapping[str, Any]) -> Server:
+        """One more loaded server."""
+        server = Server(doc)
+        self.servers.append(server)
+        self._by_name[server.name] = server
+        self._by_alias[server.alias] = server
+        self.discovered = [
+            {**brief, "loaded": True} if brief["name"] == server.name else brief for brief in self.discovered
+        ]
+        return server
+
     def find(self, word: str) -> Server | None:
         """A loaded server by name, else by alias."""
         return self._by_name.get(word) or self._by_alias.get(word)
@@ -107,18 +118,24 @@ class Catalog:
         """The error for a server that is not loaded: how to load it, or what there is instead."""
         brief = self.brief(word)
         if brief is not None:
-            text = f"Server {word!r} is not available. {how_to_load(brief['name'])}"
+            problem = brief.get("problem")
+            if problem is not None:
+                text = f"Server {word!r} is not available: {problem}"
+                return UnknownServerError(word, None, text, "E_SERVER_UNAVAILABLE")
+            text = f"Server {word!r} is not available. {how_to_load(brief)}"
             return UnknownServerError(word, None, text, "E_SERVER_NOT_LOADED")
         names = [str(brief["name"]) for brief in self.discovered]
         text = f"Server {word!r} is not available.{did_you_mean(word, names)} "
         if names:
-            text += f"Configured servers: {some_of(names)}. {how_to_load(names[0], example=True)}"
+            text += f"Configured servers: {some_of(names)}. {how_to_load(self.discovered[0], example=True)}"
         else:
             text += "No MCP server is configured."
         return UnknownServerError(word, None, text, "E_SERVER_UNKNOWN")
 
 
-def how_to_load(name: str, *, example: bool = False) -> str:
-    """The sentence that says how a run gets a server."""
+def how_to_load(brief: Mapping[str, Any], *, example: bool = False) -> str:
+    """The sentence that says how a run gets a server, also where code may ask for it itself."""
+    name = brief["name"]
     lead = "To load one, pass for example" if example else "To load it, pass"
-    return f'{lead} servers=["{name}"] to run_python.'
+    inside = f', or await runtime.load_server("{name}")' if brief.get("onDemand") else ""
+    return f'{lead} servers=["{name}"] to run_python{inside}.'

@@ -16,6 +16,7 @@ DETAILS = ("summary", "full")
 MAX_SENTENCE_CHARS = 160
 # Of the lines together: some sixty tools. More of them is a search's work.
 MAX_SHOWN_CHARS = 12_000
+SEARCH = "name one, or use runtime.search_tool_docs_sync(words)"
 
 
 class Shown(AttrDict):
@@ -87,7 +88,7 @@ def tool_docs(alias: str, tools: Iterable[Tool], detail: str) -> ToolDocs:
 
 def unloaded_docs(brief: Mapping[str, Any], tools: Iterable[Tool], detail: str) -> ToolDocs:
     """Entries for tools of a server that is not loaded: each says how to load it."""
-    load = how_to_load(brief["name"])
+    load = how_to_load(brief)
     docs = ToolDocs(tool_docs(brief["alias"], tools, detail), f"# Not loaded. {load}")
     for entry in docs:
         entry["load"] = load
@@ -95,10 +96,10 @@ def unloaded_docs(brief: Mapping[str, Any], tools: Iterable[Tool], detail: str) 
 
 
 class Found(NamedTuple):
-    """What a search has found; `alias` is the server's."""
+    """What a search has found; `alias` is the server's, `load` says how to load it where it is not."""
 
     alias: str
-    loaded: bool
+    load: str | None
     tool: Tool
     score: float
 
@@ -113,8 +114,8 @@ def found_docs(hits: Iterable[Found], detail: str) -> ToolDocs:
 def _found_doc(hit: Found, detail: str) -> ToolDoc:
     entry = _tool_doc(f"mcp_{hit.alias}.", hit.tool, detail, with_prefix=True)
     entry["score"] = hit.score
-    if not hit.loaded:
-        entry["load"] = how_to_load(hit.tool.server)
+    if hit.load is not None:
+        entry["load"] = hit.load
     return entry
 
 
@@ -185,7 +186,7 @@ def server_entry(server: Server) -> AttrDict:
 
 def unloaded_entry(brief: Mapping[str, Any], tools: Sequence[Tool] | None) -> AttrDict:
     """A server that is not loaded, and its tools where they are known."""
-    load = how_to_load(brief["name"])
+    load = how_to_load(brief)
     if tools is None:
         count = "its tools are not known yet, since it has never been started"
     else:
@@ -208,17 +209,14 @@ def _listed(tool: Tool) -> AttrDict:
     )
 
 
-def capped(lines: list[str]) -> list[str]:
-    """The lines up to MAX_SHOWN_CHARS characters, and how many more there are."""
+def capped(lines: list[str], advice: str = SEARCH) -> list[str]:
+    """The lines up to MAX_SHOWN_CHARS characters, and how many more there are, with how to see them."""
     room = MAX_SHOWN_CHARS
     for index, line in enumerate(lines):
         room -= len(line) + 1
         if room < 0 and index > 0:
             rest = len(lines) - index
-            return [
-                *lines[:index],
-                f"… and {rest} more: name one, or use runtime.search_tool_docs_sync(words)",
-            ]
+            return [*lines[:index], f"… and {rest} more: {advice}"]
     return lines
 
 

@@ -113,7 +113,7 @@ def _server_of(proxy: ServerProxy) -> Server:
 
 
 class MissingServer:
-    """Stands for a configured server that this run did not load, and says how to load it."""
+    """Stands for a configured server that this run did not load, and says how to load it; once loaded, it is that."""
 
     __slots__ = ("_name",)
 
@@ -123,13 +123,14 @@ class MissingServer:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        raise current().catalog.unknown(self._name)
+        return getattr(ServerProxy(current().catalog.server(self._name)), name)
 
     def __getitem__(self, name: str) -> Any:
-        raise current().catalog.unknown(self._name)
+        return ServerProxy(current().catalog.server(self._name))[name]
 
     def __repr__(self) -> str:
-        return f"<MCP server {self._name!r}, not loaded>"
+        loaded = current().catalog.find(self._name)
+        return f"<MCP server {self._name!r}, not loaded>" if loaded is None else repr(ServerProxy(loaded))
 
 
 class ServerMap(dict[str, ServerProxy]):

@@ -38,14 +38,16 @@ class AttrDict(dict[str, Any]):
 
 
 class Blob(bytes):
-    """Bytes of an image, a sound or a file, with their `media_type`."""
+    """Bytes of an image, a sound or a file, with their `media_type`, and their `uri` where they are a resource."""
 
     media_type: str
+    uri: str | None
 
     def __new__(cls, data: bytes, media_type: str = "application/octet-stream") -> Blob:
         """`media_type` as the tool named it."""
         blob = super().__new__(cls, data)
         blob.media_type = media_type
+        blob.uri = None
         return blob
 
     def __repr__(self) -> str:
@@ -82,7 +84,7 @@ def unwrap(server: str, tool: str, result: Mapping[str, Any]) -> Any:
         raise MCPError(server, tool, _texts(blocks) or "the tool failed without saying why")
     if result.get("structuredContent") is not None:
         return attributed(result["structuredContent"])
-    values = [_value_of(block) for block in blocks]
+    values = [value_of(block) for block in blocks]
     return None if not values else values[0] if len(values) == 1 else values
 
 
@@ -92,18 +94,24 @@ def _texts(blocks: list[Any]) -> str:
     )
 
 
-def _value_of(block: Any) -> Any:
+def value_of(block: Any, parse: bool = True) -> Any:
+    """One content block: its data, its text (with `parse`, the JSON in it), or for what is neither, all of it."""
     if not isinstance(block, dict):
         return block
     kind = block.get("type")
     if kind == "text" and isinstance(block.get("text"), str):
-        return _from_text(block["text"])
+        return _from_text(block["text"]) if parse else block["text"]
     if kind in ("image", "audio"):
         return _blob(block.get("data"), block.get("mimeType"), block)
     resource = block.get("resource")
     if kind == "resource" and isinstance(resource, dict):
         text = resource.get("text")
-        return text if isinstance(text, str) else _blob(resource.get("blob"), resource.get("mimeType"), block)
+        if isinstance(text, str):
+            return text
+        value = _blob(resource.get("blob"), resource.get("mimeType"), block)
+        if isinstance(value, Blob) and isinstance(resource.get("uri"), str):
+            value.uri = resource["uri"]
+        return value
     return attributed(block)
 
 

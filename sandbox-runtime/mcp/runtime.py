@@ -7,7 +7,7 @@ function that asks the host has an async form, and a sync form where it is usefu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp._binding import current
 from mcp._call import call, call_raw
@@ -26,6 +26,9 @@ from mcp._errors import MCPError, some_of
 from mcp._saved import save_tool, saved_tools
 from mcp._values import AttrDict, PlainText
 
+if TYPE_CHECKING:
+    from mcp._resources import Prompts, Resources
+
 __all__ = [
     "MCPError",
     "call_tool",
@@ -34,14 +37,19 @@ __all__ = [
     "describe_server",
     "discovered_servers",
     "display",
+    "get_prompt",
     "list_loaded_server_metadata",
+    "list_prompts",
+    "list_resources",
     "list_servers",
     "list_servers_sync",
     "list_tools",
     "list_tools_sync",
+    "load_server",
     "progress",
     "query_tool_docs",
     "query_tool_docs_sync",
+    "read_resource",
     "save_tool",
     "saved_tools",
     "search_tool_docs",
@@ -122,10 +130,13 @@ async def search_tool_docs(query: str, *, limit: int = 5, detail: str = "summary
     """
     check_detail(detail)
     hits = await current().link.request("docs.search", {"query": query, "limit": limit})
-    return found_docs(
-        (Found(hit["alias"], hit["loaded"], Tool(hit["server"], hit["tool"]), hit["score"]) for hit in hits),
-        detail,
-    )
+    return found_docs((_found(hit) for hit in hits), detail)
+
+
+def _found(hit: Mapping[str, Any]) -> Found:
+    brief = current().catalog.brief(hit["server"]) or {"name": hit["server"]}
+    load = None if hit["loaded"] else how_to_load(brief)
+    return Found(hit["alias"], load, Tool(hit["server"], hit["tool"]), hit["score"])
 
 
 def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary") -> ToolDocs:
@@ -136,7 +147,7 @@ def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary"
     catalog = current().catalog
     aliases = {server.name: server.alias for server in catalog.servers}
     hits = search_tools(catalog.servers, query, limit)
-    return found_docs((Found(aliases[tool.server], True, tool, score) for tool, score in hits), detail)
+    return found_docs((Found(aliases[tool.server], None, tool, score) for tool, score in hits), detail)
 
 
 def stubs(server: str) -> PlainText:
@@ -166,6 +177,13 @@ def list_loaded_server_metadata() -> tuple[AttrDict, ...]:
     return tuple(server_entry(server) for server in current().catalog.servers)
 
 
+async def load_server(name: str) -> Any:
+    """Loads one more server for the rest of this run, where the user allows it; mcp_<alias>, which it also returns."""
+    from mcp import _load
+
+    return await _load.load_server(name)
+
+
 async def call_tool(server: str, tool: str, arguments: Mapping[str, Any] | None = None) -> Any:
     """Calls a tool by real name or alias; the value as `await mcp_<alias>.<tool>(...)` gives it."""
     return await call(current().catalog.server(server).tool(tool), _checked(arguments))
@@ -175,6 +193,45 @@ async def call_tool_raw(server: str, tool: str, arguments: Mapping[str, Any] | N
     """The tool's whole CallToolResult; nothing is checked, and `isError` does not raise."""
     loaded = current().catalog.server(server)
     return await call_raw(loaded.name, loaded.tool(tool).name, _checked(arguments))
+
+
+async def list_resources(server: str) -> Resources:
+    """What a loaded server offers for reading: dicts with `uri`, `name`, `title`, `description`, `mimeType`, `size`.
+
+    `.templates` of the list has those whose URI is to be filled in.
+    """
+    from mcp import _resources
+
+    return await _resources.list_resources(server)
+
+
+async def read_resource(server: str, uri: str | Mapping[str, Any]) -> Any:
+    """The resource's text, or its bytes with a `media_type`; a list where the server gives several.
+
+    `uri` may also be an entry of list_resources() or a link from a tool's answer.
+    """
+    from mcp import _resources
+
+    return await _resources.read_resource(server, uri)
+
+
+async def list_prompts(server: str) -> Prompts:
+    """A loaded server's prompts: dicts with `name`, `title`, `description`, `arguments`."""
+    from mcp import _resources
+
+    return await _resources.list_prompts(server)
+
+
+async def get_prompt(
+    server: str, name: str, /, arguments: Mapping[str, Any] | None = None, **named: Any
+) -> Any:
+    """A prompt filled in: its text, or where it is more than one text a list of dicts with `role` and `content`.
+
+    Arguments come as a dict or by name.
+    """
+    from mcp import _resources
+
+    return await _resources.get_prompt(server, name, {**_checked(arguments), **named})
 
 
 def progress(done: float, total: float | None = None, message: str | None = None) -> None:
@@ -201,7 +258,8 @@ def capability_summary() -> str:
     """What this sandbox can do, in less than MAX_SUMMARY_CHARS characters."""
     catalog = current().catalog
     loaded = [f"mcp_{server.alias} ({len(server.tools)} tools)" for server in catalog.servers]
-    others = [str(brief["name"]) for brief in catalog.discovered if catalog.find(brief["name"]) is None]
+    absent = [brief for brief in catalog.discovered if catalog.find(str(brief["name"])) is None]
+    others = [str(brief["name"]) for brief in absent]
     text = (
         "CPython in a fresh container: standard library, no network, /tmp and /workspace writable.\n"
         "Top-level await works; the last expression is the result.\n"
@@ -212,12 +270,15 @@ def capability_summary() -> str:
         "signatures, search_tool_docs(query, limit=5), describe_server(name), discovered_servers(detailed=False), "
         "stubs(server) for a .pyi, call_tool(server, tool, arguments), call_tool_raw; *_sync forms exist for looking "
         "things up; help(mcp_<alias>.<tool>) and help(mcp_<alias>) print.\n"
+        "Resources and prompts, to be awaited: list_resources(server), read_resource(server, uri), "
+        "list_prompts(server), get_prompt(server, name, x=...).\n"
         "Long work: runtime.progress(done, total, message) tells the user how far it is.\n"
         "Keep a function for later runs: save_tool(func); then: from user_tools import name; runtime.saved_tools().\n"
         f"Loaded: {some_of(loaded) or 'none'}.\n"
     )
     if others:
-        text += f"{how_to_load(others[0], example=True)} Not loaded: {some_of(others)}.\n"
+        load = how_to_load(absent[0], example=True)
+        text += f"{load} Not loaded: {some_of(others)}.\n"
     return PlainText(text if len(text) < MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 2]}…")
 
 

@@ -245,6 +245,7 @@ class RuntimeTest(unittest.TestCase):
         self.assertLess(len(host.value), 1500)
         self.assertIn("mcp_git_hub (2 tools)", host.value)
         self.assertIn("servers=[", host.value)
+        self.assertIn("read_resource(server, uri)", host.value)
 
     def test_environment(self) -> None:
         code = (

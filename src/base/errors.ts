@@ -24,6 +24,8 @@ export type ErrorCode =
   | 'E_SERVER_UNAVAILABLE'
   | 'E_TOOL_UNKNOWN'
   | 'E_TOOL_FAILED'
+  | 'E_RESOURCE_FAILED'
+  | 'E_PROMPT_FAILED'
   | 'E_DENIED'
   | 'E_LIMIT'
   | 'E_STATE'

@@ -76,6 +76,20 @@ export type BridgeEvent =
       readonly tools: readonly string[];
     }
   | { readonly type: 'downstream.closed'; readonly server: string; readonly reason: string }
+  | {
+      readonly type: 'downstream.asked';
+      readonly server: string;
+      /** What became of its question to the person; never what was asked or answered. */
+      readonly answer: string;
+      readonly durationMs: number;
+    }
+  | {
+      readonly type: 'downstream.said';
+      readonly server: string;
+      /** The server's own word for it. */
+      readonly level: string;
+      readonly text: string;
+    }
   | { readonly type: 'run.queued'; readonly run: string; readonly ahead: number }
   | {
       readonly type: 'run.started';

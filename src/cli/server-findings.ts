@@ -4,7 +4,7 @@
 import { isAbsolute } from 'node:path';
 import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
-import type { DownstreamSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
+import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
 import type { Environment } from '../config/settings.js';
 import type { Finding } from './examination.js';
 import { findProgram } from './machine.js';
@@ -39,7 +39,7 @@ function withChange(finding: ServerFinding, change: ServerChange | undefined): S
 function ofReady(spec: DownstreamSpec, env: Environment): ServerFinding {
   const { name, source } = spec;
   const base = { name, source };
-  if (spec.transport !== 'stdio') return { ...base, status: 'ok', detail: `ready: ${spec.url}` };
+  if (spec.transport !== 'stdio') return { ...base, status: 'ok', detail: `ready: ${addressOf(spec)}` };
   const { command, cwd, env: own } = spec;
   // A relative path with a folder in it counts from the server's own directory, which may be made later.
   const relative = !isAbsolute(command) && /[/\\]/.test(command);
@@ -53,6 +53,17 @@ function ofReady(spec: DownstreamSpec, env: Environment): ServerFinding {
     remedy: `Install ${command}, or correct the entry in ${source.file}.`,
   };
 }
+
+/** Without its query, where people put keys. */
+function addressOf({ url, transport }: RemoteSpec): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname} by ${WAYS[transport]}`;
+}
+const WAYS: Readonly<Record<RemoteSpec['transport'], string>> = {
+  http: 'HTTP',
+  sse: 'SSE',
+  auto: 'HTTP or SSE',
+};
 
 function ofSkipped({ name, reason, source }: SkippedSpec): ServerFinding {
   const base = { name, source, detail: `passed over: ${reason}` };

@@ -10,7 +10,7 @@ import { acceptCommand, type ToolChange } from '../downstream/kept-catalog.js';
 import { Bridge } from '../server/bridge.js';
 import type { Refreshed } from '../server/refresh.js';
 import { interruptSignal } from './interrupt.js';
-import { coloursFor, columns, visible as escaped, printJson } from './output.js';
+import { coloursFor, columns, visible as escaped } from './output.js';
 import { prepare, withProgress } from './prepare.js';
 
 export type RefreshOptions = { readonly accept?: true; readonly json?: true };
@@ -33,8 +33,9 @@ export async function serversRefresh(
   await using bridge = new Bridge({ settings, discovery, observer: told, redactor });
   const specs = chosen(names, bridge.discovery);
   const outcomes = await bridge.refresh(specs, accept === true, signal);
-  if (json) printJson({ servers: outcomes });
-  else process.stdout.write(refreshText(outcomes));
+  // A server may have put into a description what it was given as a key.
+  const text = json ? `${JSON.stringify({ servers: outcomes }, undefined, 2)}\n` : refreshText(outcomes);
+  process.stdout.write(redactor.redact(text));
   if (outcomes.some(needsSomebody)) process.exitCode = 1;
 }
 

@@ -1,13 +1,12 @@
 // Which projects the user has told Codex to trust: only of these does Codex read the project's own file. Reads the
 // user's config.toml.
 
-import { realpathSync } from 'node:fs';
 import { z } from 'zod';
 import type { ConfigFile } from './config-file.js';
 import type { HostDecisions } from './host-decisions.js';
 import type { HostFacts } from './host-facts.js';
 import type { Environment } from './settings.js';
-import { checkoutRoot, locate, workspaceOf } from './source-files.js';
+import { checkoutRoot, locate, realPath, workspaceOf } from './source-files.js';
 import { CODEX_CONFIG } from './sources/command-lines.js';
 
 const config = z.looseObject({ projects: z.record(z.string(), z.unknown()).catch({}) });
@@ -33,12 +32,4 @@ export function codexDecisions(
     },
     reasonOff: () => undefined,
   };
-}
-
-function realPath(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
 }

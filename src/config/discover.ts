@@ -2,15 +2,13 @@
 // with the reason. Reads files synchronously, in tens of milliseconds; starts nothing. One bad file costs itself.
 
 import type { Observer } from '../base/events.js';
+import { Admission } from './admission.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
-import { Definitions } from './definitions.js';
 import type { DownstreamSpec, SkippedSpec, SpecSource } from './downstream-spec.js';
 import { entriesOf } from './entries.js';
-import type { HostDecisions } from './host-decisions.js';
 import { type HostFacts, pathRules } from './host-facts.js';
 import { knownDecisions } from './known-decisions.js';
-import { isOurselves } from './self.js';
-import { type Entry, type EntryContext, parseEntry } from './server-entry.js';
+import { parseEntry } from './server-entry.js';
 import type { Environment, Settings } from './settings.js';
 import type { Source } from './source.js';
 import { filesOf, projectFolder, workspaceOf } from './source-files.js';
@@ -39,7 +37,7 @@ export function discover(
   observer: Observer,
   sources: readonly Source[] = SOURCES,
 ): Discovery {
-  const search = new Search(context);
+  const search = new Search(context, sources);
   for (const source of sources) search.read(source);
   const discovery = search.discovery();
   for (const problem of discovery.problems) observer({ type: 'config.problem', ...problem });
@@ -51,137 +49,85 @@ export function discover(
   return discovery;
 }
 
+/** One look at all files: what was found in each, and who may start is the business of the admission. */
 class Search {
   readonly #context: DiscoverContext;
-  readonly #decisions: ReadonlyMap<string, HostDecisions>;
-  readonly #files = new Map<string, ConfigFile>();
+  readonly #admission: Admission;
+  readonly #contents = new Map<string, ConfigFile>();
   readonly #problems = new Map<string, string>();
-  readonly #ready: DownstreamSpec[] = [];
   readonly #skipped: SkippedSpec[] = [];
   readonly #seen = new Set<string>();
-  /** The first entry of each name that counts, whether ready or switched off. */
-  readonly #byName = new Map<string, SpecSource>();
-  readonly #definitions = new Definitions();
-  /** Hosts with an administrator's file, and that file. */
-  readonly #exclusive = new Map<string, string>();
+  /** The files of each record. */
+  readonly #filesOf: ReadonlyMap<Source, readonly string[]>;
+  /** Those that are the user's, wherever we were started. */
+  readonly #own: ReadonlySet<string>;
 
-  constructor(context: DiscoverContext) {
+  constructor(context: DiscoverContext, sources: readonly Source[]) {
     this.#context = context;
-    this.#decisions = knownDecisions(context.env, context.host, (file) => this.#open(file));
+    const { env, host, settings } = context;
+    const files = sources.map((source) =>
+      source === EXPLICIT ? settings.serversConfig : filesOf(source, env, host),
+    );
+    this.#filesOf = new Map(sources.map((source, index) => [source, files[index] ?? []]));
+    const isOwn = (source: Source | undefined) => source?.approval === 'none' && source !== EXPLICIT;
+    this.#own = new Set(files.flatMap((some, index) => (isOwn(sources[index]) ? some : [])));
+    this.#admission = new Admission(
+      settings,
+      knownDecisions(env, host, (file) => this.#open(file)),
+    );
   }
 
   read(source: Source): void {
-    const { settings, env, host } = this.#context;
-    const { dirname } = pathRules(host);
-    const files = source === EXPLICIT ? settings.serversConfig : filesOf(source, env, host);
-    for (const file of files) {
+    for (const file of this.#filesOf.get(source) ?? []) {
+      // Started in the home folder, what looks like a project's file is the user's, and is read as that.
+      if (source.approval === 'project' && this.#own.has(file)) continue;
       const content = this.#open(file);
       const absent = content.state === 'absent';
       if (absent && source === EXPLICIT) this.#problems.set(file, NAMED_BUT_ABSENT);
       // One that cannot be read still says that an administrator has put it there.
-      if (!absent && source.exclusive) this.#exclusive.set(source.host, file);
-      if (content.state !== 'parsed') continue;
-      const { entries, description, problem } = entriesOf(content.value, source, file, host);
-      if (problem !== undefined) this.#problems.set(file, problem);
-      const workspace = workspaceOf(file, host);
-      const folder = source.scope === 'project' ? projectFolder(file, workspace, host) : dirname(file);
-      for (const { name, value: written, pointer } of entries) {
-        const at: SpecSource = { host: source.host, scope: source.scope, file, pointer };
-        const { dialect, expansion } = source;
-        const objection = this.#objection(name, source, at);
-        const mayRead = objection === undefined;
-        const context = {
-          source: at,
-          dialect,
-          expansion,
-          description,
-          env,
-          host,
-          workspace,
-          folder,
-          mayRead,
-        };
-        const reason = this.#consider(name, written, source, context, objection);
-        if (reason !== undefined) this.#skipped.push({ name, reason, source: at });
-      }
+      if (!absent && source.exclusive) this.#admission.exclude(source.host, file);
+      if (content.state === 'parsed') this.#readEntries(source, file, content.value);
     }
   }
 
   discovery(): Discovery {
     return {
-      ready: this.#ready,
+      ready: this.#admission.ready,
       skipped: this.#skipped,
       problems: [...this.#problems].map(([file, message]) => ({ file, message })),
-      files: [...this.#files].flatMap(([file, { state }]) => (state === 'parsed' ? [file] : [])),
+      files: [...this.#contents].flatMap(([file, { state }]) => (state === 'parsed' ? [file] : [])),
     };
   }
 
+  #readEntries(source: Source, file: string, content: unknown): void {
+    const { env, host } = this.#context;
+    const { entries, description, problem } = entriesOf(content, source, file, host);
+    if (problem !== undefined) this.#problems.set(file, problem);
+    const ofProject = source.scope === 'project';
+    const workspace = ofProject ? workspaceOf(file, host) : host.cwd;
+    const folder = ofProject ? projectFolder(file, workspace, host) : pathRules(host).dirname(file);
+    const shared = { expansion: source.expansion, dialect: source.dialect, description, env, host };
+    for (const { name, value, pointer } of entries) {
+      // The same entry by two ways, such as a file that is named explicitly as well: the first way counts.
+      const place = `${file}#${pointer}`;
+      if (this.#seen.has(place)) continue;
+      this.#seen.add(place);
+      const at: SpecSource = { host: source.host, scope: source.scope, file, pointer };
+      const objection = this.#admission.objection(name, source, at);
+      const mayRead = objection === undefined;
+      const entry = parseEntry(name, value, { ...shared, source: at, workspace, folder, mayRead });
+      const reason = this.#admission.consider(name, entry, source, at, objection);
+      if (reason !== undefined) this.#skipped.push({ name, reason, source: at });
+    }
+  }
+
   #open(file: string): ConfigFile {
-    let content = this.#files.get(file);
+    let content = this.#contents.get(file);
     if (content === undefined) {
       content = readConfigFile(file, this.#context.host);
-      this.#files.set(file, content);
+      this.#contents.set(file, content);
       if (content.state === 'refused') this.#problems.set(file, content.message);
     }
     return content;
-  }
-
-  /** Makes the entry ready, or answers why it is passed over. */
-  #consider(
-    name: string,
-    written: unknown,
-    source: Source,
-    context: EntryContext,
-    objection: string | undefined,
-  ): string | undefined {
-    const at = context.source;
-    // The same entry by two ways, such as a file that is named explicitly as well: the first way counts.
-    const place = `${at.file}#${at.pointer}`;
-    if (this.#seen.has(place)) return undefined;
-    this.#seen.add(place);
-
-    const exclusive = this.#exclusive.get(at.host);
-    if (exclusive !== undefined && exclusive !== at.file) return `only ${exclusive} counts for ${at.host}`;
-    const entry = parseEntry(name, written, context);
-    if (entry.state === 'unusable') return entry.reason;
-    const earlier = this.#byName.get(name);
-    if (earlier !== undefined) return `shadowed by ${earlier.file}`;
-    const off = this.#reasonOff(name, entry, source);
-    if (off !== undefined) {
-      // A project's file, which anybody may have written, does not switch off the user's own servers.
-      if (source.approval === 'none') this.#byName.set(name, at);
-      return off;
-    }
-    return entry.state === 'ready' ? this.#admit(entry.spec, objection) : undefined;
-  }
-
-  #reasonOff(name: string, entry: Entry, source: Source): string | undefined {
-    if (entry.state === 'off') return entry.reason;
-    return this.#decisions.get(source.host)?.reasonOff(name);
-  }
-
-  #admit(spec: DownstreamSpec, objection: string | undefined): string | undefined {
-    const { allowSelfServer, depth } = this.#context.settings;
-    if (!allowSelfServer && spec.transport === 'stdio' && isOurselves(spec.command, spec.args))
-      return 'this bridge itself';
-    if (!allowSelfServer && depth > 0) return 'this bridge runs inside another bridge';
-    if (objection !== undefined) return objection;
-    const twin = this.#definitions.twinOf(spec);
-    if (twin !== undefined) return `same as ${twin.name} in ${twin.source.file}`;
-    this.#byName.set(spec.name, spec.source);
-    this.#definitions.add(spec);
-    this.#ready.push(spec);
-    return undefined;
-  }
-
-  /** Why an entry of a project's own file may not start, if so. */
-  #objection(name: string, source: Source, at: SpecSource): string | undefined {
-    if (source.approval === 'none') return undefined;
-    const decisions = this.#decisions.get(source.host);
-    const decided = decisions?.approval(name, at);
-    if (decided === 'refused') return `not approved: refused in ${source.host}`;
-    if (decided === 'approved' || this.#context.settings.trustProject) return undefined;
-    const way = decisions === undefined ? '' : `approve it in ${source.host}, or `;
-    return `not approved: it comes with the project; ${way}set MCP_BRIDGE_TRUST_PROJECT=1`;
   }
 }

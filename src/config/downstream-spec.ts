@@ -74,11 +74,12 @@ export type SkippedSpec = {
   readonly source: SpecSource;
 };
 
-/** Every value of the entry that may be a secret, by its name: variables of a program, headers of a remote server. */
+/** Every value of the entry that may be a secret, by its name: variables of a program; headers, the query of the address and the client's secret of a remote server. */
 export function secretsOf(spec: DownstreamSpec): Readonly<Record<string, string>> {
   if (spec.transport === 'stdio') return spec.env;
   const { clientSecret } = spec.oauth || { clientSecret: undefined };
-  return { ...spec.headers, ...(clientSecret === undefined ? {} : { clientSecret }) };
+  const query = URL.canParse(spec.url) ? Object.fromEntries(new URL(spec.url).searchParams) : {};
+  return { ...query, ...spec.headers, ...(clientSecret === undefined ? {} : { clientSecret }) };
 }
 
 /**

@@ -22,7 +22,7 @@ export type ExpansionContext = {
 
 type Expand = (text: string, context: ExpansionContext) => Expanded;
 
-/** Keyed by the host that is known for it. */
+/** By the host whose way it is; `editor` is that of Cursor, VS Code and what grew out of it. */
 export const EXPANSIONS = {
   /** Text stays as it is. */
   none: (text) => ({ text, needs: [] }),
@@ -58,7 +58,7 @@ export const EXPANSIONS = {
   continue: (text) =>
     replaced(text, /\$\{\{\s*([^}]*?)\s*\}\}/g, (_whole, written) => {
       const [kind = '', name] = written.split(/\.(.*)/s);
-      return { kind: kind.replace(/s$/, ''), name: name ?? written };
+      return name === undefined ? { kind: 'value', name: written } : { kind: kind.replace(/s$/, ''), name };
     }),
 } satisfies Record<string, Expand>;
 

@@ -93,7 +93,9 @@ export class Filling {
     if (!this.#context.mayRead) return '';
     const file = absolutePath(written, this.#context.folder, this.#context.host);
     const found = readGuarded(file, MAX_NAMED_FILE_BYTES, this.#context.host);
-    if (found.state === 'refused') this.object(`file ${file} ${found.message}`);
-    return found.state === 'read' ? found.text : undefined;
+    if (found.state === 'absent') return undefined;
+    if (found.state === 'read') return found.text;
+    this.object(`file ${file} ${found.message}`);
+    return '';
   }
 }

@@ -7,7 +7,7 @@ import type { HostDecisions } from './host-decisions.js';
 import { type HostFacts, pathRules } from './host-facts.js';
 import { isRecord } from './records.js';
 import type { Environment } from './settings.js';
-import { filesOf, locate } from './source-files.js';
+import { filesOf, locate, realPath } from './source-files.js';
 import { GEMINI_HOME, GEMINI_SYSTEM, GEMINI_USER } from './sources/command-lines.js';
 
 const names = z.array(z.string()).optional().catch(undefined);
@@ -80,7 +80,7 @@ function trustOf(
   const { dirname, relative, isAbsolute } = pathRules(host);
   const above = Object.entries(rules)
     .filter(([path, level]) => {
-      const reach = relative(level === 'TRUST_PARENT' ? dirname(path) : path, folder);
+      const reach = relative(realPath(level === 'TRUST_PARENT' ? dirname(path) : path), realPath(folder));
       return reach !== '..' && !/^\.\.[/\\]/.test(reach) && !isAbsolute(reach);
     })
     .sort(([one], [other]) => other.length - one.length);

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
-import { formatOf, MAX_BYTES } from './file-formats.js';
+import { MAX_CALLS_IN_FLIGHT } from '../protocol/frames.js';
 import { readGuarded } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
 import { patternTrouble } from './name-pattern.js';
@@ -19,16 +19,16 @@ export type PolicyRow = {
   readonly allowed: string;
 };
 
+/** A policy for a thousand servers has a tenth of it. */
+const MAX_FILE_BYTES = 1024 ** 2;
 const MAX_VALUE_CHARS = 120;
 const MAX_PROBLEMS = 10;
 /** Beyond these a number is a typing error: a day, a terabyte, and calls that no run makes. */
 const MAX_SECONDS = 86_400;
 const MAX_CALL_BYTES = 1024 ** 4;
 const MAX_CALLS = 1_000_000;
-/** Of calls that one run or one server has under way; the wire has no room for more. */
-const MAX_IN_FLIGHT = 128;
-/** More than any server is known to serve at once, and few enough that none of them drowns. */
-export const DEFAULT_CALLS_IN_FLIGHT_PER_SERVER = 32;
+/** Of calls that one server has under way: as many as one run may, so that a hundred gathered calls are a hundred. */
+export const DEFAULT_CALLS_IN_FLIGHT_PER_SERVER = MAX_CALLS_IN_FLIGHT;
 
 const pattern = z.string().refine((text) => patternTrouble(text) === undefined, {
   error: ({ input }) => `it ${patternTrouble(String(input))}`,
@@ -37,12 +37,15 @@ const patterns = z.array(pattern).readonly();
 const count = (max: number) => z.int().min(1).max(max);
 const serverLimits = {
   callsPerRun: count(MAX_CALLS).optional(),
-  callsInFlight: count(MAX_IN_FLIGHT).optional(),
+  callsInFlight: count(MAX_CALLS_IN_FLIGHT).optional(),
   secondsPerCall: z.number().positive().max(MAX_SECONDS).optional(),
   bytesPerCall: count(MAX_CALL_BYTES).optional(),
 };
 
-const limits = z.strictObject({ ...serverLimits, callsInFlightPerServer: count(MAX_IN_FLIGHT).optional() });
+const limits = z.strictObject({
+  ...serverLimits,
+  callsInFlightPerServer: count(MAX_CALLS_IN_FLIGHT).optional(),
+});
 const perServer = z.strictObject({
   allow: patterns.optional(),
   deny: patterns.default([]),
@@ -110,14 +113,14 @@ const ROWS: readonly PolicyRow[] = [
   {
     field: 'limits.callsInFlight',
     meaning: 'Calls of one run at once; further ones wait.',
-    default: String(MAX_IN_FLIGHT),
-    allowed: whole(MAX_IN_FLIGHT),
+    default: String(MAX_CALLS_IN_FLIGHT),
+    allowed: whole(MAX_CALLS_IN_FLIGHT),
   },
   {
     field: 'limits.callsInFlightPerServer',
     meaning: 'Calls of one server at once, of all runs together; further ones wait.',
     default: String(DEFAULT_CALLS_IN_FLIGHT_PER_SERVER),
-    allowed: whole(MAX_IN_FLIGHT),
+    allowed: whole(MAX_CALLS_IN_FLIGHT),
   },
   {
     field: 'limits.secondsPerCall',
@@ -147,7 +150,7 @@ export function policyTable(): readonly PolicyRow[] {
 
 /** Throws E_SETTINGS that names the file and each wrong field; nothing is to run without the policy that was asked for. */
 export function readPolicyFile(file: string, host: HostFacts): PolicyFile {
-  const read = readGuarded(file, MAX_BYTES[formatOf(file)], host);
+  const read = readGuarded(file, MAX_FILE_BYTES, host);
   if (read.state === 'absent') throw unusable(file, ['does not exist']);
   if (read.state === 'refused') throw unusable(file, [read.message]);
   const parsed = schema.safeParse(parsedText(file, read.text), { reportInput: true });

@@ -7,7 +7,8 @@ export const isRecord = (value: unknown): value is Readonly<Record<string, unkno
 /** `a number`, `an array`, `null`. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+  if (typeof value === 'object') return Array.isArray(value) ? 'an array' : 'an object';
+  return `a ${typeof value}`;
 }
 
 /** Texts of an array; anything else among them is left out. */

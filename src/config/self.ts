@@ -6,16 +6,26 @@ import { fileURLToPath } from 'node:url';
 import { PACKAGE_NAME } from '../base/version.js';
 
 const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
-const PACKAGE = new RegExp(`^(npm:)?${PACKAGE_NAME}(@[^/]+)?$`);
+// As a registry, a repository or a packed archive names it.
+const PACKAGE = new RegExp(
+  `^((npm:)?${PACKAGE_NAME}(@[^/]+)?|(github:|gitlab:)?[\\w.-]+/${PACKAGE_NAME}(#.*)?|(git\\+|https:|ssh:)\\S*/${PACKAGE_NAME}(\\.git)?(#.*)?|(\\S*/)?${PACKAGE_NAME}-\\d+\\.\\d\\S*\\.tgz)$`,
+);
 const IMAGE = new RegExp(`^([^/]\\S*/)?${PACKAGE_NAME}(:[\\w.-]+)?(@sha256:\\w+)?$`);
-const SCRIPT = new RegExp(`(^|/)${PACKAGE_NAME}(/dist/cli/main(\\.js)?)?$`);
+const SCRIPT = new RegExp(`(^|/)${PACKAGE_NAME}(/(dist|src)/cli/main(\\.[jt]s)?)?$`);
 
 const PACKAGE_RUNNERS = ['npx', 'bunx', 'pnpx', 'npm', 'pnpm', 'yarn', 'bun', 'deno'];
 const RUNNER_VERBS = ['dlx', 'exec', 'x', 'run'];
 const INTERPRETERS = ['node', 'nodejs', 'bun', 'deno', 'tsx'];
+/** Options of node whose value is a module of its own. */
+const PRELOADS = ['-r', '--require', '--import', '--loader', '--experimental-loader', '--env-file'];
 const SHELLS = ['sh', 'bash', 'zsh', 'dash', 'cmd', 'powershell', 'pwsh'];
 const WRAPPERS = ['env', 'nice', 'nohup', 'exec', 'sudo', 'time'];
+/** Those with verbs and options of their own before the command that they run. */
+const LAUNCHERS = ['wsl', 'mise', 'asdf', 'volta', 'fnm', 'direnv', 'dotenvx', 'op', 'doppler', 'timeout'];
+/** Programs that offer another MCP server by another way. */
+const PROXIES = ['mcp-proxy', 'supergateway', 'mcpo'];
 const ENGINES = ['docker', 'podman', 'nerdctl'];
+const STARTERS = [...PACKAGE_RUNNERS, ...INTERPRETERS, ...SHELLS, ...ENGINES, PACKAGE_NAME];
 
 /** Whether starting this argv would start this bridge, directly or through npx, node, a shell or a container. */
 export function isOurselves(command: string, args: readonly string[]): boolean {
@@ -26,15 +36,26 @@ export function isOurselves(command: string, args: readonly string[]): boolean {
   if (PACKAGE_RUNNERS.includes(program)) {
     const named = args.find((arg) => /^(--package=|-p=)/.test(arg))?.replace(/^[^=]*=/, '');
     const target = named ?? positional.find((arg) => !RUNNER_VERBS.includes(arg));
-    if (target !== undefined && PACKAGE.test(target)) return true;
+    if (target !== undefined && (PACKAGE.test(target) || isOurFolder(target))) return true;
+    if (target !== undefined && PROXIES.includes(target)) return startsUs(args);
   }
   if (INTERPRETERS.includes(program)) {
-    const script = positional.find((arg) => !RUNNER_VERBS.includes(arg));
+    const isValue = (arg: string) => PRELOADS.includes(args[args.indexOf(arg) - 1] ?? '');
+    const script = positional.find((arg) => !RUNNER_VERBS.includes(arg) && !isValue(arg));
     return script !== undefined && isOurScript(script);
   }
-  if (ENGINES.includes(program)) return args.includes('run') && args.some((arg) => IMAGE.test(arg));
+  if (ENGINES.includes(program)) {
+    if (args.includes('exec')) return startsUs(args);
+    return args.includes('run') && args.some((arg) => IMAGE.test(arg));
+  }
   if (SHELLS.includes(program) || WRAPPERS.includes(program)) return isWrapped(args);
-  return false;
+  return (LAUNCHERS.includes(program) || PROXIES.includes(program)) && startsUs(args);
+}
+
+/** Whether the first word that starts programs, named without a folder, starts us. */
+function startsUs(args: readonly string[]): boolean {
+  const at = args.findIndex((arg) => !/[\\/]/.test(arg) && STARTERS.includes(programName(arg)));
+  return at !== -1 && isOurselves(args[at] ?? '', args.slice(at + 1));
 }
 
 /** A shell's command line or a wrapper's argv, without its options and variable assignments. */
@@ -50,6 +71,9 @@ function isWrapped(args: readonly string[]): boolean {
 function programName(command: string): string {
   return (command.split(/[\\/]/).at(-1) ?? '').toLowerCase().replace(/\.(cmd|exe|ps1|bat)$/, '');
 }
+
+// Without such a beginning it is the name of a package.
+const isOurFolder = (file: string): boolean => /^([./\\~]|[A-Za-z]:)/.test(file) && isOurScript(file);
 
 function isOurScript(file: string): boolean {
   if (SCRIPT.test(file.replaceAll('\\', '/'))) return true;

@@ -25,7 +25,7 @@ export type EntryContext = FillingContext & {
   readonly description: string;
 };
 
-/** `off` was switched off by the user, so no entry further down takes its place. */
+/** `off` was switched off by the user. */
 export type Entry =
   | { readonly state: 'ready'; readonly spec: DownstreamSpec }
   | { readonly state: 'off'; readonly reason: string }

@@ -1,7 +1,7 @@
 // Which files a record of the table of hosts stands for on this machine. Finds them by name only; what is in them is
 // the business of the readers.
 
-import { readdirSync } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import { expand } from './expand.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 import type { Environment } from './settings.js';
@@ -80,7 +80,7 @@ function withinCheckout(host: HostFacts): string[] {
   return root === undefined ? [host.cwd] : folders.slice(0, folders.indexOf(root) + 1);
 }
 
-/** The project's folder that a file belongs to: the nearest folder above us that holds it, else the current one. */
+/** The folder of the project that a project's file belongs to: the nearest of ours that holds it. */
 export function workspaceOf(file: string, host: HostFacts): string {
   const { sep } = pathRules(host);
   const holder = ancestors(host).find((folder) =>
@@ -94,4 +94,13 @@ export function projectFolder(file: string, workspace: string, host: HostFacts):
   const { dirname, relative } = pathRules(host);
   const folder = dirname(file);
   return relative(workspace, folder).startsWith('.') ? workspace : folder;
+}
+
+/** Without symbolic links, as hosts note folders; what cannot be looked at stays as it is. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }

@@ -20,8 +20,10 @@ const claudeCode = {
 const CLAUDE_STATE = '${CLAUDE_CONFIG_DIR:-~}/.claude.json';
 /** Claude Code's own settings of the user, where project servers may be approved. */
 export const CLAUDE_SETTINGS = '${CLAUDE_CONFIG_DIR:-~/.claude}/settings.json';
+/** The name under which files go that belong to no host. */
+export const NO_HOST = 'generic';
 const generic = {
-  host: 'generic',
+  host: NO_HOST,
   pointer: ['mcpServers'],
   shape: 'servers',
   dialect: GENERIC,

@@ -9,7 +9,11 @@ export type AgentFace = {
     params: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, unknown>>>;
+  /** What a question in the mode `url` was about has been done, elsewhere. */
+  elicitationDone(elicitationId: string): void;
   hasRoots(): boolean;
+  /** Whether it says when its roots have become others. */
+  tellsRootsChanges(): boolean;
   listRoots(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
 };
 
@@ -17,6 +21,8 @@ export type AgentFace = {
 export const NO_AGENT: AgentFace = {
   elicits: () => ({ form: false, url: false }),
   elicit: () => Promise.resolve({ action: 'decline' }),
+  elicitationDone: () => {},
   hasRoots: () => false,
+  tellsRootsChanges: () => false,
   listRoots: () => Promise.resolve({ roots: [] }),
 };

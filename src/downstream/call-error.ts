@@ -6,13 +6,18 @@ import type { EndCause } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
+import { addressesOf } from './elicitation.js';
 import type { Link } from './link.js';
 
 /** A server's own message is data, and may be long. */
 const MAX_MESSAGE_CHARS = 4_000;
 const MAX_LAST_WORDS_CHARS = 1_500;
 
+/** What a call that has no result is called. */
+export type FailureCode = 'E_TOOL_FAILED' | 'E_RESOURCE_FAILED' | 'E_PROMPT_FAILED';
+
 export type FailedCall = {
+  readonly failure: FailureCode;
   /** What ended the call's deadline; undefined when nothing did. */
   readonly cause: EndCause | undefined;
   readonly limitMs: number;
@@ -20,14 +25,14 @@ export type FailedCall = {
   readonly redact: Redact;
 };
 
-/** `what` names the tool and its server, as the beginning of a sentence. */
+/** `what` names what was asked for and its server, as the beginning of a sentence. */
 export function callError(
   what: string,
   thrown: unknown,
-  { cause, limitMs, transport, redact }: FailedCall,
+  { failure, cause, limitMs, transport, redact }: FailedCall,
 ): BridgeError {
   if (cause === 'timeout') {
-    return new BridgeError('E_TOOL_FAILED', `${what} did not answer within ${limitMs / 1000} s.`, {
+    return new BridgeError(failure, `${what} did not answer within ${limitMs / 1000} s.`, {
       fault: 'downstream',
       remedy: 'Ask it for less at a time, or try again.',
     });
@@ -55,12 +60,22 @@ export function callError(
       ...(remedy === undefined ? {} : { remedy }),
     });
   }
-  return new BridgeError(
-    'E_TOOL_FAILED',
-    clip(harmless(redact(beginning(thrown.message))), MAX_MESSAGE_CHARS) || `${what} failed without a word.`,
-    { fault: thrown.code === ErrorCode.InvalidParams ? 'guest' : 'downstream', cause: thrown },
-  );
+  const said = clip(harmless(redact(beginning(thrown.message))), MAX_MESSAGE_CHARS);
+  const fault = thrown.code === ErrorCode.InvalidParams ? 'guest' : 'downstream';
+  if (said === '')
+    return new BridgeError(failure, `${what} failed without a word.`, { fault, cause: thrown });
+  const [address, ...more] = addressesOf(thrown.data);
+  if (address !== undefined) {
+    const remedy = `The user has to open ${[address, ...more].join(' and ')} first.`;
+    return new BridgeError(failure, asSentence(said), { fault, remedy, cause: thrown });
+  }
+  // The guest says whose words they are where it was a tool.
+  const words = failure === 'E_TOOL_FAILED' ? said : `${what}: ${asSentence(said)}`;
+  return new BridgeError(failure, words, { fault, cause: thrown });
 }
+
+/** For words that another sentence may follow. */
+const asSentence = (words: string): string => (/[.!?…]\s*$/.test(words) ? words : `${words}.`);
 
 /** More than is shown, so that no secret is cut in two before it is known for one, and less than a server may send. */
 const beginning = (message: string): string => withoutPrefix(message.slice(0, 4 * MAX_MESSAGE_CHARS));

@@ -46,17 +46,6 @@ const LIMITS = { maxDepth: SCHEMA_LIMITS.maxDepth + 8, maxValues: 500_000 };
 const MAX_AGE_MS = 180 * 24 * 60 * 60 * 1000;
 const MAX_FILES = 1_000;
 
-const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
-const digits = z.string().regex(/^[0-9a-f]{32}$/);
-const firstSeen = z.object({
-  on: day,
-  digest: z.object({ description: digits, 'input schema': digits, 'output schema': digits }),
-  changed: z.array(z.enum(TOOL_PARTS)),
-  was: z
-    .object({ description: z.string(), parameters: z.array(z.string()) })
-    .optional()
-    .catch(undefined),
-});
 // The object itself: zod's copy of it would leave out a tool called `__proto__`.
 const object = z.custom<Readonly<Record<string, unknown>>>(isObject);
 const text = z.string().nullable().catch(null);
@@ -80,15 +69,39 @@ export function readCatalogFile(path: string): CatalogFile | undefined {
       instructions: parsed.instructions ?? undefined,
       tools: parsed.tools.slice(0, MAX_TOOLS).flatMap((item) => readTool(item) ?? []),
       firstSeen: new Map(
-        Object.entries(parsed.firstSeen).flatMap(([name, seen]) => {
-          const { data } = firstSeen.safeParse(seen);
-          return data === undefined ? [] : [[name, { ...data, was: data.was }] as const];
+        Object.entries(parsed.firstSeen).flatMap(([name, value]) => {
+          const seen = readFirstSeen(value);
+          return seen === undefined ? [] : [[name, seen] as const];
         }),
       ),
     };
   } catch {
     return undefined;
   }
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const DIGITS = /^[0-9a-f]{32}$/;
+
+/** By hand: with a schema, those of fifty servers take as long as all the rest of their files. */
+function readFirstSeen(value: unknown): FirstSeen | undefined {
+  if (!isObject(value) || !isObject(value['digest']) || !Array.isArray(value['changed'])) return undefined;
+  const { on, digest, changed, was } = value;
+  const digits = TOOL_PARTS.map((part) => Object(digest)[part] as unknown);
+  if (typeof on !== 'string' || !DAY.test(on) || !digits.every(isDigits)) return undefined;
+  return {
+    on,
+    digest: digest as ToolDigest,
+    changed: TOOL_PARTS.filter((part) => (changed as readonly unknown[]).includes(part)),
+    was: isObject(was) ? readBefore(was) : undefined,
+  };
+}
+
+const isDigits = (value: unknown): boolean => typeof value === 'string' && DIGITS.test(value);
+
+function readBefore({ description, parameters }: Readonly<Record<string, unknown>>): ToolBefore | undefined {
+  if (typeof description !== 'string' || !Array.isArray(parameters)) return undefined;
+  return { description, parameters: parameters.filter((name) => typeof name === 'string') };
 }
 
 /**

@@ -1,6 +1,5 @@
 // From a DownstreamSpec to a connected client that knows the server's tools, or to an error that says what to do.
-// The bridge advertises no client capability, because it fulfils none: a server that could ask for sampling would
-// wait for an answer that never comes.
+// Which client capabilities are advertised, and what answers for them, is passed-on.ts's business.
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -11,6 +10,7 @@ import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { lastWordsOf } from './call-error.js';
 import type { AuthProviderFor, Link } from './link.js';
+import type { PassedOn } from './passed-on.js';
 import { StdioTransport } from './stdio-transport.js';
 import { listTools, NO_TIMEOUT_MS, type ToolList } from './tool-list.js';
 
@@ -27,6 +27,8 @@ export type ConnectOptions = {
   readonly timeoutMs: number;
   /** Called for every `tools/list_changed`, from the first moment on. */
   readonly onToolsChanged: () => void;
+  /** Answers what the server asks. */
+  readonly passedOn: PassedOn;
   /** What the server says in its own words goes through this; it learns what `headersHelper` prints. */
   readonly redactor: Redactor;
   readonly authProviderFor?: AuthProviderFor | undefined;
@@ -43,7 +45,11 @@ export async function connect(
 ): Promise<Connection> {
   const limitMs = spec.startTimeoutMs ?? options.timeoutMs;
   const transport = await linkTo(spec, options, limitMs);
-  const client = new Client({ name: PACKAGE_NAME, version: VERSION }, { capabilities: {} });
+  const client = new Client(
+    { name: PACKAGE_NAME, version: VERSION },
+    { capabilities: options.passedOn.capabilities },
+  );
+  options.passedOn.serve(client);
   client.setNotificationHandler(ToolListChangedNotificationSchema, options.onToolsChanged);
   using deadline = new Deadline(signal);
   deadline.start(limitMs);

@@ -1,18 +1,37 @@
-// One live MCP server of the user: its tools and their calls, relayed as text. Only the pool may end it, so `close`
+// One live MCP server of the user: its tools and their calls, and what else it is asked, relayed as text. Only the pool may end it, so `close`
 // is on the handle that the pool holds and not on what others see. Everything thrown is a BridgeError.
 
 import { z } from 'zod';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { RawJson } from '../protocol/json-text.js';
-import { callError, withoutPrefix } from './call-error.js';
+import type { AgentFace } from './agent-face.js';
+import { callError, type FailureCode, withoutPrefix } from './call-error.js';
+import { CallsUnderWay } from './calls-under-way.js';
 import { type Connection, connect } from './connect.js';
 import { rawResultOf } from './inbound.js';
 import { isObject } from './json-object.js';
 import type { AuthProviderFor } from './link.js';
+import { PassedOn } from './passed-on.js';
 import { listTools, NO_TIMEOUT_MS, type Tool, type ToolList } from './tool-list.js';
+
+/** How far a call says it is; numbers as the server gives them. */
+export type CallProgress = {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+};
+
+/** A request that is no call of a tool; `what` names it and its server, as the beginning of a sentence. */
+export type Question = {
+  readonly what: string;
+  readonly method: `resources/${string}` | `prompts/${string}`;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly failure: FailureCode;
+};
 
 export interface Downstream {
   readonly spec: DownstreamSpec;
@@ -28,7 +47,16 @@ export interface Downstream {
    * says `isError` is told to the model as an error, so the values of the configuration are taken out of it.
    * Throws E_TOOL_FAILED (no result: refused, too long, too late), E_SERVER_UNAVAILABLE or E_CANCELLED.
    */
-  callTool(tool: string, args: RawJson, signal: AbortSignal): Promise<RawJson>;
+  callTool(
+    tool: string,
+    args: RawJson,
+    onProgress: (progress: CallProgress) => void,
+    signal: AbortSignal,
+  ): Promise<RawJson>;
+  /** Whether it said in its greeting that it has any. */
+  has(kind: 'resources' | 'prompts'): boolean;
+  /** The result, which leads to its own text by `rawResultOf`. Limits and errors as of a tool's call. */
+  ask(question: Question, signal: AbortSignal): Promise<object>;
   /** Resolves, once it is over, with the reason as the end of a sentence about the server. */
   readonly closed: Promise<string>;
 }
@@ -49,6 +77,9 @@ export type DownstreamOptions = {
   readonly onRefreshFailed: (message: string) => void;
   readonly redactor: Redactor;
   readonly authProviderFor?: AuthProviderFor | undefined;
+  /** Gets what the server asks of its client. */
+  readonly agent: AgentFace;
+  readonly observer: Observer;
 };
 
 /** What the pool holds: the server, and the right to end it. */
@@ -56,6 +87,10 @@ export type OpenDownstream = {
   readonly downstream: Downstream;
   /** Resolves when its processes are gone, or its session and sockets. */
   close(): Promise<void>;
+  /** The agent has other roots now. */
+  rootsChanged(): void;
+  /** Whether a question of the server is put to the person just now. */
+  isAsking(): boolean;
 };
 
 /** Starts and greets a server; throws as `connect` does. */
@@ -70,12 +105,20 @@ export async function openDownstream(
     changedEarly = true;
     live?.refresh();
   };
-  const { env, connectTimeoutMs: timeoutMs, redactor, authProviderFor } = options;
-  const connecting = { env, timeoutMs, onToolsChanged, redactor, authProviderFor };
+  const { env, connectTimeoutMs: timeoutMs, redactor, authProviderFor, agent, observer } = options;
+  const redact = (text: string) => redactor.redact(text);
+  const calls = new CallsUnderWay();
+  const passedOn = new PassedOn({ server: spec.name, agent, calls, redact, observer });
+  const connecting = { env, timeoutMs, onToolsChanged, passedOn, redactor, authProviderFor };
   const connection = await connect(spec, connecting, signal);
-  live = new LiveDownstream(spec, connection, options);
+  live = new LiveDownstream(spec, connection, calls, options);
   if (changedEarly) live.refresh();
-  return { downstream: live, close: () => connection.transport.close() };
+  return {
+    downstream: live,
+    close: () => connection.transport.close(),
+    rootsChanged: () => passedOn.rootsChanged(),
+    isAsking: () => passedOn.isAsking,
+  };
 }
 
 // The caller gets the very object that the transport made, which leads to its text.
@@ -87,18 +130,24 @@ class LiveDownstream implements Downstream {
   readonly instructions: string | undefined;
   readonly closed: Promise<string>;
   readonly #connection: Connection;
+  readonly #calls: CallsUnderWay;
   readonly #options: DownstreamOptions;
   #listed: ToolList;
-  #inFlight = 0;
   #refreshing = false;
   #stale = false;
 
-  constructor(spec: DownstreamSpec, connection: Connection, options: DownstreamOptions) {
+  constructor(
+    spec: DownstreamSpec,
+    connection: Connection,
+    calls: CallsUnderWay,
+    options: DownstreamOptions,
+  ) {
     const { client, transport, listed } = connection;
     this.spec = spec;
     this.serverVersion = client.getServerVersion()?.version;
     this.instructions = client.getInstructions();
     this.#connection = connection;
+    this.#calls = calls;
     this.#options = options;
     this.#listed = listed;
     this.closed = new Promise((resolve) => {
@@ -116,40 +165,67 @@ class LiveDownstream implements Downstream {
     return this.#listed.problems;
   }
 
-  async callTool(tool: string, args: RawJson, signal: AbortSignal): Promise<RawJson> {
+  async callTool(
+    tool: string,
+    args: RawJson,
+    onProgress: (progress: CallProgress) => void,
+    signal: AbortSignal,
+  ): Promise<RawJson> {
     const what = `Tool '${tool}' of server '${this.spec.name}'`;
-    const { client, transport } = this.#connection;
     if (this.tools().some(({ name, needsTask }) => name === tool && needsTask)) {
       throw new BridgeError('E_TOOL_FAILED', `${what} runs only as an MCP task.`, {
         fault: 'bridge',
         remedy: 'The bridge does not run tasks; use another tool.',
       });
     }
+    const params = { name: tool, arguments: args };
+    const call = { what, method: 'tools/call', params, failure: 'E_TOOL_FAILED' } as const;
+    const result = await this.#request(call, onProgress, signal);
+    const raw = rawResultOf(result);
+    if (raw === undefined) throw new Error('an answer that did not come through the transport');
+    const isError = Reflect.get(result, 'isError') === true;
+    return isError ? new RawJson(this.#options.redactor.redactValues(raw.text)) : raw;
+  }
+
+  has(kind: 'resources' | 'prompts'): boolean {
+    return this.#connection.client.getServerCapabilities()?.[kind] !== undefined;
+  }
+
+  ask(question: Question, signal: AbortSignal): Promise<object> {
+    return this.#request(question, () => {}, signal);
+  }
+
+  async #request(
+    { what, method, params, failure }: Omit<Question, 'method'> & { readonly method: string },
+    onProgress: (progress: CallProgress) => void,
+    signal: AbortSignal,
+  ): Promise<object> {
+    const { client, transport } = this.#connection;
     const { callTimeoutMs } = this.spec;
-    const { redactor } = this.#options;
-    const limitMs = callTimeoutMs ?? this.#options.silenceMs;
-    // A deadline of its own, since the SDK never takes its listener off the signal: on one that outlives the call it
-    // would cancel the call long after.
-    using deadline = new Deadline(signal);
-    deadline.start(limitMs);
+    const { redactor, silenceMs } = this.#options;
+    const limitMs = callTimeoutMs ?? silenceMs;
     // Asking for progress is what lets a long call show that it is alive. The host's own limit is a hard one.
-    const onprogress = () => (callTimeoutMs === undefined ? deadline.start(limitMs) : undefined);
-    this.#options.onActivity(++this.#inFlight);
+    const limit = { ms: limitMs, of: callTimeoutMs === undefined ? 'silence' : 'whole' } as const;
+    const call = this.#calls.begin(limit, signal);
+    const onprogress = (progress: CallProgress) => {
+      call.heard();
+      onProgress(progress);
+    };
+    this.#options.onActivity(this.#calls.size);
     try {
-      const result = await client.request(
-        { method: 'tools/call', params: { name: tool, arguments: args } },
-        anyResult,
-        { timeout: NO_TIMEOUT_MS, signal: deadline.signal, onprogress },
-      );
-      const raw = rawResultOf(result);
-      if (raw === undefined) throw new Error('an answer that did not come through the transport');
+      const result = await client.request({ method, params: { ...params } }, anyResult, {
+        timeout: NO_TIMEOUT_MS,
+        signal: call.signal,
+        onprogress,
+      });
       this.#options.onAnswer();
-      return Reflect.get(result, 'isError') === true ? new RawJson(redactor.redactValues(raw.text)) : raw;
+      return result;
     } catch (thrown) {
       const redact = (text: string) => redactor.redact(text);
-      throw callError(what, thrown, { cause: deadline.cause, limitMs, transport, redact });
+      throw callError(what, thrown, { failure, cause: call.cause, limitMs, transport, redact });
     } finally {
-      this.#options.onActivity(--this.#inFlight);
+      call[Symbol.dispose]();
+      this.#options.onActivity(this.#calls.size);
     }
   }
 

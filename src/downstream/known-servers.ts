@@ -15,19 +15,34 @@ export type Known = {
   allDocs(): readonly ServerDoc[];
 };
 
-type Made = { readonly kept: KeptServer; readonly spec: DownstreamSpec; readonly doc: ServerDoc };
+/** What of a server's documentation may be seen; it leaves tools out, and makes none. */
+export type View = (doc: ServerDoc) => ServerDoc;
+
+/** `whole` is of `kept`, and `doc` what `view` lets be seen of it. */
+type Made = {
+  readonly kept: KeptServer;
+  readonly description: string;
+  readonly whole: ServerDoc;
+  readonly view: View;
+  readonly doc: ServerDoc;
+};
+
+const ALL: View = (doc) => doc;
 
 export class KnownServers implements Known {
   readonly #kept: KeptCatalog;
   readonly #shapes: Pick<ObservedShapes, 'of'>;
+  readonly #viewNow: () => View;
   #specs: readonly DownstreamSpec[] = [];
   #aliasOf: (name: string) => string = (name) => name;
   #made = new Map<string, Made>();
   #all: readonly ServerDoc[] = [];
 
-  constructor(kept: KeptCatalog, shapes: Pick<ObservedShapes, 'of'>) {
+  /** `viewNow` is asked with every question, and answers with the same function as long as its rules are the same. */
+  constructor(kept: KeptCatalog, shapes: Pick<ObservedShapes, 'of'>, viewNow: () => View = () => ALL) {
     this.#kept = kept;
     this.#shapes = shapes;
+    this.#viewNow = viewNow;
   }
 
   /** Takes what is configured now, in that order, and how it is called in Python. */
@@ -49,13 +64,16 @@ export class KnownServers implements Known {
     const kept = spec && this.#kept.of(spec);
     if (spec === undefined || kept === undefined) return undefined;
     const observed = this.#shapes.of({ ...kept, spec });
-    return toServerDoc({ ...kept, spec }, this.#aliasOf(name), observed, changesOf(kept, name));
+    return this.#viewNow()(
+      toServerDoc({ ...kept, spec }, this.#aliasOf(name), observed, changesOf(kept, name)),
+    );
   }
 
   /** Without the shapes of answers, which lie in files of their own and would change these with every answer. */
   allDocs(): readonly ServerDoc[] {
     const before = this.#made;
-    const made = this.#specs.flatMap((spec) => this.#make(spec, before.get(spec.name)) ?? []);
+    const view = this.#viewNow();
+    const made = this.#specs.flatMap((spec) => this.#make(spec, view, before.get(spec.name)) ?? []);
     this.#made = new Map(made.map((one) => [one.doc.name, one]));
     const isSame =
       made.length === this.#all.length && made.every(({ doc }, index) => doc === this.#all[index]);
@@ -65,14 +83,15 @@ export class KnownServers implements Known {
 
   /** All that are configured, each in one line whatever it has; `loaded` are the names of those that a run has. */
   briefs(loaded: readonly string[]): readonly ServerBrief[] {
+    const docs = new Map(this.allDocs().map((doc) => [doc.name, doc]));
     return this.#specs.map((spec) => {
-      const kept = this.#kept.of(spec);
+      const doc = docs.get(spec.name);
       return {
         name: spec.name,
         alias: this.#aliasOf(spec.name),
-        description: summaryOf(spec.description, kept?.instructions),
+        description: summaryOf(spec.description, doc?.instructions ?? undefined),
         loaded: loaded.includes(spec.name),
-        tools: kept?.tools().length ?? null,
+        tools: doc?.tools.length ?? null,
       };
     });
   }
@@ -83,16 +102,25 @@ export class KnownServers implements Known {
     return kept === undefined ? () => undefined : changesOf(kept, spec.name);
   }
 
-  #make(spec: DownstreamSpec, before: Made | undefined): Made | undefined {
+  #make(spec: DownstreamSpec, view: View, before: Made | undefined): Made | undefined {
     const kept = this.#kept.of(spec);
     if (kept === undefined) return undefined;
-    const alias = this.#aliasOf(spec.name);
+    const { name, description } = spec;
+    const alias = this.#aliasOf(name);
     const isSame =
-      before?.kept === kept && before.doc.alias === alias && before.spec.description === spec.description;
-    if (isSame) return before;
+      before?.kept === kept && before.whole.alias === alias && before.description === description;
+    if (isSame && before.view === view) return before;
     const none = () => undefined;
-    return { kept, spec, doc: toServerDoc({ ...kept, spec }, alias, none, changesOf(kept, spec.name)) };
+    const whole = isSame ? before.whole : toServerDoc({ ...kept, spec }, alias, none, changesOf(kept, name));
+    const seen = view(whole);
+    // Other rules that come to the same: whoever has made something of these need not make it anew.
+    const doc = isSame && haveSameTools(before.doc, seen) ? before.doc : seen;
+    return { kept, description, whole, view, doc };
   }
+}
+
+function haveSameTools({ tools }: ServerDoc, other: ServerDoc): boolean {
+  return tools.length === other.tools.length && tools.every((tool, index) => tool === other.tools[index]);
 }
 
 function changesOf(kept: KeptServer, server: string): ToolNotes['changed'] {

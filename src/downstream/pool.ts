@@ -8,6 +8,7 @@ import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
+import { type AgentFace, NO_AGENT } from './agent-face.js';
 import type { Downstream } from './downstream.js';
 import { childEnv } from './env.js';
 import type { AuthProviderFor } from './link.js';
@@ -48,6 +49,8 @@ export type DownstreamPoolOptions = {
   /** Logins of remote servers; without it, one that wants a login is told to the user as such. */
   readonly authProviderFor?: AuthProviderFor;
   readonly times?: Partial<DownstreamTimes>;
+  /** Whom servers may ask; without one, nobody. */
+  readonly agent?: AgentFace;
   /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
   readonly onListed?: (downstream: Downstream) => void;
 };
@@ -62,6 +65,10 @@ export interface DownstreamPool extends AsyncDisposable {
   states(): readonly DownstreamState[];
   /** Takes a new configuration: unchanged servers stay as they are, others end after their last call. */
   adopt(specs: readonly DownstreamSpec[]): void;
+  /** Whether a question of this server is put to the person just now. */
+  isAsking(name: string): boolean;
+  /** The agent has other roots now; servers that have read them are told. */
+  rootsChanged(): void;
 }
 
 /** A pool of servers of which none runs yet. */
@@ -106,6 +113,14 @@ class SlotPool implements DownstreamPool {
     }
   }
 
+  isAsking(name: string): boolean {
+    return this.#slots.get(name)?.isAsking ?? false;
+  }
+
+  rootsChanged(): void {
+    for (const slot of [...this.#slots.values(), ...this.#retired]) slot.rootsChanged();
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     this.#disposing ??= Promise.all(
       [...this.#slots.values(), ...this.#retired].map((slot) => slot.close()),
@@ -115,20 +130,18 @@ class SlotPool implements DownstreamPool {
 
   #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
-    const {
-      hostEnv,
-      extraEnvNames,
-      depth,
-      observer,
-      redactor,
-      authProviderFor,
-      times,
-      onListed = () => {},
-    } = this.#options;
-    redactor.addAll(secretsOf(spec));
+    const { specs: _, hostEnv, extraEnvNames, depth, times, ...shared } = this.#options;
+    shared.redactor.addAll(secretsOf(spec));
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
-    return new Slot(spec, { ...DEFAULT_TIMES, ...times, env, observer, redactor, authProviderFor, onListed });
+    return new Slot(spec, {
+      agent: NO_AGENT,
+      onListed: () => {},
+      ...DEFAULT_TIMES,
+      ...times,
+      ...shared,
+      env,
+    });
   }
 
   #unknown(name: string): BridgeError {

@@ -40,15 +40,10 @@ type Index = {
 const indexes = new WeakMap<readonly ServerDoc[], Index>();
 
 /**
- * At most `limit` tools for which `mayShow` is true, the best first, none that shares no word with `query`. The same array
- * of `docs` is indexed once, so it is not to be changed afterwards.
+ * At most `limit` tools, the best first, none that shares no word with `query`. The same array of `docs` is indexed once,
+ * so it is not to be changed afterwards.
  */
-export function searchTools(
-  docs: readonly ServerDoc[],
-  query: string,
-  limit: number,
-  mayShow: (server: string, tool: ToolDoc) => boolean = () => true,
-): readonly FoundTool[] {
+export function searchTools(docs: readonly ServerDoc[], query: string, limit: number): readonly FoundTool[] {
   const index = indexes.get(docs) ?? indexOf(docs);
   indexes.set(docs, index);
   const words = wordsOf(query);
@@ -64,7 +59,7 @@ export function searchTools(
   return [...scores]
     .flatMap(([id, sum]) => {
       const entry = index.entries[id];
-      if (entry === undefined || !mayShow(entry.server.name, entry.tool)) return [];
+      if (entry === undefined) return [];
       const share = ((matches.get(id) ?? 0) / words.length) ** SHARE_POWER;
       const score = sum * share * fitOf(entry.actions, wanted);
       return [{ id, server: entry.server, tool: entry.tool, score }];

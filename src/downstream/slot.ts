@@ -5,6 +5,7 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { AgentFace } from './agent-face.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
 import type { AuthProviderFor } from './link.js';
 
@@ -31,9 +32,10 @@ export type SlotOptions = {
   readonly maxRestMs: number;
   readonly observer: Observer;
   readonly redactor: Redactor;
+  readonly authProviderFor?: AuthProviderFor | undefined;
+  readonly agent: AgentFace;
   /** Called before anybody is given the server, and whenever it has listed its tools anew; it must not throw. */
   readonly onListed: (downstream: Downstream) => void;
-  readonly authProviderFor?: AuthProviderFor | undefined;
 };
 
 /** A server that crashes at every call is not started again for each: after so many it rests, longer each time. */
@@ -52,6 +54,8 @@ export class Slot {
   /** How often in a row it crashed in a call without having answered any; see MAX_CRASHES. */
   #crashes = 0;
   #reason: string | undefined;
+  /** Of the reason, as long as it rests for that. */
+  #remedy: string | undefined;
   #retryAt = 0;
   #retired = false;
 
@@ -93,6 +97,14 @@ export class Slot {
     };
   }
 
+  get isAsking(): boolean {
+    return this.#open?.isAsking() ?? false;
+  }
+
+  rootsChanged(): void {
+    this.#open?.rootsChanged();
+  }
+
   /** Ends it when its last call has ended; it is not to be asked again. */
   retire(): void {
     this.#retired = true;
@@ -110,7 +122,7 @@ export class Slot {
   }
 
   async #start(): Promise<Downstream> {
-    const { observer, env, connectTimeoutMs, silenceMs, redactor, authProviderFor } = this.#options;
+    const { observer, env, connectTimeoutMs, silenceMs, redactor, authProviderFor, agent } = this.#options;
     const server = this.spec.name;
     const startedAt = performance.now();
     observer({ type: 'downstream.connecting', server });
@@ -123,6 +135,8 @@ export class Slot {
           silenceMs,
           redactor,
           authProviderFor,
+          agent,
+          observer,
           onActivity: (inFlight) => this.#onActivity(open, inFlight),
           onAnswer: () => {
             this.#crashes = 0;
@@ -137,8 +151,8 @@ export class Slot {
         },
         this.#ending.signal,
       );
-      this.#options.onListed(open.downstream);
       this.#open = open;
+      this.#options.onListed(open.downstream);
       this.#inFlight = 0;
       this.#failures = 0;
       this.#reason = undefined;
@@ -156,6 +170,7 @@ export class Slot {
   #rest(thrown: unknown): void {
     const { observer } = this.#options;
     this.#reason = thrown instanceof BridgeError ? thrown.message : messageOf(thrown);
+    this.#remedy = thrown instanceof BridgeError ? thrown.remedy : undefined;
     this.#restAfter(this.#failures++);
     observer({ type: 'downstream.failed', server: this.spec.name, message: this.#reason });
   }
@@ -167,16 +182,16 @@ export class Slot {
 
   #restingError(restMs: number): BridgeError {
     const reason = this.#reason ?? `Server '${this.spec.name}' could not be started.`;
-    return new BridgeError('E_SERVER_UNAVAILABLE', reason, {
-      fault: 'operator',
-      remedy: `It is not tried again at once: retry in ${Math.ceil(restMs / 1000)} s.`,
-    });
+    const later = `It is not tried again at once: retry in ${Math.ceil(restMs / 1000)} s.`;
+    const remedy = this.#remedy === undefined ? later : `${this.#remedy} ${later}`;
+    return new BridgeError('E_SERVER_UNAVAILABLE', reason, { fault: 'operator', remedy });
   }
 
   #onClosed(open: OpenDownstream, reason: string): void {
     this.#options.observer({ type: 'downstream.closed', server: this.spec.name, reason });
     if (this.#open !== open) return;
     this.#reason = `Server '${this.spec.name}' ${reason}.`;
+    this.#remedy = undefined;
     // The calls under way are told after this, so they are still counted here.
     if (this.#inFlight > 0 && ++this.#crashes >= MAX_CRASHES) {
       this.#reason = `Server '${this.spec.name}' ${reason}, ${this.#crashes} times in a row.`;

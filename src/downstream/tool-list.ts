@@ -3,11 +3,11 @@
 // out, since the whole list goes into every sandbox that loads the server.
 
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { clip } from '../base/text.js';
 import { excessOf } from '../protocol/json-text.js';
 import { isObject } from './json-object.js';
+import { eachPage } from './pages.js';
 
 /** One tool in the server's own words. Schemas are data: nothing compiles them. */
 export type Tool = {
@@ -30,9 +30,6 @@ export type ToolList = {
 /** The SDK sets a timer for every request; the longest that exists leaves the decision to our own clocks. */
 export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** A server that still names a next page after this many is not taken to end. */
-const MAX_PAGES = 100;
-
 /** The largest servers have some hundred tools. */
 export const MAX_TOOLS = 2_000;
 /** MCP recommends at most 128 characters. */
@@ -45,10 +42,7 @@ export const SCHEMA_LIMITS = { maxDepth: 64, maxValues: 20_000 };
 /** Of all schemas and descriptions together. */
 const MAX_LIST_CHARS = 8 * 1024 * 1024;
 
-const page = z.looseObject({
-  tools: z.array(z.unknown()).catch([]),
-  nextCursor: z.string().optional().catch(undefined),
-});
+const anyPage = z.custom<object>(isObject);
 const text = z.string().catch('');
 // The object itself: zod's copy of it would leave out a property called `__proto__`.
 const schema = z.custom<Readonly<Record<string, unknown>>>(isObject);
@@ -65,15 +59,13 @@ const rawTool = z.looseObject({
 export async function listTools(client: Client, signal: AbortSignal): Promise<ToolList> {
   const tools = new Map<string, Tool>();
   const problems: string[] = [];
-  const seen = new Set<string>();
   let unusable = 0;
   let tooMany = 0;
   let chars = 0;
   const withoutSchema = new Set<string>();
-  let cursor: string | undefined;
-  for (let pages = 1; ; pages++) {
-    const answer = await requestPage(client, cursor, signal);
-    for (const item of answer.tools) {
+  const request = (params: object) => requestPage(client, params, signal);
+  const endless = await eachPage({ method: 'tools/list', member: 'tools' }, request, (items) => {
+    for (const item of items) {
       const tool = readTool(item);
       if (tool === undefined || tools.has(tool.name)) {
         unusable++;
@@ -85,14 +77,9 @@ export async function listTools(client: Client, signal: AbortSignal): Promise<To
       if (tools.size === MAX_TOOLS || chars > MAX_LIST_CHARS) tooMany++;
       else tools.set(tool.name, kept.tool);
     }
-    cursor = answer.nextCursor;
-    if (cursor === undefined || cursor === '') break;
-    if (seen.has(cursor) || pages === MAX_PAGES) {
-      problems.push(`tools/list does not end: stopped after ${pages} pages`);
-      break;
-    }
-    seen.add(cursor);
-  }
+    return true;
+  });
+  if (endless !== undefined) problems.push(endless);
   if (unusable > 0) problems.push(`left out for want of a name of their own: ${unusable} of its tools`);
   if (tooMany > 0) problems.push(`left out because the list is too long: ${tooMany} of its tools`);
   if (withoutSchema.size > 0) {
@@ -123,17 +110,10 @@ function withinLimits(tool: Tool): { readonly tool: Tool; readonly isCut: boolea
   };
 }
 
-async function requestPage(client: Client, cursor: string | undefined, signal: AbortSignal) {
-  try {
-    // A signal of its own for each page, since the SDK never takes its listener off.
-    const options = { timeout: NO_TIMEOUT_MS, signal: AbortSignal.any([signal]) };
-    const params = cursor === undefined ? {} : { cursor };
-    return await client.request({ method: 'tools/list', params }, page, options);
-  } catch (thrown) {
-    // A server that has only resources or prompts need not know the method.
-    if (thrown instanceof McpError && thrown.code === ErrorCode.MethodNotFound) return page.parse({});
-    throw thrown;
-  }
+function requestPage(client: Client, params: object, signal: AbortSignal): Promise<object> {
+  // A signal of its own for each page, since the SDK never takes its listener off.
+  const options = { timeout: NO_TIMEOUT_MS, signal: AbortSignal.any([signal]) };
+  return client.request({ method: 'tools/list', params: { ...params } }, anyPage, options);
 }
 
 /** A tool as MCP writes it; undefined where it has no usable name. */

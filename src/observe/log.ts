@@ -24,6 +24,8 @@ export type LogSink = { write(line: string): unknown };
 /** A stranger's text in a log line: long enough to recognise, short enough to read. */
 const MAX_TEXT_CHARS = 500;
 
+/** Of one run; more are for those who debug. */
+const MAX_REFUSALS_TOLD = 20;
 /** The names come from sandboxes, and a log keeps nothing without an end. */
 const MAX_MODULES_TOLD = 100;
 
@@ -67,6 +69,8 @@ function humanLine(json: string, { colour }: LogOptions): string {
 /** Writes each event to `log`, its texts through `redact`. */
 export function logObserver(log: Log, redact: Redact): Observer {
   const unloaded = new Set<string>();
+  /** Of each run that is under way. */
+  const refusals = new Map<string, number>();
   return (event) => {
     const [usualLevel, sentence] = describeEvent(withoutSecrets(event, redact));
     let level = usualLevel;
@@ -75,6 +79,13 @@ export function logObserver(log: Log, redact: Redact): Observer {
       if (unloaded.has(event.module) || unloaded.size >= MAX_MODULES_TOLD) level = 'debug';
       else unloaded.add(event.module);
     }
+    // Code that ignores them can make a thousand in a second.
+    if (event.type === 'run.refused') {
+      const count = (refusals.get(event.run) ?? 0) + 1;
+      refusals.set(event.run, count);
+      if (count > MAX_REFUSALS_TOLD) level = 'debug';
+    }
+    if (event.type === 'run.ended') refusals.delete(event.run);
     log[level]({ event: event.type }, sentence);
   };
 }
@@ -148,6 +159,13 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       ];
     case 'downstream.closed':
       return ['info', `${inline(event.server)}: closed, ${inline(event.reason)}`];
+    case 'downstream.asked':
+      return [
+        'debug',
+        `${inline(event.server)}: asked the user: ${inline(event.answer)} after ${ms(event.durationMs)}`,
+      ];
+    case 'downstream.said':
+      return ['debug', `${inline(event.server)} said (${inline(event.level)}): ${inline(event.text)}`];
     case 'run.queued':
       return ['info', `run ${event.run} waits in the queue, behind ${count(event.ahead, 'run')}`];
     case 'run.started':

@@ -21,7 +21,13 @@ import type { HostApi } from './host-api.js';
 
 type CallFrame = Extract<GuestFrame, { type: 'call' }>;
 /** A call without its parsed arguments, which may be many times as large as their text. */
-type Call = { readonly id: number; readonly server: string | null; readonly tool: string | null };
+type Call = {
+  readonly id: number;
+  readonly server: string | null;
+  readonly tool: string | null;
+  /** Who answers it, for people. */
+  readonly awaited: string;
+};
 type Pending = { readonly call: Call; readonly controller: AbortController };
 type Question = (text: string, signal: AbortSignal) => unknown;
 
@@ -60,9 +66,7 @@ export class CallDesk implements Disposable {
   get waitingFor(): string {
     const counts = new Map<string, number>();
     for (const { call } of this.#pending.values()) {
-      const { server, tool } = call;
-      const name = tool === null ? 'the bridge' : `${server}.${tool}`;
-      counts.set(name, (counts.get(name) ?? 0) + 1);
+      counts.set(call.awaited, (counts.get(call.awaited) ?? 0) + 1);
     }
     const names = [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count})`));
     const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => clip(harmless(name), MAX_NAME_CHARS));
@@ -72,7 +76,8 @@ export class CallDesk implements Disposable {
 
   /** Takes a call; its answer is sent when it is there. `text` is the frame's own line, which is ASCII. */
   accept(frame: CallFrame, text: string): void {
-    const call: Call = { id: frame.id, server: nameIn(frame, 'server'), tool: nameIn(frame, 'tool') };
+    const [server, tool] = [nameIn(frame, 'server'), nameIn(frame, 'tool')];
+    const call: Call = { id: frame.id, server, tool, awaited: awaited(frame.method, server, tool) };
     const obstacle = this.#obstacle(call.id, text.length);
     if (obstacle !== undefined) return this.#refuse(call, obstacle);
     const question = questionOf(frame, this.#api);
@@ -140,6 +145,12 @@ export class CallDesk implements Disposable {
 function nameIn({ params }: CallFrame, key: 'server' | 'tool'): string | null {
   const name = params[key];
   return typeof name === 'string' ? clip(name, MAX_NAME_CHARS) : null;
+}
+
+function awaited(method: string, server: string | null, tool: string | null): string {
+  if (tool !== null) return `${server}.${tool}`;
+  const [kind] = method.split('.', 1);
+  return kind === 'resources' || kind === 'prompts' ? `${kind} of ${server}` : 'the bridge';
 }
 
 /** What the frame asks for; a wrong question throws when it is asked, as an answer that failed. */

@@ -6,7 +6,8 @@ import { didYouMean } from '../base/closest.js';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
-import type { CallParams, ServerDoc, ToolDoc } from '../protocol/frames.js';
+import { clip } from '../base/text.js';
+import type { CallParams, ServerDoc, ToolDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt } from '../protocol/json-text.js';
 import type { Gates } from './gates.js';
 import type { HostApi } from './host-api.js';
@@ -21,9 +22,9 @@ export type DoorParts = {
   readonly observer: Observer;
 };
 
-type Named = { readonly name?: string; readonly changed?: string | null };
-/** A ToolDoc, or a ToolHit. */
-type Found = Named & { readonly server?: string; readonly tool?: Named };
+/** Names and reasons in events: hostile code chooses the names. */
+const MAX_TOLD_CHARS = 500;
+
 type Question<P> = (params: P, text: string, signal: AbortSignal) => unknown;
 
 /** The same questions, answered only where the policy allows. */
@@ -63,15 +64,10 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
     };
 
   // Whoever answers has left out what is denied; here nothing of it gets through.
-  const visible = (answer: unknown, serverOf: (found: Found) => string | undefined): unknown =>
-    Array.isArray(answer)
-      ? answer.filter((found: Found) => {
-          const server = serverOf(found);
-          const { name, changed = null } = found.tool ?? found;
-          if (server === undefined || name === undefined) return true;
-          return policy().tool(server, { name, changed }).allowed;
-        })
-      : answer;
+  const visibleTools = (server: string, tools: unknown) =>
+    (tools as readonly ToolDoc[]).filter(maySee(server));
+  const visibleHits = (hits: unknown) =>
+    (hits as readonly ToolHit[]).filter(({ server, tool }) => maySee(server)(tool));
 
   /** Counts a call, of the run and of its server. */
   const count = (server: string): void => {
@@ -87,53 +83,47 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
 
   const callTool = async (params: CallParams['tools.call'], text: string, signal: AbortSignal) => {
     const { server, tool } = params;
-    const refuse = (thrown: unknown): never => {
-      if (thrown instanceof BridgeError) {
-        const { code, message } = thrown;
-        parts.observer({ type: 'run.refused', run: parts.runId, server, tool, code, message });
-      }
-      throw thrown;
-    };
-    const limits = policy().serverLimits(server);
+    passTool(server, tool);
+    const { bytesPerCall, secondsPerCall, callsInFlight } = policy().serverLimits(server);
     const what = `'${tool}' of server '${server}'`;
-    try {
-      passTool(server, tool);
-      keepToBytes(
-        limits.bytesPerCall,
-        argumentsOf(text, limits.bytesPerCall),
-        `for the arguments of ${what}`,
-      );
-      count(server);
-    } catch (thrown) {
-      return refuse(thrown);
-    }
-    const max = limits.callsInFlight.max;
-    const work = () =>
-      withinSeconds(limits.secondsPerCall, what, signal, (ends) => api['tools.call'](params, text, ends));
-    const result = await parts.gates.enter({ server, run: parts.runId, max }, work, signal);
-    if (result instanceof RawJson) {
-      try {
-        keepToBytes(limits.bytesPerCall, result.text, `for the result of ${what}`);
-      } catch (thrown) {
-        return refuse(thrown);
-      }
-    }
+    keepToBytes(bytesPerCall, argumentsOf(text, bytesPerCall), `for the arguments of ${what}`);
+    count(server);
+    const ask = (ends: AbortSignal) => api['tools.call'](params, text, ends);
+    const work = () => withinSeconds(secondsPerCall, what, signal, ask);
+    const place = { server, run: parts.runId, max: callsInFlight.max };
+    const result = await parts.gates.enter(place, work, signal);
+    if (result instanceof RawJson) keepToBytes(bytesPerCall, result.text, `for the result of ${what}`);
     return result;
+  };
+  const tell = ({ server, tool }: CallParams['tools.call'], { code, message }: BridgeError): void => {
+    const [where = '', name = '', why = ''] = [server, tool, message].map((text) =>
+      clip(text, MAX_TOLD_CHARS),
+    );
+    parts.observer({ type: 'run.refused', run: parts.runId, server: where, tool: name, code, message: why });
   };
 
   return {
     ...api,
-    'tools.call': callTool,
+    'tools.call': async (params, text, signal) => {
+      try {
+        return await callTool(params, text, signal);
+      } catch (thrown) {
+        // Nothing behind the door has these two codes.
+        if (thrown instanceof BridgeError && ['E_DENIED', 'E_LIMIT'].includes(thrown.code))
+          tell(params, thrown);
+        throw thrown;
+      }
+    },
     'tools.list': async (params, text, signal) => {
       passServer(params.server);
-      return visible(await api['tools.list'](params, text, signal), () => params.server);
+      return visibleTools(params.server, await api['tools.list'](params, text, signal));
     },
     'docs.get': async (params, text, signal) => {
       passServer(params.server);
-      return visible(await api['docs.get'](params, text, signal), () => params.server);
+      return visibleTools(params.server, await api['docs.get'](params, text, signal));
     },
     'docs.search': async (params, text, signal) =>
-      visible(await api['docs.search'](params, text, signal), ({ server }) => server),
+      visibleHits(await api['docs.search'](params, text, signal)),
     'servers.load': toServer(passServer, api['servers.load']),
     'resources.list': toServer(passResources, api['resources.list']),
     'resources.read': toServer(passResources, api['resources.read']),

@@ -3,14 +3,16 @@
 
 import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
+import type { CallProgress } from '../downstream/downstream.js';
 import { refreshCommand } from '../downstream/kept-catalog.js';
 import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import { type FoundTool, searchTools } from '../downstream/search.js';
-import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolDoc, ToolHit } from '../protocol/frames.js';
+import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import { howToLoad, notLoaded } from './reach.js';
+import { resourceCalls } from './resource-calls.js';
 import type { SavedTools } from './saved-tools.js';
 
 /** Answers with a value for the reply, or throws a BridgeError for the refusal. `text` is the call's own frame. */
@@ -18,17 +20,27 @@ export type HostApi = {
   readonly [M in CallMethod]: (params: CallParams[M], text: string, signal: AbortSignal) => unknown;
 };
 
+/** How far a tool that the code has called says it is; `tool` is `server.tool`. */
+export type ToolProgress = {
+  readonly tool: string;
+  readonly done: number;
+  readonly total: number | null;
+  readonly message: string | null;
+};
+
 export type HostApiParts = {
   readonly loaded: readonly ServerDoc[];
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */
   readonly known: Known;
-  /** Whether a search may name a tool. */
-  readonly mayShow: (server: string, tool: ToolDoc) => boolean;
+  /** Gives the run one more server, or refuses it. */
+  readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   readonly pool: DownstreamPool;
   readonly saved: SavedTools;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
+  /** What a tool says of how far it is, while it is called. */
+  readonly onToolProgress: (progress: ToolProgress) => void;
 };
 
 export function hostApi(parts: HostApiParts): HostApi {
@@ -52,8 +64,15 @@ export function hostApi(parts: HostApiParts): HostApi {
     const doc = reach(server);
     if (!doc.tools.some(({ name }) => name === tool)) throw unknownTool(doc, tool);
     const args = new RawJson(wellFormedJson(sliceAt(text, ['params', 'arguments']) ?? '{}'));
+    const onProgress = ({ progress, total, message }: CallProgress) =>
+      parts.onToolProgress({
+        tool: `${server}.${tool}`,
+        done: progress,
+        total: total ?? null,
+        message: message ?? null,
+      });
     const downstream = await parts.pool.get(server, signal);
-    const result = await downstream.callTool(tool, args, signal);
+    const result = await downstream.callTool(tool, args, onProgress, signal);
     parts.shapes.learn(downstream, tool, result.text);
     return result;
   };
@@ -70,14 +89,15 @@ export function hostApi(parts: HostApiParts): HostApi {
       return [found];
     },
     'docs.search': ({ query, limit }) =>
-      searchTools(parts.known.allDocs(), query, limit, parts.mayShow).map((found) =>
+      searchTools(parts.known.allDocs(), query, limit).map((found) =>
         toHit(found, docs.get(found.server.name)),
       ),
-    'servers.load': notYet,
-    'resources.list': notYet,
-    'resources.read': notYet,
-    'prompts.list': notYet,
-    'prompts.get': notYet,
+    'servers.load': async ({ server }, _text, signal) => {
+      const doc = docs.get(server) ?? (await parts.loadServer(server, signal));
+      docs.set(server, doc);
+      return doc;
+    },
+    ...resourceCalls({ pool: parts.pool, reach }),
     'saved.put': (tool) => parts.saved.put(tool),
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ name }) => ({ source: parts.saved.get(name) }),
@@ -90,14 +110,10 @@ function toHit({ server, tool, score }: FoundTool, loaded: ServerDoc | undefined
   return { server: server.name, alias: server.alias, loaded: loaded !== undefined, score, tool: own ?? tool };
 }
 
-function notYet(): never {
-  throw new BridgeError('E_PROTOCOL', 'The bridge cannot do this yet.', { fault: 'bridge' });
-}
-
 function neverStarted(brief: ServerBrief): BridgeError {
   return new BridgeError(
     'E_SERVER_NOT_LOADED',
-    `The tools of server '${brief.name}' are not known yet, since it has never been started. ${howToLoad(brief)} ` +
+    `The tools of server '${brief.name}' are not known yet, since it has never been started. ${howToLoad(brief.name, brief.onDemand)} ` +
       `Or the user runs \`${refreshCommand(brief.name)}\`.`,
     { fault: 'guest' },
   );

@@ -21,25 +21,32 @@ export function preflight(
 ): BridgeError | undefined {
   const docs = byWord(loaded);
   const briefs = byWord(discovered);
-  const missing = new Set<string>();
+  const missing = new Map<string, ServerBrief>();
   const findings = named.flatMap(({ server, tool, line }): readonly Finding[] => {
     const doc = docs.get(server);
     if (doc !== undefined) return tool === null ? [] : unknownTool(doc, tool, line);
     const brief = briefs.get(server);
     if (brief === undefined || missing.has(brief.name)) return [];
-    missing.add(brief.name);
+    missing.set(brief.name, brief);
     return [notLoaded(brief, line)];
   });
   const [first] = findings;
   if (first === undefined) return undefined;
   const messages = findings.slice(0, MAX_SHOWN).map(({ message }) => message);
   if (findings.length > MAX_SHOWN) messages.push(`And ${findings.length - MAX_SHOWN} more.`);
-  const servers = [...loaded.map(({ name }) => name), ...missing];
-  const remedy =
-    missing.size > 0
-      ? `Nothing was run. Pass servers=${JSON.stringify(servers)} to run_python.`
-      : 'Nothing was run. Mend the name and send the whole code again.';
+  const remedy = `Nothing was run. ${nextStep(loaded, [...missing.values()])}`;
   return new BridgeError(first.code, messages.join(' '), { fault: 'agent', remedy });
+}
+
+function nextStep(loaded: readonly ServerDoc[], missing: readonly ServerBrief[]): string {
+  if (missing.length === 0) return 'Mend the name and send the whole code again.';
+  const absent = missing.filter(({ problem }) => problem === undefined);
+  if (absent.length === 0) return 'Go on without it; `mcp-sandbox-bridge servers` tells the user more.';
+  const names = [...loaded, ...absent].map(({ name }) => name);
+  const [one] = absent.filter(({ onDemand }) => onDemand);
+  const inside =
+    one === undefined ? '' : `, or await runtime.load_server(${JSON.stringify(one.name)}) in the code`;
+  return `Pass servers=${JSON.stringify(names)} to run_python${inside}.`;
 }
 
 function unknownTool({ name, tools }: ServerDoc, tool: string, line: number): readonly Finding[] {
@@ -57,9 +64,9 @@ function listed(aliases: readonly string[]): string {
   return `It has: ${shown}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
-const notLoaded = ({ name }: ServerBrief, line: number): Finding => ({
+const notLoaded = ({ name, problem }: ServerBrief, line: number): Finding => ({
   code: 'E_SERVER_NOT_LOADED',
-  message: `Line ${line}: server '${name}' is not loaded in this run.`,
+  message: `Line ${line}: server '${name}' is not loaded in this run${problem === undefined ? '.' : `: ${problem}`}`,
 });
 
 /** By name and by alias; no alias is the name of another. */

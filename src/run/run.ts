@@ -7,20 +7,23 @@ import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { weigh } from '../base/weight.js';
 import { within } from '../base/within.js';
-import type { AuditMode } from '../config/variables.js';
+import type { AuditMode, AutoloadMode } from '../config/variables.js';
+import type { AgentFace } from '../downstream/agent-face.js';
 import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
-import type { GuestFrame, InputFile, ServerBrief, ServerDoc, ToolDoc } from '../protocol/frames.js';
+import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import type { CheckAnswer } from '../sandbox/checks.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import { CallDesk } from './call-desk.js';
 import { type Cage, type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
 import { door } from './door.js';
 import type { Gates } from './gates.js';
-import { hostApi } from './host-api.js';
+import { hostApi, type ToolProgress } from './host-api.js';
 import type { KeptFiles } from './kept-files.js';
 import { Leavings } from './leavings.js';
+import { OnDemand } from './on-demand.js';
+import { failureNote, type Opened, openServers } from './opening.js';
 import type { Left, Outcome } from './outcome.js';
 import { allowedPart, type Policy } from './policy.js';
 import { preflight } from './preflight.js';
@@ -40,8 +43,10 @@ export type RunRequest = {
   readonly client: string;
   readonly code: string;
   readonly timeoutSeconds: number;
-  /** Names, checked against what is discovered. */
+  /** Names, checked against what is discovered. All of them must open. */
   readonly servers: readonly string[];
+  /** Further ones, which the run does without where they do not open. */
+  readonly others?: readonly string[];
   /** For the working directory; checked. */
   readonly files: readonly InputFile[];
 };
@@ -57,6 +62,8 @@ export type Watcher = {
   /** Called when the code starts. */
   readonly onStart: (meter: Meter) => void;
   readonly onProgress: (report: ProgressReport) => void;
+  /** As often as the servers say it; not yet made harmless. */
+  readonly onToolProgress: (progress: ToolProgress) => void;
   /** Pieces as they come, not yet made harmless. */
   readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
 };
@@ -68,10 +75,16 @@ export type RunParts = {
   readonly giveBack: (sandbox: Sandbox) => void;
   /** Gets rid of one, behind the caller's back. */
   readonly retire: (sandbox: Sandbox) => void;
-  /** Opens the named servers and describes them. */
-  readonly load: (servers: readonly string[], signal: AbortSignal) => Promise<readonly ServerDoc[]>;
-  readonly discovered: (loaded: readonly string[]) => readonly ServerBrief[];
+  /** Opens a server and describes it. */
+  readonly open: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
+  /** Every server that can be named; `failed` are those that did not open, with the reason. */
+  readonly discovered: (
+    loaded: readonly string[],
+    failed: ReadonlyMap<string, string>,
+  ) => readonly ServerBrief[];
   readonly known: Known;
+  readonly autoload: AutoloadMode;
+  readonly agent: AgentFace;
   /** As it is whenever it is asked. */
   readonly policy: () => Policy;
   readonly gates: Gates;
@@ -88,23 +101,32 @@ export type RunParts = {
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(request: RunRequest, parts: RunParts, signal: AbortSignal): Promise<Outcome> {
   const startedAt = performance.now();
-  const { id, client, servers, timeoutSeconds } = request;
-  const code = weigh(request.code);
-  parts.observer({ type: 'run.started', run: id, client, servers, code, timeoutSeconds });
+  const { id, client, servers: named, others = [], timeoutSeconds } = request;
+  parts.observer({
+    type: 'run.started',
+    run: id,
+    client,
+    servers: [...named, ...others],
+    code: weigh(request.code),
+    timeoutSeconds,
+  });
   const transcript = new Transcript();
   using deadline = new Deadline(signal);
   let conclusion: Conclusion;
   let calls = 0;
+  let servers = named;
   try {
     // Cancelled while it waited in the queue: nothing is started for it.
     if (deadline.signal.aborted)
       throw new BridgeError('E_CANCELLED', 'The run was cancelled.', { fault: 'agent' });
     // Side by side with the sandbox and the check. A run that ends before they are open lets them go on opening.
-    const opening = parts.load(request.servers, deadline.signal);
+    const opening = openServers(named, others, parts, deadline.signal);
     opening.catch(() => {});
     const sandbox = await parts.take(deadline.signal);
     try {
-      [conclusion, calls] = await converse(request, opening, sandbox, parts, transcript, deadline);
+      const ended = await converse(request, opening, sandbox, parts, transcript, deadline);
+      ({ conclusion, calls } = ended);
+      servers = ended.servers ?? servers;
     } finally {
       if (sandbox.hasRun) parts.retire(sandbox);
       else parts.giveBack(sandbox);
@@ -117,35 +139,71 @@ export async function runCode(request: RunRequest, parts: RunParts, signal: Abor
   return {
     ...conclusion,
     calls,
-    servers: request.servers,
+    servers,
     timeoutSeconds: request.timeoutSeconds,
     durationMs,
   };
 }
 
+type Ended = {
+  readonly conclusion: Conclusion;
+  readonly calls: number;
+  /** Those that the run had in the end; absent where it did not get that far. */
+  readonly servers?: readonly string[];
+};
+
 async function converse(
   request: RunRequest,
-  opening: Promise<readonly ServerDoc[]>,
+  opening: Promise<Opened>,
   sandbox: Sandbox,
   parts: RunParts,
   transcript: Transcript,
   deadline: Deadline,
-): Promise<[Conclusion, number]> {
-  const { id, timeoutSeconds, servers, files } = request;
+): Promise<Ended> {
+  const { id, timeoutSeconds, files } = request;
   const { known, policy, gates, pool, saved, shapes, observer, watcher } = parts;
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(request.code, sandbox, deadline);
   const leftMs = deadline.pause();
   if (answer === undefined || 'how' in answer)
-    return [conclude(answer, deadline.cause, timeoutSeconds, transcript, cageOf(sandbox, '')), 0];
-  if (answer.type === 'refused') return [concludeRefused(answer.error, sandbox.spec, transcript), 0];
-  const whole = new Map((await opening).map((doc) => [doc.name, doc]));
+    return {
+      conclusion: conclude(answer, deadline.cause, timeoutSeconds, transcript, cageOf(sandbox, '')),
+      calls: 0,
+    };
+  if (answer.type === 'refused')
+    return { conclusion: concludeRefused(answer.error, sandbox.spec, transcript), calls: 0 };
+  const { docs, failed } = await opening;
+  const whole = new Map(docs.map((doc) => [doc.name, doc]));
   const loaded = [...whole.values()].map((doc) => allowedPart(doc, policy()));
-  const discovered = parts.discovered(servers);
+  const discovered = parts.discovered([...whole.keys()], failed);
   const objection = preflight(answer.named, loaded, discovered);
   if (objection !== undefined) throw objection;
-  const mayShow = (server: string, tool: ToolDoc) => policy().tool(server, tool).allowed;
-  const api = hostApi({ loaded, discovered, known, mayShow, pool, saved, shapes });
+  using onDemand = new OnDemand({
+    mode: parts.autoload,
+    agent: parts.agent,
+    discovered,
+    open: parts.open,
+    stopClock: () => {
+      const leftMs = deadline.pause();
+      return () => deadline.start(leftMs);
+    },
+  });
+  const loadServer = async (server: string, signal: AbortSignal) => {
+    const doc = await onDemand.load(server, signal);
+    whole.set(server, doc);
+    return allowedPart(doc, policy());
+  };
+  const { onToolProgress } = watcher;
+  const api = hostApi({
+    loaded,
+    discovered,
+    known,
+    loadServer,
+    pool,
+    saved,
+    shapes,
+    onToolProgress,
+  });
   const about = { runId: id, policy, whole: (server: string) => whole.get(server), observer };
   const guarded = recorded(door(api, { ...about, gates }), { ...about, mode: parts.audit });
   const inFlight = policy().runLimits.callsInFlight.max;
@@ -170,9 +228,15 @@ async function converse(
   );
   watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  const cage = cageOf(sandbox, desk.waitingFor);
+  const cage = cageOf(sandbox, waitingFor(desk, [...whole.keys()], pool));
   const left = await keep(leavings, transcript, deadline);
-  return [{ ...conclude(end, deadline.cause, timeoutSeconds, transcript, cage), left }, desk.calls];
+  const conclusion = conclude(end, deadline.cause, timeoutSeconds, transcript, cage);
+  const note = [failureNote(failed), conclusion.note].filter((line) => line !== undefined).join('\n');
+  return {
+    conclusion: { ...conclusion, note: note === '' ? undefined : note, left },
+    calls: desk.calls,
+    servers: [...whole.keys()],
+  };
 }
 
 /** What the sandbox says of the code, or how it ended over it; undefined when that took too long or was cancelled. */
@@ -185,6 +249,13 @@ async function check(
   // There is no other way to stop a compiler.
   if (said === undefined) sandbox.kill();
   return said;
+}
+
+/** A person who has not answered is the likeliest reason, and the one that more time mends. */
+function waitingFor(desk: CallDesk, servers: readonly string[], pool: DownstreamPool): string {
+  if (desk.inFlight === 0) return '';
+  const asking = servers.filter((name) => pool.isAsking(name)).join(', ');
+  return desk.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
 }
 
 const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, waitingFor: string): Cage => ({

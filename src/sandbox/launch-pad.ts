@@ -28,7 +28,7 @@ import { ENTRYPOINT, harnessVersion, prepareHarness } from './harness-files.js';
 import { type Files, OPEN_DIR } from './installed-files.js';
 import { Sandbox } from './sandbox.js';
 import { prepareSeccomp } from './seccomp-files.js';
-import { sandboxSpec } from './spec.js';
+import { MAX_ASKING_SECONDS, sandboxSpec } from './spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
@@ -185,7 +185,9 @@ export function specOn(
   { settings, instance }: LaunchContext,
   name: string,
 ): SandboxSpec {
-  const { memoryBytes, pids, cpus, maxTimeoutSeconds, warm, preimport } = settings;
+  const { memoryBytes, pids, cpus, warm, preimport } = settings;
+  const maxTimeoutSeconds =
+    settings.maxTimeoutSeconds + (settings.autoload === 'ask' ? MAX_ASKING_SECONDS : 0);
   return sandboxSpec({
     image: image.image,
     ...files,

@@ -19,6 +19,7 @@ export type SandboxPlan = {
   readonly enforcement: Enforcement | undefined;
   /** Processors of the host: code may use them all. */
   readonly cores: number;
+  /** Of its run, with the time in which that may wait for a user. */
   readonly maxTimeoutSeconds: number;
   /** How long it may wait for its run. */
   readonly maxWaitSeconds: number;
@@ -26,6 +27,8 @@ export type SandboxPlan = {
   readonly preimport: readonly string[];
 };
 
+/** What a user may take, in sum, to answer what a run asks; the run's own clock stands still meanwhile. */
+export const MAX_ASKING_SECONDS = 120;
 /** How long a container may live beyond its wait and the longest run: its start and its end. */
 const SPARE_SECONDS = 30;
 const MB_BYTES = 1024 ** 2;

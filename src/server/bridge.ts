@@ -2,6 +2,7 @@
 // reverse. The MCP server and the command line are two faces of this one thing.
 
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import PQueue from 'p-queue';
 import { didYouMean } from '../base/closest.js';
 import { DisposalStack } from '../base/disposal.js';
@@ -13,16 +14,18 @@ import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Settings } from '../config/settings.js';
+import { type AgentFace, NO_AGENT } from '../downstream/agent-face.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
 import { KeptCatalog } from '../downstream/kept-catalog.js';
 import { KnownServers } from '../downstream/known-servers.js';
 import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
-import type { InputFile, ServerDoc } from '../protocol/frames.js';
+import type { InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { Gates } from '../run/gates.js';
 import { KeptFiles } from '../run/kept-files.js';
+import { canLoad } from '../run/on-demand.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
-import { denied, type Policy } from '../run/policy.js';
+import { allowedPart, denied, type Policy } from '../run/policy.js';
 import { PolicyBook, withoutDenied } from '../run/policy-book.js';
 import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
@@ -31,8 +34,12 @@ import { WarmPool } from '../sandbox/warm-pool.js';
 import { type Refreshed, refreshServers } from './refresh.js';
 import { SetUp } from './set-up.js';
 
+/** In the place of a server's name: all that are allowed. */
+const ALL_SERVERS = '*';
+
 export type RunInput = {
   readonly code: string;
+  /** Names, and `*`. */
   readonly servers: readonly string[];
   readonly timeoutSeconds: number;
   readonly files: readonly InputFile[];
@@ -51,6 +58,7 @@ export const UNWATCHED: RunHooks = {
   onPreparing: () => {},
   onStart: () => {},
   onProgress: () => {},
+  onToolProgress: () => {},
   onOutput: () => {},
 };
 
@@ -81,6 +89,7 @@ export class Bridge implements AsyncDisposable {
   readonly #known: KnownServers;
   readonly #policyBook: PolicyBook;
   readonly #gates = new Gates();
+  #shown: { readonly policy: Policy; readonly part: (doc: ServerDoc) => ServerDoc } | undefined;
   readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
   readonly #setUp = new SetUp();
@@ -95,6 +104,7 @@ export class Bridge implements AsyncDisposable {
   /** Of its runs' names: bridges share an audit. */
   readonly #instance = randomBytes(4).toString('hex');
   #runs = 0;
+  #agent: AgentFace = NO_AGENT;
   /** Of them, those whose turn has come. */
   #begun = 0;
 
@@ -116,6 +126,7 @@ export class Bridge implements AsyncDisposable {
         depth: settings.depth,
         observer,
         redactor,
+        agent: this.#askedAgent(),
         onListed: (downstream) => this.#catalog.learn(downstream),
       });
     this.#pool = this.#owned.use(this.#openPool([]));
@@ -131,7 +142,7 @@ export class Bridge implements AsyncDisposable {
     );
     this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
     this.#shapes = this.#owned.use(new ObservedShapes(settings.stateDir));
-    this.#known = new KnownServers(this.#catalog, this.#shapes);
+    this.#known = new KnownServers(this.#catalog, this.#shapes, () => this.#shownPart());
     const { stateDir, keepSeconds, keepBytes: quotaBytes } = settings;
     this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
     this.#queue = new PQueue({ concurrency: settings.concurrency });
@@ -140,12 +151,20 @@ export class Bridge implements AsyncDisposable {
   /** What is configured now; read anew, since a host may have changed its file. Starts nothing. */
   rediscover(): Discovery {
     const found = discover(this.#context, this.#observer);
-    this.#configured = found.ready;
+    // The same array for the same servers: what is made of it is kept.
+    if (!isDeepStrictEqual(found.ready, this.#configured)) this.#configured = found.ready;
     this.#discovery = withoutDenied(found, this.#policy());
     this.#aliases = serverAliases(this.#discovery.ready.map(({ name }) => name));
     this.#known.adopt(this.#discovery.ready, (name) => this.#aliasOf(name));
     this.#pool.adopt(this.#discovery.ready);
     return this.#discovery;
+  }
+
+  /** Leaves out what is denied; the same function as long as the policy is the same. */
+  #shownPart(): (doc: ServerDoc) => ServerDoc {
+    const policy = this.#policy();
+    if (this.#shown?.policy !== policy) this.#shown = { policy, part: (doc) => allowedPart(doc, policy) };
+    return this.#shown.part;
   }
 
   /** What is allowed now. */
@@ -175,8 +194,13 @@ export class Bridge implements AsyncDisposable {
     const link = new LinkedSignal(signal, this.#closing.signal);
     const running = this.#queue.add(async () => {
       this.#begun++;
-      hooks.onPreparing(() => this.#setUp.waitsFor(input.servers));
-      const outcome = await runCode({ id, client: this.client, ...input }, this.#parts(hooks), link.signal);
+      const wanted = this.#wanted(input.servers);
+      hooks.onPreparing(() => this.#setUp.waitsFor([...wanted.servers, ...wanted.others]));
+      const outcome = await runCode(
+        { id, client: this.client, ...input, ...wanted },
+        this.#parts(hooks),
+        link.signal,
+      );
       return withoutSecrets(outcome, (text) => this.redactor.redact(text));
     });
     this.#running.add(running);
@@ -185,6 +209,16 @@ export class Bridge implements AsyncDisposable {
       this.#running.delete(running);
       this.sweepOnce();
     });
+  }
+
+  /** Servers and code may ask this agent from now on. */
+  serveFor(agent: AgentFace): void {
+    this.#agent = agent;
+  }
+
+  /** The agent has other roots now. */
+  rootsChanged(): void {
+    this.#pool.rootsChanged();
   }
 
   /** Starts each of these servers once, a few at a time, and ends it again; what they list is kept. */
@@ -228,14 +262,28 @@ export class Bridge implements AsyncDisposable {
     };
   }
 
+  /** Whichever agent is there when it is asked. */
+  #askedAgent(): AgentFace {
+    return {
+      elicits: () => this.#agent.elicits(),
+      elicit: (params, signal) => this.#agent.elicit(params, signal),
+      elicitationDone: (elicitationId) => this.#agent.elicitationDone(elicitationId),
+      hasRoots: () => this.#agent.hasRoots(),
+      tellsRootsChanges: () => this.#agent.tellsRootsChanges(),
+      listRoots: (signal) => this.#agent.listRoots(signal),
+    };
+  }
+
   #parts(watcher: Watcher): RunParts {
     return {
       take: (signal) => this.#warm.take(signal),
       giveBack: (sandbox) => this.#warm.giveBack(sandbox),
       retire: (sandbox) => this.#warm.retire(sandbox),
-      load: (servers, signal) => Promise.all(servers.map((name) => this.#load(name, signal))),
-      discovered: (loaded) => this.#known.briefs(loaded),
+      open: (server, signal) => this.#load(server, signal),
+      discovered: (loaded, failed) => this.#briefs(loaded, failed),
       known: this.#known,
+      autoload: this.settings.autoload,
+      agent: this.#agent,
       policy: () => this.#policy(),
       gates: this.#gates,
       pool: this.#pool,
@@ -258,9 +306,31 @@ export class Bridge implements AsyncDisposable {
     return this.#aliases.get(name) ?? name;
   }
 
+  #briefs(loaded: readonly string[], failed: ReadonlyMap<string, string>): readonly ServerBrief[] {
+    const onDemand = canLoad(this.settings.autoload, this.#agent);
+    return this.#known.briefs(loaded).map((brief) => {
+      const problem = failed.get(brief.name);
+      return {
+        ...brief,
+        ...(onDemand && !brief.loaded ? { onDemand } : {}),
+        ...(problem === undefined ? {} : { problem }),
+      };
+    });
+  }
+
+  /** What the names of a call stand for: those that must open, and all others where it asks for all. */
+  #wanted(names: readonly string[]): {
+    readonly servers: readonly string[];
+    readonly others: readonly string[];
+  } {
+    const servers = names.filter((name) => name !== ALL_SERVERS);
+    if (servers.length === names.length) return { servers, others: [] };
+    return { servers, others: this.serverNames.filter((name) => !servers.includes(name)) };
+  }
+
   #unknownServer(wanted: readonly string[], { ready, skipped }: Discovery) {
     const names = ready.map(({ name }) => name);
-    const unknown = wanted.find((name) => !names.includes(name));
+    const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
     if (unknown === undefined) return undefined;
     const echo = clip(harmless(unknown), 200);
     const reason = skipped.find(({ name }) => name === unknown)?.reason;

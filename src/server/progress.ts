@@ -1,8 +1,9 @@
-// How far one call is, as notifications that its client asked for: what the code reports, and a sign of life when that
-// is silent. The protocol wants numbers that only grow; a report that goes back is told in words. Says nothing after
+// How far one call is, as notifications that its client asked for: what the code reports, what the tools that it called
+// say, and a sign of life when all are silent. The protocol wants numbers that only grow; a report that goes back is told in words. Says nothing after
 // the call's answer.
 
 import { clip, harmless } from '../base/text.js';
+import type { ToolProgress } from '../run/host-api.js';
 import type { ProgressReport } from '../run/run.js';
 
 /** Claude Code gives up after 30 silent minutes, other clients after one; a person wonders after some seconds. */
@@ -30,6 +31,7 @@ export class Progress implements Disposable {
   /** The last report in words. */
   #said = '';
   #newest: ProgressReport | undefined;
+  #newestOfTool: ToolProgress | undefined;
   #pause: NodeJS.Timeout | undefined;
 
   /** Without `send` nobody listens, and everything here is free. */
@@ -46,20 +48,26 @@ export class Progress implements Disposable {
   /** Tells now how things are, and again when nothing has been told for a while. */
   beat(): void {
     if (this.#send === undefined || this.#describe === undefined) return;
-    this.#tell(this.#told + TICK, [this.#said, this.#describe()].filter((part) => part !== '').join('. '));
+    this.#tell(this.#told + TICK, joined(this.#said, this.#describe()));
   }
 
   /** What the code says: told at once, or soon if another was told just now; of those between, the last. */
   report(report: ProgressReport): void {
     if (this.#send === undefined) return;
     this.#newest = report;
-    if (this.#pause !== undefined) return;
-    this.#tellNewest();
-    this.#pause = setInterval(() => this.#tellNewest(), REPORT_EVERY_MS).unref();
+    this.#tellSoon();
+  }
+
+  /** What a tool says, in words: its numbers are of its own. Told as seldom as what the code says, and after that. */
+  reportTool(report: ToolProgress): void {
+    if (this.#send === undefined) return;
+    this.#newestOfTool = report;
+    this.#tellSoon();
   }
 
   /** Tells what is left to tell, and nothing more. */
   [Symbol.dispose](): void {
+    this.#newestOfTool = undefined;
     this.#tellNewest();
     clearInterval(this.#heartbeat);
     clearInterval(this.#pause);
@@ -67,18 +75,31 @@ export class Progress implements Disposable {
     this.#send = undefined;
   }
 
+  #tellSoon(): void {
+    if (this.#pause !== undefined) return;
+    this.#tellNewest();
+    this.#pause = setInterval(() => this.#tellNewest(), REPORT_EVERY_MS).unref();
+  }
+
   #tellNewest(): void {
-    const newest = this.#newest;
-    this.#newest = undefined;
-    if (newest === undefined) {
+    if (this.#newest !== undefined) {
+      const newest = this.#newest;
+      this.#newest = undefined;
+      this.#tellReport(newest);
+    } else if (this.#newestOfTool !== undefined) {
+      const { tool, ...report } = this.#newestOfTool;
+      this.#newestOfTool = undefined;
+      this.#tell(this.#told + TICK, joined(this.#said, `${inLine(tool)}: ${inWords(report)}`));
+    } else {
       clearInterval(this.#pause);
       this.#pause = undefined;
-      return;
     }
-    const { done, total, message } = newest;
-    const words = message === null ? '' : clip(harmless(message).replaceAll(/\s+/g, ' '), MAX_MESSAGE_CHARS);
-    const fraction = total === null ? `${shown(done)} done` : `${shown(done)} of ${shown(total)}`;
-    this.#said = words === '' ? fraction : `${fraction}: ${words}`;
+  }
+
+  #tellReport(report: ProgressReport): void {
+    const { done, total, message } = report;
+    const words = message === null ? '' : inLine(message);
+    this.#said = inWords(report);
     if (total !== null) this.#total = total;
     // The first one may say that nothing is done yet.
     const grows = done > this.#told && done <= MAX_NUMBER;
@@ -92,6 +113,18 @@ export class Progress implements Disposable {
     this.#heartbeat?.refresh();
     this.#send?.({ progress: this.#told, ...total, message });
   }
+}
+
+const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('. ');
+
+/** A stranger's words as one short line. */
+const inLine = (text: string): string => clip(harmless(text).replaceAll(/\s+/g, ' '), MAX_MESSAGE_CHARS);
+
+/** `3 of 10: pages`. */
+function inWords({ done, total, message }: ProgressReport): string {
+  const fraction = total === null ? `${shown(done)} done` : `${shown(done)} of ${shown(total)}`;
+  const words = message === null ? '' : inLine(message);
+  return words === '' ? fraction : `${fraction}: ${words}`;
 }
 
 /** Without the noise of fractions: 0.1 + 0.2 is 0.3 here. */

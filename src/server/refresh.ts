@@ -17,7 +17,7 @@ export type Refreshed =
       readonly state: 'listed';
       /** How many tools it has. */
       readonly tools: number;
-      /** Tools that it did not list when it was last asked, and those that it lists no more. */
+      /** Tools that it did not list when it was last asked, and those that it lists no more; none at the first time. */
       readonly added: readonly string[];
       readonly removed: readonly string[];
       /** Tools that are not as they were when they were first seen. */
@@ -61,7 +61,10 @@ async function refresh(
   signal: AbortSignal,
 ): Promise<Refreshed> {
   const server = spec.name;
-  const before = namesOf(catalog, spec);
+  const before = catalog
+    .of(spec)
+    ?.tools()
+    .map(({ name }) => name);
   // One for each server, so that it is ended when it has answered, and not when the last one has.
   const pool = openPool([spec]);
   try {
@@ -74,8 +77,8 @@ async function refresh(
       server,
       state: 'listed',
       tools: now.length,
-      added: now.filter((name) => !before.includes(name)),
-      removed: before.filter((name) => !now.includes(name)),
+      added: before === undefined ? [] : now.filter((name) => !before.includes(name)),
+      removed: before?.filter((name) => !now.includes(name)) ?? [],
       changed,
       accepted,
       problems: live.problems(),
@@ -86,13 +89,4 @@ async function refresh(
   } finally {
     await pool[Symbol.asyncDispose]();
   }
-}
-
-function namesOf(catalog: KeptCatalog, spec: DownstreamSpec): readonly string[] {
-  return (
-    catalog
-      .of(spec)
-      ?.tools()
-      .map(({ name }) => name) ?? []
-  );
 }

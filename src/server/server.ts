@@ -20,6 +20,7 @@ import { clip, harmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { render } from '../render/render.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
+import { agentFaceOf } from './agent-face.js';
 import type { Bridge } from './bridge.js';
 import { instructions } from './capabilities.js';
 import { LOG_LEVELS, type LogLevel, OutputLog } from './log-notifications.js';
@@ -115,6 +116,7 @@ export async function serveAgent(
   });
 
   offerResources(server, bridge);
+  bridge.serveFor(agentFaceOf(server, () => bridge.rootsChanged()));
   await server.connect(transport);
   return server;
 }

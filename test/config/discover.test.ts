@@ -237,6 +237,15 @@ describe('servers of a project', () => {
     expect(names(home.discover())).toEqual([]);
   });
 
+  test('are the user’s own where the project is the home folder', () => {
+    home.write('.cursor/mcp.json', { mcpServers: { a: server('a') } });
+    home.write('.codex/config.toml', '[mcp_servers.b]\ncommand = "b"');
+    home.write('.gemini/settings.json', { mcpServers: { c: server('c') } });
+    const found = home.discover({ cwd: home.path });
+    expect(names(found)).toEqual(['a', 'b', 'c']);
+    expect(found.ready.map((spec) => spec.source.scope)).toEqual(['user', 'user', 'user']);
+  });
+
   test('neither replace nor switch off a server of the user before they are approved', () => {
     claude({ mine: server('the-user') });
     home.write('.mcp.json', { mcpServers: { mine: server('x', { disabled: true }) } });
@@ -389,6 +398,29 @@ describe('entries that are passed over', () => {
     expect(names(home.discover())).toEqual([]);
   });
 
+  test('but not those of another host, where the user has it on', () => {
+    const off = server('a', { disabled: true });
+    claude({ a: off });
+    home.write('.cursor/mcp.json', { mcpServers: { a: off, b: off } });
+    home.write('.kiro/settings/mcp.json', { mcpServers: { a: server('a') } });
+    home.write('MCPs/b.json', server('b'));
+    const found = home.discover();
+    expect(found.ready.map(({ name, source }) => [name, source.host])).toEqual([['a', 'Kiro']]);
+    expect(found.skipped.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
+      'a disabled in its file',
+      'a disabled in its file',
+      'b disabled in its file',
+      `b shadowed by ${join(home.path, '.cursor/mcp.json')}`,
+    ]);
+  });
+
+  test('an operator’s word counts in every host', () => {
+    const explicit = home.write('x.json', { mcpServers: { a: server('a', { enabled: false }) } });
+    home.settings = { ...home.settings, serversConfig: [explicit] };
+    home.write('.kiro/settings/mcp.json', { mcpServers: { a: server('a') } });
+    expect(names(home.discover())).toEqual([]);
+  });
+
   test('an unusable entry does not', () => {
     claude({ a: { type: 'ws', url: 'wss://x.example' } });
     home.write('MCPs/a.json', server('a'));
@@ -441,7 +473,11 @@ test('fifty servers beside a large history are found in tens of milliseconds', (
   const servers = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`s${i}`, server(`srv${i}`)]));
   home.write('.claude.json', { mcpServers: servers, history: 'x'.repeat(2_000_000) });
   home.discover();
-  const started = performance.now();
-  expect(home.discover().ready).toHaveLength(50);
-  expect(performance.now() - started).toBeLessThan(50);
+  const times = Array.from({ length: 5 }, () => {
+    const started = performance.now();
+    expect(home.discover().ready).toHaveLength(50);
+    return performance.now() - started;
+  });
+  // The best of them, since the machine may have other work.
+  expect(Math.min(...times)).toBeLessThan(50);
 });

@@ -22,6 +22,17 @@ test.each([
   'env FOO=1 npx mcp-sandbox-bridge',
   'docker run --rm -i mcp-sandbox-bridge:1.0',
   'podman run -i ghcr.example/team/mcp-sandbox-bridge',
+  'docker exec -i box mcp-sandbox-bridge serve',
+  'npx -y github:somebody/mcp-sandbox-bridge#main',
+  'npx -y somebody/mcp-sandbox-bridge',
+  'npx git+https://git.example/somebody/mcp-sandbox-bridge.git',
+  'npx /tmp/mcp-sandbox-bridge-0.1.0.tgz',
+  'npx /opt/mcp-sandbox-bridge',
+  'npx -y mcp-proxy npx -y mcp-sandbox-bridge',
+  'node --import tsx /src/mcp-sandbox-bridge/src/cli/main.ts',
+  'wsl -d Ubuntu -e npx -y mcp-sandbox-bridge',
+  'mise exec node@22 -- npx mcp-sandbox-bridge',
+  'op run --env-file=.env -- mcp-sandbox-bridge',
 ])('%s is this bridge', (line) => {
   expect(isOurselves(...argv(line))).toBe(true);
 });
@@ -38,6 +49,9 @@ test.each([
   'node /opt/server.js /opt/mcp-sandbox-bridge/dist/cli/main.js',
   'docker run -v /src/mcp-sandbox-bridge:/src other/image',
   'docker build mcp-sandbox-bridge',
+  'wsl npx -y server-filesystem /src/mcp-sandbox-bridge',
+  'docker exec -i box npx server mcp-sandbox-bridge',
+  'npx -y mcp-sandbox-bridge-0.tgz',
   'python server.py',
   'env',
 ])('%s is another server', (line) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
+import { clip } from '../../src/base/text.js';
 import type { HostFacts } from '../../src/config/host-facts.js';
 import { type Environment, parseSettings, settingsTable } from '../../src/config/settings.js';
 import { variables } from '../../src/config/variables.js';
@@ -204,7 +205,7 @@ test.each([
   expect(error.code).toBe('E_SETTINGS');
   expect(error.fault).toBe('operator');
   const allowed = settingsTable().find((row) => row.name === name)?.allowed;
-  expect(error.message).toContain(`${name} is '${value}'; allowed: ${allowed}.`);
+  expect(error.message).toContain(`${name} is '${clip(value, 120)}'; allowed: ${allowed}.`);
 });
 
 test('all wrong values are listed, with suggestions', () => {

@@ -38,7 +38,7 @@ test('arguments and results are relayed to the last character', async () => {
   const server = await open(hostile());
   const args =
     '{"n":12345678901234567890,"f":1.0,"e":1e400,"neg":-0,"__proto__":{"x":[1,{"arguments":2}]},"s":"}\\"{\\u0000é\\ud800"}';
-  const answer = await server.callTool('echo_raw', new RawJson(args), NEVER);
+  const answer = await server.callTool('echo_raw', new RawJson(args), () => {}, NEVER);
   expect(answer.text).toBe(`{"content":[],"structuredContent":${args}}`);
 });
 
@@ -113,14 +113,14 @@ test('a server that does not read its requests costs no more than its limit', as
   for (let round = 0; round < 20; round++) {
     const given = new AbortController();
     const answer = server
-      .callTool('echo', args, given.signal)
+      .callTool('echo', args, () => {}, given.signal)
       .catch((thrown: unknown) => refusals.push(thrown));
     given.abort('cancelled');
     await answer;
   }
   const grown = process.memoryUsage().arrayBuffers - before.arrayBuffers;
   expect(grown).toBeLessThan(200 * 1024 * 1024);
-  await expect(server.callTool('echo', args, NEVER)).rejects.toMatchObject({
+  await expect(server.callTool('echo', args, () => {}, NEVER)).rejects.toMatchObject({
     code: 'E_SERVER_UNAVAILABLE',
     message: expect.stringMatching(/requests unread/),
   });

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec, StdioSpec } from '../../src/config/downstream-spec.js';
+import { type AgentFace, NO_AGENT } from '../../src/downstream/agent-face.js';
 import type { Downstream } from '../../src/downstream/downstream.js';
 import { type DownstreamPool, type DownstreamTimes, openDownstreamPool } from '../../src/downstream/pool.js';
 import { RawJson } from '../../src/protocol/json-text.js';
@@ -39,7 +40,11 @@ export function hostile(...modes: string[]): StdioSpec {
 
 export type TestPool = DownstreamPool & { readonly events: BridgeEvent[] };
 
-export function poolOf(specs: readonly DownstreamSpec[], times: Partial<DownstreamTimes> = {}): TestPool {
+export function poolOf(
+  specs: readonly DownstreamSpec[],
+  times: Partial<DownstreamTimes> = {},
+  agent: AgentFace = NO_AGENT,
+): TestPool {
   const events: BridgeEvent[] = [];
   const observer = (event: BridgeEvent) => void events.push(event);
   const pool = openDownstreamPool({
@@ -50,13 +55,14 @@ export function poolOf(specs: readonly DownstreamSpec[], times: Partial<Downstre
     observer,
     redactor: new Redactor(),
     times,
+    agent,
   });
   return Object.assign(pool, { events });
 }
 
 /** The CallToolResult of a call, parsed. */
 export async function call(server: Downstream, tool: string, args: object = {}, signal = NEVER) {
-  const raw = await server.callTool(tool, new RawJson(JSON.stringify(args)), signal);
+  const raw = await server.callTool(tool, new RawJson(JSON.stringify(args)), () => {}, signal);
   return JSON.parse(raw.text) as {
     readonly content: ReadonlyArray<{ readonly type: string; readonly text?: string }>;
     readonly structuredContent?: Record<string, unknown>;
@@ -81,9 +87,9 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Waits until `condition` holds; fails after two seconds. */
-export async function until(condition: () => boolean): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 2_000;
-  while (!condition()) {
+  while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`not within two seconds: ${condition}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

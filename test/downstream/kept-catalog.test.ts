@@ -19,6 +19,7 @@ import { catalogKey } from '../../src/config/downstream-spec.js';
 import { changeWords, KeptCatalog, refreshCommand } from '../../src/downstream/kept-catalog.js';
 import { KnownServers } from '../../src/downstream/known-servers.js';
 import type { Tool } from '../../src/downstream/tool-list.js';
+import type { ServerDoc } from '../../src/protocol/frames.js';
 import { hostile } from './hostile.js';
 
 let state: string;
@@ -252,7 +253,7 @@ test('servers that nobody has started for months are forgotten, those in use are
   expect(existsSync(join(folder(), gone))).toBe(false);
 });
 
-test('fifty servers of thirty tools are read in some milliseconds, and again for next to nothing', () => {
+test('fifty servers of thirty tools are read in some milliseconds, and again for next to nothing', async () => {
   const learn = open();
   const properties = Object.fromEntries(
     Array.from({ length: 8 }, (_, n) => [`parameter_${n}`, { type: 'string', description: 'd'.repeat(60) }]),
@@ -278,6 +279,10 @@ test('fifty servers of thirty tools are read in some milliseconds, and again for
   process.stdout.write(
     `50 servers: read ${first.toFixed(1)} ms, again ${again.toFixed(1)} ms, docs ${docs.toFixed(1)} ms, again ${docsAgain.toFixed(1)} ms\n`,
   );
+  const ahead = new KnownServers(open(), { of: () => () => undefined });
+  ahead.adopt(specs, (name) => name);
+  await ahead.readAhead();
+  expect(timed(() => ahead.briefs([]))).toBeLessThan(first);
   expect(first).toBeLessThan(400);
   expect(again).toBeLessThan(40);
   expect(docsAgain).toBeLessThan(40);
@@ -319,6 +324,29 @@ test('the documentation of all is one array until something of it changes', () =
   expect(known.allDocs()).not.toBe(other);
   known.adopt([], (name) => name);
   expect([known.allDocs(), known.docOf('mail')]).toEqual([[], undefined]);
+});
+
+test('what may not be seen is in no documentation, and is not counted', () => {
+  const catalog = open();
+  catalog.learn(live([tool('send'), tool('read')]));
+  const without =
+    (...denied: string[]) =>
+    (doc: ServerDoc) => ({
+      ...doc,
+      tools: doc.tools.filter(({ name }) => !denied.includes(name)),
+    });
+  let view = without('send');
+  const known = new KnownServers(catalog, { of: () => () => undefined }, () => view);
+  known.adopt([spec()], (name) => name);
+  expect(known.allDocs()[0]?.tools.map(({ name }) => name)).toEqual(['read']);
+  expect(known.docOf('mail')?.tools.map(({ name }) => name)).toEqual(['read']);
+  expect(known.briefs([])[0]?.tools).toBe(1);
+  const before = known.allDocs();
+  view = without('send', 'other');
+  expect(known.allDocs()).toBe(before);
+  view = without();
+  expect(known.allDocs()[0]?.tools).toHaveLength(2);
+  expect(known.docOf('mail')?.tools).toHaveLength(2);
 });
 
 test('a name that a shell would read otherwise is quoted in the command to paste', () => {

@@ -103,3 +103,9 @@ async function freePort(): Promise<number> {
   await once(server, 'close');
   return port;
 }
+
+/** How many connections this process has to a port of this machine. */
+export function socketsTo(port: number): number {
+  const known = process as unknown as { _getActiveHandles(): { readonly remotePort?: number }[] };
+  return known._getActiveHandles().filter(({ remotePort }) => remotePort === port).length;
+}

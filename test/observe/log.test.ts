@@ -50,6 +50,14 @@ test('what stands, why, what holds the limits, and what the last probe saw are o
   );
 });
 
+test('changed tools are a warning on one line, whatever they are called', () => {
+  const tools = ['send (description)', 'x\n\u202efake'];
+  expect(describeEvent({ type: 'downstream.changed', server: 'mail', tools })).toEqual([
+    'warn',
+    'mail: 2 tools not as first seen: send (description), x\\n\\u202efake',
+  ]);
+});
+
 test('a module that is not loaded ahead is one warning, however many sandboxes say it', () => {
   const unloaded = (module: string): BridgeEvent => ({
     type: 'sandbox.unloaded',
@@ -115,4 +123,28 @@ test('a secret goes before a text is cut', () => {
 test('what fails is a warning, a fault of ours an error', () => {
   expect(describeEvent({ type: 'downstream.failed', server: 'github', message: 'exited' })[0]).toBe('warn');
   expect(describeEvent({ type: 'bridge.fault', where: 'run', message: 'bug' })[0]).toBe('error');
+});
+
+test('what a server asks and says is for those who want to know it, in one line each', () => {
+  const asked = { type: 'downstream.asked', server: 'github', answer: 'accept', durationMs: 12.3 } as const;
+  expect(describeEvent(asked)).toEqual(['debug', 'github: asked the user: accept after 12 ms']);
+  const said = { type: 'downstream.said', server: 'github', level: 'info', text: 'two\nlines' } as const;
+  expect(describeEvent(said)).toEqual(['debug', 'github said (info): two\\nlines']);
+});
+
+test('what policy refuses is told, but a run cannot fill the log with it', () => {
+  const refused = (run: string): BridgeEvent => ({
+    type: 'run.refused',
+    run,
+    server: 'github',
+    tool: 'delete\nrepo',
+    code: 'E_DENIED',
+    message: "denied by MCP_BRIDGE_DENY '*.delete*'.",
+  });
+  const lines = written({}, ...Array.from({ length: 100 }, () => refused('run-1')), refused('run-2'));
+  expect(lines).toHaveLength(21);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    level: 'info',
+    msg: "run run-1 may not call github.delete\\nrepo: denied by MCP_BRIDGE_DENY '*.delete*'.",
+  });
 });

@@ -73,7 +73,13 @@ export async function hear(
   const violations: BridgeError[] = [];
   const events: BridgeEvent[] = [];
   const downstream = (server: string) => ({
-    callTool: async (tool: string, args: RawJson, signal: AbortSignal) => {
+    spec: { name: server },
+    has: () => true,
+    ask: async ({ method }: { readonly method: string }) => {
+      reached.push(`${server} ${method}`);
+      return {};
+    },
+    callTool: async (tool: string, args: RawJson, _onProgress: unknown, signal: AbortSignal) => {
       reached.push(`${server} ${tool} ${args.text}`);
       await work?.(tool, signal);
       return new RawJson(`{"content":[],"structuredContent":${args.text}}`);
@@ -117,11 +123,12 @@ export async function hear(
   const api = hostApi({
     loaded: [allowedPart(whole, policy)],
     discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
-    known: { docOf: () => undefined, allDocs: () => [whole] },
-    mayShow: () => true,
+    loadServer: () => Promise.reject(new Error('no server comes later here')),
     pool,
     saved: NO_SAVED_TOOLS,
     shapes: { learn: () => {} },
+    known: { docOf: () => undefined, allDocs: () => [allowedPart(whole, policy)] },
+    onToolProgress: () => {},
   });
   desk = new CallDesk(
     door(api, {

@@ -9,6 +9,10 @@ const OTHER_METHODS = [
   'tools.list',
   'docs.get',
   'docs.search',
+  'resources.list',
+  'resources.read',
+  'prompts.list',
+  'prompts.get',
   'saved.put',
   'saved.list',
   'saved.get',
@@ -78,7 +82,17 @@ function params(random: Random, method: string): string {
         member(random, 'arguments', record(random)),
       );
     case 'tools.list':
+    case 'resources.list':
+    case 'prompts.list':
       return object(server);
+    case 'resources.read':
+      return object(server, member(random, 'uri', randomString(random)));
+    case 'prompts.get':
+      return object(
+        server,
+        member(random, 'prompt', randomString(random)),
+        member(random, 'arguments', record(random)),
+      );
     case 'docs.get':
       return object(server, member(random, 'tool', random.pick([...OTHER_TOOLS, '"echo"', 'null'])));
     case 'docs.search':

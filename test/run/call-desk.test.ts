@@ -18,13 +18,19 @@ function desk(answer: () => unknown, reads: () => boolean = () => true) {
       sent.push({ id: frame.id, code: frame.error.code, length: JSON.stringify(frame).length });
     return true;
   };
-  const api = { 'tools.call': answer, 'servers.list': answer, 'docs.search': answer } as unknown as HostApi;
+  const methods = ['tools.call', 'servers.list', 'docs.search', 'resources.read', 'prompts.list'];
+  const api = Object.fromEntries(methods.map((method) => [method, answer])) as unknown as HostApi;
   const made = new CallDesk(api, send);
   const call = (id: number, text = '{}', params: object = { server: 's', tool: 't', arguments: {} }) =>
     made.accept({ type: 'call', id, method: 'tools.call', params: { ...params } }, text);
   return { desk: made, sent, call };
 }
 
+const waiting = (method: string, params: object) => {
+  const { desk: made } = desk(never);
+  made.accept({ type: 'call', id: 1, method, params: { ...params } }, '{}');
+  return made.waitingFor;
+};
 const never = () => new Promise(() => {});
 const settled = () => new Promise((resolve) => setTimeout(resolve, 10));
 const codes = (sent: readonly Sent[]) => sent.map(({ code }) => code);
@@ -107,4 +113,11 @@ describe('refused by name', () => {
     expect(codes(sent)).toEqual(['E_PROTOCOL']);
     expect(sent[0]?.length).toBeLessThan(10_000);
   });
+});
+
+test('says in words whose answer is awaited', () => {
+  expect(waiting('tools.call', { server: 'github', tool: 'search', arguments: {} })).toBe('github.search');
+  expect(waiting('resources.read', { server: 'github', uri: 'x:y' })).toBe('resources of github');
+  expect(waiting('prompts.list', { server: 'github' })).toBe('prompts of github');
+  expect(waiting('servers.list', {})).toBe('the bridge');
 });

@@ -178,7 +178,7 @@ describe('limits', () => {
     expect([runLimits.callsPerRun, runLimits.callsInFlight.max]).toEqual([undefined, 128]);
     expect(serverLimits('github')).toEqual({
       callsPerRun: undefined,
-      callsInFlight: { max: 32, rule: "the bridge's own" },
+      callsInFlight: { max: 128, rule: "the bridge's own" },
       secondsPerCall: undefined,
       bytesPerCall: undefined,
     });

@@ -104,6 +104,25 @@ describe('what is wrong', () => {
   });
 });
 
+describe('a server that is not loaded', () => {
+  const named = [{ server: 'x', tool: 't', line: 1 }];
+  const x = brief({ name: 'x', alias: 'x' }, false);
+
+  it('can be asked for from inside, where that would work', () => {
+    expect(preflight(named, [many], [{ ...x, onDemand: true }])?.remedy).toBe(
+      'Nothing was run. Pass servers=["many","x"] to run_python, or await runtime.load_server("x") in the code.',
+    );
+  });
+
+  it('did not open, which naming it would not change', () => {
+    const error = preflight(named, [many], [{ ...x, problem: 'it exited with code 3.' }]);
+    expect(error?.message).toBe("Line 1: server 'x' is not loaded in this run: it exited with code 3.");
+    expect(error?.remedy).toBe(
+      'Nothing was run. Go on without it; `mcp-sandbox-bridge servers` tells the user more.',
+    );
+  });
+});
+
 describe('what is not', () => {
   it.each<[string, [string, string | null][]]>([
     ['nothing', []],

@@ -70,7 +70,7 @@ async function run(
     take: () => Promise.resolve(sandbox),
     giveBack: () => ends.push('back'),
     retire: () => ends.push('retired'),
-    load: () => Promise.resolve([SERVER]),
+    open: () => Promise.resolve(SERVER),
     discovered: () => [],
     policy: () => policyOf({ allow: undefined, deny: [], file: undefined }, []),
     gates: new Gates(),
@@ -94,29 +94,29 @@ describe('a program that passes', () => {
   });
 
   it('is checked while its servers open', async () => {
-    let open: (docs: readonly ServerDoc[]) => void = () => {};
-    const opening = new Promise<readonly ServerDoc[]>((resolve) => {
+    let open: (doc: ServerDoc) => void = () => {};
+    const opening = new Promise<ServerDoc>((resolve) => {
       open = resolve;
     });
-    const running = run({ load: () => opening });
+    const running = run({ open: () => opening });
     await expect.poll(sent).toEqual(['check']);
-    open([SERVER]);
+    open(SERVER);
     expect(await running).toMatchObject({ status: 'success' });
   });
 
   it('does not pay with its time for servers that open slowly', async () => {
-    const load = async () => {
+    const open = async () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
-      return [SERVER];
+      return SERVER;
     };
-    expect(await run({ load }, { timeoutSeconds: 0.2 })).toMatchObject({ status: 'success' });
+    expect(await run({ open }, { timeoutSeconds: 0.2 })).toMatchObject({ status: 'success' });
   });
 });
 
 describe('a program that does not pass', () => {
   it('gives its sandbox back when it is no Python, without waiting for its servers', async () => {
     answers = () => [refused];
-    const outcome = await run({ load: () => never });
+    const outcome = await run({ open: () => never });
     expect(outcome).toMatchObject({ status: 'validation_error', error: { type: 'SyntaxError' }, calls: 0 });
     expect([sent(), ends]).toEqual([['check'], ['back']]);
   });
@@ -150,9 +150,9 @@ describe('before it is started', () => {
   });
 
   it('a server that does not open costs no sandbox', async () => {
-    const load = () =>
+    const open = () =>
       Promise.reject(new BridgeError('E_SERVER_UNAVAILABLE', 'gone', { fault: 'downstream' }));
-    expect(await run({ load })).toMatchObject({ status: 'error', error: { type: 'E_SERVER_UNAVAILABLE' } });
+    expect(await run({ open })).toMatchObject({ status: 'error', error: { type: 'E_SERVER_UNAVAILABLE' } });
     expect([sent(), ends, container.wasKilled]).toEqual([['check'], ['back'], false]);
   });
 

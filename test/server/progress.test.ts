@@ -140,3 +140,49 @@ describe('the end', () => {
     expect(vi.getTimerCount()).toBe(1);
   });
 });
+
+describe('what a tool says', () => {
+  const ofTool = (done: number, total: number | null = null, message: string | null = null) =>
+    progress.reportTool({ tool: 'github.search', done, total, message });
+
+  it('is told in words, and leaves the numbers to the code', () => {
+    ofTool(3, 10, 'pages');
+    expect(only()).toMatchObject({ message: 'github.search: 3 of 10: pages' });
+    expect(only()?.progress).toBeLessThan(0.001);
+    expect(only()).not.toHaveProperty('total');
+  });
+
+  it('stands after what the code said, and is harmless', () => {
+    report(1, 4, 'files');
+    vi.advanceTimersByTime(1_000);
+    ofTool(0.5, null, `\u001b[1mbold\u202e\n${'x'.repeat(500)}`);
+    expect(told[1]?.message).toMatch(/^1 of 4: files\. github\.search: 0\.5 done: bold\\u202e x+…$/);
+    expect(told[1]).toMatchObject({ total: 4 });
+  });
+
+  it('is told as seldom as what the code says, together with it', () => {
+    for (let n = 1; n <= 10_000; n++) {
+      ofTool(n);
+      report(n);
+    }
+    expect(told).toHaveLength(1);
+    vi.advanceTimersByTime(400);
+    expect(told.map(({ message }) => message)).toEqual([
+      'github.search: 1 done',
+      '10000 done',
+      '10000 done. github.search: 10000 done',
+    ]);
+  });
+
+  it('is not told after the call, and costs nothing where nobody asked', () => {
+    ofTool(1);
+    ofTool(2);
+    progress[Symbol.dispose]();
+    ofTool(3);
+    vi.advanceTimersByTime(10_000);
+    expect(only()).toMatchObject({ message: 'github.search: 1 done' });
+    const silent = new Progress(undefined);
+    silent.reportTool({ tool: 'x.y', done: 1, total: null, message: null });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

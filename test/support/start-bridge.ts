@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import type { CallToolResult, Progress } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, ClientCapabilities, Progress } from '@modelcontextprotocol/sdk/types.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const MAIN = join(ROOT, 'dist/cli/main.js');
@@ -15,16 +15,15 @@ export const HOSTILE_SERVER = join(ROOT, 'test/fixtures/hostile-server.mjs');
 
 const STORAGE_CONF = join(homedir(), '.config/containers/storage.conf');
 
-export type ServerEntry =
-  | {
-      readonly command: string;
-      readonly args?: readonly string[];
-      readonly env?: Readonly<Record<string, string>>;
-    }
-  | { readonly type: 'http' | 'sse'; readonly url: string };
+export type ProgramEntry = {
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+export type ServerEntry = ProgramEntry | { readonly type: 'http' | 'sse'; readonly url: string };
 
 /** The command of an npm package's only bin, run by this Node. */
-export function npmServer(name: string, ...args: readonly string[]): ServerEntry {
+export function npmServer(name: string, ...args: readonly string[]): ProgramEntry {
   const require = createRequire(import.meta.url);
   const manifest = join(ROOT, 'node_modules', name, 'package.json');
   const { bin } = require(manifest) as { bin: Record<string, string> };
@@ -98,7 +97,13 @@ export function bridgeEnv(
 
 export async function startBridge(
   servers: Readonly<Record<string, ServerEntry>>,
-  options: { readonly env?: Readonly<Record<string, string>>; readonly clientName?: string } = {},
+  options: {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly clientName?: string;
+    /** What the client offers, and what answers for it. */
+    readonly capabilities?: ClientCapabilities;
+    readonly prepare?: (client: Client) => void;
+  } = {},
 ): Promise<TestBridge> {
   const home = tempHome();
   const config = join(home, 'servers.json');
@@ -111,7 +116,9 @@ export async function startBridge(
     cwd: home,
     stderr: 'pipe',
   });
-  const client = new Client({ name: options.clientName ?? 'front-door', version: '1.0.0' });
+  const { clientName = 'front-door', capabilities = {}, prepare = () => {} } = options;
+  const client = new Client({ name: clientName, version: '1.0.0' }, { capabilities });
+  prepare(client);
   let stderr = '';
   transport.stderr?.on('data', (chunk: Buffer) => {
     stderr = (stderr + chunk.toString()).slice(-1_000_000);

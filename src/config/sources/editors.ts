@@ -10,6 +10,7 @@ import {
   GENERIC,
   KIRO,
   LM_STUDIO,
+  OPENCODE,
   VS_CODE,
   WINDSURF,
   ZED,
@@ -47,6 +48,9 @@ const vscode = {
 const cline = { ...byName, host: 'Cline', dialect: CLINE, expansion: 'windsurf' } as const;
 const roo = { ...byName, host: 'Roo Code', dialect: CLINE, expansion: 'editor' } as const;
 const kilo = { ...roo, host: 'Kilo Code' } as const;
+/** Kilo Code as it is now has OpenCode's words. */
+const newKilo = { ...kilo, pointer: ['mcp'], dialect: OPENCODE, expansion: 'opencode' } as const;
+const KILO_FILES = ['kilo.jsonc', 'kilo.json'];
 const zed = {
   ...byName,
   host: 'Zed',
@@ -130,7 +134,18 @@ export const EDITORS: readonly Source[] = [
       'globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json',
     ),
   },
+  {
+    ...newKilo,
+    scope: 'project',
+    files: { any: ['./.kilo/', './'].flatMap((folder) => KILO_FILES.map((name) => folder + name)) },
+    approval: 'project',
+  },
   { ...kilo, scope: 'project', files: { any: ['./.kilocode/mcp.json'] }, approval: 'project' },
+  {
+    ...newKilo,
+    scope: 'user',
+    files: { any: KILO_FILES.map((name) => `\${XDG_CONFIG_HOME:-~/.config}/kilo/${name}`) },
+  },
   {
     ...kilo,
     scope: 'user',

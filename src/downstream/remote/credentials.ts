@@ -20,13 +20,18 @@ export type CredentialsOptions = {
   readonly provider: OAuthClientProvider | undefined;
 };
 
+/** Of each request to an authorization server; without a limit of its own it could hold up every later call. */
+const LOGIN_REQUEST_MS = 15_000;
+
 type Headers = Readonly<Record<string, string>>;
 
 export class Credentials {
   readonly #spec: RemoteSpec;
   readonly #options: CredentialsOptions;
   readonly #own: Headers;
+  readonly #closing = new AbortController();
   #helped: Promise<Headers> | undefined;
+  #latest: Headers = {};
   #knownToken: string | undefined;
   /** One for all requests that were refused meanwhile: a refresh token may be good for one use only. */
   #renewing: Promise<void> | undefined;
@@ -36,11 +41,18 @@ export class Credentials {
     this.#options = options;
     this.#own = lowerCased(spec.headers);
     this.#hide(this.#own);
+    options.redactor.addAll(secretsIn(new URL(spec.url)));
   }
 
   /** All of them, names in lower case; what the helper prints wins over the entry, and both over a login. */
   async headers(): Promise<Headers> {
-    return { ...(await this.#token()), ...this.#own, ...(await this.#helper()) };
+    this.#latest = { ...(await this.#token()), ...this.#own, ...(await this.#helper()) };
+    return this.#latest;
+  }
+
+  /** What `headers` last gave. */
+  get latest(): Headers {
+    return this.#latest;
   }
 
   /** Has the helper asked again, for a new session. */
@@ -48,22 +60,28 @@ export class Credentials {
     this.#helped = undefined;
   }
 
+  /** Resolves when no helper of ours runs any more. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#helped?.catch(() => {});
+  }
+
   /** Gets others after a 401, where there is a way to; else throws the RemoteFailure of `refused`. */
   async renew(answer: IncomingMessage): Promise<void> {
     if (this.#spec.headersHelper !== undefined) return this.forget();
     const provider = this.#provider;
-    if (provider === undefined) throw this.refused();
+    if (provider === undefined) throw this.refused(401);
     this.#renewing ??= this.#login(provider, answer).finally(() => {
       this.#renewing = undefined;
     });
     await this.#renewing;
   }
 
-  /** A 401 that nothing here can change, in words that name what was refused. */
-  refused(): RemoteFailure {
+  /** Of a 401 or 403 that nothing here can change: names what was refused. */
+  refused(status: number): RemoteFailure {
     const { name, headers, headersHelper } = this.#spec;
     const because = (what: string, remedy: string) =>
-      new RemoteFailure(`it refused ${what} (401)`, { fault: 'operator', remedy: atItsEntry(remedy) });
+      new RemoteFailure(`it refused ${what} (${status})`, { fault: 'operator', remedy: atItsEntry(remedy) });
     if (headersHelper !== undefined) {
       return because('the headers that its headersHelper prints', 'Run that command by hand');
     }
@@ -97,11 +115,14 @@ export class Credentials {
     const { env, redactor } = this.#options;
     // By these names Claude Code tells a helper that serves several servers which one it is asked for.
     const asked = { ...env, CLAUDE_CODE_MCP_SERVER_NAME: name, CLAUDE_CODE_MCP_SERVER_URL: url };
-    const helped = helperHeaders(headersHelper, asked, (text) => redactor.redact(text)).then((printed) => {
-      const headers = lowerCased(printed);
-      this.#hide(headers);
-      return headers;
-    });
+    const redact = (text: string) => redactor.redact(text);
+    const helped = helperHeaders(headersHelper, { env: asked, redact }, this.#closing.signal).then(
+      (printed) => {
+        const headers = lowerCased(printed);
+        this.#hide(headers);
+        return headers;
+      },
+    );
     this.#helped = helped;
     // One that failed is asked again by the next request.
     helped.catch(() => this.forget());
@@ -115,6 +136,10 @@ export class Credentials {
     this.#options.redactor.addAll(Object.fromEntries(bare));
   }
 
+  #loginLimit(): AbortSignal {
+    return AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LOGIN_REQUEST_MS)]);
+  }
+
   async #login(provider: OAuthClientProvider, answer: IncomingMessage): Promise<void> {
     const challenge = answer.headers['www-authenticate'] ?? '';
     const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(
@@ -123,6 +148,7 @@ export class Credentials {
     try {
       const result = await auth(provider, {
         serverUrl: this.#spec.url,
+        fetchFn: (url, init) => fetch(url, { ...init, signal: this.#loginLimit() }),
         ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
         ...(scope === undefined ? {} : { scope }),
       });
@@ -131,6 +157,20 @@ export class Credentials {
       throw wantsLogin(this.#spec.name, thrown);
     }
     throw wantsLogin(this.#spec.name);
+  }
+}
+
+/** The parts of an address that are often keys, by what they are shown as. */
+function secretsIn({ username, password, searchParams }: URL): Headers {
+  const [user, word] = [username, password].map(decoded);
+  return { ...Object.fromEntries(searchParams), 'url password': word ?? '', 'url login': `${user}:${word}` };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }
 

@@ -2,15 +2,16 @@
 // whatever is no success becomes a RemoteFailure in words. Knows no kind of transport.
 
 import type { IncomingMessage } from 'node:http';
+import type { Fault } from '../../base/errors.js';
 import type { Redact } from '../../base/redact.js';
 import { clip, harmless } from '../../base/text.js';
-import type { RemoteSpec } from '../../config/downstream-spec.js';
+import { PACKAGE_NAME, VERSION } from '../../base/version.js';
 import { isObject } from '../json-object.js';
 import { atItsEntry } from '../link.js';
 import { readBody } from './body.js';
 import type { Credentials } from './credentials.js';
 import { HttpClient, type HttpRequest, StrayRedirect } from './http-client.js';
-import { fromNode, RefusedStatus, RemoteFailure, wantsLogin } from './remote-failure.js';
+import { fromNode, RefusedStatus, RemoteFailure } from './remote-failure.js';
 
 /** Of the body of an answer that is no success: an explanation is a sentence, an error page is nobody's business. */
 const MAX_ERROR_BYTES = 16 * 1024;
@@ -18,25 +19,23 @@ const MAX_SAID_CHARS = 300;
 
 export class Door {
   readonly url: URL;
-  readonly #spec: RemoteSpec;
   readonly #client = new HttpClient();
   readonly #credentials: Credentials;
   readonly #redact: Redact;
 
-  constructor(spec: RemoteSpec, credentials: Credentials, redact: Redact) {
-    this.url = new URL(spec.url);
-    this.#spec = spec;
+  constructor(url: URL, credentials: Credentials, redact: Redact) {
+    this.url = url;
     this.#credentials = credentials;
     this.#redact = redact;
   }
 
   /** An answer with a status below 300. Throws RemoteFailure, or whatever `signal` ended it with. */
   async request(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    let answer = await this.#send(request, signal);
+    let answer = await this.#send(request, await this.#credentials.headers(), signal);
     if (answer.statusCode === 401) {
       answer.destroy();
       await this.#credentials.renew(answer);
-      answer = await this.#send(request, signal);
+      answer = await this.#send(request, await this.#credentials.headers(), signal);
     }
     if ((answer.statusCode ?? 0) < 300) return answer;
     throw await this.#refusal(answer);
@@ -44,15 +43,19 @@ export class Door {
 
   /** As `request`, but with the credentials that are at hand and whatever the answer: for the last word. */
   async tell(request: HttpRequest, signal: AbortSignal): Promise<void> {
-    (await this.#send(request, signal)).destroy();
+    (await this.#send(request, this.#credentials.latest, signal)).destroy();
   }
 
   close(): void {
     this.#client.close();
   }
 
-  async #send(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const headers = { ...(await this.#credentials.headers()), ...request.headers };
+  async #send(
+    request: HttpRequest,
+    credentials: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const headers = { 'user-agent': `${PACKAGE_NAME}/${VERSION}`, ...credentials, ...request.headers };
     try {
       return await this.#client.request({ ...request, headers }, signal);
     } catch (thrown) {
@@ -63,23 +66,29 @@ export class Door {
 
   async #refusal(answer: IncomingMessage): Promise<RemoteFailure> {
     const { statusCode: status = 0, headers } = answer;
-    if (status === 401) {
+    if (status === 401 || (status === 403 && headers['www-authenticate'] !== undefined)) {
       answer.destroy();
-      return this.#credentials.refused();
+      return this.#credentials.refused(status);
     }
-    const challenge = headers['www-authenticate'];
     const said = clip(harmless(this.#redact(await wordsOf(answer))), MAX_SAID_CHARS);
-    if (status === 403 && challenge !== undefined) return wantsLogin(this.#spec.name);
-    if (status === 403) {
-      const remedy = atItsEntry('Ask who runs it for the right to use it, or correct its `headers`');
-      return new RefusedStatus(status, said, { fault: 'operator', remedy });
-    }
-    if (status >= 500) {
-      const remedy = 'Try again later, or tell who runs it.';
-      return new RefusedStatus(status, said, { fault: 'downstream', remedy });
-    }
-    return new RefusedStatus(status, said, { fault: 'operator', remedy: atItsEntry('Correct its `url`') });
+    const { fault, remedy } = nextStep(status);
+    return new RefusedStatus(status, said, { fault, remedy });
   }
+}
+
+function nextStep(status: number): { readonly fault: Fault; readonly remedy: string } {
+  if (status === 403) {
+    const remedy = atItsEntry('Ask who runs it for the right to use it, or correct its `headers`');
+    return { fault: 'operator', remedy };
+  }
+  if (status === 413) return { fault: 'guest', remedy: 'Give it less at a time.' };
+  if (status === 429 || status >= 500) {
+    return { fault: 'downstream', remedy: 'Try again later, or tell who runs it.' };
+  }
+  if (status === 404 || status === 405 || status === 410) {
+    return { fault: 'operator', remedy: atItsEntry('Correct its `url`') };
+  }
+  return { fault: 'downstream', remedy: 'Change the request as it says, or tell who runs it.' };
 }
 
 function strayed({ target }: StrayRedirect): RemoteFailure {

@@ -2,7 +2,9 @@
 // user approved in the host, and is written for that host's shell; so this one string is parsed by a shell on our
 // account. Nothing that an agent, a guest or a server says ever gets into it.
 
+import type { Redact } from '../../base/redact.js';
 import { closed } from '../../base/streams.js';
+import { unlessAborted } from '../../base/unless-aborted.js';
 import { within } from '../../base/within.js';
 import { parseJson } from '../../protocol/json-text.js';
 import { isObject } from '../json-object.js';
@@ -17,14 +19,20 @@ const LIMIT_MS = 10_000;
 const MAX_BYTES = 64 * 1024;
 const JSON_LIMITS = { maxDepth: 4, maxValues: 1_000 };
 
+export type HelperOptions = {
+  /** Its whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly redact: Redact;
+};
+
 /**
- * What `line` prints, in `env`. Throws RemoteFailure when it fails, prints anything but an object of texts, or takes
+ * What `line` prints. Throws RemoteFailure when it fails, prints anything but an object of texts, or takes
  * longer than ten seconds; what it printed is not quoted, what it wrote to stderr goes through `redact`.
  */
 export async function helperHeaders(
   line: string,
-  env: Readonly<Record<string, string>>,
-  redact: (text: string) => string,
+  { env, redact }: HelperOptions,
+  signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
   const [command, ...args] =
     process.platform === 'win32'
@@ -47,7 +55,7 @@ export async function helperHeaders(
       await closed(tree.stdout);
       exit = how;
     });
-    await within(LIMIT_MS, ended);
+    await within(LIMIT_MS, unlessAborted(ended, signal));
   } catch (cause) {
     throw failed('could not be started', cause);
   } finally {

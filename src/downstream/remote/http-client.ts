@@ -5,6 +5,7 @@
 import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -41,6 +42,10 @@ export class HttpClient {
    */
   async request(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
     let { url } = request;
+    // That a server has closed a connection which waits to be used again is known only after the loop has looked at it;
+    // the first turn may be the rest of the present one.
+    await setImmediate();
+    await setImmediate();
     for (let redirects = 0; ; redirects++) {
       const answer = await this.#once({ ...request, url }, signal);
       const { statusCode = 0, headers } = answer;
@@ -71,15 +76,17 @@ export class HttpClient {
       body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
     return new Promise((resolve, reject) => {
       let isConnected = false;
-      const options = { method, headers: { ...headers, ...length }, signal };
+      // Nothing here could read a compressed answer.
+      const options = { method, headers: { 'accept-encoding': 'identity', ...headers, ...length }, signal };
       const request = isTls
         ? https.request(url, { ...options, agent: this.#https })
         : http.request(url, { ...options, agent: this.#http });
       request.once('socket', (socket: Socket) => {
-        if (request.reusedSocket) isConnected = true;
-        socket.once(isTls ? 'secureConnect' : 'connect', () => {
+        const connected = () => {
           isConnected = true;
-        });
+        };
+        if (request.reusedSocket) connected();
+        else socket.once(isTls ? 'secureConnect' : 'connect', connected);
       });
       request.once('response', (answer) => {
         // What breaks later is told by the body; a body that nobody reads any more has nobody to tell.

@@ -77,7 +77,7 @@ export function fromNode(url: URL, thrown: unknown): RemoteFailure {
   if (thrown instanceof RemoteFailure) return thrown;
   if (thrown instanceof NeverSent) return neverSent(url, thrown.cause);
   const code = codeOf(thrown);
-  if (code === 'ERR_INVALID_CHAR') {
+  if (code === 'ERR_INVALID_CHAR' || code === 'ERR_INVALID_HTTP_TOKEN') {
     const reason = 'one of its headers holds characters that no header may hold';
     return new RemoteFailure(reason, { fault: 'operator', remedy: atItsEntry('Correct its `headers`') });
   }

@@ -12,13 +12,14 @@ import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { stringify } from '../../protocol/json-text.js';
 import { withoutPrefix } from '../call-error.js';
-import { failure } from '../inbound.js';
 import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
 import { Credentials } from './credentials.js';
 import { Door } from './door.js';
+import { greetAnew, noNewSession } from './greet-anew.js';
 import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
 import { SseWire } from './sse-wire.js';
 import { StreamableWire } from './streamable-wire.js';
+import { type Entry, Waiting } from './waiting.js';
 import type { Outgoing, Wire } from './wire.js';
 
 export type RemoteLinkOptions = {
@@ -41,12 +42,6 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 const NOT_STREAMABLE = new Set([400, 404, 405]);
 
 type Kind = 'http' | 'sse';
-type Waiting = {
-  readonly controller: AbortController;
-  /** Which session has taken it; undefined while none has. */
-  takenBy: Wire | undefined;
-  readonly settle: (message: JSONRPCMessage) => void;
-};
 
 export class RemoteLink implements Link {
   onclose: Link['onclose'];
@@ -58,7 +53,7 @@ export class RemoteLink implements Link {
   readonly #credentials: Credentials;
   readonly #door: Door;
   readonly #closing = new AbortController();
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Waiting();
   #kind: Kind | undefined;
   #wire: Wire | undefined;
   /** What this client says first, kept for the next session. */
@@ -70,8 +65,9 @@ export class RemoteLink implements Link {
   constructor(spec: RemoteSpec, options: RemoteLinkOptions) {
     this.#options = options;
     this.#kind = spec.transport === 'auto' ? undefined : spec.transport;
+    const url = addressOf(spec);
     this.#credentials = new Credentials(spec, options);
-    this.#door = new Door(spec, this.#credentials, (text) => options.redactor.redact(text));
+    this.#door = new Door(url, this.#credentials, (text) => options.redactor.redact(text));
   }
 
   get ending(): string | undefined {
@@ -106,7 +102,9 @@ export class RemoteLink implements Link {
     const isReady = method === 'notifications/initialized';
     if (isReady) this.#initialized = { text, id: undefined };
     if (method === 'notifications/cancelled' && 'params' in message) {
-      this.#abandon(Number(message.params?.['requestId']));
+      this.#waiting.abandon(Number(message.params?.['requestId']));
+      // Before the greeting is over there is nothing that a server could cancel.
+      if (this.#greeting === undefined) return;
     }
     await this.#notify({ text, id: undefined });
     if (isReady) this.#wire?.listen();
@@ -116,21 +114,19 @@ export class RemoteLink implements Link {
     if (this.#ending !== undefined) return;
     this.#ending = CLOSED_BY_BRIDGE;
     this.#closing.abort('shutdown');
-    for (const { controller } of this.#waiting.values()) controller.abort();
-    this.#waiting.clear();
+    this.#waiting.abandonAll();
     this.onclose?.();
-    await this.#wire?.end(true);
+    await Promise.all([this.#wire?.end(true), this.#credentials.close()]);
     this.#door.close();
   }
 
   async #ask(request: Outgoing & { id: number }, isGreeting: boolean): Promise<void> {
-    const { id } = request;
-    const entry = this.#expect(id, (message) => this.onmessage?.(message));
+    const entry = this.#waiting.add(request.id, (message) => this.onmessage?.(message));
     try {
       if (isGreeting) await this.#greetFirst(request, entry);
       else await this.#deliver(request, entry);
     } catch (thrown) {
-      this.#fail(id, entry, thrown);
+      this.#waiting.fail(entry, thrown);
     }
   }
 
@@ -146,38 +142,13 @@ export class RemoteLink implements Link {
     }
   }
 
-  #expect(id: number, settle: Waiting['settle']): Waiting {
-    const entry: Waiting = { controller: new AbortController(), takenBy: undefined, settle };
-    this.#waiting.set(id, entry);
-    return entry;
-  }
-
-  #fail(id: number, entry: Waiting, thrown: unknown): void {
-    if (this.#waiting.get(id) !== entry) return;
-    this.#waiting.delete(id);
-    const told = thrown instanceof RemoteFailure ? thrown.toBridgeError() : thrown;
-    const error =
-      told instanceof BridgeError
-        ? told
-        : new BridgeError('E_INTERNAL', messageOf(told), { fault: 'bridge' });
-    entry.settle(failure(id, error));
-  }
-
-  #abandon(id: number): void {
-    this.#waiting.get(id)?.controller.abort();
-    this.#waiting.delete(id);
-  }
-
   #receive(message: JSONRPCMessage): void {
     if (this.#ending !== undefined) return;
     if ('method' in message) return this.onmessage?.(message);
-    const entry = this.#waiting.get(Number(message.id));
-    if (entry === undefined) return;
-    this.#waiting.delete(Number(message.id));
-    entry.settle(message);
+    this.#waiting.answer(Number(message.id), message);
   }
 
-  async #greetFirst(greeting: Outgoing, entry: Waiting): Promise<void> {
+  async #greetFirst(greeting: Outgoing, entry: Entry): Promise<void> {
     try {
       await this.#open(this.#kind ?? 'http', greeting, entry);
       this.#kind ??= 'http';
@@ -193,12 +164,11 @@ export class RemoteLink implements Link {
     this.#greeting = greeting;
   }
 
-  async #open(kind: Kind, greeting: Outgoing, entry: Waiting): Promise<void> {
-    const { signal } = entry.controller;
+  async #open(kind: Kind, greeting: Outgoing, entry: Entry): Promise<void> {
     const wire = this.#newWire(kind);
-    await wire.open(signal);
+    await wire.open(entry.signal);
     this.#wire = wire;
-    await wire.send(greeting, signal);
+    await wire.send(greeting, entry.signal);
     entry.takenBy = wire;
   }
 
@@ -206,18 +176,14 @@ export class RemoteLink implements Link {
     const Kind = kind === 'http' ? StreamableWire : SseWire;
     const wire: Wire = new Kind(this.#door, {
       onMessage: (message) => this.#receive(message),
-      onBroken: (reason) => this.#lost(wire, reason),
+      onBroken: (reason) => this.#waiting.failAllOf(wire, reason),
     });
     return wire;
   }
 
-  #lost(wire: Wire, reason: RemoteFailure): void {
-    for (const [id, entry] of [...this.#waiting]) if (entry.takenBy === wire) this.#fail(id, entry, reason);
-  }
-
   /** Once more after each of the two ways in which a message is certainly not acted upon. */
-  async #deliver(request: Outgoing, entry: Waiting): Promise<void> {
-    const { signal } = entry.controller;
+  async #deliver(request: Outgoing, entry: Entry): Promise<void> {
+    const { signal } = entry;
     const tried = new Set<Untaken>();
     let over: Wire | undefined;
     for (;;) {
@@ -253,11 +219,8 @@ export class RemoteLink implements Link {
 
   async #startAnew(over: Wire): Promise<void> {
     const [greeting, initialized, kind] = [this.#greeting, this.#initialized, this.#kind];
-    if (greeting?.id === undefined || initialized === undefined || kind === undefined) {
-      throw new RemoteFailure('it ended the session before that was ready', {
-        fault: 'downstream',
-        remedy: 'Try again.',
-      });
+    if (greeting === undefined || initialized === undefined || kind === undefined) {
+      throw noNewSession('it ended the session before that was ready');
     }
     this.#credentials.forget();
     const limit = new AbortController();
@@ -265,22 +228,17 @@ export class RemoteLink implements Link {
     using either = new LinkedSignal(this.#closing.signal, limit.signal);
     const { signal } = either;
     const wire = this.#newWire(kind);
+    const redact = (text: string) => this.#options.redactor.redact(text);
     try {
-      await wire.open(signal);
-      const answered = new Promise<JSONRPCMessage>((resolve) => this.#expect(Number(greeting.id), resolve));
-      await wire.send(greeting, signal);
-      const answer = await unlessAborted(answered, signal);
-      if ('error' in answer) throw noNewSession(`it refuses a new session: ${answer.error.message}`);
-      await wire.send(initialized, signal);
+      await greetAnew(wire, { greeting, initialized }, { waiting: this.#waiting, redact }, signal);
     } catch (thrown) {
-      void wire.end(false);
+      void wire.end(true);
       throw limit.signal.aborted ? noNewSession('it does not answer to a new session', thrown) : thrown;
     } finally {
       clearTimeout(timer);
-      this.#waiting.delete(greeting.id);
     }
     this.#wire = wire;
-    this.#lost(over, broken());
+    this.#waiting.failAllOf(over, broken());
     void over.end(false);
     wire.listen();
     // It may be another version of itself.
@@ -288,9 +246,13 @@ export class RemoteLink implements Link {
   }
 }
 
-function noNewSession(reason: string, cause?: unknown): RemoteFailure {
-  const remedy = 'Try again later, or tell who runs it.';
-  return new RemoteFailure(clip(harmless(reason), MAX_REASON_CHARS), { fault: 'downstream', remedy, cause });
+function addressOf({ name, url }: RemoteSpec): URL {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return new URL(url);
+  throw new BridgeError(
+    'E_SERVER_UNAVAILABLE',
+    `Server '${name}' could not be reached: its \`url\` is no http or https address.`,
+    { fault: 'operator', remedy: atItsEntry('Correct its `url`') },
+  );
 }
 
 /** The failure that an answer of ours carries, see `failure` in inbound. */

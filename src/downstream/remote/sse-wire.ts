@@ -37,7 +37,7 @@ export class SseWire implements Wire {
       await new Promise<void>((resolve, reject) => {
         void this.#read(answer, (endpoint) =>
           endpoint === undefined ? reject(strayed()) : resolve(),
-        ).finally(() => reject(broken()));
+        ).finally(() => reject(oddAnswer('its stream of events ended before it named an endpoint')));
       });
     } finally {
       signal.removeEventListener('abort', end);

@@ -10,13 +10,22 @@ import { failure, MAX_MESSAGE_BYTES, readMessage, readOversized, tooLarge } from
 import { discard, mediaTypeOf, readBody } from './body.js';
 import type { Door } from './door.js';
 import { EventReader } from './event-reader.js';
-import { broken, isSessionOver, oddAnswer, RemoteFailure, sessionOver } from './remote-failure.js';
+import {
+  broken,
+  isSessionOver,
+  oddAnswer,
+  RefusedStatus,
+  RemoteFailure,
+  sessionOver,
+} from './remote-failure.js';
 import type { Outgoing, Wire, WireEvents } from './wire.js';
 
 /** Of the time in which a host kills the bridge, the server's word that the session is over gets this much. */
 const FAREWELL_MS = 100;
 /** Between two attempts to hear the server again; doubles from the first to the second. */
 const LISTEN_AGAIN_MS = { first: 1_000, most: 30_000 };
+/** Servers end the stream of an answer with it; one that goes on is ended after so long, or no socket would be left. */
+const LINGER_MS = 1_000;
 /** A stream that ends early goes on elsewhere at most so often for one answer. */
 const MAX_RESUMPTIONS = 5;
 const ACCEPT = 'application/json, text/event-stream';
@@ -90,13 +99,11 @@ export class StreamableWire implements Wire {
     const type = mediaTypeOf(answer);
     try {
       if (type === 'text/event-stream') await this.#readEvents(answer, take, () => isAnswered, signal);
-      else if (type === 'application/json') {
+      else {
+        // Whatever it is called, it may be an answer.
         const body = await readBody(answer, MAX_MESSAGE_BYTES);
         take('text' in body ? readMessage(body.text) : failure(id, tooLarge(body.oversized)));
-        if (!isAnswered) throw oddAnswer('it answered with JSON that is no answer to the request');
-      } else {
-        answer.destroy();
-        throw oddAnswer(`it answered with ${named(type, answer)} instead of MCP`);
+        if (!isAnswered) throw oddAnswer(`it answered with ${named(type, answer)} instead of MCP`);
       }
     } catch (thrown) {
       if (isAnswered) return;
@@ -114,7 +121,13 @@ export class StreamableWire implements Wire {
     let answer = first;
     for (let resumptions = 0; ; resumptions++) {
       const reader = new EventReader(MAX_MESSAGE_BYTES);
-      const cause = await readInto(answer, reader, take).catch((thrown: unknown) => thrown);
+      let linger: NodeJS.Timeout | undefined;
+      const takeAndLinger = (message: JSONRPCMessage | undefined) => {
+        take(message);
+        if (isAnswered()) linger ??= setTimeout(() => answer.destroy(), LINGER_MS).unref();
+      };
+      const cause = await readInto(answer, reader, takeAndLinger).catch((thrown: unknown) => thrown);
+      clearTimeout(linger);
       if (isAnswered()) return;
       const { lastId, retryMs = LISTEN_AGAIN_MS.first } = reader;
       if (signal.aborted || lastId === undefined || resumptions === MAX_RESUMPTIONS) throw broken(cause);
@@ -152,7 +165,7 @@ export class StreamableWire implements Wire {
         pauseMs =
           reader.retryMs ?? (performance.now() - startedAt > pauseMs ? LISTEN_AGAIN_MS.first : pauseMs);
       } catch (thrown) {
-        if (!(thrown instanceof RemoteFailure) || thrown.untaken !== 'unreachable') return;
+        if (!mayPass(thrown)) return;
       }
       await sleep(Math.min(pauseMs, LISTEN_AGAIN_MS.most), undefined, { signal, ref: false });
       pauseMs = Math.min(pauseMs * 2, LISTEN_AGAIN_MS.most);
@@ -181,7 +194,14 @@ async function readInto(
   }
 }
 
+/** It is away or overloaded; any other refusal is meant, or is for the next request to mend. */
+function mayPass(thrown: unknown): boolean {
+  if (thrown instanceof RefusedStatus) return [429, 500, 502, 503, 504].includes(thrown.status);
+  return thrown instanceof RemoteFailure && thrown.untaken === 'unreachable';
+}
+
 function named(type: string, { statusCode = 0 }: IncomingMessage): string {
   if (type === 'text/html') return 'a web page';
-  return type === '' ? `status ${statusCode} and nothing that says what it is` : type;
+  if (type === 'application/json') return 'JSON that answers something else';
+  return type || `status ${statusCode} and nothing`;
 }

@@ -38,7 +38,11 @@ export function runPython(settings: Settings): Tool {
         type: 'object',
         properties: {
           code: { type: 'string', description: 'Python source' },
-          servers: { type: 'array', items: { type: 'string' }, description: 'MCP servers to load, by name' },
+          servers: {
+            type: 'array',
+            items: { type: 'string' },
+            description: 'MCP servers to load, by name; "*" for all',
+          },
           files: FILES_SCHEMA,
           timeout: {
             type: 'integer',
@@ -86,6 +90,7 @@ function call(
       progress.describe(() => running(meter, performance.now() - startedAt));
     },
     onProgress: (report) => progress.report(report),
+    onToolProgress: (report) => progress.reportTool(report),
     onOutput,
   };
   return bridge.run(input, hooks, signal);

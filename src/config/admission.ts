@@ -1,0 +1,102 @@
+// Which entries become servers that may start, in the order in which they are shown to it, and why the others do not.
+// Knows what the user has decided; reads no configuration file.
+
+import { Definitions } from './definitions.js';
+import type { DownstreamSpec, SpecSource } from './downstream-spec.js';
+import type { HostDecisions } from './host-decisions.js';
+import { isOurselves } from './self.js';
+import type { Entry } from './server-entry.js';
+import type { Settings } from './settings.js';
+import type { Source } from './source.js';
+import { NO_HOST } from './sources.js';
+
+export class Admission {
+  readonly #settings: Pick<Settings, 'allowSelfServer' | 'trustProject' | 'depth'>;
+  readonly #decisions: ReadonlyMap<string, HostDecisions>;
+  readonly #ready: DownstreamSpec[] = [];
+  /** Of each name, the entry that is ready. */
+  readonly #byName = new Map<string, SpecSource>();
+  /** Of each name, the entries that the user has switched off. */
+  readonly #offByName = new Map<string, SpecSource[]>();
+  readonly #definitions = new Definitions();
+  /** Hosts with an administrator's file, and that file. */
+  readonly #exclusive = new Map<string, string>();
+
+  constructor(
+    settings: Pick<Settings, 'allowSelfServer' | 'trustProject' | 'depth'>,
+    decisions: ReadonlyMap<string, HostDecisions>,
+  ) {
+    this.#settings = settings;
+    this.#decisions = decisions;
+  }
+
+  get ready(): readonly DownstreamSpec[] {
+    return this.#ready;
+  }
+
+  /** From now on only this file counts for the host. */
+  exclude(host: string, file: string): void {
+    this.#exclusive.set(host, file);
+  }
+
+  /** Makes the entry ready, or answers why it is passed over; `objection` is what stands against it from outside. */
+  consider(
+    name: string,
+    entry: Entry,
+    source: Source,
+    at: SpecSource,
+    objection: string | undefined,
+  ): string | undefined {
+    const exclusive = this.#exclusive.get(at.host);
+    if (exclusive !== undefined && exclusive !== at.file) return `only ${exclusive} counts for ${at.host}`;
+    if (entry.state === 'unusable') return entry.reason;
+    const earlier = this.#byName.get(name) ?? this.#offFor(name, at);
+    if (earlier !== undefined) return `shadowed by ${earlier.file}`;
+    const off = this.#reasonOff(name, entry, at);
+    if (off !== undefined) {
+      // A project's file, which anybody may have written, does not switch off the user's own servers.
+      if (source.approval === 'none') this.#offByName.set(name, [...(this.#offByName.get(name) ?? []), at]);
+      return off;
+    }
+    return entry.state === 'ready' ? this.#admit(entry.spec, objection) : undefined;
+  }
+
+  /** Why an entry of a project's own file may not start, if so. */
+  objection(name: string, source: Source, at: SpecSource): string | undefined {
+    if (source.approval === 'none') return undefined;
+    const decisions = this.#decisions.get(at.host);
+    const decided = decisions?.approval(name, at);
+    if (decided === 'refused') return `not approved: refused in ${at.host}`;
+    if (decided === 'approved' || this.#settings.trustProject) return undefined;
+    const way = decisions === undefined ? '' : `approve it in ${at.host}, or `;
+    return `not approved: it comes with the project; ${way}set MCP_BRIDGE_TRUST_PROJECT=1`;
+  }
+
+  /**
+   * The entry that keeps one of the same name, further down, switched off: in the same host, or for files of no host, or
+   * by the operator's word. What the user has off in one host and on in another, the user wants on.
+   */
+  #offFor(name: string, { host }: SpecSource): SpecSource | undefined {
+    return this.#offByName
+      .get(name)
+      ?.find((off) => off.host === host || off.scope === 'explicit' || host === NO_HOST);
+  }
+
+  #reasonOff(name: string, entry: Entry, { host }: SpecSource): string | undefined {
+    return entry.state === 'off' ? entry.reason : this.#decisions.get(host)?.reasonOff(name);
+  }
+
+  #admit(spec: DownstreamSpec, objection: string | undefined): string | undefined {
+    const { allowSelfServer, depth } = this.#settings;
+    if (!allowSelfServer && spec.transport === 'stdio' && isOurselves(spec.command, spec.args))
+      return 'this bridge itself';
+    if (!allowSelfServer && depth > 0) return 'this bridge runs inside another bridge';
+    if (objection !== undefined) return objection;
+    const twin = this.#definitions.twinOf(spec);
+    if (twin !== undefined) return `same as ${twin.name} in ${twin.source.file}`;
+    this.#byName.set(spec.name, spec.source);
+    this.#definitions.add(spec);
+    this.#ready.push(spec);
+    return undefined;
+  }
+}

@@ -1,0 +1,61 @@
+// The requests that want an answer. Each ends once: by its answer, by a failure, or because nobody wants it any more.
+// Later answers are nobody's, and would only make the SDK print them whole.
+
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
+import { failure } from '../inbound.js';
+import { RemoteFailure } from './remote-failure.js';
+import type { Wire } from './wire.js';
+
+export type Entry = {
+  readonly id: number;
+  /** Aborts when nobody waits any more. */
+  readonly signal: AbortSignal;
+  /** The session that has taken the request; undefined while none has. */
+  takenBy: Wire | undefined;
+};
+
+type Settle = (message: JSONRPCMessage) => void;
+
+export class Waiting {
+  readonly #entries = new Map<number, { entry: Entry; controller: AbortController; settle: Settle }>();
+
+  /** `settle` gets the answer, or the failure as one. */
+  add(id: number, settle: Settle): Entry {
+    const controller = new AbortController();
+    const entry: Entry = { id, signal: controller.signal, takenBy: undefined };
+    this.#entries.set(id, { entry, controller, settle });
+    return entry;
+  }
+
+  /** What answers nobody's request is dropped. */
+  answer(id: number, message: JSONRPCMessage): void {
+    const found = this.#entries.get(id);
+    this.#entries.delete(id);
+    found?.settle(message);
+  }
+
+  fail(entry: Entry, thrown: unknown): void {
+    if (this.#entries.get(entry.id)?.entry !== entry) return;
+    const told = thrown instanceof RemoteFailure ? thrown.toBridgeError() : thrown;
+    const error =
+      told instanceof BridgeError
+        ? told
+        : new BridgeError('E_INTERNAL', messageOf(told), { fault: 'bridge' });
+    this.answer(entry.id, failure(entry.id, error));
+  }
+
+  /** The requests that this session has taken and will not answer. */
+  failAllOf(wire: Wire, reason: RemoteFailure): void {
+    for (const { entry } of [...this.#entries.values()]) if (entry.takenBy === wire) this.fail(entry, reason);
+  }
+
+  abandon(id: number): void {
+    this.#entries.get(id)?.controller.abort();
+    this.#entries.delete(id);
+  }
+
+  abandonAll(): void {
+    for (const id of [...this.#entries.keys()]) this.abandon(id);
+  }
+}

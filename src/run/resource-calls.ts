@@ -1,0 +1,66 @@
+// What the guest may ask of a server besides its tools: resources and prompts. The same door as for tools: `reach` is
+// asked first. Each request is counted, timed and cancellable like a tool's call.
+
+import type { Downstream } from '../downstream/downstream.js';
+import type { DownstreamPool } from '../downstream/pool.js';
+import {
+  getPrompt,
+  listPrompts,
+  listResources,
+  listResourceTemplates,
+  readResource,
+} from '../downstream/resources.js';
+import type { CallParams, ServerDoc } from '../protocol/frames.js';
+
+export type ResourceCallParts = {
+  readonly pool: DownstreamPool;
+  /** Throws for a server that the run may not reach. */
+  readonly reach: (server: string) => ServerDoc;
+};
+
+type Methods = 'resources.list' | 'resources.read' | 'prompts.list' | 'prompts.get';
+
+type Handlers = {
+  readonly [M in Methods]: (params: CallParams[M], text: string, signal: AbortSignal) => unknown;
+};
+
+/** The part of HostApi for them. */
+export function resourceCalls(parts: ResourceCallParts): Handlers {
+  const ask = async <T>(
+    server: string,
+    question: (downstream: Downstream) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> => {
+    parts.reach(server);
+    return question(await parts.pool.get(server, signal));
+  };
+
+  return {
+    'resources.list': ({ server }, _text, signal) =>
+      ask(
+        server,
+        async (downstream) => {
+          const [resources, templates] = await Promise.all([
+            listResources(downstream, signal),
+            listResourceTemplates(downstream, signal),
+          ]);
+          const problems = [...resources.problems, ...templates.problems];
+          return { resources: resources.items, templates: templates.items, problems };
+        },
+        signal,
+      ),
+    'resources.read': ({ server, uri }, _text, signal) =>
+      ask(server, (downstream) => readResource(downstream, uri, signal), signal),
+    'prompts.list': ({ server }, _text, signal) =>
+      ask(
+        server,
+        async (downstream) => {
+          const { items, problems } = await listPrompts(downstream, signal);
+          return { prompts: items, problems };
+        },
+        signal,
+      ),
+    'prompts.get': ({ server, prompt, arguments: args }, _text, signal) =>
+      ask(server, (downstream) => getPrompt(downstream, prompt, args, signal), signal),
+  };
+}

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { serverChanges } from '../../src/cli/server-changes.js';
+import { serverFindings } from '../../src/cli/server-findings.js';
+import { KeptCatalog } from '../../src/downstream/kept-catalog.js';
+import { hostile } from '../downstream/hostile.js';
+
+let stateDir: string;
+beforeEach(() => {
+  stateDir = mkdtempSync(join(tmpdir(), 'changes-test-'));
+});
+afterEach(() => rmSync(stateDir, { recursive: true }));
+
+const learn = (name: string, description: string) => {
+  const tools = Array.from({ length: 7 }, (_, n) => ({
+    name: `tool_${n}`,
+    description,
+    inputSchema: {},
+    outputSchema: undefined,
+    needsTask: false,
+  }));
+  const spec = { ...hostile(name), name };
+  const server = { spec, serverVersion: '1', instructions: undefined, tools: () => tools };
+  new KeptCatalog(stateDir, () => {}).learn(server);
+  return spec;
+};
+const discovery = (...ready: ReturnType<typeof learn>[]) => ({ ready, skipped: [], problems: [], files: [] });
+
+test('doctor warns of a server whose tools have changed, with the commands, and of no other', () => {
+  const [same, other] = [learn('same', 'One.'), learn('other', 'One.')];
+  learn('other', 'Two.\u202e');
+  const never = { ...hostile('never'), name: 'never' };
+  const changes = serverChanges([same, other, never], { stateDir });
+  expect([...changes.keys()]).toEqual(['other']);
+  const findings = serverFindings(discovery(same, other, never), { PATH: process.env['PATH'] }, changes);
+  expect(findings.map(({ status }) => status)).toEqual(['ok', 'warn', 'ok']);
+  expect(findings[1]).toMatchObject({
+    detail: expect.stringMatching(
+      /; not as first seen: tool_0 \(description, since \d{4}-\d\d-\d\d\), .*tool_4 .* and 2 more$/,
+    ),
+    remedy:
+      'See what changed with `mcp-sandbox-bridge servers refresh other`, then accept it with `mcp-sandbox-bridge servers refresh other --accept`.',
+  });
+});
+
+test('a command that is not there is the more pressing trouble', () => {
+  learn('x', 'One.');
+  const spec = learn('x', 'Two.');
+  const gone = { ...spec, command: 'no-such-command-anywhere' };
+  const changes = new Map([['x', { changed: 'not as first seen', remedy: 'Accept it.' }]]);
+  expect(serverFindings(discovery(gone), {}, changes)[0]?.detail).toContain('was not found');
+});

@@ -1,0 +1,70 @@
+// Which entries are one server: by what they start or reach, and by whose account.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Home, reasonsIn } from './home.js';
+
+let home: Home;
+beforeEach(() => {
+  home = new Home();
+});
+afterEach(() => {
+  home[Symbol.dispose]();
+});
+
+test('several hosts name one server; the first wins, the others say which', () => {
+  const claude = home.write('.claude.json', {
+    mcpServers: { github: { command: 'npx', args: ['gh'], env: { TOKEN: 'one' } } },
+  });
+  home.write('.cursor/mcp.json', {
+    mcpServers: {
+      GitHub: { command: 'npx', args: ['gh'], env: { TOKEN: 'one', DEBUG: '1' } },
+      'gh-plain': { command: 'npx', args: ['gh'] },
+      'gh-work': { command: 'npx', args: ['gh'], env: { TOKEN: 'two' } },
+      'gh-other': { command: 'npx', args: ['gh', '--all'] },
+    },
+  });
+  home.write('.config/opencode/opencode.json', {
+    mcp: { hub: { type: 'local', command: ['npx', 'gh'], environment: { TOKEN: 'two' } } },
+  });
+  const found = home.discover();
+  expect(found.ready.map((spec) => spec.name)).toEqual(['github', 'gh-work', 'gh-other']);
+  expect(reasonsIn(found)).toEqual({
+    GitHub: `same as github in ${claude}`,
+    'gh-plain': `same as github in ${claude}`,
+    hub: `same as gh-work in ${home.path}/.cursor/mcp.json`,
+  });
+});
+
+test.each([
+  ['another folder', { command: 'x', cwd: '/a' }, { command: 'x', cwd: '/b' }, 2],
+  ['the same address', { url: 'https://x.example' }, { type: 'sse', url: 'https://X.example:443/' }, 1],
+  ['another path', { url: 'https://x.example/a' }, { url: 'https://x.example/b' }, 2],
+  [
+    'headers by another name’s case',
+    { url: 'https://x.example', headers: { Authorization: 'a' } },
+    { url: 'https://x.example', headers: { authorization: 'a' } },
+    1,
+  ],
+  [
+    'another token',
+    { url: 'https://x.example', headers: { Authorization: 'a' } },
+    { url: 'https://x.example', headers: { authorization: 'b' } },
+    2,
+  ],
+  [
+    'another helper',
+    { url: 'https://x.example', headersHelper: 'a' },
+    { url: 'https://x.example', headersHelper: 'b' },
+    2,
+  ],
+  [
+    'another client',
+    { url: 'https://x.example', oauth: { clientId: 'a' } },
+    { url: 'https://x.example', oauth: { clientId: 'b' } },
+    2,
+  ],
+  ['a program and an address', { command: 'https://x.example/' }, { url: 'https://x.example/' }, 2],
+])('%s', (_what, one, other, count) => {
+  home.write('.claude.json', { mcpServers: { one, other } });
+  expect(home.discover().ready).toHaveLength(count);
+});

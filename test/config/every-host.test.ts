@@ -1,0 +1,109 @@
+// Every host on one machine: each gives its server, none starts this bridge again, and a bridge inside a bridge is
+// offered nothing by any of them.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SOURCES } from '../../src/config/sources.js';
+import { Home, reasonsIn } from './home.js';
+
+let home: Home;
+beforeEach(() => {
+  home = new Home();
+});
+afterEach(() => {
+  home[Symbol.dispose]();
+});
+
+const US = { command: 'npx', args: ['-y', 'mcp-sandbox-bridge'] };
+const storage = '.config/Code/User/globalStorage';
+
+/** By host, a user's file with a server of the host's name and this bridge. */
+const FILES: Record<string, readonly [string, (name: string) => unknown]> = {
+  'Claude Code': ['.claude.json', map('mcpServers')],
+  'Claude Desktop': ['.config/Claude/claude_desktop_config.json', map('mcpServers')],
+  Cursor: ['.cursor/mcp.json', map('mcpServers')],
+  'VS Code': ['.config/Code/User/mcp.json', map('servers')],
+  Windsurf: ['.codeium/windsurf/mcp_config.json', map('mcpServers')],
+  Zed: [
+    '.config/zed/settings.json',
+    (name) => ({
+      context_servers: {
+        [name]: { command: { path: name, args: [] } },
+        [`us ${name}`]: { command: { path: US.command, args: US.args } },
+      },
+    }),
+  ],
+  Cline: [`${storage}/saoudrizwan.claude-dev/settings/cline_mcp_settings.json`, map('mcpServers')],
+  'Roo Code': [`${storage}/rooveterinaryinc.roo-cline/settings/mcp_settings.json`, map('mcpServers')],
+  'Kilo Code': ['.config/kilo/kilo.jsonc', lists],
+  Continue: [
+    '.continue/config.yaml',
+    (name) =>
+      `mcpServers:\n  - { name: ${name}, command: ${name} }\n  - { name: us ${name}, command: npx, args: [-y, mcp-sandbox-bridge] }\n`,
+  ],
+  Kiro: ['.kiro/settings/mcp.json', map('mcpServers')],
+  'LM Studio': ['.lmstudio/mcp.json', map('mcpServers')],
+  'MCP Inspector': ['.mcp-inspector/mcp.json', map('mcpServers')],
+  Codex: [
+    '.codex/config.toml',
+    (name) =>
+      `[mcp_servers."${name}"]\ncommand = "${name}"\n[mcp_servers."us ${name}"]\ncommand = "npx"\nargs = ["-y", "mcp-sandbox-bridge"]\n`,
+  ],
+  'Gemini CLI': ['.gemini/settings.json', map('mcpServers')],
+  'Copilot CLI': ['.copilot/mcp-config.json', map('mcpServers')],
+  OpenCode: ['.config/opencode/opencode.json', lists],
+  Antigravity: ['.gemini/antigravity/mcp_config.json', map('mcpServers')],
+  'home-manager': ['.config/mcp/mcp.json', map('mcpServers')],
+  generic: ['MCPs/servers.json', map('mcpServers')],
+};
+
+function map(pointer: string): (name: string) => unknown {
+  return (name) => ({ [pointer]: { [name]: { command: name }, [`us ${name}`]: US } });
+}
+
+function lists(name: string): unknown {
+  const entry = (...command: string[]) => ({ type: 'local', command });
+  return { mcp: { [name]: entry(name), [`us ${name}`]: entry(US.command, ...US.args) } };
+}
+
+function writeAll(): string[] {
+  for (const [host, [file, content]] of Object.entries(FILES)) home.write(file, content(host));
+  return Object.keys(FILES);
+}
+
+test('every host of the table is here', () => {
+  const hosts = new Set(SOURCES.map((source) => source.host));
+  hosts.delete('MCP_SERVERS_CONFIG');
+  expect(Object.keys(FILES).sort()).toEqual([...hosts].sort());
+});
+
+test('each gives its own server, and none gives us', () => {
+  const hosts = writeAll();
+  const found = home.discover();
+  expect(found.problems).toEqual([]);
+  expect(found.ready.map((spec) => [spec.name, spec.source.host])).toEqual(
+    expect.arrayContaining(hosts.map((host) => [host, host])),
+  );
+  expect(found.ready).toHaveLength(hosts.length);
+  expect(reasonsIn(found)).toEqual(
+    Object.fromEntries(hosts.map((host) => [`us ${host}`, 'this bridge itself'])),
+  );
+});
+
+test('none gives anything to a bridge inside a bridge', () => {
+  const hosts = writeAll();
+  home.settings = { ...home.settings, depth: 1 };
+  const found = home.discover();
+  expect(found.ready).toEqual([]);
+  for (const host of hosts) expect(reasonsIn(found)[host]).toBe('this bridge runs inside another bridge');
+});
+
+test('one malformed file after the other costs only its own host', () => {
+  const hosts = writeAll();
+  for (const [host, [file, content]] of Object.entries(FILES)) {
+    home.write(file, ']] {');
+    const found = home.discover();
+    expect(found.problems.map((problem) => problem.file)).toEqual([`${home.path}/${file}`]);
+    expect(found.ready.map((spec) => spec.name).sort()).toEqual(hosts.filter((one) => one !== host).sort());
+    home.write(file, content(host));
+  }
+});

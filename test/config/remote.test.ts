@@ -1,0 +1,154 @@
+// Remote servers, whichever host names them: what becomes of an entry, and what is refused.
+
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Home, only, reasonsIn, remote } from './home.js';
+
+let home: Home;
+beforeEach(() => {
+  home = new Home();
+});
+afterEach(() => {
+  home[Symbol.dispose]();
+});
+
+const claude = (servers: object) => home.write('.claude.json', { mcpServers: servers });
+
+test('an entry of Claude Code, with everything', () => {
+  home.env = { HOST: 'x.example', TOKEN: ' t\n' };
+  const file = claude({
+    a: {
+      type: 'http',
+      url: 'https://${HOST}/mcp',
+      headers: { Authorization: 'Bearer ${TOKEN}', 'X-Number': 3 },
+      headersHelper: '~/bin/headers --for ${HOST}',
+      oauth: {
+        clientId: 'c',
+        callbackPort: 8123,
+        scopes: 'read write',
+        authServerMetadataUrl: 'https://a.example/.well-known/x',
+      },
+      timeout: 90_000,
+      alwaysLoad: true,
+    },
+  });
+  expect(only(home.discover())).toEqual({
+    name: 'a',
+    transport: 'http',
+    url: 'https://x.example/mcp',
+    headers: { Authorization: 'Bearer  t', 'X-Number': '3' },
+    headersHelper: '~/bin/headers --for x.example',
+    oauth: {
+      clientId: 'c',
+      clientSecret: undefined,
+      scopes: ['read', 'write'],
+      callbackPort: 8123,
+      authServerMetadataUrl: 'https://a.example/.well-known/x',
+    },
+    description: '',
+    callTimeoutMs: 90_000,
+    startTimeoutMs: undefined,
+    toolFilter: { only: undefined, except: [] },
+    source: { host: 'Claude Code', scope: 'user', file, pointer: '/mcpServers/a' },
+  });
+});
+
+test.each([
+  [{ type: 'http' }, 'http'],
+  [{ type: 'streamable-http' }, 'http'],
+  [{ type: 'sse' }, 'sse'],
+  [{}, 'auto'],
+  [{ type: null }, 'auto'],
+])('Claude Code: %j is %s', (entry, transport) => {
+  claude({ a: { url: 'https://x.example', ...entry } });
+  expect(remote(only(home.discover())).transport).toBe(transport);
+});
+
+test.each([
+  [{ type: 'streamableHttp', url: 'https://x.example' }, 'http'],
+  [{ type: 'remote', url: 'https://x.example' }, 'auto'],
+  [{ serverUrl: 'https://x.example' }, 'auto'],
+  [{ httpUrl: 'https://x.example' }, 'http'],
+])('files of no host: %j is %s', (entry, transport) => {
+  home.write('MCPs/a.json', entry);
+  expect(remote(only(home.discover())).transport).toBe(transport);
+});
+
+test('a plain address is allowed, as hosts allow it', () => {
+  claude({ a: { type: 'http', url: 'http://192.168.1.5:8080/mcp' } });
+  expect(remote(only(home.discover())).url).toBe('http://192.168.1.5:8080/mcp');
+});
+
+test.each([
+  [0, undefined],
+  [999, undefined],
+  [1_000, 1_000],
+  [1e12, 2 ** 31 - 1],
+])('a timeout of %d ms is one of %s', (timeout, expected) => {
+  claude({ a: { url: 'https://x.example', timeout } });
+  expect(only(home.discover()).callTimeoutMs).toBe(expected);
+});
+
+describe('refused', () => {
+  test.each<[string, object, string]>([
+    ['no address', { type: 'http' }, "field 'url': expected string, received undefined"],
+    ['an empty one', { type: 'http', url: '' }, "field 'url': must not be empty"],
+    ['none at all', { url: 'x.example' }, "field 'url': is not an address such as https://…"],
+    [
+      'of a file',
+      { url: 'file:///etc/passwd' },
+      "field 'url': begins with file://; only http:// and https:// are supported",
+    ],
+    [
+      'with a password',
+      { url: 'https://me:hunter2@x.example' },
+      "field 'url': holds a user name or password; put them into an Authorization header",
+    ],
+    ['NUL', { url: 'https://x.example/\0' }, "field 'url': must not contain a NUL character"],
+    [
+      'a header’s name',
+      { url: 'https://x.example', headers: { 'A B': '1' } },
+      "field 'headers.A B': is not a header name",
+    ],
+    [
+      'a header’s value',
+      { url: 'https://x.example', headers: { A: 'a\r\nX-Evil: 1' } },
+      "header 'A' holds characters that no header may have",
+    ],
+    [
+      'headers as text',
+      { url: 'https://x.example', headers: 'A: b' },
+      "field 'headers': expected record, received string",
+    ],
+    ['a variable', { url: 'https://${NO}/mcp' }, 'needs environment variable NO'],
+    [
+      'several things',
+      { url: 'ws://x.example', headers: { A: '${NO}' } },
+      "needs environment variable NO; field 'url': begins with ws://; only http:// and https:// are supported",
+    ],
+    [
+      'a proxy of the account',
+      { type: 'claudeai-proxy', url: 'https://x.example', id: '1' },
+      "is of type 'claudeai-proxy', which exists only inside its host",
+    ],
+    [
+      'a timeout',
+      { url: 'https://x.example', timeout: -1 },
+      "field 'timeout': expected a positive number, received -1",
+    ],
+  ])('%s', (_what, entry, reason) => {
+    claude({ bad: entry, good: { url: 'https://good.example' } });
+    const found = home.discover();
+    expect(found.ready.map((spec) => spec.name)).toEqual(['good']);
+    expect(reasonsIn(found)).toEqual({ bad: reason });
+    expect(JSON.stringify(found.skipped)).not.toContain('hunter2');
+  });
+});
+
+test('a remote server is never this bridge, but a bridge inside a bridge offers none either', () => {
+  claude({ a: { url: 'https://mcp-sandbox-bridge.example/mcp-sandbox-bridge' } });
+  expect(remote(only(home.discover())).name).toBe('a');
+  home.settings = { ...home.settings, depth: 1 };
+  expect(reasonsIn(home.discover())).toEqual({ a: 'this bridge runs inside another bridge' });
+});

@@ -1,0 +1,105 @@
+// Questions of servers, made fit to be put to a person or refused with a reason.
+
+import { describe, expect, it } from 'vitest';
+import { readElicitation } from '../../src/downstream/elicitation.js';
+
+const BOTH = { form: true, url: true };
+const FORM = { type: 'object', properties: { name: { type: 'string' } } };
+const same = (text: string) => text;
+const read = (raw: unknown, modes = BOTH) => readElicitation(raw, 'git', modes, same);
+const form = (requestedSchema: unknown, message = 'Who?') => read({ message, requestedSchema });
+const url = (address: unknown) => read({ mode: 'url', message: 'Log in', elicitationId: 'e1', url: address });
+
+describe('a form', () => {
+  it('keeps its schema and nothing beside it', () => {
+    const raw = {
+      message: 'Who?',
+      requestedSchema: FORM,
+      mode: 'form',
+      _meta: { progressToken: 1 },
+      task: {},
+    };
+    expect(read(raw)).toEqual({
+      params: { mode: 'form', message: "[server 'git'] Who?", requestedSchema: FORM },
+    });
+  });
+
+  it('has harmless labels and exact values', () => {
+    const property = {
+      type: 'string',
+      title: 'a\u001b[31mb',
+      description: 'c\u202e',
+      enum: ['é', 'two words'],
+    };
+    expect(form({ type: 'object', properties: { title: property } })).toMatchObject({
+      params: {
+        requestedSchema: {
+          properties: { title: { title: 'ab', description: 'c\\u202e', enum: ['é', 'two words'] } },
+        },
+      },
+    });
+  });
+
+  it.each([
+    ['a value', { properties: { x: { enum: ['yes\u202e'] } } }],
+    ['a name', { properties: { 'x\u0007': {} } }],
+  ])('with %s that does not show as it is, is unfit', (_what, schema) => {
+    expect(form(schema)).toEqual({ unfit: 'its form cannot be shown safely' });
+  });
+
+  it('has words of a readable length, without what is secret', () => {
+    const redact = (text: string) => text.replaceAll('tok-1', '[TOKEN]');
+    const message = `tok-1 ${'x'.repeat(10_000)}`;
+    const { params } = readElicitation({ message, requestedSchema: FORM }, 'git', BOTH, redact) as {
+      params: { message: string };
+    };
+    expect(params.message).toMatch(/^\[server 'git'\] \[TOKEN\] x+…$/);
+    expect(params.message).toHaveLength(4_000 + "[server 'git'] ".length);
+  });
+
+  it.each([
+    [undefined, 'it holds no message'],
+    [{ requestedSchema: FORM }, 'it holds no message'],
+    [{ message: 'x' }, 'its form cannot be shown safely'],
+    [{ message: 'x', requestedSchema: { d: 'y'.repeat(200_000) } }, 'it is longer than 100000 characters'],
+    [
+      { message: 'x', requestedSchema: { d: [[[[[[[[[[[[[[]]]]]]]]]]]]]] } },
+      'it is nested deeper than 12 levels',
+    ],
+    [{ message: 'x', mode: 'hologram' }, 'the agent has no way to ask in the mode hologram'],
+  ])('%j is unfit', (raw, unfit) => {
+    expect(read(raw)).toEqual({ unfit });
+  });
+});
+
+describe('an address', () => {
+  it('is shown as a browser would, look-alike letters and all', () => {
+    expect(url('https://аpple.com/x')).toEqual({
+      params: {
+        mode: 'url',
+        message: "[server 'git'] Log in",
+        url: 'https://xn--pple-43d.com/x',
+        elicitationId: 'e1',
+      },
+    });
+  });
+
+  it.each([
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    'data:text/html,x',
+    'https://bank.example@evil.example/',
+    `https://x/${'y'.repeat(9_000)}`,
+    'no url',
+    7,
+  ])('%s is unfit', (address) => {
+    expect(url(address)).toEqual({ unfit: 'its address is no http or https URL' });
+  });
+
+  it('needs an agent that opens addresses', () => {
+    const raw = { mode: 'url', message: 'Log in', elicitationId: 'e1', url: 'https://x/' };
+    expect(read(raw, { form: true, url: false })).toEqual({
+      unfit: 'the agent has no way to ask in the mode url',
+    });
+  });
+});

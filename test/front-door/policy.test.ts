@@ -1,0 +1,129 @@
+// What the user's rules come to at the front door: what is denied is neither seen nor reached, whatever code tries; and
+// one run's limits are its own.
+
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+
+let bridge: TestBridge;
+let policy: string;
+const RULES = `version: 1
+deny: [secret, h.leak]
+perServer:
+  few: { limits: { callsPerRun: 2, secondsPerCall: 0.3, bytesPerCall: 1000 } }
+  one: { limits: { callsInFlight: 1 } }
+`;
+beforeAll(async () => {
+  policy = join(mkdtempSync(join(process.env['TEST_ROOT'] ?? tmpdir(), 'policy-')), 'policy.yaml');
+  writeFileSync(policy, RULES, { mode: 0o600 });
+  const names = ['h', 'few', 'one', 'secret'];
+  bridge = await startBridge(Object.fromEntries(names.map((name) => [name, hostileServer(name)])), {
+    env: { MCP_BRIDGE_POLICY: policy, MCP_BRIDGE_DENY: '*.crash, *.a-b' },
+  });
+});
+afterAll(() => bridge[Symbol.asyncDispose]());
+
+/** A call as code makes it that passes over everything that is in its way. */
+const FORGE = `
+from mcp._call import call_raw
+async def forge(server, tool):
+    try:
+        return await call_raw(server, tool, {"text": "x", "code": 3})
+    except runtime.MCPError as e:
+        return [e.code, str(e)]
+`;
+
+describe('what is denied', () => {
+  it('is not seen: neither servers nor tools', async () => {
+    expect(bridge.client.getInstructions()).not.toContain('secret');
+    const { stdout, result } = await bridge.run(
+      `print(runtime.discovered_servers(), dir(mcp_h), await runtime.query_tool_docs("h"))
+print(await runtime.search_tool_docs("crash leak secret", limit=100), LOADED_MCP_SERVERS)
+"mcp_secret" in globals()`,
+      { servers: ['h'] },
+    );
+    expect(stdout?.join('\n')).toContain('echo');
+    expect(stdout?.join('\n')).not.toMatch(/secret|\bcrash\b|\bleak\b/);
+    expect(result).toBe(false);
+  });
+
+  it('a denied server cannot be named, and the rule is told', async () => {
+    expect(await bridge.run('1', { servers: ['secret'] })).toMatchObject({
+      status: 'validation_error',
+      errorType: 'E_DENIED',
+      error: `servers: 'secret' is denied by deny 'secret' in ${policy}.`,
+    });
+  });
+
+  it('a forged call reaches nothing', async () => {
+    const { result } = await bridge.run(
+      `${FORGE}
+[await forge("h", "crash"), await forge("h", "a-b"), await forge("secret", "echo"), (await forge("h", "echo"))["content"][0]["text"]]`,
+      { servers: ['h'] },
+    );
+    const end = 'Only the user can change that; go on without it.';
+    expect(result).toEqual([
+      ['E_DENIED', `Tool 'crash' of server 'h' is denied by MCP_BRIDGE_DENY '*.crash'. ${end}`],
+      ['E_DENIED', `Tool 'a-b' of server 'h' is denied by MCP_BRIDGE_DENY '*.a-b'. ${end}`],
+      ['E_DENIED', `Server 'secret' is denied by deny 'secret' in ${policy}. ${end}`],
+      'x',
+    ]);
+  });
+
+  it('a rule that comes while code runs holds for it, and a broken file changes nothing', async () => {
+    const code = `${FORGE}
+import asyncio
+seen = []
+for _ in range(200):
+    answer = await forge("h", "echo")
+    seen.append(answer[0] if isinstance(answer, list) else "answered")
+    if seen[-1] == "E_DENIED":
+        break
+    await asyncio.sleep(0.05)
+[seen[0], seen[-1]]`;
+    const running = bridge.run(code, { servers: ['h'] });
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    writeFileSync(policy, RULES.replace('h.leak', 'h.echo'));
+    expect((await running).result).toEqual(['answered', 'E_DENIED']);
+    writeFileSync(policy, 'version: 1\ndeny: [');
+    const after = await bridge.run(`${FORGE}\nawait forge("h", "echo")`, { servers: ['h'] });
+    expect(after.result).toMatchObject(['E_DENIED', expect.stringContaining("deny 'h.echo'")]);
+    expect(bridge.stderr()).toContain('the policy of before holds');
+    writeFileSync(policy, RULES);
+  });
+});
+
+describe('limits', () => {
+  it('name themselves, and disturb nothing else', async () => {
+    const { result } = await bridge.run(
+      `import asyncio
+async def ask(call):
+    try:
+        return await call
+    except runtime.MCPError as e:
+        return f"{e.code} {e}".split(". ")[0]
+slow, other = await asyncio.gather(ask(mcp_few.sleep(ms=5000)), ask(mcp_h.echo(text="fine")))
+[slow, other, await ask(mcp_few.big(bytes=5000)), await ask(mcp_few.echo(text="third")), await ask(mcp_h.echo(text="on"))]`,
+      { servers: ['few', 'h'] },
+    );
+    expect(result).toEqual([
+      expect.stringMatching(/^E_LIMIT Limit secondsPerCall: at most 0\.3, got 0\.\d s without an answer/),
+      'fine',
+      expect.stringMatching(/^E_LIMIT Limit bytesPerCall: at most 1000, got 5\d\d\d bytes for the result/),
+      "E_LIMIT Limit callsPerRun: at most 2, got 3 calls of server 'few' in one run",
+      'on',
+    ]);
+  });
+
+  it('calls in flight at one server wait for each other', async () => {
+    const payload = await bridge.run(
+      `import asyncio
+await asyncio.gather(*[mcp_one.sleep(ms=20) for _ in range(10)], *[mcp_h.sleep(ms=20) for _ in range(10)])
+[(await mcp_one.max_in_flight())["max"], (await mcp_h.max_in_flight())["max"] > 1]`,
+      { servers: ['one', 'h'] },
+    );
+    expect(payload).toMatchObject({ result: [1, true] });
+  });
+});

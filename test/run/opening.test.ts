@@ -1,0 +1,71 @@
+// The servers that a run begins with: one of all that does not open costs itself, one that was named costs the run.
+
+import { expect, test } from 'vitest';
+import { BridgeError } from '../../src/base/errors.js';
+import type { ServerDoc } from '../../src/protocol/frames.js';
+import { failureNote, openServers } from '../../src/run/opening.js';
+
+const NEVER = new AbortController().signal;
+const doc = (name: string) => ({ name }) as ServerDoc;
+const gone = (name: string) =>
+  new BridgeError('E_SERVER_UNAVAILABLE', `Server '${name}' ended.\u001b[31m`, { fault: 'downstream' });
+const open = (bad: readonly string[]) => async (name: string) => {
+  if (bad.includes(name)) throw gone(name);
+  return doc(name);
+};
+const names = (docs: readonly ServerDoc[]) => docs.map(({ name }) => name);
+
+test('one of all that fails is named with its reason, and the others are there', async () => {
+  const { docs, failed } = await openServers(['a'], ['b', 'c', 'd'], { open: open(['c']) }, NEVER);
+  expect(names(docs)).toEqual(['a', 'b', 'd']);
+  expect([...failed]).toEqual([['c', "Server 'c' ended."]]);
+  expect(failureNote(failed)).toBe(`Of servers=["*"], not loaded: 'c' (Server 'c' ended.).`);
+});
+
+test('one that was named fails the run', async () => {
+  await expect(openServers(['a', 'c'], ['b'], { open: open(['c']) }, NEVER)).rejects.toMatchObject({
+    code: 'E_SERVER_UNAVAILABLE',
+  });
+});
+
+test('few at a time', async () => {
+  let now = 0;
+  let most = 0;
+  const slow = async (name: string) => {
+    most = Math.max(most, ++now);
+    await new Promise((resolve) => setImmediate(resolve));
+    now--;
+    return doc(name);
+  };
+  const many = Array.from({ length: 50 }, (_, n) => `s${n}`);
+  const { docs } = await openServers([], many, { open: slow }, NEVER);
+  expect([docs.length, most]).toEqual([50, 8]);
+});
+
+test('those that are not open in time are left out, also those whose turn had not come', async () => {
+  const hanging = (_name: string, signal: AbortSignal) =>
+    new Promise<ServerDoc>((_, reject) =>
+      signal.addEventListener('abort', () => reject(new Error('aborted'))),
+    );
+  const some = (name: string, signal: AbortSignal) =>
+    name === 'ok' ? open([])(name) : hanging(name, signal);
+  const many = ['ok', ...Array.from({ length: 20 }, (_, n) => `s${n}`)];
+  const { docs, failed } = await openServers([], many, { open: some, allWithinMs: 30 }, NEVER);
+  expect(names(docs)).toEqual(['ok']);
+  expect(failed.size).toBe(20);
+  expect(failed.get('s19')).toBe('it was not open after 0.03 s');
+  expect(failureNote(failed)).toMatch(/^Of servers=\["\*"\], not loaded: 's0' .* and 15 more\.$/);
+});
+
+test('the end of the run ends the wait', async () => {
+  const controller = new AbortController();
+  const hanging = (_name: string, signal: AbortSignal) =>
+    new Promise<ServerDoc>((_, reject) => signal.addEventListener('abort', () => reject(gone('x'))));
+  const opening = openServers([], ['a', 'b'], { open: hanging }, controller.signal);
+  controller.abort();
+  await expect(opening).rejects.toMatchObject({ code: 'E_SERVER_UNAVAILABLE' });
+});
+
+test('where nothing failed there is nothing to say', () => {
+  expect(failureNote(new Map())).toBeUndefined();
+});
