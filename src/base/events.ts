@@ -1,6 +1,8 @@
 // Everything observable, as one union. Whoever does something emits an event; log, audit and metrics fold events
 // and never reach into the doer. A new event that the log does not know about does not compile.
 
+import type { Weight } from './weight.js';
+
 export type RunStatus = 'success' | 'error' | 'timeout' | 'validation_error' | 'cancelled';
 
 export type BridgeEvent =
@@ -89,14 +91,35 @@ export type BridgeEvent =
       readonly text: string;
     }
   | { readonly type: 'run.queued'; readonly run: string; readonly ahead: number }
-  | { readonly type: 'run.started'; readonly run: string; readonly servers: readonly string[] }
   | {
+      readonly type: 'run.started';
+      /** Unique among all bridges. */
+      readonly run: string;
+      /** Whoever asked, in its own words. */
+      readonly client: string;
+      readonly servers: readonly string[];
+      readonly code: Weight;
+      readonly timeoutSeconds: number;
+    }
+  | {
+      /** A tool call that has ended, refused ones included. */
       readonly type: 'run.call';
       readonly run: string;
+      /** Counts within the run. */
+      readonly call: number;
       readonly server: string;
       readonly tool: string;
+      /** By policy, whose rule is named. */
+      readonly allowed: boolean;
+      readonly rule: string;
+      /** Code of what it failed with. */
+      readonly error: string | undefined;
       readonly durationMs: number;
       readonly failed: boolean;
+      readonly arguments: Weight;
+      readonly result: Weight | undefined;
+      /** The beginning of it, where the operator wants it kept. */
+      readonly argumentsText: string | undefined;
     }
   | {
       /** By policy: a call that reached no server, or whose answer was not handed on. */
@@ -116,6 +139,7 @@ export type BridgeEvent =
       readonly calls: number;
     }
   | { readonly type: 'kept.trouble'; readonly message: string }
+  | { readonly type: 'audit.trouble'; readonly message: string }
   | { readonly type: 'bridge.fault'; readonly where: string; readonly message: string }
   | { readonly type: 'bridge.closing'; readonly reason: string };
 

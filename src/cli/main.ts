@@ -8,6 +8,7 @@ import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
 import type { LoginCommandOptions } from './login.js';
 import type { RunCommandOptions } from './run.js';
+import type { RunsOptions } from './runs.js';
 import type { RefreshOptions } from './servers-refresh.js';
 
 const EXAMPLES = `
@@ -15,6 +16,7 @@ Examples:
   $ ${PACKAGE_NAME} doctor                             check this machine
   $ ${PACKAGE_NAME} doctor --probe                     attack a sandbox here and see what holds
   $ ${PACKAGE_NAME} image build                        make the image where no registry can be reached
+  $ ${PACKAGE_NAME} runs --failed                      which runs failed lately
   $ ${PACKAGE_NAME} servers                            what was found, and where
   $ ${PACKAGE_NAME} servers refresh                    learn what tools they have
   $ ${PACKAGE_NAME} login linear                       log in to a remote server, in the browser
@@ -103,6 +105,16 @@ program
     (await import('./run.js')).run(script, options),
   );
 
+program
+  .command('runs')
+  .description('show what was run and which tools it called, as the audit has kept it')
+  .option('--last <number>', 'how many', wholeCount, 20)
+  .option('--failed', 'only runs that failed, or that had a call which did')
+  .option('--server <name>', 'only runs that loaded or called this server')
+  .option('--calls <run>', 'one run with its calls; the beginning of its name is enough')
+  .option('--json', 'print JSON')
+  .action(async (options: RunsOptions) => (await import('./runs.js')).runs(options));
+
 const image = program.command('image').description('make and list images');
 
 image
@@ -147,5 +159,10 @@ function collected(value: string, before: readonly string[]): readonly string[] 
 
 function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number of seconds.');
+  return Number(text);
+}
+
+function wholeCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 }

@@ -12,6 +12,7 @@ import type { Left, Outcome } from '../run/outcome.js';
 import { Bridge } from '../server/bridge.js';
 import { Progress } from '../server/progress.js';
 import { runPython } from '../server/tools/run-python.js';
+import { audited } from './audited.js';
 import { USAGE_EXIT_CODE } from './failure.js';
 import { interruptSignal } from './interrupt.js';
 import { coloursFor } from './output.js';
@@ -31,17 +32,19 @@ export type RunCommandOptions = {
 };
 
 export async function run(script: string, options: RunCommandOptions): Promise<void> {
-  const { settings, discovery, observer, redactor } = prepare('warn', 'ends');
+  const prepared = prepare('warn', 'ends');
+  const { settings, discovery, redactor } = prepared;
   const code = script === '-' ? await text(process.stdin) : readFile(script, NAME_A_SCRIPT).toString();
   const files = options.file.map(readInput);
   const progress = (message: string) => {
     process.stderr.write(`${coloursFor(process.stderr).dim(message)}\n`);
   };
   const signal = interruptSignal();
+  await using audit = audited(prepared);
   await using bridge = new Bridge({
     settings,
     discovery,
-    observer: withProgress(observer, progress),
+    observer: withProgress(audit.observer, progress),
     redactor,
   });
   const { servers, timeout } = options;

@@ -7,6 +7,7 @@ import type { Observer } from '../base/events.js';
 import { Bridge } from '../server/bridge.js';
 import { serveAgent } from '../server/server.js';
 import { AgentTransport } from '../server/stdio-transport.js';
+import { audited } from './audited.js';
 import { interruptSignal } from './interrupt.js';
 import { prepare } from './prepare.js';
 
@@ -17,7 +18,10 @@ const CLOSE_WITHIN_MS = 5_000;
 export async function serve(): Promise<void> {
   // A dependency that prints would break the conversation.
   globalThis.console = new Console(process.stderr);
-  const { settings, discovery, observer, redactor } = prepare('info', 'serves');
+  const prepared = prepare('info', 'serves');
+  const { settings, discovery, redactor } = prepared;
+  const audit = audited(prepared);
+  const { observer } = audit;
   const interrupted = interruptSignal();
   const fault = firstFault(observer);
   const bridge = new Bridge({ settings, discovery, observer, redactor });
@@ -34,6 +38,7 @@ export async function serve(): Promise<void> {
   observer({ type: 'bridge.closing', reason: end });
   setTimeout(() => process.exit(1), CLOSE_WITHIN_MS).unref();
   await bridge[Symbol.asyncDispose]();
+  await audit[Symbol.asyncDispose]();
   await answersAreOut();
   process.exit(end === FAULT ? 1 : 0);
 }

@@ -7,6 +7,7 @@ import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 import {
+  type AuditMode,
   type AutoloadMode,
   documentation,
   type LogLevel,
@@ -51,6 +52,8 @@ export type Settings = {
   /** Of what runs leave; nothing is kept where either is nought. */
   readonly keepSeconds: number;
   readonly keepBytes: number;
+  readonly audit: AuditMode;
+  readonly auditBytes: number;
   /** Sandboxes that wait. */
   readonly warm: number;
   readonly preimport: readonly string[];
@@ -135,6 +138,8 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     saveTools: values.MCP_BRIDGE_SAVE_TOOLS === 'on',
     keepSeconds: values.MCP_BRIDGE_KEEP_SECONDS,
     keepBytes: values.MCP_BRIDGE_KEEP_MB * MB_BYTES,
+    audit: values.MCP_BRIDGE_AUDIT,
+    auditBytes: values.MCP_BRIDGE_AUDIT_MB * MB_BYTES,
     warm: values.MCP_BRIDGE_WARM,
     preimport: values.MCP_BRIDGE_PREIMPORT ?? [],
     concurrency: values.MCP_BRIDGE_CONCURRENCY ?? host.cores,

@@ -200,6 +200,17 @@ export const variables = z.object({
     default: '256',
     allowed: `a whole number from 0 to ${MAX_KEEP_MB}`,
   }),
+  MCP_BRIDGE_AUDIT: setting(z.enum(['on', 'off', 'arguments']), {
+    meaning:
+      'Whether a line is kept of every run and tool call, with sizes and digests; `arguments` keeps what tools were called with as well. `runs` shows it.',
+    default: 'on',
+    allowed: 'on, off or arguments',
+  }),
+  MCP_BRIDGE_AUDIT_MB: setting(integer(1, MAX_KEEP_MB), {
+    meaning: 'Most that is kept of it, in megabytes; the oldest goes first.',
+    default: '64',
+    allowed: `a whole number from 1 to ${MAX_KEEP_MB}`,
+  }),
   MCP_BRIDGE_WARM: setting(integer(0, 64), {
     meaning: 'Sandboxes that are started ahead and wait, each for one run; 0 starts one for each call.',
     default: '1',
@@ -272,6 +283,7 @@ export const variables = z.object({
 
 export type LogLevel = z.output<typeof variables>['MCP_BRIDGE_LOG_LEVEL'];
 export type AutoloadMode = z.output<typeof variables>['MCP_BRIDGE_AUTOLOAD'];
+export type AuditMode = z.output<typeof variables>['MCP_BRIDGE_AUDIT'];
 export type OutputMode = z.output<typeof variables>['MCP_BRIDGE_OUTPUT_MODE'];
 export type StructuredMode = z.output<typeof variables>['MCP_BRIDGE_STRUCTURED'];
 export type SeccompProfile = z.output<typeof variables>['MCP_BRIDGE_SECCOMP'];

@@ -185,6 +185,8 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
         'info',
         `run ${event.run}: ${event.status} after ${ms(event.durationMs)}, ${count(event.calls, 'call')}`,
       ];
+    case 'audit.trouble':
+      return ['warn', `runs and calls are not kept in the audit: ${inline(event.message)}`];
     case 'kept.trouble':
       return ['warn', `something of a run could not be kept: ${inline(event.message)}`];
     case 'bridge.fault':

@@ -3,7 +3,6 @@
 
 import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
-import type { Observer } from '../base/events.js';
 import type { CallProgress } from '../downstream/downstream.js';
 import { refreshCommand } from '../downstream/kept-catalog.js';
 import type { Known } from '../downstream/known-servers.js';
@@ -30,7 +29,6 @@ export type ToolProgress = {
 };
 
 export type HostApiParts = {
-  readonly runId: string;
   readonly loaded: readonly ServerDoc[];
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */
@@ -43,7 +41,6 @@ export type HostApiParts = {
   readonly shapes: Pick<ObservedShapes, 'learn'>;
   /** What a tool says of how far it is, while it is called. */
   readonly onToolProgress: (progress: ToolProgress) => void;
-  readonly observer: Observer;
 };
 
 export function hostApi(parts: HostApiParts): HostApi {
@@ -67,16 +64,6 @@ export function hostApi(parts: HostApiParts): HostApi {
     const doc = reach(server);
     if (!doc.tools.some(({ name }) => name === tool)) throw unknownTool(doc, tool);
     const args = new RawJson(wellFormedJson(sliceAt(text, ['params', 'arguments']) ?? '{}'));
-    const startedAt = performance.now();
-    const report = (failed: boolean) =>
-      parts.observer({
-        type: 'run.call',
-        run: parts.runId,
-        server,
-        tool,
-        durationMs: performance.now() - startedAt,
-        failed,
-      });
     const onProgress = ({ progress, total, message }: CallProgress) =>
       parts.onToolProgress({
         tool: `${server}.${tool}`,
@@ -84,16 +71,10 @@ export function hostApi(parts: HostApiParts): HostApi {
         total: total ?? null,
         message: message ?? null,
       });
-    try {
-      const downstream = await parts.pool.get(server, signal);
-      const result = await downstream.callTool(tool, args, onProgress, signal);
-      report(false);
-      parts.shapes.learn(downstream, tool, result.text);
-      return result;
-    } catch (thrown) {
-      report(true);
-      throw thrown;
-    }
+    const downstream = await parts.pool.get(server, signal);
+    const result = await downstream.callTool(tool, args, onProgress, signal);
+    parts.shapes.learn(downstream, tool, result.text);
+    return result;
   };
 
   return {
@@ -116,7 +97,7 @@ export function hostApi(parts: HostApiParts): HostApi {
       docs.set(server, doc);
       return doc;
     },
-    ...resourceCalls({ runId: parts.runId, pool: parts.pool, observer: parts.observer, reach }),
+    ...resourceCalls({ pool: parts.pool, reach }),
     'saved.put': (tool) => parts.saved.put(tool),
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ name }) => ({ source: parts.saved.get(name) }),

@@ -1,7 +1,6 @@
 // What the guest may ask of a server besides its tools: resources and prompts. The same door as for tools: `reach` is
-// asked first. Each request is counted, timed and cancellable like a tool's call, and reported under its MCP method.
+// asked first. Each request is counted, timed and cancellable like a tool's call.
 
-import type { Observer } from '../base/events.js';
 import type { Downstream } from '../downstream/downstream.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import {
@@ -14,9 +13,7 @@ import {
 import type { CallParams, ServerDoc } from '../protocol/frames.js';
 
 export type ResourceCallParts = {
-  readonly runId: string;
   readonly pool: DownstreamPool;
-  readonly observer: Observer;
   /** Throws for a server that the run may not reach. */
   readonly reach: (server: string) => ServerDoc;
 };
@@ -31,28 +28,17 @@ type Handlers = {
 export function resourceCalls(parts: ResourceCallParts): Handlers {
   const ask = async <T>(
     server: string,
-    method: string,
     question: (downstream: Downstream) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> => {
     parts.reach(server);
-    const startedAt = performance.now();
-    let failed = true;
-    try {
-      const answer = await question(await parts.pool.get(server, signal));
-      failed = false;
-      return answer;
-    } finally {
-      const durationMs = performance.now() - startedAt;
-      parts.observer({ type: 'run.call', run: parts.runId, server, tool: method, durationMs, failed });
-    }
+    return question(await parts.pool.get(server, signal));
   };
 
   return {
     'resources.list': ({ server }, _text, signal) =>
       ask(
         server,
-        'resources/list',
         async (downstream) => {
           const [resources, templates] = await Promise.all([
             listResources(downstream, signal),
@@ -64,11 +50,10 @@ export function resourceCalls(parts: ResourceCallParts): Handlers {
         signal,
       ),
     'resources.read': ({ server, uri }, _text, signal) =>
-      ask(server, 'resources/read', (downstream) => readResource(downstream, uri, signal), signal),
+      ask(server, (downstream) => readResource(downstream, uri, signal), signal),
     'prompts.list': ({ server }, _text, signal) =>
       ask(
         server,
-        'prompts/list',
         async (downstream) => {
           const { items, problems } = await listPrompts(downstream, signal);
           return { prompts: items, problems };
@@ -76,6 +61,6 @@ export function resourceCalls(parts: ResourceCallParts): Handlers {
         signal,
       ),
     'prompts.get': ({ server, prompt, arguments: args }, _text, signal) =>
-      ask(server, 'prompts/get', (downstream) => getPrompt(downstream, prompt, args, signal), signal),
+      ask(server, (downstream) => getPrompt(downstream, prompt, args, signal), signal),
   };
 }

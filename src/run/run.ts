@@ -5,8 +5,9 @@
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { weigh } from '../base/weight.js';
 import { within } from '../base/within.js';
-import type { AutoloadMode } from '../config/variables.js';
+import type { AuditMode, AutoloadMode } from '../config/variables.js';
 import type { AgentFace } from '../downstream/agent-face.js';
 import type { Known } from '../downstream/known-servers.js';
 import type { ObservedShapes } from '../downstream/observed-shapes.js';
@@ -26,6 +27,7 @@ import { failureNote, type Opened, openServers } from './opening.js';
 import type { Left, Outcome } from './outcome.js';
 import { allowedPart, type Policy } from './policy.js';
 import { preflight } from './preflight.js';
+import { recorded } from './recorded.js';
 import type { SavedTools } from './saved-tools.js';
 import { Transcript } from './transcript.js';
 
@@ -35,7 +37,10 @@ const WHERE_WITHIN_MS = 350;
 const FILES_WITHIN_MS = 1_000;
 
 export type RunRequest = {
+  /** Unique among all bridges. */
   readonly id: string;
+  /** Whoever asked, in its own words. */
+  readonly client: string;
   readonly code: string;
   readonly timeoutSeconds: number;
   /** Names, checked against what is discovered. All of them must open. */
@@ -87,6 +92,8 @@ export type RunParts = {
   readonly saved: SavedTools;
   readonly shapes: ObservedShapes;
   readonly kept: KeptFiles;
+  /** What is told of its calls. */
+  readonly audit: AuditMode;
   readonly observer: Observer;
   readonly watcher: Watcher;
 };
@@ -94,8 +101,15 @@ export type RunParts = {
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(request: RunRequest, parts: RunParts, signal: AbortSignal): Promise<Outcome> {
   const startedAt = performance.now();
-  const { id, servers: named, others = [] } = request;
-  parts.observer({ type: 'run.started', run: id, servers: [...named, ...others] });
+  const { id, client, servers: named, others = [], timeoutSeconds } = request;
+  parts.observer({
+    type: 'run.started',
+    run: id,
+    client,
+    servers: [...named, ...others],
+    code: weigh(request.code),
+    timeoutSeconds,
+  });
   const transcript = new Transcript();
   using deadline = new Deadline(signal);
   let conclusion: Conclusion;
@@ -181,7 +195,6 @@ async function converse(
   };
   const { onToolProgress } = watcher;
   const api = hostApi({
-    runId: id,
     loaded,
     discovered,
     known,
@@ -190,9 +203,9 @@ async function converse(
     saved,
     shapes,
     onToolProgress,
-    observer,
   });
-  const guarded = door(api, { runId: id, policy, gates, whole: (server) => whole.get(server), observer });
+  const about = { runId: id, policy, whole: (server: string) => whole.get(server), observer };
+  const guarded = recorded(door(api, { ...about, gates }), { ...about, mode: parts.audit });
   const inFlight = policy().runLimits.callsInFlight.max;
   using desk = new CallDesk(guarded, (frame) => sandbox.send(frame), inFlight);
   const leavings = new Leavings(parts.kept, observer);

@@ -1,6 +1,7 @@
 // The composition root: settings in, a bridge out. Opens its parts on first need, owns them all, and lets go of them in
 // reverse. The MCP server and the command line are two faces of this one thing.
 
+import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import PQueue from 'p-queue';
 import { didYouMean } from '../base/closest.js';
@@ -76,6 +77,8 @@ export class Bridge implements AsyncDisposable {
   readonly redactor: Redactor;
   /** What its runs have left for reading. */
   readonly kept: KeptFiles;
+  /** Whoever asks for runs, in its own words. */
+  client = 'command line';
   readonly #observer: Observer;
   readonly #context: DiscoverContext;
   readonly #warm: WarmPool;
@@ -100,6 +103,8 @@ export class Bridge implements AsyncDisposable {
   #aliases: ReadonlyMap<string, string> = new Map();
   #logins: Promise<Logins> | undefined;
   #sweeping: Promise<number> | undefined;
+  /** Of its runs' names: bridges share an audit. */
+  readonly #instance = randomBytes(4).toString('hex');
   #runs = 0;
   #agent: AgentFace = NO_AGENT;
   /** Of them, those whose turn has come. */
@@ -184,7 +189,7 @@ export class Bridge implements AsyncDisposable {
     const unknown = this.#unknownServer(input.servers, this.rediscover());
     if (unknown !== undefined) return outcomeWithoutRun('validation_error', unknown, input.timeoutSeconds);
     const number = ++this.#runs;
-    const id = `run-${number}`;
+    const id = `${this.#instance}-${number}`;
     if (this.#queue.pending >= this.settings.concurrency) {
       this.#observer({ type: 'run.queued', run: id, ahead: this.#queue.size });
       hooks.onQueued(this.#placeOf(number));
@@ -194,7 +199,11 @@ export class Bridge implements AsyncDisposable {
       this.#begun++;
       const wanted = this.#wanted(input.servers);
       hooks.onPreparing(() => this.#setUp.waitsFor([...wanted.servers, ...wanted.others]));
-      const outcome = await runCode({ id, ...input, ...wanted }, this.#parts(hooks), link.signal);
+      const outcome = await runCode(
+        { id, client: this.client, ...input, ...wanted },
+        this.#parts(hooks),
+        link.signal,
+      );
       return withoutSecrets(outcome, (text) => this.redactor.redact(text));
     });
     this.#running.add(running);
@@ -284,6 +293,7 @@ export class Bridge implements AsyncDisposable {
       saved: this.#saved,
       shapes: this.#shapes,
       kept: this.kept,
+      audit: this.settings.audit,
       observer: this.#observer,
       watcher,
     };

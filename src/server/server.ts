@@ -92,6 +92,8 @@ export async function serveAgent(
         `There is no tool '${clip(harmless(params.name), 200)}'.${didYouMean(params.name, known)} There is: ${known.join(', ')}.`,
       );
     }
+    const { name = 'unknown', version = '' } = server.getClientVersion() ?? {};
+    bridge.client = `${name} ${version}`.trim();
     const notify = (notification: ServerNotification) => {
       // A client that has gone hears nothing, which is its own doing.
       if (!extra.signal.aborted) extra.sendNotification(notification).catch(() => {});

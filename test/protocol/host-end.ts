@@ -121,7 +121,6 @@ export async function hear(
     },
   );
   const api = hostApi({
-    runId: 'run-1',
     loaded: [allowedPart(whole, policy)],
     discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
     loadServer: () => Promise.reject(new Error('no server comes later here')),
@@ -130,7 +129,6 @@ export async function hear(
     shapes: { learn: () => {} },
     known: { docOf: () => undefined, allDocs: () => [allowedPart(whole, policy)] },
     onToolProgress: () => {},
-    observer: () => {},
   });
   desk = new CallDesk(
     door(api, {

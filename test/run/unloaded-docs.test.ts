@@ -35,7 +35,6 @@ function api() {
   const reached: string[] = [];
   const all = [doc('open'), doc('shut'), doc('gone')];
   const made = hostApi({
-    runId: 'run-1',
     loaded: [doc('open')],
     discovered: [brief('open', 2), brief('shut', 2), brief('never', null)],
     known: { docOf: (name) => all.find((one) => one.name === name), allDocs: () => all.slice(0, 2) },
@@ -49,7 +48,6 @@ function api() {
     shapes: { learn: () => {} },
     loadServer: () => Promise.reject(new Error('loaded')),
     onToolProgress: () => {},
-    observer: () => {},
   });
   return { made, reached };
 }

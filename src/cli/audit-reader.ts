@@ -1,0 +1,52 @@
+// What the audit of all bridges holds, read from its files: runs with their calls, the newest last. Files that go while
+// they are read, and lines that are torn, are passed over.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AUDIT_SUFFIX } from '../observe/audit-files.js';
+import { type AuditLine, type CallLine, parseAuditLine, type RunLine } from '../observe/audit-line.js';
+
+/** `line` is undefined of a run that goes on, or whose bridge was killed. */
+export type AuditedRun = {
+  readonly run: string;
+  readonly line: RunLine | undefined;
+  /** In the order in which they ended. */
+  readonly calls: readonly CallLine[];
+};
+
+export function readAudit(dir: string): readonly AuditedRun[] {
+  const lines = filesOf(dir).flatMap((file) => linesOf(join(dir, file)));
+  const runs = new Map<string, { line: RunLine | undefined; calls: CallLine[] }>();
+  for (const line of lines) {
+    const known = runs.get(line.run) ?? { line: undefined, calls: [] };
+    runs.set(line.run, known);
+    if (line.kind === 'run') known.line = line;
+    else known.calls.push(line);
+  }
+  return [...runs]
+    .map(([run, { line, calls }]) => ({ run, line, calls: calls.sort(byTime) }))
+    .sort((one, other) => beginOf(one).localeCompare(beginOf(other)));
+}
+
+/** When it began, as far as is known: ISO 8601. */
+export const beginOf = ({ line, calls }: AuditedRun): string => line?.at ?? calls[0]?.at ?? '';
+
+const byTime = (one: CallLine, other: CallLine): number => one.at.localeCompare(other.at);
+
+function filesOf(dir: string): string[] {
+  try {
+    return readdirSync(dir).filter((name) => name.endsWith(AUDIT_SUFFIX));
+  } catch {
+    return [];
+  }
+}
+
+function linesOf(path: string): AuditLine[] {
+  try {
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .flatMap((text) => parseAuditLine(text) ?? []);
+  } catch {
+    return [];
+  }
+}

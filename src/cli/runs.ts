@@ -1,0 +1,112 @@
+// `runs`: what the audit says of runs and of their tool calls, of all bridges of this user. Starts nothing.
+
+import { join } from 'node:path';
+import { didYouMean } from '../base/closest.js';
+import { BridgeError } from '../base/errors.js';
+import type { CallLine } from '../observe/audit-line.js';
+import { type AuditedRun, beginOf, readAudit } from './audit-reader.js';
+import { AUDIT_FOLDER } from './audited.js';
+import { coloursFor, columns, printJson, seconds, visible } from './output.js';
+import { prepare } from './prepare.js';
+
+export type RunsOptions = {
+  readonly last: number;
+  readonly failed?: true;
+  readonly server?: string;
+  /** A run, or the beginning of its name. */
+  readonly calls?: string;
+  readonly json?: true;
+};
+
+export function runs(options: RunsOptions): void {
+  const { settings } = prepare('error', 'ends');
+  const all = readAudit(join(settings.stateDir, AUDIT_FOLDER));
+  const { calls, json, last } = options;
+  if (calls !== undefined) {
+    const run = named(calls, all);
+    if (json) printJson(run);
+    else process.stdout.write(runsText([run]) + callsText(run.calls));
+    return;
+  }
+  const chosen = last === 0 ? [] : all.filter((run) => isWanted(run, options)).slice(-last);
+  if (json) printJson({ runs: chosen });
+  else if (chosen.length > 0) process.stdout.write(runsText(chosen));
+  else process.stdout.write(nothing(all.length, settings.audit === 'off'));
+}
+
+function isWanted(run: AuditedRun, { failed, server }: RunsOptions): boolean {
+  const hasFailed = run.line?.status !== 'success' || run.calls.some(({ error }) => error !== undefined);
+  const names = [...(run.line?.servers ?? []), ...run.calls.map((call) => call.server)];
+  return (failed === undefined || hasFailed) && (server === undefined || names.includes(server));
+}
+
+function named(word: string, all: readonly AuditedRun[]): AuditedRun {
+  const exact = all.find(({ run }) => run === word);
+  const [found, ...others] = exact === undefined ? all.filter(({ run }) => run.startsWith(word)) : [exact];
+  if (found !== undefined && others.length === 0) return found;
+  const trouble =
+    found === undefined
+      ? `There is no run '${visible(word)}' in the audit.${didYouMean(
+          word,
+          all.map(({ run }) => run),
+        )}`
+      : `${others.length + 1} runs begin with '${visible(word)}'.`;
+  throw new BridgeError('E_ARGUMENTS', trouble, { fault: 'operator', remedy: 'See which there are: runs.' });
+}
+
+const nothing = (known: number, isOff: boolean): string => {
+  if (known > 0) return `None of ${known} runs fits.\n`;
+  return isOff ? 'No runs are kept: MCP_BRIDGE_AUDIT is off.\n' : 'No runs are kept yet.\n';
+};
+
+/** A line for each run; ends with a newline. */
+export function runsText(chosen: readonly AuditedRun[]): string {
+  const paint = coloursFor(process.stdout);
+  const head = ['began', 'run', 'status', 'took', 'calls', 'servers', 'client'].map((word) =>
+    paint.dim(word),
+  );
+  const rows = chosen.map((one) => {
+    const { run, line, calls } = one;
+    const failed = calls.filter(({ error }) => error !== undefined).length;
+    const status = line?.status ?? 'unfinished';
+    return [
+      time(beginOf(one)),
+      run,
+      status === 'success' ? paint.green(status) : paint.yellow(status),
+      line === undefined ? '' : seconds(line.durationMs),
+      `${line?.calls ?? calls.length}${failed === 0 ? '' : paint.yellow(` (${failed} failed)`)}`,
+      visible((line?.servers ?? [...new Set(calls.map(({ server }) => server))]).join(', ')),
+      paint.dim(visible(line?.client ?? '')),
+    ];
+  });
+  return columns([head, ...rows]);
+}
+
+/** A line for each call; ends with a newline, or is empty. */
+export function callsText(calls: readonly CallLine[]): string {
+  if (calls.length === 0) return '';
+  const paint = coloursFor(process.stdout);
+  const head = ['ended', 'call', 'tool', 'came of it', 'took', 'sent', 'got', 'rule'].map((word) =>
+    paint.dim(word),
+  );
+  const rows = calls.map((call) => [
+    time(call.at),
+    String(call.call),
+    visible(`${call.server}.${call.tool}`),
+    call.error === undefined ? paint.green('answered') : paint.yellow(visible(call.error)),
+    seconds(call.durationMs),
+    bytes(call.arguments),
+    bytes(call.result),
+    paint.dim(visible(call.rule)),
+  ]);
+  const texts = calls.flatMap(({ call, argumentsText }) =>
+    argumentsText === undefined ? [] : [`${call}: ${visible(argumentsText)}\n`],
+  );
+  return `\n${columns([head, ...rows])}${texts.length === 0 ? '' : `\n${texts.join('')}`}`;
+}
+
+/** `2026-11-22 01:06:02`, in UTC as the lines are. */
+const time = (iso: string): string => visible(iso.slice(0, 19).replace('T', ' '));
+
+const bytes = (weight: CallLine['arguments'] | undefined): string =>
+  weight === undefined ? '' : `${weight.bytes} B`;

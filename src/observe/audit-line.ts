@@ -1,0 +1,59 @@
+// The lines of the audit: what is kept of a run and of a tool call, and how a line is read back. A line that is torn or
+// of another version is no line.
+
+import type { RunStatus } from '../base/events.js';
+import type { Weight } from '../base/weight.js';
+
+/** A run that has ended. Times are ISO 8601 in UTC; `at` is when it began. */
+export type RunLine = {
+  readonly kind: 'run';
+  readonly at: string;
+  readonly run: string;
+  /** Name and version of the agent's program, as it says. */
+  readonly client: string;
+  readonly servers: readonly string[];
+  readonly code: Weight;
+  readonly timeoutSeconds: number;
+  readonly status: RunStatus;
+  readonly durationMs: number;
+  readonly calls: number;
+  /** Of its tool calls, those that have no line of their own. */
+  readonly notListed: number;
+};
+
+/** A tool call that has ended; `at` is when. `call` counts within its run. */
+export type CallLine = {
+  readonly kind: 'call';
+  readonly at: string;
+  readonly run: string;
+  readonly call: number;
+  readonly server: string;
+  readonly tool: string;
+  /** The policy's, with the rule that it comes from. */
+  readonly verdict: 'allowed' | 'denied';
+  readonly rule: string;
+  /** Code of what it failed with; an answer of a server that says `isError` is an answer. */
+  readonly error?: string;
+  readonly durationMs: number;
+  readonly arguments: Weight;
+  readonly result?: Weight;
+  readonly argumentsText?: string;
+};
+
+export type AuditLine = RunLine | CallLine;
+
+/** Undefined for what nobody has written whole. */
+export function parseAuditLine(text: string): AuditLine | undefined {
+  try {
+    const line = JSON.parse(text) as Partial<Record<keyof RunLine | keyof CallLine, unknown>> | null;
+    const isLine =
+      (line?.kind === 'run' || line?.kind === 'call') &&
+      typeof line.at === 'string' &&
+      typeof line.run === 'string' &&
+      typeof line.durationMs === 'number' &&
+      (line.kind === 'run' ? Array.isArray(line.servers) : typeof line.server === 'string');
+    return isLine ? (line as unknown as AuditLine) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,115 @@
+// The audit: folds events into one line for each run and each tool call, for whoever asks later what an agent did.
+// Keeps sizes and digests of data, and the arguments only where the operator wants them. Costs no run anything.
+
+import type { BridgeEvent, Observer } from '../base/events.js';
+import type { Redact } from '../base/redact.js';
+import { clip, harmless } from '../base/text.js';
+import { AuditFiles } from './audit-files.js';
+import type { AuditLine, CallLine, RunLine } from './audit-line.js';
+
+export type AuditOptions = {
+  /** Its folder is made where need be, for its owner alone. */
+  readonly dir: string;
+  /** Of all files together. */
+  readonly quotaBytes: number;
+  readonly redact: Redact;
+  /** Hears, once, that nothing can be kept. */
+  readonly observer: Observer;
+};
+
+/** One run may make a million calls, which would push what other runs did out of the files. */
+const MAX_CALLS_LISTED = 10_000;
+const MAX_NAME_CHARS = 256;
+const MAX_ARGUMENTS_CHARS = 16 * 1024;
+
+type Begun = Pick<RunLine, 'at' | 'client' | 'servers' | 'code' | 'timeoutSeconds'> & { listed: number };
+
+export class Audit implements AsyncDisposable {
+  readonly #files: AuditFiles;
+  readonly #redact: Redact;
+  readonly #running = new Map<string, Begun>();
+
+  constructor({ dir, quotaBytes, redact, observer }: AuditOptions) {
+    this.#files = new AuditFiles({
+      dir,
+      quotaBytes,
+      onTrouble: (message) => observer({ type: 'audit.trouble', message }),
+    });
+    this.#redact = redact;
+  }
+
+  /** An observer. */
+  readonly observe = (event: BridgeEvent): void => {
+    if (event.type === 'run.started') this.#begin(event);
+    else if (event.type === 'run.call') this.#addCall(event);
+    else if (event.type === 'run.ended') this.#end(event);
+  };
+
+  /** Resolves when what was told is on disk, or cannot be. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#files.close();
+  }
+
+  #begin(event: Extract<BridgeEvent, { type: 'run.started' }>): void {
+    const { run, client, servers, code, timeoutSeconds } = event;
+    this.#running.set(run, {
+      at: new Date().toISOString(),
+      client: this.#shown(client),
+      servers: servers.map((name) => this.#shown(name)),
+      code,
+      timeoutSeconds,
+      listed: 0,
+    });
+  }
+
+  #addCall(event: Extract<BridgeEvent, { type: 'run.call' }>): void {
+    const begun = this.#running.get(event.run);
+    // An answer that nobody waits for any more comes after its run.
+    if (begun !== undefined && ++begun.listed > MAX_CALLS_LISTED) return;
+    const { run, call, server, tool, allowed, rule, error, durationMs, result, argumentsText } = event;
+    const line: CallLine = {
+      kind: 'call',
+      at: new Date().toISOString(),
+      run,
+      call,
+      server: this.#shown(server),
+      tool: this.#shown(tool),
+      verdict: allowed ? 'allowed' : 'denied',
+      rule: this.#shown(rule),
+      ...(error === undefined ? {} : { error }),
+      durationMs: Math.round(durationMs),
+      arguments: event.arguments,
+      ...(result === undefined ? {} : { result }),
+      // Before it is cut: of half a secret nobody would know that it is one.
+      ...(argumentsText === undefined
+        ? {}
+        : { argumentsText: clip(this.#redact(argumentsText), MAX_ARGUMENTS_CHARS) }),
+    };
+    this.#write(line);
+  }
+
+  #end({ run, status, durationMs, calls }: Extract<BridgeEvent, { type: 'run.ended' }>): void {
+    const begun = this.#running.get(run);
+    this.#running.delete(run);
+    if (begun === undefined) return;
+    const { listed, ...said } = begun;
+    const notListed = Math.max(0, listed - MAX_CALLS_LISTED);
+    this.#write({
+      kind: 'run',
+      run,
+      ...said,
+      status,
+      durationMs: Math.round(durationMs),
+      calls,
+      notListed,
+    });
+  }
+
+  #write(line: AuditLine): void {
+    this.#files.append(`${JSON.stringify(line)}\n`);
+  }
+
+  #shown(name: string): string {
+    return clip(harmless(this.#redact(name)), MAX_NAME_CHARS);
+  }
+}

@@ -1,0 +1,86 @@
+// Tells of everything that a guest has a server do, whatever comes of it: one event for each tool call and each question
+// about resources and prompts, of sizes and digests and never of data, except for the arguments where the operator wants
+// them. Decides nothing.
+
+import { asBridgeError } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import { clip } from '../base/text.js';
+import { type Weight, weigh } from '../base/weight.js';
+import type { AuditMode } from '../config/variables.js';
+import { MAX_NAME_CHARS, type ServerDoc } from '../protocol/frames.js';
+import { RawJson, sliceAt } from '../protocol/json-text.js';
+import type { HostApi } from './host-api.js';
+import type { Policy, Verdict } from './policy.js';
+
+export type RecordedParts = {
+  readonly runId: string;
+  readonly mode: AuditMode;
+  readonly policy: () => Policy;
+  /** A loaded server whole, with what policy hides of it. */
+  readonly whole: (server: string) => ServerDoc | undefined;
+  readonly observer: Observer;
+};
+
+type Question<P> = (params: P, text: string, signal: AbortSignal) => unknown;
+/** `tool` is the tool's real name, or the MCP method of a question that is about none. */
+type Asked = { readonly server: string; readonly tool: string; readonly verdict: Verdict };
+
+/** Of the arguments' text that is told: whoever keeps it also looks for secrets in it. */
+const MAX_ARGUMENTS_CHARS = 64 * 1024;
+
+/** The same questions and answers, with an event for each that has ended. */
+export function recorded(api: HostApi, { runId, mode, policy, whole, observer }: RecordedParts): HostApi {
+  const telling =
+    <P>(question: Question<P>, askedBy: (params: P) => Asked, argumentsAt: readonly string[]): Question<P> =>
+    async (params, text, signal) => {
+      const startedAt = performance.now();
+      const { server, tool, verdict } = askedBy(params);
+      const args = sliceAt(text, argumentsAt) ?? '{}';
+      const tell = (result: Weight | undefined, error: string | undefined) =>
+        observer({
+          type: 'run.call',
+          run: runId,
+          call: Number(sliceAt(text, ['id'])),
+          server: clip(server, MAX_NAME_CHARS),
+          tool: clip(tool, MAX_NAME_CHARS),
+          allowed: verdict.allowed,
+          rule: verdict.rule,
+          error,
+          failed: error !== undefined,
+          durationMs: performance.now() - startedAt,
+          arguments: weighed(args, mode),
+          result,
+          argumentsText: mode === 'arguments' ? args.slice(0, MAX_ARGUMENTS_CHARS) : undefined,
+        });
+      try {
+        const answer = await question(params, text, signal);
+        tell(answer instanceof RawJson ? weighed(answer.text, mode) : undefined, undefined);
+        return answer;
+      } catch (thrown) {
+        tell(undefined, signal.aborted ? 'E_CANCELLED' : asBridgeError(thrown).code);
+        throw thrown;
+      }
+    };
+  const beside = (method: string) => {
+    return ({ server }: { readonly server: string }): Asked => ({
+      server,
+      tool: method,
+      verdict: policy().resources(server),
+    });
+  };
+  const called = ({ server, tool }: { readonly server: string; readonly tool: string }): Asked => {
+    const known = whole(server)?.tools.find(({ name }) => name === tool);
+    return { server, tool, verdict: policy().tool(server, { name: tool, changed: known?.changed ?? null }) };
+  };
+  return {
+    ...api,
+    'tools.call': telling(api['tools.call'], called, ['params', 'arguments']),
+    'resources.list': telling(api['resources.list'], beside('resources/list'), ['params']),
+    'resources.read': telling(api['resources.read'], beside('resources/read'), ['params']),
+    'prompts.list': telling(api['prompts.list'], beside('prompts/list'), ['params']),
+    'prompts.get': telling(api['prompts.get'], beside('prompts/get'), ['params']),
+  };
+}
+
+const weighed = (text: string, mode: AuditMode): Weight =>
+  mode === 'off' ? { bytes: text.length, sha256: undefined } : weigh(text);

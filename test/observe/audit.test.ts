@@ -1,0 +1,200 @@
+// The audit from events to lines on disk: what is kept of a run and a call, who may read it, how much there may be, and
+// that nothing of it reaches a run.
+
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { BridgeEvent } from '../../src/base/events.js';
+import { Redactor } from '../../src/base/redact.js';
+import { weigh } from '../../src/base/weight.js';
+import { readAudit } from '../../src/cli/audit-reader.js';
+import { Audit } from '../../src/observe/audit.js';
+
+let dir: string;
+let told: BridgeEvent[];
+beforeEach(() => {
+  dir = join(mkdtempSync(join(tmpdir(), 'audit-test-')), 'state', 'audit');
+  told = [];
+});
+afterEach(() => rmSync(join(dir, '../..'), { recursive: true, force: true }));
+
+const redactor = new Redactor();
+redactor.addAll({ MY_TOKEN: 'swordfish-12345' });
+
+const open = (quotaBytes = 1024 ** 2) =>
+  new Audit({
+    dir,
+    quotaBytes,
+    redact: (text) => redactor.redact(text),
+    observer: (event) => told.push(event),
+  });
+
+const started = (run: string, servers: readonly string[] = ['s']): BridgeEvent => ({
+  type: 'run.started',
+  run,
+  client: 'tester 1.0',
+  servers,
+  code: weigh('print(1)'),
+  timeoutSeconds: 30,
+});
+const ended = (run: string, calls = 1): BridgeEvent => ({
+  type: 'run.ended',
+  run,
+  status: 'success',
+  durationMs: 12.4,
+  calls,
+});
+const called = (
+  run: string,
+  more: Partial<Extract<BridgeEvent, { type: 'run.call' }>> = {},
+): BridgeEvent => ({
+  type: 'run.call',
+  run,
+  call: 1,
+  server: 's',
+  tool: 't',
+  allowed: true,
+  rule: 'no rule',
+  error: undefined,
+  failed: false,
+  durationMs: 3.6,
+  arguments: weigh('{"a":1}'),
+  result: weigh('{"content":[]}'),
+  argumentsText: undefined,
+  ...more,
+});
+const texts = () => readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8'));
+
+test('a run and its calls are a line each, in a file of their owner alone', async () => {
+  const audit = open();
+  for (const event of [started('a-1'), called('a-1'), ended('a-1')]) audit.observe(event);
+  await audit[Symbol.asyncDispose]();
+  const [file = ''] = readdirSync(dir);
+  expect(statSync(dir).mode & 0o777).toBe(0o700);
+  expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
+  const [run] = readAudit(dir);
+  expect(run).toMatchObject({
+    run: 'a-1',
+    line: {
+      kind: 'run',
+      client: 'tester 1.0',
+      servers: ['s'],
+      status: 'success',
+      durationMs: 12,
+      calls: 1,
+      timeoutSeconds: 30,
+      code: { bytes: 8, sha256: weigh('print(1)').sha256 },
+    },
+    calls: [
+      {
+        kind: 'call',
+        call: 1,
+        server: 's',
+        tool: 't',
+        verdict: 'allowed',
+        rule: 'no rule',
+        durationMs: 4,
+        arguments: { bytes: 7 },
+        result: { bytes: 14 },
+      },
+    ],
+  });
+  expect(run?.calls[0]).not.toHaveProperty('error');
+  expect(run?.calls[0]).not.toHaveProperty('argumentsText');
+  expect(run?.calls[0]?.arguments.sha256).toMatch(/^[0-9a-f]{16}$/);
+});
+
+test('nothing is opened before there is a line', async () => {
+  await open()[Symbol.asyncDispose]();
+  expect(() => readdirSync(dir)).toThrow('ENOENT');
+});
+
+test('secrets are taken out, and no name of a guest writes a line of its own', async () => {
+  const audit = open();
+  audit.observe(started('a-1', ['swordfish-12345']));
+  audit.observe(
+    called('a-1', {
+      server: 's\n{"kind":"run"}',
+      tool: `t\u001b[31m${'x'.repeat(1_000)}`,
+      allowed: false,
+      rule: "MCP_BRIDGE_DENY 's.t'",
+      error: 'E_DENIED',
+      failed: true,
+      argumentsText: '{"key":"swordfish-12345","q":"password=hunter2hunter2"}',
+    }),
+  );
+  audit.observe(ended('a-1'));
+  await audit[Symbol.asyncDispose]();
+  expect(texts().join('')).not.toMatch(/swordfish|hunter2/);
+  expect(texts().join('').trim().split('\n')).toHaveLength(2);
+  const [call] = readAudit(dir)[0]?.calls ?? [];
+  expect(call).toMatchObject({ verdict: 'denied', error: 'E_DENIED', rule: "MCP_BRIDGE_DENY 's.t'" });
+  expect(call?.argumentsText).toContain('[MY_TOKEN]');
+  expect(call?.tool.length).toBeLessThanOrEqual(256);
+});
+
+test('files stay below the quota, and the newest lines stay', async () => {
+  const quota = 64 * 1024;
+  for (let bridge = 0; bridge < 3; bridge++) {
+    const audit = open(quota);
+    for (let at = 0; at < 300; at++) {
+      for (const event of [started(`${bridge}-${at}`), called(`${bridge}-${at}`), ended(`${bridge}-${at}`)])
+        audit.observe(event);
+      // As events come in life, so that the files can be changed between them.
+      if (at % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await audit[Symbol.asyncDispose]();
+  }
+  const bytes = readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0);
+  // A line is written whole, also the last one of a file.
+  expect(bytes).toBeLessThan(quota * 1.25);
+  expect(readAudit(dir).at(-1)?.run).toBe('2-299');
+  expect(told).toEqual([]);
+});
+
+test('a run of a million calls does not push out what others did', async () => {
+  const audit = open(64 * 1024 ** 2);
+  audit.observe(started('a-1'));
+  for (let call = 1; call <= 10_005; call++) audit.observe(called('a-1', { call }));
+  audit.observe(ended('a-1', 10_005));
+  await audit[Symbol.asyncDispose]();
+  const [run] = readAudit(dir);
+  expect(run?.calls).toHaveLength(10_000);
+  expect(run?.line).toMatchObject({ calls: 10_005, notListed: 5 });
+});
+
+test('bridges side by side write files of their own', async () => {
+  const audits = [open(), open(), open()];
+  for (const [at, audit] of audits.entries()) {
+    for (const event of [started(`${at}-1`), called(`${at}-1`), ended(`${at}-1`)]) audit.observe(event);
+  }
+  await Promise.all(audits.map((audit) => audit[Symbol.asyncDispose]()));
+  expect(readdirSync(dir)).toHaveLength(3);
+  expect(readAudit(dir).map(({ run }) => run)).toHaveLength(3);
+});
+
+test('a folder that cannot be made is told once and costs no run', async () => {
+  mkdirSync(join(dir, '..'), { recursive: true });
+  writeFileSync(dir, 'a file');
+  const audit = open();
+  for (const run of ['a-1', 'a-2']) for (const event of [started(run), ended(run)]) audit.observe(event);
+  await audit[Symbol.asyncDispose]();
+  expect(told).toMatchObject([{ type: 'audit.trouble', message: expect.stringContaining('EEXIST') }]);
+});
+
+test('torn and foreign lines are passed over, and a run without its own line is unfinished', async () => {
+  const audit = open();
+  for (const event of [started('a-1'), called('a-1')]) audit.observe(event);
+  await audit[Symbol.asyncDispose]();
+  const whole = texts()[0] ?? '';
+  writeFileSync(
+    join(dir, 'other.jsonl'),
+    `\n[]\nnull\n{"kind":"run"}\n${whole.replaceAll('a-1', 'b-1')}${whole.slice(0, 50)}`,
+  );
+  expect(readAudit(dir).map(({ run, line, calls }) => [run, line, calls.length])).toEqual([
+    ['a-1', undefined, 1],
+    ['b-1', undefined, 1],
+  ]);
+  expect(readAudit(join(dir, 'nowhere'))).toEqual([]);
+});
