@@ -251,8 +251,19 @@ export const CLIS = {
       'mcp add shared -- npx shared-server --from copilot'.split(' '),
       'mcp disable copilot-off'.split(' '),
     ],
+    // Its command line adds for the user only.
+    furnish: ({ project }) =>
+      put(project, '.github/mcp.json', {
+        mcpServers: {
+          'copilot-project': { type: 'local', command: 'npx', args: ['copilot-project'], tools: ['*'] },
+        },
+      }),
     check: ['mcp', 'list', '--json'],
-    files: { '~/.copilot/mcp-config.json': 'mcp-config.json', '~/.copilot/settings.json': 'settings.json' },
+    files: {
+      '~/.copilot/mcp-config.json': 'mcp-config.json',
+      '~/.copilot/settings.json': 'settings.json',
+      './.github/mcp.json': 'project.json',
+    },
   },
 
   'cline-cli': {
