@@ -23,14 +23,18 @@ const SETTLED_AFTER_MS = 100;
 type Remembered = { readonly identity: string; readonly bytes: number; readonly content: ConfigFile };
 const remembered = new Map<string, Remembered>();
 
-export function readConfigFile(file: string, host: HostFacts): ConfigFile {
+/** `maxBytes` where the format's own limit is too generous. */
+export function readConfigFile(
+  file: string,
+  host: HostFacts,
+  maxBytes = MAX_BYTES[formatOf(file)],
+): ConfigFile {
   const known = remembered.get(file);
   if (known !== undefined) {
     if (known.identity === currentIdentity(file, host)) return known.content;
     remembered.delete(file);
   }
-  const format = formatOf(file);
-  const found = readGuarded(file, MAX_BYTES[format], host);
+  const found = readGuarded(file, maxBytes, host);
   if (found.state === 'absent') return found;
   const content: ConfigFile =
     found.state === 'read' ? parsed(file, found.text) : { state: 'refused', message: found.message };

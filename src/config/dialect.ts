@@ -102,7 +102,9 @@ export function timeOf(
     let value: unknown = entry;
     for (const name of at) value = isRecord(value) ? memberOf(value, name) : undefined;
     if (value === undefined || isRecord(value)) continue;
-    if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0) {
+    // How people write that there is no limit.
+    if (value === 0) continue;
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
       return { reason: `field '${at.join('.')}': expected a positive number, received ${shown(value)}` };
     }
     const ms = Math.min(Math.ceil(value * unitMs), MAX_TIMER_MS);

@@ -15,6 +15,8 @@ import type { Source } from './source.js';
 import { filesOf, projectFolder, workspaceOf } from './source-files.js';
 import { EXPLICIT, SOURCES } from './sources.js';
 
+/** Of a file that comes with a project: it holds no history, and a stranger's must not cost seconds before each run. */
+const MAX_PROJECT_BYTES = 1024 ** 2;
 const NAMED_BUT_ABSENT = 'does not exist; MCP_SERVERS_CONFIG names it';
 
 export type DiscoverContext = {
@@ -82,7 +84,7 @@ class Search {
     for (const file of this.#filesOf.get(source) ?? []) {
       // Started in the home folder, what looks like a project's file is the user's, and is read as that.
       if (source.approval === 'project' && this.#own.has(file)) continue;
-      const content = this.#open(file);
+      const content = this.#open(file, source.scope === 'project' ? MAX_PROJECT_BYTES : undefined);
       const absent = content.state === 'absent';
       if (absent && source === EXPLICIT) this.#problems.set(file, NAMED_BUT_ABSENT);
       // One that cannot be read still says that an administrator has put it there.
@@ -133,10 +135,10 @@ class Search {
     return { entries: pluginEntries(content, { env, host, read }), description: '', problem: undefined };
   }
 
-  #open(file: string): ConfigFile {
+  #open(file: string, maxBytes?: number): ConfigFile {
     let content = this.#contents.get(file);
     if (content === undefined) {
-      content = readConfigFile(file, this.#context.host);
+      content = readConfigFile(file, this.#context.host, maxBytes);
       this.#contents.set(file, content);
       if (content.state === 'refused') this.#problems.set(file, content.message);
     }

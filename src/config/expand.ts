@@ -10,11 +10,21 @@ export type Expanded = { readonly text: string; readonly missing: readonly strin
 /** `missing` names the variables that are neither set nor have a default; their references stay in the text. */
 export function expand(text: string, env: Environment): Expanded {
   const missing: string[] = [];
-  const expanded = text.replace(REFERENCE, (reference, name: string, fallback: string | undefined) => {
+  const [head, tail] = atLastBrace(text);
+  const expanded = head.replace(REFERENCE, (reference, name: string, fallback: string | undefined) => {
     const value = (Object.hasOwn(env, name) ? env[name] : undefined) ?? fallback;
     if (value !== undefined) return value;
     missing.push(name);
     return reference;
   });
-  return { text: expanded, missing };
+  return { text: expanded + tail, missing };
+}
+
+/**
+ * `text` in two: up to its last `}`, and what follows. No reference ends in the second part, and looking for an end from
+ * each of many beginnings there would take time by the square of their number.
+ */
+export function atLastBrace(text: string): readonly [string, string] {
+  const end = text.lastIndexOf('}') + 1;
+  return [text.slice(0, end), text.slice(end)];
 }

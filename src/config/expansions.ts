@@ -3,7 +3,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
-import { expand } from './expand.js';
+import { atLastBrace, expand } from './expand.js';
 import { type HostFacts, pathRules } from './host-facts.js';
 import type { Environment } from './settings.js';
 
@@ -22,7 +22,7 @@ export type ExpansionContext = {
 
 type Expand = (text: string, context: ExpansionContext) => Expanded;
 
-/** Keyed by the host that is known for it. */
+/** By the host whose way it is; `editor` is that of Cursor, VS Code and what grew out of it. */
 export const EXPANSIONS = {
   /** Text stays as it is. */
   none: (text) => ({ text, needs: [] }),
@@ -39,14 +39,17 @@ export const EXPANSIONS = {
     replaced(text, /\$\{([^}]*)\}/g, (whole, name) => editorValue(whole, name, context)),
   /** `$NAME`, `${NAME}`, `${NAME:-default}`, on Windows `%NAME%`; what is not set is empty. */
   'gemini-cli': (text, { env, host }) => {
-    const pattern =
-      host.platform === 'win32'
-        ? /\$([A-Za-z_]\w*)|\$\{([^}]+)\}|%(\w+)%/g
-        : /\$([A-Za-z_]\w*)|\$\{([^}]+)\}/g;
-    return replaced(text, pattern, (_whole, ...names) => {
-      const [name = '', fallback = ''] = (names.find((one) => one !== undefined) ?? '').split(/:-(.*)/s);
-      return setValue(env, name) ?? fallback;
-    });
+    const bare = host.platform === 'win32' ? /\$([A-Za-z_]\w*)|%(\w{1,256})%/g : /\$([A-Za-z_]\w*)/g;
+    const pattern = new RegExp(`${bare.source}|\\$\\{([^}]+)\\}`, 'g');
+    return replaced(
+      text,
+      pattern,
+      (_whole, ...names) => {
+        const [name = '', fallback = ''] = (names.find((one) => one !== undefined) ?? '').split(/:-(.*)/s);
+        return setValue(env, name) ?? fallback;
+      },
+      bare,
+    );
   },
   /** `{env:NAME}`, which is empty when it is not set, and `{file:path}`. */
   opencode: (text, context) =>
@@ -56,9 +59,9 @@ export const EXPANSIONS = {
     }),
   /** `${{ secrets.NAME }}`, which only Continue itself can look up. */
   continue: (text) =>
-    replaced(text, /\$\{\{\s*([^}]*?)\s*\}\}/g, (_whole, written) => {
-      const [kind = '', name] = written.split(/\.(.*)/s);
-      return name === undefined ? { kind: 'value', name: written } : { kind: kind.replace(/s$/, ''), name };
+    replaced(text, /\$\{\{([^}]{0,256})\}\}/g, (_whole, written) => {
+      const [kind = '', name] = written.trim().split(/\.(.*)/s);
+      return name === undefined ? { kind: 'value', name: kind } : { kind: kind.replace(/s$/, ''), name };
     }),
 } satisfies Record<string, Expand>;
 
@@ -96,21 +99,23 @@ function editorValue(whole: string, name: string, context: ExpansionContext): st
   }
 }
 
-/** Replaces each match by the value; of a need, the match stays. */
+/** Replaces each match by the value; of a need, the match stays. After the last brace only `bare` is looked for. */
 function replaced(
   text: string,
   pattern: RegExp,
   value: (whole: string, ...groups: string[]) => string | Need,
+  bare?: RegExp,
 ): Expanded {
   const needs: Need[] = [];
-  const filled = text.replace(pattern, (whole, ...rest) => {
+  const [head, tail] = atLastBrace(text);
+  const put = (whole: string, ...rest: unknown[]): string => {
     // After the groups come the offset and the whole text.
     const found = value(whole, ...(rest.slice(0, -2) as string[]));
     if (typeof found === 'string') return found;
     needs.push(found);
     return whole;
-  });
-  return { text: filled, needs };
+  };
+  return { text: head.replace(pattern, put) + (bare === undefined ? tail : tail.replace(bare, put)), needs };
 }
 
 /** `environment variable A, B; input token` */

@@ -27,6 +27,10 @@ const PROXIES = ['mcp-proxy', 'supergateway', 'mcpo'];
 const ENGINES = ['docker', 'podman', 'nerdctl'];
 const STARTERS = [...PACKAGE_RUNNERS, ...INTERPRETERS, ...SHELLS, ...ENGINES, PACKAGE_NAME];
 
+/** Nobody writes us further back than this; a line of a hundred thousand words is no reason to look through it. */
+const MAX_WORDS = 64;
+const MAX_WORD_CHARS = 4_096;
+
 /** Whether starting this argv would start this bridge, directly or through npx, node, a shell or a container. */
 export function isOurselves(command: string, args: readonly string[]): boolean {
   const program = programName(command);
@@ -36,7 +40,7 @@ export function isOurselves(command: string, args: readonly string[]): boolean {
   if (PACKAGE_RUNNERS.includes(program)) {
     const named = args.find((arg) => /^(--package=|-p=)/.test(arg))?.replace(/^[^=]*=/, '');
     const target = named ?? positional.find((arg) => !RUNNER_VERBS.includes(arg));
-    if (target !== undefined && (PACKAGE.test(target) || isOurFolder(target))) return true;
+    if (target !== undefined && isOurPackage(target)) return true;
     if (target !== undefined && PROXIES.includes(target)) return startsUs(args);
   }
   if (INTERPRETERS.includes(program)) {
@@ -60,20 +64,24 @@ function startsUs(args: readonly string[]): boolean {
 
 /** A shell's command line or a wrapper's argv, without its options and variable assignments. */
 function isWrapped(args: readonly string[]): boolean {
-  const [command, ...rest] = args
-    .flatMap((arg) => arg.trim().split(/\s+/))
+  const words = args
+    .slice(0, MAX_WORDS)
+    .flatMap((arg) => arg.slice(0, MAX_WORD_CHARS).trim().split(/\s+/))
+    .slice(0, MAX_WORDS)
     .map((word) => word.replace(/^["']|["']$/g, ''));
-  if (command === undefined) return false;
-  const skipped = /^(-|\/[ckCK]$|\w+=)/.test(command) || command === '&&';
-  return skipped ? isWrapped(rest) : isOurselves(command, rest);
+  const at = words.findIndex((word) => word !== '&&' && !/^(-|\/[ckCK]$|\w+=)/.test(word));
+  return at !== -1 && isOurselves(words[at] ?? '', words.slice(at + 1));
 }
 
 function programName(command: string): string {
   return (command.split(/[\\/]/).at(-1) ?? '').toLowerCase().replace(/\.(cmd|exe|ps1|bat)$/, '');
 }
 
-// Without such a beginning it is the name of a package.
-const isOurFolder = (file: string): boolean => /^([./\\~]|[A-Za-z]:)/.test(file) && isOurScript(file);
+function isOurPackage(target: string): boolean {
+  if (target.length > MAX_WORD_CHARS) return false;
+  // Without such a beginning it is a name and not a folder.
+  return PACKAGE.test(target) || (/^([./\\~]|[A-Za-z]:)/.test(target) && isOurScript(target));
+}
 
 function isOurScript(file: string): boolean {
   if (SCRIPT.test(file.replaceAll('\\', '/'))) return true;

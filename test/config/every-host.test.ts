@@ -1,6 +1,8 @@
 // Every host on one machine: each gives its server, none starts this bridge again, and a bridge inside a bridge is
 // offered nothing by any of them.
 
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
+
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SOURCES } from '../../src/config/sources.js';
 import { Home, reasonsIn } from './home.js';
@@ -106,4 +108,26 @@ test('one malformed file after the other costs only its own host', () => {
     expect(found.ready.map((spec) => spec.name).sort()).toEqual(hosts.filter((one) => one !== host).sort());
     home.write(file, content(host));
   }
+});
+
+test.each<[string, unknown]>([
+  ['references without an end', { command: 'x', args: ['${A:-'.repeat(200_000)] }],
+  [
+    'references without a name',
+    { command: 'x', args: ['${{ ${%A'.repeat(100_000), `${'${{'.repeat(90_000)}}x`] },
+  ],
+  ['a shell with options only', { command: 'sh', args: Array(100_000).fill('-x') }],
+  ['wrappers in wrappers', { command: 'env', args: Array(100_000).fill('env') }],
+  ['a long package', { command: 'npx', args: ['/mcp-sandbox-bridge-1.0'.repeat(40_000)] }],
+  ['more than a project has', { command: 'x'.repeat(1_100_000) }],
+])('a project’s file with %s costs neither an exception nor seconds', (_what, entry) => {
+  home.write('project/.mcp.json', { mcpServers: { a: entry } });
+  home.write('project/.vscode/mcp.json', { servers: { a: entry } });
+  home.write('project/.gemini/settings.json', { mcpServers: { a: entry } });
+  home.write('project/opencode.json', { mcp: { a: { ...Object(entry), type: 'local' } } });
+  home.write('MCPs/fine.json', { command: 'fine' });
+  const started = performance.now();
+  const found = home.discover();
+  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(found.ready.map((spec) => spec.name)).toEqual(['fine']);
 });

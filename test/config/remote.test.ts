@@ -80,6 +80,16 @@ test('a plain address is allowed, as hosts allow it', () => {
   expect(remote(only(home.discover())).url).toBe('http://192.168.1.5:8080/mcp');
 });
 
+test.each([
+  [0, undefined],
+  [999, undefined],
+  [1_000, 1_000],
+  [1e12, 2 ** 31 - 1],
+])('a timeout of %d ms is one of %s', (timeout, expected) => {
+  claude({ a: { url: 'https://x.example', timeout } });
+  expect(only(home.discover()).callTimeoutMs).toBe(expected);
+});
+
 describe('refused', () => {
   test.each<[string, object, string]>([
     ['no address', { type: 'http' }, "field 'url': expected string, received undefined"],
