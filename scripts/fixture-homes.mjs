@@ -50,7 +50,8 @@ async function write(name, cli) {
     const call = (args) =>
       run(command, [...first, ...args.map((arg) => arg.replaceAll('{HOME}', home))], {
         cwd: place.project,
-        env: { PATH: process.env.PATH, HOME: home, ...cli.env },
+        // Should a server be started after all: npx is to run nothing that it would have to fetch.
+        env: { PATH: process.env.PATH, HOME: home, npm_config_offline: 'true', ...cli.env },
         timeout: COMMAND_TIMEOUT_MS,
       });
     for (const args of cli.commands) await call(args);

@@ -2,7 +2,8 @@
 
 // The command lines that can write their own configuration here, and what they are told to write: one entry for each way
 // in which a server may be said, named after its host. `files` are what they leave, from the place to the file that keeps
-// it; `furnish` does by hand what only their screens can do, and `check` has them read the result.
+// it; `furnish` does by hand what only their screens can do, and `check` has them read the
+// result by a command that starts no server: the lists of Claude Code, Gemini CLI and OpenCode start them all.
 // Place = { home, project }
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -184,7 +185,6 @@ export const CLIS = {
         settings.mcpServers['gemini-url'] = { url: 'https://gemini.example.com/plain' };
       });
     },
-    check: ['mcp', 'list'],
     files: {
       '~/.gemini/settings.json': 'settings.json',
       '~/.gemini/mcp-server-enablement.json': 'mcp-server-enablement.json',
@@ -222,7 +222,7 @@ export const CLIS = {
         mcp: { 'opencode-project': { type: 'local', command: ['npx', 'opencode-project'] } },
       });
     },
-    check: ['mcp', 'list'],
+    check: ['debug', 'config'],
     files: {
       '~/.config/opencode/opencode.jsonc': 'opencode.json',
       '~/opencode-token': 'opencode-token',
@@ -251,8 +251,19 @@ export const CLIS = {
       'mcp add shared -- npx shared-server --from copilot'.split(' '),
       'mcp disable copilot-off'.split(' '),
     ],
+    // Its command line adds for the user only.
+    furnish: ({ project }) =>
+      put(project, '.github/mcp.json', {
+        mcpServers: {
+          'copilot-project': { type: 'local', command: 'npx', args: ['copilot-project'], tools: ['*'] },
+        },
+      }),
     check: ['mcp', 'list', '--json'],
-    files: { '~/.copilot/mcp-config.json': 'mcp-config.json', '~/.copilot/settings.json': 'settings.json' },
+    files: {
+      '~/.copilot/mcp-config.json': 'mcp-config.json',
+      '~/.copilot/settings.json': 'settings.json',
+      './.github/mcp.json': 'project.json',
+    },
   },
 
   'cline-cli': {

@@ -65,10 +65,10 @@ export class Admission {
   objection(name: string, source: Source, at: SpecSource): string | undefined {
     if (source.approval === 'none') return undefined;
     const decisions = this.#decisions.get(at.host);
-    const decided = decisions?.approval(name, at);
+    const decided = decisions?.approval?.(name, at);
     if (decided === 'refused') return `not approved: refused in ${at.host}`;
     if (decided === 'approved' || this.#settings.trustProject) return undefined;
-    const way = decisions === undefined ? '' : `approve it in ${at.host}, or `;
+    const way = decisions?.approval === undefined ? '' : `approve it in ${at.host}, or `;
     return `not approved: it comes with the project; ${way}set MCP_BRIDGE_TRUST_PROJECT=1`;
   }
 

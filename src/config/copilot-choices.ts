@@ -19,7 +19,6 @@ export function copilotDecisions(
   const found = open(file);
   const off = found.state === 'parsed' ? settings.safeParse(found.value).data?.disabledMcpServers : [];
   return {
-    approval: () => undefined,
     reasonOff: (name) => (off?.includes(name) ? 'disabled in Copilot CLI' : undefined),
   };
 }

@@ -3,8 +3,8 @@
 import type { SpecSource } from './downstream-spec.js';
 
 export type HostDecisions = {
-  /** Of an entry in a project's own file; undefined when the user has not been asked. */
-  approval(name: string, source: SpecSource): 'approved' | 'refused' | undefined;
+  /** Of an entry in a project's own file; undefined when the user has not been asked. Absent where nothing can be read of it. */
+  approval?(name: string, source: SpecSource): 'approved' | 'refused' | undefined;
   /** Why the entry is switched off; undefined when it is not. */
   reasonOff(name: string): string | undefined;
 };

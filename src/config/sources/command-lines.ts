@@ -59,7 +59,8 @@ export const COMMAND_LINES: readonly Source[] = [
   GEMINI_SYSTEM,
   { ...gemini, scope: 'project', files: { any: ['./.gemini/settings.json'] }, approval: 'project' },
   GEMINI_USER,
-  // What it reads of a project, `.mcp.json`, stands in the table as Claude Code's.
+  // The other file that it reads of a project, `.mcp.json`, stands in the table as Claude Code's.
+  { ...copilot, scope: 'project', files: { any: ['./.github/mcp.json'] }, approval: 'project' },
   { ...copilot, scope: 'user', files: { any: [`${COPILOT_HOME}/mcp-config.json`] } },
   { ...opencode, scope: 'user', files: { any: opencodeIn('${OPENCODE_CONFIG_DIR}') } },
   {
