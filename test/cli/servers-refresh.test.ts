@@ -82,7 +82,7 @@ test('flags what changed, shows it, and goes on flagging it until it is accepted
   const before = starts();
   const shown = await command(['servers'], { home, env });
   expect(shown.stdout).toContain(
-    `changed  mail  not as first seen: send (description and input schema, since ${today}). See what changed with \`mcp-sandbox-bridge servers refresh mail\``,
+    `changed  mail: not as first seen: send (description and input schema, since ${today}). See what changed with \`mcp-sandbox-bridge servers refresh mail\``,
   );
   const asJson = await command(['servers', '--json'], { home, env });
   expect(JSON.parse(asJson.stdout)).toMatchObject({
