@@ -51,6 +51,8 @@ export type LaunchContext = {
   /** Label value of every container of this process. */
   readonly instance: string;
   readonly observer: Observer;
+  /** Whether code may have a person asked, which takes time that no run has; undefined means no. */
+  readonly mayAsk?: () => boolean;
 };
 
 export const wishesOf = ({ runtime, ociRuntime, allowRootful, cpus, stateDir }: Settings): EngineWishes => ({
@@ -182,12 +184,11 @@ function userFor(
 /** The cage of the sandbox `name`, whose container is called after it. */
 export function specOn(
   { image, files, choice }: Pick<LaunchPad, 'image' | 'files'> & Partial<Pick<LaunchPad, 'choice'>>,
-  { settings, instance }: LaunchContext,
+  { settings, instance, mayAsk }: LaunchContext,
   name: string,
 ): SandboxSpec {
   const { memoryBytes, pids, cpus, warm, preimport } = settings;
-  const maxTimeoutSeconds =
-    settings.maxTimeoutSeconds + (settings.autoload === 'ask' ? MAX_ASKING_SECONDS : 0);
+  const maxTimeoutSeconds = settings.maxTimeoutSeconds + (mayAsk?.() === true ? MAX_ASKING_SECONDS : 0);
   return sandboxSpec({
     image: image.image,
     ...files,

@@ -43,8 +43,13 @@ export class Launcher implements AsyncDisposable {
   #count = 0;
   #toldSetup = '';
 
-  constructor(settings: Settings, host: Pick<HostFacts, 'home' | 'platform'>, observer: Observer) {
-    this.#context = { settings, observer, instance: randomBytes(6).toString('hex') };
+  constructor(
+    settings: Settings,
+    host: Pick<HostFacts, 'home' | 'platform'>,
+    observer: Observer,
+    mayAsk: () => boolean = () => false,
+  ) {
+    this.#context = { settings, observer, mayAsk, instance: randomBytes(6).toString('hex') };
     this.#machine = machineFor(settings, host, observer);
   }
 

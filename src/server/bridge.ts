@@ -118,7 +118,8 @@ export class Bridge implements AsyncDisposable {
     this.#context = discovery;
     this.#observer = observer;
     this.redactor = redactor;
-    this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer));
+    const mayAsk = () => settings.autoload === 'ask' && canLoad('ask', this.#agent);
+    this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer, mayAsk));
     this.#catalog = new KeptCatalog(settings.stateDir, observer);
     this.#openPool = (specs) =>
       openDownstreamPool({
