@@ -31,8 +31,8 @@ export async function serversRefresh(
   const told = withProgress(observer, (message) => process.stderr.write(`${paint.dim(message)}\n`));
   const signal = interruptSignal();
   await using bridge = new Bridge({ settings, discovery, observer: told, redactor });
-  const specs = chosen(names, bridge.discovery);
-  const outcomes = await bridge.refresh(specs, accept === true, signal);
+  const specs = chosen(names, bridge.servers.discovery);
+  const outcomes = await bridge.servers.refresh(specs, accept === true, signal);
   // A server may have put into a description what it was given as a key.
   const text = json ? `${JSON.stringify({ servers: outcomes }, undefined, 2)}\n` : refreshText(outcomes);
   process.stdout.write(redactor.redact(text));

@@ -77,10 +77,13 @@ export type Outcome = {
 
 const NOTHING: Captured = { text: '', dropped: 0 };
 
+/** What is wrong with a call before anything of it runs. */
+export type Objection = Omit<OutcomeError, 'traceback'>;
+
 /** An outcome in which no guest code ran: bad arguments, an unknown server, an engine that does not start. */
 export function outcomeWithoutRun(
   status: Exclude<RunStatus, 'success' | 'timeout'>,
-  error: Omit<OutcomeError, 'traceback'> & { readonly traceback?: readonly string[] },
+  error: Objection & { readonly traceback?: readonly string[] },
   timeoutSeconds: number,
 ): Outcome {
   return {

@@ -52,7 +52,7 @@ export function offerResources(server: Server, bridge: Bridge): void {
 
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
     if (uri === CAPABILITIES_URI) {
-      const text = capabilities(bridge.serverNames);
+      const text = capabilities(bridge.servers.names);
       return { contents: [{ uri, mimeType: CAPABILITIES_MIME_TYPE, text }] };
     }
     const found = await kept.read(uri);

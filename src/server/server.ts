@@ -58,7 +58,7 @@ export async function serveAgent(
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
     {
       capabilities: { tools: {}, resources: {}, logging: {} },
-      instructions: instructions(bridge.serverNames),
+      instructions: instructions(bridge.servers.names),
     },
   );
   let plans: NodeJS.Timeout[] = [];
@@ -116,7 +116,7 @@ export async function serveAgent(
   });
 
   offerResources(server, bridge);
-  bridge.serveFor(agentFaceOf(server, () => bridge.rootsChanged()));
+  bridge.serveFor(agentFaceOf(server, () => bridge.servers.pool.rootsChanged()));
   await server.connect(transport);
   return server;
 }

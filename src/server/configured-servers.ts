@@ -1,0 +1,213 @@
+// The user's servers as a bridge knows them: which are configured and allowed now, what they are called in Python, what
+// was learned of them, and the live ones. Looking starts nothing; only `load` and `refresh` do.
+
+import { isDeepStrictEqual } from 'node:util';
+import { didYouMean } from '../base/closest.js';
+import type { Observer } from '../base/events.js';
+import type { Redactor } from '../base/redact.js';
+import { clip, harmless } from '../base/text.js';
+import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
+import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { Settings } from '../config/settings.js';
+import type { AgentFace } from '../downstream/agent-face.js';
+import { serverAliases, toServerDoc } from '../downstream/catalog.js';
+import { KeptCatalog } from '../downstream/kept-catalog.js';
+import { type Known, KnownServers } from '../downstream/known-servers.js';
+import type { Logins } from '../downstream/oauth/logins.js';
+import { ObservedShapes } from '../downstream/observed-shapes.js';
+import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
+import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
+import { canLoad } from '../run/on-demand.js';
+import type { Objection } from '../run/outcome.js';
+import { allowedPart, denied, type Policy } from '../run/policy.js';
+import { PolicyBook, withoutDenied } from '../run/policy-book.js';
+import { type Refreshed, refreshServers } from './refresh.js';
+
+/** In the place of a server's name: all that are allowed. */
+const ALL_SERVERS = '*';
+const MAX_NAMES_SHOWN = 20;
+
+export type ConfiguredServersOptions = {
+  readonly settings: Settings;
+  readonly context: DiscoverContext;
+  readonly agent: AgentFace;
+  readonly observer: Observer;
+  readonly redactor: Redactor;
+};
+
+export class ConfiguredServers implements AsyncDisposable {
+  readonly pool: DownstreamPool;
+  readonly shapes: ObservedShapes;
+  readonly #options: ConfiguredServersOptions;
+  readonly #catalog: KeptCatalog;
+  readonly #known: KnownServers;
+  readonly #policyBook: PolicyBook;
+  #shown: { readonly policy: Policy; readonly part: (doc: ServerDoc) => ServerDoc } | undefined;
+  #discovery: Discovery | undefined;
+  /** What is configured, allowed or not: the hosts' own choices of tools are rules. */
+  #configured: readonly DownstreamSpec[] = [];
+  /** Python names of what is discovered, by server name. */
+  #aliases: ReadonlyMap<string, string> = new Map();
+  #logins: Promise<Logins> | undefined;
+
+  /** Throws E_SETTINGS where the policy cannot be used. */
+  constructor(options: ConfiguredServersOptions) {
+    const { settings, context, observer } = options;
+    this.#options = options;
+    this.#policyBook = new PolicyBook(settings, context.host, observer);
+    this.#catalog = new KeptCatalog(settings.stateDir, observer);
+    this.shapes = new ObservedShapes(settings.stateDir);
+    this.#known = new KnownServers(this.#catalog, this.shapes, () => this.#shownPart());
+    this.pool = this.#openPool([]);
+  }
+
+  /** What is configured now; read anew, since a host may have changed its file. */
+  rediscover(): Discovery {
+    const { context, observer } = this.#options;
+    const found = discover(context, observer);
+    // The same array for the same servers: what is made of it is kept.
+    if (!isDeepStrictEqual(found.ready, this.#configured)) this.#configured = found.ready;
+    this.#discovery = withoutDenied(found, this.policy());
+    this.#aliases = serverAliases(this.#discovery.ready.map(({ name }) => name));
+    this.#known.adopt(this.#discovery.ready, (name) => this.#aliasOf(name));
+    this.pool.adopt(this.#discovery.ready);
+    return this.#discovery;
+  }
+
+  /** As last read. */
+  get discovery(): Discovery {
+    return this.#discovery ?? this.rediscover();
+  }
+
+  /** Of those that a run can name. */
+  get names(): readonly string[] {
+    return this.discovery.ready.map(({ name }) => name);
+  }
+
+  /** Documentation of all that were ever started, as far as it may be seen. */
+  get known(): Known {
+    return this.#known;
+  }
+
+  /** What is allowed now. */
+  policy(): Policy {
+    return this.#policyBook.policy(this.#configured);
+  }
+
+  /** Reads what is known before somebody asks for it. */
+  readAhead(): void {
+    void this.#known.readAhead();
+  }
+
+  /** What the names of a call stand for: those that must open, and all others where it asks for all. */
+  wanted(names: readonly string[]): {
+    readonly servers: readonly string[];
+    readonly others: readonly string[];
+  } {
+    const servers = names.filter((name) => name !== ALL_SERVERS);
+    if (servers.length === names.length) return { servers, others: [] };
+    return { servers, others: this.names.filter((name) => !servers.includes(name)) };
+  }
+
+  /** What is wrong with the first of these names that no run can have; undefined where all are well. */
+  objectionTo(wanted: readonly string[]): Objection | undefined {
+    const { skipped } = this.discovery;
+    const { names } = this;
+    const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
+    if (unknown === undefined) return undefined;
+    const echo = clip(harmless(unknown), 200);
+    const verdict = this.policy().server(unknown);
+    const isKnown = this.#configured.some(({ name }) => name === unknown);
+    if (isKnown && !verdict.allowed) {
+      const { code: type, message, remedy } = denied(`servers: '${echo}'`, verdict);
+      return { type, message, remedy };
+    }
+    const reason = skipped.find(({ name }) => name === unknown)?.reason;
+    if (reason !== undefined) {
+      return {
+        type: 'E_SERVER_UNKNOWN',
+        message: `servers: '${echo}' is configured but not started: ${reason}`,
+        remedy: 'See `mcp-sandbox-bridge servers`.',
+      };
+    }
+    const shown = names.slice(0, MAX_NAMES_SHOWN).join(', ') || 'none';
+    const more = names.length > MAX_NAMES_SHOWN ? ` and ${names.length - MAX_NAMES_SHOWN} more` : '';
+    return {
+      type: 'E_SERVER_UNKNOWN',
+      message: `servers: there is no server '${echo}'.${didYouMean(unknown, [...names])} Configured: ${shown}${more}.`,
+      remedy: undefined,
+    };
+  }
+
+  /** Starts or reaches one, and describes it whole. */
+  async load(name: string, signal: AbortSignal): Promise<ServerDoc> {
+    const downstream = await this.pool.get(name, signal);
+    const changed = this.#known.changedOf(downstream.spec);
+    return toServerDoc(downstream, this.#aliasOf(name), this.shapes.of(downstream), changed);
+  }
+
+  /** Each in a line; `failed` are those that did not open for this run, with the reason. */
+  briefs(loaded: readonly string[], failed: ReadonlyMap<string, string>): readonly ServerBrief[] {
+    const { settings, agent } = this.#options;
+    const onDemand = canLoad(settings.autoload, agent);
+    return this.#known.briefs(loaded).map((brief) => {
+      const problem = failed.get(brief.name);
+      return {
+        ...brief,
+        ...(onDemand && !brief.loaded ? { onDemand } : {}),
+        ...(problem === undefined ? {} : { problem }),
+      };
+    });
+  }
+
+  /** Starts each of these once, a few at a time, and ends it again; what they list is kept. */
+  refresh(
+    specs: readonly DownstreamSpec[],
+    accept: boolean,
+    signal: AbortSignal,
+  ): Promise<readonly Refreshed[]> {
+    const openPool = (some: readonly DownstreamSpec[]) => this.#openPool(some);
+    return refreshServers(specs, { openPool, catalog: this.#catalog, accept }, signal);
+  }
+
+  /** Ends every live one; resolves when they are gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.pool[Symbol.asyncDispose]();
+    this.shapes[Symbol.dispose]();
+  }
+
+  #openPool(specs: readonly DownstreamSpec[]): DownstreamPool {
+    const { settings, context, agent, observer, redactor } = this.#options;
+    return openDownstreamPool({
+      specs,
+      hostEnv: context.env,
+      extraEnvNames: settings.downstreamEnv,
+      depth: settings.depth,
+      observer,
+      redactor,
+      agent,
+      loginFor: async (spec) => (await this.#openLogins()).of(spec),
+      onListed: (downstream) => this.#catalog.learn(downstream),
+    });
+  }
+
+  /** Loaded with the first remote server: most who start a bridge have none. */
+  #openLogins(): Promise<Logins> {
+    const { settings, redactor } = this.#options;
+    this.#logins ??= import('../downstream/oauth/logins.js').then(
+      (module) => new module.Logins(settings.stateDir, redactor),
+    );
+    return this.#logins;
+  }
+
+  #aliasOf(name: string): string {
+    return this.#aliases.get(name) ?? name;
+  }
+
+  /** Leaves out what is denied; the same function as long as the policy is the same. */
+  #shownPart(): (doc: ServerDoc) => ServerDoc {
+    const policy = this.policy();
+    if (this.#shown?.policy !== policy) this.#shown = { policy, part: (doc) => allowedPart(doc, policy) };
+    return this.#shown.part;
+  }
+}
