@@ -1,14 +1,16 @@
-// Fills the generated tables of README.md from the same data that the program uses. Reads dist/, so it runs after
-// the build. Usage: node scripts/generate-readme.mjs [--check]; with --check nothing is written.
+// Fills the generated tables of the documents from the same data that the program uses. Reads dist/, so it runs after
+// the build. Usage: node scripts/generate-tables.mjs [--check]; with --check nothing is written.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const readme = fileURLToPath(new URL('../README.md', import.meta.url));
+const root = new URL('../', import.meta.url);
 const dist = new URL('../dist/', import.meta.url);
 
-/** Each region stands in README.md between `<!-- generated:NAME -->` and `<!-- /generated -->`. */
-const REGIONS = {
+/** The regions of each document; they stand between `<!-- generated:NAME -->` and `<!-- /generated -->`. */
+const DOCUMENTS = { 'README.md': ['settings'], 'docs/servers.md': ['sources', 'policy'] };
+
+const TABLES = {
   settings: async () => {
     const { settingsTable } = await import(new URL('config/settings.js', dist));
     return table(
@@ -53,36 +55,39 @@ function table(head, rows) {
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-async function fill(text) {
+async function fill(document, text) {
   let filled = text;
-  for (const [name, make] of Object.entries(REGIONS)) {
+  for (const name of DOCUMENTS[document]) {
     const region = new RegExp(`(<!-- generated:${name} -->\n)[\\s\\S]*?(<!-- /generated -->)`);
     if (!region.test(filled)) {
-      console.error(
-        `README.md has no region '${name}'; add <!-- generated:${name} --> and <!-- /generated -->`,
+      throw new Error(
+        `${document} has no region '${name}'; add <!-- generated:${name} --> and <!-- /generated -->`,
       );
-      continue;
     }
-    const content = await make();
+    const content = await TABLES[name]();
     filled = filled.replace(region, (_all, open, close) => `${open}${content}\n${close}`);
   }
   return filled;
 }
 
 async function main(check) {
-  if (!existsSync(readme)) return 'README.md does not exist yet; nothing to fill';
   if (!existsSync(dist)) throw new Error('dist/ does not exist; run: npm run build');
-  const before = readFileSync(readme, 'utf8');
-  const after = await fill(before);
-  if (after === before) return 'README.md: generated tables are up to date';
-  if (check)
-    throw new Error('README.md: generated tables are out of date; run: node scripts/generate-readme.mjs');
-  writeFileSync(readme, after);
-  return 'README.md: generated tables written';
+  for (const document of Object.keys(DOCUMENTS)) {
+    const path = fileURLToPath(new URL(document, root));
+    const before = readFileSync(path, 'utf8');
+    const after = await fill(document, before);
+    if (after === before) console.error(`${document}: generated tables are up to date`);
+    else if (check) {
+      throw new Error(`${document}: generated tables are out of date; run: node scripts/generate-tables.mjs`);
+    } else {
+      writeFileSync(path, after);
+      console.error(`${document}: generated tables written`);
+    }
+  }
 }
 
 try {
-  console.error(await main(process.argv.includes('--check')));
+  await main(process.argv.includes('--check'));
 } catch (thrown) {
   console.error(thrown.message);
   process.exitCode = 1;
