@@ -104,5 +104,12 @@ export function summaryOf(description: string, instructions: string | undefined)
 }
 
 function firstLine(text: string): string {
-  return clip(text.slice(0, MAX_TEXT_CHARS).trim().split('\n', 1)[0] ?? '', MAX_SUMMARY_CHARS);
+  return clip(
+    text
+      .slice(0, MAX_TEXT_CHARS)
+      .trim()
+      .replace(/^#+\s*/, '')
+      .split('\n', 1)[0] ?? '',
+    MAX_SUMMARY_CHARS,
+  );
 }
