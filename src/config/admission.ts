@@ -88,7 +88,7 @@ export class Admission {
 
   #admit(spec: DownstreamSpec, objection: string | undefined): string | undefined {
     const { allowSelfServer, depth } = this.#settings;
-    if (!allowSelfServer && spec.transport === 'stdio' && isOurselves(spec.command, spec.args))
+    if (!allowSelfServer && spec.transport === 'stdio' && isOurselves(spec.command, spec.args, spec.cwd))
       return 'this bridge itself';
     if (!allowSelfServer && depth > 0) return 'this bridge runs inside another bridge';
     if (objection !== undefined) return objection;
