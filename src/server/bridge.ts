@@ -14,6 +14,7 @@ import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Settings } from '../config/settings.js';
+import { remedyOf } from '../config/skipped-remedy.js';
 import { type AgentFace, NO_AGENT } from '../downstream/agent-face.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
 import { KeptCatalog } from '../downstream/kept-catalog.js';
@@ -344,7 +345,8 @@ export class Bridge implements AsyncDisposable {
     const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
     if (unknown === undefined) return undefined;
     const echo = clip(harmless(unknown), 200);
-    const reason = skipped.find(({ name }) => name === unknown)?.reason;
+    const passedOver = skipped.find(({ name }) => name === unknown);
+    const reason = passedOver?.reason;
     const shown = names.slice(0, 20).join(', ') || 'none';
     const more = names.length > 20 ? ` and ${names.length - 20} more` : '';
     const verdict = this.#policy().server(unknown);
@@ -359,7 +361,7 @@ export class Bridge implements AsyncDisposable {
         reason === undefined
           ? `servers: there is no server '${echo}'.${didYouMean(unknown, names)} Configured: ${shown}${more}.`
           : `servers: '${echo}' is configured but not started: ${reason}`,
-      remedy: reason === undefined ? undefined : 'See `mcp-sandbox-bridge servers`.',
+      remedy: passedOver && (remedyOf(passedOver) ?? 'See `mcp-sandbox-bridge servers`.'),
     };
   }
 }
