@@ -1,7 +1,11 @@
 // What a person can do about an entry that was passed over, by the words of its reason. Sentences only; judges nothing.
 
-import { harmless } from '../base/text.js';
+import { clip, harmless } from '../base/text.js';
+import type { Discovery } from './discover.js';
 import type { SkippedSpec } from './downstream-spec.js';
+
+/** A path and a sentence. */
+const MAX_TROUBLE_CHARS = 500;
 
 type Remedy = (reason: string, skipped: SkippedSpec) => string | undefined;
 
@@ -11,7 +15,8 @@ const OWN_COPY =
 /** The first that fits counts. */
 const REMEDIES: ReadonlyArray<readonly [RegExp, Remedy]> = [
   // As it should be.
-  [/^(this bridge itself|same as)/, () => undefined],
+  [/^this bridge itself/, () => undefined],
+  [/^same as/, (reason, { name }) => useTwin(reason, name)],
   // They say it themselves.
   [/^not approved: it comes|chmod go-w|chown/, () => undefined],
   [/^shadowed by/, () => 'If both are to be used, give one of them another name.'],
@@ -46,6 +51,11 @@ const REMEDIES: ReadonlyArray<readonly [RegExp, Remedy]> = [
   [/WebSocket/, () => 'If it has an address for HTTP, register that.'],
 ];
 
+function useTwin(reason: string, name: string): string | undefined {
+  const [, twin = name] = /^same as (.*?) in [/\\A-Z]/s.exec(reason) ?? [];
+  return twin === name ? undefined : `It is used as ${twin}.`;
+}
+
 const isHost = (host: string): boolean => /^[A-Z]/.test(host) && !host.startsWith('MCP_');
 
 /** One or two sentences; undefined where nothing is to be done, or the reason says it. */
@@ -54,4 +64,14 @@ export function remedyOf(skipped: SkippedSpec): string | undefined {
   const [, remedy] = REMEDIES.find(([pattern]) => pattern.test(reason)) ?? [];
   const said = remedy === undefined ? `Correct the entry in ${source.file}.` : remedy(reason, skipped);
   return said === undefined ? undefined : harmless(said);
+}
+
+/** What is missing may stand in a file that could not be used. */
+export function remedyOfMissing([first, ...others]: Discovery['problems']): string | undefined {
+  if (first === undefined) return undefined;
+  const { file, message } = first;
+  const trouble = message.startsWith(file) ? message : `${file}: ${message}`;
+  const more =
+    others.length === 0 ? '' : ` There are ${others.length} more; see \`mcp-sandbox-bridge servers\`.`;
+  return `It may stand in a file that is not used: ${clip(harmless(trouble), MAX_TROUBLE_CHARS)}.${more}`;
 }

@@ -14,7 +14,7 @@ import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Settings } from '../config/settings.js';
-import { remedyOf } from '../config/skipped-remedy.js';
+import { remedyOf, remedyOfMissing } from '../config/skipped-remedy.js';
 import { type AgentFace, NO_AGENT } from '../downstream/agent-face.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
 import { KeptCatalog } from '../downstream/kept-catalog.js';
@@ -340,7 +340,7 @@ export class Bridge implements AsyncDisposable {
     return { servers, others: this.serverNames.filter((name) => !servers.includes(name)) };
   }
 
-  #unknownServer(wanted: readonly string[], { ready, skipped }: Discovery) {
+  #unknownServer(wanted: readonly string[], { ready, skipped, problems }: Discovery) {
     const names = ready.map(({ name }) => name);
     const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
     if (unknown === undefined) return undefined;
@@ -361,7 +361,10 @@ export class Bridge implements AsyncDisposable {
         reason === undefined
           ? `servers: there is no server '${echo}'.${didYouMean(unknown, names)} Configured: ${shown}${more}.`
           : `servers: '${echo}' is configured but not started: ${reason}`,
-      remedy: passedOver && (remedyOf(passedOver) ?? 'See `mcp-sandbox-bridge servers`.'),
+      remedy:
+        passedOver === undefined
+          ? remedyOfMissing(problems)
+          : (remedyOf(passedOver) ?? 'See `mcp-sandbox-bridge servers`.'),
     };
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { remedyOf } from '../../src/config/skipped-remedy.js';
+import { remedyOf, remedyOfMissing } from '../../src/config/skipped-remedy.js';
 import { Home } from './home.js';
 
 const file = '/home/ann/.cursor/mcp.json';
@@ -8,7 +8,8 @@ const of = (reason: string, host = 'Cursor') =>
 
 test.each([
   ['this bridge itself', undefined],
-  ['same as b in /x.json', undefined],
+  ['same as a in /x.json', undefined],
+  ['same as b in /x.json', 'It is used as b.'],
   ['not approved: it comes with the project; set MCP_BRIDGE_TRUST_PROJECT=1', undefined],
   ['shadowed by /x.json', /another name/],
   ['disabled in its file', /^Switch it on in Cursor\.$/],
@@ -44,4 +45,15 @@ test('an entry of the same name and the same words is the same server, not a riv
     `same as a in ${state}`,
     `shadowed by ${state}`,
   ]);
+});
+
+test('a server that is nowhere may stand in a file that is not used', () => {
+  expect(remedyOfMissing([])).toBeUndefined();
+  const broken = { file, message: `${file}:1:2: value expected` };
+  expect(remedyOfMissing([broken])).toBe(
+    `It may stand in a file that is not used: ${file}:1:2: value expected.`,
+  );
+  expect(remedyOfMissing([{ file, message: 'is in UTF-16' }, broken])).toBe(
+    `It may stand in a file that is not used: ${file}: is in UTF-16. There are 1 more; see \`mcp-sandbox-bridge servers\`.`,
+  );
 });
