@@ -128,8 +128,8 @@ class Search {
   #entriesOf(content: unknown, source: Source, file: string): Entries {
     const { env, host } = this.#context;
     if (source.scope !== 'plugin') return entriesOf(content, source, file, host);
-    const read = (named: string): unknown => {
-      const found = this.#open(named);
+    const read = (named: string, ofProject?: 'of project'): unknown => {
+      const found = this.#open(named, ofProject && MAX_PROJECT_BYTES);
       return found.state === 'parsed' ? found.value : undefined;
     };
     return { entries: pluginEntries(content, { env, host, read }), description: '', problem: undefined };
