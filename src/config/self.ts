@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { PACKAGE_NAME } from '../base/version.js';
 
 const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+/** Where it leads: each run asks again, of each entry. */
+let mainFile: string | undefined;
 // As a registry, a repository or a packed archive names it.
 const PACKAGE = new RegExp(
   `^((npm:)?${PACKAGE_NAME}(@[^/]+)?|(github:|gitlab:)?[\\w.-]+/${PACKAGE_NAME}(#.*)?|(git\\+|https:|ssh:)\\S*/${PACKAGE_NAME}(\\.git)?(#.*)?|(\\S*/)?${PACKAGE_NAME}-\\d+\\.\\d\\S*\\.tgz)$`,
@@ -136,7 +138,8 @@ function isOurScript(file: string, cwd: string): boolean {
   const whole = resolve(cwd, file);
   if (SCRIPT.test(whole.replaceAll('\\', '/'))) return true;
   try {
-    return realpathSync(whole) === realpathSync(MAIN);
+    mainFile ??= realpathSync(MAIN);
+    return realpathSync(whole) === mainFile;
   } catch {
     return false;
   }

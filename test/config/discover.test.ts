@@ -430,7 +430,8 @@ describe('entries that are passed over', () => {
     ['a\nb', 'its name has control characters'],
   ])('the name %j', (name, reason) => {
     claude({ [name]: server() });
-    expect(reasons(home.discover())).toEqual({ [name]: reason });
+    const shown = name.length > 128 ? `${name.slice(0, 127)}…` : name;
+    expect(reasons(home.discover())).toEqual({ [shown]: reason });
   });
 
   test('a disabled entry of the user keeps later ones of its name from starting', () => {
