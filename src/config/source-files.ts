@@ -76,7 +76,7 @@ export function checkoutRoot(host: HostFacts): string | undefined {
 }
 
 /** The current folder and its parents up to the root of its checkout; outside of one, the current folder alone. */
-function withinCheckout(host: HostFacts): string[] {
+export function withinCheckout(host: HostFacts): string[] {
   const root = checkoutRoot(host);
   const folders = ancestors(host);
   return root === undefined ? [host.cwd] : folders.slice(0, folders.indexOf(root) + 1);

@@ -237,6 +237,22 @@ describe('servers of a project', () => {
     expect(names(home.discover())).toEqual([]);
   });
 
+  test('are started when the local settings of a trusted folder approve them', () => {
+    const trusted = { projects: { [home.cwd]: { hasTrustDialogAccepted: true } } };
+    const local = 'project/.claude/settings.local.json';
+    home.write('.claude.json', trusted);
+    home.write('project/.claude/settings.json', { enableAllProjectMcpServers: true });
+    expect(names(home.discover())).toEqual([]);
+    home.write(local, { enabledMcpjsonServers: ['mine'], disabledMcpjsonServers: ['above'] });
+    expect(names(home.discover())).toEqual(['mine']);
+    expect(reasons(home.discover())['above']).toBe('not approved: refused in Claude Code');
+    chmodSync(join(home.path, local), 0o666);
+    expect(names(home.discover())).toEqual([]);
+    chmodSync(join(home.path, local), 0o644);
+    home.write('.claude.json', { projects: { [home.path]: { hasTrustDialogAccepted: true } } });
+    expect(names(home.discover())).toEqual([]);
+  });
+
   test('are the user’s own where the project is the home folder', () => {
     home.write('.cursor/mcp.json', { mcpServers: { a: server('a') } });
     home.write('.codex/config.toml', '[mcp_servers.b]\ncommand = "b"');
