@@ -64,13 +64,13 @@ export function pluginEntries(list: unknown, context: PluginContext): PluginEntr
   return Object.entries(installed.parse(list).plugins).flatMap(([id, places]) => {
     const plugin = pluginOf(id, places, context);
     if (plugin === undefined) return [];
-    const said = projects.find((project) => typeof valueOf(project.enabledPlugins, id) === 'boolean');
-    const isOnHere = said === undefined ? undefined : valueOf(said.enabledPlugins, id) === true;
+    const said = projects.find((project) => typeof memberAt(project.enabledPlugins, id) === 'boolean');
+    const isOnHere = said === undefined ? undefined : memberAt(said.enabledPlugins, id) === true;
     // A project, which may be anybody's, switches on only what the user has installed for it.
     const decides =
       said !== undefined && (isOnHere === false || plugin.isOfProject) ? said.file : settingsFile;
-    const isOn = decides === settingsFile ? valueOf(enabledPlugins, id) === true : isOnHere;
-    const config = valueOf(pluginConfigs, id);
+    const isOn = decides === settingsFile ? memberAt(enabledPlugins, id) === true : isOnHere;
+    const config = memberAt(pluginConfigs, id);
     const options = record.parse(isRecord(config) ? config['options'] : {});
     return serversOf(plugin, context).map(({ name, value, file, pointer }) => {
       const filled = new PluginVariables(plugin, options, context);
@@ -85,7 +85,7 @@ export function pluginEntries(list: unknown, context: PluginContext): PluginEntr
   });
 }
 
-const valueOf = (map: Readonly<Record<string, unknown>>, id: string): unknown =>
+const memberAt = (map: Readonly<Record<string, unknown>>, id: string): unknown =>
   Object.hasOwn(map, id) ? map[id] : undefined;
 
 function pluginOf(id: string, places: unknown, context: PluginContext): Plugin | undefined {
