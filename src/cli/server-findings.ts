@@ -67,10 +67,6 @@ function ofSkipped(skipped: SkippedSpec): ServerFinding {
   const { name, reason, source } = skipped;
   const base = { name, source, detail: `passed over: ${reason}` };
   if (AS_IT_SHOULD_BE.test(reason)) return { ...base, status: 'ok' };
-  const remedy = remedyOf(skipped);
-  return {
-    ...base,
-    status: 'warn',
-    remedy: `${remedy ? `${remedy} ` : ''}Or leave it: nothing else needs it.`,
-  };
+  const remedy = remedyOf(skipped) ?? 'Do what it says, or leave it: nothing else needs it.';
+  return { ...base, status: 'warn', remedy };
 }
