@@ -8,6 +8,7 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import { type Discovery, discover } from '../config/discover.js';
 import type { RemoteSpec } from '../config/downstream-spec.js';
+import { remedyOf } from '../config/skipped-remedy.js';
 import { LOGIN_TIMEOUT_MS, logIn } from '../downstream/oauth/log-in.js';
 import { logOut } from '../downstream/oauth/log-out.js';
 import { loginCommand } from '../downstream/oauth/login-needed.js';
@@ -120,8 +121,10 @@ function remoteSpec(server: string, { ready, skipped }: Discovery): RemoteSpec {
   const spec = ready.find(({ name }) => name === server);
   if (spec === undefined) {
     const echo = clip(harmless(server), 200);
-    const reason = skipped.find(({ name }) => name === server)?.reason;
-    if (reason !== undefined) throw wrong(`Server '${echo}' is configured but not used: ${reason}.`);
+    const passedOver = skipped.find(({ name }) => name === server);
+    if (passedOver !== undefined) {
+      throw wrong(`Server '${echo}' is configured but not used: ${passedOver.reason}.`, remedyOf(passedOver));
+    }
     const names = ready.filter(({ transport }) => transport !== 'stdio').map(({ name }) => name);
     throw wrong(
       `There is no server '${echo}'.${didYouMean(server, names)}`,

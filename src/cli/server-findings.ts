@@ -6,6 +6,7 @@ import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
 import type { Environment } from '../config/settings.js';
+import { remedyOf } from '../config/skipped-remedy.js';
 import type { Finding } from './examination.js';
 import { findProgram } from './machine.js';
 import type { ServerChange } from './server-changes.js';
@@ -62,12 +63,10 @@ const WAYS: Readonly<Record<RemoteSpec['transport'], string>> = {
   auto: 'HTTP or SSE',
 };
 
-function ofSkipped({ name, reason, source }: SkippedSpec): ServerFinding {
+function ofSkipped(skipped: SkippedSpec): ServerFinding {
+  const { name, reason, source } = skipped;
   const base = { name, source, detail: `passed over: ${reason}` };
   if (AS_IT_SHOULD_BE.test(reason)) return { ...base, status: 'ok' };
-  return {
-    ...base,
-    status: 'warn',
-    remedy: `Mend the entry in ${source.file}, or leave it: nothing else needs it.`,
-  };
+  const remedy = remedyOf(skipped) ?? 'Do what it says, or leave it: nothing else needs it.';
+  return { ...base, status: 'warn', remedy };
 }

@@ -4,6 +4,7 @@
 import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, SpecSource } from '../config/downstream-spec.js';
+import { remedyOf } from '../config/skipped-remedy.js';
 import type { coloursFor } from './output.js';
 import { visible } from './output.js';
 import type { ServerChange } from './server-changes.js';
@@ -16,6 +17,8 @@ export type ServerLine = {
   readonly command?: string;
   readonly url?: string;
   readonly reason?: string;
+  /** What to do about it, where that is not said by the reason. */
+  readonly remedy?: string;
   /** What of its tools is not as it was first seen, in words. */
   readonly changed?: string;
   readonly source: SpecSource;
@@ -54,9 +57,11 @@ export function serverLines({ ready, skipped }: Discovery, changes = NO_CHANGES)
         source: spec.source,
       };
     }),
-    ...skipped.map(({ name, reason, source, spec }) => {
+    ...skipped.map((one) => {
+      const { name, reason, source, spec } = one;
+      const remedy = remedyOf(one);
       const way = spec === undefined ? {} : wayTo(spec);
-      return { name, state: 'skipped' as const, reason, ...way, source };
+      return { name, state: 'skipped' as const, reason, ...(remedy && { remedy }), ...way, source };
     }),
   ];
 }
@@ -115,11 +120,11 @@ function bySource(lines: readonly ServerLine[]): Map<string, ServerLine[]> {
 
 function row(line: ServerLine, nameChars: number, style: ListStyle): string {
   const { paint } = style;
-  const { name, state, transport, command, url, reason } = line;
+  const { name, state, transport, command, url, reason, remedy } = line;
   const start = `  ${state.padEnd(STATE_CHARS)}  `;
   const shown = visible(name).padEnd(nameChars);
   const how = command ?? (url === undefined ? undefined : `${WAYS[transport ?? 'auto']}${url}`);
-  const text = [how, reason]
+  const text = [how, remedy === undefined ? reason : `${reason}. ${remedy}`]
     .flatMap((part) => (part === undefined ? [] : [short(oneLine(part), style)]))
     .join('  ');
   const indent = start.length + nameChars + 2;

@@ -6,6 +6,7 @@ import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
+import { remedyOf } from '../config/skipped-remedy.js';
 import { acceptCommand, type ToolChange } from '../downstream/kept-catalog.js';
 import { Bridge } from '../server/bridge.js';
 import type { Refreshed } from '../server/refresh.js';
@@ -45,14 +46,18 @@ function chosen(names: readonly string[], { ready, skipped }: Discovery): readon
   return [...new Set(names)].map((name) => {
     const spec = ready.find((candidate) => candidate.name === name);
     if (spec !== undefined) return spec;
-    const reason = skipped.find((entry) => entry.name === name)?.reason;
+    const passedOver = skipped.find((entry) => entry.name === name);
+    const reason = passedOver?.reason;
     const known = ready.map((candidate) => candidate.name);
     throw new BridgeError(
       'E_ARGUMENTS',
       reason === undefined
         ? `There is no server '${visible(clip(name, MAX_TEXT_CHARS))}'.${didYouMean(name, known)}`
         : `Server '${visible(name)}' is configured but not started: ${visible(reason)}.`,
-      { fault: 'operator', remedy: 'See `mcp-sandbox-bridge servers`.' },
+      {
+        fault: 'operator',
+        remedy: (passedOver && remedyOf(passedOver)) ?? 'See `mcp-sandbox-bridge servers`.',
+      },
     );
   });
 }

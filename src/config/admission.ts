@@ -51,7 +51,10 @@ export class Admission {
     if (exclusive !== undefined && at.scope !== 'managed') return `only ${exclusive} counts for ${at.host}`;
     if (entry.state === 'unusable') return entry.reason;
     const earlier = this.#byName.get(name) ?? this.#offFor(name, at);
-    if (earlier !== undefined) return `shadowed by ${earlier.file}`;
+    if (earlier !== undefined) {
+      const twin = entry.state === 'ready' ? this.#definitions.twinOf(entry.spec) : undefined;
+      return twin?.source === earlier ? sameAs(twin) : `shadowed by ${earlier.file}`;
+    }
     const off = this.#reasonOff(name, entry, at);
     if (off !== undefined) {
       // A project's file, which anybody may have written, does not switch off the user's own servers.
@@ -88,15 +91,17 @@ export class Admission {
 
   #admit(spec: DownstreamSpec, objection: string | undefined): string | undefined {
     const { allowSelfServer, depth } = this.#settings;
-    if (!allowSelfServer && spec.transport === 'stdio' && isOurselves(spec.command, spec.args))
+    if (!allowSelfServer && spec.transport === 'stdio' && isOurselves(spec.command, spec.args, spec.cwd))
       return 'this bridge itself';
     if (!allowSelfServer && depth > 0) return 'this bridge runs inside another bridge';
     if (objection !== undefined) return objection;
     const twin = this.#definitions.twinOf(spec);
-    if (twin !== undefined) return `same as ${twin.name} in ${twin.source.file}`;
+    if (twin !== undefined) return sameAs(twin);
     this.#byName.set(spec.name, spec.source);
     this.#definitions.add(spec);
     this.#ready.push(spec);
     return undefined;
   }
 }
+
+const sameAs = ({ name, source }: DownstreamSpec): string => `same as ${name} in ${source.file}`;

@@ -1,10 +1,11 @@
 // What the user has decided in Claude Code about servers: which are switched off, and which of a project's own
-// file may start. Reads only files that the user's own Claude Code writes, never the project's settings.
+// file may start. Reads files that the user's own Claude Code writes: in the project, only its settings.local.json, and
+// that only where the user has said to trust the folder, since a stranger's repository may bring one along.
 
 import { z } from 'zod';
 import type { HostFacts } from './host-facts.js';
 import type { Environment } from './settings.js';
-import { checkoutRoot, filesOf, locate } from './source-files.js';
+import { checkoutRoot, filesOf, locate, withinCheckout } from './source-files.js';
 import { CLAUDE_LOCAL, CLAUDE_SETTINGS } from './sources.js';
 
 const names = z.array(z.string()).catch([]);
@@ -14,6 +15,7 @@ const decisions = z.looseObject({
   disabledMcpServers: names,
   enableAllProjectMcpServers: z.boolean().catch(false),
 });
+const trust = z.looseObject({ hasTrustDialogAccepted: z.boolean().catch(false) });
 const state = z.looseObject({ projects: z.record(z.string(), z.unknown()).catch({}) });
 
 export type ClaudeDecisions = {
@@ -34,7 +36,15 @@ export function claudeDecisions(
   const projects = state.safeParse(read(stateFile)).data?.projects ?? {};
   const key = keyOfProject(projects, host);
   const entry = key === undefined ? undefined : projects[key];
-  const said = [entry, read(settingsFile)].flatMap((value) => decisions.safeParse(value).data ?? []);
+  // Whoever trusts the home folder has not thereby read what is cloned below it.
+  const isTrusted = withinCheckout(host).some((folder) => {
+    const known = spellingsOf(folder, host).find((spelling) => Object.hasOwn(projects, spelling));
+    return known !== undefined && trust.safeParse(projects[known]).data?.hasTrustDialogAccepted;
+  });
+  const local = isTrusted ? locate('./.claude/settings.local.json', env, host).map(read) : [];
+  const said = [entry, read(settingsFile), ...local].flatMap(
+    (value) => decisions.safeParse(value).data ?? [],
+  );
   return {
     approval: (name) => {
       if (said.some((one) => one.disabledMcpjsonServers.includes(name))) return 'refused';
@@ -55,7 +65,8 @@ export function keyOfProject(
   projects: Readonly<Record<string, unknown>>,
   host: HostFacts,
 ): string | undefined {
-  const folder = checkoutRoot(host) ?? host.cwd;
-  const spellings = host.platform === 'win32' ? [folder.replaceAll('\\', '/'), folder] : [folder];
-  return spellings.find((key) => Object.hasOwn(projects, key));
+  return spellingsOf(checkoutRoot(host) ?? host.cwd, host).find((key) => Object.hasOwn(projects, key));
 }
+
+const spellingsOf = (folder: string, host: HostFacts): string[] =>
+  host.platform === 'win32' ? [folder.replaceAll('\\', '/'), folder] : [folder];

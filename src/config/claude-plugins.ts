@@ -1,6 +1,6 @@
 // The servers that plugins of Claude Code bring: found by its own list of installed plugins, read from the plugin's
-// files, with the plugin's variables replaced. A plugin counts only when the user's own settings switch it on. Reads no
-// credentials, so an option that Claude Code keeps among them is missing here.
+// files, with the plugin's variables replaced. A plugin counts only when the user's own settings switch it on, or, of one
+// that the user installed for this project, the project's. Reads no credentials, so an option that Claude Code keeps among them is missing here.
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: Claude Code writes variables this way
 
@@ -23,11 +23,16 @@ export type PluginEntry = {
 export type PluginContext = {
   readonly env: Environment;
   readonly host: HostFacts;
-  /** The parsed content of a file, or undefined. */
-  readonly read: (file: string) => unknown;
+  /** The parsed content of a file, or undefined; one that comes with the project may be no larger than such files are. */
+  readonly read: (file: string, ofProject?: 'of project') => unknown;
 };
 
-type Plugin = PluginPlace & { readonly name: string; readonly manifestFile: string };
+type Plugin = PluginPlace & {
+  readonly name: string;
+  readonly manifestFile: string;
+  /** Whether the user installed it for this project alone. */
+  readonly isOfProject: boolean;
+};
 type Written = Omit<PluginEntry, 'trouble'>;
 
 const record = z.record(z.string(), z.unknown()).catch({});
@@ -42,6 +47,8 @@ const settings = z
   .catch({ enabledPlugins: {}, pluginConfigs: {} });
 
 export const INSTALLED_PLUGINS = `${CLAUDE_FOLDER}/plugins/installed_plugins.json`;
+/** The project's, in order of precedence; both come before the user's. */
+const PROJECT_SETTINGS = ['./.claude/settings.local.json', './.claude/settings.json'];
 /** Packed servers, which only a host with an installer can unpack. */
 const BUNDLE = /\.(mcpb|dxt)$/i;
 
@@ -50,11 +57,20 @@ export function pluginEntries(list: unknown, context: PluginContext): PluginEntr
   const { env, host, read } = context;
   const [settingsFile = ''] = locate(`${CLAUDE_FOLDER}/settings.json`, env, host);
   const { enabledPlugins, pluginConfigs } = settings.parse(read(settingsFile));
+  const projects = PROJECT_SETTINGS.flatMap((pattern) => locate(pattern, env, host)).map((file) => ({
+    file,
+    enabledPlugins: settings.parse(read(file, 'of project')).enabledPlugins,
+  }));
   return Object.entries(installed.parse(list).plugins).flatMap(([id, places]) => {
     const plugin = pluginOf(id, places, context);
     if (plugin === undefined) return [];
-    const isOn = Object.hasOwn(enabledPlugins, id) && enabledPlugins[id] === true;
-    const config = Object.hasOwn(pluginConfigs, id) ? pluginConfigs[id] : undefined;
+    const said = projects.find((project) => typeof memberAt(project.enabledPlugins, id) === 'boolean');
+    const isOnHere = said === undefined ? undefined : memberAt(said.enabledPlugins, id) === true;
+    // A project, which may be anybody's, switches on only what the user has installed for it.
+    const decides =
+      said !== undefined && (isOnHere === false || plugin.isOfProject) ? said.file : settingsFile;
+    const isOn = decides === settingsFile ? memberAt(enabledPlugins, id) === true : isOnHere;
+    const config = memberAt(pluginConfigs, id);
     const options = record.parse(isRecord(config) ? config['options'] : {});
     return serversOf(plugin, context).map(({ name, value, file, pointer }) => {
       const filled = new PluginVariables(plugin, options, context);
@@ -63,11 +79,14 @@ export function pluginEntries(list: unknown, context: PluginContext): PluginEntr
         value: filled.entry(value),
         file,
         pointer,
-        trouble: isOn ? filled.trouble : `disabled in Claude Code: ${settingsFile} does not enable ${id}`,
+        trouble: isOn ? filled.trouble : `disabled in Claude Code: ${decides} does not enable ${id}`,
       };
     });
   });
 }
+
+const memberAt = (map: Readonly<Record<string, unknown>>, id: string): unknown =>
+  Object.hasOwn(map, id) ? map[id] : undefined;
 
 function pluginOf(id: string, places: unknown, context: PluginContext): Plugin | undefined {
   const { host, read } = context;
@@ -82,7 +101,8 @@ function pluginOf(id: string, places: unknown, context: PluginContext): Plugin |
   const name = at > 0 ? id.slice(0, at) : id;
   const root = folderInMarketplace(name, id.slice(at + 1), context) ?? here.installPath;
   const manifestFile = join(root, '.claude-plugin', 'plugin.json');
-  return { id, name, root, manifestFile, manifest: record.parse(read(manifestFile)) };
+  const isOfProject = all.some(({ projectPath }) => projectPath !== undefined && isHere(projectPath, host));
+  return { id, name, root, manifestFile, manifest: record.parse(read(manifestFile)), isOfProject };
 }
 
 function isHere(projectPath: string, host: HostFacts): boolean {

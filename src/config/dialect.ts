@@ -74,14 +74,30 @@ export function translate(entry: RawEntry, dialect: Dialect): Translated {
 export function transportOf(entry: RawEntry, dialect: Dialect): Transport | { readonly reason: string } {
   const type = memberOf(entry, 'type');
   if (type !== undefined) {
-    if (typeof type === 'string' && Object.hasOwn(dialect.types, type)) return dialect.types[type] ?? 'stdio';
-    if (typeof type === 'string' && Object.hasOwn(NOT_SERVED, type))
-      return { reason: NOT_SERVED[type] ?? '' };
+    const known = typeof type === 'string' ? inAnyCase(type, dialect.types) : undefined;
+    if (known !== undefined) return known;
+    const notServed = typeof type === 'string' ? inAnyCase(type, NOT_SERVED) : undefined;
+    if (notServed !== undefined) return { reason: notServed };
     return { reason: `field 'type' is ${shown(type)}; allowed: ${Object.keys(dialect.types).join(', ')}` };
   }
   if (memberOf(entry, 'command') !== undefined) return 'stdio';
-  const address = Object.keys(dialect.addresses).find((name) => memberOf(entry, name) !== undefined);
-  return (address === undefined ? undefined : dialect.addresses[address]) ?? 'stdio';
+  const addresses = Object.keys(dialect.addresses);
+  const address = addresses.find((name) => memberOf(entry, name) !== undefined);
+  const transport = address === undefined ? undefined : dialect.addresses[address];
+  return (
+    transport ?? {
+      reason: ['has no command', ...(addresses.length > 0 ? [`no ${addresses.join(' or ')}`] : [])].join(
+        ' and ',
+      ),
+    }
+  );
+}
+
+/** People write HTTP and Stdio, and mean the word of the host. */
+function inAnyCase<T>(written: string, words: Readonly<Record<string, T>>): T | undefined {
+  const [, meaning] =
+    Object.entries(words).find(([word]) => word.toLowerCase() === written.toLowerCase()) ?? [];
+  return meaning;
 }
 
 /** Types of hosts that stand for a part of the host, or for what no client of ours speaks. */
@@ -102,6 +118,7 @@ export function timeOf(
     let value: unknown = entry;
     for (const name of at) value = isRecord(value) ? memberOf(value, name) : undefined;
     if (value === undefined || isRecord(value)) continue;
+    if (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value)) value = Number(value);
     // How people write that there is no limit.
     if (value === 0) continue;
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {

@@ -125,6 +125,10 @@ export const CODEX: Dialect = {
     { at: ['startup_timeout_sec'], unitMs: SECOND_MS },
     { at: ['startup_timeout_ms'], unitMs: MS },
   ],
+  refuse: ({ command, url }) =>
+    command !== undefined && url !== undefined
+      ? "has both 'command' and 'url', which Codex refuses; remove one"
+      : undefined,
 };
 
 export const GEMINI_CLI: Dialect = {

@@ -2,6 +2,7 @@
 // with the reason. Reads files synchronously, in tens of milliseconds; starts nothing. One bad file costs itself.
 
 import type { Observer } from '../base/events.js';
+import { clip } from '../base/text.js';
 import { Admission } from './admission.js';
 import { pluginEntries } from './claude-plugins.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
@@ -9,7 +10,7 @@ import type { DownstreamSpec, SkippedSpec, SpecSource } from './downstream-spec.
 import { type Entries, entriesOf } from './entries.js';
 import { type HostFacts, pathRules } from './host-facts.js';
 import { knownDecisions } from './known-decisions.js';
-import { parseEntry } from './server-entry.js';
+import { MAX_NAME_CHARS, parseEntry } from './server-entry.js';
 import type { Environment, Settings } from './settings.js';
 import type { Source } from './source.js';
 import { filesOf, projectFolder, workspaceOf } from './source-files.js';
@@ -17,6 +18,8 @@ import { EXPLICIT, SOURCES } from './sources.js';
 
 /** Of a file that comes with a project: it holds no history, and a stranger's must not cost seconds before each run. */
 const MAX_PROJECT_BYTES = 1024 ** 2;
+/** Folders of projects are among its parts. */
+const MAX_POINTER_CHARS = 8_192;
 const NAMED_BUT_ABSENT = 'does not exist; MCP_SERVERS_CONFIG names it';
 
 export type DiscoverContext = {
@@ -121,15 +124,19 @@ class Search {
       const entry = parseEntry(name, value, { ...shared, source: at, workspace, folder, mayRead });
       const reason = this.#admission.consider(name, entry, source, at, objection);
       const spec = entry.state === 'ready' ? { spec: entry.spec } : {};
-      if (reason !== undefined) this.#skipped.push({ name, reason, source: at, ...spec });
+      if (reason !== undefined) {
+        // A file of history and servers may hold a name of a megabyte, which is shown to people and agents.
+        const source = { ...at, pointer: clip(pointer, MAX_POINTER_CHARS) };
+        this.#skipped.push({ name: clip(name, MAX_NAME_CHARS), reason, source, ...spec });
+      }
     }
   }
 
   #entriesOf(content: unknown, source: Source, file: string): Entries {
     const { env, host } = this.#context;
     if (source.scope !== 'plugin') return entriesOf(content, source, file, host);
-    const read = (named: string): unknown => {
-      const found = this.#open(named);
+    const read = (named: string, ofProject?: 'of project'): unknown => {
+      const found = this.#open(named, ofProject && MAX_PROJECT_BYTES);
       return found.state === 'parsed' ? found.value : undefined;
     };
     return { entries: pluginEntries(content, { env, host, read }), description: '', problem: undefined };

@@ -11,8 +11,9 @@ const filled = plain.min(1, 'must not be empty');
 const names = z.array(z.string());
 
 const both = {
-  description: z.string().nullish(),
-  only: names.nullish(),
+  // For the reader alone: one of another shape is no reason to be without the server.
+  description: z.string().nullish().catch(undefined),
+  only: z.preprocess((said) => (said === '*' ? [said] : said), names.nullish()),
   except: names.nullish(),
 };
 

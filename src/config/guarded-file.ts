@@ -5,6 +5,8 @@ import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSy
 import { messageOf } from '../base/errors.js';
 import type { HostFacts } from './host-facts.js';
 
+/** Its byte order marks: `>` of Windows PowerShell writes it, and no host reads it. */
+const UTF_16 = /^(\xff\xfe|\xfe\xff)$/;
 const WRITABLE_BY_OTHERS = 0o022;
 
 export type GuardedText =
@@ -35,7 +37,11 @@ export function readGuarded(file: string, maxBytes: number, host: HostFacts): Gu
     const stats = fstatSync(fd, { bigint: true });
     const message = refusal(file, stats, maxBytes, host);
     if (message !== undefined) return { state: 'refused', message, stats };
-    return { state: 'read', text: readFileSync(fd, 'utf8').replace(/^\uFEFF/, ''), stats };
+    const bytes = readFileSync(fd);
+    if (UTF_16.test(bytes.toString('latin1', 0, 2))) {
+      return { state: 'refused', message: 'is in UTF-16; save it in UTF-8', stats };
+    }
+    return { state: 'read', text: bytes.toString('utf8').replace(/^\uFEFF/, ''), stats };
   } catch (thrown) {
     return { state: 'refused', message: `cannot be read: ${messageOf(thrown)}` };
   } finally {
@@ -45,7 +51,9 @@ export function readGuarded(file: string, maxBytes: number, host: HostFacts): Gu
 
 function refusal(file: string, stats: BigIntStats, maxBytes: number, host: HostFacts): string | undefined {
   const [mode, uid, size] = [Number(stats.mode), Number(stats.uid), Number(stats.size)];
-  if ((mode & constants.S_IFMT) !== constants.S_IFREG) return 'is not a regular file';
+  const kind = mode & constants.S_IFMT;
+  if (kind === constants.S_IFDIR) return 'is a folder; a file is expected';
+  if (kind !== constants.S_IFREG) return 'is not a regular file';
   if (size > maxBytes) return `has ${size} bytes; at most ${maxBytes} are read`;
   if (host.uid === undefined) return undefined;
   if (uid !== host.uid && uid !== 0) {

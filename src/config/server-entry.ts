@@ -15,7 +15,8 @@ import { Filling, type FillingContext } from './filling.js';
 import { isRecord, kindOf } from './records.js';
 import { remoteOf } from './remote-entry.js';
 
-const MAX_NAME_CHARS = 128;
+/** A longer one is not used. */
+export const MAX_NAME_CHARS = 128;
 const MAX_DESCRIPTION_CHARS = 500;
 
 export type EntryContext = FillingContext & {

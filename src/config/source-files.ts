@@ -24,15 +24,17 @@ export function locate(pattern: string, env: Environment, host: HostFacts): stri
   const parts = pattern.split('/');
   const star = parts.findIndex((part) => part.includes('*'));
   // Only a star of the pattern itself stands for names, not one that a variable brings.
-  const { text, missing } = expand(star === -1 ? pattern : parts.slice(0, star).join('/'), onlySet(env));
+  const start = star === -1 ? pattern : parts.slice(0, star).join('/');
+  const { text, missing } = expand(start, namedIn(start, env));
   if (missing.length > 0) return [];
   const path = absolutePath(text, host.cwd, host);
   return star === -1 ? [path] : matching(path, parts.slice(star), host);
 }
 
-/** An empty variable means unset, as XDG asks. */
-function onlySet(env: Environment): Environment {
-  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+/** The variables that `text` names. An empty one means unset, as XDG asks. Each look at the environment is a call of the system's. */
+function namedIn(text: string, env: Environment): Environment {
+  const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name);
+  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 
 function matching(folder: string, [part = '', ...rest]: readonly string[], host: HostFacts): string[] {
@@ -74,7 +76,7 @@ export function checkoutRoot(host: HostFacts): string | undefined {
 }
 
 /** The current folder and its parents up to the root of its checkout; outside of one, the current folder alone. */
-function withinCheckout(host: HostFacts): string[] {
+export function withinCheckout(host: HostFacts): string[] {
   const root = checkoutRoot(host);
   const folders = ancestors(host);
   return root === undefined ? [host.cwd] : folders.slice(0, folders.indexOf(root) + 1);

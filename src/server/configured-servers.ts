@@ -9,6 +9,7 @@ import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Settings } from '../config/settings.js';
+import { remedyOf, remedyOfMissing } from '../config/skipped-remedy.js';
 import type { AgentFace } from '../downstream/agent-face.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog.js';
 import { KeptCatalog } from '../downstream/kept-catalog.js';
@@ -111,7 +112,7 @@ export class ConfiguredServers implements AsyncDisposable {
 
   /** What is wrong with the first of these names that no run can have; undefined where all are well. */
   objectionTo(wanted: readonly string[]): Objection | undefined {
-    const { skipped } = this.discovery;
+    const { skipped, problems } = this.discovery;
     const { names } = this;
     const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
     if (unknown === undefined) return undefined;
@@ -122,12 +123,12 @@ export class ConfiguredServers implements AsyncDisposable {
       const { code: type, message, remedy } = denied(`servers: '${echo}'`, verdict);
       return { type, message, remedy };
     }
-    const reason = skipped.find(({ name }) => name === unknown)?.reason;
-    if (reason !== undefined) {
+    const passedOver = skipped.find(({ name }) => name === unknown);
+    if (passedOver !== undefined) {
       return {
         type: 'E_SERVER_UNKNOWN',
-        message: `servers: '${echo}' is configured but not started: ${reason}`,
-        remedy: 'See `mcp-sandbox-bridge servers`.',
+        message: `servers: '${echo}' is configured but not started: ${passedOver.reason}`,
+        remedy: remedyOf(passedOver) ?? 'See `mcp-sandbox-bridge servers`.',
       };
     }
     const shown = names.slice(0, MAX_NAMES_SHOWN).join(', ') || 'none';
@@ -135,7 +136,7 @@ export class ConfiguredServers implements AsyncDisposable {
     return {
       type: 'E_SERVER_UNKNOWN',
       message: `servers: there is no server '${echo}'.${didYouMean(unknown, [...names])} Configured: ${shown}${more}.`,
-      remedy: undefined,
+      remedy: remedyOfMissing(problems),
     };
   }
 

@@ -134,10 +134,12 @@ describe('servers', () => {
     symlinkSync(MAIN, link);
     configure({
       linked: { command: 'node', args: [link] },
+      beside: { command: 'node', args: ['./start.js'], cwd: home },
       other: { command: 'node', args: [join(home, 'x.js')] },
     });
     const { stdout } = await command(['servers'], { home });
     expect(stdout).toMatch(/^ {2}skipped {2}linked .* this bridge itself$/m);
+    expect(stdout).toMatch(/^ {2}skipped {2}beside .* this bridge itself$/m);
     expect(stdout).toMatch(/^ {2}ready {4}other /m);
   });
 

@@ -87,7 +87,7 @@ test('servers stand below their file, with what is started or reached, and why n
   ready    spaced   C:\\Program Files\\nodejs\\node.exe
   ready    issues   https://mcp.example.com/v1/mcp
   ready    events   sse https://mcp.example.com/s/…/sse
-  skipped  off      disabled in its file
+  skipped  off      disabled in its file. Switch it on in Cursor.
 
 Codex user  ~/.codex/config.toml
   ready    other    ~/bin/other

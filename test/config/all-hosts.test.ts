@@ -362,6 +362,30 @@ describe('plugins of Claude Code', () => {
     expect(names(machine.discover())).toEqual(['plugin:own:own']);
   });
 
+  test('one that was installed for this project may be switched on by the project', () => {
+    const installPath = machine.path('~/elsewhere');
+    machine.write('~/elsewhere/.mcp.json', { mcpServers: { own: { command: 'own' } } });
+    machine.write('~/.claude/plugins/installed_plugins.json', {
+      version: 2,
+      plugins: { 'own@git': [{ scope: 'local', projectPath: machine.cwd, installPath }] },
+    });
+    machine.write('./.claude/settings.json', enabling({ 'own@git': true }));
+    expect(names(machine.discover())).toEqual(['plugin:own:own']);
+    const local = machine.write('./.claude/settings.local.json', enabling({ 'own@git': false }));
+    expect(reasonsOf(machine.discover(), 'plugin:own:own')).toEqual([
+      `disabled in Claude Code: ${local} does not enable own@git`,
+    ]);
+  });
+
+  test('a project switches off those of the user', () => {
+    const file = machine.write('./.claude/settings.json', enabling({ 'inline@acme': false }));
+    const found = machine.discover();
+    expect(reasonsOf(found, 'plugin:inline:web')).toEqual([
+      `disabled in Claude Code: ${file} does not enable inline@acme`,
+    ]);
+    expect(names(found)).toContain('plugin:tools:db');
+  });
+
   test('one from elsewhere than a folder lies where it was installed', () => {
     const installPath = machine.path('~/.claude/plugins/cache/git/own/1.0.0');
     machine.write('~/.claude/plugins/cache/git/own/1.0.0/.mcp.json', {

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Discovery } from '../../src/config/discover.js';
@@ -237,6 +237,22 @@ describe('servers of a project', () => {
     expect(names(home.discover())).toEqual([]);
   });
 
+  test('are started when the local settings of a trusted folder approve them', () => {
+    const trusted = { projects: { [home.cwd]: { hasTrustDialogAccepted: true } } };
+    const local = 'project/.claude/settings.local.json';
+    home.write('.claude.json', trusted);
+    home.write('project/.claude/settings.json', { enableAllProjectMcpServers: true });
+    expect(names(home.discover())).toEqual([]);
+    home.write(local, { enabledMcpjsonServers: ['mine'], disabledMcpjsonServers: ['above'] });
+    expect(names(home.discover())).toEqual(['mine']);
+    expect(reasons(home.discover())['above']).toBe('not approved: refused in Claude Code');
+    chmodSync(join(home.path, local), 0o666);
+    expect(names(home.discover())).toEqual([]);
+    chmodSync(join(home.path, local), 0o644);
+    home.write('.claude.json', { projects: { [home.path]: { hasTrustDialogAccepted: true } } });
+    expect(names(home.discover())).toEqual([]);
+  });
+
   test('are the user’s own where the project is the home folder', () => {
     home.write('.cursor/mcp.json', { mcpServers: { a: server('a') } });
     home.write('.codex/config.toml', '[mcp_servers.b]\ncommand = "b"');
@@ -328,6 +344,13 @@ describe('a file with a problem costs only itself', () => {
     expect(messageFor(file.replace('good', 'bad'))).toBe('is not a regular file');
   });
 
+  test('UTF-16, as PowerShell writes it', () => {
+    const file = join(home.path, 'MCPs/bad.json');
+    home.write('MCPs/bad.json', '');
+    writeFileSync(file, Buffer.from(`\uFEFF${JSON.stringify(server())}`, 'utf16le'));
+    expect(messageFor(file)).toBe('is in UTF-16; save it in UTF-8');
+  });
+
   test('an explicit file that is absent', () => {
     const file = join(home.path, 'absent.json');
     home.settings = { ...home.settings, serversConfig: [file] };
@@ -349,7 +372,7 @@ describe('a file that was read but holds nothing usable', () => {
 describe('entries that are passed over', () => {
   test.each<[string, unknown, string]>([
     ['a number', 3, 'is a number where an object with a command is expected'],
-    ['no command', {}, "field 'command': expected string, received undefined"],
+    ['no command', {}, 'has no command and no url'],
     ['an empty command', server(''), "field 'command': must not be empty"],
     ['args as text', server('x', { args: '-y' }), "field 'args': expected array, received string"],
     [
@@ -370,6 +393,11 @@ describe('entries that are passed over', () => {
       { type: ['stdio'], command: 'x' },
       "field 'type' is an array; allowed: stdio, http, streamable-http, sse",
     ],
+    [
+      'ws in capitals',
+      { type: 'WS', url: 'wss://x.example' },
+      "is of type 'ws'; WebSocket servers are not supported",
+    ],
     ['ws', { type: 'ws', url: 'wss://x.example' }, "is of type 'ws'; WebSocket servers are not supported"],
     ['disabled', server('x', { disabled: true }), 'disabled in its file'],
     ['not enabled', server('x', { enabled: false }), 'disabled in its file'],
@@ -382,6 +410,35 @@ describe('entries that are passed over', () => {
     expect(reasons(found)).toEqual({ bad: reason });
   });
 
+  test('a slip in a field that is no matter of safety costs the field, not the server', () => {
+    claude({
+      described: server('a', { description: 5 }),
+      timed: server('b', { timeout: '60000' }),
+      cased: { type: 'HTTP', url: 'https://x.example' },
+    });
+    home.write('.copilot/mcp-config.json', { mcpServers: { all: { command: 'c', tools: '*' } } });
+    const found = home.discover();
+    expect(reasons(found)).toEqual({});
+    expect(found.ready).toMatchObject([
+      { name: 'described', description: '' },
+      { name: 'timed', callTimeoutMs: 60_000 },
+      { name: 'cased', transport: 'http' },
+      { name: 'all', toolFilter: { only: undefined } },
+    ]);
+  });
+
+  test('a choice of tools that cannot be read keeps the server from starting with all', () => {
+    home.write('.copilot/mcp-config.json', { mcpServers: { one: { command: 'c', tools: 'send' } } });
+    expect(reasons(home.discover())).toEqual({ one: "field 'tools': expected array, received string" });
+  });
+
+  test('Codex takes no command together with an address', () => {
+    home.write('.codex/config.toml', '[mcp_servers.a]\ncommand = "a"\nurl = "https://x.example"\n');
+    expect(reasons(home.discover())).toEqual({
+      a: "has both 'command' and 'url', which Codex refuses; remove one",
+    });
+  });
+
   test.each([
     ['', 'its name is empty'],
     ['x'.repeat(129), 'its name has 129 characters; at most 128'],
@@ -389,7 +446,8 @@ describe('entries that are passed over', () => {
     ['a\nb', 'its name has control characters'],
   ])('the name %j', (name, reason) => {
     claude({ [name]: server() });
-    expect(reasons(home.discover())).toEqual({ [name]: reason });
+    const shown = name.length > 128 ? `${name.slice(0, 127)}…` : name;
+    expect(reasons(home.discover())).toEqual({ [shown]: reason });
   });
 
   test('a disabled entry of the user keeps later ones of its name from starting', () => {

@@ -79,7 +79,7 @@ describe('Cursor', () => {
     expect(stdio(only(found)).env).toEqual({ A: 'from file', B: 'own' });
     expect(reasonsIn(found)).toEqual({
       absent: `envFile ${home.path}/no.env does not exist`,
-      folder: `envFile ${home.path} is not a regular file`,
+      folder: `envFile ${home.path} is a folder; a file is expected`,
       unset: 'needs environment variable NO',
     });
   });

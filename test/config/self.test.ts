@@ -33,13 +33,40 @@ test.each([
   'wsl -d Ubuntu -e npx -y mcp-sandbox-bridge',
   'mise exec node@22 -- npx mcp-sandbox-bridge',
   'op run --env-file=.env -- mcp-sandbox-bridge',
+  'cmd /d /s /c npx -y mcp-sandbox-bridge',
+  'powershell -NoProfile -ExecutionPolicy Bypass -Command npx -y mcp-sandbox-bridge',
+  'npx -y --registry https://registry.example mcp-sandbox-bridge',
+  'npx -y @modelcontextprotocol/inspector@latest npx mcp-sandbox-bridge',
+  'uvx mcp-proxy --port 9000 -- npx -y mcp-sandbox-bridge',
+  'uvx mcp-sandbox-bridge',
+  'sudo -u ann npx mcp-sandbox-bridge',
+  'nice -n 10 npx mcp-sandbox-bridge',
+  'nix run github:somebody/mcp-sandbox-bridge',
 ])('%s is this bridge', (line) => {
   expect(isOurselves(...argv(line))).toBe(true);
 });
 
 test('a command line in a shell is looked into', () => {
   expect(isOurselves('bash', ['-lc', 'exec npx -y mcp-sandbox-bridge serve'])).toBe(true);
+  expect(isOurselves('bash', ['-c', 'source ~/.nvm/nvm.sh && exec npx -y mcp-sandbox-bridge'])).toBe(true);
+  expect(isOurselves('bash', ['-c', 'export A=1; npx -y mcp-sandbox-bridge'])).toBe(true);
+  expect(isOurselves('cmd', ['/c', 'cd /d C:\\x && npx -y mcp-sandbox-bridge'])).toBe(true);
+  expect(isOurselves('sh', ['-c', 'cd /src/mcp-sandbox-bridge && node dist/cli/main.js'])).toBe(true);
+  expect(isOurselves('sh', ['-c', 'cd /src/mcp-sandbox-bridge && npx server; echo mcp-sandbox-bridge'])).toBe(
+    false,
+  );
   expect(isOurselves('sh', ['-c', 'npx -y server-filesystem /src/mcp-sandbox-bridge'])).toBe(false);
+});
+
+test('a whole line as the command, or as one word for a proxy, is looked into', () => {
+  expect(isOurselves('npx -y mcp-sandbox-bridge', [])).toBe(true);
+  expect(isOurselves('npx', ['-y', 'supergateway', '--stdio', 'npx -y mcp-sandbox-bridge serve'])).toBe(true);
+  expect(isOurselves('npx -y server-filesystem /src/mcp-sandbox-bridge', [])).toBe(false);
+});
+
+test('a relative script counts from the folder of the entry', () => {
+  expect(isOurselves('node', ['dist/cli/main.js'], '/opt/mcp-sandbox-bridge')).toBe(true);
+  expect(isOurselves('node', ['dist/cli/main.js'], '/opt/another')).toBe(false);
 });
 
 test.each([
