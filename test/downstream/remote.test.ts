@@ -241,6 +241,21 @@ test.each(['http', 'sse'] as const)('progress keeps a long call over %s alive', 
   });
 });
 
+test.each(['http', 'sse'] as const)(
+  'the last progress over %s is told, right before the answer',
+  async (face) => {
+    const { get } = await hostilePool(face);
+    const heard: number[] = [];
+    await (await get()).callTool(
+      'report',
+      new RawJson('{"steps":3}'),
+      ({ progress }) => void heard.push(progress),
+      NEVER,
+    );
+    expect(heard).toEqual([1, 2, 3]);
+  },
+);
+
 test('a server that wants to be asked again at once is asked once a second', async () => {
   const { get } = await hostilePool('http', ['short-streams']);
   const far = await get();
