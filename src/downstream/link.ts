@@ -2,6 +2,7 @@
 // it ended and why it did not begin. They know no kind of it.
 
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { BridgeError } from '../base/errors.js';
 import { PACKAGE_NAME } from '../base/version.js';
 
@@ -31,6 +32,14 @@ export class WaitsForUser extends BridgeError {}
 
 /** The value of `ending` after `close()`: not the server's doing. */
 export const CLOSED_BY_BRIDGE = 'was closed by the bridge';
+
+/**
+ * Gives an answer to the SDK, which looks at notifications only a turn later: the last progress of a call, which came
+ * right before the answer, would find nobody any more.
+ */
+export function deliverAnswer(link: Link, answer: JSONRPCMessage): void {
+  queueMicrotask(() => link.onmessage?.(answer));
+}
 
 /** A remedy that is a change of the server's entry, and where that is. */
 export const atItsEntry = (remedy: string): string =>

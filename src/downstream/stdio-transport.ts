@@ -10,7 +10,7 @@ import { stringify } from '../protocol/json-text.js';
 import { LineSplitter } from '../protocol/lines.js';
 import { MAX_MESSAGE_BYTES, readMessage, readOversized } from './inbound.js';
 import { LastWords } from './last-words.js';
-import { CLOSED_BY_BRIDGE, type Link, type Problem } from './link.js';
+import { CLOSED_BY_BRIDGE, deliverAnswer, type Link, type Problem } from './link.js';
 import { type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
 import { startProblem } from './start-problem.js';
 
@@ -136,8 +136,8 @@ export class StdioTransport implements Link {
       if (line.trim() !== '') this.#lastWords.addLine(`stdout: ${line}`);
       return;
     }
-    if (!('method' in message) && !this.#waiting.delete(Number(message.id))) return;
-    this.onmessage?.(message);
+    if ('method' in message) this.onmessage?.(message);
+    else if (this.#waiting.delete(Number(message.id))) deliverAnswer(this, message);
   }
 }
 

@@ -239,7 +239,7 @@ test.each(['http', 'sse'] as const)(
     const hanging = call(far, 'hang').catch((thrown: BridgeError) => thrown.code);
     const startedAt = performance.now();
     await pool[Symbol.asyncDispose]();
-    expect(performance.now() - startedAt).toBeLessThan(300);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
     expect(await hanging).toBe('E_SERVER_UNAVAILABLE');
     const again = poolOf([remote('far', server.url(), { transport: face })]);
     ends.push(() => again[Symbol.asyncDispose]());

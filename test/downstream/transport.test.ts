@@ -6,6 +6,7 @@ import { rawResultOf, readMessage, readOversized } from '../../src/downstream/in
 import { LastWords } from '../../src/downstream/last-words.js';
 import { StdioTransport } from '../../src/downstream/stdio-transport.js';
 import { hostile, isAlive, until } from './hostile.js';
+import { LINEAR, plainTransferMs } from './plain-transfer.js';
 
 const open: StdioTransport[] = [];
 afterEach(async () => {
@@ -49,22 +50,24 @@ const node = (...modes: string[]) => {
   return start(command, args);
 };
 
-test('40 MB on one line arrive within a second, with their own text', async () => {
+test('40 MB on one line arrive in linear time, with their own text', async () => {
   const { transport, received } = await node();
+  const bytes = 40 * 1024 * 1024;
+  const plainMs = await plainTransferMs(bytes);
+  const startedAt = performance.now();
   await transport.send({
     jsonrpc: '2.0',
     id: 1,
     method: 'tools/call',
-    params: { name: 'big', arguments: { bytes: 40 * 1024 * 1024 } },
+    params: { name: 'big', arguments: { bytes } },
   });
-  const startedAt = performance.now();
   await until(() => received.length > 0);
   const [answer] = received;
   if (answer === undefined || !('result' in answer)) throw new Error('no result');
   const raw = rawResultOf(answer.result)?.text ?? '';
   expect(raw.startsWith('{"content":[{"type":"text","text":"xxx')).toBe(true);
-  expect(raw.length).toBeGreaterThan(40 * 1024 * 1024);
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  expect(raw.length).toBeGreaterThan(bytes);
+  expect((performance.now() - startedAt) / plainMs).toBeLessThan(LINEAR);
 });
 
 test.each([[[]], [['id-last']]])('an answer above 64 MiB fails its own request only %j', async (modes) => {
@@ -99,7 +102,8 @@ test('a crash is noticed while a grandchild holds stdout, which does not outlive
   await ask('crash', { code: 9, text: 'out of luck' });
   expect(transport.ending).toBe('exited with code 9');
   expect(transport.lastWords).toBe('out of luck');
-  expect(performance.now() - startedAt).toBeLessThan(500);
+  // The grandchild would hold it for a minute.
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
   await transport.close();
   await until(() => !isAlive(Number(grandchild)));
 });
@@ -112,9 +116,9 @@ test('what a server wrote before it exited is still read', async () => {
 });
 
 test.each([
-  ['a well-behaved server', [], 100],
-  ['a stubborn server', ['stubborn'], 600],
-  ['a stubborn grandchild', ['stubborn-grandchild'], 600],
+  ['a well-behaved server', [], 1_000],
+  ['a stubborn server', ['stubborn'], 2_500],
+  ['a stubborn grandchild', ['stubborn-grandchild'], 2_500],
 ])('%s is gone when close() resolves', async (_who, modes, withinMs) => {
   const { ask, transport } = await node(...modes);
   const pids = pidsIn(await ask('pid'));

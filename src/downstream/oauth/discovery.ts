@@ -17,9 +17,9 @@ import {
 } from '@modelcontextprotocol/sdk/shared/auth-utils.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { BridgeError } from '../../base/errors.js';
-import { clip, harmless } from '../../base/text.js';
+import { clip, harmless, isHarmless } from '../../base/text.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
-import { loginError, unsafeAddress } from './oauth-fetch.js';
+import { loginError, orLoginError, unsafeAddress } from './oauth-fetch.js';
 
 /** Everything that a login needs to know ahead. */
 export type LoginPlan = {
@@ -50,6 +50,7 @@ export async function discoverLogin(spec: RemoteSpec, fetchFn: FetchLike): Promi
     const unsafe = unsafeAddress(endpoint, spec.url);
     if (unsafe !== undefined) throw loginError(`${new URL(endpoint).origin} ${unsafe}.`);
   }
+  checkUsable(metadata);
   const scopes = asked.scope === undefined ? (resource?.scopes_supported ?? []) : asked.scope.split(' ');
   return {
     issuer: metadata.issuer,
@@ -57,6 +58,28 @@ export async function discoverLogin(spec: RemoteSpec, fetchFn: FetchLike): Promi
     resource: resource?.resource,
     scopes: scopes.filter((scope) => scope !== ''),
   };
+}
+
+/** Throws E_LOGIN for an authorization server that MCP tells clients to keep away from. */
+function checkUsable({
+  issuer,
+  code_challenge_methods_supported: methods,
+}: AuthorizationServerMetadata): void {
+  // It stands in messages to the terminal, in the server's own characters.
+  if (!isHarmless(issuer)) {
+    throw loginError(
+      `The authorization server calls itself ${clip(harmless(issuer), 200)}, which is no name.`,
+    );
+  }
+  // MCP, authorization: one that says nothing of PKCE has none, "and MCP clients MUST refuse to proceed".
+  if (methods?.includes('S256') !== true) {
+    const named = methods === undefined ? 'does not say that it knows PKCE' : 'does not know PKCE with S256';
+    throw loginError(
+      `The authorization server ${issuer} ${named}, so a code could be used by whoever sees it.`,
+      undefined,
+      'Have who runs it name S256 in the `code_challenge_methods_supported` of its metadata.',
+    );
+  }
 }
 
 type Challenge = {
@@ -96,7 +119,8 @@ async function resourceMetadata(
     return undefined;
   }
   const requestedResource = resourceUrlFromServerUrl(url);
-  if (!checkResourceAllowed({ requestedResource, configuredResource: metadata.resource })) {
+  const isOwn = withoutSlash(metadata.resource) === withoutSlash(requestedResource.href);
+  if (!isOwn && !checkResourceAllowed({ requestedResource, configuredResource: metadata.resource })) {
     const claimed = clip(harmless(metadata.resource), 200);
     throw loginError(`Server '${name}' says that it is ${claimed}: its login would be for another.`);
   }
@@ -109,10 +133,14 @@ async function discovered(
   fetchFn: FetchLike,
 ): Promise<AuthorizationServerMetadata> {
   const issuer = advertised ?? new URL(url).origin;
-  const metadata = await discoverAuthorizationServerMetadata(issuer, { fetchFn });
+  const { origin } = new URL(issuer);
+  const metadata = await orLoginError(
+    discoverAuthorizationServerMetadata(issuer, { fetchFn }),
+    `The authorization server at ${origin} cannot be used`,
+  );
   if (metadata === undefined) {
     throw loginError(
-      `Server '${name}' wants a login, but no authorization server can be found at ${new URL(issuer).origin}.`,
+      `Server '${name}' wants a login, but no authorization server can be found at ${origin}.`,
       undefined,
       'If it wants a key, write it into the `headers` of its entry.',
     );

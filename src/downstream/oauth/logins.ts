@@ -7,16 +7,15 @@ import {
   InvalidGrantError,
   UnauthorizedClientError,
 } from '@modelcontextprotocol/sdk/server/auth/errors.js';
-import { BridgeError, messageOf } from '../../base/errors.js';
+import { BridgeError } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
-import { clip, harmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import type { Challenge, ServerLogin } from '../remote/server-login.js';
 import { LoginNeeded, LoginTrouble } from './login-needed.js';
 import { tokenFields } from './login-record.js';
 import { noLoginReason } from './no-login.js';
-import { oauthFetch } from './oauth-fetch.js';
+import { oauthFetch, wordsOf } from './oauth-fetch.js';
 import { hideTokens } from './secrets.js';
 import { type Login, TokenStore } from './token-store.js';
 
@@ -135,7 +134,7 @@ export class Logins {
       if (thrown instanceof InvalidGrantError) return undefined;
       if (thrown instanceof InvalidClientError || thrown instanceof UnauthorizedClientError) return undefined;
       if (thrown instanceof BridgeError && thrown.code === 'E_STATE') throw thrown;
-      const words = this.#redactor.redact(clip(harmless(messageOf(thrown)), 300)).replace(/\.$/, '');
+      const words = this.#redactor.redact(wordsOf(thrown));
       const { remedy } = this.#needed(spec);
       throw new LoginTrouble(
         `its login could not be refreshed: ${words}`,

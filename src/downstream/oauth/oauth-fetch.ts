@@ -86,6 +86,19 @@ export async function orLoginError<T>(step: Promise<T>, what: string): Promise<T
     return await step;
   } catch (thrown) {
     if (thrown instanceof BridgeError) throw thrown;
-    throw loginError(`${what}: ${clip(harmless(messageOf(thrown)), 300)}.`, thrown);
+    throw loginError(`${what}: ${wordsOf(thrown)}.`, thrown);
   }
+}
+
+/** What the SDK throws of an authorization server's answer, as one clause: it would show what it expected as JSON, and pages as they came. */
+export function wordsOf(thrown: unknown): string {
+  if (thrown instanceof SyntaxError) return 'its answer is no JSON';
+  const { issues } = Object(thrown) as { issues?: readonly { readonly path: readonly unknown[] }[] };
+  if (Array.isArray(issues)) {
+    const path: unknown = issues[0]?.path;
+    const member = Array.isArray(path) && path.length > 0 ? ` at \`${path.join('.')}\`` : '';
+    return `its answer is not as it should be${clip(harmless(member), 100)}`;
+  }
+  const said = messageOf(thrown).replace(/^(HTTP \d{3}): Invalid OAuth error response: .*/s, '$1');
+  return clip(harmless(said), 300).replace(/\.$/, '');
 }

@@ -94,8 +94,10 @@ class Receiver {
   }
 
   serve(request: IncomingMessage, response: ServerResponse): void {
-    const url = new URL(request.url ?? '/', 'http://127.0.0.1');
-    if (request.method !== 'GET' || url.pathname !== PATH) {
+    // Whatever page is open in the browser may ask for `//` here, which is no address.
+    const [path, base] = [request.url ?? '', 'http://127.0.0.1'];
+    const url = URL.canParse(path, base) ? new URL(path, base) : undefined;
+    if (request.method !== 'GET' || url?.pathname !== PATH) {
       page(response, 404, 'Nothing here', 'This address only waits for a login to come back.');
       return;
     }

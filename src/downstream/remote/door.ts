@@ -11,7 +11,7 @@ import { atItsEntry } from '../link.js';
 import { readBody } from './body.js';
 import type { Credentials } from './credentials.js';
 import { HttpClient, type HttpRequest, StrayRedirect } from './http-client.js';
-import { fromNode, RefusedStatus, RemoteFailure } from './remote-failure.js';
+import { fromNode, oddAnswer, RefusedStatus, RemoteFailure } from './remote-failure.js';
 
 /** Of the body of an answer that is no success: an explanation is a sentence, an error page is nobody's business. */
 const MAX_ERROR_BYTES = 16 * 1024;
@@ -37,8 +37,11 @@ export class Door {
       await this.#credentials.renew(signal);
       answer = await this.#send(request, await this.#credentials.headers(signal), signal);
     }
-    if ((answer.statusCode ?? 0) < 300) return answer;
-    throw await this.#refusal(answer);
+    if ((answer.statusCode ?? 0) >= 300) throw await this.#refusal(answer);
+    const encoding = encodingOf(answer);
+    if (encoding === '') return answer;
+    answer.destroy();
+    throw oddAnswer(`it answered in the encoding ${encoding}, although asked for none`);
   }
 
   /** As `request`, but with the credentials that are at hand and whatever the answer: for the last word. */
@@ -92,18 +95,23 @@ function nextStep(status: number): { readonly fault: Fault; readonly remedy: str
   return { fault: 'downstream', remedy: 'Change the request as it says, or tell who runs it.' };
 }
 
-function strayed({ target }: StrayRedirect): RemoteFailure {
-  const where = target === undefined ? 'nowhere' : target.origin;
-  return new RemoteFailure(`it redirects to ${where}, where its headers are not sent`, {
-    fault: 'operator',
-    remedy: atItsEntry('If you trust that address, put it into its `url`'),
-  });
+function strayed({ why, isElsewhere }: StrayRedirect): RemoteFailure {
+  const remedy = isElsewhere
+    ? 'If you trust that address, put it into its `url`'
+    : 'Put the address that it means into its `url` (often only a slash at the end is too much or too little)';
+  return new RemoteFailure(`it redirects ${why}`, { fault: 'operator', remedy: atItsEntry(remedy) });
+}
+
+/** How the body is compressed; empty where it is not. */
+function encodingOf({ headers }: IncomingMessage): string {
+  const encoding = clip(harmless(headers['content-encoding'] ?? ''), 20).toLowerCase();
+  return encoding === 'identity' ? '' : encoding;
 }
 
 /** A JSON error's message, or a short plain text; a page of HTML says nothing that helps. */
 async function wordsOf(answer: IncomingMessage): Promise<string> {
   const type = answer.headers['content-type'] ?? '';
-  if (!/\bjson\b|^text\/plain\b/i.test(type)) {
+  if (encodingOf(answer) !== '' || !/\bjson\b|^text\/plain\b/i.test(type)) {
     answer.destroy();
     return '';
   }

@@ -12,6 +12,8 @@ export type HttpRequest = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Taken twice it does what it does once, so that it is sent again where nobody knows whether it was taken. */
+  readonly mayRepeat: boolean;
 };
 
 /** The request was not sent: no connection came about. `cause` is Node's own error. */
@@ -21,20 +23,36 @@ export class NeverSent extends Error {
   }
 }
 
-/** A redirect that is not followed. */
+/** A redirect that is not followed; why, as what stands after "it redirects". */
 export class StrayRedirect extends Error {
-  constructor(readonly target: URL | undefined) {
-    super('The redirect is not followed.');
+  constructor(
+    readonly why: string,
+    readonly isElsewhere: boolean,
+  ) {
+    super(`The server redirects ${why}.`);
   }
 }
 
+/** A connection that was used before ended without a word: mostly the server had closed it before the request came. */
+class Stale extends Error {}
+
 const MAX_REDIRECTS = 5;
-/** Servers close an idle connection after two seconds or more; a request on one that is just being closed is lost. */
-const IDLE_SOCKET_MS = 1_000;
+/**
+ * A request on a connection that the server is just closing is lost, and whether it was taken is not known. Servers
+ * close idle ones after two seconds or more, or when they are restarted. A new one costs less than a millisecond
+ * without TLS, so there only those who call one right after another share one; with TLS it costs two ways to the
+ * server and back.
+ */
+const IDLE_SOCKET_MS = { plain: 10, tls: 1_000 };
 
 export class HttpClient {
-  readonly #http = new http.Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS });
-  readonly #https = new https.Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS });
+  readonly #http: http.Agent;
+  readonly #https: https.Agent;
+
+  constructor(idleSocketMs = IDLE_SOCKET_MS) {
+    this.#http = new http.Agent({ keepAlive: true, timeout: idleSocketMs.plain });
+    this.#https = new https.Agent({ keepAlive: true, timeout: idleSocketMs.tls });
+  }
 
   /**
    * The answer as soon as its headers are there, whatever its status; its body ends with an error when the connection
@@ -47,19 +65,25 @@ export class HttpClient {
     await setImmediate();
     await setImmediate();
     for (let redirects = 0; ; redirects++) {
-      const answer = await this.#once({ ...request, url }, signal);
+      const answer = await this.#sent({ ...request, url }, signal);
       const { statusCode = 0, headers } = answer;
       const isKept = statusCode === 307 || statusCode === 308;
       if (!isKept && (statusCode < 301 || statusCode > 303)) return answer;
       answer.destroy();
-      const target = URL.canParse(headers.location ?? '', url.href)
-        ? new URL(headers.location ?? '', url)
-        : undefined;
-      // The others may turn a POST into a GET.
-      const isFollowed = isKept || request.method === 'GET';
-      if (target?.origin !== url.origin || !isFollowed || redirects === MAX_REDIRECTS) {
-        throw new StrayRedirect(target);
+      const { location } = headers;
+      if (location === undefined || !URL.canParse(location, url.href))
+        throw new StrayRedirect('nowhere', false);
+      const target = new URL(location, url);
+      if (target.origin !== url.origin) {
+        throw new StrayRedirect(`to ${target.origin}, where its headers are not sent`, true);
       }
+      if (!isKept && request.method !== 'GET') {
+        throw new StrayRedirect(
+          `with status ${statusCode}, which would turn a message into a question`,
+          false,
+        );
+      }
+      if (redirects === MAX_REDIRECTS) throw new StrayRedirect('without end', false);
       url = target;
     }
   }
@@ -68,6 +92,18 @@ export class HttpClient {
   close(): void {
     this.#http.destroy();
     this.#https.destroy();
+  }
+
+  /** Once more where the connection turns out to be stale; each attempt uses up one of those. */
+  async #sent(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    for (;;) {
+      try {
+        return await this.#once(request, signal);
+      } catch (thrown) {
+        if (!(thrown instanceof Stale)) throw thrown;
+        if (!request.mayRepeat) throw thrown.cause;
+      }
+    }
   }
 
   #once({ method, url, headers, body }: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
@@ -93,7 +129,11 @@ export class HttpClient {
         answer.on('error', () => {});
         resolve(answer);
       });
-      request.on('error', (thrown) => reject(isConnected || signal.aborted ? thrown : new NeverSent(thrown)));
+      request.on('error', (thrown) => {
+        if (signal.aborted) reject(thrown);
+        else if (!isConnected) reject(new NeverSent(thrown));
+        else reject(request.reusedSocket ? new Stale('The connection is stale.', { cause: thrown }) : thrown);
+      });
       request.end(body);
     });
   }

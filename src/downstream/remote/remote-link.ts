@@ -11,7 +11,7 @@ import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { stringify } from '../../protocol/json-text.js';
 import { withoutPrefix } from '../call-error.js';
-import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
+import { atItsEntry, CLOSED_BY_BRIDGE, deliverAnswer, type Link, type Problem } from '../link.js';
 import { LoginNeeded } from '../oauth/login-needed.js';
 import { Credentials } from './credentials.js';
 import { Door } from './door.js';
@@ -97,18 +97,22 @@ export class RemoteLink implements Link {
     if (this.#ending !== undefined) throw new Error('The connection is closed.');
     const text = stringify(message);
     if ('method' in message && 'id' in message) {
-      void this.#ask({ text, id: Number(message.id) }, message.method === 'initialize');
+      const { id, method } = message;
+      // What a tool does is not ours to do twice; all else only reads.
+      const mayRepeat = method !== 'tools/call';
+      void this.#ask({ text, id: Number(id), mayRepeat }, method === 'initialize');
       return;
     }
     const method = 'method' in message ? message.method : undefined;
     const isReady = method === 'notifications/initialized';
-    if (isReady) this.#initialized = { text, id: undefined };
+    const notice = { text, id: undefined, mayRepeat: true };
+    if (isReady) this.#initialized = notice;
     if (method === 'notifications/cancelled' && 'params' in message) {
       this.#waiting.abandon(Number(message.params?.['requestId']));
       // Before the greeting is over there is nothing that a server could cancel.
       if (this.#greeting === undefined) return;
     }
-    await this.#notify({ text, id: undefined });
+    await this.#notify(notice);
     if (isReady) this.#wire?.listen();
   }
 
@@ -123,7 +127,7 @@ export class RemoteLink implements Link {
   }
 
   async #ask(request: Outgoing & { id: number }, isGreeting: boolean): Promise<void> {
-    const entry = this.#waiting.add(request.id, (message) => this.onmessage?.(message));
+    const entry = this.#waiting.add(request.id, (message) => deliverAnswer(this, message));
     try {
       if (isGreeting) await this.#greetFirst(request, entry);
       else await this.#deliver(request, entry);

@@ -27,7 +27,7 @@ export class SseWire implements Wire {
     if (signal.aborted) end();
     try {
       const headers = { accept: 'text/event-stream' };
-      const request = { method: 'GET', url: this.#door.url, headers } as const;
+      const request = { method: 'GET', url: this.#door.url, headers, mayRepeat: true } as const;
       const answer = await this.#door.request(request, this.#ending.signal);
       if (mediaTypeOf(answer) !== 'text/event-stream') {
         answer.destroy();
@@ -44,12 +44,13 @@ export class SseWire implements Wire {
     }
   }
 
-  async send({ text, id }: Outgoing, signal: AbortSignal): Promise<void> {
+  async send({ text, id, mayRepeat }: Outgoing, signal: AbortSignal): Promise<void> {
     const url = this.#endpoint;
     if (this.#isBroken || url === undefined) throw sessionOver();
     const headers = { 'content-type': 'application/json' };
     try {
-      discard(await this.#door.request({ method: 'POST', url, headers, body: text }, signal));
+      const request = { method: 'POST', url, headers, body: text, mayRepeat } as const;
+      discard(await this.#door.request(request, signal));
     } catch (thrown) {
       throw isSessionOver(thrown) ? sessionOver(thrown) : thrown;
     }

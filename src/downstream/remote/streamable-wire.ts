@@ -48,8 +48,9 @@ export class StreamableWire implements Wire {
     return Promise.resolve();
   }
 
-  async send({ text, id }: Outgoing, signal: AbortSignal): Promise<void> {
-    const answer = await this.#post(text, signal);
+  async send(message: Outgoing, signal: AbortSignal): Promise<void> {
+    const { id } = message;
+    const answer = await this.#post(message, signal);
     const sessionId = answer.headers['mcp-session-id'];
     if (typeof sessionId === 'string') this.#sessionId = sessionId;
     if (id === undefined) discard(answer);
@@ -64,7 +65,8 @@ export class StreamableWire implements Wire {
     this.#ending.abort();
     if (!isLast || this.#sessionId === undefined) return;
     const controller = new AbortController();
-    const request = { method: 'DELETE', url: this.#door.url, headers: this.#headers() } as const;
+    const headers = this.#headers();
+    const request = { method: 'DELETE', url: this.#door.url, headers, mayRepeat: true } as const;
     await within(
       FAREWELL_MS,
       this.#door.tell(request, controller.signal).catch(() => {}),
@@ -72,10 +74,11 @@ export class StreamableWire implements Wire {
     controller.abort();
   }
 
-  async #post(text: string, signal: AbortSignal): Promise<IncomingMessage> {
+  async #post({ text, mayRepeat }: Outgoing, signal: AbortSignal): Promise<IncomingMessage> {
     const headers = { ...this.#headers(), accept: ACCEPT, 'content-type': 'application/json' };
     try {
-      return await this.#door.request({ method: 'POST', url: this.#door.url, headers, body: text }, signal);
+      const request = { method: 'POST', url: this.#door.url, headers, body: text, mayRepeat } as const;
+      return await this.#door.request(request, signal);
     } catch (thrown) {
       throw this.#sessionId !== undefined && isSessionOver(thrown) ? sessionOver(thrown) : thrown;
     }
@@ -146,7 +149,8 @@ export class StreamableWire implements Wire {
   async #get(lastId: string | undefined, signal: AbortSignal): Promise<IncomingMessage> {
     const from = lastId === undefined ? {} : { 'last-event-id': lastId };
     const headers = { ...this.#headers(), accept: 'text/event-stream', ...from };
-    const answer = await this.#door.request({ method: 'GET', url: this.#door.url, headers }, signal);
+    const request = { method: 'GET', url: this.#door.url, headers, mayRepeat: true } as const;
+    const answer = await this.#door.request(request, signal);
     if (mediaTypeOf(answer) === 'text/event-stream') return answer;
     answer.destroy();
     throw oddAnswer('it has no stream of events');

@@ -8,6 +8,8 @@ export type Outgoing = {
   readonly text: string;
   /** Of a request; undefined for what wants no answer. */
   readonly id: number | undefined;
+  /** Taken twice it does what it does once. */
+  readonly mayRepeat: boolean;
 };
 
 export type WireEvents = {

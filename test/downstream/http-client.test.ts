@@ -1,0 +1,139 @@
+// Connections that end when they should not, at servers of Node's own http and net.
+
+import { once } from 'node:events';
+import http, { type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, expect, test } from 'vitest';
+import { HttpClient, type HttpRequest } from '../../src/downstream/remote/http-client.js';
+import { NEVER, poolOf } from './hostile.js';
+import { remote } from './remote-servers.js';
+
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+async function listen(listener: RequestListener, host = '127.0.0.1'): Promise<string> {
+  const server = http.createServer(listener).listen(0, host);
+  await once(server, 'listening');
+  ends.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`;
+}
+
+function clientOf(url: string, client = new HttpClient()) {
+  ends.push(() => client.close());
+  return async (more: Partial<HttpRequest> = {}) => {
+    const request = { method: 'POST', url: new URL(url), headers: {}, body: '{}', mayRepeat: false } as const;
+    const answer = await client.request({ ...request, ...more }, NEVER);
+    let text = '';
+    for await (const chunk of answer) text += chunk;
+    return text;
+  };
+}
+
+/** Keeps a connection for longer than a busy machine takes for the next request. */
+const PATIENT = { plain: 10_000, tls: 10_000 };
+
+/** Answers the first request of each connection, and ends it without a word at the second. */
+async function onceOnly(): Promise<{ readonly url: string; readonly seen: string[] }> {
+  const seen: string[] = [];
+  const served = new WeakSet<object>();
+  const url = await listen(({ socket, headers }, response) => {
+    seen.push(String(headers['x-name']));
+    if (served.has(socket)) return void socket.destroy();
+    served.add(socket);
+    response.end('yes');
+  });
+  return { url, seen };
+}
+
+test('what may be repeated is sent again where a used connection ends without a word', async () => {
+  const { url, seen } = await onceOnly();
+  const ask = clientOf(url, new HttpClient(PATIENT));
+  for (const name of ['a', 'b', 'c'])
+    expect(await ask({ mayRepeat: true, headers: { 'x-name': name } })).toBe('yes');
+  expect(seen).toEqual(['a', 'b', 'b', 'c', 'c']);
+});
+
+test('what may not is sent once, and the error says so', async () => {
+  const { url, seen } = await onceOnly();
+  const ask = clientOf(url, new HttpClient(PATIENT));
+  expect(await ask({ headers: { 'x-name': 'a' } })).toBe('yes');
+  await expect(ask({ headers: { 'x-name': 'b' } })).rejects.toMatchObject({ code: 'ECONNRESET' });
+  expect(seen).toEqual(['a', 'b']);
+});
+
+test('a new connection that ends without a word is not tried again', async () => {
+  let requests = 0;
+  const url = await listen(({ socket }) => {
+    requests++;
+    socket.destroy();
+  });
+  await expect(clientOf(url)({ mayRepeat: true })).rejects.toMatchObject({ code: 'ECONNRESET' });
+  expect(requests).toBe(1);
+});
+
+test('without TLS only those share a connection who come right after another', async () => {
+  const sockets = new Set<object>();
+  const url = await listen(({ socket }, response) => {
+    sockets.add(socket);
+    response.end('yes');
+  });
+  const ask = clientOf(url);
+  for (let call = 0; call < 3; call++) await ask();
+  const together = sockets.size;
+  expect(together).toBeLessThanOrEqual(3);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await ask();
+  expect(sockets.size).toBe(together + 1);
+});
+
+test('servers by IPv6, and whatever `localhost` is', async () => {
+  const listener: RequestListener = (_request, response) => response.end('yes');
+  expect(await clientOf(await listen(listener, '::1'))()).toBe('yes');
+  expect(await clientOf((await listen(listener)).replace('127.0.0.1', 'localhost'))()).toBe('yes');
+});
+
+test.each<[string, RequestListener, string, string]>([
+  [
+    'turns a POST into a GET',
+    (_request, response) => response.writeHead(301, { location: '/mcp/' }).end(),
+    'it redirects with status 301, which would turn a message into a question.',
+    'only a slash at the end is too much or too little',
+  ],
+  [
+    'leads round and round',
+    (_request, response) => response.writeHead(307, { location: '/mcp' }).end(),
+    'it redirects without end.',
+    'Put the address that it means into its `url`',
+  ],
+  [
+    'leads nowhere',
+    (_request, response) => response.writeHead(308).end(),
+    'it redirects nowhere.',
+    'Put the address that it means into its `url`',
+  ],
+  [
+    'compresses what nobody asked it to',
+    ({ headers }, response) => {
+      const isAsked = headers['accept-encoding'] !== 'identity';
+      const encoding = isAsked ? 'asked-for' : 'gzip';
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding });
+      response.end(gzipSync('{}'));
+    },
+    'it answered in the encoding gzip, although asked for none.',
+    'Check that its `url` is that of an MCP server',
+  ],
+])('a server that %s is told of as such', async (_what, listener, reason, remedy) => {
+  const pool = poolOf([remote('far', await listen(listener))]);
+  ends.push(() => pool[Symbol.asyncDispose]());
+  await expect(pool.get('far', NEVER)).rejects.toMatchObject({
+    message: `Server 'far' could not be reached: ${reason}`,
+    remedy: expect.stringContaining(remedy),
+  });
+});

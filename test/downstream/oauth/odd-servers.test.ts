@@ -1,0 +1,194 @@
+// Authorization servers that are not as they should be. Written by hand, since no real one can be brought to it; each
+// differs in one thing from one that works.
+
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Redactor } from '../../../src/base/redact.js';
+import { logIn } from '../../../src/downstream/oauth/log-in.js';
+import { TokenStore } from '../../../src/downstream/oauth/token-store.js';
+import { remoteSpec } from './remote-spec.js';
+
+type Answer = { status?: number; headers?: Record<string, string>; body?: unknown };
+type Documents = Record<string, Answer>;
+
+const RESOURCE = '/.well-known/oauth-protected-resource/mcp';
+const ISSUER = '/.well-known/oauth-authorization-server';
+
+const working = (origin: string): Documents => ({
+  '/mcp': { status: 401 },
+  [RESOURCE]: { body: { resource: `${origin}/mcp`, authorization_servers: [origin] } },
+  [ISSUER]: {
+    body: {
+      issuer: origin,
+      authorization_endpoint: `${origin}/auth`,
+      token_endpoint: `${origin}/token`,
+      registration_endpoint: `${origin}/reg`,
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+    },
+  },
+  '/reg': { status: 201, body: { client_id: 'c', redirect_uris: ['http://127.0.0.1/callback'] } },
+  '/token': { body: { access_token: 'tok', token_type: 'Bearer' } },
+});
+
+let origin: string;
+let documents: Documents;
+let stateDir: string;
+const server = createServer(({ url = '' }, response) => {
+  const { status, headers, body = '' } = documents[url] ?? { status: 404 };
+  response.writeHead(status ?? 200, { 'content-type': 'application/json', ...headers });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+});
+beforeEach(async () => {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  documents = working(origin);
+  stateDir = mkdtempSync(join(tmpdir(), 'oauth-'));
+});
+afterEach(async () => {
+  server.close();
+  server.closeAllConnections();
+  rmSync(stateDir, { recursive: true });
+});
+
+/** The access token, by a browser whose person agrees at once. */
+async function logInBy(visit = (callback: URL): Promise<unknown> => fetch(callback)): Promise<string> {
+  const { signal } = new AbortController();
+  const onUrl = (address: string) => {
+    const { searchParams: asked } = new URL(address);
+    const callback = new URL(asked.get('redirect_uri') ?? '');
+    callback.searchParams.set('code', 'abc');
+    callback.searchParams.set('state', asked.get('state') ?? '');
+    void visit(callback).catch(() => {});
+  };
+  const store = new TokenStore(stateDir);
+  const options = { store, redactor: new Redactor(), scopes: [], clientMetadataUrl: undefined, onUrl };
+  const login = await logIn(remoteSpec(`${origin}/mcp`), { ...options, timeoutMs: 5_000 }, signal);
+  return login.accessToken;
+}
+
+/** Puts this into a document's body; undefined takes a member out. */
+const change = (path: string, members: object): void => {
+  const document = documents[path] ?? {};
+  documents[path] = { ...document, body: { ...Object(document.body), ...members } };
+};
+const html = { headers: { 'content-type': 'text/html' }, body: '<html><body>blocked</body></html>' };
+
+test.each<[string, () => void]>([
+  ['has nothing odd', () => {}],
+  ['has no metadata of its own', () => delete documents[RESOURCE]],
+  ['gives a page for its metadata', () => (documents[RESOURCE] = html)],
+  ['cannot give its metadata', () => (documents[RESOURCE] = { status: 500 })],
+  ['writes itself with a slash', () => change(RESOURCE, { resource: `${origin}/mcp/` })],
+  ['names no authorization server', () => change(RESOURCE, { authorization_servers: [] })],
+  ['says 403', () => (documents['/mcp'] = { status: 403 })],
+  ['says when in a text', () => change('/token', { expires_in: '3600' })],
+  [
+    'names its metadata elsewhere',
+    () => {
+      const challenge = `Bearer resource_metadata="${origin}/elsewhere"`;
+      documents['/mcp'] = { status: 401, headers: { 'www-authenticate': challenge } };
+      documents['/elsewhere'] = documents[RESOURCE] ?? {};
+      delete documents[RESOURCE];
+    },
+  ],
+  [
+    'has moved its metadata',
+    () => {
+      documents['/moved'] = documents[ISSUER] ?? {};
+      documents[ISSUER] = { status: 301, headers: { location: '/moved' } };
+    },
+  ],
+])('a server that %s lets in', async (_what, make) => {
+  make();
+  expect(await logInBy()).toBe('tok');
+});
+
+test.each<[string, () => void, string]>([
+  [
+    'says nothing of PKCE',
+    () => change(ISSUER, { code_challenge_methods_supported: undefined }),
+    'The authorization server ORIGIN does not say that it knows PKCE',
+  ],
+  [
+    'knows PKCE in plain only',
+    () => change(ISSUER, { code_challenge_methods_supported: ['plain'] }),
+    'The authorization server ORIGIN does not know PKCE with S256',
+  ],
+  [
+    'gives a page for metadata',
+    () => (documents[ISSUER] = html),
+    'The authorization server at ORIGIN cannot be used: its answer is no JSON.',
+  ],
+  [
+    'cannot give its metadata',
+    () => (documents[ISSUER] = { status: 500 }),
+    'The authorization server at ORIGIN cannot be used: HTTP 500',
+  ],
+  [
+    'has no token endpoint',
+    () => change(ISSUER, { token_endpoint: undefined }),
+    'The authorization server at ORIGIN cannot be used: its answer is not as it should be at `token_endpoint`.',
+  ],
+  [
+    'would run a script',
+    () => change(ISSUER, { authorization_endpoint: 'javascript:alert(1)' }),
+    'not as it should be at `authorization_endpoint`.',
+  ],
+  [
+    'registers in the open',
+    () => change(ISSUER, { registration_endpoint: 'http://evil.example/reg' }),
+    'http://evil.example is not https',
+  ],
+  [
+    'registers nobody, with a page',
+    () => (documents['/reg'] = { ...html, status: 403 }),
+    'ORIGIN does not register the bridge as a client: HTTP 403.',
+  ],
+  [
+    'registers nobody, with a reason',
+    () => (documents['/reg'] = { status: 400, body: { error: 'x', error_description: 'no loopback' } }),
+    'ORIGIN does not register the bridge as a client: no loopback.',
+  ],
+  [
+    'gives a page for tokens',
+    () => (documents['/token'] = html),
+    'ORIGIN gave no tokens: its answer is no JSON.',
+  ],
+  [
+    'gives half of a token',
+    () => change('/token', { access_token: undefined }),
+    'ORIGIN gave no tokens: its answer is not as it should be at `access_token`.',
+  ],
+])('a server that %s is told of in a sentence', async (_what, make, complaint) => {
+  make();
+  await expect(logInBy()).rejects.toMatchObject({
+    code: 'E_LOGIN',
+    message: expect.stringContaining(complaint.replace('ORIGIN', origin)),
+  });
+});
+
+test('a name that would write on the terminal is not shown', async () => {
+  const issuer = `${origin}/\u001b[31m`;
+  change(RESOURCE, { authorization_servers: [issuer] });
+  documents[`${ISSUER}/%1B[31m`] = { body: { ...Object(documents[ISSUER]?.body), issuer } };
+  const thrown = await logInBy().catch((error: unknown) => String(error));
+  expect(thrown).toContain('which is no name');
+  expect(thrown).not.toContain('\u001b');
+});
+
+test('a page in the browser that asks for what is no address ends nothing', async () => {
+  const said = logInBy(async (callback) => {
+    const socket = connect(Number(callback.port), '127.0.0.1');
+    socket.end('GET // HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    expect(first.toString()).toMatch(/^HTTP\/1.1 404/);
+    await fetch(callback);
+  });
+  expect(await said).toBe('tok');
+});
