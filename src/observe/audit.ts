@@ -2,7 +2,7 @@
 // Keeps sizes and digests of data, and the arguments only where the operator wants them. Costs no run anything.
 
 import type { BridgeEvent, Observer } from '../base/events.js';
-import type { Redact } from '../base/redact.js';
+import { type Redact, withoutSecretMembers } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 import { AuditFiles } from './audit-files.js';
 import type { AuditLine, CallLine, RunLine } from './audit-line.js';
@@ -83,7 +83,7 @@ export class Audit implements AsyncDisposable {
       // Before it is cut: of half a secret nobody would know that it is one.
       ...(argumentsText === undefined
         ? {}
-        : { argumentsText: clip(this.#redact(argumentsText), MAX_ARGUMENTS_CHARS) }),
+        : { argumentsText: clip(this.#redact(withoutSecretMembers(argumentsText)), MAX_ARGUMENTS_CHARS) }),
     };
     this.#write(line);
   }
@@ -92,8 +92,8 @@ export class Audit implements AsyncDisposable {
     const begun = this.#running.get(run);
     this.#running.delete(run);
     if (begun === undefined) return;
-    const { listed, ...said } = begun;
-    const notListed = Math.max(0, listed - MAX_CALLS_LISTED);
+    const { listed: told, ...said } = begun;
+    const listed = Math.min(told, MAX_CALLS_LISTED);
     this.#write({
       kind: 'run',
       run,
@@ -101,7 +101,8 @@ export class Audit implements AsyncDisposable {
       status,
       durationMs: Math.round(durationMs),
       calls,
-      notListed,
+      listed,
+      notListed: told - listed,
     });
   }
 
