@@ -132,8 +132,8 @@ def never_started(briefs: Iterable[Mapping[str, Any]]) -> str:
     if not names:
         return ""
     return (
-        f"Not searched, since never started: {some_of(names, MAX_UNKNOWN_SHOWN)}. "
-        'A run with servers=["*"] starts them once, or the user runs `mcp-sandbox-bridge servers refresh`.'
+        f"Not searched, their tools being unknown until they have started: {some_of(names, MAX_UNKNOWN_SHOWN)}. "
+        'A run with servers=["*"] starts them, or the user runs `mcp-sandbox-bridge servers refresh`.'
     )
 
 

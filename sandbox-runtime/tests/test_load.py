@@ -92,6 +92,14 @@ class LoadTest(unittest.TestCase):
         self.assertIn("the user said no", host.value[1])
         self.assertEqual(host.value[2], ["git-hub"])
 
+    def test_several_are_not_one_name(self) -> None:
+        host = self.run_code("await runtime.load_server(['slack'])")
+        self.assertIn("it must be the name of one server", host.one("raised")["error"]["message"])
+        self.check(
+            "import asyncio\ns = await asyncio.gather(*map(runtime.load_server, ['slack', 'git-hub']))\nlen(s)",
+            2,
+        )
+
     def test_an_unknown_one_is_explained_here(self) -> None:
         host = self.run_code("await runtime.load_server('slakc')")
         self.assertIn("Did you mean 'slack'?", host.one("raised")["error"]["message"])

@@ -233,8 +233,8 @@ class RuntimeTest(unittest.TestCase):
         shown = self.run_code(find, **answer).one("result")["repr"]
         lines = [
             f"# my-slack is not loaded. {load}",
-            '# Not searched, since never started: slack. A run with servers=["*"] starts them once, or the user runs '
-            "`mcp-sandbox-bridge servers refresh`.",
+            "# Not searched, their tools being unknown until they have started: slack. "
+            'A run with servers=["*"] starts them, or the user runs `mcp-sandbox-bridge servers refresh`.',
             "mcp_my_slack.post(*, title: str)  # Says it.",
             "mcp_git_hub.create_issue(*, title: str)  # Says it.",
             "mcp_my_slack.send(*, title: str)  # Says it.",
@@ -247,7 +247,9 @@ class RuntimeTest(unittest.TestCase):
 
         everywhere = "await runtime.search_tool_docs('x')"
         many = [brief(f"s{i}") for i in range(20)]
-        self.assertIn("never started: s0, s1, s2, s3, s4, s5, s6, s7 and 12 more.", shown(everywhere, *many))
+        self.assertIn(
+            "until they have started: s0, s1, s2, s3, s4, s5, s6, s7 and 12 more.", shown(everywhere, *many)
+        )
         known = brief("slack", tools=3)
         broken = {**brief("dead"), "problem": "it exited."}
         self.assertEqual(shown(everywhere, known, broken), "(no tools)")
