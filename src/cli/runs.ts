@@ -59,6 +59,13 @@ const nothing = (known: number, isOff: boolean): string => {
   return isOff ? 'No runs are kept: MCP_BRIDGE_AUDIT is off.\n' : 'No runs are kept yet.\n';
 };
 
+const MAX_NAMES_SHOWN = 4;
+
+function namesOf(servers: readonly string[]): string {
+  const more = servers.length - MAX_NAMES_SHOWN;
+  return servers.slice(0, MAX_NAMES_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
 /** A line for each run; ends with a newline. */
 export function runsText(chosen: readonly AuditedRun[]): string {
   const paint = coloursFor(process.stdout);
@@ -75,7 +82,7 @@ export function runsText(chosen: readonly AuditedRun[]): string {
       status === 'success' ? paint.green(status) : paint.yellow(status),
       line === undefined ? '' : seconds(line.durationMs),
       `${line?.calls ?? calls.length}${failed === 0 ? '' : paint.yellow(` (${failed} failed)`)}`,
-      visible((line?.servers ?? [...new Set(calls.map(({ server }) => server))]).join(', ')),
+      visible(namesOf(line?.servers ?? [...new Set(calls.map(({ server }) => server))])),
       paint.dim(visible(line?.client ?? '')),
     ];
   });

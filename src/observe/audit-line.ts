@@ -11,6 +11,7 @@ export type RunLine = {
   readonly run: string;
   /** Name and version of the agent's program, as it says. */
   readonly client: string;
+  /** Those that it had, also those that it got while it ran. */
   readonly servers: readonly string[];
   readonly code: Weight;
   readonly timeoutSeconds: number;

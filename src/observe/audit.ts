@@ -22,7 +22,7 @@ const MAX_CALLS_LISTED = 10_000;
 const MAX_NAME_CHARS = 256;
 const MAX_ARGUMENTS_CHARS = 16 * 1024;
 
-type Begun = Pick<RunLine, 'at' | 'client' | 'servers' | 'code' | 'timeoutSeconds'> & { listed: number };
+type Begun = Pick<RunLine, 'at' | 'client' | 'code' | 'timeoutSeconds'> & { listed: number };
 
 export class Audit implements AsyncDisposable {
   readonly #files: AuditFiles;
@@ -51,11 +51,10 @@ export class Audit implements AsyncDisposable {
   }
 
   #begin(event: Extract<BridgeEvent, { type: 'run.started' }>): void {
-    const { run, client, servers, code, timeoutSeconds } = event;
+    const { run, client, code, timeoutSeconds } = event;
     this.#running.set(run, {
       at: new Date().toISOString(),
       client: this.#shown(client),
-      servers: servers.map((name) => this.#shown(name)),
       code,
       timeoutSeconds,
       listed: 0,
@@ -88,7 +87,7 @@ export class Audit implements AsyncDisposable {
     this.#write(line);
   }
 
-  #end({ run, status, durationMs, calls }: Extract<BridgeEvent, { type: 'run.ended' }>): void {
+  #end({ run, servers, status, durationMs, calls }: Extract<BridgeEvent, { type: 'run.ended' }>): void {
     const begun = this.#running.get(run);
     this.#running.delete(run);
     if (begun === undefined) return;
@@ -98,6 +97,7 @@ export class Audit implements AsyncDisposable {
       kind: 'run',
       run,
       ...said,
+      servers: servers.map((name) => this.#shown(name)),
       status,
       durationMs: Math.round(durationMs),
       calls,

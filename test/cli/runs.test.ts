@@ -1,7 +1,7 @@
-// What `runs --calls` says of calls that it cannot show.
+// What `runs` shows where there is more than it can show.
 
 import { expect, test } from 'vitest';
-import { notShownText } from '../../src/cli/runs.js';
+import { notShownText, runsText } from '../../src/cli/runs.js';
 import type { CallLine, RunLine } from '../../src/observe/audit-line.js';
 
 const run = (listed: number | undefined, notListed: number, shown: number) => ({
@@ -22,4 +22,15 @@ test('calls that made room and calls that never had a line are counted apart', (
   ).toEqual([expect.stringMatching(/^1000 more made room/), expect.stringMatching(/^300 more have no line/)]);
   expect(notShownText(run(undefined, 0, 3))).toBe('');
   expect(notShownText({ run: 'a-2', line: undefined, calls: [] })).toBe('');
+});
+
+test('of many servers the first are named', () => {
+  const line = {
+    servers: Array.from({ length: 30 }, (_, n) => `s${n}`),
+    at: '',
+    client: '',
+    durationMs: 1,
+  } as const;
+  const text = runsText([{ run: 'a-1', line: line as unknown as RunLine, calls: [] }]);
+  expect(text).toContain('s0, s1, s2, s3 and 26 more');
 });

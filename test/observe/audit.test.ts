@@ -38,9 +38,10 @@ const started = (run: string, servers: readonly string[] = ['s']): BridgeEvent =
   code: weigh('print(1)'),
   timeoutSeconds: 30,
 });
-const ended = (run: string, calls = 1): BridgeEvent => ({
+const ended = (run: string, calls = 1, servers: readonly string[] = ['s']): BridgeEvent => ({
   type: 'run.ended',
   run,
+  servers,
   status: 'success',
   durationMs: 12.4,
   calls,
@@ -112,7 +113,7 @@ test('nothing is opened before there is a line', async () => {
 
 test('secrets are taken out, and no name of a guest writes a line of its own', async () => {
   const audit = open();
-  audit.observe(started('a-1', ['swordfish-12345']));
+  audit.observe(started('a-1'));
   audit.observe(
     called('a-1', {
       server: 's\n{"kind":"run"}',
@@ -124,7 +125,7 @@ test('secrets are taken out, and no name of a guest writes a line of its own', a
       argumentsText: '{"key":"swordfish-12345","q":"password=hunter2hunter2","passphrase":"correct horse"}',
     }),
   );
-  audit.observe(ended('a-1'));
+  audit.observe(ended('a-1', 1, ['swordfish-12345']));
   await audit[Symbol.asyncDispose]();
   expect(texts().join('')).not.toMatch(/swordfish|hunter2|horse/);
   expect(texts().join('').trim().split('\n')).toHaveLength(2);
