@@ -1,5 +1,5 @@
 // How well search finds tools: starts the eleven real servers from npm, lists them, asks what people ask, and prints
-// recall and MRR, by the half that tables and weights were chosen on and the half that they were not, with the misses.
+// recall and MRR, by whether tables and weights were chosen on a question or not (search/measure.mjs), with the misses.
 // Exits with 1 below the target, 2 for a wrong option. Usage: npm run search-quality -- [--json] [--tools FILE]
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -37,12 +37,12 @@ function row(name, { questions, recallAt1, recallAt5, mrr }) {
   return name.padEnd(10) + cells.map((cell) => cell.padStart(11)).join('');
 }
 
-function print({ all, tuned, heldOut, misses, notFirst, tools, indexMs, searchMs }) {
+function print({ all, tuned, heldOut, blind, misses, notFirst, tools, indexMs, searchMs }) {
   console.log(`${tools} tools; index ${indexMs} ms, a search ${searchMs} ms`);
   console.log(
     `\n${''.padEnd(10)}${['questions', 'recall@1', 'recall@5', 'MRR'].map((head) => head.padStart(11)).join('')}`,
   );
-  for (const [name, figures] of Object.entries({ all, tuned, 'held out': heldOut }))
+  for (const [name, figures] of Object.entries({ all, tuned, 'held out': heldOut, blind }))
     console.log(row(name, figures));
   for (const [head, answers] of Object.entries({ 'not among five': misses, 'not first': notFirst })) {
     console.log(`\n${head}:`);

@@ -86,7 +86,8 @@ class Catalog:
     def add(self, doc: Mapping[str, Any]) -> Server:
         """One more loaded server."""
         server = Server(doc)
-        self.servers.append(server)
+        # A new list: the index of a search is that of the list which it was made of.
+        self.servers = [*self.servers, server]
         self._by_name[server.name] = server
         self._by_alias[server.alias] = server
         self.discovered = [
@@ -131,6 +132,11 @@ class Catalog:
         else:
             text += "No MCP server is configured."
         return UnknownServerError(word, None, text, "E_SERVER_UNKNOWN")
+
+
+def count_of_tools(count: int) -> str:
+    """`1 tool`, `2 tools`."""
+    return f"{count} tool{'' if count == 1 else 's'}"
 
 
 def how_to_load(brief: Mapping[str, Any], *, example: bool = False) -> str:

@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mcp._catalog import Server, Tool, how_to_load
+from mcp._catalog import Server, Tool, count_of_tools, how_to_load
+from mcp._errors import UnknownServerError, some_of
 from mcp._values import AttrDict, attributed
 
 DETAILS = ("summary", "full")
 MAX_SENTENCE_CHARS = 160
+# What the host gives at once.
+MAX_FOUND = 100
+# Of servers that a search does not know.
+MAX_UNKNOWN_SHOWN = 8
 # Of the lines together: some sixty tools. More of them is a search's work.
 MAX_SHOWN_CHARS = 12_000
 SEARCH = "name one, or use runtime.search_tool_docs_sync(words)"
@@ -81,6 +86,12 @@ def check_detail(detail: str) -> None:
         raise ValueError(f"detail is {detail!r}; it can be {' or '.join(map(repr, DETAILS))}")
 
 
+def check_limit(limit: int) -> None:
+    """ValueError for anything but a number of results."""
+    if not isinstance(limit, int) or not 1 <= limit <= MAX_FOUND:
+        raise ValueError(f"limit is {limit!r}; it can be 1 to {MAX_FOUND}")
+
+
 def tool_docs(alias: str, tools: Iterable[Tool], detail: str) -> ToolDocs:
     """Entries for tools of the server with this alias."""
     return ToolDocs(_tool_doc(f"mcp_{alias}.", tool, detail, with_prefix=False) for tool in tools)
@@ -104,11 +115,33 @@ class Found(NamedTuple):
     score: float
 
 
-def found_docs(hits: Iterable[Found], detail: str) -> ToolDocs:
-    """Search results; their lines can be pasted once the server is loaded, and each says how where it is not."""
+def found_docs(hits: Iterable[Found], detail: str, left_out: str = "") -> ToolDocs:
+    """Search results; their lines can be pasted once the server is loaded, and each says how where it is not.
+
+    `left_out` says what was not searched.
+    """
     docs = [_found_doc(hit, detail) for hit in hits]
     loads = {doc.server: doc.load for doc in docs if "load" in doc}
-    return ToolDocs(docs, "\n".join(f"# {server} is not loaded. {load}" for server, load in loads.items()))
+    notes = [f"{server} is not loaded. {load}" for server, load in loads.items()]
+    return ToolDocs(docs, "\n".join(f"# {note}" for note in [*notes, left_out] if note))
+
+
+def never_started(briefs: Iterable[Mapping[str, Any]]) -> str:
+    """What a search of all servers leaves out, since nobody knows it, and how to have it; or nothing."""
+    names = [str(brief["name"]) for brief in briefs if brief["tools"] is None and "problem" not in brief]
+    if not names:
+        return ""
+    return (
+        f"Not searched, their tools being unknown until they have started: {some_of(names, MAX_UNKNOWN_SHOWN)}. "
+        'A run with servers=["*"] starts them, or the user runs `mcp-sandbox-bridge servers refresh`.'
+    )
+
+
+def not_loaded(briefs: Iterable[Mapping[str, Any]]) -> str:
+    """What a search of the loaded servers leaves out."""
+    if all(brief["loaded"] for brief in briefs):
+        return ""
+    return "Only loaded servers were searched; await runtime.search_tool_docs(...) searches all."
 
 
 def _found_doc(hit: Found, detail: str) -> ToolDoc:
@@ -170,6 +203,11 @@ def server_help(server: Server) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def missing_help(error: UnknownServerError) -> str:
+    """How to load the server that is not there, and how to see its tools."""
+    return f"{error}\n\nruntime.describe_server({error.server!r}) shows what is known of it."
+
+
 def server_entry(server: Server) -> AttrDict:
     """A loaded server with its tools; shown as help() shows it."""
     return Shown(
@@ -190,7 +228,7 @@ def unloaded_entry(brief: Mapping[str, Any], tools: Sequence[Tool] | None) -> At
     if tools is None:
         count = "its tools are not known yet, since it has never been started"
     else:
-        count = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
+        count = count_of_tools(len(tools))
     lines = [] if tools is None else capped([tool_line(tool) for tool in tools])
     head = f"MCP server {brief['name']!r}, not loaded; {count}"
     parts = (head, brief["description"].strip(), load, "\n".join(lines))

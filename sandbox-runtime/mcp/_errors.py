@@ -54,8 +54,8 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
 
 
-def some_of(names: Iterable[str]) -> str:
-    """The names, cut after MAX_NAMES_SHOWN with a count of the rest."""
+def some_of(names: Iterable[str], at_most: int = MAX_NAMES_SHOWN) -> str:
+    """The names, cut after `at_most` with a count of the rest."""
     every = list(names)
-    rest = len(every) - MAX_NAMES_SHOWN
-    return ", ".join(every[:MAX_NAMES_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(every) - at_most
+    return ", ".join(every[:at_most]) + (f" and {rest} more" if rest > 0 else "")

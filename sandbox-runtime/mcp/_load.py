@@ -12,6 +12,9 @@ LOADED = "LOADED_MCP_SERVERS"
 
 async def load_server(name: str) -> ServerProxy:
     """By name or alias; one that is loaded is given as it is. MCPError when the host refuses."""
+    if not isinstance(name, str):
+        several = "several at once: await asyncio.gather(*map(runtime.load_server, names))"
+        raise TypeError(f"name is a {type(name).__name__}; it must be the name of one server. For {several}")
     catalog = current().catalog
     loaded = catalog.find(name)
     if loaded is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp._binding import current
 from mcp._call import call
-from mcp._catalog import Server, Tool
+from mcp._catalog import Server, Tool, count_of_tools
 
 
 # No `def`, because its signature and documentation are made only when somebody looks. What it lacks for being one, to
@@ -105,17 +105,17 @@ class ServerProxy:
 
     def __repr__(self) -> str:
         server = _server_of(self)
-        return f"<MCP server {server.name!r}, {len(server.tools)} tools>"
+        return f"<MCP server {server.name!r}, {count_of_tools(len(server.tools))}>"
 
 
 def _server_of(proxy: ServerProxy) -> Server:
     return object.__getattribute__(proxy, "_server")
 
 
+# Stands for a configured server that this run did not load, and says how to load it; once loaded, it is that.
 class MissingServer:
-    """Stands for a configured server that this run did not load, and says how to load it; once loaded, it is that."""
-
     __slots__ = ("_name",)
+    __module__ = "mcp.servers"
 
     def __init__(self, name: str) -> None:
         object.__setattr__(self, "_name", name)
@@ -127,6 +127,13 @@ class MissingServer:
 
     def __getitem__(self, name: str) -> Any:
         return ServerProxy(current().catalog.server(self._name))[name]
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        from mcp._docs import missing_help, server_help
+
+        loaded = current().catalog.find(self._name)
+        return missing_help(current().catalog.unknown(self._name)) if loaded is None else server_help(loaded)
 
     def __repr__(self) -> str:
         loaded = current().catalog.find(self._name)

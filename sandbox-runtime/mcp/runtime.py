@@ -16,7 +16,10 @@ from mcp._docs import (
     Found,
     ToolDocs,
     check_detail,
+    check_limit,
     found_docs,
+    never_started,
+    not_loaded,
     server_entry,
     tool_docs,
     unloaded_docs,
@@ -129,8 +132,9 @@ async def search_tool_docs(query: str, *, limit: int = 5, detail: str = "summary
     Each has a `score`; one of a server that is not loaded has `load`, which says how to load it.
     """
     check_detail(detail)
+    check_limit(limit)
     hits = await current().link.request("docs.search", {"query": query, "limit": limit})
-    return found_docs((_found(hit) for hit in hits), detail)
+    return found_docs((_found(hit) for hit in hits), detail, never_started(current().catalog.discovered))
 
 
 def _found(hit: Mapping[str, Any]) -> Found:
@@ -144,10 +148,12 @@ def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary"
     from mcp._search import search_tools
 
     check_detail(detail)
+    check_limit(limit)
     catalog = current().catalog
     aliases = {server.name: server.alias for server in catalog.servers}
     hits = search_tools(catalog.servers, query, limit)
-    return found_docs((Found(aliases[tool.server], None, tool, score) for tool, score in hits), detail)
+    found = [Found(aliases[tool.server], None, tool, score) for tool, score in hits]
+    return found_docs(found, detail, "" if found else not_loaded(catalog.discovered))
 
 
 def stubs(server: str) -> PlainText:

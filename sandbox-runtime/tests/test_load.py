@@ -51,8 +51,22 @@ class LoadTest(unittest.TestCase):
         code = "old = mcp_slack\nbefore = repr(old)\nawait runtime.load_server('slack')\n"
         self.check(
             code + "[before, repr(old), await old.post_it(), await old['post-it']()]",
-            ["<MCP server 'slack', not loaded>", "<MCP server 'slack', 1 tools>"] + ["slack.post-it"] * 2,
+            ["<MCP server 'slack', not loaded>", "<MCP server 'slack', 1 tool>"] + ["slack.post-it"] * 2,
         )
+
+    def test_a_search_before_does_not_hide_it_from_a_search_after(self) -> None:
+        search = "[d.tool for d in runtime.search_tool_docs_sync('post')]"
+        self.check(f"a = {search}\nawait runtime.load_server('slack')\n[a, {search}]", [[], ["post-it"]])
+
+    def test_help_says_how_to_load_it_and_then_what_it_has(self) -> None:
+        host = self.run_code(
+            "help(mcp_slack)\nold = mcp_slack\nawait runtime.load_server('slack')\nhelp(old)"
+        )
+        before, _, after = host.stdout.partition("post_it")
+        self.assertIn('To load it, pass servers=["slack"] to run_python.', before)
+        self.assertIn("runtime.describe_server('slack')", before)
+        self.assertNotIn("__getattr__", before + after)
+        self.assertNotEqual(after, "")
 
     def test_names_of_the_code_stay_its_own(self) -> None:
         code = "mcp_slack = 1\nLOADED_MCP_SERVERS = 2\nawait runtime.load_server('slack')\n"
@@ -77,6 +91,14 @@ class LoadTest(unittest.TestCase):
         self.assertEqual(host.value[0], "E_DENIED")
         self.assertIn("the user said no", host.value[1])
         self.assertEqual(host.value[2], ["git-hub"])
+
+    def test_several_are_not_one_name(self) -> None:
+        host = self.run_code("await runtime.load_server(['slack'])")
+        self.assertIn("it must be the name of one server", host.one("raised")["error"]["message"])
+        self.check(
+            "import asyncio\ns = await asyncio.gather(*map(runtime.load_server, ['slack', 'git-hub']))\nlen(s)",
+            2,
+        )
 
     def test_an_unknown_one_is_explained_here(self) -> None:
         host = self.run_code("await runtime.load_server('slakc')")

@@ -233,11 +233,35 @@ class RuntimeTest(unittest.TestCase):
         shown = self.run_code(find, **answer).one("result")["repr"]
         lines = [
             f"# my-slack is not loaded. {load}",
+            "# Not searched, their tools being unknown until they have started: slack. "
+            'A run with servers=["*"] starts them, or the user runs `mcp-sandbox-bridge servers refresh`.',
             "mcp_my_slack.post(*, title: str)  # Says it.",
             "mcp_git_hub.create_issue(*, title: str)  # Says it.",
             "mcp_my_slack.send(*, title: str)  # Says it.",
         ]
         self.assertEqual(shown, "\n".join(lines))
+
+    def test_a_search_says_what_it_has_left_out(self) -> None:
+        def shown(code: str, *briefs: dict[str, Any]) -> str:
+            return run(code, [GITHUB], list(briefs), {"docs.search": lambda _: []}).one("result")["repr"]
+
+        everywhere = "await runtime.search_tool_docs('x')"
+        many = [brief(f"s{i}") for i in range(20)]
+        self.assertIn(
+            "until they have started: s0, s1, s2, s3, s4, s5, s6, s7 and 12 more.", shown(everywhere, *many)
+        )
+        known = brief("slack", tools=3)
+        broken = {**brief("dead"), "problem": "it exited."}
+        self.assertEqual(shown(everywhere, known, broken), "(no tools)")
+        here = "runtime.search_tool_docs_sync('zebra')"
+        self.assertIn("Only loaded servers were searched", shown(here, known))
+        self.assertEqual(shown(here), "(no tools)")
+
+    def test_how_many_a_search_may_give(self) -> None:
+        for search in ("await runtime.search_tool_docs", "runtime.search_tool_docs_sync"):
+            for limit in (0, 101, "'5'", 1.5):
+                error = self.run_code(f"{search}('x', limit={limit})").one("raised")["error"]
+                self.assertEqual(error["message"], f"limit is {limit}; it can be 1 to 100")
 
     def test_capability_summary(self) -> None:
         many = [brief(f"a-server-with-a-long-name-{i}") for i in range(200)]

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Channel } from '../../dist/protocol/channel.js';
 import { HOST_PYTHON } from './host-python.mjs';
+import { RUN } from './run-frame.mjs';
 import { ROOT } from './stage.mjs';
 import { figure } from './statistics.mjs';
 
@@ -24,32 +25,6 @@ for _ in range(5):
     await burst()
 [await burst() for _ in range(${BURSTS})]
 `;
-
-const RUN = {
-  type: 'run',
-  timeoutSeconds: 30,
-  loaded: [
-    {
-      name: 'host',
-      alias: 'host',
-      description: '',
-      version: null,
-      instructions: null,
-      tools: [
-        {
-          name: 'nothing',
-          alias: 'nothing',
-          description: '',
-          inputSchema: { type: 'object' },
-          outputSchema: null,
-          observed: null,
-        },
-      ],
-    },
-  ],
-  discovered: [{ name: 'host', alias: 'host', description: '', loaded: true }],
-  files: [],
-};
 
 const NOTHING = { content: [{ type: 'text', text: 'ok' }] };
 

@@ -134,6 +134,8 @@ export type BridgeEvent =
   | {
       readonly type: 'run.ended';
       readonly run: string;
+      /** Those that it had in the end; those that it named where it did not come so far. */
+      readonly servers: readonly string[];
       readonly status: RunStatus;
       readonly durationMs: number;
       readonly calls: number;

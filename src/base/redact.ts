@@ -10,6 +10,9 @@ const SECRET_NAME =
 /** `token=…`, `"apiKey": "…"`, `Authorization: Bearer …`; a digit tells a secret from a word such as `expired`. */
 const BY_KEY =
   /\b([\w-]{0,40}(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|authorization|cookie)["']?\s*[=:]\s*["']?(?:(?:bearer|basic)\s+)?)(?=[^\s"',;&]*\d)[^\s"',;&]{8,}/gi;
+/** A member of a JSON object whose name says so; its value need not look like a secret. */
+const SECRET_MEMBER =
+  /("[^"\\]{0,60}(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credential|authorization|cookie)[^"\\]{0,60}"\s*:\s*)"(?:[^"\\]|\\.)*"/gis;
 /** The password of a URL. */
 const IN_URL = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:)[^\s/@]+@/gi;
 const HIDDEN = '…';
@@ -18,6 +21,11 @@ const LATEST_KEPT = 4;
 
 /** Text without secrets; what `Redactor.redact` is to those who only use it. */
 export type Redact = (text: string) => string;
+
+/** JSON text without the texts that its objects call passwords, tokens and the like. It stays JSON. */
+export function withoutSecretMembers(json: string): string {
+  return json.replace(SECRET_MEMBER, `$1"${HIDDEN}"`);
+}
 
 export class Redactor {
   /** What is shown in place of each form of each value. */

@@ -25,7 +25,7 @@ export function runs(options: RunsOptions): void {
   if (calls !== undefined) {
     const run = named(calls, all);
     if (json) printJson(run);
-    else process.stdout.write(runsText([run]) + callsText(run.calls));
+    else process.stdout.write(runsText([run]) + callsText(run.calls) + notShownText(run));
     return;
   }
   const chosen = last === 0 ? [] : all.filter((run) => isWanted(run, options)).slice(-last);
@@ -59,6 +59,13 @@ const nothing = (known: number, isOff: boolean): string => {
   return isOff ? 'No runs are kept: MCP_BRIDGE_AUDIT is off.\n' : 'No runs are kept yet.\n';
 };
 
+const MAX_NAMES_SHOWN = 4;
+
+function namesOf(servers: readonly string[]): string {
+  const more = servers.length - MAX_NAMES_SHOWN;
+  return servers.slice(0, MAX_NAMES_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
 /** A line for each run; ends with a newline. */
 export function runsText(chosen: readonly AuditedRun[]): string {
   const paint = coloursFor(process.stdout);
@@ -75,7 +82,7 @@ export function runsText(chosen: readonly AuditedRun[]): string {
       status === 'success' ? paint.green(status) : paint.yellow(status),
       line === undefined ? '' : seconds(line.durationMs),
       `${line?.calls ?? calls.length}${failed === 0 ? '' : paint.yellow(` (${failed} failed)`)}`,
-      visible((line?.servers ?? [...new Set(calls.map(({ server }) => server))]).join(', ')),
+      visible(namesOf(line?.servers ?? [...new Set(calls.map(({ server }) => server))])),
       paint.dim(visible(line?.client ?? '')),
     ];
   });
@@ -103,6 +110,21 @@ export function callsText(calls: readonly CallLine[]): string {
     argumentsText === undefined ? [] : [`${call}: ${visible(argumentsText)}\n`],
   );
   return `\n${columns([head, ...rows])}${texts.length === 0 ? '' : `\n${texts.join('')}`}`;
+}
+
+/** Which calls of the run have no line here, and why; empty where all have one. */
+export function notShownText({ line, calls }: AuditedRun): string {
+  if (line === undefined) return '';
+  const gone = Math.max(0, (line.listed ?? 0) - calls.length);
+  const sentences = [
+    gone === 0
+      ? ''
+      : `${gone} more made room for newer lines: MCP_BRIDGE_AUDIT_MB says how much is kept, and a bridge has half of it.`,
+    line.notListed === 0
+      ? ''
+      : `${line.notListed} more have no line, since only the first calls of a run have one.`,
+  ].filter((sentence) => sentence !== '');
+  return sentences.length === 0 ? '' : `\n${sentences.join('\n')}\n`;
 }
 
 /** `2026-11-22 01:06:02`, in UTC as the lines are. */

@@ -76,7 +76,7 @@ function row(outcome: Refreshed): readonly string[] {
   const name = paint.bold(visible(outcome.server));
   if (outcome.state === 'failed') {
     const advice = outcome.remedy === undefined ? '' : ` ${outcome.remedy}`;
-    return [paint.red('failed'), name, '', visible(`${outcome.reason.trim()}${advice}`)];
+    return [paint.red('failed'), name, '', visible(`${outcome.reason.replace(/\s+/g, ' ').trim()}${advice}`)];
   }
   const { tools, added, removed, changed, accepted, problems } = outcome;
   const state =

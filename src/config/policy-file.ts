@@ -166,17 +166,21 @@ function unusable(file: string, problems: readonly string[]): BridgeError {
   });
 }
 
+const STAR_HINT = 'a pattern that begins with * is written in quotes, and aliases are not read';
+
 /** JSON is YAML too, and a key that is there twice is an error in it. */
 function parsedText(file: string, text: string): unknown {
   const document = parseDocument(text, { prettyErrors: true });
   const [trouble] = [...document.errors, ...document.warnings];
-  if (trouble !== undefined) throw unusable(file, [trouble.message.split('\n', 1)[0] ?? trouble.code]);
+  if (trouble !== undefined) {
+    const said = (trouble.message.split('\n', 1)[0] ?? trouble.code).replace(/:$/, '');
+    throw unusable(file, [trouble.code === 'BAD_ALIAS' ? `${said}: ${STAR_HINT}` : said]);
+  }
   try {
     // Aliases would let a small file become a large one, and a pattern that begins with a star is one to YAML.
     return document.toJS({ maxAliasCount: 0 }) as unknown;
   } catch (thrown) {
-    const hint = 'a pattern that begins with * is written in quotes, and aliases are not read';
-    throw unusable(file, [`${messageOf(thrown)}: ${hint}`]);
+    throw unusable(file, [`${messageOf(thrown)}: ${STAR_HINT}`]);
   }
 }
 

@@ -11,13 +11,16 @@ export type RunLine = {
   readonly run: string;
   /** Name and version of the agent's program, as it says. */
   readonly client: string;
+  /** Those that it had, also those that it got while it ran. */
   readonly servers: readonly string[];
   readonly code: Weight;
   readonly timeoutSeconds: number;
   readonly status: RunStatus;
   readonly durationMs: number;
   readonly calls: number;
-  /** Of its tool calls, those that have no line of their own. */
+  /** Its calls that had a line of their own when it ended; older lines make room for newer ones. */
+  readonly listed?: number;
+  /** Of its tool calls, those that never had one. */
   readonly notListed: number;
 };
 
@@ -32,7 +35,7 @@ export type CallLine = {
   /** The policy's, with the rule that it comes from. */
   readonly verdict: 'allowed' | 'denied';
   readonly rule: string;
-  /** Code of what it failed with; an answer of a server that says `isError` is an answer. */
+  /** Code of what it failed with, also where the server answered that its tool has failed; then there is a result too. */
   readonly error?: string;
   readonly durationMs: number;
   readonly arguments: Weight;

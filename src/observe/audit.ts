@@ -2,7 +2,7 @@
 // Keeps sizes and digests of data, and the arguments only where the operator wants them. Costs no run anything.
 
 import type { BridgeEvent, Observer } from '../base/events.js';
-import type { Redact } from '../base/redact.js';
+import { type Redact, withoutSecretMembers } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 import { AuditFiles } from './audit-files.js';
 import type { AuditLine, CallLine, RunLine } from './audit-line.js';
@@ -22,7 +22,7 @@ const MAX_CALLS_LISTED = 10_000;
 const MAX_NAME_CHARS = 256;
 const MAX_ARGUMENTS_CHARS = 16 * 1024;
 
-type Begun = Pick<RunLine, 'at' | 'client' | 'servers' | 'code' | 'timeoutSeconds'> & { listed: number };
+type Begun = Pick<RunLine, 'at' | 'client' | 'code' | 'timeoutSeconds'> & { listed: number };
 
 export class Audit implements AsyncDisposable {
   readonly #files: AuditFiles;
@@ -51,11 +51,10 @@ export class Audit implements AsyncDisposable {
   }
 
   #begin(event: Extract<BridgeEvent, { type: 'run.started' }>): void {
-    const { run, client, servers, code, timeoutSeconds } = event;
+    const { run, client, code, timeoutSeconds } = event;
     this.#running.set(run, {
       at: new Date().toISOString(),
       client: this.#shown(client),
-      servers: servers.map((name) => this.#shown(name)),
       code,
       timeoutSeconds,
       listed: 0,
@@ -83,25 +82,27 @@ export class Audit implements AsyncDisposable {
       // Before it is cut: of half a secret nobody would know that it is one.
       ...(argumentsText === undefined
         ? {}
-        : { argumentsText: clip(this.#redact(argumentsText), MAX_ARGUMENTS_CHARS) }),
+        : { argumentsText: clip(this.#redact(withoutSecretMembers(argumentsText)), MAX_ARGUMENTS_CHARS) }),
     };
     this.#write(line);
   }
 
-  #end({ run, status, durationMs, calls }: Extract<BridgeEvent, { type: 'run.ended' }>): void {
+  #end({ run, servers, status, durationMs, calls }: Extract<BridgeEvent, { type: 'run.ended' }>): void {
     const begun = this.#running.get(run);
     this.#running.delete(run);
     if (begun === undefined) return;
-    const { listed, ...said } = begun;
-    const notListed = Math.max(0, listed - MAX_CALLS_LISTED);
+    const { listed: told, ...said } = begun;
+    const listed = Math.min(told, MAX_CALLS_LISTED);
     this.#write({
       kind: 'run',
       run,
       ...said,
+      servers: servers.map((name) => this.#shown(name)),
       status,
       durationMs: Math.round(durationMs),
       calls,
-      notListed,
+      listed,
+      notListed: told - listed,
     });
   }
 

@@ -34,8 +34,8 @@ export const canLoad = (mode: AutoloadMode, agent: AgentFace): boolean =>
 /** The servers that one run gets while it runs. Disposed, it asks nobody any more. */
 export class OnDemand implements Disposable {
   readonly #parts: OnDemandParts;
-  /** The user's answers, each asked for once. */
-  readonly #answers = new Map<string, Promise<boolean>>();
+  /** What the client says that the user did, each asked for once. */
+  readonly #answers = new Map<string, Promise<unknown>>();
   readonly #ending = new AbortController();
   /** Nobody can answer two questions at once. */
   #lastQuestion: Promise<unknown> = Promise.resolve();
@@ -79,10 +79,15 @@ export class OnDemand implements Disposable {
       this.#answers.set(server, answer);
       this.#lastQuestion = answer.catch(() => {});
     }
-    if (!(await unlessAborted(answer, signal))) throw refused(server, 'the user said no');
+    const action = await unlessAborted(answer, signal);
+    if (action !== 'accept')
+      throw refused(
+        server,
+        action === 'cancel' ? 'the user left the question unanswered' : 'the user said no',
+      );
   }
 
-  async #ask(server: string): Promise<boolean> {
+  async #ask(server: string): Promise<unknown> {
     const { agent, stopClock } = this.#parts;
     if (this.#leftMs <= 0) throw refused(server, 'the time for asking the user is used up');
     using deadline = new Deadline(this.#ending.signal);
@@ -98,7 +103,7 @@ export class OnDemand implements Disposable {
         deadline.signal,
       );
       const { action } = await unlessAborted(question, deadline.signal);
-      return action === 'accept';
+      return action;
     } catch (thrown) {
       const why = deadline.cause === 'timeout' ? 'the user did not answer in time' : shown(messageOf(thrown));
       throw refused(server, why);

@@ -46,7 +46,7 @@ export async function openServers(
       const reason =
         deadline.cause === 'timeout'
           ? `it was not open after ${allWithinMs / 1000} s`
-          : clip(harmless(asBridgeError(thrown).message), MAX_REASON_CHARS);
+          : clip(oneLine(harmless(asBridgeError(thrown).message)), MAX_REASON_CHARS);
       failed.set(server, reason);
       return [];
     }
@@ -57,6 +57,8 @@ export async function openServers(
   ]);
   return { docs: [...mine, ...rest.flat()], failed };
 }
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 /** One line for the reader of an answer; undefined where all opened. */
 export function failureNote(failed: ReadonlyMap<string, string>): string | undefined {

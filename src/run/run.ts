@@ -135,7 +135,7 @@ export async function runCode(request: RunRequest, parts: RunParts, signal: Abor
     conclusion = concludeFailure(deadline.cause, asBridgeError(thrown), transcript);
   }
   const durationMs = performance.now() - startedAt;
-  parts.observer({ type: 'run.ended', run: request.id, status: conclusion.status, durationMs, calls });
+  parts.observer({ type: 'run.ended', run: id, servers, status: conclusion.status, durationMs, calls });
   return {
     ...conclusion,
     calls,

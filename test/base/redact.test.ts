@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Redactor } from '../../src/base/redact.js';
+import { Redactor, withoutSecretMembers } from '../../src/base/redact.js';
 
 const SECRET = 'sk-"Zürich"/4+7\\n?1';
 
@@ -67,6 +67,18 @@ describe('by value', () => {
     expect(made.redact('ghp-12345678 aws-12345678 /home/somebody some-thing-odd')).toBe(
       '[GITHUB_TOKEN] [aws_secret_access_key] /home/somebody [DISPLAY_AS]',
     );
+  });
+});
+
+describe('members of JSON whose names say that they are secret', () => {
+  it.each([
+    ['{"password":"correct horse","user":"a"}', '{"password":"…","user":"a"}'],
+    ['{"a":{"API_Key" : "ab\\"c","n":1}}', '{"a":{"API_Key" : "…","n":1}}'],
+    ['{"Authorization":"Bearer x","password":""}', '{"Authorization":"…","password":"…"}'],
+    ['{"author":"token","q":"the password: x"}', '{"author":"token","q":"the password: x"}'],
+    ['{"max_tokens":100}', '{"max_tokens":100}'],
+  ])('%s', (json, shown) => {
+    expect(withoutSecretMembers(json)).toBe(shown);
   });
 });
 

@@ -107,7 +107,7 @@ describe('what stops the start', () => {
     [
       'a key that is there twice',
       '{"version": 1, "deny": ["a"], "deny": []}',
-      'Map keys must be unique at line 1, column 31:',
+      'Map keys must be unique at line 1, column 31',
     ],
     ['what is no YAML', 'version: [', 'at line 1, column'],
     [
@@ -115,6 +115,7 @@ describe('what stops the start', () => {
       'version: 1\ndeny: [*.delete_*]',
       'a pattern that begins with * is written in quotes',
     ],
+    ['only a star', 'version: 1\ndeny: [*]', 'column 8: a pattern that begins with * is written in quotes'],
     ['a tag', 'version: !!js/function 1', 'Unresolved tag'],
   ])('%s', (_what, text, complaint) => {
     const error = errorOf(text);

@@ -38,9 +38,10 @@ const started = (run: string, servers: readonly string[] = ['s']): BridgeEvent =
   code: weigh('print(1)'),
   timeoutSeconds: 30,
 });
-const ended = (run: string, calls = 1): BridgeEvent => ({
+const ended = (run: string, calls = 1, servers: readonly string[] = ['s']): BridgeEvent => ({
   type: 'run.ended',
   run,
+  servers,
   status: 'success',
   durationMs: 12.4,
   calls,
@@ -112,7 +113,7 @@ test('nothing is opened before there is a line', async () => {
 
 test('secrets are taken out, and no name of a guest writes a line of its own', async () => {
   const audit = open();
-  audit.observe(started('a-1', ['swordfish-12345']));
+  audit.observe(started('a-1'));
   audit.observe(
     called('a-1', {
       server: 's\n{"kind":"run"}',
@@ -121,12 +122,12 @@ test('secrets are taken out, and no name of a guest writes a line of its own', a
       rule: "MCP_BRIDGE_DENY 's.t'",
       error: 'E_DENIED',
       failed: true,
-      argumentsText: '{"key":"swordfish-12345","q":"password=hunter2hunter2"}',
+      argumentsText: '{"key":"swordfish-12345","q":"password=hunter2hunter2","passphrase":"correct horse"}',
     }),
   );
-  audit.observe(ended('a-1'));
+  audit.observe(ended('a-1', 1, ['swordfish-12345']));
   await audit[Symbol.asyncDispose]();
-  expect(texts().join('')).not.toMatch(/swordfish|hunter2/);
+  expect(texts().join('')).not.toMatch(/swordfish|hunter2|horse/);
   expect(texts().join('').trim().split('\n')).toHaveLength(2);
   const [call] = readAudit(dir)[0]?.calls ?? [];
   expect(call).toMatchObject({ verdict: 'denied', error: 'E_DENIED', rule: "MCP_BRIDGE_DENY 's.t'" });
@@ -161,7 +162,7 @@ test('a run of a million calls does not push out what others did', async () => {
   await audit[Symbol.asyncDispose]();
   const [run] = readAudit(dir);
   expect(run?.calls).toHaveLength(10_000);
-  expect(run?.line).toMatchObject({ calls: 10_005, notListed: 5 });
+  expect(run?.line).toMatchObject({ calls: 10_005, listed: 10_000, notListed: 5 });
 });
 
 test('bridges side by side write files of their own', async () => {

@@ -63,7 +63,11 @@ describe('who decides', () => {
     ['never', { mode: 'never' }, 'MCP_BRIDGE_AUTOLOAD is never'],
     ['ask, and a client that cannot', {}, 'the user would have to be asked, which this client cannot do'],
     ['a user who declines', { agent: user(async () => 'decline').agent }, 'the user said no'],
-    ['a user who closes the question', { agent: user(async () => 'cancel').agent }, 'the user said no'],
+    [
+      'a user who closes the question',
+      { agent: user(async () => 'cancel').agent },
+      'the user left the question unanswered',
+    ],
     ['an answer that is none', { agent: user(async () => 'sure').agent }, 'the user said no'],
     ['a client that fails', { agent: user(() => Promise.reject(new Error('gone\u001b[31m'))).agent }, 'gone'],
   ])('%s: refused, with the way that works', async (_what, parts, why) => {

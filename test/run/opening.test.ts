@@ -8,7 +8,9 @@ import { failureNote, openServers } from '../../src/run/opening.js';
 const NEVER = new AbortController().signal;
 const doc = (name: string) => ({ name }) as ServerDoc;
 const gone = (name: string) =>
-  new BridgeError('E_SERVER_UNAVAILABLE', `Server '${name}' ended.\u001b[31m`, { fault: 'downstream' });
+  new BridgeError('E_SERVER_UNAVAILABLE', `Server '${name}' ended.\n> why\n\u001b[31m`, {
+    fault: 'downstream',
+  });
 const open = (bad: readonly string[]) => async (name: string) => {
   if (bad.includes(name)) throw gone(name);
   return doc(name);
@@ -18,8 +20,8 @@ const names = (docs: readonly ServerDoc[]) => docs.map(({ name }) => name);
 test('one of all that fails is named with its reason, and the others are there', async () => {
   const { docs, failed } = await openServers(['a'], ['b', 'c', 'd'], { open: open(['c']) }, NEVER);
   expect(names(docs)).toEqual(['a', 'b', 'd']);
-  expect([...failed]).toEqual([['c', "Server 'c' ended."]]);
-  expect(failureNote(failed)).toBe(`Of servers=["*"], not loaded: 'c' (Server 'c' ended.).`);
+  expect([...failed]).toEqual([['c', "Server 'c' ended. > why"]]);
+  expect(failureNote(failed)).toBe(`Of servers=["*"], not loaded: 'c' (Server 'c' ended. > why).`);
 });
 
 test('one that was named fails the run', async () => {

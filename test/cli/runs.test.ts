@@ -1,0 +1,36 @@
+// What `runs` shows where there is more than it can show.
+
+import { expect, test } from 'vitest';
+import { notShownText, runsText } from '../../src/cli/runs.js';
+import type { CallLine, RunLine } from '../../src/observe/audit-line.js';
+
+const run = (listed: number | undefined, notListed: number, shown: number) => ({
+  run: 'a-1',
+  line: { kind: 'run', ...(listed === undefined ? {} : { listed }), notListed } as RunLine,
+  calls: Array.from({ length: shown }, () => ({}) as CallLine),
+});
+
+test('calls that made room and calls that never had a line are counted apart', () => {
+  expect(notShownText(run(3, 0, 3))).toBe('');
+  expect(notShownText(run(2_402, 0, 901))).toMatch(
+    /^\n1501 more made room for newer lines: MCP_BRIDGE_AUDIT_MB/,
+  );
+  expect(
+    notShownText(run(10_000, 300, 9_000))
+      .trim()
+      .split('\n'),
+  ).toEqual([expect.stringMatching(/^1000 more made room/), expect.stringMatching(/^300 more have no line/)]);
+  expect(notShownText(run(undefined, 0, 3))).toBe('');
+  expect(notShownText({ run: 'a-2', line: undefined, calls: [] })).toBe('');
+});
+
+test('of many servers the first are named', () => {
+  const line = {
+    servers: Array.from({ length: 30 }, (_, n) => `s${n}`),
+    at: '',
+    client: '',
+    durationMs: 1,
+  } as const;
+  const text = runsText([{ run: 'a-1', line: line as unknown as RunLine, calls: [] }]);
+  expect(text).toContain('s0, s1, s2, s3 and 26 more');
+});
