@@ -56,7 +56,8 @@ const schema = z.strictObject({
   version: z.literal(1),
   allow: patterns.optional(),
   deny: patterns.default([]),
-  perServer: z.record(z.string(), perServer).default({}),
+  // A pattern would be taken for a name that no server has, and silently deny nothing.
+  perServer: z.record(z.string().regex(/^[^*]*$/), perServer).default({}),
   limits: limits.default({}),
   changedTools: z.enum(['flag', 'refuse']).default('flag'),
 });
@@ -194,6 +195,10 @@ function complaints(issue: z.core.$ZodIssue): string[] {
       (key) =>
         `there is no field '${within}${shown(key)}'.${didYouMean(key, known)} Fields here: ${known.join(', ')}.`,
     );
+  }
+  if (issue.code === 'invalid_key') {
+    const names = 'the name of one server. Patterns for servers go into allow and deny';
+    return [`'${field}' is a pattern; allowed: ${names}.`];
   }
   const why = issue.code === 'custom' ? ` (${issue.message})` : '';
   const got = issue.input === undefined ? 'missing' : shown(JSON.stringify(issue.input));

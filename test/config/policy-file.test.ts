@@ -87,6 +87,11 @@ describe('what stops the start', () => {
       "there is no field 'limits.secondPerCall'. Did you mean 'secondsPerCall'? Fields here: callsPerRun, callsInFlight, secondsPerCall, bytesPerCall, callsInFlightPerServer.",
     ],
     [
+      'a pattern for the name of a server',
+      'version: 1\nperServer: {"git*": {deny: [x]}}',
+      "'perServer.git*' is a pattern; allowed: the name of one server. Patterns for servers go into allow and deny.",
+    ],
+    [
       'a mistyped field of a server',
       'version: 1\nperServer: {x: {denny: []}}',
       "there is no field 'perServer.x.denny'. Did you mean 'deny'? Fields here: allow, deny, resources, limits.",
