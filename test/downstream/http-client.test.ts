@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { HttpClient, type HttpRequest } from '../../src/downstream/remote/http-client.js';
-import { NEVER, poolOf } from './hostile.js';
+import { NEVER, poolOf, until } from './hostile.js';
 import { remote } from './remote-servers.js';
 
 const ends: (() => unknown)[] = [];
@@ -136,4 +136,31 @@ test.each<[string, RequestListener, string, string]>([
     message: `Server 'far' could not be reached: ${reason}`,
     remedy: expect.stringContaining(remedy),
   });
+});
+
+test('a server that has not noticed that its stream is gone is listened to later', async () => {
+  let listens = 0;
+  const url = await listen(async (request, response) => {
+    if (request.method === 'GET') {
+      if (listens++ === 0) return void response.writeHead(409).end();
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      return;
+    }
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    const { id, method } = JSON.parse(text || '{}');
+    if (id === undefined) return void response.writeHead(202).end();
+    const greeting = {
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'x', version: '1' },
+    };
+    const result = method === 'initialize' ? greeting : { tools: [] };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  });
+  const pool = poolOf([remote('far', url)]);
+  ends.push(() => pool[Symbol.asyncDispose]());
+  await pool.get('far', NEVER);
+  await until(() => listens === 2);
 });

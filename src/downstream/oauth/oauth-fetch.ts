@@ -45,7 +45,11 @@ export function oauthFetch(server: string, signal: AbortSignal): FetchLike {
       if (thrown instanceof BridgeError) throw thrown;
       if (signal.aborted)
         throw new BridgeError('E_CANCELLED', 'The login was cancelled.', { fault: 'agent' });
-      throw loginError(`${url.origin} cannot be reached: ${reasonOf(thrown)}.`, thrown);
+      throw loginError(
+        `${url.origin} cannot be reached: ${reasonOf(thrown)}.`,
+        thrown,
+        'Check that it runs, and the network; `mcp-sandbox-bridge servers` shows where the server is configured.',
+      );
     }
   };
 }

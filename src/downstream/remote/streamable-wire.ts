@@ -206,9 +206,12 @@ async function readInto(
   }
 }
 
-/** It is away or overloaded; any other refusal is meant, or is for the next request to mend. */
+/**
+ * It is away or overloaded, or (409) has not noticed yet that the earlier stream is no more; any other refusal is
+ * meant, or is for the next request to mend.
+ */
 function mayPass(thrown: unknown): boolean {
-  if (thrown instanceof RefusedStatus) return [429, 500, 502, 503, 504].includes(thrown.status);
+  if (thrown instanceof RefusedStatus) return [409, 429, 500, 502, 503, 504].includes(thrown.status);
   return thrown instanceof RemoteFailure && thrown.untaken === 'unreachable';
 }
 

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Redactor } from '../../../src/base/redact.js';
 import { logIn } from '../../../src/downstream/oauth/log-in.js';
+import { Logins } from '../../../src/downstream/oauth/logins.js';
 import { TokenStore } from '../../../src/downstream/oauth/token-store.js';
 import { remoteSpec } from './remote-spec.js';
 
@@ -57,7 +58,7 @@ afterEach(async () => {
 });
 
 /** The access token, by a browser whose person agrees at once. */
-async function logInBy(visit = (callback: URL): Promise<unknown> => fetch(callback)): Promise<string> {
+async function logInBy(path = '/mcp', visit: (callback: URL) => Promise<unknown> = fetch): Promise<string> {
   const { signal } = new AbortController();
   const onUrl = (address: string) => {
     const { searchParams: asked } = new URL(address);
@@ -68,7 +69,7 @@ async function logInBy(visit = (callback: URL): Promise<unknown> => fetch(callba
   };
   const store = new TokenStore(stateDir);
   const options = { store, redactor: new Redactor(), scopes: [], clientMetadataUrl: undefined, onUrl };
-  const login = await logIn(remoteSpec(`${origin}/mcp`), { ...options, timeoutMs: 5_000 }, signal);
+  const login = await logIn(remoteSpec(`${origin}${path}`), { ...options, timeoutMs: 5_000 }, signal);
   return login.accessToken;
 }
 
@@ -173,6 +174,21 @@ test.each<[string, () => void, string]>([
   });
 });
 
+test('two servers of one origin have a login each', async () => {
+  expect(await logInBy()).toBe('tok');
+  documents['/other'] = { status: 401 };
+  const resource = `${origin}/other`;
+  documents[RESOURCE.replace('/mcp', '/other')] = { body: { resource, authorization_servers: [origin] } };
+  change('/token', { access_token: 'of-the-other' });
+  expect(await logInBy('/other')).toBe('of-the-other');
+  const logins = new Logins(stateDir, new Redactor());
+  const { signal } = new AbortController();
+  const tokens = ['/mcp', '/other', '/third'].map((path) =>
+    logins.of(remoteSpec(`${origin}${path}`))?.token(signal),
+  );
+  expect(await Promise.all(tokens)).toEqual(['tok', 'of-the-other', undefined]);
+});
+
 test('a name that would write on the terminal is not shown', async () => {
   const issuer = `${origin}/\u001b[31m`;
   change(RESOURCE, { authorization_servers: [issuer] });
@@ -183,7 +199,7 @@ test('a name that would write on the terminal is not shown', async () => {
 });
 
 test('a page in the browser that asks for what is no address ends nothing', async () => {
-  const said = logInBy(async (callback) => {
+  const said = logInBy('/mcp', async (callback) => {
     const socket = connect(Number(callback.port), '127.0.0.1');
     socket.end('GET // HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     const [first] = (await once(socket, 'data')) as [Buffer];
