@@ -20,6 +20,9 @@ export type PluginPlace = {
   readonly manifest: Readonly<Record<string, unknown>>;
 };
 
+/** No field of an entry is nested deeper than `env` and `headers`; JSON can be until the stack ends. */
+const MAX_DEPTH = 16;
+
 const record = z.record(z.string(), z.unknown()).catch({});
 const option = z.looseObject({ default: z.unknown().optional(), sensitive: z.boolean().catch(false) });
 
@@ -57,11 +60,14 @@ export class PluginVariables {
       : filled;
   }
 
-  #filled(value: unknown): unknown {
+  #filled(value: unknown, depth = 0): unknown {
     if (typeof value === 'string') return this.#text(value);
-    if (Array.isArray(value)) return value.map((item) => this.#filled(item));
+    if (depth === MAX_DEPTH) return value;
+    if (Array.isArray(value)) return value.map((item) => this.#filled(item, depth + 1));
     if (!isRecord(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#filled(item)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, this.#filled(item, depth + 1)]),
+    );
   }
 
   #text(text: string): string {

@@ -9,16 +9,19 @@ import type { DownstreamSpec } from './downstream-spec.js';
  * two tokens are two accounts, and stay two servers.
  */
 export class Definitions {
-  readonly #specs = new Map<string, DownstreamSpec[]>();
+  readonly #known = new Map<string, Array<{ readonly spec: DownstreamSpec; readonly values: Values }>>();
 
   /** The first one added that is the same server. */
   twinOf(spec: DownstreamSpec): DownstreamSpec | undefined {
-    return this.#specs.get(placeOf(spec))?.find((other) => agree(valuesOf(spec), valuesOf(other)));
+    const values = valuesOf(spec);
+    return this.#known.get(placeOf(spec))?.find((other) => agree(values, other.values))?.spec;
   }
 
   add(spec: DownstreamSpec): void {
     const place = placeOf(spec);
-    this.#specs.set(place, [...(this.#specs.get(place) ?? []), spec]);
+    const known = this.#known.get(place) ?? [];
+    known.push({ spec, values: valuesOf(spec) });
+    this.#known.set(place, known);
   }
 }
 
@@ -28,8 +31,10 @@ function placeOf(spec: DownstreamSpec): string {
   );
 }
 
+type Values = ReadonlyMap<string, string>;
+
 /** What tells accounts apart. */
-function valuesOf(spec: DownstreamSpec): ReadonlyMap<string, string> {
+function valuesOf(spec: DownstreamSpec): Values {
   if (spec.transport === 'stdio') return new Map(Object.entries(spec.env));
   const headers = Object.entries(spec.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const { headersHelper, oauth } = spec;
@@ -40,5 +45,5 @@ function valuesOf(spec: DownstreamSpec): ReadonlyMap<string, string> {
   ]);
 }
 
-const agree = (one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>): boolean =>
+const agree = (one: Values, other: Values): boolean =>
   [...one].every(([name, value]) => (other.get(name) ?? value) === value);

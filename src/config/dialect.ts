@@ -118,7 +118,8 @@ export function timeOf(
     let value: unknown = entry;
     for (const name of at) value = isRecord(value) ? memberOf(value, name) : undefined;
     if (value === undefined || isRecord(value)) continue;
-    if (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value)) value = Number(value);
+    const isWritten = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value);
+    if (isWritten || typeof value === 'bigint') value = Number(value);
     // How people write that there is no limit.
     if (value === 0) continue;
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
@@ -139,6 +140,8 @@ function memberOf(entry: RawEntry, name: string): unknown {
 }
 
 function shown(value: unknown): string {
+  // TOML has integers that no number of JavaScript holds, and JSON has no word for them.
+  if (typeof value === 'bigint') return String(value);
   return typeof value === 'object'
     ? kindOf(value)
     : clip(harmless(JSON.stringify(value) ?? String(value)), 40);

@@ -6,7 +6,12 @@ import type { Translated } from './dialect.js';
 
 // The kernel ends a string at NUL, so one inside means another program than the text says.
 const plain = z.string().refine((text) => !text.includes('\0'), 'must not contain a NUL character');
-const scalar = z.union([plain, z.number().transform(String), z.boolean().transform(String)]);
+const scalar = z.union([
+  plain,
+  z.number().transform(String),
+  z.bigint().transform(String),
+  z.boolean().transform(String),
+]);
 const filled = plain.min(1, 'must not be empty');
 const names = z.array(z.string());
 

@@ -49,8 +49,13 @@ const PARSERS: Readonly<Record<Format, (text: string) => Parsed>> = {
   },
   YAML: (text) => {
     const lineCounter = new LineCounter();
-    // Continue's own documentation shares values by `<<`.
-    const document = parseDocument(text, { lineCounter, prettyErrors: false, merge: true });
+    // Continue's own documentation shares values by `<<`. Its warnings would quote the file on our stderr.
+    const document = parseDocument(text, {
+      lineCounter,
+      prettyErrors: false,
+      merge: true,
+      logLevel: 'error',
+    });
     const [error] = document.errors;
     if (error !== undefined) {
       const { line, col } = lineCounter.linePos(error.pos[0]);

@@ -420,6 +420,14 @@ describe('plugins of Claude Code', () => {
     expect(reasonsOf(found, 'plugin:many:./server.mcpb')[0]).toContain('bundle');
   });
 
+  test('an entry that is nested without end costs itself', () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    machine.write('~/market/plugins/tools/.mcp.json', `{"db": {"command": "db", "env": ${deep}}}`);
+    const found = machine.discover();
+    expect(names(found)).toContain('plugin:inline:web');
+    expect(reasonsOf(found, 'plugin:tools:db')).toEqual(["field 'env': expected record, received array"]);
+  });
+
   test('a file of a plugin that others may write is refused', () => {
     const file = machine.write('~/market/plugins/tools/.mcp.json', '{}', 0o666);
     const found = machine.discover();

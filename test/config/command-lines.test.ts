@@ -17,6 +17,30 @@ afterEach(() => {
 
 const names = () => home.discover().ready.map((spec) => spec.name);
 
+test('an integer of TOML that JavaScript has no number for costs its own entry at most', () => {
+  const huge = '9223372036854775807';
+  home.write(
+    '.codex/config.toml',
+    `[mcp_servers]
+a = { command = "a", tool_timeout_sec = ${huge} }
+b = { command = "b", args = [${huge}], env = { N = ${huge} } }
+c = { command = "c", type = ${huge} }
+d = { command = "d", args = [2024-01-01] }
+e = { command = "e" }
+`,
+  );
+  const found = home.discover();
+  expect(found.ready).toMatchObject([
+    { name: 'a', callTimeoutMs: 2 ** 31 - 1 },
+    { name: 'b', args: [huge], env: { N: huge } },
+    { name: 'e' },
+  ]);
+  expect(reasonsIn(found)).toEqual({
+    c: `field 'type' is ${huge}; allowed: stdio, streamable_http`,
+    d: "field 'args.0': expected a string, number or boolean",
+  });
+});
+
 describe('Codex', () => {
   const write = (toml: string) => home.write('.codex/config.toml', toml);
 

@@ -11,6 +11,17 @@ afterEach(() => {
   home[Symbol.dispose]();
 });
 
+test('thousands of accounts at one address are told apart in a moment', () => {
+  const entry = (_: unknown, n: number) => [
+    `a${n}`,
+    { url: 'https://x.example', headers: { Authorization: `${n}` } },
+  ];
+  home.write('.cursor/mcp.json', { mcpServers: Object.fromEntries(Array.from({ length: 2_000 }, entry)) });
+  const startedAt = performance.now();
+  expect(home.discover().ready).toHaveLength(2_000);
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+});
+
 test('several hosts name one server; the first wins, the others say which', () => {
   const claude = home.write('.claude.json', {
     mcpServers: { github: { command: 'npx', args: ['gh'], env: { TOKEN: 'one' } } },
