@@ -19,6 +19,8 @@ export type DoorParts = {
   readonly gates: Gates;
   /** A loaded server whole, with what policy hides of it. */
   readonly whole: (server: string) => ServerDoc | undefined;
+  /** A tool as policy judges it, and whether it has changed by now. */
+  readonly subject: (server: string, tool: string) => Pick<ToolDoc, 'name' | 'changed'>;
   readonly observer: Observer;
 };
 
@@ -40,7 +42,7 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
     passServer(server);
     const tools = parts.whole(server)?.tools ?? [];
     const known = tools.find(({ name }) => name === tool);
-    const verdict = policy().tool(server, { name: tool, changed: known?.changed ?? null });
+    const verdict = policy().tool(server, parts.subject(server, tool));
     if (verdict.allowed) return;
     // A mistyped name is on no allow list either.
     const hint = known === undefined ? didYouMean(tool, namesOf(tools.filter(maySee(server)))) : '';

@@ -32,7 +32,7 @@ export type HostApiParts = {
   readonly loaded: readonly ServerDoc[];
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */
-  readonly known: Known;
+  readonly known: Pick<Known, 'docOf' | 'allDocs'>;
   /** Gives the run one more server, or refuses it. */
   readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   readonly pool: DownstreamPool;

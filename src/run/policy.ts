@@ -79,9 +79,11 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
   const refusesChanged = file?.content.changedTools === 'refuse';
   return {
     server: (server) => judge(server, undefined),
-    tool: (server, { name, changed }) => {
-      const verdict = judge(server, name);
-      if (!verdict.allowed || changed === null || !refusesChanged) return verdict;
+    tool: (server, tool) => {
+      const verdict = judge(server, tool.name);
+      // Asked last, and only by those who want to know: whether it has changed is looked up for each call.
+      if (!verdict.allowed || !refusesChanged || tool.changed === null) return verdict;
+      const { changed } = tool;
       return { allowed: false, rule: `changedTools in ${file.path}: ${clip(harmless(changed), 200)}` };
     },
     resources: (server) => {

@@ -7,7 +7,7 @@ import type { Observer } from '../base/events.js';
 import { clip } from '../base/text.js';
 import { type Weight, weigh } from '../base/weight.js';
 import type { AuditMode } from '../config/variables.js';
-import { MAX_NAME_CHARS, type ServerDoc } from '../protocol/frames.js';
+import { MAX_NAME_CHARS, type ToolDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt } from '../protocol/json-text.js';
 import type { HostApi } from './host-api.js';
 import type { Policy, Verdict } from './policy.js';
@@ -16,8 +16,8 @@ export type RecordedParts = {
   readonly runId: string;
   readonly mode: AuditMode;
   readonly policy: () => Policy;
-  /** A loaded server whole, with what policy hides of it. */
-  readonly whole: (server: string) => ServerDoc | undefined;
+  /** A tool as policy judges it. */
+  readonly subject: (server: string, tool: string) => Pick<ToolDoc, 'name' | 'changed'>;
   readonly observer: Observer;
 };
 
@@ -33,7 +33,7 @@ const SAYS_ERROR = /"isError"\s*:\s*true/;
 const MAX_ARGUMENTS_CHARS = 64 * 1024;
 
 /** The same questions and answers, with an event for each that has ended. */
-export function recorded(api: HostApi, { runId, mode, policy, whole, observer }: RecordedParts): HostApi {
+export function recorded(api: HostApi, { runId, mode, policy, subject, observer }: RecordedParts): HostApi {
   const telling =
     <P>(question: Question<P>, askedBy: (params: P) => Asked, argumentsAt: readonly string[]): Question<P> =>
     async (params, text, signal) => {
@@ -73,10 +73,11 @@ export function recorded(api: HostApi, { runId, mode, policy, whole, observer }:
       verdict: policy().resources(server),
     });
   };
-  const called = ({ server, tool }: { readonly server: string; readonly tool: string }): Asked => {
-    const known = whole(server)?.tools.find(({ name }) => name === tool);
-    return { server, tool, verdict: policy().tool(server, { name: tool, changed: known?.changed ?? null }) };
-  };
+  const called = ({ server, tool }: { readonly server: string; readonly tool: string }): Asked => ({
+    server,
+    tool,
+    verdict: policy().tool(server, subject(server, tool)),
+  });
   return {
     ...api,
     'tools.call': telling(api['tools.call'], called, ['params', 'arguments']),

@@ -204,8 +204,18 @@ async function converse(
     shapes,
     onToolProgress,
   });
-  const about = { runId: id, policy, whole: (server: string) => whole.get(server), observer };
-  const guarded = recorded(door(api, { ...about, gates }), { ...about, mode: parts.audit });
+  const subject = (server: string, tool: string) => ({
+    name: tool,
+    // Of the server as it is now: it may have listed its tools anew since it was loaded.
+    get changed() {
+      return known.changeOf(server, tool) ?? null;
+    },
+  });
+  const about = { runId: id, policy, subject, observer };
+  const guarded = recorded(door(api, { ...about, gates, whole: (server) => whole.get(server) }), {
+    ...about,
+    mode: parts.audit,
+  });
   const inFlight = policy().runLimits.callsInFlight.max;
   using desk = new CallDesk(guarded, (frame) => sandbox.send(frame), inFlight);
   const leavings = new Leavings(parts.kept, observer);

@@ -4,8 +4,11 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+
+const CHANGING_SERVER = fileURLToPath(new URL('../fixtures/changing-server.mjs', import.meta.url));
 
 let bridge: TestBridge;
 let policy: string;
@@ -126,4 +129,29 @@ await asyncio.gather(*[mcp_one.sleep(ms=20) for _ in range(10)], *[mcp_h.sleep(m
     );
     expect(payload).toMatchObject({ result: [1, true] });
   });
+});
+
+it('a tool that its server describes otherwise in the middle of a run is refused from then on', async () => {
+  const folder = mkdtempSync(join(process.env['TEST_ROOT'] ?? tmpdir(), 'changing-'));
+  const tools = (description: string) => JSON.stringify([{ name: 'send', description, inputSchema: {} }]);
+  writeFileSync(join(folder, 'tools.json'), tools('Sends.'));
+  const strict = join(folder, 'policy.yaml');
+  writeFileSync(strict, 'version: 1\nchangedTools: refuse\n', { mode: 0o600 });
+  const changing = { command: process.execPath, args: [CHANGING_SERVER, folder] };
+  await using guarded = await startBridge({ mail: changing }, { env: { MCP_BRIDGE_POLICY: strict } });
+  const code = `
+import asyncio
+print(await mcp_mail.send())
+await mcp_mail.change(to=${JSON.stringify(tools('Sends, and to me.'))})
+for _ in range(50):
+    try:
+        await mcp_mail.send()
+    except runtime.MCPError as e:
+        print(e.code, e)
+        break
+    await asyncio.sleep(0.1)
+`;
+  const { stdout } = await guarded.run(code, { servers: ['mail'] });
+  expect(stdout?.[0]).toBe('called send');
+  expect(stdout?.[1]).toMatch(/^E_DENIED .*denied by changedTools in .*description changed since/);
 });

@@ -136,6 +136,10 @@ export async function hear(
       policy: () => policy,
       gates: new Gates(),
       whole: (server) => (server === whole.name ? whole : undefined),
+      subject: (_server, name) => ({
+        name,
+        changed: whole.tools.find((tool) => tool.name === name)?.changed ?? null,
+      }),
       observer: (event) => void events.push(event),
     }),
     (frame) => channel.send(frame),
