@@ -120,7 +120,9 @@ function bySource(lines: readonly ServerLine[]): Map<string, ServerLine[]> {
 
 function row(line: ServerLine, nameChars: number, style: ListStyle): string {
   const { paint } = style;
-  const { name, state, transport, command, url, reason, remedy } = line;
+  const { name, state, transport, command, url, reason, source } = line;
+  // The heading has said which file.
+  const remedy = line.remedy?.replace(` in ${harmless(source.file)}`, '');
   const start = `  ${state.padEnd(STATE_CHARS)}  `;
   const shown = visible(name).padEnd(nameChars);
   const how = command ?? (url === undefined ? undefined : `${WAYS[transport ?? 'auto']}${url}`);

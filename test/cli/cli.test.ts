@@ -87,9 +87,9 @@ describe('servers', () => {
     expect(stdout.split('\n')).toEqual([
       `generic user  ${file.replace(home, '~')}`,
       '  ready    files             npx',
-      '  skipped  off               disabled in its file',
+      '  skipped  off               disabled in its file. Switch it on.',
       '  skipped  sandbox           npx  this bridge itself',
-      '  skipped  bad\\u001b[2Jname  its name has control characters',
+      '  skipped  bad\\u001b[2Jname  its name has control characters. Correct the entry.',
       '',
       '1 ready, 3 skipped',
       '',
