@@ -21,7 +21,7 @@ import { prepare } from './prepare.js';
 export type LoginCommandOptions = {
   /** `--no-browser` makes it false. */
   readonly browser: boolean;
-  readonly scope: readonly string[];
+  readonly scope?: readonly string[];
   readonly list?: true;
   readonly json?: true;
 };
@@ -45,7 +45,7 @@ export async function login(server: string | undefined, options: LoginCommandOpt
       {
         store,
         redactor,
-        scopes: options.scope,
+        scopes: options.scope ?? [],
         clientMetadataUrl: settings.clientMetadataUrl,
         onUrl: (url, paste) => {
           say(`Log in to '${visible(server)}' in the browser:\n\n  ${url}\n`);

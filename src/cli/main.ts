@@ -79,7 +79,7 @@ program
   .description('log in to a remote server in the browser, so that runs can use it')
   .argument('[server]', 'its name, as `servers` shows it')
   .option('--no-browser', 'only print the address; also takes the one that the browser ends at, on stdin')
-  .option('--scope <scopes>', 'scopes to ask for on top, separated by spaces', spaceSeparated, [])
+  .option('--scope <scopes>', 'scopes to ask for on top, separated by spaces', spaceSeparated)
   .option('--list', 'show the logins that are kept; asks nobody')
   .option('--json', 'with --list: print JSON')
   .action(async (server: string | undefined, options: LoginCommandOptions) =>

@@ -19,6 +19,8 @@ export type CredentialsOptions = {
 /** What stands before a key in `authorization`. */
 const SCHEME = /^(?:bearer|basic|token) +/i;
 
+const BEARER = 'Bearer ';
+
 type Headers = Readonly<Record<string, string>>;
 
 export class Credentials {
@@ -28,8 +30,6 @@ export class Credentials {
   readonly #closing = new AbortController();
   #helped: Promise<Headers> | undefined;
   #latest: Headers = {};
-  /** The token that was last given out. */
-  #token: string | undefined;
 
   constructor(spec: RemoteSpec, options: CredentialsOptions) {
     this.#spec = spec;
@@ -43,8 +43,8 @@ export class Credentials {
   async headers(signal: AbortSignal): Promise<Headers> {
     const helped = await this.#helper();
     // One that nobody would see is not refreshed either.
-    if (!('authorization' in helped)) this.#token = await this.#login?.token(signal);
-    const bearer = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
+    const token = 'authorization' in helped ? undefined : await this.#login?.token(signal);
+    const bearer = token === undefined ? {} : { authorization: `${BEARER}${token}` };
     this.#latest = { ...bearer, ...this.#own, ...helped };
     return this.#latest;
   }
@@ -65,11 +65,14 @@ export class Credentials {
     await this.#helped?.catch(() => {});
   }
 
-  /** Gets others after a 401, where there is a way to; else throws the RemoteFailure of `refused`. */
-  async renew(signal: AbortSignal): Promise<void> {
+  /**
+   * Gets others than `given` after a 401, where there is a way to; else throws the RemoteFailure of `refused`. Another
+   * request may have got them meanwhile, and must not have its new token refreshed again.
+   */
+  async renew(given: Headers, signal: AbortSignal): Promise<void> {
     if (this.#spec.headersHelper !== undefined) return this.forget();
     if (this.#login === undefined) throw this.#unknown(401);
-    await this.#login.renew(this.#token, signal);
+    await this.#login.renew(given['authorization']?.slice(BEARER.length), signal);
   }
 
   /** A 401 or 403 that nothing here can change, in words that name what was refused; undefined for what is neither. */

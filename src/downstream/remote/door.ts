@@ -31,10 +31,11 @@ export class Door {
 
   /** An answer with a status below 300. Throws RemoteFailure, or whatever `signal` ended it with. */
   async request(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    let answer = await this.#send(request, await this.#credentials.headers(signal), signal);
+    const given = await this.#credentials.headers(signal);
+    let answer = await this.#send(request, given, signal);
     if (answer.statusCode === 401) {
       answer.destroy();
-      await this.#credentials.renew(signal);
+      await this.#credentials.renew(given, signal);
       answer = await this.#send(request, await this.#credentials.headers(signal), signal);
     }
     if ((answer.statusCode ?? 0) >= 300) throw await this.#refusal(answer);
