@@ -26,7 +26,7 @@ const TABLES = {
     );
   },
   sources: async () => {
-    const { SOURCES } = await import(new URL('config/sources.js', dist));
+    const { SOURCES } = await import(new URL('config/hosts/sources.js', dist));
     return table(
       ['host', 'scope', 'files', 'servers at'],
       SOURCES.map((source) => [

@@ -1,7 +1,7 @@
 """Finds tools by words, within the loaded servers and without asking the host.
 
-Ranks as the host does (src/downstream/search.ts): BM25+ over weighted fields for each word of a question, as MiniSearch
-reckons it, with the same tables.
+Ranks as the host does (src/downstream/catalog/search.ts): BM25+ over weighted fields for each word of a question, as
+MiniSearch reckons it, with the same tables.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Text to the words that search compares: identifiers split, endings taken off, words that mean the same made one.
 
-The twin of src/downstream/search-words.ts on the host, step for step.
+The twin of src/downstream/catalog/search-words.ts on the host, step for step.
 """
 
 from __future__ import annotations

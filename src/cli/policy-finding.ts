@@ -2,7 +2,7 @@
 // denies nothing, and nobody would notice.
 
 import type { DownstreamSpec } from '../config/downstream-spec.js';
-import { KeptCatalog } from '../downstream/kept-catalog.js';
+import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
 import type { RuledPattern } from '../run/policy.js';
 import type { Examination, Finding } from './examination.js';
 import { visible } from './output.js';

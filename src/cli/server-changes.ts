@@ -3,7 +3,7 @@
 
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Settings } from '../config/settings.js';
-import { acceptCommand, KeptCatalog } from '../downstream/kept-catalog.js';
+import { acceptCommand, KeptCatalog } from '../downstream/catalog/kept-catalog.js';
 
 /** `changed` in words; `remedy` is a sentence with the command that accepts it. */
 export type ServerChange = { readonly changed: string; readonly remedy: string };

@@ -7,7 +7,7 @@ import { clip, harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { remedyOf } from '../config/skipped-remedy.js';
-import { acceptCommand, type ToolChange } from '../downstream/kept-catalog.js';
+import { acceptCommand, type ToolChange } from '../downstream/catalog/kept-catalog.js';
 import { Bridge } from '../server/bridge.js';
 import type { Refreshed } from '../server/refresh.js';
 import { interruptSignal } from './interrupt.js';

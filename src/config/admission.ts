@@ -3,12 +3,12 @@
 
 import { Definitions } from './definitions.js';
 import type { DownstreamSpec, SpecSource } from './downstream-spec.js';
-import type { HostDecisions } from './host-decisions.js';
+import type { HostDecisions } from './hosts/host-decisions.js';
+import type { Entry } from './hosts/server-entry.js';
+import type { Source } from './hosts/source.js';
+import { NO_HOST } from './hosts/sources.js';
 import { isOurselves } from './self.js';
-import type { Entry } from './server-entry.js';
 import type { Settings } from './settings.js';
-import type { Source } from './source.js';
-import { NO_HOST } from './sources.js';
 
 export class Admission {
   readonly #settings: Pick<Settings, 'allowSelfServer' | 'trustProject' | 'depth'>;

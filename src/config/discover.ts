@@ -4,17 +4,17 @@
 import type { Observer } from '../base/events.js';
 import { clip } from '../base/text.js';
 import { Admission } from './admission.js';
-import { pluginEntries } from './claude-plugins.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { DownstreamSpec, SkippedSpec, SpecSource } from './downstream-spec.js';
-import { type Entries, entriesOf } from './entries.js';
 import { type HostFacts, pathRules } from './host-facts.js';
-import { knownDecisions } from './known-decisions.js';
-import { MAX_NAME_CHARS, parseEntry } from './server-entry.js';
+import { pluginEntries } from './hosts/claude-plugins.js';
+import { type Entries, entriesOf } from './hosts/entries.js';
+import { knownDecisions } from './hosts/known-decisions.js';
+import { MAX_NAME_CHARS, parseEntry } from './hosts/server-entry.js';
+import type { Source } from './hosts/source.js';
+import { filesOf, projectFolder, workspaceOf } from './hosts/source-files.js';
+import { EXPLICIT, SOURCES } from './hosts/sources.js';
 import type { Environment, Settings } from './settings.js';
-import type { Source } from './source.js';
-import { filesOf, projectFolder, workspaceOf } from './source-files.js';
-import { EXPLICIT, SOURCES } from './sources.js';
 
 /** Of a file that comes with a project: it holds no history, and a stranger's must not cost seconds before each run. */
 const MAX_PROJECT_BYTES = 1024 ** 2;

@@ -6,7 +6,7 @@ import type { EndCause } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
-import { addressesOf } from './elicitation.js';
+import { addressesOf } from './asking/elicitation.js';
 import type { Link } from './link.js';
 
 /** A server's own message is data, and may be long. */

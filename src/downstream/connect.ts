@@ -8,11 +8,11 @@ import { BridgeError } from '../base/errors.js';
 import type { Redactor } from '../base/redact.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { PassedOn } from './asking/passed-on.js';
 import { lastWordsOf } from './call-error.js';
 import { type Link, WaitsForUser } from './link.js';
-import type { PassedOn } from './passed-on.js';
 import type { LoginFor } from './remote/server-login.js';
-import { StdioTransport } from './stdio-transport.js';
+import { StdioTransport } from './stdio/stdio-transport.js';
 import { listTools, NO_TIMEOUT_MS, type ToolList } from './tool-list.js';
 
 export type Connection = {

@@ -8,13 +8,13 @@ import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { RawJson } from '../protocol/json-text.js';
-import type { AgentFace } from './agent-face.js';
+import type { AgentFace } from './asking/agent-face.js';
+import { CallsUnderWay } from './asking/calls-under-way.js';
+import { PassedOn } from './asking/passed-on.js';
 import { callError, type FailureCode, withoutPrefix } from './call-error.js';
-import { CallsUnderWay } from './calls-under-way.js';
 import { type Connection, connect } from './connect.js';
 import { rawResultOf } from './inbound.js';
 import { isObject } from './json-object.js';
-import { PassedOn } from './passed-on.js';
 import type { LoginFor } from './remote/server-login.js';
 import { listTools, NO_TIMEOUT_MS, type Tool, type ToolList } from './tool-list.js';
 

@@ -8,11 +8,11 @@ import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
-import { type AgentFace, NO_AGENT } from './agent-face.js';
+import { type AgentFace, NO_AGENT } from './asking/agent-face.js';
 import type { Downstream } from './downstream.js';
-import { childEnv } from './env.js';
 import type { LoginFor } from './remote/server-login.js';
 import { type DownstreamState, Slot } from './slot.js';
+import { childEnv } from './stdio/env.js';
 
 export type DownstreamTimes = {
   /** Start, greeting and list of tools. */

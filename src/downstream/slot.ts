@@ -5,7 +5,7 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
-import type { AgentFace } from './agent-face.js';
+import type { AgentFace } from './asking/agent-face.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
 import { WaitsForUser } from './link.js';
 import type { LoginFor } from './remote/server-login.js';

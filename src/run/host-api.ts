@@ -3,12 +3,12 @@
 
 import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
+import { refreshCommand } from '../downstream/catalog/kept-catalog.js';
+import type { Known } from '../downstream/catalog/known-servers.js';
+import type { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
+import { type FoundTool, searchTools } from '../downstream/catalog/search.js';
 import type { CallProgress } from '../downstream/downstream.js';
-import { refreshCommand } from '../downstream/kept-catalog.js';
-import type { Known } from '../downstream/known-servers.js';
-import type { ObservedShapes } from '../downstream/observed-shapes.js';
 import type { DownstreamPool } from '../downstream/pool.js';
-import { type FoundTool, searchTools } from '../downstream/search.js';
 import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import { howToLoad, notLoaded } from './reach.js';

@@ -7,7 +7,7 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import type { AutoloadMode } from '../config/variables.js';
-import type { AgentFace } from '../downstream/agent-face.js';
+import type { AgentFace } from '../downstream/asking/agent-face.js';
 import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { MAX_ASKING_SECONDS } from '../sandbox/spec.js';
 import { howToLoad } from './reach.js';

@@ -8,7 +8,7 @@ import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { replaceFile } from '../base/replace-file.js';
 import { clip, harmless } from '../base/text.js';
-import { PYTHON_KEYWORDS } from '../downstream/catalog.js';
+import { PYTHON_KEYWORDS } from '../downstream/catalog/catalog.js';
 
 /** A long function has 5 KB; this bounds what a run can leave on the disk together with MAX_TOOLS. */
 const MAX_SOURCE_BYTES = 64 * 1024;

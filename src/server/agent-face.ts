@@ -6,7 +6,7 @@ import { RootsListChangedNotificationSchema } from '@modelcontextprotocol/sdk/ty
 import { z } from 'zod';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { unlessAborted } from '../base/unless-aborted.js';
-import type { AgentFace } from '../downstream/agent-face.js';
+import type { AgentFace } from '../downstream/asking/agent-face.js';
 
 /** The SDK sets a timer for every request; the longest that exists leaves the decision to the run's own clock. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 // Whichever agent is there when it is asked: servers and runs hold this one, also before the agent has come.
 
-import { type AgentFace, NO_AGENT } from '../downstream/agent-face.js';
+import { type AgentFace, NO_AGENT } from '../downstream/asking/agent-face.js';
 
 export class AskedAgent implements AgentFace {
   current: AgentFace = NO_AGENT;

@@ -10,7 +10,7 @@ import { LinkedSignal } from '../base/linked-signal.js';
 import { Redactor } from '../base/redact.js';
 import type { DiscoverContext } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
-import type { AgentFace } from '../downstream/agent-face.js';
+import type { AgentFace } from '../downstream/asking/agent-face.js';
 import type { InputFile } from '../protocol/frames.js';
 import { Gates } from '../run/gates.js';
 import { KeptFiles } from '../run/kept-files.js';

@@ -10,12 +10,12 @@ import { type DiscoverContext, type Discovery, discover } from '../config/discov
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { Settings } from '../config/settings.js';
 import { remedyOf, remedyOfMissing } from '../config/skipped-remedy.js';
-import type { AgentFace } from '../downstream/agent-face.js';
-import { serverAliases, toServerDoc } from '../downstream/catalog.js';
-import { KeptCatalog } from '../downstream/kept-catalog.js';
-import { type Known, KnownServers } from '../downstream/known-servers.js';
+import type { AgentFace } from '../downstream/asking/agent-face.js';
+import { serverAliases, toServerDoc } from '../downstream/catalog/catalog.js';
+import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
+import { type Known, KnownServers } from '../downstream/catalog/known-servers.js';
+import { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
 import type { Logins } from '../downstream/oauth/logins.js';
-import { ObservedShapes } from '../downstream/observed-shapes.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { canLoad } from '../run/on-demand.js';

@@ -4,7 +4,7 @@
 import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
-import type { KeptCatalog, ToolChange } from '../downstream/kept-catalog.js';
+import type { KeptCatalog, ToolChange } from '../downstream/catalog/kept-catalog.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 
 /** As many as Claude Code starts at once. */

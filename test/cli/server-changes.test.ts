@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { serverChanges } from '../../src/cli/server-changes.js';
 import { serverFindings } from '../../src/cli/server-findings.js';
-import { KeptCatalog } from '../../src/downstream/kept-catalog.js';
+import { KeptCatalog } from '../../src/downstream/catalog/kept-catalog.js';
 import { hostile } from '../downstream/hostile.js';
 
 let stateDir: string;

@@ -4,7 +4,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { SOURCES } from '../../src/config/sources.js';
+import { SOURCES } from '../../src/config/hosts/sources.js';
 import { Home, reasonsIn } from './home.js';
 
 let home: Home;

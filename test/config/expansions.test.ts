@@ -8,7 +8,7 @@ import {
   type Expansion,
   type ExpansionContext,
   needsInWords,
-} from '../../src/config/expansions.js';
+} from '../../src/config/hosts/expansions.js';
 
 const machine = (platform: NodeJS.Platform): ExpansionContext => ({
   env: { A: 'one', NESTED: '${A} $A %A% {env:A} ${env:A}', EMPTY: '' },

@@ -7,7 +7,7 @@ import type { BridgeEvent } from '../../src/base/events.js';
 import { type DiscoverContext, type Discovery, discover } from '../../src/config/discover.js';
 import type { DownstreamSpec, RemoteSpec, StdioSpec } from '../../src/config/downstream-spec.js';
 import type { HostFacts } from '../../src/config/host-facts.js';
-import { SOURCES } from '../../src/config/sources.js';
+import { SOURCES } from '../../src/config/hosts/sources.js';
 
 /** The spec as that of a program; throws for a remote one. */
 export function stdio(spec: DownstreamSpec | undefined): StdioSpec {

@@ -19,8 +19,8 @@ import { fileURLToPath } from 'node:url';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { type DiscoverContext, type Discovery, discover } from '../../src/config/discover.js';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
-import type { Source } from '../../src/config/source.js';
-import { SOURCES } from '../../src/config/sources.js';
+import type { Source } from '../../src/config/hosts/source.js';
+import { SOURCES } from '../../src/config/hosts/sources.js';
 
 const HOMES = fileURLToPath(new URL('../fixtures/homes', import.meta.url));
 export const PLATFORMS = ['linux', 'darwin', 'win32'] as const;

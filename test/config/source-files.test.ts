@@ -6,8 +6,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { HostFacts } from '../../src/config/host-facts.js';
-import { filesOf, locate } from '../../src/config/source-files.js';
-import { SOURCES } from '../../src/config/sources.js';
+import { filesOf, locate } from '../../src/config/hosts/source-files.js';
+import { SOURCES } from '../../src/config/hosts/sources.js';
 import { Home } from './home.js';
 
 const machine = (platform: NodeJS.Platform): HostFacts => ({

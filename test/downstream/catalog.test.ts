@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { serverAliases, toolAliases, toServerDoc } from '../../src/downstream/catalog.js';
+import { serverAliases, toolAliases, toServerDoc } from '../../src/downstream/catalog/catalog.js';
 import type { Tool } from '../../src/downstream/tool-list.js';
 import { hostile } from './hostile.js';
 

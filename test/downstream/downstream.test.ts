@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
-import { toServerDoc } from '../../src/downstream/catalog.js';
+import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
 import { call, hostile, NEVER, poolOf, spec, type TestPool, until } from './hostile.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { childEnv } from '../../src/downstream/env.js';
+import { childEnv } from '../../src/downstream/stdio/env.js';
 
 const NONE = { depth: 1, extraNames: [] };
 

@@ -16,8 +16,8 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { catalogKey } from '../../src/config/downstream-spec.js';
-import { changeWords, KeptCatalog, refreshCommand } from '../../src/downstream/kept-catalog.js';
-import { KnownServers } from '../../src/downstream/known-servers.js';
+import { changeWords, KeptCatalog, refreshCommand } from '../../src/downstream/catalog/kept-catalog.js';
+import { KnownServers } from '../../src/downstream/catalog/known-servers.js';
 import type { Tool } from '../../src/downstream/tool-list.js';
 import type { ServerDoc } from '../../src/protocol/frames.js';
 import { hostile } from './hostile.js';
@@ -157,7 +157,7 @@ test('two bridges see what the other has learned, and first sight is not lost by
 
 test('processes that write at once leave a whole file, and no other', async () => {
   const script = `
-    import { KeptCatalog } from ${JSON.stringify(join(process.cwd(), 'dist/downstream/kept-catalog.js'))};
+    import { KeptCatalog } from ${JSON.stringify(join(process.cwd(), 'dist/downstream/catalog/kept-catalog.js'))};
     const catalog = new KeptCatalog(${JSON.stringify(state)}, () => {});
     const spec = ${JSON.stringify(spec())};
     for (let n = 0; n < 100; n++) {

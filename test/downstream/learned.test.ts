@@ -9,11 +9,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
-import { toServerDoc } from '../../src/downstream/catalog.js';
-import { KeptCatalog } from '../../src/downstream/kept-catalog.js';
-import { KnownServers } from '../../src/downstream/known-servers.js';
+import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
+import { KeptCatalog } from '../../src/downstream/catalog/kept-catalog.js';
+import { KnownServers } from '../../src/downstream/catalog/known-servers.js';
+import { searchTools } from '../../src/downstream/catalog/search.js';
 import { type DownstreamPool, openDownstreamPool } from '../../src/downstream/pool.js';
-import { searchTools } from '../../src/downstream/search.js';
 import { call, hostile, NEVER, spec, until } from './hostile.js';
 
 const require = createRequire(import.meta.url);

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { answerShape, ObservedShapes } from '../../src/downstream/observed-shapes.js';
+import { answerShape, ObservedShapes } from '../../src/downstream/catalog/observed-shapes.js';
 import type { Tool } from '../../src/downstream/tool-list.js';
 import { hostile } from './hostile.js';
 

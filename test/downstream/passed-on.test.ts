@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
-import { type AgentFace, NO_AGENT } from '../../src/downstream/agent-face.js';
+import { type AgentFace, NO_AGENT } from '../../src/downstream/asking/agent-face.js';
 import type { DownstreamTimes } from '../../src/downstream/pool.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { npmServer } from '../support/start-bridge.js';

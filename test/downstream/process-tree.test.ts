@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ProcessTree } from '../../src/downstream/process-tree.js';
+import { ProcessTree } from '../../src/downstream/stdio/process-tree.js';
 import { isAlive, until } from './hostile.js';
 
 // A shell that refuses SIGTERM, with a child that does so too.

@@ -12,10 +12,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BridgeError } from '../../src/base/errors.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { RemoteSpec } from '../../src/config/downstream-spec.js';
-import { NO_AGENT } from '../../src/downstream/agent-face.js';
-import { CallsUnderWay } from '../../src/downstream/calls-under-way.js';
+import { NO_AGENT } from '../../src/downstream/asking/agent-face.js';
+import { CallsUnderWay } from '../../src/downstream/asking/calls-under-way.js';
+import { PassedOn } from '../../src/downstream/asking/passed-on.js';
 import { connect } from '../../src/downstream/connect.js';
-import { PassedOn } from '../../src/downstream/passed-on.js';
 import { call, isAlive, NEVER, poolOf, until } from './hostile.js';
 import { hostileWeb, type RemoteServer, remote, socketsTo } from './remote-servers.js';
 

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { toServerDoc } from '../../src/downstream/catalog.js';
-import { searchTools } from '../../src/downstream/search.js';
-import { searchWords } from '../../src/downstream/search-words.js';
+import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
+import { searchTools } from '../../src/downstream/catalog/search.js';
+import { searchWords } from '../../src/downstream/catalog/search-words.js';
 import type { ServerDoc } from '../../src/protocol/frames.js';
 import { hostile } from './hostile.js';
 

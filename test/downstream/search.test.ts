@@ -1,9 +1,9 @@
 // What search takes for a word, and what it does with words: each case is a rule that the ranking rests on.
 
 import { expect, test } from 'vitest';
-import { toServerDoc } from '../../src/downstream/catalog.js';
-import { searchTools } from '../../src/downstream/search.js';
-import { searchWords, stemOf } from '../../src/downstream/search-words.js';
+import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
+import { searchTools } from '../../src/downstream/catalog/search.js';
+import { searchWords, stemOf } from '../../src/downstream/catalog/search-words.js';
 import type { Tool } from '../../src/downstream/tool-list.js';
 import { hostile } from './hostile.js';
 

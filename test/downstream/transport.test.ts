@@ -3,8 +3,8 @@ import { afterEach, expect, test } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { Redactor } from '../../src/base/redact.js';
 import { rawResultOf, readMessage, readOversized } from '../../src/downstream/inbound.js';
-import { LastWords } from '../../src/downstream/last-words.js';
-import { StdioTransport } from '../../src/downstream/stdio-transport.js';
+import { LastWords } from '../../src/downstream/stdio/last-words.js';
+import { StdioTransport } from '../../src/downstream/stdio/stdio-transport.js';
 import { hostile, isAlive, until } from './hostile.js';
 import { LINEAR, plainTransferMs } from './plain-transfer.js';
 

@@ -2,8 +2,8 @@
 // at a time.
 
 import { describe, expect, test } from 'vitest';
-import type { AgentFace } from '../../src/downstream/agent-face.js';
-import { NO_AGENT } from '../../src/downstream/agent-face.js';
+import type { AgentFace } from '../../src/downstream/asking/agent-face.js';
+import { NO_AGENT } from '../../src/downstream/asking/agent-face.js';
 import type { ServerDoc } from '../../src/protocol/frames.js';
 import { canLoad, OnDemand, type OnDemandParts } from '../../src/run/on-demand.js';
 

@@ -8,9 +8,9 @@ import { unlessAborted } from '../../base/unless-aborted.js';
 import { within } from '../../base/within.js';
 import { parseJson } from '../../protocol/json-text.js';
 import { isObject } from '../json-object.js';
-import { LastWords } from '../last-words.js';
 import { atItsEntry } from '../link.js';
-import { type ProcessExit, ProcessTree } from '../process-tree.js';
+import { LastWords } from '../stdio/last-words.js';
+import { type ProcessExit, ProcessTree } from '../stdio/process-tree.js';
 import { RemoteFailure } from './remote-failure.js';
 
 /** What Claude Code grants it. */

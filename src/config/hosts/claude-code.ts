@@ -1,0 +1,72 @@
+// What the user has decided in Claude Code about servers: which are switched off, and which of a project's own
+// file may start. Reads files that the user's own Claude Code writes: in the project, only its settings.local.json, and
+// that only where the user has said to trust the folder, since a stranger's repository may bring one along.
+
+import { z } from 'zod';
+import type { HostFacts } from '../host-facts.js';
+import type { Environment } from '../settings.js';
+import { checkoutRoot, filesOf, locate, withinCheckout } from './source-files.js';
+import { CLAUDE_LOCAL, CLAUDE_SETTINGS } from './sources.js';
+
+const names = z.array(z.string()).catch([]);
+const decisions = z.looseObject({
+  enabledMcpjsonServers: names,
+  disabledMcpjsonServers: names,
+  disabledMcpServers: names,
+  enableAllProjectMcpServers: z.boolean().catch(false),
+});
+const trust = z.looseObject({ hasTrustDialogAccepted: z.boolean().catch(false) });
+const state = z.looseObject({ projects: z.record(z.string(), z.unknown()).catch({}) });
+
+export type ClaudeDecisions = {
+  /** Of a project's `.mcp.json`; undefined when the user has not been asked. */
+  approval(name: string): 'approved' | 'refused' | undefined;
+  /** Of any Claude Code entry. */
+  isOff(name: string): boolean;
+};
+
+/** `read` gives the parsed content of a file, or undefined. */
+export function claudeDecisions(
+  env: Environment,
+  host: HostFacts,
+  read: (file: string) => unknown,
+): ClaudeDecisions {
+  const [stateFile = ''] = filesOf(CLAUDE_LOCAL, env, host);
+  const [settingsFile = ''] = locate(CLAUDE_SETTINGS, env, host);
+  const projects = state.safeParse(read(stateFile)).data?.projects ?? {};
+  const key = keyOfProject(projects, host);
+  const entry = key === undefined ? undefined : projects[key];
+  // Whoever trusts the home folder has not thereby read what is cloned below it.
+  const isTrusted = withinCheckout(host).some((folder) => {
+    const known = spellingsOf(folder, host).find((spelling) => Object.hasOwn(projects, spelling));
+    return known !== undefined && trust.safeParse(projects[known]).data?.hasTrustDialogAccepted;
+  });
+  const local = isTrusted ? locate('./.claude/settings.local.json', env, host).map(read) : [];
+  const said = [entry, read(settingsFile), ...local].flatMap(
+    (value) => decisions.safeParse(value).data ?? [],
+  );
+  return {
+    approval: (name) => {
+      if (said.some((one) => one.disabledMcpjsonServers.includes(name))) return 'refused';
+      const approved = said.some(
+        (one) => one.enableAllProjectMcpServers || one.enabledMcpjsonServers.includes(name),
+      );
+      return approved ? 'approved' : undefined;
+    },
+    isOff: (name) => said.some((one) => one.disabledMcpServers.includes(name)),
+  };
+}
+
+/**
+ * The key of the current project in Claude Code's state: the root of the git checkout, else the folder itself, on Windows
+ * with slashes; undefined when it knows nothing of the project.
+ */
+export function keyOfProject(
+  projects: Readonly<Record<string, unknown>>,
+  host: HostFacts,
+): string | undefined {
+  return spellingsOf(checkoutRoot(host) ?? host.cwd, host).find((key) => Object.hasOwn(projects, key));
+}
+
+const spellingsOf = (folder: string, host: HostFacts): string[] =>
+  host.platform === 'win32' ? [folder.replaceAll('\\', '/'), folder] : [folder];

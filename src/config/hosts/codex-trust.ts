@@ -1,0 +1,35 @@
+// Which projects the user has told Codex to trust: only of these does Codex read the project's own file. Reads the
+// user's config.toml.
+
+import { z } from 'zod';
+import type { ConfigFile } from '../config-file.js';
+import type { HostFacts } from '../host-facts.js';
+import type { Environment } from '../settings.js';
+import type { HostDecisions } from './host-decisions.js';
+import { checkoutRoot, locate, realPath, workspaceOf } from './source-files.js';
+import { CODEX_CONFIG } from './sources/command-lines.js';
+
+const config = z.looseObject({ projects: z.record(z.string(), z.unknown()).catch({}) });
+const project = z.looseObject({ trust_level: z.string() });
+
+export function codexDecisions(
+  env: Environment,
+  host: HostFacts,
+  open: (file: string) => ConfigFile,
+): HostDecisions {
+  const [file = ''] = locate(CODEX_CONFIG, env, host);
+  const found = open(file);
+  const projects = config.safeParse(found.state === 'parsed' ? found.value : {}).data?.projects ?? {};
+  const levelOf = (folder: string) =>
+    Object.hasOwn(projects, folder) ? project.safeParse(projects[folder]).data?.trust_level : undefined;
+  return {
+    approval: (_name, source) => {
+      // Codex notes the root of the checkout where there is one, and paths without symbolic links.
+      const folders = [workspaceOf(source.file, host), checkoutRoot(host)].filter((one) => one !== undefined);
+      const levels = folders.flatMap((folder) => [levelOf(folder), levelOf(realPath(folder))]);
+      if (levels.includes('untrusted')) return 'refused';
+      return levels.includes('trusted') ? 'approved' : undefined;
+    },
+    reasonOff: () => undefined,
+  };
+}

@@ -1,0 +1,90 @@
+// What the user, or the machine's administrator, has decided in Gemini CLI: servers that are allowed or excluded, ones
+// that are switched off, and folders that are trusted. A project's own settings decide nothing here.
+
+import { z } from 'zod';
+import type { ConfigFile } from '../config-file.js';
+import { type HostFacts, pathRules } from '../host-facts.js';
+import type { Environment } from '../settings.js';
+import type { HostDecisions } from './host-decisions.js';
+import { isRecord } from './records.js';
+import { filesOf, locate, realPath } from './source-files.js';
+import { GEMINI_HOME, GEMINI_SYSTEM, GEMINI_USER } from './sources/command-lines.js';
+
+const names = z.array(z.string()).optional().catch(undefined);
+const settings = z.looseObject({
+  mcp: z.looseObject({ allowed: names, excluded: names }).catch({}),
+  security: z.looseObject({ folderTrust: z.unknown() }).catch({ folderTrust: undefined }),
+});
+
+// biome-ignore lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
+const TRUSTED_FOLDERS = '${GEMINI_CLI_TRUSTED_FOLDERS_PATH}';
+
+/** Gemini CLI compares names so. */
+const normal = (name: string): string => name.toLowerCase().trim();
+
+export function geminiDecisions(
+  env: Environment,
+  host: HostFacts,
+  open: (file: string) => ConfigFile,
+): HostDecisions {
+  const contentOf = (file: string | undefined): unknown => {
+    const found = file === undefined ? undefined : open(file);
+    return found?.state === 'parsed' ? found.value : {};
+  };
+  // The administrator's word comes before the user's.
+  const said = [GEMINI_SYSTEM, GEMINI_USER]
+    .flatMap((source) => filesOf(source, env, host))
+    .flatMap((file) => settings.safeParse(contentOf(file)).data ?? []);
+  const allowed = said.map(({ mcp }) => mcp.allowed).find((list) => list !== undefined && list.length > 0);
+  const excluded = said.flatMap(({ mcp }) => mcp.excluded ?? []).map(normal);
+
+  const [switches = ''] = locate(`${GEMINI_HOME}/mcp-server-enablement.json`, env, host);
+  const switchesRefused = open(switches).state === 'refused';
+  const switchedOff = new Set(
+    Object.entries(recordOf(contentOf(switches))).flatMap(([name, state]) =>
+      isRecord(state) && state['enabled'] === false ? [normal(name)] : [],
+    ),
+  );
+
+  const [folders] = [TRUSTED_FOLDERS, `${GEMINI_HOME}/trustedFolders.json`].flatMap((pattern) =>
+    locate(pattern, env, host),
+  );
+  const asks = said.every(
+    ({ security: { folderTrust } }) => !isRecord(folderTrust) || folderTrust['enabled'] !== false,
+  );
+  const trust = asks ? trustOf(host.cwd, recordOf(contentOf(folders)), host) : undefined;
+
+  return {
+    approval: () => (trust === undefined ? undefined : trust ? 'approved' : 'refused'),
+    reasonOff: (name) => {
+      if (trust === false) return 'disabled: Gemini CLI does not trust this folder';
+      if (excluded.includes(normal(name))) return 'disabled in Gemini CLI: mcp.excluded names it';
+      if (allowed !== undefined && !allowed.map(normal).includes(normal(name))) {
+        return 'disabled in Gemini CLI: mcp.allowed does not name it';
+      }
+      // Of a file that cannot be read nobody knows what it switched off.
+      if (switchesRefused) return `disabled in Gemini CLI, perhaps: ${switches} cannot be read`;
+      return switchedOff.has(normal(name)) ? 'disabled in Gemini CLI' : undefined;
+    },
+  };
+}
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
+
+/** The rule with the longest path above `folder` decides, as in Gemini CLI; undefined when none is. */
+function trustOf(
+  folder: string,
+  rules: Readonly<Record<string, unknown>>,
+  host: HostFacts,
+): boolean | undefined {
+  const { dirname, relative, isAbsolute } = pathRules(host);
+  const above = Object.entries(rules)
+    .filter(([path, level]) => {
+      const reach = relative(realPath(level === 'TRUST_PARENT' ? dirname(path) : path), realPath(folder));
+      return reach !== '..' && !/^\.\.[/\\]/.test(reach) && !isAbsolute(reach);
+    })
+    .sort(([one], [other]) => other.length - one.length);
+  const level = above[0]?.[1];
+  if (level === 'DO_NOT_TRUST') return false;
+  return level === 'TRUST_FOLDER' || level === 'TRUST_PARENT' ? true : undefined;
+}

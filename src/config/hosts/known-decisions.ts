@@ -1,0 +1,35 @@
+// The hosts whose users' decisions can be read: which servers are switched off, and which of a project's own may start.
+// Reads only files that the user's own hosts keep, never the project's.
+
+import type { ConfigFile } from '../config-file.js';
+import type { HostFacts } from '../host-facts.js';
+import type { Environment } from '../settings.js';
+import { claudeDecisions } from './claude-code.js';
+import { codexDecisions } from './codex-trust.js';
+import { copilotDecisions } from './copilot-choices.js';
+import { geminiDecisions } from './gemini-choices.js';
+import type { HostDecisions } from './host-decisions.js';
+
+/** By the host's name; of one that is not among them, nothing can be read. */
+export function knownDecisions(
+  env: Environment,
+  host: HostFacts,
+  open: (file: string) => ConfigFile,
+): ReadonlyMap<string, HostDecisions> {
+  const claude = claudeDecisions(env, host, (file) => {
+    const found = open(file);
+    return found.state === 'parsed' ? found.value : undefined;
+  });
+  return new Map<string, HostDecisions>([
+    [
+      'Claude Code',
+      {
+        approval: (name) => claude.approval(name),
+        reasonOff: (name) => (claude.isOff(name) ? 'disabled in Claude Code for this project' : undefined),
+      },
+    ],
+    ['Codex', codexDecisions(env, host, open)],
+    ['Gemini CLI', geminiDecisions(env, host, open)],
+    ['Copilot CLI', copilotDecisions(env, host, open)],
+  ]);
+}

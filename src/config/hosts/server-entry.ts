@@ -1,0 +1,118 @@
+// One entry of a configuration file, from whatever was written there to a spec or to the reason why not. Knows neither
+// hosts nor files: how an entry is spelled comes as a dialect.
+
+import { clip, harmless } from '../../base/text.js';
+import type { DownstreamSpec, SpecSource, StdioSpec, ToolFilter } from '../downstream-spec.js';
+import { type Dialect, type RawEntry, timeOf, translate, transportOf } from './dialect.js';
+import {
+  fieldTrouble,
+  type LocalFields,
+  localFields,
+  type RemoteFields,
+  remoteFields,
+} from './entry-fields.js';
+import { Filling, type FillingContext } from './filling.js';
+import { isRecord, kindOf } from './records.js';
+import { remoteOf } from './remote-entry.js';
+
+/** A longer one is not used. */
+export const MAX_NAME_CHARS = 128;
+const MAX_DESCRIPTION_CHARS = 500;
+
+export type EntryContext = FillingContext & {
+  readonly source: SpecSource;
+  readonly dialect: Dialect;
+  /** Of the file as a whole, for entries without their own. */
+  readonly description: string;
+};
+
+/** `off` was switched off by the user. */
+export type Entry =
+  | { readonly state: 'ready'; readonly spec: DownstreamSpec }
+  | { readonly state: 'off'; readonly reason: string }
+  | { readonly state: 'unusable'; readonly reason: string };
+
+const unusable = (reason: string): Entry => ({ state: 'unusable', reason });
+
+export function parseEntry(name: string, value: unknown, context: EntryContext): Entry {
+  const nameTrouble = troubleOfName(name);
+  if (nameTrouble !== undefined) return unusable(nameTrouble);
+  if (!isRecord(value)) return unusable(`is ${kindOf(value)} where an object with a command is expected`);
+  // No host has both words, and none means anything else by either.
+  if (value['disabled'] === true || value['enabled'] === false) {
+    return { state: 'off', reason: 'disabled in its file' };
+  }
+  const { dialect } = context;
+  const refused = dialect.refuse?.(value);
+  return refused === undefined ? build(name, dialect.reshape?.(value) ?? value, context) : unusable(refused);
+}
+
+function build(name: string, entry: RawEntry, context: EntryContext): Entry {
+  const { dialect } = context;
+  const transport = transportOf(entry, dialect);
+  if (typeof transport === 'object') return unusable(transport.reason);
+  const { fields, spelled } = translate(entry, dialect);
+  const callTime = timeOf(entry, dialect.callTimes);
+  if ('reason' in callTime) return unusable(callTime.reason);
+  const startTime = timeOf(entry, dialect.startTimes);
+  if ('reason' in startTime) return unusable(startTime.reason);
+  const shared = {
+    name,
+    callTimeoutMs: callTime.ms,
+    startTimeoutMs: startTime.ms,
+    source: context.source,
+  };
+  const described = (said: LocalFields | RemoteFields) => ({
+    ...shared,
+    description: clip(harmless(said.description ?? context.description), MAX_DESCRIPTION_CHARS),
+    toolFilter: filterOf(said),
+  });
+  const filling = new Filling(context);
+  let spec: DownstreamSpec;
+  if (transport === 'stdio') {
+    const { data, error } = localFields.safeParse(fields);
+    if (error !== undefined) return unusable(fieldTrouble(error, spelled));
+    spec = { ...described(data), transport, ...programOf(data, filling) };
+  } else {
+    const { data, error } = remoteFields.safeParse(fields);
+    if (error !== undefined) return unusable(fieldTrouble(error, spelled));
+    spec = { ...described(data), ...remoteOf(data, transport, filling, spelled('url')) };
+  }
+  const { objection } = filling;
+  return objection === undefined ? { state: 'ready', spec } : unusable(objection);
+}
+
+function programOf(
+  { command, args, env, cwd, envFile, envNames }: LocalFields,
+  filling: Filling,
+): Pick<StdioSpec, 'command' | 'args' | 'env' | 'cwd'> {
+  // Codex can also mean the variables of another machine, which we are not.
+  const handedOn = (envNames ?? []).flatMap((one) => {
+    if (typeof one === 'string') return [one];
+    return one.source === 'remote' ? [] : [one.name];
+  });
+  const own = Object.entries(env ?? {}).filter((entry): entry is [string, string] => entry[1] !== null);
+  return {
+    command: filling.text(command),
+    args: (args ?? []).map((arg) => filling.text(arg)),
+    env: {
+      ...(envFile ? filling.envFile(envFile) : {}),
+      ...filling.variables(handedOn),
+      ...filling.map(Object.fromEntries(own)),
+    },
+    cwd: cwd ? filling.path(cwd) : undefined,
+  };
+}
+
+/** `*` is all of them, as Copilot CLI writes it. */
+function filterOf({ only, except }: LocalFields | RemoteFields): ToolFilter {
+  return { only: only?.includes('*') ? undefined : (only ?? undefined), except: except ?? [] };
+}
+
+function troubleOfName(name: string): string | undefined {
+  if (name.trim() === '') return 'its name is empty';
+  if (name.length > MAX_NAME_CHARS)
+    return `its name has ${name.length} characters; at most ${MAX_NAME_CHARS}`;
+  if (harmless(name) !== name || /[\t\n]/.test(name)) return 'its name has control characters';
+  return undefined;
+}

@@ -1,0 +1,30 @@
+// What one record of the table of hosts says. Types only; the records stand in sources.ts and sources/.
+
+import type { Scope } from '../downstream-spec.js';
+import type { Dialect } from './dialect.js';
+import type { Expansion } from './expansions.js';
+
+/** Stands for the project's folder in a pointer. */
+export const PROJECT = '<project>';
+
+export type Source = {
+  readonly host: string;
+  readonly scope: Scope;
+  /**
+   * File patterns with forward slashes: `~/` is the home folder, `./` the current one, `.../` the current one and every
+   * parent, `^/` those up to the root of the git checkout, `${NAME:-default}` an environment variable; without a
+   * default, an unset one means no file. A `*` stands for
+   * any part of one name: all that are there, in order of name. The name's ending says the format.
+   */
+  readonly files: { readonly [platform in 'any' | 'darwin' | 'linux' | 'win32']?: readonly string[] };
+  /** Keys that lead to the servers. */
+  readonly pointer: readonly string[];
+  /** At the pointer stands a `map` by name, or a `list` of entries with names. `servers` also takes a file that is itself the map, or a single server named by its file. */
+  readonly shape: 'map' | 'list' | 'servers';
+  readonly dialect: Dialect;
+  readonly expansion: Expansion;
+  /** `project`: may start only when the user has approved it in the host, or trusts projects; such files can be anybody's. */
+  readonly approval: 'none' | 'project';
+  /** When its file exists, other scopes of the same host are not read. */
+  readonly exclusive: boolean;
+};

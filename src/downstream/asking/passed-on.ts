@@ -1,0 +1,168 @@
+// What one server asks of its client, passed on to the agent: questions to the person and the roots of the workspace.
+// Decides who may ask and when; relays, and keeps nothing. Only what the agent offers is advertised. Sampling never is:
+// a server could spend the user's model on words of its own, and no agent that was tried offers it.
+
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { type ClientCapabilities, ErrorCode } from '@modelcontextprotocol/sdk/types.js';
+import PQueue from 'p-queue';
+import { messageOf } from '../../base/errors.js';
+import type { Observer } from '../../base/events.js';
+import { LinkedSignal } from '../../base/linked-signal.js';
+import type { Redact } from '../../base/redact.js';
+import { clip } from '../../base/text.js';
+import { unlessAborted } from '../../base/unless-aborted.js';
+import { excessOf } from '../../protocol/json-text.js';
+import { isObject, type JsonObject } from '../json-object.js';
+import type { AgentFace } from './agent-face.js';
+import type { CallsUnderWay } from './calls-under-way.js';
+import { readElicitation } from './elicitation.js';
+
+export type PassedOnParts = {
+  readonly server: string;
+  readonly agent: AgentFace;
+  readonly calls: CallsUnderWay;
+  readonly redact: Redact;
+  readonly observer: Observer;
+};
+
+/** Questions of one server that wait behind the one that is put; a person answers no more than that in a run. */
+const MAX_WAITING = 8;
+/** Of a person's answer, or of all roots. */
+const MAX_ANSWER_CHARS = 1_000_000;
+const ANSWER_LIMITS = { maxDepth: 32, maxValues: 20_000 };
+/** Log lines of one server in LOG_WINDOW_MS; the rest is not worth our time. */
+const MAX_LOG_LINES = 100;
+const LOG_WINDOW_MS = 10_000;
+const MAX_LOG_CHARS = 1_000;
+
+/** Questions in the mode `url` whose end the server may still tell. */
+const MAX_OPEN_ADDRESSES = 32;
+
+const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel'];
+
+export class PassedOn {
+  /** As of now; the server keeps what it was told when it was greeted. */
+  readonly capabilities: ClientCapabilities;
+  readonly #parts: PassedOnParts;
+  readonly #questions = new PQueue({ concurrency: 1 });
+  #client: Client | undefined;
+  #hasSeenRoots = false;
+  readonly #openAddresses = new Set<string>();
+  #logLines = 0;
+  #logSince = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: PassedOnParts) {
+    this.#parts = parts;
+    const { form, url } = parts.agent.elicits();
+    const modes = { ...(form ? { form: {} } : {}), ...(url ? { url: {} } : {}) };
+    this.capabilities = {
+      ...(form || url ? { elicitation: modes } : {}),
+      ...(parts.agent.hasRoots() ? { roots: { listChanged: parts.agent.tellsRootsChanges() } } : {}),
+    };
+  }
+
+  /** Answers what comes over this client; to be called before it connects. */
+  serve(client: Client): void {
+    this.#client = client;
+    // Raw requests: the SDK's own handlers refuse a form that a newer protocol may allow.
+    client.fallbackRequestHandler = ({ method, params }, { signal }) => {
+      if (method === 'elicitation/create') return this.#elicit(params, signal);
+      if (method === 'roots/list' && this.capabilities.roots !== undefined) return this.#roots(signal);
+      return Promise.reject(Object.assign(new Error('Method not found'), { code: ErrorCode.MethodNotFound }));
+    };
+    client.fallbackNotificationHandler = async ({ method, params }) => {
+      if (method === 'notifications/message') this.#log(params);
+      const id = params?.['elicitationId'];
+      if (method === 'notifications/elicitation/complete' && this.#openAddresses.delete(String(id)))
+        this.#parts.agent.elicitationDone(String(id));
+    };
+  }
+
+  /** Whether a question of it is put to the person just now. */
+  get isAsking(): boolean {
+    return this.#questions.pending > 0;
+  }
+
+  /** Tells a server that has read the roots that they are others now. */
+  rootsChanged(): void {
+    if (!this.#hasSeenRoots || this.capabilities.roots?.listChanged !== true) return;
+    // One that is ending need not know.
+    this.#client?.notification({ method: 'notifications/roots/list_changed' }).catch(() => {});
+  }
+
+  /** The person's answer; a question that cannot be put is declined, one whose calls have ended is cancelled. */
+  async #elicit(raw: unknown, signal: AbortSignal): Promise<JsonObject> {
+    const { server, agent, calls, redact, observer } = this.#parts;
+    const startedAt = performance.now();
+    const told = (result: JsonObject, why?: string) => {
+      observer({
+        type: 'downstream.asked',
+        server,
+        answer: `${result['action']}${why === undefined ? '' : `, because ${why}`}`,
+        durationMs: performance.now() - startedAt,
+      });
+      return result;
+    };
+    const decline = (why: string) => told({ action: 'decline' }, why);
+    if (calls.size === 0) return decline('no call of the server is under way');
+    const question = readElicitation(raw, server, agent.elicits(), redact);
+    if ('unfit' in question) return decline(question.unfit);
+    if (this.#questions.size >= MAX_WAITING) return decline(`${MAX_WAITING} of its questions wait already`);
+    using askers = calls.askers();
+    using _hold = calls.hold();
+    using link = new LinkedSignal(signal, askers.ended);
+    const asked = this.#questions.add(async () => {
+      if (link.signal.aborted) return { action: 'cancel' };
+      this.#expectEnd(question.params['elicitationId']);
+      return agent.elicit(question.params, link.signal);
+    });
+    try {
+      return told(relayed(await unlessAborted(asked, link.signal)));
+    } catch (thrown) {
+      if (link.signal.aborted) return told({ action: 'cancel' }, 'the call has ended');
+      return decline(`the agent could not ask: ${messageOf(thrown)}`);
+    }
+  }
+
+  #expectEnd(elicitationId: unknown): void {
+    if (typeof elicitationId !== 'string') return;
+    const [oldest] = this.#openAddresses;
+    if (this.#openAddresses.size >= MAX_OPEN_ADDRESSES && oldest !== undefined)
+      this.#openAddresses.delete(oldest);
+    this.#openAddresses.add(elicitationId);
+  }
+
+  async #roots(signal: AbortSignal): Promise<JsonObject> {
+    this.#hasSeenRoots = true;
+    const { roots } = await this.#parts.agent.listRoots(signal);
+    const listed = Array.isArray(roots) ? roots.filter((root) => typeof Object(root).uri === 'string') : [];
+    if (isTooMuch(listed)) throw new Error('The agent has more roots than can be passed on.');
+    return { roots: listed };
+  }
+
+  /** For the operator's log only: the agent did not ask what its servers' servers say. */
+  #log(params: unknown): void {
+    const now = performance.now();
+    if (now - this.#logSince > LOG_WINDOW_MS) [this.#logSince, this.#logLines] = [now, 0];
+    if (++this.#logLines > MAX_LOG_LINES || !isObject(params)) return;
+    const { level, data } = params;
+    const text = typeof data === 'string' ? data : (JSON.stringify(data) ?? '');
+    const { server, observer, redact } = this.#parts;
+    // Less than all of a long text, and more than is kept, so that no secret is cut in two before it is known for one.
+    const said = clip(redact(text.slice(0, 4 * MAX_LOG_CHARS)), MAX_LOG_CHARS);
+    observer({ type: 'downstream.said', server, level: clip(String(level), 20), text: said });
+  }
+}
+
+/** Of the agent's answer what MCP says is there; `_meta` is between the agent and us. */
+function relayed({ action, content }: Readonly<JsonObject>): JsonObject {
+  if (!ACTIONS.includes(action)) throw new Error('its answer holds no action');
+  if (action !== 'accept' || !isObject(content)) return { action };
+  if (isTooMuch(content)) throw new Error('its answer is too long');
+  return { action, content };
+}
+
+function isTooMuch(value: unknown): boolean {
+  const json = JSON.stringify(value);
+  return json.length > MAX_ANSWER_CHARS || excessOf(json, ANSWER_LIMITS) !== undefined;
+}
