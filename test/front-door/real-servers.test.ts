@@ -100,7 +100,11 @@ it('finds their tools in a bridge that starts none of them, and says how to load
 known = {s.name: s.tools for s in runtime.discovered_servers(detailed=True)}
 hits = await runtime.search_tool_docs("how many days does a month have", limit=3)
 print(hits)
-found = {q: [f"{d.server}/{d.tool}" for d in await runtime.search_tool_docs(q, limit=20)] for q in ${JSON.stringify(QUESTIONS.map(({ question }) => question))}}
+async def best(question):
+    # The same server by another transport has the same tools.
+    hits = [(d.server.removesuffix("-http").removesuffix("-sse"), d.tool) for d in await runtime.search_tool_docs(question, limit=20)]
+    return ["/".join(hit) for hit in dict.fromkeys(hits)][:5]
+found = [await best(question) for question in ${JSON.stringify(QUESTIONS.map(({ question }) => question))}]
 {"known": known, "loaded": [s for s in runtime.list_servers_sync()], "hit": hits[0], "found": found}`;
   const payload = await run(code, { servers: [] });
   expect(payload.error ?? payload.summary).toBe(payload.summary);
@@ -109,7 +113,7 @@ found = {q: [f"{d.server}/{d.tool}" for d in await runtime.search_tool_docs(q, l
     readonly known: Readonly<Record<string, number>>;
     readonly loaded: readonly string[];
     readonly hit: unknown;
-    readonly found: Readonly<Record<string, readonly string[]>>;
+    readonly found: readonly (readonly string[])[];
   };
   expect(result.loaded).toEqual([]);
   expect(Object.entries(TOOLS).filter(([name, count]) => !((result.known[name] ?? 0) >= count))).toEqual([]);
@@ -120,9 +124,8 @@ found = {q: [f"{d.server}/{d.tool}" for d in await runtime.search_tool_docs(q, l
     load: 'To load it, pass servers=["time"] to run_python.',
   });
   expect(payload.stdout?.join('\n')).toContain('mcp_time.days_in_month(');
-  // The same server by another transport has the same tools.
-  const once = (name: string) => name.replace(/^everything-(?:http|sse)\//, 'everything/');
-  const { all } = measure((question) => [...new Set((result.found[question] ?? []).map(once))]);
+  const found = new Map(QUESTIONS.map(({ question }, index) => [question, result.found[index] ?? []]));
+  const { all } = measure((question) => [...(found.get(question) ?? [])]);
   expect(all.recallAt5).toBeGreaterThanOrEqual(0.85);
   expect(descendants(pid).filter((line) => /node_modules/.test(line))).toEqual([]);
 });
