@@ -115,7 +115,8 @@ beforeAll(async () => {
       memory: { ...memory, env: { MEMORY_FILE_PATH: join(tempHome(), 'memory.jsonl') } },
       hostile: hostileServer(),
     },
-    { clientName: 'claude-code' },
+    // What is known of servers is part of some answers, so nobody else's runs may have left anything.
+    { clientName: 'claude-code', env: { MCP_BRIDGE_STATE_DIR: join(tempHome(), 'state') } },
   );
 });
 afterAll(() => bridge[Symbol.asyncDispose]());
