@@ -72,6 +72,11 @@ function visible(char: string): string {
   return hex.length <= 2 ? `\\x${hex.padStart(2, '0')}` : `\\u${hex.padStart(4, '0')}`;
 }
 
+/** A text as one line: every run of white space is a space, none at its ends. */
+export function inOneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
 /** Lines of `text`; a final newline does not make an empty last line. */
 export function linesOf(text: string): string[] {
   if (text === '') return [];

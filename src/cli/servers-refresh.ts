@@ -3,7 +3,7 @@
 
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clip, harmless, inOneLine } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { remedyOf } from '../config/skipped-remedy.js';
@@ -76,7 +76,7 @@ function row(outcome: Refreshed): readonly string[] {
   const name = paint.bold(visible(outcome.server));
   if (outcome.state === 'failed') {
     const advice = outcome.remedy === undefined ? '' : ` ${outcome.remedy}`;
-    return [paint.red('failed'), name, '', visible(`${outcome.reason.replace(/\s+/g, ' ').trim()}${advice}`)];
+    return [paint.red('failed'), name, '', visible(`${inOneLine(outcome.reason)}${advice}`)];
   }
   const { tools, added, removed, changed, accepted, problems } = outcome;
   const state =

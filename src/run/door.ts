@@ -11,7 +11,8 @@ import type { CallParams, ServerDoc, ToolDoc, ToolHit } from '../protocol/frames
 import { RawJson, sliceAt } from '../protocol/json-text.js';
 import type { Gates } from './gates.js';
 import type { HostApi } from './host-api.js';
-import { denied, type Limit, type Policy } from './policy.js';
+import { denied, type JudgedTool, type Limit, type Policy } from './policy.js';
+import type { Question } from './question.js';
 
 export type DoorParts = {
   readonly runId: string;
@@ -20,14 +21,12 @@ export type DoorParts = {
   /** A loaded server whole, with what policy hides of it. */
   readonly whole: (server: string) => ServerDoc | undefined;
   /** A tool as policy judges it, and whether it has changed by now. */
-  readonly subject: (server: string, tool: string) => Pick<ToolDoc, 'name' | 'changed'>;
+  readonly subject: (server: string, tool: string) => JudgedTool;
   readonly observer: Observer;
 };
 
 /** Names and reasons in events: hostile code chooses the names. */
 const MAX_TOLD_CHARS = 500;
-
-type Question<P> = (params: P, text: string, signal: AbortSignal) => unknown;
 
 /** The same questions, answered only where the policy allows. */
 export function door(api: HostApi, parts: DoorParts): HostApi {

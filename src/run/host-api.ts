@@ -11,14 +11,13 @@ import type { CallProgress } from '../downstream/downstream.js';
 import type { DownstreamPool } from '../downstream/pool.js';
 import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
+import type { Question } from './question.js';
 import { howToLoad, notLoaded } from './reach.js';
 import { resourceCalls } from './resource-calls.js';
 import type { SavedTools } from './saved-tools.js';
 
-/** Answers with a value for the reply, or throws a BridgeError for the refusal. `text` is the call's own frame. */
-export type HostApi = {
-  readonly [M in CallMethod]: (params: CallParams[M], text: string, signal: AbortSignal) => unknown;
-};
+/** Each question by its method. */
+export type HostApi = { readonly [M in CallMethod]: Question<CallParams[M]> };
 
 /** How far a tool that the code has called says it is; `tool` is `server.tool`. */
 export type ToolProgress = {

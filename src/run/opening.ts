@@ -4,7 +4,7 @@
 import PQueue from 'p-queue';
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clip, harmless, inOneLine } from '../base/text.js';
 import type { ServerDoc } from '../protocol/frames.js';
 
 /** Each may start an interpreter and a package manager, and the machine has the sandbox to start as well. */
@@ -46,7 +46,7 @@ export async function openServers(
       const reason =
         deadline.cause === 'timeout'
           ? `it was not open after ${allWithinMs / 1000} s`
-          : clip(oneLine(harmless(asBridgeError(thrown).message)), MAX_REASON_CHARS);
+          : clip(inOneLine(harmless(asBridgeError(thrown).message)), MAX_REASON_CHARS);
       failed.set(server, reason);
       return [];
     }
@@ -57,8 +57,6 @@ export async function openServers(
   ]);
   return { docs: [...mine, ...rest.flat()], failed };
 }
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 /** One line for the reader of an answer; undefined where all opened. */
 export function failureNote(failed: ReadonlyMap<string, string>): string | undefined {

@@ -34,9 +34,12 @@ export type RuledPattern = Pick<ServerPattern, 'coversServer' | 'concernsServer'
   readonly rule: string;
 };
 
+/** A tool by its real name, and what its server has changed of it. */
+export type JudgedTool = Pick<ToolDoc, 'name' | 'changed'>;
+
 export interface Policy {
   server(server: string): Verdict;
-  tool(server: string, tool: Pick<ToolDoc, 'name' | 'changed'>): Verdict;
+  tool(server: string, tool: JudgedTool): Verdict;
   /** Its resources and prompts. */
   resources(server: string): Verdict;
   readonly runLimits: RunLimits;

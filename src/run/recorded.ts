@@ -7,21 +7,21 @@ import type { Observer } from '../base/events.js';
 import { clip } from '../base/text.js';
 import { type Weight, weigh } from '../base/weight.js';
 import type { AuditMode } from '../config/variables.js';
-import { MAX_NAME_CHARS, type ToolDoc } from '../protocol/frames.js';
+import { MAX_NAME_CHARS } from '../protocol/frames.js';
 import { RawJson, sliceAt } from '../protocol/json-text.js';
 import type { HostApi } from './host-api.js';
-import type { Policy, Verdict } from './policy.js';
+import type { JudgedTool, Policy, Verdict } from './policy.js';
+import type { Question } from './question.js';
 
 export type RecordedParts = {
   readonly runId: string;
   readonly mode: AuditMode;
   readonly policy: () => Policy;
   /** A tool as policy judges it. */
-  readonly subject: (server: string, tool: string) => Pick<ToolDoc, 'name' | 'changed'>;
+  readonly subject: (server: string, tool: string) => JudgedTool;
   readonly observer: Observer;
 };
 
-type Question<P> = (params: P, text: string, signal: AbortSignal) => unknown;
 /** `tool` is the tool's real name, or the MCP method of a question that is about none. */
 type Asked = { readonly server: string; readonly tool: string; readonly verdict: Verdict };
 

@@ -11,6 +11,7 @@ import {
   readResource,
 } from '../downstream/resources.js';
 import type { CallParams, ServerDoc } from '../protocol/frames.js';
+import type { Question } from './question.js';
 
 export type ResourceCallParts = {
   readonly pool: DownstreamPool;
@@ -20,9 +21,7 @@ export type ResourceCallParts = {
 
 type Methods = 'resources.list' | 'resources.read' | 'prompts.list' | 'prompts.get';
 
-type Handlers = {
-  readonly [M in Methods]: (params: CallParams[M], text: string, signal: AbortSignal) => unknown;
-};
+type Handlers = { readonly [M in Methods]: Question<CallParams[M]> };
 
 /** The part of HostApi for them. */
 export function resourceCalls(parts: ResourceCallParts): Handlers {

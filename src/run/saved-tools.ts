@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { replaceFile } from '../base/replace-file.js';
-import { clip, harmless } from '../base/text.js';
+import { clip, harmless, inOneLine } from '../base/text.js';
 import { PYTHON_KEYWORDS } from '../downstream/catalog/catalog.js';
 
 /** A long function has 5 KB; this bounds what a run can leave on the disk together with MAX_TOOLS. */
@@ -127,7 +127,7 @@ export class SavedTools {
 
 /** Text of the guest's or of a person's file, for a list. */
 function oneLine(text: string): string {
-  return clip(harmless(text.replaceAll(/\s+/g, ' ').trim()), MAX_HEAD_CHARS);
+  return clip(harmless(inOneLine(text)), MAX_HEAD_CHARS);
 }
 
 const tooLarge = (name: string) => `The source of '${name}' is larger than ${MAX_SOURCE_BYTES} bytes.`;
