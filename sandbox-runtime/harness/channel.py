@@ -38,6 +38,7 @@ class Channel:
         """Ready, but reading nothing before open(). `refusal` makes the exception for a refused call."""
         self._host_in = host_in
         self._early = b""
+        self._main_file = ""
         self._opened = threading.Event()
         self._frames_fd = frames_fd
         self._refusal = refusal
@@ -47,9 +48,10 @@ class Channel:
         self._pid = os.getpid()
         threading.Thread(target=self._read, name="mcp-channel", daemon=True).start()
 
-    def open(self, early: bytes) -> None:
-        """Begins to read; `early` is what came in with the run frame."""
+    def open(self, early: bytes, main_file: str) -> None:
+        """Begins to read; `early` is what came in with the run frame, `main_file` what the program is called."""
         self._early = early
+        self._main_file = main_file
         self._opened.set()
 
     @property
@@ -161,7 +163,7 @@ class Channel:
         return frame["id"], frame.get("value")
 
     def _stop(self) -> None:
-        line = encode({"type": "where", "lines": where_lines()})
+        line = encode({"type": "where", "lines": where_lines(self._main_file)})
         # Whoever holds the lock may never let go of it: the program is being stopped because it hangs.
         if self._writing.acquire(timeout=1):
             write_all(self._frames_fd, line)

@@ -26,7 +26,7 @@ MAX_SKIPPED_NAMED = 20
 MAX_UNREAD_BYTES = 67_108_864
 MAX_VALUES = 1_000_000
 OUTPUT_CHUNK_BYTES = 65_536
-PROTOCOL_VERSION = 4
+PROTOCOL_VERSION = 5
 
 # What each method of a `call` takes.
 CALL_PARAMS: dict[str, tuple[str, ...]] = {
@@ -70,8 +70,8 @@ SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
 
 # From the host.
 HOST_FRAMES: dict[str, tuple[str, ...]] = {
-    "check": ("code",),
-    "run": ("timeoutSeconds", "loaded", "discovered", "files"),
+    "check": ("code", "file"),
+    "run": ("timeoutSeconds", "loaded", "discovered", "files", "program"),
     "reply": ("id", "value"),
     "refusal": ("id", "error"),
     "stop": ("reason",),

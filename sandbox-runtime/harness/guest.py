@@ -16,6 +16,7 @@ import threading
 import traceback
 import types
 import warnings
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from harness.channel import Channel
@@ -23,6 +24,7 @@ from harness.environment import publish_servers
 from harness.failure import describe_failure
 from harness.handover import take_over
 from harness.inputs import make_results_folder, write_files
+from harness.launch import StepFailed, become, prepare, take_input
 from harness.program import MAIN_FILE, Program, remember_source
 from harness.runner import may_need_asyncio, prepare_asyncio, run_program
 from harness.streams import install_stdio
@@ -31,7 +33,13 @@ from mcp._errors import refusal
 from mcp._setup import bind
 
 
-def be_guest(handover_fd: int, leave: tuple[int, bytes], host_in: int, frames_fd: int) -> NoReturn:
+def be_guest(
+    ahead: Sequence[list[str]],
+    handover_fd: int,
+    leave: tuple[int, bytes],
+    host_in: int,
+    frames_fd: int,
+) -> NoReturn:
     """Does all that needs no program while the sandbox waits; then runs the program that is handed over."""
     _prefer_as_victim()
     install_stdio()
@@ -41,25 +49,55 @@ def be_guest(handover_fd: int, leave: tuple[int, bytes], host_in: int, frames_fd
     namespace = _fresh_main()
     _adapt_libraries()
     make_results_folder()
+    prepare(ahead)
     handed = take_over(handover_fd)
     if handed is None:
         os._exit(0)
     program, run, early = handed
-    channel.open(early)
-    remember_source(program.source)
+    if program is None:
+        os._exit(_launch(channel, run))
+    channel.open(early, program.file)
+    remember_source(program.source, program.file)
+    if run["program"] is not None:
+        _be_script(run["program"], namespace)
     if may_need_asyncio(program):
         prepare_asyncio()
     namespace.update(bind(channel, run["loaded"], run["discovered"]))
     publish_servers(run)
     _show_warnings(program)
-    code = _finish(_run(channel, program, run.pop("files"), namespace))
+    code = _finish(_run(channel, program, run, namespace))
     if channel.is_mine:
         _take_leave(*leave, code)
     os._exit(code)
 
 
-def _run(channel: Channel, program: Program, files: list[dict[str, str]], namespace: dict[str, Any]) -> int:
+def _launch(channel: Channel, run: dict[str, Any]) -> int:
+    """Becomes a program of another language; returns the exit code where it could not be made."""
+    try:
+        write_files(run["files"])
+        take_input(run["program"]["stdin"])
+        become(run["program"]["ways"])
+    except StepFailed as error:
+        channel.send({"type": "raised", "error": describe_failure(error), "exitCode": error.code})
+        return error.code
+    except BaseException as error:
+        channel.send({"type": "raised", "error": describe_failure(error), "exitCode": 1})
+        return 1
+
+
+def _be_script(start: dict[str, Any], namespace: dict[str, Any]) -> None:
+    """What `python FILE ARG...` finds: its own path, its arguments, its folder first in the search for modules."""
+    path = os.path.abspath(start["file"])
+    namespace["__file__"] = path
+    sys.argv[:] = [start["file"], *start["args"]]
+    sys.path.insert(0, os.path.dirname(path))
+    take_input(start["stdin"])
+
+
+def _run(channel: Channel, program: Program, run: dict[str, Any], namespace: dict[str, Any]) -> int:
     """Runs the code and reports; returns the exit code."""
+    files = run.pop("files")
+    is_script = run["program"] is not None
     last: dict[str, Any] | None = None
     code = 0
     try:
@@ -68,13 +106,15 @@ def _run(channel: Channel, program: Program, files: list[dict[str, str]], namesp
             # Up to ten megabytes that the code may need itself.
             files.clear()
         value = run_program(program, namespace)
-        last = describe_result(value) if channel.is_mine else None
+        last = describe_result(None if is_script else value) if channel.is_mine else None
     except SystemExit as request:
         code = _exit_code(request)
     except BaseException as error:
         code = 1
         if channel.is_mine:
             last = {"type": "raised", "error": describe_failure(error), "exitCode": code}
+            if is_script:
+                print(*last["error"]["traceback"], sep="\n", file=sys.stderr)
         else:
             traceback.print_exc()
     if channel.is_mine:
@@ -151,7 +191,7 @@ def _adapt_libraries() -> None:
 
 def _show_warnings(program: Program) -> None:
     for category, text, line in program.warnings:
-        warnings.showwarning(text, getattr(builtins, category), MAIN_FILE, line)
+        warnings.showwarning(text, getattr(builtins, category), program.file, line)
 
 
 def _prefer_as_victim() -> None:

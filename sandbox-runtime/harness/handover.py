@@ -17,9 +17,9 @@ READ_BYTES = 1024 * 1024
 
 
 class Handover(NamedTuple):
-    """`run` is the run frame without its code; `early` is what came in behind that frame and is not yet read."""
+    """`program` is None for one of another language; `early` is what came in behind the run frame, unread."""
 
-    program: Program
+    program: Program | None
     run: dict[str, Any]
     early: bytes
 
@@ -28,7 +28,7 @@ def hand_over(fd: int, handover: Handover) -> None:
     """Writes and closes `fd`. A guest that has died meanwhile is no error here: its end is told like any other."""
     program, run, early = handover
     try:
-        write_all(fd, marshal.dumps((tuple(program), run, early)))
+        write_all(fd, marshal.dumps((program and tuple(program), run, early)))
     except BrokenPipeError:
         pass
     os.close(fd)
@@ -43,4 +43,4 @@ def take_over(fd: int) -> Handover | None:
     if not chunks:
         return None
     program, run, early = marshal.loads(b"".join(chunks))
-    return Handover(Program(*program), run, early)
+    return Handover(program and Program(*program), run, early)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import traceback
@@ -16,10 +17,13 @@ HARNESS_FAILED = 70
 
 
 def main() -> NoReturn:
-    """Serves one run and ends the process, and with it, as PID 1, the container; arguments name modules to preload."""
+    """Serves one run and ends the process, and with it, as PID 1, the container.
+
+    The first argument is a JSON list of commands to run while it waits; the others name modules to load ahead.
+    """
     streams = take_streams()
     try:
-        supervise(streams, sys.argv[1:])
+        supervise(streams, json.loads(sys.argv[1]), sys.argv[2:])
     except BaseException:
         # No frame: the host logs lines that are none, and the missing `exited` tells it that the sandbox is lost.
         write_all(streams.supervisor_out, traceback.format_exc().encode("ascii", "backslashreplace"))

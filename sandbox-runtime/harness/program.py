@@ -19,6 +19,7 @@ from harness.top_level_return import has_top_level_return, unwrap_code, wrap_in_
 if TYPE_CHECKING:
     from harness.named_tools import NamedTool
 
+# Of code that is no file.
 MAIN_FILE = "main.py"
 
 # As in inspect, which takes longer to load than all of this.
@@ -40,9 +41,11 @@ MAX_QUOTED_CHARS = 160
 class Program(NamedTuple):
     """`parts` run in order, the last one's value is the result; any of them may be a coroutine.
 
-    `warnings` are the compiler's, each with the name of its builtin category, its text and its line.
+    `file` is its name in tracebacks. `warnings` are the compiler's, each with its builtin category's name, its text and
+    its line.
     """
 
+    file: str
     source: str
     parts: tuple[CodeType, ...]
     warnings: tuple[tuple[str, str, int], ...]
@@ -53,18 +56,18 @@ class Program(NamedTuple):
         return any(part.co_flags & CO_COROUTINE for part in self.parts)
 
 
-def compile_program(text: str) -> tuple[Program, Sequence[NamedTool]]:
+def compile_program(text: str, file: str) -> tuple[Program, Sequence[NamedTool]]:
     """The program, and the tools that it names; or one of NOT_COMPILABLE, with line and caret where there are any."""
     source = unwrap(text)
-    remember_source(source)
+    remember_source(source, file)
     with warnings.catch_warnings(record=True) as caught:
-        tree = ast.parse(source, MAIN_FILE)
+        tree = ast.parse(source, file)
         # Before the tree is taken apart.
         named = _named_tools(source, tree) if "mcp" in source else ()
         parts = [wrap_in_function(tree)] if has_top_level_return(tree) else _split_last_expression(tree)
-        codes = tuple(_compile(part) for part in parts)
+        codes = tuple(_compile(part, file) for part in parts)
     told = tuple((w.category.__name__, str(w.message), w.lineno) for w in caught)
-    return Program(source, codes, told), named
+    return Program(file, source, codes, told), named
 
 
 def shorten_line(error: BaseException) -> None:
@@ -83,9 +86,9 @@ def shorten_line(error: BaseException) -> None:
         error.end_offset = None
 
 
-def remember_source(source: str) -> None:
+def remember_source(source: str, file: str) -> None:
     """Lets this process's tracebacks, and inspect.getsource, quote the program, which is no file."""
-    linecache.cache[MAIN_FILE] = (len(source), None, [f"{line}\n" for line in source.split("\n")], MAIN_FILE)
+    linecache.cache[file] = (len(source), None, [f"{line}\n" for line in source.split("\n")], file)
 
 
 def unwrap(text: str) -> str:
@@ -133,7 +136,7 @@ def _split_last_expression(tree: ast.Module) -> list[ast.Module | ast.Expression
     return [tree, ast.Expression(last.value)]
 
 
-def _compile(tree: ast.Module | ast.Expression) -> CodeType:
+def _compile(tree: ast.Module | ast.Expression, file: str) -> CodeType:
     mode = "eval" if isinstance(tree, ast.Expression) else "exec"
     # dont_inherit: our own `from __future__` imports are not the guest's.
-    return unwrap_code(compile(tree, MAIN_FILE, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True))
+    return unwrap_code(compile(tree, file, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True))

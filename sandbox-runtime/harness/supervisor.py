@@ -22,7 +22,7 @@ from harness.guest import be_guest
 from harness.handover import Handover, hand_over
 from harness.inputs import RESULTS_FOLDER
 from harness.output import Output
-from harness.program import NOT_COMPILABLE, Program, compile_program, shorten_line
+from harness.program import MAIN_FILE, NOT_COMPILABLE, Program, compile_program, shorten_line
 from harness.streams import Streams, output_pipe
 from harness.wire import LineReader, decode, encode, write_all
 
@@ -62,8 +62,11 @@ class _Guest(NamedTuple):
     outputs: list[Output]
 
 
-def supervise(streams: Streams, preimport: Sequence[str] = ()) -> NoReturn:
-    """The whole life of the container; returns by os._exit only. `preimport` is loaded while the host is silent."""
+def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[str]) -> NoReturn:
+    """The whole life of the container; returns by os._exit only.
+
+    `preimport` is loaded while the host is silent; the guest runs the commands `ahead` before it takes a program.
+    """
     hello = {
         "type": "hello",
         "protocol": PROTOCOL_VERSION,
@@ -73,13 +76,16 @@ def supervise(streams: Streams, preimport: Sequence[str] = ()) -> NoReturn:
     _send(streams, hello)
     _import_while_idle(streams, preimport)
     # What is done for the first time takes several times as long; the run is to find it done.
-    compile_program("print(1)\n2")
+    compile_program("print(1)\n2", MAIN_FILE)
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
     gc.freeze()
     ended, wakeup = _wake_on_signals()
-    guest = _fork_guest(streams, (ended, wakeup))
-    hand_over(guest.program_fd, _receive_run(streams))
-    code, deadly_signal = _forward_until_end(guest, ended, streams.host_in)
+    guest = _fork_guest(streams, ahead, (ended, wakeup))
+    handover = _receive_run(streams)
+    hand_over(guest.program_fd, handover)
+    # A program that cannot call anything does not read what the host sends either.
+    is_deaf = handover.program is None and not handover.run["loaded"]
+    code, deadly_signal = _forward_until_end(guest, ended, streams.host_in, is_deaf)
     for output in guest.outputs:
         output.drain()
     _send_artifacts(streams)
@@ -117,7 +123,7 @@ def _await_hang_up(host_in: int) -> None:
     host.poll(LOOK_MS)
 
 
-def _fork_guest(streams: Streams, private: Sequence[int]) -> _Guest:
+def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[int]) -> _Guest:
     """Forks before there is a program, so that a run need not wait for it; `private` is closed in the guest."""
     program_read, program_write = os.pipe()
     leave_read, leave_write = os.pipe()
@@ -134,7 +140,7 @@ def _fork_guest(streams: Streams, private: Sequence[int]) -> _Guest:
             _forget_signals()
             for fd in (*private, *ours, stdout_write, stderr_write, streams.supervisor_out):
                 os.close(fd)
-            be_guest(program_read, (leave_write, farewell), streams.host_in, streams.guest_out)
+            be_guest(ahead, program_read, (leave_write, farewell), streams.host_in, streams.guest_out)
         except BaseException:
             os.write(2, traceback.format_exc().encode("ascii", "backslashreplace"))
         os._exit(70)
@@ -155,7 +161,9 @@ def _receive_run(streams: Streams) -> Handover:
         frame = decode(line)
         kind = frame.pop("type")
         if kind == "check":
-            program = _check(frame["code"], streams)
+            program = _check(frame["code"], frame["file"] or MAIN_FILE, streams)
+        elif kind == "run" and frame["program"] is not None and frame["program"]["ways"]:
+            return Handover(None, frame, reader.unread())
         elif kind == "run" and program is not None:
             return Handover(program, frame, reader.unread())
         else:
@@ -163,10 +171,10 @@ def _receive_run(streams: Streams) -> Handover:
     os._exit(0)
 
 
-def _check(code: str, streams: Streams) -> Program | None:
+def _check(code: str, file: str, streams: Streams) -> Program | None:
     """Says what became of it. Nothing of it is run, and the guest, which exists already, hears nothing of it."""
     try:
-        program, named = compile_program(code)
+        program, named = compile_program(code, file)
     except NOT_COMPILABLE as error:
         shorten_line(error)
         # Without its traceback, which is that of the compiler.
@@ -214,25 +222,28 @@ def _forget_signals() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _forward_until_end(guest: _Guest, ended: int, host_in: int) -> tuple[int | None, int | None]:
+def _forward_until_end(
+    guest: _Guest, ended: int, host_in: int, is_deaf: bool
+) -> tuple[int | None, int | None]:
     """Forwards output until the guest's own process has ended; returns its exit code or its signal.
 
     A guest that takes its leave is not waited for: the kernel needs a millisecond to take it down, and the container's
     end, which is next, does that too.
 
-    What the host sends is the guest's to read. That the host has gone is seen here, since a guest may be deaf to it.
+    What the host sends is the guest's to read, but for one that `is_deaf`: all that such a one can be told is to stop.
+    That the host has gone is seen here, whatever the guest reads.
     """
     by_fd = {output.fd: output for output in guest.outputs}
     everything = select.poll()
     for fd in (ended, guest.leave_fd, *by_fd):
         everything.register(fd, select.POLLIN)
-    everything.register(host_in, HANG_UP_ONLY)
+    everything.register(host_in, select.POLLIN if is_deaf else HANG_UP_ONLY)
     only_the_end = select.poll()
     for fd in (ended, guest.leave_fd):
         only_the_end.register(fd, select.POLLIN)
     while True:
         bytes_read = 0
-        for fd, _ in everything.poll():
+        for fd, happened in everything.poll():
             if fd == ended:
                 os.read(ended, 4096)
                 status = _reap(guest.pid)
@@ -251,7 +262,11 @@ def _forward_until_end(guest: _Guest, ended: int, host_in: int) -> tuple[int | N
                 continue
             if fd == host_in:
                 os.kill(guest.pid, signal.SIGKILL)
-                os._exit(0)
+                if happened & ~select.POLLIN:
+                    os._exit(0)
+                # Told to stop: its end follows, and what it has left is sent.
+                everything.modify(host_in, HANG_UP_ONLY)
+                continue
             size = by_fd[fd].pump()
             if size == 0:
                 everything.unregister(fd)

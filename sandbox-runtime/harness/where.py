@@ -12,36 +12,35 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from harness.program import MAIN_FILE
-
 MAX_LINES = 30
 MAX_LINE_CHARS = 200
 
 
-def where_lines() -> list[str]:
-    """The main thread's lines, outermost first, then those of its asyncio tasks; else those of other threads."""
+def where_lines(file: str) -> list[str]:
+    """Of `file`: the main thread's lines, outermost first, then its asyncio tasks'; else other threads'."""
     frames = sys._current_frames()
     main = threading.main_thread().ident
     stack = list(_outward(frames.pop(main) if main in frames else None))
-    lines = _lines(reversed(stack))
+    lines = _lines(file, reversed(stack))
     for loop in _running_loops(stack):
         for task in _tasks(loop):
-            lines += _lines(_awaiting(task.get_coro()))
+            lines += _lines(file, _awaiting(task.get_coro()))
     if not lines:
         for frame in frames.values():
-            lines += _lines(reversed(list(_outward(frame))))
+            lines += _lines(file, reversed(list(_outward(frame))))
     return list(dict.fromkeys(lines))[:MAX_LINES]
 
 
-def _lines(frames: Iterator[FrameType]) -> list[str]:
-    return [_line(frame) for frame in frames if frame.f_code.co_filename == MAIN_FILE]
+def _lines(file: str, frames: Iterator[FrameType]) -> list[str]:
+    return [_line(frame) for frame in frames if frame.f_code.co_filename == file]
 
 
 def _line(frame: FrameType) -> str:
     # f_lineno is None between two lines of generated code.
     number = frame.f_lineno or frame.f_code.co_firstlineno
-    text = linecache.getline(MAIN_FILE, number).strip()
-    return f"{MAIN_FILE}:{number}: {text}"[:MAX_LINE_CHARS]
+    file = frame.f_code.co_filename
+    text = linecache.getline(file, number).strip()
+    return f"{file}:{number}: {text}"[:MAX_LINE_CHARS]
 
 
 def _outward(frame: FrameType | None) -> Iterator[FrameType]:

@@ -49,6 +49,7 @@ class Host:
         self,
         env: Mapping[str, str] | None = None,
         preimport: Sequence[str] = (),
+        ahead: Sequence[Sequence[str]] = (),
         modules: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = tempfile.TemporaryDirectory()
@@ -59,7 +60,7 @@ class Host:
         site = f"import sys; sys.path.append({self.folder.name!r}); " if modules else ""
         environment = {"PATH": os.environ.get("PATH", ""), "HOME": self.folder.name, **(env or {})}
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-u", "-c", site + ENTRYPOINT, *preimport],
+            [sys.executable, "-I", "-u", "-c", site + ENTRYPOINT, json.dumps(ahead), *preimport],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -124,11 +125,11 @@ class Host:
         except BrokenPipeError:
             pass
 
-    def check(self, code: str) -> Frame:
+    def check(self, code: str, file: str | None = None) -> Frame:
         """Has the code checked and returns the answer."""
         answers = ("checked", "refused")
         seen = sum(len(self.of_type(kind)) for kind in answers)
-        self.send({"type": "check", "code": code})
+        self.send({"type": "check", "code": code, "file": file})
         self.wait_for(lambda _: sum(len(self.of_type(kind)) for kind in answers) > seen)
         return next(frame for frame in reversed(self.frames) if frame["type"] in answers)
 
@@ -150,6 +151,7 @@ class Host:
         loaded: list[Frame] | None = None,
         discovered: list[Frame] | None = None,
         files: list[Frame] | None = None,
+        program: Frame | None = None,
     ) -> None:
         """Sends the run frame for what was checked last."""
         servers = loaded or []
@@ -168,6 +170,7 @@ class Host:
                 "loaded": servers,
                 "discovered": briefs + (discovered or []),
                 "files": files or [],
+                "program": program,
             }
         )
 

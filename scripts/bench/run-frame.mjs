@@ -26,4 +26,5 @@ export const RUN = {
   ],
   discovered: [{ name: 'host', alias: 'host', description: '', loaded: true, tools: 1 }],
   files: [],
+  program: null,
 };

@@ -98,6 +98,7 @@ export type BridgeEvent =
       /** Whoever asked, in its own words. */
       readonly client: string;
       readonly servers: readonly string[];
+      readonly language: string;
       readonly code: Weight;
       readonly timeoutSeconds: number;
     }

@@ -4,6 +4,7 @@ import { VERSION } from '../base/version.js';
 import { chooseEngine } from '../engine/detect.js';
 import { buildImage } from '../engine/image.js';
 import { listImages } from '../engine/image-choice.js';
+import { pythonKind } from '../sandbox/kind.js';
 import { wishesOf } from '../sandbox/launch-pad.js';
 import { interruptSignal } from './interrupt.js';
 import { coloursFor, columns, megabytes, printJson, seconds } from './output.js';
@@ -25,7 +26,7 @@ export async function imageList({ json }: { readonly json?: true }): Promise<voi
   const { settings } = prepare('warn', 'ends');
   const signal = interruptSignal();
   const { binary } = await chooseEngine(wishesOf(settings), signal);
-  const images = await listImages(settings, binary, signal);
+  const images = await listImages(pythonKind(settings), binary, signal);
   if (json) {
     printJson({ images });
     return;

@@ -48,7 +48,11 @@ export async function memoryTrial(
 
 async function tryOut(bridge: Bridge, code: string, signal: AbortSignal): Promise<Trial> {
   const timeoutSeconds = Math.min(TRIAL_SECONDS, bridge.settings.maxTimeoutSeconds);
-  const outcome = await bridge.run({ code, servers: [], files: [], timeoutSeconds }, UNWATCHED, signal);
+  const outcome = await bridge.run(
+    { task: { type: 'cell', code }, servers: [], files: [], timeoutSeconds },
+    UNWATCHED,
+    signal,
+  );
   const [python = '', seccomp = ''] = outcome.stdout.text.trim().split('\n');
   return { outcome, python, isFiltered: seccomp.trim() === FILTERED };
 }

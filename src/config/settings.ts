@@ -41,6 +41,8 @@ export type Settings = {
   readonly machineIdleSeconds: number;
   readonly stateDir: string;
   readonly outputMode: OutputMode;
+  /** Whether nobody chose one, so that a tool may have its own. */
+  readonly outputModeIsDefault: boolean;
   readonly structured: StructuredMode;
   readonly logLevel: LogLevel;
   readonly allowSelfServer: boolean;
@@ -129,6 +131,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     machineIdleSeconds: values.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT,
     stateDir: state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host),
     outputMode: values.MCP_BRIDGE_OUTPUT_MODE,
+    outputModeIsDefault: env['MCP_BRIDGE_OUTPUT_MODE'] === undefined,
     structured: values.MCP_BRIDGE_STRUCTURED,
     logLevel: values.MCP_BRIDGE_LOG_LEVEL,
     allowSelfServer: values.MCP_BRIDGE_ALLOW_SELF_SERVER,

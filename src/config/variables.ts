@@ -60,6 +60,8 @@ const WEEK_SECONDS = 7 * DAY_SECONDS;
 // A terabyte: more is a typing error.
 const MAX_KEEP_MB = 1_000_000;
 
+const TOOLS = ['run_python', 'execute_code'] as const;
+
 const user = z
   .string()
   .regex(/^\d+(:\d+)?$/)
@@ -226,10 +228,10 @@ export const variables = z.object({
     default: "the machine's cores",
     allowed: 'a whole number from 1 to 256',
   }),
-  MCP_BRIDGE_TOOLS: setting(list(z.enum(['run_python'])).pipe(z.array(z.enum(['run_python'])).min(1)), {
+  MCP_BRIDGE_TOOLS: setting(list(z.enum(TOOLS)).pipe(z.array(z.enum(TOOLS)).min(1)), {
     meaning: 'Tools that the agent sees.',
     default: 'run_python',
-    allowed: 'run_python',
+    allowed: 'run_python, execute_code, or several separated by commas',
   }),
   MCP_SERVERS_CONFIG: optional(z.string(), {
     meaning: 'Further configuration files with MCP servers; they come before all others.',

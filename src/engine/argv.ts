@@ -5,6 +5,7 @@ import type { Dialect, LaunchFacts } from './dialects.js';
 import type { SandboxSpec } from './engine.js';
 
 const TMPFS_OPTIONS = 'rw,noexec,nosuid,nodev,mode=1777';
+const PROGRAMS_OPTIONS = 'rw,exec,nosuid,nodev,mode=1777';
 
 const pairs = (values: Readonly<Record<string, string>>): string[] =>
   Object.entries(values).map(([key, value]) => `${key}=${value}`);
@@ -38,7 +39,10 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     // Neither keeps anything on disk.
     `--log-driver=${launch === 'detached' ? 'passthrough' : 'none'}`,
     ...spec.mounts.map(({ source, target }) => `--volume=${source}:${target}:${dialect.mountOptions}`),
-    ...spec.tmpfs.map(({ target, sizeMb }) => `--tmpfs=${target}:${TMPFS_OPTIONS},size=${sizeMb}m`),
+    ...spec.tmpfs.map(
+      ({ target, sizeMb, executable }) =>
+        `--tmpfs=${target}:${executable ? PROGRAMS_OPTIONS : TMPFS_OPTIONS},size=${sizeMb}m`,
+    ),
     dialect.shmFlag(`${TMPFS_OPTIONS},size=${spec.shmMb}m`, spec.shmMb),
     ...repeated('--env', pairs(spec.env)),
     ...pairs(spec.sysctls).map((pair) => `--sysctl=${pair}`),

@@ -9,7 +9,8 @@ export type EngineName = 'podman' | 'docker';
 export type EngineMode = 'rootless' | 'userns-mapped' | 'vm' | 'rootful';
 
 export type Mount = { readonly source: string; readonly target: string };
-export type Tmpfs = { readonly target: string; readonly sizeMb: number };
+/** Writable and in memory; only one that is `executable` may hold programs. */
+export type Tmpfs = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
 export type Ulimit = {
   readonly name: 'nofile' | 'nproc' | 'core' | 'fsize' | 'memlock' | 'data' | 'cpu';
   readonly limit: number;
@@ -21,7 +22,8 @@ export type SandboxSpec = {
   readonly command: readonly string[];
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly network: 'none';
+  /** `outbound` where the operator has opened it for a language. */
+  readonly network: 'none' | 'outbound';
   readonly rootfs: 'read-only';
   readonly capabilities: 'none';
   readonly newPrivileges: 'never';

@@ -7,7 +7,7 @@ import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { run } from '../base/process.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
-import type { Settings } from '../config/settings.js';
+import type { ImageSource } from '../config/languages/plan.js';
 import type { Engine } from './engine.js';
 import { inspectImage } from './image.js';
 import { BASE_PROFILE, localImageName, profiles, readRecipe } from './recipe.js';
@@ -28,7 +28,20 @@ export type LocalImage = {
   readonly chosen: boolean;
 };
 
-type ImageSettings = Pick<Settings, 'image' | 'imageIsDefault'>;
+export type ImageWish = {
+  /** A reference, or the name of a profile. */
+  readonly image: string;
+  readonly imageSource: ImageSource;
+  /** The recipe whose image stands in for one that nobody insists on. */
+  readonly profile: string;
+};
+
+/** Half a sentence for each who may have named an image. */
+const NAMED_BY: Readonly<Record<ImageSource, string>> = {
+  operator: 'named by the operator',
+  isolator: "named in isolator's file",
+  default: 'the default',
+};
 
 // A registry that is there answers within a second or two; a firewall that drops packets never does.
 const REGISTRY_PATIENCE_MS = 15_000;
@@ -45,28 +58,30 @@ export const ownImage = (): string => localImageName(readRecipe(BASE_PROFILE), V
 
 /** Throws E_IMAGE_MISSING when the image is neither here nor to be had. */
 export async function chooseImage(
-  settings: ImageSettings,
+  wish: ImageWish,
   engine: Engine,
   observer: Observer,
   signal: AbortSignal,
 ): Promise<ImageChoice> {
-  const profile = profileOf(settings.image);
+  const profile = profileOf(wish.image);
   if (profile !== undefined) return chooseBuilt(profile, engine, signal);
-  const { image, imageIsDefault } = settings;
-  const own = ownImage();
+  const { image, imageSource } = wish;
+  const own = builtImage(wish.profile);
   const [id, ownId] = await Promise.all([
     engine.imageId(image, signal),
-    imageIsDefault ? engine.imageId(own, signal) : undefined,
+    imageSource === 'operator' ? undefined : engine.imageId(own, signal),
   ]);
-  if (id !== undefined) {
-    return { image, id, reason: imageIsDefault ? 'the default, found locally' : 'named in MCP_BRIDGE_IMAGE' };
-  }
+  if (id !== undefined) return { image, id, reason: `${NAMED_BY[imageSource]}, found locally` };
   if (ownId !== undefined) {
-    return { image: own, id: ownId, reason: `built here; the default ${image} is not present` };
+    return {
+      image: own,
+      id: ownId,
+      reason: `built here; ${image}, ${NAMED_BY[imageSource]}, is not present`,
+    };
   }
-  await pullOrRefuse(settings, engine, observer, signal);
+  await pullOrRefuse(wish, engine, observer, signal);
   const pulled = await engine.imageId(image, signal);
-  if (pulled === undefined) throw missing(settings, `${engine.name} pulled it but does not find it`);
+  if (pulled === undefined) throw missing(wish, `${engine.name} pulled it but does not find it`);
   return { image, id: pulled, reason: 'pulled from its registry' };
 }
 
@@ -77,6 +92,9 @@ export async function chooseImage(
 function profileOf(image: string): string | undefined {
   return profiles().find((profile) => image === profile || image === builtImage(profile));
 }
+
+const buildCommand = (profile: string): string =>
+  `${PACKAGE_NAME} image build${profile === BASE_PROFILE ? '' : ` ${profile}`}`;
 
 const builtImage = (profile: string): string => localImageName(readRecipe(profile), VERSION);
 
@@ -89,25 +107,25 @@ async function chooseBuilt(profile: string, engine: Engine, signal: AbortSignal)
     `The image of profile '${profile}' has not been built: ${image} is not present.`,
     {
       fault: 'operator',
-      remedy: `Run \`${PACKAGE_NAME} image build ${profile}\`, which takes about a minute and needs no registry.`,
+      remedy: `Run \`${buildCommand(profile)}\`, which takes about a minute and needs no registry.`,
     },
   );
 }
 
 async function pullOrRefuse(
-  settings: ImageSettings,
+  wish: ImageWish,
   engine: Engine,
   observer: Observer,
   signal: AbortSignal,
 ): Promise<void> {
-  const { image } = settings;
+  const { image } = wish;
   const refusal = refusals.get(image);
   if (refusal !== undefined && refusal.until > Date.now()) throw refusal.error;
   try {
     await pullFromLiveRegistry(image, engine, observer, signal);
   } catch (thrown) {
     if (signal.aborted) throw thrown;
-    const error = missing(settings, thrown instanceof Error ? thrown.message : String(thrown));
+    const error = missing(wish, thrown instanceof Error ? thrown.message : String(thrown));
     refusals.set(image, { until: Date.now() + REFUSAL_LASTS_MS, error });
     throw error;
   }
@@ -138,7 +156,7 @@ async function pullFromLiveRegistry(
 
 /** The local images that could serve, with the one that would. */
 export async function listImages(
-  settings: ImageSettings,
+  wish: ImageWish,
   binary: string,
   signal: AbortSignal,
 ): Promise<readonly LocalImage[]> {
@@ -148,27 +166,28 @@ export async function listImages(
     signal,
   );
   const ours = listed.stdout.split('\n').filter((name) => name.startsWith(`localhost/${PACKAGE_NAME}/`));
-  const profile = profileOf(settings.image);
-  const wanted = profile === undefined ? settings.image : builtImage(profile);
+  const profile = profileOf(wish.image);
+  const wanted = profile === undefined ? wish.image : builtImage(profile);
   const names = [...new Set([wanted, ...ours])];
   const found = await Promise.all(
     names.map(async (image) => ({ image, facts: await inspectImage(binary, image, signal) })),
   );
   const present = found.flatMap(({ image, facts }) => (facts === undefined ? [] : [{ image, ...facts }]));
-  const own = settings.imageIsDefault ? ownImage() : undefined;
+  const own = wish.imageSource === 'operator' ? undefined : builtImage(wish.profile);
   const chosen = [wanted, own].find((name) => present.some(({ image }) => image === name));
   return present.map((image) => ({ ...image, chosen: image.image === chosen }));
 }
 
-function missing({ image, imageIsDefault }: ImageSettings, why: string): BridgeError {
+function missing({ image, imageSource, profile }: ImageWish, why: string): BridgeError {
   return new BridgeError(
     'E_IMAGE_MISSING',
     `The image ${image} is not present and cannot be pulled: ${why}.`,
     {
       fault: 'operator',
-      remedy: imageIsDefault
-        ? 'Run `mcp-sandbox-bridge image build`, which needs no registry.'
-        : `Pull or build ${image}, or unset MCP_BRIDGE_IMAGE and run \`mcp-sandbox-bridge image build\`.${didYouMean(image, profiles())}`,
+      remedy:
+        imageSource === 'operator'
+          ? `Pull or build ${image}, or no longer name it and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
+          : `Run \`${buildCommand(profile)}\`, which needs no registry.`,
     },
   );
 }

@@ -13,6 +13,8 @@ export type RunLine = {
   readonly client: string;
   /** Those that it had, also those that it got while it ran. */
   readonly servers: readonly string[];
+  /** Absent in lines of earlier versions, which knew Python only. */
+  readonly language?: string;
   readonly code: Weight;
   readonly timeoutSeconds: number;
   readonly status: RunStatus;

@@ -22,7 +22,7 @@ const MAX_CALLS_LISTED = 10_000;
 const MAX_NAME_CHARS = 256;
 const MAX_ARGUMENTS_CHARS = 16 * 1024;
 
-type Begun = Pick<RunLine, 'at' | 'client' | 'code' | 'timeoutSeconds'> & { listed: number };
+type Begun = Pick<RunLine, 'at' | 'client' | 'language' | 'code' | 'timeoutSeconds'> & { listed: number };
 
 export class Audit implements AsyncDisposable {
   readonly #files: AuditFiles;
@@ -51,10 +51,11 @@ export class Audit implements AsyncDisposable {
   }
 
   #begin(event: Extract<BridgeEvent, { type: 'run.started' }>): void {
-    const { run, client, code, timeoutSeconds } = event;
+    const { run, client, language, code, timeoutSeconds } = event;
     this.#running.set(run, {
       at: new Date().toISOString(),
       client: this.#shown(client),
+      language,
       code,
       timeoutSeconds,
       listed: 0,

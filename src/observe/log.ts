@@ -169,7 +169,10 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
     case 'run.queued':
       return ['info', `run ${event.run} waits in the queue, behind ${count(event.ahead, 'run')}`];
     case 'run.started':
-      return ['info', `run ${event.run} started with ${inline(event.servers.join(', ')) || 'no servers'}`];
+      return [
+        'info',
+        `run ${event.run} (${event.language}) started with ${inline(event.servers.join(', ')) || 'no servers'}`,
+      ];
     case 'run.call':
       return [
         'debug',

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** Raised by one with every change that an older peer would misread. */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 /** One line, newline included. A 40 MB tool result fits with its escapes; memory per stream stays bounded. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -241,15 +241,39 @@ export type Refusal = {
 /** A file for the code's working directory; `name` is a checked relative path, `data` base64. */
 export type InputFile = { readonly name: string; readonly data: string };
 
+/** A way to run a program: for containers in which `needs` are found; each step but the last must end with status 0. */
+export type ProgramWay = {
+  readonly needs: readonly string[];
+  readonly steps: ReadonlyArray<readonly string[]>;
+};
+
+/** A program among the files of a run: what a shell would be told of it. */
+export type ProgramStart = {
+  /** Of the entry file, relative to the working directory. */
+  readonly file: string;
+  readonly args: readonly string[];
+  /** base64; null where there is none. */
+  readonly stdin: string | null;
+  /** In order of preference. Without any, it is the Python that was checked, under the name of `file`. */
+  readonly ways: readonly ProgramWay[];
+};
+
 /** From the host, on the container's stdin. Trusted: the far side only types it. */
 export type HostFrame =
-  | { readonly type: 'check'; readonly code: string }
+  | {
+      readonly type: 'check';
+      readonly code: string;
+      /** Under which name; null for code that is no file. */
+      readonly file: string | null;
+    }
   | {
       readonly type: 'run';
       readonly timeoutSeconds: number;
       readonly loaded: readonly ServerDoc[];
       readonly discovered: readonly ServerBrief[];
       readonly files: readonly InputFile[];
+      /** Null for code that is no file. */
+      readonly program: ProgramStart | null;
     }
   | { readonly type: 'reply'; readonly id: number; readonly value: unknown }
   | { readonly type: 'refusal'; readonly id: number; readonly error: Refusal }

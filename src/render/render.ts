@@ -7,9 +7,11 @@ import { type ResourceLink, resourceLinks } from './files.js';
 import { fitted } from './fit.js';
 import { payloadOf } from './payload.js';
 import { type ImageBlock, imageBlocks } from './pictures.js';
+import { sections } from './sections.js';
 import { toonOrJson } from './toon.js';
 
-export type OutputMode = 'compact' | 'toon' | 'json';
+/** `sections` is what execute_code says where nobody chose: stdout and stderr, each under its own head. */
+export type OutputMode = 'compact' | 'toon' | 'json' | 'sections';
 
 /** The shape of the protocol's CallToolResult that we make. */
 export type RenderedResult = {
@@ -54,8 +56,13 @@ function renderWhole(
 ): RenderedResult {
   const payload = payloadOf(outcome);
   const withStructured = structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED.has(client));
-  const text =
-    mode === 'compact' ? compact(outcome, links) : mode === 'toon' ? toonOrJson(payload) : stringify(payload);
+  const forms: Readonly<Record<OutputMode, () => string>> = {
+    compact: () => compact(outcome, links),
+    sections: () => sections(outcome, links),
+    toon: () => toonOrJson(payload),
+    json: () => stringify(payload),
+  };
+  const text = forms[mode]();
   return {
     content: [{ type: 'text', text }, ...(links ? resourceLinks(outcome) : [])],
     ...(withStructured ? { structuredContent: payload } : {}),

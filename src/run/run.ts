@@ -29,6 +29,7 @@ import { allowedPart, type Policy } from './policy.js';
 import { preflight } from './preflight.js';
 import { recorded } from './recorded.js';
 import type { SavedTools } from './saved-tools.js';
+import { checkOf, filesOf, startOf, type Task } from './task.js';
 import { Transcript } from './transcript.js';
 
 /** How long the guest may take, at its deadline, to say where it was. */
@@ -41,7 +42,7 @@ export type RunRequest = {
   readonly id: string;
   /** Whoever asked, in its own words. */
   readonly client: string;
-  readonly code: string;
+  readonly task: Task;
   readonly timeoutSeconds: number;
   /** Names, checked against what is discovered. All of them must open. */
   readonly servers: readonly string[];
@@ -107,7 +108,8 @@ export async function runCode(request: RunRequest, parts: RunParts, signal: Abor
     run: id,
     client,
     servers: [...named, ...others],
-    code: weigh(request.code),
+    code: weigh(request.task.code),
+    language: languageOf(request.task),
     timeoutSeconds,
   });
   const transcript = new Transcript();
@@ -160,10 +162,10 @@ async function converse(
   transcript: Transcript,
   deadline: Deadline,
 ): Promise<Ended> {
-  const { id, timeoutSeconds, files } = request;
+  const { id, task, timeoutSeconds, files } = request;
   const { known, policy, gates, pool, saved, shapes, observer, watcher } = parts;
   deadline.start(timeoutSeconds * 1000);
-  const answer = await check(request.code, sandbox, deadline);
+  const answer = await check(task, sandbox, deadline);
   const leftMs = deadline.pause();
   if (answer === undefined || 'how' in answer)
     return {
@@ -222,7 +224,14 @@ async function converse(
   const cut = cutOff(sandbox, deadline, leavings);
   deadline.start(leftMs);
   sandbox.run(
-    { type: 'run', timeoutSeconds, loaded, discovered, files },
+    {
+      type: 'run',
+      timeoutSeconds,
+      loaded,
+      discovered,
+      files: filesOf(task, files),
+      program: startOf(task),
+    },
     {
       onOutput: (stream, text) => {
         transcript.addOutput(stream, text);
@@ -251,15 +260,21 @@ async function converse(
 
 /** What the sandbox says of the code, or how it ended over it; undefined when that took too long or was cancelled. */
 async function check(
-  code: string,
+  task: Task,
   sandbox: Sandbox,
   { signal }: Deadline,
 ): Promise<CheckAnswer | SandboxEnd | undefined> {
-  const said = await Promise.race([sandbox.check(code), sandbox.ended, aborted(signal)]);
+  const checked = checkOf(task);
+  // What is not Python is for its own compiler, in its run.
+  if (checked === undefined) return { type: 'checked', named: [] };
+  const { code, file } = checked;
+  const said = await Promise.race([sandbox.check(code, file), sandbox.ended, aborted(signal)]);
   // There is no other way to stop a compiler.
   if (said === undefined) sandbox.kill();
   return said;
 }
+
+const languageOf = (task: Task): string => (task.type === 'cell' ? 'python' : task.language.name);
 
 /** A person who has not answered is the likeliest reason, and the one that more time mends. */
 function waitingFor(desk: CallDesk, servers: readonly string[], pool: DownstreamPool): string {

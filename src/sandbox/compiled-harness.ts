@@ -47,6 +47,7 @@ export async function compileIn(sandbox: Sandbox): Promise<Files | undefined> {
       loaded: [],
       discovered: [],
       files: [],
+      program: null,
     } as const;
     sandbox.run(run, { onGuest, onOutput: () => {}, onFile: () => {} });
     await sandbox.ended;

@@ -7,7 +7,7 @@ import { type GroupLimit, groupLimit, oomKillsIn } from '../engine/cgroup.js';
 import { type Asked, type Enforcement, lookAt } from '../engine/enforcement.js';
 import type { SandboxSpec } from '../engine/engine.js';
 import { boundsOf, scalesFor } from './measure.js';
-import { WRITABLE } from './spec.js';
+import { WRITABLE, writableIn } from './spec.js';
 import { type Breach, Watchdog } from './watchdog.js';
 
 export class Guard implements Disposable {
@@ -22,7 +22,7 @@ export class Guard implements Disposable {
     if (enforcement.cpu === 'priority') lower(pid);
     if (enforcement.memory === 'cgroup') this.#group = groupLimit(pid, 'memory');
     if (enforcement.memory === 'watchdog') {
-      this.#watchdog = new Watchdog(scalesFor(pid, WRITABLE), boundsOf(spec), onBreach);
+      this.#watchdog = new Watchdog(scalesFor(pid, writableIn(spec)), boundsOf(spec), onBreach);
     }
   }
 

@@ -26,6 +26,7 @@ import { compileIn, keepCompiled, readCompiled } from './compiled-harness.js';
 import { enforcementAt } from './guard.js';
 import { ENTRYPOINT, harnessVersion, prepareHarness } from './harness-files.js';
 import { type Files, OPEN_DIR } from './installed-files.js';
+import { pythonKind, type SandboxKind } from './kind.js';
 import { Sandbox } from './sandbox.js';
 import { prepareSeccomp } from './seccomp-files.js';
 import { MAX_ASKING_SECONDS, sandboxSpec } from './spec.js';
@@ -75,7 +76,7 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     const engine = engineFor(context, remembered, runtime);
     const stamp = imageStamp(remembered);
     tell(`looking for the image ${settings.image}`);
-    const image = await chooseImage(settings, engine, observer, signal);
+    const image = await chooseImage(pythonKind(settings), engine, observer, signal);
     const compiled = readCompiled(settings.stateDir, harnessKey(image));
     const files = hostFiles(settings, remembered.mode, runtime, compiled);
     return { engine, choice: remembered, image, files, stamp };
@@ -85,7 +86,12 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   const { version, mode, storageDriver, storageRoot, cgroups } = status;
   const facts = { binary, mode };
   tell(`looking for the image ${settings.image}`);
-  const image = await chooseImage(settings, engineFor(context, facts, undefined), observer, signal);
+  const image = await chooseImage(
+    pythonKind(settings),
+    engineFor(context, facts, undefined),
+    observer,
+    signal,
+  );
   const name = engineNameOf(binary);
   // One that hangs must not be waited for once per OCI runtime.
   const until = performance.now() + START_TIMEOUT_MS;
@@ -186,8 +192,8 @@ export function specOn(
   { image, files, choice }: Pick<LaunchPad, 'image' | 'files'> & Partial<Pick<LaunchPad, 'choice'>>,
   { settings, instance, mayAsk }: LaunchContext,
   name: string,
+  kind: SandboxKind = pythonKind(settings),
 ): SandboxSpec {
-  const { memoryBytes, pids, cpus, warm, preimport } = settings;
   const maxTimeoutSeconds = settings.maxTimeoutSeconds + (mayAsk?.() === true ? MAX_ASKING_SECONDS : 0);
   return sandboxSpec({
     image: image.image,
@@ -196,12 +202,9 @@ export function specOn(
     user: userFor(settings, choice?.enforcement),
     enforcement: choice?.enforcement,
     cores: availableParallelism(),
-    memoryBytes,
-    pids,
-    cpus,
+    kind,
     maxTimeoutSeconds,
-    maxWaitSeconds: warm > 0 ? MAX_WAIT_SECONDS : 0,
-    preimport,
+    maxWaitSeconds: settings.warm > 0 ? MAX_WAIT_SECONDS : 0,
   });
 }
 

@@ -11,8 +11,10 @@ import type { Settings } from '../config/settings.js';
 import { engineNameOf, removeRunDir } from '../engine/cli-engine.js';
 import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../engine/detect.js';
 import { enforcementText } from '../engine/enforcement.js';
+import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described } from '../engine/oci-runtime.js';
 import { needsMachine, PodmanMachine } from '../engine/podman-machine.js';
+import { pythonKind, type SandboxKind } from './kind.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
   engineToSweepWith,
@@ -38,6 +40,8 @@ export class Launcher implements AsyncDisposable {
   readonly #starting = new Set<Promise<unknown>>();
   readonly #ending = new Set<Promise<void>>();
   readonly #closing = new AbortController();
+  /** Of the kinds that are not run_python's. */
+  readonly #images = new WeakMap<LaunchPad, Map<string, Promise<ImageChoice>>>();
   #pad: Promise<LaunchPad> | undefined;
   #ready: LaunchPad | undefined;
   #count = 0;
@@ -54,10 +58,10 @@ export class Launcher implements AsyncDisposable {
   }
 
   /** A fresh, greeted sandbox. Throws what stands in the way, with its remedy. */
-  async start(signal: AbortSignal): Promise<Sandbox> {
+  async start(kind: SandboxKind, signal: AbortSignal): Promise<Sandbox> {
     const lease = await this.#leaseMachine(signal);
     try {
-      const [sandbox, { stamp }] = await this.#tracked(this.#startAnywhere(signal));
+      const [sandbox, { stamp }] = await this.#tracked(this.#startAnywhere(kind, signal));
       this.#live.set(sandbox, { lease, stamp });
       return sandbox;
     } catch (thrown) {
@@ -131,19 +135,19 @@ export class Launcher implements AsyncDisposable {
   }
 
   /** On what an earlier process found, or, where that no longer starts (an upgrade, a removed image), on what is found now. */
-  async #startAnywhere(signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
+  async #startAnywhere(kind: SandboxKind, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
     const wishes = wishesOf(this.#context.settings);
     const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
     const startedAt = performance.now();
     try {
-      return await this.#startOn(await unlessAborted(this.pad(), signal), signal);
+      return await this.#startOn(await unlessAborted(this.pad(), signal), kind, signal);
     } catch (thrown) {
       // Trying again is for what fails at once, not for what hangs.
       const hung = performance.now() - startedAt > START_TIMEOUT_MS / 2;
       if (!remembered || hung || signal.aborted || this.#closing.signal.aborted) throw thrown;
       forgetChoice(wishes);
       this.#forgetPad();
-      return this.#startOn(await unlessAborted(this.pad(), signal), signal);
+      return this.#startOn(await unlessAborted(this.pad(), signal), kind, signal);
     }
   }
 
@@ -169,16 +173,36 @@ export class Launcher implements AsyncDisposable {
     this.#ready = undefined;
   }
 
-  async #startOn(pad: LaunchPad, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
+  async #startOn(pad: LaunchPad, kind: SandboxKind, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
     using link = new LinkedSignal(signal, this.#closing.signal);
+    const image = await this.#imageOf(kind, pad, link.signal);
     this.#context.observer({ type: 'setup.step', step: 'starting a container' });
     const sandbox = await Sandbox.start(
       pad.engine,
-      specOn(pad, this.#context, String(++this.#count)),
+      specOn({ ...pad, image }, this.#context, String(++this.#count), kind),
       { timeoutMs: START_TIMEOUT_MS, observer: this.#context.observer, enforcement: pad.choice.enforcement },
       link.signal,
     );
     return [sandbox, pad];
+  }
+
+  /** Asked of the engine once for each pad: what changes its images changes the pad. */
+  #imageOf(kind: SandboxKind, pad: LaunchPad, signal: AbortSignal): Promise<ImageChoice> {
+    const { settings, observer } = this.#context;
+    const { image, imageSource, profile } = kind;
+    const key = `${imageSource} ${profile} ${image}`;
+    const own = pythonKind(settings);
+    if (key === `${own.imageSource} ${own.profile} ${own.image}`) return Promise.resolve(pad.image);
+    const chosen = this.#images.get(pad) ?? new Map<string, Promise<ImageChoice>>();
+    this.#images.set(pad, chosen);
+    const known = chosen.get(key);
+    if (known !== undefined) return unlessAborted(known, signal);
+    observer({ type: 'setup.step', step: `looking for the image ${image}` });
+    const choosing = chooseImage(kind, pad.engine, observer, this.#closing.signal);
+    chosen.set(key, choosing);
+    // It may be built or pulled at any time.
+    choosing.catch(() => chosen.delete(key));
+    return unlessAborted(choosing, signal);
   }
 
   async #makePad(signal: AbortSignal): Promise<LaunchPad> {

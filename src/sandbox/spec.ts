@@ -2,8 +2,9 @@
 // not in the container. test/containers has an escape test for each line.
 
 import type { Enforcement } from '../engine/enforcement.js';
-import type { SandboxSpec, Ulimit } from '../engine/engine.js';
+import type { SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
 import { ENTRYPOINT, HARNESS_MOUNT } from './harness-files.js';
+import type { SandboxKind } from './kind.js';
 
 /** What a sandbox is made of besides the walls, which are constant. */
 export type SandboxPlan = {
@@ -12,9 +13,7 @@ export type SandboxPlan = {
   readonly seccompFile: string;
   readonly name: string;
   readonly user: string;
-  readonly memoryBytes: number;
-  readonly pids: number;
-  readonly cpus: number | undefined;
+  readonly kind: SandboxKind;
   /** What else holds the limits, as seen; undefined in the trial that finds it out. */
   readonly enforcement: Enforcement | undefined;
   /** Processors of the host: code may use them all. */
@@ -23,8 +22,6 @@ export type SandboxPlan = {
   readonly maxTimeoutSeconds: number;
   /** How long it may wait for its run. */
   readonly maxWaitSeconds: number;
-  /** Python modules that are loaded while it waits. */
-  readonly preimport: readonly string[];
 };
 
 /** What a user may take, in sum, to answer what a run asks; the run's own clock stands still meanwhile. */
@@ -34,32 +31,39 @@ const SPARE_SECONDS = 30;
 const MB_BYTES = 1024 ** 2;
 
 /** Writable, in memory, sized. */
-const TMPFS = [
-  { target: '/tmp', sizeMb: 64 },
-  { target: '/workspace', sizeMb: 128 },
-] as const;
+const TMPFS: readonly Tmpfs[] = [
+  { target: '/tmp', sizeMb: 64, executable: false },
+  { target: '/workspace', sizeMb: 128, executable: false },
+];
 const SHM_MB = 16;
-/** Every place that files can be written to: what is in them is memory. */
-export const WRITABLE = [...TMPFS.map(({ target }) => target), '/dev/shm'];
+/** Every place of this cage that files can be written to: what is in them is memory. */
+export const writableIn = ({ tmpfs }: Pick<SandboxSpec, 'tmpfs'>): string[] => [
+  ...tmpfs.map(({ target }) => target),
+  '/dev/shm',
+];
+/** Those that every sandbox has. */
+export const WRITABLE = writableIn({ tmpfs: TMPFS });
 /** What glibc reserves for each thread's stack; it counts as data although hardly any of it is ever touched. */
 const THREAD_STACK_BYTES = 8 * MB_BYTES;
 
 /** Without a memory cgroup a single giant allocation becomes a MemoryError at once; the sum is the watchdog's business. */
-function dataLimit({ enforcement, memoryBytes, pids }: SandboxPlan): Ulimit[] {
+function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SandboxPlan): Ulimit[] {
   if (enforcement?.memory !== 'watchdog') return [];
   return [{ name: 'data', limit: memoryBytes + pids * THREAD_STACK_BYTES }];
 }
 
 export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
+  const { kind } = plan;
+  const tmpfs = [...TMPFS, ...kind.places];
   const deadManSeconds = plan.maxWaitSeconds + plan.maxTimeoutSeconds + SPARE_SECONDS;
   return {
     image: plan.image,
     // -I: no environment variables, no user site, no script directory on the path. -u: nothing printed is lost.
-    command: ['python3', '-I', '-u', '-X', 'utf8', ENTRYPOINT, ...plan.preimport],
+    command: ['python3', '-I', '-u', '-X', 'utf8', ENTRYPOINT, JSON.stringify(kind.ahead), ...kind.preimport],
     name: plan.name,
     labels: {},
-    // No interface but lo: nothing can be reached and nothing sent.
-    network: 'none',
+    // No interface but lo: nothing can be reached and nothing sent, unless the operator has opened it for a language.
+    network: kind.network,
     // The image cannot be changed; the only writable places are the tmpfs below.
     rootfs: 'read-only',
     // No capability in any set, so even uid 0 inside could do nothing that a user cannot.
@@ -76,14 +80,15 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     workdir: '/workspace',
     // The harness, read-only. No other host path is visible.
     mounts: [{ source: plan.harnessDir, target: HARNESS_MOUNT }],
-    // Writable, in memory, sized, and nothing in them can be executed as a program or be a device.
-    tmpfs: TMPFS,
+    // Writable, in memory, sized, and nothing in them can be a device, or be executed as a program but in the one place
+    // where a compiler puts its own.
+    tmpfs,
     // multiprocessing needs its locks there; 16 MB bounds what is hidden in it.
     shmMb: SHM_MB,
     // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts; how
     // the host was started, and its interrupts, which tell of its keyboard, are none of the guest's business.
     masked: ['/sys', '/dev/mqueue', '/proc/cmdline', '/proc/interrupts'],
-    env: { HOME: '/workspace', LANG: 'C.UTF-8', TMPDIR: '/tmp' },
+    env: { HOME: '/workspace', LANG: 'C.UTF-8', TMPDIR: '/tmp', ...kind.env },
     // Proxy variables carry credentials, and both engines hand them on unasked.
     hostEnv: 'none',
     // It would hold the host's names.
@@ -97,18 +102,18 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     // The host's name is none of the guest's business.
     hostname: 'sandbox',
     // Enforced by the cgroup where the engine has one; swap is included, so it cannot grow there.
-    memoryBytes: plan.memoryBytes,
+    memoryBytes: kind.memoryBytes,
     // A fork bomb meets EAGAIN.
-    pids: plan.pids,
-    cpus: plan.cpus,
+    pids: kind.pids,
+    cpus: kind.cpus,
     ulimits: [
       // A crash writes no memory image through the host's core_pattern.
       { name: 'core', limit: 0 },
       { name: 'nofile', limit: 1024 },
       // Counts per user id: the fallback where the engine has no pids cgroup.
-      { name: 'nproc', limit: plan.pids },
+      { name: 'nproc', limit: kind.pids },
       // No file outgrows the largest place there is; a sparse one would seem to.
-      { name: 'fsize', limit: Math.max(...TMPFS.map(({ sizeMb }) => sizeMb)) * MB_BYTES },
+      { name: 'fsize', limit: Math.max(...tmpfs.map(({ sizeMb }) => sizeMb)) * MB_BYTES },
       // Processor time per process, for what outlives every other clock: all processors, from start to end.
       { name: 'cpu', limit: deadManSeconds * plan.cores },
       ...dataLimit(plan),

@@ -9,6 +9,7 @@ import { fanOut, type Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { Redactor } from '../base/redact.js';
 import type { DiscoverContext } from '../config/discover.js';
+import { planFor } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import type { AgentFace } from '../downstream/asking/agent-face.js';
 import type { InputFile } from '../protocol/frames.js';
@@ -18,14 +19,16 @@ import { canLoad } from '../run/on-demand.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
+import type { Task } from '../run/task.js';
+import { kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
-import { WarmPool } from '../sandbox/warm-pool.js';
+import { WarmPools } from '../sandbox/warm-pools.js';
 import { AskedAgent } from './asked-agent.js';
 import { ConfiguredServers } from './configured-servers.js';
 import { SetUp } from './set-up.js';
 
 export type RunInput = {
-  readonly code: string;
+  readonly task: Task;
   /** Names, and `*`. */
   readonly servers: readonly string[];
   readonly timeoutSeconds: number;
@@ -67,7 +70,7 @@ export class Bridge implements AsyncDisposable {
   /** Whoever asks for runs, in its own words. */
   client = 'command line';
   readonly #observer: Observer;
-  readonly #warm: WarmPool;
+  readonly #warm: WarmPools;
   readonly #saved: SavedTools;
   readonly #gates = new Gates();
   readonly #queue: PQueue;
@@ -95,10 +98,9 @@ export class Bridge implements AsyncDisposable {
       new ConfiguredServers({ settings, context: discovery, agent: this.#agent, observer, redactor }),
     );
     this.#warm = this.#owned.use(
-      new WarmPool({
+      new WarmPools({
         size: settings.warm,
-        preimports: settings.preimport.length > 0,
-        start: (signal) => this.launcher.start(signal),
+        start: (kind, signal) => this.launcher.start(kind, signal),
         retire: (sandbox) => this.launcher.retire(sandbox),
         isCurrent: (sandbox) => this.launcher.isCurrent(sandbox),
         observer,
@@ -129,7 +131,7 @@ export class Bridge implements AsyncDisposable {
       hooks.onPreparing(() => this.#setUp.waitsFor([...wanted.servers, ...wanted.others]));
       const outcome = await runCode(
         { id, client: this.client, ...input, ...wanted },
-        this.#parts(hooks),
+        this.#parts(this.#kindOf(input.task), hooks),
         link.signal,
       );
       return withoutSecrets(outcome, (text) => this.redactor.redact(text));
@@ -149,7 +151,7 @@ export class Bridge implements AsyncDisposable {
 
   /** Starts the sandboxes that are to wait, and reads what is known of servers; the agent is likely to call soon. */
   warmUp(): void {
-    this.#warm.fill();
+    this.#warm.of(pythonKind(this.settings)).fill();
     this.servers.readAhead();
   }
 
@@ -179,12 +181,18 @@ export class Bridge implements AsyncDisposable {
     };
   }
 
-  #parts(watcher: Watcher): RunParts {
+  #kindOf(task: Task): SandboxKind {
+    const { settings } = this;
+    return task.type === 'cell' ? pythonKind(settings) : kindOf(planFor(task.language, settings), settings);
+  }
+
+  #parts(kind: SandboxKind, watcher: Watcher): RunParts {
     const { servers } = this;
+    const warm = this.#warm.of(kind);
     return {
-      take: (signal) => this.#warm.take(signal),
-      giveBack: (sandbox) => this.#warm.giveBack(sandbox),
-      retire: (sandbox) => this.#warm.retire(sandbox),
+      take: (signal) => warm.take(signal),
+      giveBack: (sandbox) => warm.giveBack(sandbox),
+      retire: (sandbox) => warm.retire(sandbox),
       open: (server, signal) => servers.load(server, signal),
       discovered: (loaded, failed) => servers.briefs(loaded, failed),
       known: servers.known,

@@ -18,6 +18,8 @@ import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { clip, harmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
+import type { Settings } from '../config/settings.js';
+import type { ToolName } from '../config/variables.js';
 import { render } from '../render/render.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { agentFaceOf } from './agent-face.js';
@@ -27,6 +29,7 @@ import { LOG_LEVELS, type LogLevel, OutputLog } from './log-notifications.js';
 import { Progress } from './progress.js';
 import { offerResources } from './resources.js';
 import type { Tool } from './tool.js';
+import { executeCode } from './tools/execute-code.js';
 import { runPython } from './tools/run-python.js';
 
 /** Hosts start servers in health checks that live 20 ms: house-keeping waits until a client has stayed. */
@@ -47,13 +50,18 @@ const SetLevel = z.object({
   params: z.object({ level: z.string() }),
 });
 
+const TOOLS: Readonly<Record<ToolName, (settings: Settings) => Tool>> = {
+  run_python: runPython,
+  execute_code: executeCode,
+};
+
 /** Connects one agent; resolves when its transport has started. */
 export async function serveAgent(
   bridge: Bridge,
   transport: ClientTransport,
   observer: Observer,
 ): Promise<Server> {
-  const tools = new Map([runPython(bridge.settings)].map((tool) => [tool.definition.name, tool]));
+  const tools = new Map(bridge.settings.tools.map((name) => [name as string, TOOLS[name](bridge.settings)]));
   const server = new Server(
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
     {
@@ -105,7 +113,8 @@ export async function serveAgent(
       observer,
       extra.signal,
     );
-    const { outputMode: mode, structured } = bridge.settings;
+    const { outputMode, outputModeIsDefault, structured } = bridge.settings;
+    const mode = outputModeIsDefault ? tool.outputMode : outputMode;
     const client = server.getClientVersion()?.name ?? '';
     return render(outcome, {
       mode,

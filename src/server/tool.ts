@@ -1,6 +1,7 @@
 // A tool as data and the one door through which tools run. A tool says what it is and turns arguments into an
 // Outcome; listing, rendering, progress and error text are the same for all of them.
 
+import type { OutputMode } from '../render/render.js';
 import type { Outcome } from '../run/outcome.js';
 import type { Bridge } from './bridge.js';
 import type { Progress } from './progress.js';
@@ -22,6 +23,8 @@ export type Tool = {
     readonly annotations: Readonly<Record<string, boolean | string>>;
     readonly _meta: Readonly<Record<string, unknown>>;
   };
+  /** Of its answers, where the operator has chosen none. */
+  readonly outputMode: OutputMode;
   /** Never rejects for bad arguments: that is an Outcome too. */
   readonly call: (args: unknown, context: ToolContext, signal: AbortSignal) => Promise<Outcome>;
 };

@@ -5,17 +5,17 @@ import { beforeAll, expect, it } from 'vitest';
 import { run } from '../../src/base/process.js';
 import { sandboxSpec } from '../../src/sandbox/spec.js';
 import { command } from '../cli/command.js';
+import { PLAIN_KIND } from '../support/plain-kind.js';
 import { tempHome } from '../support/start-bridge.js';
 
 const TIMEOUT_MS = 60_000;
 const never = new AbortController().signal;
 
 const { mounts, tmpfs } = sandboxSpec({
-  ...{ image: '', harnessDir: '/', name: '', user: '65534:65534', memoryBytes: 1, pids: 16, cpus: undefined },
+  ...{ image: '', harnessDir: '/', name: '', user: '65534:65534', kind: PLAIN_KIND },
   ...{
     maxTimeoutSeconds: 1,
     maxWaitSeconds: 0,
-    preimport: [],
     seccompFile: '/',
     enforcement: undefined,
     cores: 1,

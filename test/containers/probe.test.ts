@@ -13,6 +13,7 @@ import type { ProbeReport } from '../../src/cli/probe/report.js';
 import { WALLS } from '../../src/cli/probe/walls.js';
 import { parseSettings } from '../../src/config/settings.js';
 import { UNENFORCED } from '../../src/engine/enforcement.js';
+import { pythonKind } from '../../src/sandbox/kind.js';
 import { sandboxSpec } from '../../src/sandbox/spec.js';
 import { command } from '../cli/command.js';
 import { startBridge, tempHome } from '../support/start-bridge.js';
@@ -136,12 +137,9 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
       cores: 1,
       name: 'none',
       user: '65534:65534',
-      memoryBytes: settings.memoryBytes,
-      pids: settings.pids,
-      cpus: undefined,
+      kind: pythonKind(settings),
       maxTimeoutSeconds: 1,
       maxWaitSeconds: 0,
-      preimport: [],
     }),
     settings,
     choice: {

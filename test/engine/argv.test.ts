@@ -4,6 +4,7 @@ import { dialects } from '../../src/engine/dialects.js';
 import type { EngineMode } from '../../src/engine/engine.js';
 import { type OciRuntime, variantsOf } from '../../src/engine/oci-runtime.js';
 import { sandboxSpec } from '../../src/sandbox/spec.js';
+import { PLAIN_KIND } from '../support/plain-kind.js';
 
 const spec = sandboxSpec({
   image: 'python:3.14-slim',
@@ -11,14 +12,11 @@ const spec = sandboxSpec({
   seccompFile: '/state/seccomp/abc/strict.json',
   name: 'mcp-sandbox-bridge-i-1',
   user: '65534:65534',
-  memoryBytes: 512 * 1024 ** 2,
-  pids: 128,
-  cpus: 1.5,
+  kind: { ...PLAIN_KIND, cpus: 1.5 },
   enforcement: undefined,
   cores: 2,
   maxTimeoutSeconds: 120,
   maxWaitSeconds: 0,
-  preimport: [],
 });
 const argv = (engine: 'podman' | 'docker', mode: EngineMode, ociRuntime?: OciRuntime) =>
   runArgv({ ...spec, labels: { 'mcp-sandbox-bridge': 'i' } }, dialects[engine], {
@@ -99,6 +97,7 @@ describe('runArgv', () => {
         "-X",
         "utf8",
         "/ipc/entrypoint.py",
+        "[]",
       ]
     `);
   });
@@ -165,6 +164,7 @@ describe('runArgv', () => {
         "-X",
         "utf8",
         "/ipc/entrypoint.py",
+        "[]",
       ]
     `);
   });

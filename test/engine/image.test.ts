@@ -10,7 +10,7 @@ import { VERSION } from '../../src/base/version.js';
 import { debianSources } from '../../src/engine/apt-sources.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { buildImage } from '../../src/engine/image.js';
-import { chooseImage, ownImage } from '../../src/engine/image-choice.js';
+import { chooseImage, type ImageWish, ownImage } from '../../src/engine/image-choice.js';
 import { localImageName, parseRecipe, profiles, RECIPE_DIR, readRecipe } from '../../src/engine/recipe.js';
 import { unsafeEntries } from '../../src/engine/tar-audit.js';
 
@@ -184,7 +184,7 @@ describe('unsafeEntries', () => {
 describe('chooseImage', () => {
   const choose = (
     local: readonly string[],
-    settings: { image: string; imageIsDefault: boolean },
+    wish: ImageWish,
     pull: Engine['pull'] = () => Promise.reject(new Error('connection refused')),
   ) => {
     const present = new Set(local);
@@ -203,10 +203,10 @@ describe('chooseImage', () => {
       },
       sweep: () => Promise.resolve(0),
     };
-    const choice = chooseImage(settings, engine, (event) => events.push(event), never);
+    const choice = chooseImage(wish, engine, (event) => events.push(event), never);
     return { choice, events, pulls };
   };
-  const byDefault = (image: string) => ({ image, imageIsDefault: true });
+  const byDefault = (image: string) => ({ image, imageSource: 'default', profile: 'base' }) as const;
 
   it('prefers the default, then our own, and asks no registry for either', async () => {
     const both = choose(['python:a', ownImage()], byDefault('python:a'));
@@ -227,24 +227,24 @@ describe('chooseImage', () => {
   });
 
   it('never replaces an image that somebody named', async () => {
-    const { choice } = choose([ownImage()], { image: 'my/python', imageIsDefault: false });
+    const { choice } = choose([ownImage()], { image: 'my/python', imageSource: 'operator', profile: 'base' });
     await expect(choice).rejects.toMatchObject({
       code: 'E_IMAGE_MISSING',
       message: expect.stringContaining('my/python is not present and cannot be pulled: connection refused'),
-      remedy: expect.stringContaining('unset MCP_BRIDGE_IMAGE'),
+      remedy: expect.stringContaining('or no longer name it'),
     });
   });
 
   it('takes the name of a profile for the image that was built of it, and asks no registry', async () => {
     const data = localImageName(readRecipe('data'), VERSION);
     for (const image of ['data', data]) {
-      const built = choose([data, 'data'], { image, imageIsDefault: false });
+      const built = choose([data, 'data'], { image, imageSource: 'operator', profile: 'base' });
       expect(await built.choice).toEqual({
         image: data,
         id: `id of ${data}`,
         reason: 'profile data, built here',
       });
-      const absent = choose([ownImage(), 'data'], { image, imageIsDefault: false });
+      const absent = choose([ownImage(), 'data'], { image, imageSource: 'operator', profile: 'base' });
       await expect(absent.choice).rejects.toMatchObject({
         code: 'E_IMAGE_MISSING',
         message: `The image of profile 'data' has not been built: ${data} is not present.`,
@@ -255,7 +255,7 @@ describe('chooseImage', () => {
   });
 
   it('suggests a profile where something like it was named', async () => {
-    const { choice } = choose([], { image: 'dat', imageIsDefault: false });
+    const { choice } = choose([], { image: 'dat', imageSource: 'operator', profile: 'base' });
     await expect(choice).rejects.toMatchObject({ remedy: expect.stringContaining("Did you mean 'data'?") });
   });
 

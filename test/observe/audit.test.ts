@@ -35,6 +35,7 @@ const started = (run: string, servers: readonly string[] = ['s']): BridgeEvent =
   run,
   client: 'tester 1.0',
   servers,
+  language: 'python',
   code: weigh('print(1)'),
   timeoutSeconds: 30,
 });

@@ -11,7 +11,7 @@ const cage = (memoryKills: number | undefined): Cage => ({
     image: 'python:3.14-slim',
     memoryBytes: 512 * MB,
     pids: 128,
-    tmpfs: [{ target: '/workspace', sizeMb: 128 }],
+    tmpfs: [{ target: '/workspace', sizeMb: 128, executable: false }],
     shmMb: 16,
     ulimits: [
       { name: 'nofile', limit: 1024 },

@@ -24,8 +24,8 @@ export const WALLS: Walls = {
   memoryBytes: 512 * MB,
   pids: 128,
   tmpfs: [
-    { target: '/tmp', sizeMb: 64 },
-    { target: '/workspace', sizeMb: 128 },
+    { target: '/tmp', sizeMb: 64, executable: false },
+    { target: '/workspace', sizeMb: 128, executable: false },
   ],
   shmMb: 16,
   ulimits: [

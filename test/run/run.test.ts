@@ -13,7 +13,7 @@ import { FakeContainer, greeted } from '../support/fake-container.js';
 const request: RunRequest = {
   id: 'run-1',
   client: 'test',
-  code: 'mcp_s.t()',
+  task: { type: 'cell', code: 'mcp_s.t()' },
   timeoutSeconds: 30,
   servers: ['s'],
   files: [],

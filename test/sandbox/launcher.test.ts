@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parseSettings } from '../../src/config/settings.js';
 import { Launcher } from '../../src/sandbox/launcher.js';
+import { PLAIN_KIND } from '../support/plain-kind.js';
 
 const FAKE = fileURLToPath(new URL('../fixtures/fake-podman.mjs', import.meta.url));
 const never = new AbortController().signal;
@@ -32,7 +33,7 @@ const calls = () =>
 
 it('makes and starts the machine, and only then looks at the engine', async () => {
   await using launcher = launcherOn('darwin', {});
-  await expect(launcher.start(never)).rejects.toMatchObject({ code: 'E_ENGINE_BROKEN' });
+  await expect(launcher.start(PLAIN_KIND, never)).rejects.toMatchObject({ code: 'E_ENGINE_BROKEN' });
   expect(calls().filter((call) => call !== 'machine list')).toEqual([
     'machine init',
     'machine start',
@@ -42,7 +43,7 @@ it('makes and starts the machine, and only then looks at the engine', async () =
 
 it('needs none on Linux', async () => {
   await using launcher = launcherOn('linux', {});
-  await expect(launcher.start(never)).rejects.toMatchObject({ code: 'E_ENGINE_BROKEN' });
+  await expect(launcher.start(PLAIN_KIND, never)).rejects.toMatchObject({ code: 'E_ENGINE_BROKEN' });
   expect(calls()).toEqual(['info --format']);
 });
 
@@ -52,7 +53,7 @@ it('says why a machine does not start, with the remedy', async () => {
     machines: [{ Name: 'm', Default: true, Running: false }],
     trouble,
   });
-  await expect(launcher.start(never)).rejects.toMatchObject({
+  await expect(launcher.start(PLAIN_KIND, never)).rejects.toMatchObject({
     message: expect.stringContaining('vfkit'),
     remedy: expect.stringMatching(/\w/),
   });

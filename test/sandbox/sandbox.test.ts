@@ -7,7 +7,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { WarmPool } from '../../src/sandbox/warm-pool.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 
-const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [], files: [] } as const;
+const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [], files: [], program: null } as const;
 const handlers = { onOutput: () => {}, onGuest: () => {}, onFile: () => {} };
 const error = { type: 'SyntaxError', message: 'no', traceback: [] };
 const checked: SupervisorFrame = { type: 'checked', named: [] };

@@ -27,7 +27,7 @@ const server: ServerDoc = {
   tools: [],
 };
 const brief: ServerBrief = { name: '', alias: '', description: '', loaded: true, tools: 1 };
-const run: Run = { type: 'run', timeoutSeconds: 1, loaded: [], discovered: [], files: [] };
+const run: Run = { type: 'run', timeoutSeconds: 1, loaded: [], discovered: [], files: [], program: null };
 
 const fieldsOf = (value: object | undefined) => Object.keys(value ?? {}).sort();
 

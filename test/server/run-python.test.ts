@@ -33,7 +33,10 @@ async function given(args: unknown): Promise<RunInput | undefined> {
 describe('arguments', () => {
   it('takes the order of calls that Gemini CLI adds to every tool, which was refused as unknown', async () => {
     for (const wait of [true, false]) {
-      expect(await given({ code: '1', wait_for_previous: wait })).toMatchObject({ code: '1', servers: [] });
+      expect(await given({ code: '1', wait_for_previous: wait })).toMatchObject({
+        task: { code: '1' },
+        servers: [],
+      });
     }
     expect(tool.definition.inputSchema['properties']).not.toHaveProperty('wait_for_previous');
   });

@@ -79,7 +79,7 @@ export class AttackedBridge implements AsyncDisposable {
       }, POLL_MS);
     };
     try {
-      const input = { code, servers: [], files: [], timeoutSeconds };
+      const input = { task: { type: 'cell', code } as const, servers: [], files: [], timeoutSeconds };
       const outcome = await this.bridge.run(input, { ...UNWATCHED, onStart }, signal);
       const ranMs = startedAt === undefined ? 0 : performance.now() - startedAt;
       clearInterval(poll);

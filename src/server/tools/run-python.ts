@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { didYouMean } from '../../base/closest.js';
 import { clip, harmless } from '../../base/text.js';
 import type { Settings } from '../../config/settings.js';
-import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
-import type { Meter } from '../../run/run.js';
-import type { RunHooks, RunInput } from '../bridge.js';
-import type { Tool, ToolContext } from '../tool.js';
+import { outcomeWithoutRun } from '../../run/outcome.js';
+import type { RunInput } from '../bridge.js';
+import type { Tool } from '../tool.js';
+import { hooksFor } from './hooks.js';
 import { FILES_SCHEMA, readInputFiles } from './input-files.js';
 
 /** More would not fit any model's turn; 1 MB of code is data in the wrong place. */
@@ -63,45 +63,15 @@ export function runPython(settings: Settings): Tool {
         'anthropic/maxResultSizeChars': MAX_RESULT_CHARS,
       },
     },
+    outputMode: 'compact',
     call: (args, context, signal) => {
       const input = parse(args, schema, maxTimeoutSeconds);
       return 'message' in input
         ? Promise.resolve(outcomeWithoutRun('validation_error', input, timeoutSeconds))
-        : call(input, context, signal);
+        : context.bridge.run(input, hooksFor(context), signal);
     },
   };
 }
-
-function call(
-  input: RunInput,
-  { bridge, progress, onOutput }: ToolContext,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const hooks: RunHooks = {
-    onQueued: (place) => {
-      progress.describe(() =>
-        place.ahead === 0 ? 'Queued: next in line.' : `Queued: ${counted(place.ahead, 'run')} ahead.`,
-      );
-      progress.beat();
-    },
-    onPreparing: (waitsFor) => progress.describe(waitsFor),
-    onStart: (meter) => {
-      const startedAt = performance.now();
-      progress.describe(() => running(meter, performance.now() - startedAt));
-    },
-    onProgress: (report) => progress.report(report),
-    onToolProgress: (report) => progress.reportTool(report),
-    onOutput,
-  };
-  return bridge.run(input, hooks, signal);
-}
-
-function running({ calls, inFlight, waitingFor }: Meter, elapsedMs: number): string {
-  const waits = inFlight === 0 ? '' : `, ${inFlight} in flight: ${waitingFor}`;
-  return `Running for ${Math.round(elapsedMs / 1000)} s; ${counted(calls, 'tool call')}${waits}.`;
-}
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 type Complaint = { readonly type: string; readonly message: string; readonly remedy: string | undefined };
 
@@ -130,7 +100,7 @@ function parse(
     const { code, servers, timeout } = parsed.data;
     const files = readInputFiles(parsed.data.files);
     if ('complaint' in files) return complaint(files.complaint, undefined);
-    return { code, servers: [...new Set(servers)], files, timeoutSeconds: timeout };
+    return { task: { type: 'cell', code }, servers: [...new Set(servers)], files, timeoutSeconds: timeout };
   }
   const issue = parsed.error.issues[0];
   const unknown = issue?.code === 'unrecognized_keys' ? (issue.keys[0] ?? '') : undefined;

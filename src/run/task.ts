@@ -1,0 +1,54 @@
+// What a run runs: code that is a cell of Python, or a program in a file of some language. Pure.
+
+import type { Language } from '../config/languages/language.js';
+import type { InputFile, ProgramStart } from '../protocol/frames.js';
+
+/** Python whose last expression is its value. */
+export type Cell = { readonly type: 'cell'; readonly code: string };
+
+/** A file that is run as a shell would run it. */
+export type Program = {
+  readonly type: 'program';
+  readonly language: Language;
+  /** Of the entry file. */
+  readonly code: string;
+  /** Its name, checked: relative, and inside the working directory. */
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly stdin: Buffer | undefined;
+};
+
+export type Task = Cell | Program;
+
+/** The Python that is to be checked before it runs, and under which name; undefined where there is none. */
+export function checkOf(task: Task): { readonly code: string; readonly file: string | null } | undefined {
+  if (task.type === 'cell') return { code: task.code, file: null };
+  return task.language.ways.length === 0 ? { code: task.code, file: task.file } : undefined;
+}
+
+/** How it is started; null for a cell. */
+export function startOf(task: Task): ProgramStart | null {
+  if (task.type === 'cell') return null;
+  const { language, file, args, stdin } = task;
+  const path = `./${file}`;
+  const folder = path.slice(0, path.lastIndexOf('/') + 1);
+  const filled = (word: string): readonly string[] => {
+    if (word === '{args}') return args;
+    return [word.replaceAll('{file}', path).replaceAll('{folder}', folder)];
+  };
+  return {
+    file,
+    args,
+    stdin: stdin === undefined ? null : stdin.toString('base64'),
+    ways: language.ways.map(({ needs, steps }) => ({
+      needs,
+      steps: steps.map((step) => step.flatMap(filled)),
+    })),
+  };
+}
+
+/** The entry file, in front of the others. */
+export function filesOf(task: Task, files: readonly InputFile[]): readonly InputFile[] {
+  if (task.type === 'cell') return files;
+  return [{ name: task.file, data: Buffer.from(task.code).toString('base64') }, ...files];
+}

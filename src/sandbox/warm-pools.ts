@@ -1,0 +1,38 @@
+// A pool of waiting sandboxes for each kind that has been asked for: the first call of a language is a cold start, and
+// from then on its next sandbox waits. What nobody asks for again is dropped by its pool.
+
+import { keyOf, type SandboxKind } from './kind.js';
+import type { Sandbox } from './sandbox.js';
+import { WarmPool, type WarmPoolOptions } from './warm-pool.js';
+
+export type WarmPoolsOptions = Pick<WarmPoolOptions, 'size' | 'retire' | 'isCurrent' | 'observer'> & {
+  readonly start: (kind: SandboxKind, signal: AbortSignal) => Promise<Sandbox>;
+};
+
+export class WarmPools implements Disposable {
+  readonly #options: WarmPoolsOptions;
+  readonly #pools = new Map<string, WarmPool>();
+
+  constructor(options: WarmPoolsOptions) {
+    this.#options = options;
+  }
+
+  /** The pool of `kind`, empty when it is asked for the first time. */
+  of(kind: SandboxKind): WarmPool {
+    const key = keyOf(kind);
+    const known = this.#pools.get(key);
+    if (known !== undefined) return known;
+    const { start, ...rest } = this.#options;
+    const pool = new WarmPool({
+      ...rest,
+      preimports: kind.preimport.length > 0,
+      start: (signal) => start(kind, signal),
+    });
+    this.#pools.set(key, pool);
+    return pool;
+  }
+
+  [Symbol.dispose](): void {
+    for (const pool of this.#pools.values()) pool[Symbol.dispose]();
+  }
+}
