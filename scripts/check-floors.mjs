@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 const FLOORS = {
   base: [],
   observe: ['base'],
+  exec: ['base'],
   protocol: ['base'],
   config: ['base', 'protocol'],
   engine: ['base', 'protocol', 'config'],

@@ -1,0 +1,85 @@
+// What a command writes, up to a cap in bytes, head and tail kept: memory stays below twice the cap however much comes.
+// Cuts between characters where the bytes are text.
+
+export type Capped = {
+  /** Bytes that are no UTF-8 are U+FFFD. */
+  readonly text: string;
+  /** All that was written. */
+  readonly bytes: number;
+  /** Of them, those that `text` leaves out. */
+  readonly dropped: number;
+};
+
+export class CappedBytes {
+  readonly #headMax: number;
+  readonly #tailMax: number;
+  readonly #head: Buffer[] = [];
+  #headBytes = 0;
+  #tail: Buffer[] = [];
+  #tailBytes = 0;
+  #bytes = 0;
+
+  /** Half for the head and half for the tail. */
+  constructor(maxBytes: number) {
+    this.#headMax = Math.ceil(maxBytes / 2);
+    this.#tailMax = Math.floor(maxBytes / 2);
+  }
+
+  add(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    const room = this.#headMax - this.#headBytes;
+    if (room > 0) {
+      const first = chunk.subarray(0, room);
+      this.#head.push(first);
+      this.#headBytes += first.length;
+    }
+    const rest = room > 0 ? chunk.subarray(room) : chunk;
+    if (rest.length === 0) return;
+    this.#tail.push(rest);
+    this.#tailBytes += rest.length;
+    // Joined now and then: a million writes of a byte are not a million buffers.
+    if (this.#tailBytes >= 2 * this.#tailMax || this.#tail.length > 1_000) this.#shorten();
+  }
+
+  /** Head, a line that says how much is missing (where something is), and tail. */
+  result(): Capped {
+    this.#shorten();
+    const head = Buffer.concat(this.#head);
+    const [tail = Buffer.alloc(0)] = this.#tail;
+    const isWhole = this.#headBytes + tail.length === this.#bytes;
+    if (isWhole) return { text: Buffer.concat([head, tail]).toString(), bytes: this.#bytes, dropped: 0 };
+    const first = endingWhole(head);
+    const last = beginningWhole(tail);
+    const dropped = this.#bytes - first.length - last.length;
+    const text = `${first.toString()}\n[… ${dropped} of ${this.#bytes} bytes left out …]\n${last.toString()}`;
+    return { text, bytes: this.#bytes, dropped };
+  }
+
+  #shorten(): void {
+    const joined = Buffer.concat(this.#tail);
+    // A copy: a part would keep all of what it was cut from.
+    this.#tail = [Buffer.from(joined.subarray(Math.max(0, joined.length - this.#tailMax)))];
+    this.#tailBytes = this.#tail[0]?.length ?? 0;
+  }
+}
+
+/** Of UTF-8, a character has at most this many bytes. */
+const CHARACTER_BYTES = 4;
+
+/** Without the beginning of a character whose rest is missing. */
+function endingWhole(bytes: Buffer): Buffer {
+  for (let back = 1; back <= Math.min(CHARACTER_BYTES, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if ((byte & 0xc0) === 0x80) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back ? bytes.subarray(0, bytes.length - back) : bytes;
+  }
+  return bytes;
+}
+
+/** Without the rest of a character whose beginning is missing. */
+function beginningWhole(bytes: Buffer): Buffer {
+  let start = 0;
+  while (start < CHARACTER_BYTES - 1 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;
+  return bytes.subarray(start);
+}

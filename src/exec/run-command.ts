@@ -1,0 +1,115 @@
+// One command, from its argument vector to how it ended: no shell, output capped in memory, and at its deadline, or when
+// nobody waits any more, its whole process group is killed. Relies on POSIX process groups; knows nothing of MCP.
+
+import { ChildProcess, spawn } from 'node:child_process';
+import { messageOf } from '../base/errors.js';
+import { onExit } from '../base/exit-hook.js';
+import { type Capped, CappedBytes } from './capped-bytes.js';
+
+export type Command = {
+  /** A path, as command-rules.ts has found it. */
+  readonly path: string;
+  /** As it was called. */
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly stdin: Buffer;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+};
+
+/** `signal` where one ended it; neither for what could not be started. */
+export type CommandEnd = {
+  readonly exitCode: number | undefined;
+  readonly signal: NodeJS.Signals | undefined;
+  /** Why we killed it; undefined where it ended by itself. */
+  readonly killedFor: 'timeout' | 'cancelled' | undefined;
+  /** Why it did not start, in the kernel's word (ENOENT, EACCES, E2BIG); undefined where it did. */
+  readonly notStarted: string | undefined;
+  readonly stdout: Capped;
+  readonly stderr: Capped;
+  readonly durationMs: number;
+};
+
+/** For a command that minds SIGTERM to tidy up; the one that does not has no more. */
+const TERM_GRACE_MS = 200;
+/** What it has written stands in our pipes when it ends; a child that it left behind may hold them open for ever. */
+const DRAIN_MS = 250;
+
+/** Never rejects. When it resolves, the command's process group is gone. */
+export function runCommand(
+  command: Command,
+  maxOutputBytes: number,
+  signal: AbortSignal,
+): Promise<CommandEnd> {
+  const startedAt = performance.now();
+  const stdout = new CappedBytes(maxOutputBytes);
+  const stderr = new CappedBytes(maxOutputBytes);
+  return new Promise((resolve) => {
+    let killedFor: CommandEnd['killedFor'];
+    let killTimer: NodeJS.Timeout | undefined;
+    const child = started(command);
+    if (!(child instanceof ChildProcess)) {
+      const none = { exitCode: undefined, signal: undefined, killedFor: undefined, durationMs: 0 };
+      resolve({ ...none, notStarted: child.notStarted, stdout: stdout.result(), stderr: stderr.result() });
+      return;
+    }
+    const unhook = onExit(() => killGroup(child, 'SIGKILL'));
+    const stop = (why: 'timeout' | 'cancelled') => {
+      if (killedFor !== undefined) return;
+      killedFor = why;
+      killGroup(child, 'SIGTERM');
+      killTimer = setTimeout(() => killGroup(child, 'SIGKILL'), TERM_GRACE_MS);
+    };
+    const onAbort = () => stop('cancelled');
+    const timer = setTimeout(() => stop('timeout'), command.timeoutMs);
+    const finish = (end: Pick<CommandEnd, 'exitCode' | 'signal' | 'notStarted'>) => {
+      clearTimeout(timer);
+      clearTimeout(killTimer);
+      signal.removeEventListener('abort', onAbort);
+      unhook();
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
+      const durationMs = performance.now() - startedAt;
+      resolve({ ...end, killedFor, stdout: stdout.result(), stderr: stderr.result(), durationMs });
+    };
+    child.once('error', (thrown: NodeJS.ErrnoException) => {
+      if (child.pid !== undefined) return;
+      finish({ exitCode: undefined, signal: undefined, notStarted: thrown.code ?? thrown.message });
+    });
+    child.once('exit', (exitCode, exitSignal) => {
+      // What it started is its own: nothing of a call outlives it.
+      killGroup(child, 'SIGKILL');
+      const end = { exitCode: exitCode ?? undefined, signal: exitSignal ?? undefined, notStarted: undefined };
+      const drained = setTimeout(() => finish(end), DRAIN_MS);
+      child.once('close', () => {
+        clearTimeout(drained);
+        finish(end);
+      });
+    });
+    child.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => stderr.add(chunk));
+    // A command need not read what it is given.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(command.stdin);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+}
+
+/** Some of the kernel's refusals are thrown (E2BIG), and some come as an event (ENOENT). */
+function started({ path, name, args, cwd, env }: Command): ChildProcess | Pick<CommandEnd, 'notStarted'> {
+  try {
+    return spawn(path, args, { argv0: name, cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+  } catch (thrown) {
+    return { notStarted: (thrown as NodeJS.ErrnoException).code ?? messageOf(thrown) };
+  }
+}
+
+function killGroup({ pid }: ChildProcess, name: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, name);
+  } catch {
+    // Nobody of the group is left.
+  }
+}

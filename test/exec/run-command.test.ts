@@ -1,0 +1,93 @@
+// Commands as they end: by themselves, by a signal, by their deadline with all that they started, and with more to say
+// than is kept.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { type Command, runCommand } from '../../src/exec/run-command.js';
+
+const never = new AbortController().signal;
+const command = (args: readonly string[], change: Partial<Command> = {}): Command => ({
+  path: '/bin/sh',
+  name: 'sh',
+  args: ['-c', ...args],
+  stdin: Buffer.alloc(0),
+  cwd: '/',
+  env: { PATH: '/usr/bin:/bin' },
+  timeoutMs: 10_000,
+  ...change,
+});
+const run = (args: readonly string[], change?: Partial<Command>, maxBytes = 40_000, signal = never) =>
+  runCommand(command(args, change), maxBytes, signal);
+
+/** Processes whose arguments hold `mark`. */
+const marked = (mark: string) =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(mark);
+      } catch {
+        return false;
+      }
+    });
+
+describe('runCommand', () => {
+  it('hands arguments on as they are, and standard input', async () => {
+    const args = ['printf "<%s>" "$@"; cat', 'sh', 'a b', "it's", '"', '$HOME', '', '*', 'é\n'];
+    const end = await run(args, { stdin: Buffer.from('in\0put') });
+    expect(end).toMatchObject({ exitCode: 0, signal: undefined, killedFor: undefined });
+    expect(end.stdout.text).toBe(`<a b><it's><"><$HOME><><*><é\n>in\0put`);
+  });
+
+  it('tells exit status and signal', async () => {
+    expect(await run(['echo no >&2; exit 3'])).toMatchObject({ exitCode: 3, stderr: { text: 'no\n' } });
+    expect(await run(['kill -SEGV $$'])).toMatchObject({ exitCode: undefined, signal: 'SIGSEGV' });
+  });
+
+  it('says why something did not start', async () => {
+    expect(await run([], { path: '/nowhere/at/all' })).toMatchObject({
+      notStarted: 'ENOENT',
+      exitCode: undefined,
+    });
+    expect(await run(['x'.repeat(200_000)])).toMatchObject({ notStarted: 'E2BIG' });
+  });
+
+  it('kills the whole group at the deadline, also what does not mind SIGTERM', async () => {
+    const mark = `exec-test-${process.pid}-${Date.now()}`;
+    const end = await run(
+      [`trap '' TERM; echo begun; (trap '' TERM; sleep 60; echo ${mark}) & while :; do sleep 60; done`],
+      {
+        timeoutMs: 200,
+      },
+    );
+    expect(end).toMatchObject({ killedFor: 'timeout', signal: 'SIGKILL', stdout: { text: 'begun\n' } });
+    expect(end.durationMs).toBeLessThan(5_000);
+    expect(marked(mark)).toEqual([]);
+  });
+
+  it('leaves nothing of a command that ended, and does not wait for what holds its pipes', async () => {
+    const mark = `exec-test-${process.pid}-${Date.now()}`;
+    const end = await run([`(sleep 60; echo ${mark}) & echo done`]);
+    expect(end).toMatchObject({ exitCode: 0, stdout: { text: 'done\n' } });
+    expect(end.durationMs).toBeLessThan(5_000);
+    expect(marked(mark)).toEqual([]);
+  });
+
+  it('ends what nobody waits for any more', async () => {
+    const caller = new AbortController();
+    setTimeout(() => caller.abort(), 100);
+    expect(await run(['sleep 60'], {}, 1_000, caller.signal)).toMatchObject({ killedFor: 'cancelled' });
+    expect(await run(['sleep 60'], {}, 1_000, AbortSignal.abort())).toMatchObject({ killedFor: 'cancelled' });
+  });
+
+  it('keeps head and tail of 100 MB', async () => {
+    const end = await run(
+      ['echo first; head -c 100000000 /dev/zero | tr "\\0" x; echo; echo last'],
+      {},
+      1_000,
+    );
+    expect(end.stdout.bytes).toBe(100_000_012);
+    expect(end.stdout.dropped).toBe(100_000_012 - 1_000);
+    expect(end.stdout.text).toMatch(/^first\nx+\n\[… 99999012 of 100000012 bytes left out …\]\nx+\nlast\n$/);
+  });
+});
