@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const FLOORS = {
   base: [],
   observe: ['base'],
-  exec: ['base'],
+  exec: ['base', 'config'],
   protocol: ['base'],
   config: ['base', 'protocol'],
   engine: ['base', 'protocol', 'config'],
@@ -29,12 +29,13 @@ const FLOORS = {
     'run',
     'render',
     'server',
+    'exec',
   ],
 };
 
 /** The doors: floors or single files that may import a package. */
 const PACKAGES = {
-  '@modelcontextprotocol/sdk': ['downstream/', 'server/'],
+  '@modelcontextprotocol/sdk': ['downstream/', 'exec/', 'server/', 'cli/code-exec.ts'],
   '@toon-format/toon': ['render/toon.ts'],
   'cli-table3': ['cli/'],
   dotenv: ['config/'],
@@ -44,13 +45,13 @@ const PACKAGES = {
   'jsonc-parser': ['config/'],
   minisearch: ['downstream/'],
   open: ['cli/'],
-  'p-queue': ['downstream/', 'run/', 'server/'],
+  'p-queue': ['downstream/', 'exec/', 'run/', 'server/'],
   picocolors: ['cli/', 'observe/'],
   pino: ['observe/'],
   'rotating-file-stream': ['observe/'],
   'smol-toml': ['config/'],
   yaml: ['config/', 'run/'],
-  zod: ['protocol/', 'config/', 'engine/', 'sandbox/', 'downstream/', 'run/', 'server/'],
+  zod: ['protocol/', 'config/', 'engine/', 'exec/', 'sandbox/', 'downstream/', 'run/', 'server/'],
 };
 
 /** What a line of code may say only in certain places, and what to do instead. */

@@ -115,6 +115,13 @@ program
   .option('--json', 'print JSON')
   .action(async (options: RunsOptions) => (await import('./runs.js')).runs(options));
 
+program
+  .command('code-exec')
+  .description(
+    'serve the tool `execute`, which runs commands on the machine that it is started on: an isolated one',
+  )
+  .action(async () => (await import('./code-exec.js')).codeExec());
+
 const image = program.command('image').description('make and list images');
 
 image

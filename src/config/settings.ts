@@ -6,14 +6,13 @@ import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
+import { type SettingRow, tableOf } from './setting-rules.js';
 import {
   type AuditMode,
   type AutoloadMode,
-  documentation,
   type LogLevel,
   type OutputMode,
   type SeccompProfile,
-  type SettingRow,
   type StructuredMode,
   type ToolName,
   type Values,
@@ -203,9 +202,4 @@ function unknownVariables(names: Iterable<string>): string[] {
 }
 
 /** Every variable in the README's order. */
-export function settingsTable(): readonly SettingRow[] {
-  return Object.entries(variables.shape).flatMap(([name, rule]) => {
-    const doc = documentation.get(rule);
-    return doc === undefined ? [] : [{ name, ...doc }];
-  });
-}
+export const settingsTable = (): readonly SettingRow[] => tableOf(variables.shape);

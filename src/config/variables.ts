@@ -3,52 +3,8 @@
 
 import { z } from 'zod';
 import { patternTrouble } from './name-pattern.js';
+import { bytes, flag, integer, list, optional, setting } from './setting-rules.js';
 
-/** What the README says of one variable. */
-export type SettingRow = {
-  readonly name: string;
-  readonly meaning: string;
-  readonly default: string;
-  readonly allowed: string;
-};
-type SettingDoc = Omit<SettingRow, 'name'>;
-/** Keyed by the schema of each variable. */
-export const documentation = new Map<z.ZodType, SettingDoc>();
-
-/** A variable whose default is written as a person would write it, and parsed by the same rule. */
-function setting<T extends z.ZodType<unknown, string>>(rule: T, doc: SettingDoc): z.ZodPrefault<T> {
-  const schema = rule.prefault(doc.default as z.util.NoUndefined<z.input<T>>);
-  documentation.set(schema, doc);
-  return schema;
-}
-
-/** A variable whose default depends on the machine, or is that nothing is said at all. */
-function optional<T extends z.ZodType<unknown, string>>(rule: T, doc: SettingDoc): z.ZodOptional<T> {
-  const schema = rule.optional();
-  documentation.set(schema, doc);
-  return schema;
-}
-
-const integer = (min: number, max: number) =>
-  z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max));
-const flag = z.enum(['0', '1']).transform((text) => text === '1');
-const list = <T extends z.ZodType<unknown, string>>(item: T) =>
-  z
-    .string()
-    .transform((text) =>
-      text
-        .split(',')
-        .map((part) => part.trim())
-        .filter((part) => part !== ''),
-    )
-    .pipe(z.array(item));
-
-const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
-const bytes = z
-  .string()
-  .toLowerCase()
-  .regex(/^\d+(\.\d+)?[bkmg]?$/)
-  .transform((text) => Math.floor(Number.parseFloat(text) * (UNIT_BYTES[text.replace(/[\d.]/g, '')] ?? 1)));
 // CPython with asyncio needs 20 MiB before the user's first line; below this every run would end out of memory.
 const MIN_MEMORY_BYTES = 32 * 1024 ** 2;
 // The harness alone takes four processes or threads; beyond the upper end the kernel's own default limit rules.

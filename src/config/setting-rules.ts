@@ -1,0 +1,58 @@
+// How a variable of the environment is said once: its rule, and what a table says of it. Parses nothing itself.
+
+import { z } from 'zod';
+
+/** What the README says of one variable. */
+export type SettingRow = {
+  readonly name: string;
+  readonly meaning: string;
+  readonly default: string;
+  readonly allowed: string;
+};
+type SettingDoc = Omit<SettingRow, 'name'>;
+/** Keyed by the schema of each variable. */
+const documentation = new Map<z.ZodType, SettingDoc>();
+
+/** A variable whose default is written as a person would write it, and parsed by the same rule. */
+export function setting<T extends z.ZodType<unknown, string>>(rule: T, doc: SettingDoc): z.ZodPrefault<T> {
+  const schema = rule.prefault(doc.default as z.util.NoUndefined<z.input<T>>);
+  documentation.set(schema, doc);
+  return schema;
+}
+
+/** A variable whose default depends on the machine, or is that nothing is said at all. */
+export function optional<T extends z.ZodType<unknown, string>>(rule: T, doc: SettingDoc): z.ZodOptional<T> {
+  const schema = rule.optional();
+  documentation.set(schema, doc);
+  return schema;
+}
+
+export const integer = (min: number, max: number) =>
+  z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max));
+export const flag = z.enum(['0', '1']).transform((text) => text === '1');
+export const list = <T extends z.ZodType<unknown, string>>(item: T) =>
+  z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    )
+    .pipe(z.array(item));
+
+const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
+/** A size, such as 512m. */
+export const bytes = z
+  .string()
+  .toLowerCase()
+  .regex(/^\d+(\.\d+)?[bkmg]?$/)
+  .transform((text) => Math.floor(Number.parseFloat(text) * (UNIT_BYTES[text.replace(/[\d.]/g, '')] ?? 1)));
+
+/** Every variable of `shape` that a table tells of, in its order. */
+export function tableOf(shape: Readonly<Record<string, z.ZodType>>): readonly SettingRow[] {
+  return Object.entries(shape).flatMap(([name, rule]) => {
+    const doc = documentation.get(rule);
+    return doc === undefined ? [] : [{ name, ...doc }];
+  });
+}

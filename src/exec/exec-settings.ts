@@ -1,0 +1,117 @@
+// The environment of `code-exec` as values, read once. Wrong variables stop the start and are all named; what would open
+// it to strangers does too.
+
+import { readFileSync } from 'node:fs';
+import { didYouMean } from '../base/closest.js';
+import { BridgeError, messageOf } from '../base/errors.js';
+import { clip, harmless } from '../base/text.js';
+import { tableOf } from '../config/setting-rules.js';
+import { execVariables } from './exec-variables.js';
+
+export type Listen =
+  | { readonly at: 'stdio' }
+  | { readonly at: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly at: 'socket'; readonly path: string };
+
+export type ExecSettings = {
+  readonly listen: Listen;
+  /** Undefined asks requests for nothing. */
+  readonly token: string | undefined;
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+  /** Of stdout and of stderr each. */
+  readonly maxOutputBytes: number;
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly workdir: string;
+  readonly tmp: 'shared' | 'per-request';
+  readonly concurrency: number;
+  readonly allow: readonly string[] | undefined;
+  readonly deny: readonly string[];
+  readonly auditFile: string | undefined;
+};
+
+const PREFIX = 'MCP_EXEC_';
+const VALUE_CHARS_SHOWN = 120;
+const MIN_TOKEN_CHARS = 16;
+const LISTEN = /^(?:\[(?<six>[^\]]+)\]|(?<host>[^:]+)):(?<port>\d+)$/;
+
+/** Throws E_SETTINGS. */
+export function parseExecSettings(env: Readonly<Record<string, string | undefined>>): ExecSettings {
+  const said = Object.entries(env).flatMap(([name, value = '']) =>
+    name.startsWith(PREFIX) && value.trim() !== '' ? [[name, value.trim()] as const] : [],
+  );
+  const parsed = execVariables.safeParse(Object.fromEntries(said));
+  const known = Object.keys(execVariables.shape);
+  const wrong = new Set(parsed.error?.issues.map(({ path }) => String(path[0])) ?? []);
+  const complaints = [
+    ...said.filter(([name]) => wrong.has(name)).map(([name, value]) => complaint(name, value)),
+    ...said
+      .filter(([name]) => !known.includes(name))
+      .map(([name]) => `${clip(harmless(name), VALUE_CHARS_SHOWN)} is no setting.${didYouMean(name, known)}`),
+  ];
+  if (!parsed.success || complaints.length > 0) throw settingsError(complaints.join('\n'));
+  const values = parsed.data;
+  const listen = listenOf(values.MCP_EXEC_LISTEN);
+  const token = tokenOf(values.MCP_EXEC_TOKEN, values.MCP_EXEC_TOKEN_FILE);
+  if (token === undefined && listen.at === 'tcp' && !isLoopback(listen.host)) {
+    throw settingsError(
+      `MCP_EXEC_LISTEN is ${values.MCP_EXEC_LISTEN}, which others can reach, and there is no token: set MCP_EXEC_TOKEN or MCP_EXEC_TOKEN_FILE.`,
+    );
+  }
+  const maxTimeoutMs = values.MCP_EXEC_MAX_TIMEOUT_MS;
+  return {
+    listen,
+    token,
+    hosts: values.MCP_EXEC_HOSTS ?? [],
+    origins: values.MCP_EXEC_ORIGINS ?? [],
+    maxOutputBytes: values.MCP_EXEC_MAX_OUTPUT_BYTES,
+    timeoutMs: Math.min(values.MCP_EXEC_TIMEOUT_MS, maxTimeoutMs),
+    maxTimeoutMs,
+    workdir: values.MCP_EXEC_WORKDIR,
+    tmp: values.MCP_EXEC_TMP,
+    concurrency: values.MCP_EXEC_CONCURRENCY,
+    allow: values.MCP_EXEC_ALLOW,
+    deny: values.MCP_EXEC_DENY ?? [],
+    auditFile: values.MCP_EXEC_AUDIT,
+  };
+}
+
+/** 127.0.0.0/8 and ::1; a name may lead anywhere, but for localhost. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+
+function listenOf(text: string | undefined): Listen {
+  if (text === undefined) return { at: 'stdio' };
+  if (text.startsWith('unix:')) return { at: 'socket', path: text.slice('unix:'.length) };
+  const { six, host = six ?? '', port = '' } = LISTEN.exec(text)?.groups ?? {};
+  if (host === '' || Number(port) > 65_535) throw settingsError(complaint('MCP_EXEC_LISTEN', text));
+  return { at: 'tcp', host, port: Number(port) };
+}
+
+function tokenOf(token: string | undefined, file: string | undefined): string | undefined {
+  if (file === undefined) return token;
+  if (token !== undefined)
+    throw settingsError('MCP_EXEC_TOKEN and MCP_EXEC_TOKEN_FILE are both set: keep one.');
+  let read: string;
+  try {
+    read = readFileSync(file, 'utf8').trim();
+  } catch (thrown) {
+    throw settingsError(`MCP_EXEC_TOKEN_FILE cannot be read: ${messageOf(thrown)}`);
+  }
+  if (read.length < MIN_TOKEN_CHARS) {
+    throw settingsError(
+      `MCP_EXEC_TOKEN_FILE holds ${read.length} characters; a token has at least ${MIN_TOKEN_CHARS}.`,
+    );
+  }
+  return read;
+}
+
+function complaint(name: string, got: string): string {
+  const allowed = tableOf(execVariables.shape).find((row) => row.name === name)?.allowed ?? '';
+  const shown = name === 'MCP_EXEC_TOKEN' ? 'too short' : `'${clip(harmless(got), VALUE_CHARS_SHOWN)}'`;
+  return `${name} is ${shown}; allowed: ${allowed}.`;
+}
+
+const settingsError = (message: string): BridgeError =>
+  new BridgeError('E_SETTINGS', message, { fault: 'operator', remedy: 'Correct it, then start again.' });

@@ -1,0 +1,89 @@
+// The environment of `code-exec`, as one zod schema: settings, errors and the table in its document are made from it.
+
+import { z } from 'zod';
+import { bytes, integer, list, optional, setting } from '../config/setting-rules.js';
+
+const DAY_MS = 86_400_000;
+const path = z.string().regex(/^\//);
+
+export const execVariables = z.object({
+  MCP_EXEC_LISTEN: optional(z.string().regex(/^(?:unix:\/.+|.+:\d{1,5})$/), {
+    meaning: 'Where it listens for Streamable HTTP; without it, it speaks on stdio.',
+    default: 'stdio',
+    allowed: 'host:port, [IPv6]:port or unix:/path',
+  }),
+  MCP_EXEC_TOKEN: optional(z.string().min(16), {
+    meaning: 'What every request over HTTP must bring as its bearer token.',
+    default: 'none, which only loopback and unix sockets may do without',
+    allowed: 'at least 16 characters',
+  }),
+  MCP_EXEC_TOKEN_FILE: optional(path, {
+    meaning: 'A file that holds the token, such as a secret of compose.',
+    default: 'none',
+    allowed: 'an absolute path',
+  }),
+  MCP_EXEC_HOSTS: optional(list(z.string()), {
+    meaning:
+      'Names by which it may be addressed (the Host of a request), besides localhost and the address it listens on.',
+    default: 'none',
+    allowed: 'host names separated by commas',
+  }),
+  MCP_EXEC_ORIGINS: optional(list(z.string()), {
+    meaning: 'Origins of web pages that may send requests.',
+    default: 'none',
+    allowed: 'origins separated by commas, such as https://example.com',
+  }),
+  MCP_EXEC_MAX_OUTPUT_BYTES: setting(
+    bytes.pipe(
+      z
+        .number()
+        .min(100)
+        .max(64 * 1024 ** 2),
+    ),
+    {
+      meaning: 'Most that is given back of stdout and of stderr each; about 10,000 tokens.',
+      default: '40000',
+      allowed: 'bytes, or a number with k or m; from 100 to 64m',
+    },
+  ),
+  MCP_EXEC_TIMEOUT_MS: setting(integer(1, DAY_MS), {
+    meaning: 'Milliseconds that a command may take when its call does not say.',
+    default: '60000',
+    allowed: `whole milliseconds from 1 to ${DAY_MS}`,
+  }),
+  MCP_EXEC_MAX_TIMEOUT_MS: setting(integer(1, DAY_MS), {
+    meaning: 'Most milliseconds that a call may ask for.',
+    default: '600000',
+    allowed: `whole milliseconds from 1 to ${DAY_MS}`,
+  }),
+  MCP_EXEC_WORKDIR: setting(path, {
+    meaning: 'Where commands run whose call does not say.',
+    default: '/work',
+    allowed: 'an absolute path',
+  }),
+  MCP_EXEC_TMP: setting(z.enum(['shared', 'per-request']), {
+    meaning: 'Whether each call has a folder of its own as TMPDIR, removed when it ends.',
+    default: 'shared',
+    allowed: 'shared or per-request',
+  }),
+  MCP_EXEC_CONCURRENCY: setting(integer(1, 1_000), {
+    meaning: 'Commands at once; further ones wait.',
+    default: '32',
+    allowed: 'a whole number from 1 to 1000',
+  }),
+  MCP_EXEC_ALLOW: optional(list(z.string()), {
+    meaning: 'Commands that may run, by name or path; all others may not.',
+    default: 'all',
+    allowed: 'names or absolute paths separated by commas',
+  }),
+  MCP_EXEC_DENY: optional(list(z.string()), {
+    meaning: 'Commands that may not run, whatever allows them.',
+    default: 'none',
+    allowed: 'names or absolute paths separated by commas',
+  }),
+  MCP_EXEC_AUDIT: optional(path, {
+    meaning: 'File that gets a line of JSON for each command.',
+    default: 'none',
+    allowed: 'an absolute path',
+  }),
+});

@@ -1,0 +1,231 @@
+// The tool `execute`: its definition, its arguments, and what a command came to, as text and as data. One door for every
+// call: checked, judged by the rules, queued, run, told to the audit.
+
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import PQueue from 'p-queue';
+import { z } from 'zod';
+import { didYouMean } from '../base/closest.js';
+import { clip, harmless } from '../base/text.js';
+import type { Capped } from './capped-bytes.js';
+import { findCommand } from './command-rules.js';
+import type { ExecSettings } from './exec-settings.js';
+import { type CommandEnd, runCommand } from './run-command.js';
+
+/** What is told of a command, whether it ran or not; no output, and of its input a digest. */
+export type CommandTold = {
+  readonly at: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly stdinBytes: number;
+  readonly stdinSha256?: string;
+  readonly outcome: string;
+  readonly durationMs: number;
+  readonly stdoutBytes: number;
+  readonly stderrBytes: number;
+};
+
+export type ExecuteResult = {
+  readonly content: readonly [{ readonly type: 'text'; readonly text: string }];
+  readonly structuredContent?: Readonly<Record<string, unknown>>;
+  readonly isError: boolean;
+};
+
+/** Variables of ours that no command gets: the token would let it call the server, and its rules are none of its business. */
+const OWN_VARIABLES = /^MCP_EXEC_/;
+const MAX_ECHO_CHARS = 80;
+
+const definition = ({ timeoutMs, maxTimeoutMs, workdir, maxOutputBytes }: ExecSettings) => ({
+  name: 'execute',
+  title: 'Run a command',
+  description: `Run a program in an isolated machine. Its arguments are handed on as they are: no shell (for pipes: command "sh", args ["-c", "..."]). Files in ${workdir} stay; everything else may go. Of stdout and stderr each, head and tail of ${maxOutputBytes} bytes come back.`,
+  inputSchema: {
+    type: 'object' as const,
+    properties: {
+      command: { type: 'string', description: 'Program name or path' },
+      args: { type: 'array', items: { type: 'string' } },
+      stdin: { type: 'string' },
+      timeout_ms: { type: 'integer', minimum: 1, maximum: maxTimeoutMs, default: timeoutMs },
+      cwd: { type: 'string', description: `Relative to ${workdir}` },
+      env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Further variables' },
+    },
+    required: ['command'],
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+});
+
+/** No NUL, which would end a text for the kernel; a name that is empty names nothing. */
+const word = z.string().refine((text) => !text.includes('\0'));
+const argumentsWithin = ({ timeoutMs, maxTimeoutMs }: ExecSettings) =>
+  z.strictObject({
+    command: word.refine((text) => text !== ''),
+    args: z.array(word).default([]),
+    stdin: z.string().default(''),
+    timeout_ms: z.int().min(1).max(maxTimeoutMs).default(timeoutMs),
+    cwd: word.default(''),
+    env: z.record(z.string().regex(/^[^=\0]+$/), word).default({}),
+  });
+const FIELDS = ['command', 'args', 'stdin', 'timeout_ms', 'cwd', 'env'] as const;
+
+export class Execute {
+  readonly definition: ReturnType<typeof definition>;
+  readonly #settings: ExecSettings;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #schema: ReturnType<typeof argumentsWithin>;
+  readonly #queue: PQueue;
+  readonly #tell: (told: CommandTold) => void;
+
+  constructor(
+    settings: ExecSettings,
+    env: Readonly<Record<string, string | undefined>>,
+    tell: (told: CommandTold) => void,
+  ) {
+    this.definition = definition(settings);
+    this.#settings = settings;
+    this.#schema = argumentsWithin(settings);
+    this.#env = withoutOwn(env);
+    this.#queue = new PQueue({ concurrency: settings.concurrency });
+    this.#tell = tell;
+  }
+
+  /** Never rejects for what the agent or the command did. */
+  async call(args: unknown, signal: AbortSignal): Promise<ExecuteResult> {
+    const parsed = this.#schema.safeParse(args ?? {});
+    if (!parsed.success) return refused(this.#complaint(args, parsed.error.issues[0]));
+    return this.#queue.add(() => this.#run(parsed.data, signal));
+  }
+
+  async #run(
+    {
+      command,
+      args,
+      stdin,
+      timeout_ms: timeoutMs,
+      cwd: wanted,
+      env: added,
+    }: z.infer<ReturnType<typeof argumentsWithin>>,
+    signal: AbortSignal,
+  ): Promise<ExecuteResult> {
+    const { workdir, maxOutputBytes, tmp, allow, deny } = this.#settings;
+    const cwd = resolve(workdir, wanted);
+    const input = Buffer.from(stdin);
+    const told = { at: new Date().toISOString(), command, args, cwd, ...digestOf(input) };
+    const none = { durationMs: 0, stdoutBytes: 0, stderrBytes: 0 };
+    if (!isFolder(cwd)) {
+      this.#tell({ ...told, ...none, outcome: 'refused' });
+      return refused(`cwd: there is no folder '${shown(cwd)}'.`);
+    }
+    const env = { ...this.#env, ...withoutOwn(added) };
+    const found = findCommand(command, { path: env['PATH'] ?? '', cwd }, { allow, deny });
+    if ('refused' in found) {
+      this.#tell({ ...told, ...none, outcome: 'refused' });
+      return refused(`command: ${shown(found.refused)}`);
+    }
+    const folder = tmp === 'per-request' ? mkdtempSync(join(tmpdir(), 'execute-')) : undefined;
+    try {
+      const end = await runCommand(
+        {
+          path: found.path,
+          name: command,
+          args,
+          stdin: input,
+          cwd,
+          env: folder === undefined ? env : { ...env, TMPDIR: folder },
+          timeoutMs,
+        },
+        maxOutputBytes,
+        signal,
+      );
+      const { durationMs, stdout, stderr } = end;
+      const measured = { durationMs, stdoutBytes: stdout.bytes, stderrBytes: stderr.bytes };
+      this.#tell({ ...told, ...measured, outcome: outcomeOf(end, timeoutMs) });
+      return resultOf(end, timeoutMs);
+    } finally {
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  #complaint(args: unknown, issue: z.core.$ZodIssue | undefined): string {
+    const { maxTimeoutMs } = this.#settings;
+    if (issue?.code === 'unrecognized_keys') {
+      const [field = ''] = issue.keys;
+      return `${shown(field)}: there is no such argument.${didYouMean(field, FIELDS)} Allowed: ${FIELDS.join(', ')}.`;
+    }
+    const field = String(issue?.path[0] ?? 'arguments');
+    const got = (args as Readonly<Record<string, unknown>> | null | undefined)?.[field];
+    const allowed: Readonly<Record<string, string>> = {
+      command: 'the name or path of a program',
+      args: 'a list of texts without NUL characters',
+      stdin: 'a text',
+      timeout_ms: `a whole number of milliseconds from 1 to ${maxTimeoutMs}`,
+      cwd: 'a path',
+      env: 'an object of texts, by variable names',
+    };
+    const echo = got === undefined ? 'nothing' : shown(JSON.stringify(got));
+    return `${field}: got ${echo}, expected ${allowed[field] ?? 'an object with command and args'}.`;
+  }
+}
+
+const shown = (text: string): string => clip(harmless(text), 2 * MAX_ECHO_CHARS);
+
+const refused = (message: string): ExecuteResult => ({
+  content: [{ type: 'text', text: message }],
+  isError: true,
+});
+
+/** One line on how it ended. */
+function outcomeOf({ exitCode, signal, killedFor, notStarted }: CommandEnd, timeoutMs: number): string {
+  if (notStarted !== undefined) return `not started: ${notStarted}`;
+  if (killedFor === 'timeout') return `killed after its timeout of ${timeoutMs} ms`;
+  if (killedFor === 'cancelled') return 'killed, since the call was cancelled';
+  return signal === undefined ? `exit status ${exitCode}` : `ended by ${signal}`;
+}
+
+function resultOf(end: CommandEnd, timeoutMs: number): ExecuteResult {
+  const { exitCode, signal, killedFor, notStarted, stdout, stderr, durationMs } = end;
+  const isFine = exitCode === 0 && killedFor === undefined;
+  const parts = [
+    ...(isFine ? [] : [`[${outcomeOf(end, timeoutMs)}]`]),
+    ...(stdout.text === '' ? [] : [harmless(stdout.text).trimEnd()]),
+    ...(stderr.text === '' ? [] : [`--- stderr ---\n${harmless(stderr.text).trimEnd()}`]),
+  ];
+  return {
+    content: [{ type: 'text', text: parts.join('\n') || '(no output)' }],
+    structuredContent: {
+      exitCode: exitCode ?? null,
+      signal: signal ?? null,
+      timedOut: killedFor === 'timeout',
+      ...(notStarted === undefined ? {} : { notStarted }),
+      stdout: stdout.text.toWellFormed(),
+      stderr: stderr.text.toWellFormed(),
+      ...cutOf('stdout', stdout),
+      ...cutOf('stderr', stderr),
+      durationMs: Math.round(durationMs),
+    },
+    isError: notStarted !== undefined || killedFor !== undefined,
+  };
+}
+
+const cutOf = (stream: 'stdout' | 'stderr', { bytes, dropped }: Capped): Readonly<Record<string, unknown>> =>
+  dropped === 0 ? {} : { [`${stream}Truncated`]: true, [`${stream}Bytes`]: bytes };
+
+function digestOf(input: Buffer): Pick<CommandTold, 'stdinBytes' | 'stdinSha256'> {
+  if (input.length === 0) return { stdinBytes: 0 };
+  return { stdinBytes: input.length, stdinSha256: createHash('sha256').update(input).digest('hex') };
+}
+
+function withoutOwn(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value === undefined || OWN_VARIABLES.test(name) ? [] : [[name, value]],
+    ),
+  );
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}

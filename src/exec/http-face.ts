@@ -1,0 +1,160 @@
+// Streamable HTTP for `execute`: POST, GET and DELETE at /mcp, and /health for whoever watches over it. A session for each
+// client, since a call is cancelled by another request; one that is silent for long is ended. Relies on the SDK for the
+// protocol; what may speak at all is decided before it (admission.ts).
+
+import { randomUUID } from 'node:crypto';
+import { chmodSync, rmSync } from 'node:fs';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { BridgeError, messageOf } from '../base/errors.js';
+import { objectionTo } from './admission.js';
+import { serveExecute } from './exec-server.js';
+import type { ExecSettings } from './exec-settings.js';
+import type { Execute } from './execute.js';
+
+/** Of one request: the 40 MB that the bridge carries, with their escapes. */
+const MAX_BODY_BYTES = 64 * 1024 ** 2;
+/** Silent for so long, a session is taken for forgotten; its client is greeted anew. */
+const SESSION_IDLE_MS = 3_600_000;
+const MAX_SESSIONS = 1_000;
+
+type Session = { readonly transport: StreamableHTTPServerTransport; lastAt: number; busy: number };
+
+export class HttpFace implements AsyncDisposable {
+  readonly #execute: Execute;
+  readonly #settings: ExecSettings;
+  readonly #server = http.createServer((request, response) => void this.#answer(request, response));
+  readonly #sessions = new Map<string, Session>();
+  readonly #sweeping = setInterval(() => this.#sweep(), SESSION_IDLE_MS / 10).unref();
+
+  private constructor(execute: Execute, settings: ExecSettings) {
+    this.#execute = execute;
+    this.#settings = settings;
+  }
+
+  /** Resolves when it listens. Throws E_SETTINGS where it cannot. */
+  static async open(execute: Execute, settings: ExecSettings): Promise<HttpFace> {
+    const face = new HttpFace(execute, settings);
+    await face.#listen();
+    return face;
+  }
+
+  /** Where it listens, as a client's configuration would say it. */
+  get address(): string {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') return `unix:${address ?? ''}`;
+    const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+    return `http://${host}:${address.port}/mcp`;
+  }
+
+  /** Ends every session, and with it what its calls run. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#sweeping);
+    this.#server.close();
+    await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
+    this.#server.closeAllConnections();
+  }
+
+  async #listen(): Promise<void> {
+    const { listen } = this.#settings;
+    await new Promise<void>((resolve, reject) => {
+      const onError = (thrown: Error) =>
+        reject(
+          new BridgeError('E_SETTINGS', `MCP_EXEC_LISTEN: ${messageOf(thrown)}`, {
+            fault: 'operator',
+            remedy: 'Choose another address, or end what listens there.',
+          }),
+        );
+      this.#server.once('error', onError);
+      this.#server.once('listening', () => {
+        this.#server.off('error', onError);
+        resolve();
+      });
+      if (listen.at === 'socket') {
+        // What an earlier one left behind; a living one's clients would be cut off, which they notice.
+        rmSync(listen.path, { force: true });
+        this.#server.listen(listen.path, () => chmodSync(listen.path, 0o600));
+      } else if (listen.at === 'tcp') this.#server.listen(listen.port, listen.host);
+    });
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '').split('?')[0];
+    if (path === '/health') return say(response, 200, { status: 'ok' });
+    const objection = objectionTo(request.headers, this.#settings);
+    if (objection !== undefined) return say(response, objection.status, { error: objection.message });
+    if (path !== '/mcp') return say(response, 404, { error: 'There is /mcp, and /health.' });
+    try {
+      const body = request.method === 'POST' ? await bodyOf(request) : undefined;
+      const session = await this.#sessionOf(request, body);
+      if (session === undefined)
+        return say(response, 404, { error: 'This session has ended: initialize anew.' });
+      session.busy++;
+      response.once('close', () => {
+        session.busy--;
+        session.lastAt = Date.now();
+      });
+      await session.transport.handleRequest(request, response, body);
+    } catch (thrown) {
+      if (!response.headersSent) say(response, 400, { error: messageOf(thrown) });
+      else response.destroy();
+    }
+  }
+
+  async #sessionOf(request: IncomingMessage, body: unknown): Promise<Session | undefined> {
+    const id = request.headers['mcp-session-id'];
+    if (typeof id === 'string') return this.#sessions.get(id);
+    if (!isInitialize(body)) return undefined;
+    if (this.#sessions.size >= MAX_SESSIONS) this.#endOldest();
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (sessionId) => {
+        this.#sessions.set(sessionId, session);
+      },
+      onsessionclosed: (sessionId) => {
+        this.#sessions.delete(sessionId);
+      },
+    });
+    const session: Session = { transport, lastAt: Date.now(), busy: 0 };
+    await serveExecute(this.#execute, transport as Parameters<typeof serveExecute>[1]);
+    return session;
+  }
+
+  #sweep(): void {
+    const oldest = Date.now() - SESSION_IDLE_MS;
+    for (const [id, { busy, lastAt }] of this.#sessions) if (busy === 0 && lastAt < oldest) this.#end(id);
+  }
+
+  #endOldest(): void {
+    const idle = [...this.#sessions].filter(([, { busy }]) => busy === 0);
+    const [oldest] = idle.sort(([, one], [, other]) => one.lastAt - other.lastAt);
+    if (oldest !== undefined) this.#end(oldest[0]);
+  }
+
+  #end(id: string): void {
+    void this.#sessions.get(id)?.transport.close();
+    this.#sessions.delete(id);
+  }
+}
+
+const isInitialize = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && 'method' in body && body.method === 'initialize';
+
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) throw new Error(`A request has at most ${MAX_BODY_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString()) as unknown;
+}
+
+function say(response: ServerResponse, status: number, body: Readonly<Record<string, unknown>>): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+  });
+  response.end(`${JSON.stringify(body)}\n`);
+}
