@@ -1,0 +1,196 @@
+// `code-exec` over Streamable HTTP, with real clients: calls, sessions, cancellation, and who may not speak at all.
+
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type ExecSettings, parseExecSettings } from '../../src/exec/exec-settings.js';
+import { type CommandTold, Execute } from '../../src/exec/execute.js';
+import { HttpFace } from '../../src/exec/http-face.js';
+
+const TOKEN = 'a-token-of-some-length';
+let dir: string;
+let told: CommandTold[];
+const open: AsyncDisposable[] = [];
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'http-face-'));
+  told = [];
+});
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+async function face(
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ url: URL; settings: ExecSettings }> {
+  const settings = parseExecSettings({ MCP_EXEC_LISTEN: '127.0.0.1:0', MCP_EXEC_WORKDIR: dir, ...env });
+  const execute = new Execute(settings, { PATH: '/usr/bin:/bin', MCP_EXEC_TOKEN: TOKEN }, (each) =>
+    told.push(each),
+  );
+  const served = await HttpFace.open(execute, settings);
+  open.push(served);
+  return {
+    url: new URL(served.address.startsWith('http') ? served.address : 'http://localhost/mcp'),
+    settings,
+  };
+}
+
+async function client(url: URL, headers: Readonly<Record<string, string>> = {}): Promise<Client> {
+  const made = new Client({ name: 'test', version: '1' });
+  await made.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as never);
+  open.push({ [Symbol.asyncDispose]: () => made.close() });
+  return made;
+}
+
+const call = (made: Client, args: Readonly<Record<string, unknown>>, signal?: AbortSignal) =>
+  made.callTool(
+    { name: 'execute', arguments: args },
+    undefined,
+    signal && { signal },
+  ) as Promise<CallToolResult>;
+const text = ({ content }: CallToolResult) => (content[0]?.type === 'text' ? content[0].text : '');
+
+describe('execute over HTTP', () => {
+  it('runs commands and tells of them', async () => {
+    const made = await client((await face()).url);
+    expect((await made.listTools()).tools.map(({ name }) => name)).toEqual(['execute']);
+    const result = await call(made, {
+      command: 'sh',
+      args: ['-c', 'echo "$1:$ADDED:$MCP_EXEC_TOKEN"; cat; pwd; exit 3', 'sh', 'a b'],
+      stdin: 'in\n',
+      env: { ADDED: 'x' },
+    });
+    expect(result).toMatchObject({
+      isError: false,
+      structuredContent: {
+        exitCode: 3,
+        signal: null,
+        timedOut: false,
+        stdout: `a b:x:\nin\n${dir}\n`,
+        stderr: '',
+      },
+    });
+    expect(text(result)).toBe(`[exit status 3]\na b:x:\nin\n${dir}`);
+    expect(told).toMatchObject([{ command: 'sh', cwd: dir, stdinBytes: 3, outcome: 'exit status 3' }]);
+  });
+
+  it.each([
+    [{}, 'command: got nothing, expected the name or path of a program.'],
+    [{ command: '' }, 'command: got "", expected the name or path of a program.'],
+    [
+      { command: 'ls', args: ['a\0b'] },
+      'args: got ["a\\u0000b"], expected a list of texts without NUL characters.',
+    ],
+    [{ command: 'ls', arg: [] }, 'arg: there is no such argument. Did you mean '],
+    [
+      { command: 'ls', timeout_ms: 0 },
+      'timeout_ms: got 0, expected a whole number of milliseconds from 1 to 600000.',
+    ],
+    [{ command: 'ls', cwd: 'nowhere' }, "cwd: there is no folder '"],
+    [{ command: 'lss' }, "command: There is no program 'lss' here."],
+    [{ command: 'ls', env: { 'A=B': 'x' } }, 'env: got'],
+  ])('answers bad arguments: %j', async (args, message) => {
+    const result = await call(await client((await face()).url), args);
+    expect(result.isError).toBe(true);
+    expect(text(result)).toContain(message);
+  });
+
+  it('gives each call a folder of its own, and takes it away', async () => {
+    const made = await client((await face({ MCP_EXEC_TMP: 'per-request' })).url);
+    const folders = await Promise.all(
+      [1, 2].map(async () =>
+        text(await call(made, { command: 'sh', args: ['-c', 'echo $TMPDIR; touch $TMPDIR/x'] })),
+      ),
+    );
+    expect(new Set(folders).size).toBe(2);
+    expect(folders.filter((folder) => folder === '' || existsSync(folder))).toEqual([]);
+  });
+
+  it('runs many at once, up to as many as it may', async () => {
+    const made = await client((await face({ MCP_EXEC_CONCURRENCY: '4' })).url);
+    const startedAt = performance.now();
+    await Promise.all(Array.from({ length: 8 }, () => call(made, { command: 'sleep', args: ['0.3'] })));
+    expect(performance.now() - startedAt).toBeGreaterThan(550);
+  });
+
+  it('ends a command whose caller has cancelled, or has gone', async () => {
+    const { url } = await face();
+    const made = await client(url);
+    const caller = new AbortController();
+    const ended = call(made, { command: 'sleep', args: ['60'] }, caller.signal).catch(() => {});
+    await until(() => true, 200);
+    caller.abort();
+    await ended;
+    await until(() => told.length === 1);
+    expect(told[0]?.outcome).toBe('killed, since the call was cancelled');
+  });
+
+  it('greets anew whoever comes with a session that it does not know', async () => {
+    const { url } = await face();
+    const answer = await fetch(url, { method: 'POST', headers: { 'mcp-session-id': 'gone' }, body: '{}' });
+    expect(answer.status).toBe(404);
+  });
+
+  it('lets nobody speak without the token', async () => {
+    const { url } = await face({ MCP_EXEC_TOKEN: TOKEN });
+    await expect(client(url)).rejects.toThrow();
+    await expect(client(url, { authorization: 'Bearer wrong-token-of-length' })).rejects.toThrow();
+    const made = await client(url, { authorization: `Bearer ${TOKEN}` });
+    expect(text(await call(made, { command: 'echo', args: ['hi'] }))).toBe('hi');
+    expect((await fetch(new URL('/health', url))).status).toBe(200);
+    expect(told).toHaveLength(1);
+  });
+
+  it('takes no page of a browser, and no name of somebody else', async () => {
+    const { url } = await face();
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { origin: 'https://evil.example' },
+      body: '{}',
+    });
+    expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('MCP_EXEC_ORIGINS')]);
+    expect(await statusFor(url, 'evil.example')).toBe(403);
+    expect(await statusFor(url, `localhost:${url.port}`)).not.toBe(403);
+  });
+
+  it('listens on a socket that only its user may open', async () => {
+    const path = join(dir, 'exec.sock');
+    await face({ MCP_EXEC_LISTEN: `unix:${path}` });
+    const status = await new Promise((resolve, reject) => {
+      http
+        .get({ socketPath: path, path: '/health' }, ({ statusCode }) => resolve(statusCode))
+        .once('error', reject);
+    });
+    expect(status).toBe(200);
+  });
+
+  it('says why it cannot listen', async () => {
+    const { url } = await face();
+    await expect(face({ MCP_EXEC_LISTEN: `127.0.0.1:${url.port}` })).rejects.toMatchObject({
+      code: 'E_SETTINGS',
+      message: expect.stringContaining('EADDRINUSE'),
+    });
+  });
+});
+
+const statusFor = (url: URL, host: string) =>
+  new Promise((resolve, reject) => {
+    http
+      .request(url, { method: 'POST', headers: { host } }, ({ statusCode }) => resolve(statusCode))
+      .once('error', reject)
+      .end('{}');
+  });
+
+async function until(condition: () => boolean, atLeastMs = 0): Promise<void> {
+  const startedAt = performance.now();
+  while (performance.now() - startedAt < atLeastMs || !condition()) {
+    if (performance.now() - startedAt > 5_000) throw new Error('waited for 5 s');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
