@@ -6,9 +6,9 @@ import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import { run, tailOf } from '../base/process.js';
-import { PACKAGE_NAME } from '../base/version.js';
+import { PACKAGE_NAME, PACKAGE_ROOT } from '../base/version.js';
 import { debianSources, readAptFacts } from './apt-sources.js';
-import { localImageName, RECIPE_DIR, type Recipe, readRecipe } from './recipe.js';
+import { CARRIED_TO, localImageName, RECIPE_DIR, type Recipe, readRecipe } from './recipe.js';
 import { unsafeEntries } from './tar-audit.js';
 
 export type BuildOptions = {
@@ -89,6 +89,7 @@ async function unpack(
       '--hook-dir=/usr/share/mmdebstrap/hooks/maybe-merged-usr',
       `--include=${recipe.packages.join(',')}`,
       ...(recipe.standIns.length > 0 ? [`--essential-hook=${script(STAND_INS)}`] : []),
+      ...carrying(recipe),
       ...recipe.hooks.map((hook) => `--customize-hook=${script(hook)}`),
       ...(await aptOptions(signal)),
       // The engine makes /dev; a node in the archive could not be unpacked rootless.
@@ -119,6 +120,16 @@ async function unpack(
   );
   if (result.exitCode !== 0) throw failed(`mmdebstrap failed: ${tailOf(result)}`);
   return tarFile;
+}
+
+/** mmdebstrap's own way to copy: its tree may lie where no hook can read this package's folder. */
+function carrying({ carries }: Recipe): string[] {
+  if (carries.length === 0) return [];
+  const paths = carries.map((path) => `'${join(PACKAGE_ROOT, path)}'`).join(' ');
+  return [
+    `--customize-hook=mkdir -p "$1${CARRIED_TO}"`,
+    `--customize-hook=copy-in ${paths} ${CARRIED_TO}`,
+  ];
 }
 
 /** How this machine's apt reaches its mirrors: proxies, and how strictly it reads dates. */

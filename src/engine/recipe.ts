@@ -11,6 +11,8 @@ import { PACKAGE_NAME, PACKAGE_ROOT } from '../base/version.js';
 /** The directory of recipes and their scripts. */
 export const RECIPE_DIR = join(PACKAGE_ROOT, 'sandbox-runtime', 'images');
 export const BASE_PROFILE = 'base';
+/** Where an image has what it carries of this package. */
+export const CARRIED_TO = `/opt/${PACKAGE_NAME}`;
 
 const names = z.array(z.string());
 /** What is merely added where a recipe extends another. */
@@ -24,6 +26,8 @@ const additions = {
   /** Scripts beside the recipe, run in this order with the image's root as their argument. */
   hooks: z.array(z.string().regex(/^[\w-]+\.sh$/)).default([]),
   env: z.record(z.string(), z.string()).default({}),
+  /** Of this package, relative to it: copied to the image's CARRIED_TO before the hooks. */
+  carries: z.array(z.string().regex(/^[\w.-]+$/)).default([]),
   /** What Python imports from a package `python3-<name>` where that is not `<name>`. */
   modules: z.record(z.string(), z.string()).default({}),
   /** Reasons for those who read the recipe, by what they are about; nothing is done with them. */
@@ -86,6 +90,7 @@ export function parseRecipe(load: (profile: string) => unknown, profile: string)
     removePackages: [...base.removePackages, ...own.removePackages],
     removePaths: [...base.removePaths, ...own.removePaths],
     hooks: [...base.hooks, ...own.hooks],
+    carries: [...base.carries, ...own.carries],
     env: { ...base.env, ...own.env },
     modules: { ...base.modules, ...own.modules },
     why: { ...base.why, ...own.why },
