@@ -17,17 +17,19 @@ import {
   type StructuredMode,
   type ToolName,
   type Values,
+  type VariableName,
+  variableNames,
   variables,
 } from './variables.js';
 
 /** The environment as values: paths absolute, sizes in bytes, times in seconds, undefined where a thing decides itself. */
 export type Settings = {
+  /** The variables that somebody has set: what is only a default may give way. */
+  readonly said: ReadonlySet<VariableName>;
   /** `podman`, `docker` or an absolute path; undefined means that the bridge chooses. */
   readonly runtime: string | undefined;
   readonly ociRuntime: string | undefined;
   readonly image: string;
-  /** Whether nobody named an image, so that a local one may stand in for it. */
-  readonly imageIsDefault: boolean;
   readonly seccomp: SeccompProfile;
   readonly timeoutSeconds: number;
   readonly maxTimeoutSeconds: number;
@@ -36,13 +38,9 @@ export type Settings = {
   readonly cpus: number | undefined;
   /** Always `uid:gid`. */
   readonly containerUser: string;
-  /** Whether nobody named a user, so that each container may get an id of its own. */
-  readonly containerUserIsDefault: boolean;
   readonly machineIdleSeconds: number;
   readonly stateDir: string;
   readonly outputMode: OutputMode;
-  /** Whether nobody chose one, so that a tool may have its own. */
-  readonly outputModeIsDefault: boolean;
   readonly structured: StructuredMode;
   readonly logLevel: LogLevel;
   readonly allowSelfServer: boolean;
@@ -116,10 +114,10 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
   const rules = pathRules(host);
   const state = values.MCP_BRIDGE_STATE_DIR;
   return {
+    said: new Set(variableNames.filter((name) => env[name] !== undefined)),
     runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
     ociRuntime: values.MCP_BRIDGE_OCI_RUNTIME,
     image: values.MCP_BRIDGE_IMAGE,
-    imageIsDefault: env['MCP_BRIDGE_IMAGE'] === undefined,
     seccomp: values.MCP_BRIDGE_SECCOMP,
     timeoutSeconds: Math.min(values.MCP_BRIDGE_TIMEOUT, values.MCP_BRIDGE_MAX_TIMEOUT),
     maxTimeoutSeconds: values.MCP_BRIDGE_MAX_TIMEOUT,
@@ -127,11 +125,9 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     pids: values.MCP_BRIDGE_PIDS,
     cpus: values.MCP_BRIDGE_CPUS,
     containerUser: values.MCP_BRIDGE_CONTAINER_USER,
-    containerUserIsDefault: env['MCP_BRIDGE_CONTAINER_USER'] === undefined,
     machineIdleSeconds: values.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT,
     stateDir: state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host),
     outputMode: values.MCP_BRIDGE_OUTPUT_MODE,
-    outputModeIsDefault: env['MCP_BRIDGE_OUTPUT_MODE'] === undefined,
     structured: values.MCP_BRIDGE_STRUCTURED,
     logLevel: values.MCP_BRIDGE_LOG_LEVEL,
     allowSelfServer: values.MCP_BRIDGE_ALLOW_SELF_SERVER,
@@ -193,7 +189,7 @@ function complaint(name: string, got: string): string {
 }
 
 function unknownVariables(names: Iterable<string>): string[] {
-  const known = Object.keys(variables.shape);
+  const known: readonly string[] = variableNames;
   return [...names]
     .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .map(

@@ -293,3 +293,7 @@ export type ToolName = z.output<typeof variables>['MCP_BRIDGE_TOOLS'][number];
 
 /** What the schema makes of an environment. */
 export type Values = z.output<typeof variables>;
+
+export type VariableName = keyof Values;
+/** In the README's order. */
+export const variableNames = Object.keys(variables.shape) as readonly VariableName[];

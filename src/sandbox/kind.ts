@@ -24,16 +24,9 @@ export type SandboxKind = {
 };
 
 /** Of the sandboxes of `run_python`. */
-export const pythonKind = ({
+export const pythonKind = ({ said, image, memoryBytes, pids, cpus, preimport }: Settings): SandboxKind => ({
   image,
-  imageIsDefault,
-  memoryBytes,
-  pids,
-  cpus,
-  preimport,
-}: Settings): SandboxKind => ({
-  image,
-  imageSource: imageIsDefault ? 'default' : 'operator',
+  imageSource: said.has('MCP_BRIDGE_IMAGE') ? 'operator' : 'default',
   profile: 'base',
   memoryBytes,
   pids,

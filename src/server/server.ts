@@ -113,8 +113,8 @@ export async function serveAgent(
       observer,
       extra.signal,
     );
-    const { outputMode, outputModeIsDefault, structured } = bridge.settings;
-    const mode = outputModeIsDefault ? tool.outputMode : outputMode;
+    const { said, outputMode, structured } = bridge.settings;
+    const mode = said.has('MCP_BRIDGE_OUTPUT_MODE') ? outputMode : tool.outputMode;
     const client = server.getClientVersion()?.name ?? '';
     return render(outcome, {
       mode,

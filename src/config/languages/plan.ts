@@ -28,7 +28,7 @@ export function planFor(language: Language, settings: Settings): LanguagePlan {
   return {
     language,
     image: isPython ? settings.image : language.profile,
-    imageSource: isPython && !settings.imageIsDefault ? 'operator' : 'default',
+    imageSource: isPython && settings.said.has('MCP_BRIDGE_IMAGE') ? 'operator' : 'default',
     memoryBytes: limits.memoryBytes ?? settings.memoryBytes,
     pids: limits.pids ?? settings.pids,
     cpus: settings.cpus,
