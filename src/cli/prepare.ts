@@ -5,6 +5,7 @@ import { type BridgeEvent, fanOut, type Observer } from '../base/events.js';
 import { Redactor } from '../base/redact.js';
 import type { DiscoverContext } from '../config/discover.js';
 import { hostFacts } from '../config/host-facts.js';
+import { readIsolatorFile } from '../config/languages/isolator-file.js';
 import { parseSettings, type Settings } from '../config/settings.js';
 import { type LogLevel, logObserver, openLog } from '../observe/log.js';
 import { PolicyBook } from '../run/policy-book.js';
@@ -12,7 +13,7 @@ import { coloursFor } from './output.js';
 
 export type Prepared = {
   readonly settings: Settings;
-  /** Sentences about the settings, already logged. */
+  /** Sentences about the variables, already logged, as are those about isolator's file. */
   readonly warnings: readonly string[];
   readonly discovery: DiscoverContext;
   readonly observer: Observer;
@@ -31,13 +32,16 @@ export function prepare(quietLevel: LogLevel, life: 'serves' | 'ends'): Prepared
   const host = hostFacts();
   const { env } = process;
   const { settings: said, warnings } = parseSettings(env, host);
-  const settings = life === 'ends' ? { ...said, warm: 0, keepSeconds: 0 } : said;
+  const { isolatorFile } = said;
+  const isolator = isolatorFile === undefined ? undefined : readIsolatorFile(isolatorFile, said, host);
+  const settings = { ...said, isolator, ...(life === 'ends' ? { warm: 0, keepSeconds: 0 } : {}) };
   const log = openLog({
     level: env['MCP_BRIDGE_LOG_LEVEL'] ? settings.logLevel : quietLevel,
     format: process.stderr.isTTY ? 'line' : 'json',
     colour: coloursFor(process.stderr).isColorSupported,
   });
   for (const warning of warnings) log.warn(warning);
+  for (const warning of isolator?.warnings ?? []) log.warn(`${isolatorFile}: ${warning}`);
   const redactor = new Redactor();
   redactor.addSecrets(env, settings.downstreamEnv);
   const observer = logObserver(log, (text) => redactor.redact(text));

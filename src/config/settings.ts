@@ -2,10 +2,13 @@
 // environment again. A wrong variable stops the start and is named with all other wrong ones; an unknown one is
 // only a warning, because an older or newer bridge may know it.
 
+import type { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
+import type { IsolatorConfig } from './languages/isolator-file.js';
+import { languages } from './languages/records.js';
 import {
   type AuditMode,
   type AutoloadMode,
@@ -59,6 +62,15 @@ export type Settings = {
   readonly preimport: readonly string[];
   readonly concurrency: number;
   readonly tools: readonly ToolName[];
+  /** Own names of the languages that `execute_code` offers. */
+  readonly languages: readonly string[];
+  /** By a language's own name. */
+  readonly languageImages: ReadonlyMap<string, string>;
+  /** Own names of the languages whose programs can reach the network. */
+  readonly networkLanguages: readonly string[];
+  readonly isolatorFile: string | undefined;
+  /** What stands in it; parseSettings, which reads no file, leaves it out. */
+  readonly isolator: IsolatorConfig | undefined;
   readonly serversConfig: readonly string[];
   readonly downstreamEnv: readonly string[];
   /** Undefined where there is none. */
@@ -93,8 +105,14 @@ export function parseSettings(
   }
   const parsed = variables.safeParse(Object.fromEntries(said));
   if (!parsed.success) {
-    const wrong = new Set(parsed.error.issues.map((issue) => String(issue.path[0])));
-    throw settingsError([...wrong].map((name) => complaint(name, said.get(name) ?? '')));
+    const firstOfEach = new Map<string, z.core.$ZodIssue>();
+    for (const issue of parsed.error.issues) {
+      const name = String(issue.path[0]);
+      if (!firstOfEach.has(name)) firstOfEach.set(name, issue);
+    }
+    throw settingsError(
+      [...firstOfEach].map(([name, issue]) => complaint(name, said.get(name) ?? '', issue)),
+    );
   }
   const values = parsed.data;
   // The default gives way to a lower ceiling; what somebody wrote does not.
@@ -143,15 +161,17 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     preimport: values.MCP_BRIDGE_PREIMPORT ?? [],
     concurrency: values.MCP_BRIDGE_CONCURRENCY ?? host.cores,
     tools: [...new Set(values.MCP_BRIDGE_TOOLS)],
+    languages: [...new Set(values.MCP_BRIDGE_LANGUAGES ?? languages.map(({ name }) => name))],
+    languageImages: values.MCP_BRIDGE_LANGUAGE_IMAGES ?? new Map(),
+    networkLanguages: [...new Set(values.MCP_BRIDGE_NETWORK)],
+    isolatorFile: optionalPath(values.MCP_BRIDGE_ISOLATOR_CONFIG, host),
+    isolator: undefined,
     serversConfig: (values.MCP_SERVERS_CONFIG ?? '')
       .split(rules.delimiter)
       .filter((written) => written !== '')
       .map((written) => absolutePath(written, host.cwd, host)),
     downstreamEnv: values.MCP_BRIDGE_DOWNSTREAM_ENV ?? [],
-    policyFile:
-      values.MCP_BRIDGE_POLICY === undefined
-        ? undefined
-        : absolutePath(values.MCP_BRIDGE_POLICY, host.cwd, host),
+    policyFile: optionalPath(values.MCP_BRIDGE_POLICY, host),
     allow: values.MCP_BRIDGE_ALLOW,
     deny: values.MCP_BRIDGE_DENY ?? [],
     autoload: values.MCP_BRIDGE_AUTOLOAD,
@@ -159,6 +179,9 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     depth: values.MCP_BRIDGE_DEPTH,
   };
 }
+
+const optionalPath = (written: string | undefined, host: HostFacts): string | undefined =>
+  written === undefined ? undefined : absolutePath(written, host.cwd, host);
 
 function defaultStateDir(env: Environment, host: HostFacts): string {
   const { join } = pathRules(host);
@@ -181,11 +204,13 @@ function settingsError(complaints: readonly string[]): BridgeError {
   return new BridgeError('E_SETTINGS', complaints.join('\n'), { fault: 'operator', remedy: REMEDY });
 }
 
-function complaint(name: string, got: string): string {
+function complaint(name: string, got: string, issue: z.core.$ZodIssue): string {
   const row = settingsTable().find((candidate) => candidate.name === name);
   const allowed = row?.allowed ?? '';
-  const suggestion = didYouMean(got, allowed.split(/, | or /));
-  return `${name} is '${clip(harmless(got), VALUE_CHARS_SHOWN)}'; allowed: ${allowed}.${suggestion}`;
+  const explanation =
+    issue.code === 'custom' && issue.params?.['explains'] === true ? ` ${issue.message}` : '';
+  const more = explanation || didYouMean(got, allowed.split(/, | or /));
+  return `${name} is '${clip(harmless(got), VALUE_CHARS_SHOWN)}'; allowed: ${allowed}.${more}`;
 }
 
 function unknownVariables(names: Iterable<string>): string[] {

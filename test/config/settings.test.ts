@@ -57,6 +57,9 @@ test('an empty environment gives the documented defaults', () => {
     preimport: [],
     concurrency: 6,
     tools: ['run_python'],
+    languages: ['python', 'javascript', 'typescript', 'go', 'bash', 'ruby'],
+    languageImages: new Map(),
+    networkLanguages: [],
     serversConfig: [],
     downstreamEnv: [],
     policyFile: undefined,
@@ -96,6 +99,10 @@ test('every variable can be set', () => {
     MCP_BRIDGE_PREIMPORT: 'numpy, xml.etree',
     MCP_BRIDGE_CONCURRENCY: '2',
     MCP_BRIDGE_TOOLS: 'run_python',
+    MCP_BRIDGE_LANGUAGES: 'go, js, golang',
+    MCP_BRIDGE_LANGUAGE_IMAGES: 'golang=golang:1.23, Node=registry:5000/node:24@sha256:0=',
+    MCP_BRIDGE_NETWORK: 'go,golang,ts',
+    MCP_BRIDGE_ISOLATOR_CONFIG: '~/isolator_config.json',
     MCP_SERVERS_CONFIG: '/etc/a.json:~/b.json:c.json',
     MCP_BRIDGE_DOWNSTREAM_ENV: 'GITHUB_TOKEN, NPM_TOKEN',
     MCP_BRIDGE_ACCEPT_UNENFORCED: 'memory, cpu',
@@ -135,6 +142,13 @@ test('every variable can be set', () => {
     preimport: ['numpy', 'xml.etree'],
     concurrency: 2,
     tools: ['run_python'],
+    languages: ['go', 'javascript'],
+    languageImages: new Map([
+      ['go', 'golang:1.23'],
+      ['javascript', 'registry:5000/node:24@sha256:0='],
+    ]),
+    networkLanguages: ['go', 'typescript'],
+    isolatorFile: '/home/ann/isolator_config.json',
     serversConfig: ['/etc/a.json', '/home/ann/b.json', '/home/ann/work/c.json'],
     downstreamEnv: ['GITHUB_TOKEN', 'NPM_TOKEN'],
     policyFile: '/home/ann/policy.yaml',
@@ -192,6 +206,15 @@ test.each([
   ['MCP_BRIDGE_ALLOW_ROOTFUL', 'yes'],
   ['MCP_BRIDGE_TOOLS', 'run_ruby'],
   ['MCP_BRIDGE_TOOLS', ','],
+  ['MCP_BRIDGE_LANGUAGES', 'go,rust'],
+  ['MCP_BRIDGE_LANGUAGES', ','],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go'],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=-v'],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=a,golang=b'],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', ','],
+  ['MCP_BRIDGE_NETWORK', 'all'],
+  ['MCP_BRIDGE_NETWORK', 'none,go'],
+  ['MCP_BRIDGE_ISOLATOR_CONFIG', 'isolator_config.json'],
   ['MCP_BRIDGE_DOWNSTREAM_ENV', 'A=1'],
   ['MCP_BRIDGE_POLICY', 'policy.yaml'],
   ['MCP_BRIDGE_ALLOW', 'github,files\\'],
@@ -216,6 +239,23 @@ test('all wrong values are listed, with suggestions', () => {
     expect.stringMatching(/MCP_BRIDGE_OUTPUT_MODE .* Did you mean 'compact'\?$/),
     expect.stringContaining('MCP_BRIDGE_LOG_LEVEL'),
   ]);
+});
+
+test.each([
+  ['MCP_BRIDGE_LANGUAGES', 'go,jvascript', "There is no language 'jvascript'. Did you mean 'javascript'?"],
+  ['MCP_BRIDGE_NETWORK', 'pyton', "There is no language 'pyton'. Did you mean 'python'?"],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'rub=x', "There is no language 'rub'. Did you mean 'ruby'?"],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=a,golang=b', 'Go is there twice.'],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=a,ruby', "'ruby' is no pair of that kind."],
+])('%s=%s says which language', (name, value, expected) => {
+  expect(errorOf({ [name]: value }).message.endsWith(`. ${expected}`)).toBe(true);
+});
+
+test('a network that is closed by name is another thing than one that nobody mentions', () => {
+  expect(settingsOf({ MCP_BRIDGE_NETWORK: 'none' })).toMatchObject({
+    said: new Set(['MCP_BRIDGE_NETWORK']),
+    networkLanguages: [],
+  });
 });
 
 describe('the two timeouts', () => {
