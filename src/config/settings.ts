@@ -61,6 +61,8 @@ export type Settings = {
   readonly preimport: readonly string[];
   readonly concurrency: number;
   readonly tools: readonly ToolName[];
+  /** Undefined where there is none; need not be there. */
+  readonly snippetsDir: string | undefined;
   readonly serversConfig: readonly string[];
   readonly downstreamEnv: readonly string[];
   /** Undefined where there is none. */
@@ -115,6 +117,7 @@ export function parseSettings(
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
   const rules = pathRules(host);
   const state = values.MCP_BRIDGE_STATE_DIR;
+  const stateDir = state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host);
   return {
     runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
     ociRuntime: values.MCP_BRIDGE_OCI_RUNTIME,
@@ -129,7 +132,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     containerUser: values.MCP_BRIDGE_CONTAINER_USER,
     containerUserIsDefault: env['MCP_BRIDGE_CONTAINER_USER'] === undefined,
     machineIdleSeconds: values.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT,
-    stateDir: state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host),
+    stateDir,
     outputMode: values.MCP_BRIDGE_OUTPUT_MODE,
     outputModeIsDefault: env['MCP_BRIDGE_OUTPUT_MODE'] === undefined,
     structured: values.MCP_BRIDGE_STRUCTURED,
@@ -147,6 +150,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     preimport: values.MCP_BRIDGE_PREIMPORT ?? [],
     concurrency: values.MCP_BRIDGE_CONCURRENCY ?? host.cores,
     tools: [...new Set(values.MCP_BRIDGE_TOOLS)],
+    snippetsDir: saidSnippetsDir(values, host) ?? ownSnippetsDir(stateDir, host),
     serversConfig: (values.MCP_SERVERS_CONFIG ?? '')
       .split(rules.delimiter)
       .filter((written) => written !== '')
@@ -162,6 +166,15 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     clientMetadataUrl: values.MCP_BRIDGE_CLIENT_METADATA_URL,
     depth: values.MCP_BRIDGE_DEPTH,
   };
+}
+
+function saidSnippetsDir({ MCP_BRIDGE_SNIPPETS: said }: Values, host: HostFacts): string | undefined {
+  return said === undefined ? undefined : absolutePath(said, host.cwd, host);
+}
+
+function ownSnippetsDir(stateDir: string, host: HostFacts): string | undefined {
+  const own = pathRules(host).join(stateDir, 'snippets');
+  return host.exists(own) ? own : undefined;
 }
 
 function defaultStateDir(env: Environment, host: HostFacts): string {

@@ -59,6 +59,7 @@ test('an empty environment gives the documented defaults', () => {
     preimport: [],
     concurrency: 6,
     tools: ['run_python'],
+    snippetsDir: undefined,
     serversConfig: [],
     downstreamEnv: [],
     policyFile: undefined,
@@ -99,6 +100,7 @@ test('every variable can be set', () => {
       MCP_BRIDGE_PREIMPORT: 'numpy, xml.etree',
       MCP_BRIDGE_CONCURRENCY: '2',
       MCP_BRIDGE_TOOLS: 'run_python',
+      MCP_BRIDGE_SNIPPETS: '~/prompts',
       MCP_SERVERS_CONFIG: '/etc/a.json:~/b.json:c.json',
       MCP_BRIDGE_DOWNSTREAM_ENV: 'GITHUB_TOKEN, NPM_TOKEN',
       MCP_BRIDGE_ACCEPT_UNENFORCED: 'memory, cpu',
@@ -140,6 +142,7 @@ test('every variable can be set', () => {
     preimport: ['numpy', 'xml.etree'],
     concurrency: 2,
     tools: ['run_python'],
+    snippetsDir: '/home/ann/prompts',
     serversConfig: ['/etc/a.json', '/home/ann/b.json', '/home/ann/work/c.json'],
     downstreamEnv: ['GITHUB_TOKEN', 'NPM_TOKEN'],
     policyFile: '/home/ann/policy.yaml',
@@ -148,6 +151,14 @@ test('every variable can be set', () => {
     autoload: 'always',
     depth: 1,
   });
+});
+
+test('snippets lie where somebody says, else in the state folder if there is such a folder', () => {
+  const own = '/home/ann/.local/state/mcp-sandbox-bridge/snippets';
+  const facts = { exists: (file: string) => file === own };
+  expect(settingsOf({}, facts).snippetsDir).toBe(own);
+  expect(settingsOf({ MCP_BRIDGE_SNIPPETS: '/srv/snippets' }, facts).snippetsDir).toBe('/srv/snippets');
+  expect(settingsOf({ MCP_BRIDGE_STATE_DIR: '/srv/state' }, facts).snippetsDir).toBeUndefined();
 });
 
 test('an empty or blank variable is an unset one', () => {
@@ -171,6 +182,7 @@ test('a user without a group gets a group of its own number', () => {
 
 test.each([
   ['MCP_BRIDGE_RUNTIME', 'podmann'],
+  ['MCP_BRIDGE_SNIPPETS', 'prompts'],
   ['MCP_BRIDGE_OCI_RUNTIME', '--privileged'],
   ['MCP_BRIDGE_IMAGE', '-v/:/host'],
   ['MCP_BRIDGE_IMAGE', 'two words'],
