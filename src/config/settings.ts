@@ -71,6 +71,8 @@ export type Settings = {
   readonly isolatorFile: string | undefined;
   /** What stands in it; parseSettings, which reads no file, leaves it out. */
   readonly isolator: IsolatorConfig | undefined;
+  /** Undefined where there is none; need not be there. */
+  readonly snippetsDir: string | undefined;
   readonly serversConfig: readonly string[];
   readonly downstreamEnv: readonly string[];
   /** Undefined where there is none. */
@@ -131,6 +133,7 @@ export function parseSettings(
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
   const rules = pathRules(host);
   const state = values.MCP_BRIDGE_STATE_DIR;
+  const stateDir = state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host);
   return {
     said: new Set(variableNames.filter((name) => env[name] !== undefined)),
     runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
@@ -144,7 +147,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     cpus: values.MCP_BRIDGE_CPUS,
     containerUser: values.MCP_BRIDGE_CONTAINER_USER,
     machineIdleSeconds: values.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT,
-    stateDir: state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host),
+    stateDir,
     outputMode: values.MCP_BRIDGE_OUTPUT_MODE,
     structured: values.MCP_BRIDGE_STRUCTURED,
     logLevel: values.MCP_BRIDGE_LOG_LEVEL,
@@ -166,6 +169,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     networkLanguages: [...new Set(values.MCP_BRIDGE_NETWORK)],
     isolatorFile: optionalPath(values.MCP_BRIDGE_ISOLATOR_CONFIG, host),
     isolator: undefined,
+    snippetsDir: optionalPath(values.MCP_BRIDGE_SNIPPETS, host) ?? ownSnippetsDir(stateDir, host),
     serversConfig: (values.MCP_SERVERS_CONFIG ?? '')
       .split(rules.delimiter)
       .filter((written) => written !== '')
@@ -182,6 +186,11 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
 
 const optionalPath = (written: string | undefined, host: HostFacts): string | undefined =>
   written === undefined ? undefined : absolutePath(written, host.cwd, host);
+
+function ownSnippetsDir(stateDir: string, host: HostFacts): string | undefined {
+  const own = pathRules(host).join(stateDir, 'snippets');
+  return host.exists(own) ? own : undefined;
+}
 
 function defaultStateDir(env: Environment, host: HostFacts): string {
   const { join } = pathRules(host);

@@ -253,6 +253,16 @@ export const variables = z.object({
     default: 'none',
     allowed: OWN_PATH,
   }),
+  MCP_BRIDGE_SNIPPETS: optional(
+    z.string().refine((text) => /^(\/|~(?=$|[/\\])|[A-Za-z]:[\\/])/.test(text)),
+    {
+      meaning:
+        'Folder of programs that `execute_code` runs by name, each a file such as hello_world.py; its ending is its language.',
+      default:
+        "the promptsDir of isolator's file, else `snippets` in the state folder, if it is there at the start",
+      allowed: 'an absolute path, or one that begins with ~/',
+    },
+  ),
   MCP_SERVERS_CONFIG: optional(z.string(), {
     meaning: 'Further configuration files with MCP servers; they come before all others.',
     default: 'none',

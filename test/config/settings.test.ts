@@ -60,6 +60,7 @@ test('an empty environment gives the documented defaults', () => {
     languages: ['python', 'javascript', 'typescript', 'go', 'bash', 'ruby'],
     languageImages: new Map(),
     networkLanguages: [],
+    snippetsDir: undefined,
     serversConfig: [],
     downstreamEnv: [],
     policyFile: undefined,
@@ -99,6 +100,7 @@ test('every variable can be set', () => {
     MCP_BRIDGE_PREIMPORT: 'numpy, xml.etree',
     MCP_BRIDGE_CONCURRENCY: '2',
     MCP_BRIDGE_TOOLS: 'run_python',
+    MCP_BRIDGE_SNIPPETS: '~/prompts',
     MCP_BRIDGE_LANGUAGES: 'go, js, golang',
     MCP_BRIDGE_LANGUAGE_IMAGES: 'golang=golang:1.23, Node=registry:5000/node:24@sha256:0=',
     MCP_BRIDGE_NETWORK: 'go,golang,ts',
@@ -149,6 +151,7 @@ test('every variable can be set', () => {
     ]),
     networkLanguages: ['go', 'typescript'],
     isolatorFile: '/home/ann/isolator_config.json',
+    snippetsDir: '/home/ann/prompts',
     serversConfig: ['/etc/a.json', '/home/ann/b.json', '/home/ann/work/c.json'],
     downstreamEnv: ['GITHUB_TOKEN', 'NPM_TOKEN'],
     policyFile: '/home/ann/policy.yaml',
@@ -157,6 +160,14 @@ test('every variable can be set', () => {
     autoload: 'always',
     depth: 1,
   });
+});
+
+test('snippets lie where somebody says, else in the state folder if there is such a folder', () => {
+  const own = '/home/ann/.local/state/mcp-sandbox-bridge/snippets';
+  const facts = { exists: (file: string) => file === own };
+  expect(settingsOf({}, facts).snippetsDir).toBe(own);
+  expect(settingsOf({ MCP_BRIDGE_SNIPPETS: '/srv/snippets' }, facts).snippetsDir).toBe('/srv/snippets');
+  expect(settingsOf({ MCP_BRIDGE_STATE_DIR: '/srv/state' }, facts).snippetsDir).toBeUndefined();
 });
 
 test('an empty or blank variable is an unset one', () => {
@@ -180,6 +191,7 @@ test('a user without a group gets a group of its own number', () => {
 
 test.each([
   ['MCP_BRIDGE_RUNTIME', 'podmann'],
+  ['MCP_BRIDGE_SNIPPETS', 'prompts'],
   ['MCP_BRIDGE_OCI_RUNTIME', '--privileged'],
   ['MCP_BRIDGE_IMAGE', '-v/:/host'],
   ['MCP_BRIDGE_IMAGE', 'two words'],
