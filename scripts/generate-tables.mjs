@@ -8,7 +8,11 @@ const root = new URL('../', import.meta.url);
 const dist = new URL('../dist/', import.meta.url);
 
 /** The regions of each document; they stand between `<!-- generated:NAME -->` and `<!-- /generated -->`. */
-const DOCUMENTS = { 'README.md': ['settings'], 'docs/servers.md': ['sources', 'policy'] };
+const DOCUMENTS = {
+  'README.md': ['settings'],
+  'docs/servers.md': ['sources', 'policy'],
+  'docs/languages.md': ['languages', 'isolator'],
+};
 
 const TABLES = {
   settings: async () => {
@@ -25,6 +29,28 @@ const TABLES = {
       policyTable().map((row) => [code(row.field), row.meaning, row.default, row.allowed]),
     );
   },
+  languages: async () => {
+    const { languages } = await import(new URL('config/languages/records.js', dist));
+    return table(
+      ['language', 'other names', 'files', 'default file', 'image', 'its own limits', 'MCP tools'],
+      languages.map((language) => [
+        code(language.name),
+        language.aliases.map(code).join(', '),
+        language.extensions.map(code).join(' '),
+        code(language.file),
+        code(language.profile),
+        limitsOf(language),
+        language.tools === 'none' ? 'no' : 'yes',
+      ]),
+    );
+  },
+  isolator: async () => {
+    const { isolatorTable } = await import(new URL('config/languages/isolator-keys.js', dist));
+    return table(
+      ['key', 'what it does here', 'allowed'],
+      isolatorTable().map((row) => [code(row.key), row.here, row.allowed]),
+    );
+  },
   sources: async () => {
     const { SOURCES } = await import(new URL('config/hosts/sources.js', dist));
     return table(
@@ -38,6 +64,20 @@ const TABLES = {
     );
   },
 };
+
+const MB_BYTES = 1024 ** 2;
+
+function limitsOf({ limits, places }) {
+  const { timeoutSeconds, memoryBytes, pids } = limits;
+  return [
+    timeoutSeconds && `${timeoutSeconds} seconds`,
+    memoryBytes && `${memoryBytes / MB_BYTES} MB of memory`,
+    pids && `${pids} processes`,
+    ...places.map(({ target, sizeMb }) => `${sizeMb} MB more for files in ${code(target)}`),
+  ]
+    .filter(Boolean)
+    .join('; ');
+}
 
 const PLATFORMS = { any: '', darwin: ' (macOS)', linux: ' (Linux)', win32: ' (Windows)' };
 

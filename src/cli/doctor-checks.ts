@@ -72,6 +72,18 @@ export const CHECKS: readonly Check[] = [
         : warn(warnings.join(' '), 'Correct or remove the variable where the bridge is registered.'),
   },
   {
+    name: 'isolator file',
+    examine: ({ settings: { isolator } }) => {
+      if (isolator === undefined) return undefined;
+      const { file, warnings } = isolator;
+      if (warnings.length === 0) return ok(`${file} is understood`);
+      return warn(
+        `${file} is understood; ${warnings.join(' ')}`,
+        'Correct or remove these keys; docs/languages.md says what each does here.',
+      );
+    },
+  },
+  {
     name: 'state directory',
     examine: ({ settings: { stateDir } }) => {
       const probe = join(stateDir, `.doctor-${process.pid}`);

@@ -5,6 +5,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { didYouMean } from '../base/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
+import type { ExecOptions } from './exec.js';
+import type { Words } from './exec-input.js';
 import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
 import type { LoginCommandOptions } from './login.js';
 import type { RunCommandOptions } from './run.js';
@@ -23,9 +25,18 @@ Examples:
   $ ${PACKAGE_NAME} run job.py --servers github,files  run a file as the agent would
   $ ${PACKAGE_NAME} run job.py --file data.csv --out results
   $ echo 'print(6 * 7)' | ${PACKAGE_NAME} run -
+  $ ${PACKAGE_NAME} exec main.go --file util/util.go   run a program in any of its languages
   $ claude mcp add sandbox -- ${PACKAGE_NAME}          register with Claude Code
 
 Settings are environment variables (MCP_BRIDGE_…); the README lists them.`;
+
+const EXEC_EXAMPLES = `
+Examples:
+  $ ${PACKAGE_NAME} exec cmd/main.go --file cmd/util/util.go -- -v input.txt
+  $ echo 'console.log(6 * 7)' | ${PACKAGE_NAME} exec --language javascript - --json
+
+It exits with 124 after a timeout, with 2 where the command line is wrong. In JSON, exitCode is -1 where the program did
+not end by itself.`;
 
 const program = new Command(PACKAGE_NAME)
   .description(
@@ -106,6 +117,41 @@ program
   );
 
 program
+  .command('exec')
+  .description("run a program of any language, as execute_code would; exits with the program's own exit code")
+  .usage('[options] <file|-> [--] [args...]')
+  .argument(
+    '[words...]',
+    "a file, or - for stdin; then the program's arguments, after -- where they look like options",
+  )
+  .option('--language <name>', 'its language, where the ending of the file does not say it')
+  .option('--snippet <name>', 'a snippet instead of a file; `snippets` lists them')
+  .option(
+    '--file <path>',
+    "a further file; may be repeated. Below the program's folder it keeps its path, as does a relative path that leads down from here; any other arrives under its last part",
+    collected,
+    [],
+  )
+  .option('--stdin <path>', 'what the program reads: a file, or - for our own stdin; without it, nothing')
+  .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
+  .option('--timeout <seconds>', 'seconds that it may take, compiling included', wholeNumber)
+  .option('--out <folder>', 'where files go that it writes to out/')
+  .option(
+    '--json',
+    'print the result as one line of JSON: status, exitCode, stdout, stderr, durationMs, error, files',
+  )
+  .addHelpText('after', EXEC_EXAMPLES)
+  .action(async (words: string[], options: ExecOptions) =>
+    (await import('./exec.js')).exec(splitWords(words), options),
+  );
+
+program
+  .command('snippets')
+  .description("list the operator's snippets, and what lies beside them with the reason")
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => (await import('./snippets.js')).snippets(options));
+
+program
   .command('runs')
   .description('show what was run and which tools it called, as the audit has kept it')
   .option('--last <number>', 'how many', wholeCount, 20)
@@ -147,6 +193,13 @@ try {
 
 function commandNames(): string[] {
   return program.commands.map((command) => command.name());
+}
+
+/** Commander no longer knows which words stood after `--`. */
+function splitWords(words: readonly string[]): Words {
+  const mark = process.argv.indexOf('--');
+  const after = mark === -1 ? 0 : process.argv.length - mark - 1;
+  return { before: words.slice(0, words.length - after), after: words.slice(words.length - after) };
 }
 
 function spaceSeparated(text: string): string[] {

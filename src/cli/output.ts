@@ -11,6 +11,11 @@ export function coloursFor(stream: NodeJS.WriteStream): Colours {
   return picocolors.createColors(wanted);
 }
 
+/** A line on stderr that is not what was asked for, but about it. */
+export function sayDim(line: string): void {
+  process.stderr.write(`${coloursFor(process.stderr).dim(line)}\n`);
+}
+
 const BORDERLESS = Object.fromEntries(
   ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left']
     .concat(['left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'])

@@ -5,6 +5,7 @@ import { type BridgeEvent, fanOut, type Observer } from '../base/events.js';
 import { Redactor } from '../base/redact.js';
 import type { DiscoverContext } from '../config/discover.js';
 import { hostFacts } from '../config/host-facts.js';
+import { type IsolatorConfig, readIsolatorFile } from '../config/languages/isolator-file.js';
 import { parseSettings, type Settings } from '../config/settings.js';
 import { type LogLevel, logObserver, openLog } from '../observe/log.js';
 import { PolicyBook } from '../run/policy-book.js';
@@ -12,7 +13,7 @@ import { coloursFor } from './output.js';
 
 export type Prepared = {
   readonly settings: Settings;
-  /** Sentences about the settings, already logged. */
+  /** Sentences about the variables, already logged, as are those about isolator's file. */
   readonly warnings: readonly string[];
   readonly discovery: DiscoverContext;
   readonly observer: Observer;
@@ -31,19 +32,34 @@ export function prepare(quietLevel: LogLevel, life: 'serves' | 'ends'): Prepared
   const host = hostFacts();
   const { env } = process;
   const { settings: said, warnings } = parseSettings(env, host);
-  const settings = life === 'ends' ? { ...said, warm: 0, keepSeconds: 0 } : said;
+  const { isolatorFile } = said;
+  const isolator = isolatorFile === undefined ? undefined : readIsolatorFile(isolatorFile, said, host);
+  const settings = {
+    ...said,
+    isolator,
+    snippetsDir: snippetsDirOf(said, isolator),
+    ...(life === 'ends' ? { warm: 0, keepSeconds: 0 } : {}),
+  };
   const log = openLog({
     level: env['MCP_BRIDGE_LOG_LEVEL'] ? settings.logLevel : quietLevel,
     format: process.stderr.isTTY ? 'line' : 'json',
     colour: coloursFor(process.stderr).isColorSupported,
   });
   for (const warning of warnings) log.warn(warning);
+  for (const warning of isolator?.warnings ?? []) log.warn(`${isolatorFile}: ${warning}`);
   const redactor = new Redactor();
   redactor.addSecrets(env, settings.downstreamEnv);
   const observer = logObserver(log, (text) => redactor.redact(text));
   const policyBook = new PolicyBook(settings, host, observer);
   return { settings, warnings, discovery: { settings, env, host }, observer, policyBook, redactor };
 }
+
+/** What a variable says comes before isolator's file, and that before the folder that lies ready. */
+const snippetsDirOf = (
+  { said, snippetsDir }: Settings,
+  isolator: IsolatorConfig | undefined,
+): string | undefined =>
+  said.has('MCP_BRIDGE_SNIPPETS') ? snippetsDir : (isolator?.promptsDir ?? snippetsDir);
 
 /** `observer`, with the slow steps before a first run also shown to whoever waits at the terminal. */
 export function withProgress(observer: Observer, show: (message: string) => void): Observer {

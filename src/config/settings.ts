@@ -2,10 +2,13 @@
 // environment again. A wrong variable stops the start and is named with all other wrong ones; an unknown one is
 // only a warning, because an older or newer bridge may know it.
 
+import type { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
+import type { IsolatorConfig } from './languages/isolator-file.js';
+import { languages } from './languages/records.js';
 import { type SettingRow, tableOf } from './setting-rules.js';
 import {
   type AuditMode,
@@ -16,17 +19,19 @@ import {
   type StructuredMode,
   type ToolName,
   type Values,
+  type VariableName,
+  variableNames,
   variables,
 } from './variables.js';
 
 /** The environment as values: paths absolute, sizes in bytes, times in seconds, undefined where a thing decides itself. */
 export type Settings = {
+  /** The variables that somebody has set: what is only a default may give way. */
+  readonly said: ReadonlySet<VariableName>;
   /** `podman`, `docker` or an absolute path; undefined means that the bridge chooses. */
   readonly runtime: string | undefined;
   readonly ociRuntime: string | undefined;
   readonly image: string;
-  /** Whether nobody named an image, so that a local one may stand in for it. */
-  readonly imageIsDefault: boolean;
   readonly seccomp: SeccompProfile;
   readonly timeoutSeconds: number;
   readonly maxTimeoutSeconds: number;
@@ -35,13 +40,9 @@ export type Settings = {
   readonly cpus: number | undefined;
   /** Always `uid:gid`. */
   readonly containerUser: string;
-  /** Whether nobody named a user, so that each container may get an id of its own. */
-  readonly containerUserIsDefault: boolean;
   readonly machineIdleSeconds: number;
   readonly stateDir: string;
   readonly outputMode: OutputMode;
-  /** Whether nobody chose one, so that a tool may have its own. */
-  readonly outputModeIsDefault: boolean;
   readonly structured: StructuredMode;
   readonly logLevel: LogLevel;
   readonly allowSelfServer: boolean;
@@ -60,6 +61,17 @@ export type Settings = {
   readonly preimport: readonly string[];
   readonly concurrency: number;
   readonly tools: readonly ToolName[];
+  /** Own names of the languages that `execute_code` offers. */
+  readonly languages: readonly string[];
+  /** By a language's own name. */
+  readonly languageImages: ReadonlyMap<string, string>;
+  /** Own names of the languages whose programs can reach the network. */
+  readonly networkLanguages: readonly string[];
+  readonly isolatorFile: string | undefined;
+  /** What stands in it; parseSettings, which reads no file, leaves it out. */
+  readonly isolator: IsolatorConfig | undefined;
+  /** Undefined where there is none; need not be there. */
+  readonly snippetsDir: string | undefined;
   readonly serversConfig: readonly string[];
   readonly downstreamEnv: readonly string[];
   /** Undefined where there is none. */
@@ -94,8 +106,14 @@ export function parseSettings(
   }
   const parsed = variables.safeParse(Object.fromEntries(said));
   if (!parsed.success) {
-    const wrong = new Set(parsed.error.issues.map((issue) => String(issue.path[0])));
-    throw settingsError([...wrong].map((name) => complaint(name, said.get(name) ?? '')));
+    const firstOfEach = new Map<string, z.core.$ZodIssue>();
+    for (const issue of parsed.error.issues) {
+      const name = String(issue.path[0]);
+      if (!firstOfEach.has(name)) firstOfEach.set(name, issue);
+    }
+    throw settingsError(
+      [...firstOfEach].map(([name, issue]) => complaint(name, said.get(name) ?? '', issue)),
+    );
   }
   const values = parsed.data;
   // The default gives way to a lower ceiling; what somebody wrote does not.
@@ -114,11 +132,12 @@ export function parseSettings(
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
   const rules = pathRules(host);
   const state = values.MCP_BRIDGE_STATE_DIR;
+  const stateDir = state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host);
   return {
+    said: new Set(variableNames.filter((name) => env[name] !== undefined)),
     runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
     ociRuntime: values.MCP_BRIDGE_OCI_RUNTIME,
     image: values.MCP_BRIDGE_IMAGE,
-    imageIsDefault: env['MCP_BRIDGE_IMAGE'] === undefined,
     seccomp: values.MCP_BRIDGE_SECCOMP,
     timeoutSeconds: Math.min(values.MCP_BRIDGE_TIMEOUT, values.MCP_BRIDGE_MAX_TIMEOUT),
     maxTimeoutSeconds: values.MCP_BRIDGE_MAX_TIMEOUT,
@@ -126,11 +145,9 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     pids: values.MCP_BRIDGE_PIDS,
     cpus: values.MCP_BRIDGE_CPUS,
     containerUser: values.MCP_BRIDGE_CONTAINER_USER,
-    containerUserIsDefault: env['MCP_BRIDGE_CONTAINER_USER'] === undefined,
     machineIdleSeconds: values.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT,
-    stateDir: state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host),
+    stateDir,
     outputMode: values.MCP_BRIDGE_OUTPUT_MODE,
-    outputModeIsDefault: env['MCP_BRIDGE_OUTPUT_MODE'] === undefined,
     structured: values.MCP_BRIDGE_STRUCTURED,
     logLevel: values.MCP_BRIDGE_LOG_LEVEL,
     allowSelfServer: values.MCP_BRIDGE_ALLOW_SELF_SERVER,
@@ -146,21 +163,32 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     preimport: values.MCP_BRIDGE_PREIMPORT ?? [],
     concurrency: values.MCP_BRIDGE_CONCURRENCY ?? host.cores,
     tools: [...new Set(values.MCP_BRIDGE_TOOLS)],
+    languages: [...new Set(values.MCP_BRIDGE_LANGUAGES ?? languages.map(({ name }) => name))],
+    languageImages: values.MCP_BRIDGE_LANGUAGE_IMAGES ?? new Map(),
+    networkLanguages: [...new Set(values.MCP_BRIDGE_NETWORK)],
+    isolatorFile: optionalPath(values.MCP_BRIDGE_ISOLATOR_CONFIG, host),
+    isolator: undefined,
+    snippetsDir: optionalPath(values.MCP_BRIDGE_SNIPPETS, host) ?? ownSnippetsDir(stateDir, host),
     serversConfig: (values.MCP_SERVERS_CONFIG ?? '')
       .split(rules.delimiter)
       .filter((written) => written !== '')
       .map((written) => absolutePath(written, host.cwd, host)),
     downstreamEnv: values.MCP_BRIDGE_DOWNSTREAM_ENV ?? [],
-    policyFile:
-      values.MCP_BRIDGE_POLICY === undefined
-        ? undefined
-        : absolutePath(values.MCP_BRIDGE_POLICY, host.cwd, host),
+    policyFile: optionalPath(values.MCP_BRIDGE_POLICY, host),
     allow: values.MCP_BRIDGE_ALLOW,
     deny: values.MCP_BRIDGE_DENY ?? [],
     autoload: values.MCP_BRIDGE_AUTOLOAD,
     clientMetadataUrl: values.MCP_BRIDGE_CLIENT_METADATA_URL,
     depth: values.MCP_BRIDGE_DEPTH,
   };
+}
+
+const optionalPath = (written: string | undefined, host: HostFacts): string | undefined =>
+  written === undefined ? undefined : absolutePath(written, host.cwd, host);
+
+function ownSnippetsDir(stateDir: string, host: HostFacts): string | undefined {
+  const own = pathRules(host).join(stateDir, 'snippets');
+  return host.exists(own) ? own : undefined;
 }
 
 function defaultStateDir(env: Environment, host: HostFacts): string {
@@ -184,15 +212,17 @@ function settingsError(complaints: readonly string[]): BridgeError {
   return new BridgeError('E_SETTINGS', complaints.join('\n'), { fault: 'operator', remedy: REMEDY });
 }
 
-function complaint(name: string, got: string): string {
+function complaint(name: string, got: string, issue: z.core.$ZodIssue): string {
   const row = settingsTable().find((candidate) => candidate.name === name);
   const allowed = row?.allowed ?? '';
-  const suggestion = didYouMean(got, allowed.split(/, | or /));
-  return `${name} is '${clip(harmless(got), VALUE_CHARS_SHOWN)}'; allowed: ${allowed}.${suggestion}`;
+  const explanation =
+    issue.code === 'custom' && issue.params?.['explains'] === true ? ` ${issue.message}` : '';
+  const more = explanation || didYouMean(got, allowed.split(/, | or /));
+  return `${name} is '${clip(harmless(got), VALUE_CHARS_SHOWN)}'; allowed: ${allowed}.${more}`;
 }
 
 function unknownVariables(names: Iterable<string>): string[] {
-  const known = Object.keys(variables.shape);
+  const known: readonly string[] = variableNames;
   return [...names]
     .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .map(

@@ -2,20 +2,21 @@
 // errors and the README's table are all made from it. Reads nothing itself.
 
 import { z } from 'zod';
+import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from './bounds.js';
+import { LANGUAGE_NAMES, languageImages, languageName } from './languages/naming.js';
 import { patternTrouble } from './name-pattern.js';
 import { bytes, flag, integer, list, optional, setting } from './setting-rules.js';
 
-// CPython with asyncio needs 20 MiB before the user's first line; below this every run would end out of memory.
-const MIN_MEMORY_BYTES = 32 * 1024 ** 2;
-// The harness alone takes four processes or threads; beyond the upper end the kernel's own default limit rules.
-const PIDS = { min: 16, max: 32_768 } as const;
 // One user namespace maps 65,536 ids; 0 would be root inside it.
 const MAX_ID = 65_535;
-const DAY_SECONDS = 86_400;
 const WEEK_SECONDS = 7 * DAY_SECONDS;
 // A terabyte: more is a typing error.
 const MAX_KEEP_MB = 1_000_000;
 
+/** `none` is none, also where isolator's file says otherwise. */
+const networks = list(z.string())
+  .transform((names) => (names.join().toLowerCase() === 'none' ? [] : names))
+  .pipe(z.array(languageName));
 const TOOLS = ['run_python', 'execute_code'] as const;
 
 const user = z
@@ -27,8 +28,9 @@ const user = z
     const [uid = 0, gid = 0] = text.split(':').map(Number);
     return uid >= 1 && uid <= MAX_ID && gid <= MAX_ID;
   });
-// A leading dash would be read by the engine as an option of its own.
-const word = z.string().regex(/^[^\s-]\S*$/);
+const word = z.string().regex(WORD);
+const ownPath = z.string().refine((text) => /^(\/|~(?=$|[/\\])|[A-Za-z]:[\\/])/.test(text));
+const OWN_PATH = 'an absolute path, or one that begins with ~/';
 const namePattern = z.string().refine((text) => patternTrouble(text) === undefined);
 const PATTERNS =
   '`server` or `server.tool`, several separated by commas, such as github.delete_* or *.write*; `*` stands for any characters, `\\` takes the next one for itself';
@@ -82,7 +84,7 @@ export const variables = z.object({
       .string()
       .regex(/^\d*\.?\d+$/)
       .transform(Number)
-      .pipe(z.number().min(0.01).max(4096)),
+      .pipe(z.number().min(CPUS.min).max(CPUS.max)),
     {
       meaning: 'CPUs of one container.',
       default: "the engine's own",
@@ -99,14 +101,11 @@ export const variables = z.object({
     default: '300',
     allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
   }),
-  MCP_BRIDGE_STATE_DIR: optional(
-    z.string().refine((text) => /^(\/|~(?=$|[/\\])|[A-Za-z]:[\\/])/.test(text)),
-    {
-      meaning: 'Folder for saved tools, kept files, caches and what containers read.',
-      default: '`~/MCPs` if it exists, else `mcp-sandbox-bridge` in the state folder of the user',
-      allowed: 'an absolute path, or one that begins with ~/',
-    },
-  ),
+  MCP_BRIDGE_STATE_DIR: optional(ownPath, {
+    meaning: 'Folder for saved tools, kept files, caches and what containers read.',
+    default: '`~/MCPs` if it exists, else `mcp-sandbox-bridge` in the state folder of the user',
+    allowed: OWN_PATH,
+  }),
   MCP_BRIDGE_OUTPUT_MODE: setting(z.enum(['compact', 'toon', 'json']), {
     meaning: 'Form of the text that the model reads.',
     default: 'compact',
@@ -189,6 +188,37 @@ export const variables = z.object({
     default: 'run_python',
     allowed: 'run_python, execute_code, or several separated by commas',
   }),
+  MCP_BRIDGE_LANGUAGES: optional(list(languageName).pipe(z.array(z.string()).min(1)), {
+    meaning: 'Languages of `execute_code`.',
+    default: 'all',
+    allowed: `${LANGUAGE_NAMES}, or several separated by commas`,
+  }),
+  MCP_BRIDGE_LANGUAGE_IMAGES: optional(list(z.string()).pipe(languageImages), {
+    meaning: 'Images for languages of `execute_code`; for Python it comes before MCP_BRIDGE_IMAGE there.',
+    default: 'an image of our own for each',
+    allowed: `language=image pairs separated by commas, such as go=golang:1.23,javascript=node:24-slim; languages: ${LANGUAGE_NAMES}`,
+  }),
+  MCP_BRIDGE_NETWORK: optional(networks, {
+    meaning: 'Languages of `execute_code` whose programs can reach the network; `run_python` never can.',
+    default: "none, unless isolator's file opens it",
+    allowed: `none, ${LANGUAGE_NAMES}, or several languages separated by commas`,
+  }),
+  MCP_BRIDGE_ISOLATOR_CONFIG: optional(ownPath, {
+    meaning:
+      "isolator's own `isolator_config.json`, for `execute_code`. It is read only where it is named: one in the working directory may have come with a cloned repository.",
+    default: 'none',
+    allowed: OWN_PATH,
+  }),
+  MCP_BRIDGE_SNIPPETS: optional(
+    z.string().refine((text) => /^(\/|~(?=$|[/\\])|[A-Za-z]:[\\/])/.test(text)),
+    {
+      meaning:
+        'Folder of programs that `execute_code` runs by name, each a file such as hello_world.py; its ending is its language.',
+      default:
+        "the promptsDir of isolator's file, else `snippets` in the state folder, if it is there at the start",
+      allowed: 'an absolute path, or one that begins with ~/',
+    },
+  ),
   MCP_SERVERS_CONFIG: optional(z.string(), {
     meaning: 'Further configuration files with MCP servers; they come before all others.',
     default: 'none',
@@ -199,14 +229,11 @@ export const variables = z.object({
     default: 'none',
     allowed: 'variable names separated by commas',
   }),
-  MCP_BRIDGE_POLICY: optional(
-    z.string().refine((text) => /^(\/|~(?=$|[/\\])|[A-Za-z]:[\\/])/.test(text)),
-    {
-      meaning: 'Policy file, YAML or JSON: what is allowed and denied, and limits of calls.',
-      default: 'none',
-      allowed: 'an absolute path, or one that begins with ~/',
-    },
-  ),
+  MCP_BRIDGE_POLICY: optional(ownPath, {
+    meaning: 'Policy file, YAML or JSON: what is allowed and denied, and limits of calls.',
+    default: 'none',
+    allowed: OWN_PATH,
+  }),
   MCP_BRIDGE_ALLOW: optional(list(namePattern), {
     meaning: 'Servers and tools that may be used; all others are denied.',
     default: 'all',
@@ -249,3 +276,7 @@ export type ToolName = z.output<typeof variables>['MCP_BRIDGE_TOOLS'][number];
 
 /** What the schema makes of an environment. */
 export type Values = z.output<typeof variables>;
+
+export type VariableName = keyof Values;
+/** In the README's order. */
+export const variableNames = Object.keys(variables.shape) as readonly VariableName[];

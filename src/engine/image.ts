@@ -126,10 +126,7 @@ async function unpack(
 function carrying({ carries }: Recipe): string[] {
   if (carries.length === 0) return [];
   const paths = carries.map((path) => `'${join(PACKAGE_ROOT, path)}'`).join(' ');
-  return [
-    `--customize-hook=mkdir -p "$1${CARRIED_TO}"`,
-    `--customize-hook=copy-in ${paths} ${CARRIED_TO}`,
-  ];
+  return [`--customize-hook=mkdir -p "$1${CARRIED_TO}"`, `--customize-hook=copy-in ${paths} ${CARRIED_TO}`];
 }
 
 /** How this machine's apt reaches its mirrors: proxies, and how strictly it reads dates. */

@@ -3,6 +3,7 @@
 
 import type { Place } from '../config/languages/language.js';
 import type { ImageSource, LanguagePlan, Network } from '../config/languages/plan.js';
+import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Settings } from '../config/settings.js';
 
 export type SandboxKind = {
@@ -15,6 +16,8 @@ export type SandboxKind = {
   readonly pids: number;
   readonly cpus: number | undefined;
   readonly network: Network;
+  /** Absolute; a place in memory, as those in `places`. */
+  readonly workdir: string;
   /** Besides those that every sandbox has. */
   readonly places: readonly Place[];
   /** Commands that are run while it waits, and Python modules that are loaded. */
@@ -24,21 +27,15 @@ export type SandboxKind = {
 };
 
 /** Of the sandboxes of `run_python`. */
-export const pythonKind = ({
+export const pythonKind = ({ said, image, memoryBytes, pids, cpus, preimport }: Settings): SandboxKind => ({
   image,
-  imageIsDefault,
-  memoryBytes,
-  pids,
-  cpus,
-  preimport,
-}: Settings): SandboxKind => ({
-  image,
-  imageSource: imageIsDefault ? 'default' : 'operator',
+  imageSource: said.has('MCP_BRIDGE_IMAGE') ? 'operator' : 'default',
   profile: 'base',
   memoryBytes,
   pids,
   cpus,
   network: 'none',
+  workdir: DEFAULT_WORKDIR,
   places: [],
   ahead: [],
   preimport,
@@ -47,7 +44,7 @@ export const pythonKind = ({
 
 /** Of the sandboxes of a language: equal to pythonKind() for Python that nobody has decided anything else about. */
 export const kindOf = (
-  { language, image, imageSource, memoryBytes, pids, cpus, network }: LanguagePlan,
+  { language, image, imageSource, memoryBytes, pids, cpus, network, workdir }: LanguagePlan,
   { preimport }: Settings,
 ): SandboxKind => ({
   image,
@@ -57,6 +54,7 @@ export const kindOf = (
   pids,
   cpus,
   network,
+  workdir,
   places: language.places,
   ahead: language.ahead,
   preimport: language.tools === 'python' ? preimport : [],

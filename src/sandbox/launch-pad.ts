@@ -178,11 +178,8 @@ const OWN_UID = { first: 20_001, count: 40_000 } as const;
  * Without a pids cgroup processes are counted per user id, by older kernels across containers: one container's would
  * then be another's. Ids are drawn, so that other bridges need not be asked which are free.
  */
-function userFor(
-  { containerUser, containerUserIsDefault }: Settings,
-  enforcement: Enforcement | undefined,
-): string {
-  if (!containerUserIsDefault || enforcement?.pids !== 'rlimit') return containerUser;
+function userFor({ said, containerUser }: Settings, enforcement: Enforcement | undefined): string {
+  if (said.has('MCP_BRIDGE_CONTAINER_USER') || enforcement?.pids !== 'rlimit') return containerUser;
   const id = OWN_UID.first + randomInt(OWN_UID.count);
   return `${id}:${id}`;
 }

@@ -1,6 +1,7 @@
 // The security page: from settings to the cage, one line per wall, each with its reason. What is not listed here is
 // not in the container. test/containers has an escape test for each line.
 
+import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Enforcement } from '../engine/enforcement.js';
 import type { SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
 import { ENTRYPOINT, HARNESS_MOUNT } from './harness-files.js';
@@ -31,9 +32,9 @@ const SPARE_SECONDS = 30;
 const MB_BYTES = 1024 ** 2;
 
 /** Writable, in memory, sized. */
-const TMPFS: readonly Tmpfs[] = [
+const tmpfsWith = (workdir: string): readonly Tmpfs[] => [
   { target: '/tmp', sizeMb: 64, executable: false },
-  { target: '/workspace', sizeMb: 128, executable: false },
+  { target: workdir, sizeMb: 128, executable: false },
 ];
 const SHM_MB = 16;
 /** Every place of this cage that files can be written to: what is in them is memory. */
@@ -41,8 +42,8 @@ export const writableIn = ({ tmpfs }: Pick<SandboxSpec, 'tmpfs'>): string[] => [
   ...tmpfs.map(({ target }) => target),
   '/dev/shm',
 ];
-/** Those that every sandbox has. */
-export const WRITABLE = writableIn({ tmpfs: TMPFS });
+/** Those of a sandbox of `run_python`. */
+export const WRITABLE = writableIn({ tmpfs: tmpfsWith(DEFAULT_WORKDIR) });
 /** What glibc reserves for each thread's stack; it counts as data although hardly any of it is ever touched. */
 const THREAD_STACK_BYTES = 8 * MB_BYTES;
 
@@ -54,7 +55,7 @@ function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SandboxPlan): U
 
 export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
   const { kind } = plan;
-  const tmpfs = [...TMPFS, ...kind.places];
+  const tmpfs = [...tmpfsWith(kind.workdir), ...kind.places];
   const deadManSeconds = plan.maxWaitSeconds + plan.maxTimeoutSeconds + SPARE_SECONDS;
   return {
     image: plan.image,
@@ -77,7 +78,7 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     namespaces: 'own',
     // Not root inside, and not the engine's user outside.
     user: plan.user,
-    workdir: '/workspace',
+    workdir: kind.workdir,
     // The harness, read-only. No other host path is visible.
     mounts: [{ source: plan.harnessDir, target: HARNESS_MOUNT }],
     // Writable, in memory, sized, and nothing in them can be a device, or be executed as a program but in the one place
@@ -88,7 +89,7 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts; how
     // the host was started, and its interrupts, which tell of its keyboard, are none of the guest's business.
     masked: ['/sys', '/dev/mqueue', '/proc/cmdline', '/proc/interrupts'],
-    env: { HOME: '/workspace', LANG: 'C.UTF-8', TMPDIR: '/tmp', ...kind.env },
+    env: { HOME: kind.workdir, LANG: 'C.UTF-8', TMPDIR: '/tmp', ...kind.env },
     // Proxy variables carry credentials, and both engines hand them on unasked.
     hostEnv: 'none',
     // It would hold the host's names.

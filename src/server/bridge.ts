@@ -19,6 +19,7 @@ import { canLoad } from '../run/on-demand.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
+import { Snippets } from '../run/snippets.js';
 import type { Task } from '../run/task.js';
 import { kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
@@ -67,6 +68,7 @@ export class Bridge implements AsyncDisposable {
   readonly servers: ConfiguredServers;
   /** What its runs have left for reading. */
   readonly kept: KeptFiles;
+  readonly snippets: Snippets;
   /** Whoever asks for runs, in its own words. */
   client = 'command line';
   readonly #observer: Observer;
@@ -109,6 +111,7 @@ export class Bridge implements AsyncDisposable {
     this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
     const { stateDir, keepSeconds, keepBytes: quotaBytes } = settings;
     this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
+    this.snippets = new Snippets(settings.snippetsDir);
     this.#queue = new PQueue({ concurrency: settings.concurrency });
   }
 

@@ -1,28 +1,12 @@
 // What the bridge says of itself in words: the server's instructions and the capabilities resource. The size of both
 // does not grow with the number of tools; server names are cut with a count.
 
+import { nameList } from '../base/name-list.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { MAX_FILE_BYTES, MAX_FILES } from '../protocol/frames.js';
 
 export const CAPABILITIES_URI = `resource://${PACKAGE_NAME}/capabilities`;
 export const CAPABILITIES_MIME_TYPE = 'text/markdown';
-
-const MAX_NAMES = 30;
-const MAX_NAMES_CHARS = 600;
-
-/** Names in one line, cut with a count. */
-export function nameList(names: readonly string[]): string {
-  const shown: string[] = [];
-  let chars = 0;
-  for (const name of names) {
-    chars += name.length + 2;
-    if (shown.length >= MAX_NAMES || chars > MAX_NAMES_CHARS) break;
-    shown.push(name);
-  }
-  const more = names.length - shown.length;
-  if (names.length === 0) return 'none';
-  return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
-}
 
 /** At most 1,200 characters, whatever is configured. */
 export function instructions(servers: readonly string[]): string {

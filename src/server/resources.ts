@@ -1,5 +1,5 @@
-// What can be read besides answers: the bridge's own description of itself, and what runs have left, for as long as it is
-// kept. A URI is looked up and never made into a path. Whatever a file is called, its type is one that nothing runs.
+// What can be read besides answers: the bridge's own description of itself, the operator's snippets, and what runs have
+// left, for as long as it is kept. A URI is looked up and never made into a path. Whatever a file is called, its type is one that nothing runs.
 
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import {
@@ -17,12 +17,14 @@ import type { KeptContent, KeptFiles } from '../run/kept-files.js';
 import { KEPT_URI_TEMPLATE, parseKeptUri } from '../run/kept-uri.js';
 import type { Bridge } from './bridge.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI, capabilities } from './capabilities.js';
+import { offeredSnippets, readSnippets, SNIPPET_TEMPLATE, SNIPPETS_RESOURCE } from './snippet-resources.js';
 
 const OUTPUT = /^std(?:out|err)\.txt$/;
 
 /** Answers resources/list, resources/templates/list and resources/read. */
 export function offerResources(server: Server, bridge: Bridge): void {
   const { kept } = bridge;
+  const snippets = offeredSnippets(bridge);
 
   server.setRequestHandler(ListResourcesRequestSchema, () => ({
     resources: [
@@ -33,21 +35,16 @@ export function offerResources(server: Server, bridge: Bridge): void {
         description: 'The helpers inside the sandbox and how to load servers.',
         mimeType: CAPABILITIES_MIME_TYPE,
       },
+      ...(snippets === undefined ? [] : [SNIPPETS_RESOURCE]),
       ...kept.list().map(({ uri, name, mimeType, sizeBytes }) => ({ uri, name, mimeType, size: sizeBytes })),
     ],
   }));
 
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
-    resourceTemplates: kept.isOn
-      ? [
-          {
-            uriTemplate: KEPT_URI_TEMPLATE,
-            name: 'kept',
-            title: 'Files and long output of runs',
-            description: `Answers name the addresses; readable for ${duration(kept.keepSeconds)}.`,
-          },
-        ]
-      : [],
+    resourceTemplates: [
+      ...(snippets === undefined ? [] : [SNIPPET_TEMPLATE]),
+      ...(kept.isOn ? [keptTemplate(kept)] : []),
+    ],
   }));
 
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
@@ -55,11 +52,20 @@ export function offerResources(server: Server, bridge: Bridge): void {
       const text = capabilities(bridge.servers.names);
       return { contents: [{ uri, mimeType: CAPABILITIES_MIME_TYPE, text }] };
     }
+    const snippet = snippets && (await readSnippets(uri, snippets));
+    if (snippet !== undefined) return { contents: [contentsOf(snippet)] };
     const found = await kept.read(uri);
     if (found === undefined) throw new McpError(ErrorCode.InvalidParams, notFound(uri, kept));
     return { contents: [contentsOf(found)] };
   });
 }
+
+const keptTemplate = ({ keepSeconds }: KeptFiles) => ({
+  uriTemplate: KEPT_URI_TEMPLATE,
+  name: 'kept',
+  title: 'Files and long output of runs',
+  description: `Answers name the addresses; readable for ${duration(keepSeconds)}.`,
+});
 
 function notFound(uri: string, { isOn, keepSeconds }: KeptFiles): string {
   if (parseKeptUri(uri) === undefined)
@@ -78,7 +84,7 @@ type Contents = { readonly uri: string; readonly mimeType: string } & (
 const MAX_TEXT_JSON_CHARS = (MAX_FILE_BYTES * 4) / 3;
 
 /** As text where that is safe and short enough; output is shown by the same rule as in answers. */
-function contentsOf({ uri, name, mimeType, content }: KeptContent): Contents {
+function contentsOf({ uri, name, mimeType, content }: Omit<KeptContent, 'sizeBytes'>): Contents {
   const text = OUTPUT.test(name) ? harmless(content.toString()) : fileType(name, content).text;
   return text === undefined || JSON.stringify(text).length > MAX_TEXT_JSON_CHARS
     ? { uri, mimeType, blob: content.toString('base64') }

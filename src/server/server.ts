@@ -28,6 +28,8 @@ import { instructions } from './capabilities.js';
 import { LOG_LEVELS, type LogLevel, OutputLog } from './log-notifications.js';
 import { Progress } from './progress.js';
 import { offerResources } from './resources.js';
+import { completeSnippets } from './snippet-completion.js';
+import { offeredSnippets } from './snippet-resources.js';
 import type { Tool } from './tool.js';
 import { executeCode } from './tools/execute-code.js';
 import { runPython } from './tools/run-python.js';
@@ -62,10 +64,12 @@ export async function serveAgent(
   observer: Observer,
 ): Promise<Server> {
   const tools = new Map(bridge.settings.tools.map((name) => [name as string, TOOLS[name](bridge.settings)]));
+  const snippets = offeredSnippets(bridge);
+  const completions = snippets === undefined ? {} : { completions: {} };
   const server = new Server(
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
     {
-      capabilities: { tools: {}, resources: {}, logging: {} },
+      capabilities: { tools: {}, resources: {}, logging: {}, ...completions },
       instructions: instructions(bridge.servers.names),
     },
   );
@@ -113,8 +117,8 @@ export async function serveAgent(
       observer,
       extra.signal,
     );
-    const { outputMode, outputModeIsDefault, structured } = bridge.settings;
-    const mode = outputModeIsDefault ? tool.outputMode : outputMode;
+    const { said, outputMode, structured } = bridge.settings;
+    const mode = said.has('MCP_BRIDGE_OUTPUT_MODE') ? outputMode : tool.outputMode;
     const client = server.getClientVersion()?.name ?? '';
     return render(outcome, {
       mode,
@@ -125,6 +129,7 @@ export async function serveAgent(
   });
 
   offerResources(server, bridge);
+  if (snippets !== undefined) completeSnippets(server, snippets);
   bridge.serveFor(agentFaceOf(server, () => bridge.servers.pool.rootsChanged()));
   await server.connect(transport);
   return server;

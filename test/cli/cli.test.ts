@@ -31,6 +31,8 @@ describe('usage', () => {
       'login',
       'logout',
       'run',
+      'exec',
+      'snippets',
       'image',
       'Examples:',
       'claude mcp add',

@@ -28,10 +28,10 @@ function errorOf(env: Environment): BridgeError {
 
 test('an empty environment gives the documented defaults', () => {
   expect(settingsOf({})).toEqual({
+    said: new Set(),
     runtime: undefined,
     ociRuntime: undefined,
     image: 'python:3.14-slim',
-    imageIsDefault: true,
     seccomp: 'strict',
     timeoutSeconds: 30,
     maxTimeoutSeconds: 120,
@@ -39,11 +39,9 @@ test('an empty environment gives the documented defaults', () => {
     pids: 128,
     cpus: undefined,
     containerUser: '65534:65534',
-    containerUserIsDefault: true,
     machineIdleSeconds: 300,
     stateDir: '/home/ann/.local/state/mcp-sandbox-bridge',
     outputMode: 'compact',
-    outputModeIsDefault: true,
     structured: 'auto',
     logLevel: 'info',
     allowSelfServer: false,
@@ -59,6 +57,10 @@ test('an empty environment gives the documented defaults', () => {
     preimport: [],
     concurrency: 6,
     tools: ['run_python'],
+    languages: ['python', 'javascript', 'typescript', 'go', 'bash', 'ruby'],
+    languageImages: new Map(),
+    networkLanguages: [],
+    snippetsDir: undefined,
     serversConfig: [],
     downstreamEnv: [],
     policyFile: undefined,
@@ -70,49 +72,53 @@ test('an empty environment gives the documented defaults', () => {
 });
 
 test('every variable can be set', () => {
-  expect(
-    settingsOf({
-      MCP_BRIDGE_RUNTIME: '/opt/podman',
-      MCP_BRIDGE_OCI_RUNTIME: 'runsc',
-      MCP_BRIDGE_IMAGE: 'python:3.12',
-      MCP_BRIDGE_SECCOMP: 'compat',
-      MCP_BRIDGE_TIMEOUT: '60',
-      MCP_BRIDGE_MAX_TIMEOUT: '600',
-      MCP_BRIDGE_MEMORY: '1g',
-      MCP_BRIDGE_PIDS: '64',
-      MCP_BRIDGE_CPUS: '1.5',
-      MCP_BRIDGE_CONTAINER_USER: '1000:1001',
-      MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: '10',
-      MCP_BRIDGE_STATE_DIR: '~/state',
-      MCP_BRIDGE_OUTPUT_MODE: 'toon',
-      MCP_BRIDGE_STRUCTURED: 'never',
-      MCP_BRIDGE_LOG_LEVEL: 'debug',
-      MCP_BRIDGE_ALLOW_SELF_SERVER: '1',
-      MCP_BRIDGE_TRUST_PROJECT: '1',
-      MCP_BRIDGE_ALLOW_ROOTFUL: '1',
-      MCP_BRIDGE_SAVE_TOOLS: 'off',
-      MCP_BRIDGE_KEEP_SECONDS: '0',
-      MCP_BRIDGE_KEEP_MB: '5',
-      MCP_BRIDGE_AUDIT: 'arguments',
-      MCP_BRIDGE_AUDIT_MB: '7',
-      MCP_BRIDGE_WARM: '3',
-      MCP_BRIDGE_PREIMPORT: 'numpy, xml.etree',
-      MCP_BRIDGE_CONCURRENCY: '2',
-      MCP_BRIDGE_TOOLS: 'run_python',
-      MCP_SERVERS_CONFIG: '/etc/a.json:~/b.json:c.json',
-      MCP_BRIDGE_DOWNSTREAM_ENV: 'GITHUB_TOKEN, NPM_TOKEN',
-      MCP_BRIDGE_ACCEPT_UNENFORCED: 'memory, cpu',
-      MCP_BRIDGE_POLICY: '~/policy.yaml',
-      MCP_BRIDGE_ALLOW: 'github, files.read_*',
-      MCP_BRIDGE_DENY: '*.delete*',
-      MCP_BRIDGE_AUTOLOAD: 'always',
-      MCP_BRIDGE_DEPTH: '1',
-    }),
-  ).toEqual({
+  const env = {
+    MCP_BRIDGE_RUNTIME: '/opt/podman',
+    MCP_BRIDGE_OCI_RUNTIME: 'runsc',
+    MCP_BRIDGE_IMAGE: 'python:3.12',
+    MCP_BRIDGE_SECCOMP: 'compat',
+    MCP_BRIDGE_TIMEOUT: '60',
+    MCP_BRIDGE_MAX_TIMEOUT: '600',
+    MCP_BRIDGE_MEMORY: '1g',
+    MCP_BRIDGE_PIDS: '64',
+    MCP_BRIDGE_CPUS: '1.5',
+    MCP_BRIDGE_CONTAINER_USER: '1000:1001',
+    MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: '10',
+    MCP_BRIDGE_STATE_DIR: '~/state',
+    MCP_BRIDGE_OUTPUT_MODE: 'toon',
+    MCP_BRIDGE_STRUCTURED: 'never',
+    MCP_BRIDGE_LOG_LEVEL: 'debug',
+    MCP_BRIDGE_ALLOW_SELF_SERVER: '1',
+    MCP_BRIDGE_TRUST_PROJECT: '1',
+    MCP_BRIDGE_ALLOW_ROOTFUL: '1',
+    MCP_BRIDGE_SAVE_TOOLS: 'off',
+    MCP_BRIDGE_KEEP_SECONDS: '0',
+    MCP_BRIDGE_KEEP_MB: '5',
+    MCP_BRIDGE_AUDIT: 'arguments',
+    MCP_BRIDGE_AUDIT_MB: '7',
+    MCP_BRIDGE_WARM: '3',
+    MCP_BRIDGE_PREIMPORT: 'numpy, xml.etree',
+    MCP_BRIDGE_CONCURRENCY: '2',
+    MCP_BRIDGE_TOOLS: 'run_python',
+    MCP_BRIDGE_SNIPPETS: '~/prompts',
+    MCP_BRIDGE_LANGUAGES: 'go, js, golang',
+    MCP_BRIDGE_LANGUAGE_IMAGES: 'golang=golang:1.23, Node=registry:5000/node:24@sha256:0=',
+    MCP_BRIDGE_NETWORK: 'go,golang,ts',
+    MCP_BRIDGE_ISOLATOR_CONFIG: '~/isolator_config.json',
+    MCP_SERVERS_CONFIG: '/etc/a.json:~/b.json:c.json',
+    MCP_BRIDGE_DOWNSTREAM_ENV: 'GITHUB_TOKEN, NPM_TOKEN',
+    MCP_BRIDGE_ACCEPT_UNENFORCED: 'memory, cpu',
+    MCP_BRIDGE_POLICY: '~/policy.yaml',
+    MCP_BRIDGE_ALLOW: 'github, files.read_*',
+    MCP_BRIDGE_DENY: '*.delete*',
+    MCP_BRIDGE_AUTOLOAD: 'always',
+    MCP_BRIDGE_DEPTH: '1',
+  };
+  expect(settingsOf(env)).toEqual({
+    said: new Set(Object.keys(env)),
     runtime: '/opt/podman',
     ociRuntime: 'runsc',
     image: 'python:3.12',
-    imageIsDefault: false,
     seccomp: 'compat',
     timeoutSeconds: 60,
     maxTimeoutSeconds: 600,
@@ -120,11 +126,9 @@ test('every variable can be set', () => {
     pids: 64,
     cpus: 1.5,
     containerUser: '1000:1001',
-    containerUserIsDefault: false,
     machineIdleSeconds: 10,
     stateDir: '/home/ann/state',
     outputMode: 'toon',
-    outputModeIsDefault: false,
     structured: 'never',
     logLevel: 'debug',
     allowSelfServer: true,
@@ -140,6 +144,14 @@ test('every variable can be set', () => {
     preimport: ['numpy', 'xml.etree'],
     concurrency: 2,
     tools: ['run_python'],
+    languages: ['go', 'javascript'],
+    languageImages: new Map([
+      ['go', 'golang:1.23'],
+      ['javascript', 'registry:5000/node:24@sha256:0='],
+    ]),
+    networkLanguages: ['go', 'typescript'],
+    isolatorFile: '/home/ann/isolator_config.json',
+    snippetsDir: '/home/ann/prompts',
     serversConfig: ['/etc/a.json', '/home/ann/b.json', '/home/ann/work/c.json'],
     downstreamEnv: ['GITHUB_TOKEN', 'NPM_TOKEN'],
     policyFile: '/home/ann/policy.yaml',
@@ -148,6 +160,14 @@ test('every variable can be set', () => {
     autoload: 'always',
     depth: 1,
   });
+});
+
+test('snippets lie where somebody says, else in the state folder if there is such a folder', () => {
+  const own = '/home/ann/.local/state/mcp-sandbox-bridge/snippets';
+  const facts = { exists: (file: string) => file === own };
+  expect(settingsOf({}, facts).snippetsDir).toBe(own);
+  expect(settingsOf({ MCP_BRIDGE_SNIPPETS: '/srv/snippets' }, facts).snippetsDir).toBe('/srv/snippets');
+  expect(settingsOf({ MCP_BRIDGE_STATE_DIR: '/srv/state' }, facts).snippetsDir).toBeUndefined();
 });
 
 test('an empty or blank variable is an unset one', () => {
@@ -171,6 +191,7 @@ test('a user without a group gets a group of its own number', () => {
 
 test.each([
   ['MCP_BRIDGE_RUNTIME', 'podmann'],
+  ['MCP_BRIDGE_SNIPPETS', 'prompts'],
   ['MCP_BRIDGE_OCI_RUNTIME', '--privileged'],
   ['MCP_BRIDGE_IMAGE', '-v/:/host'],
   ['MCP_BRIDGE_IMAGE', 'two words'],
@@ -197,6 +218,15 @@ test.each([
   ['MCP_BRIDGE_ALLOW_ROOTFUL', 'yes'],
   ['MCP_BRIDGE_TOOLS', 'run_ruby'],
   ['MCP_BRIDGE_TOOLS', ','],
+  ['MCP_BRIDGE_LANGUAGES', 'go,rust'],
+  ['MCP_BRIDGE_LANGUAGES', ','],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go'],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=-v'],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=a,golang=b'],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', ','],
+  ['MCP_BRIDGE_NETWORK', 'all'],
+  ['MCP_BRIDGE_NETWORK', 'none,go'],
+  ['MCP_BRIDGE_ISOLATOR_CONFIG', 'isolator_config.json'],
   ['MCP_BRIDGE_DOWNSTREAM_ENV', 'A=1'],
   ['MCP_BRIDGE_POLICY', 'policy.yaml'],
   ['MCP_BRIDGE_ALLOW', 'github,files\\'],
@@ -221,6 +251,23 @@ test('all wrong values are listed, with suggestions', () => {
     expect.stringMatching(/MCP_BRIDGE_OUTPUT_MODE .* Did you mean 'compact'\?$/),
     expect.stringContaining('MCP_BRIDGE_LOG_LEVEL'),
   ]);
+});
+
+test.each([
+  ['MCP_BRIDGE_LANGUAGES', 'go,jvascript', "There is no language 'jvascript'. Did you mean 'javascript'?"],
+  ['MCP_BRIDGE_NETWORK', 'pyton', "There is no language 'pyton'. Did you mean 'python'?"],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'rub=x', "There is no language 'rub'. Did you mean 'ruby'?"],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=a,golang=b', 'Go is there twice.'],
+  ['MCP_BRIDGE_LANGUAGE_IMAGES', 'go=a,ruby', "'ruby' is no pair of that kind."],
+])('%s=%s says which language', (name, value, expected) => {
+  expect(errorOf({ [name]: value }).message.endsWith(`. ${expected}`)).toBe(true);
+});
+
+test('a network that is closed by name is another thing than one that nobody mentions', () => {
+  expect(settingsOf({ MCP_BRIDGE_NETWORK: 'none' })).toMatchObject({
+    said: new Set(['MCP_BRIDGE_NETWORK']),
+    networkLanguages: [],
+  });
 });
 
 describe('the two timeouts', () => {

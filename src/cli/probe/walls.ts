@@ -29,7 +29,7 @@ export const CANARY_CONTROLS = {
 } as const;
 
 /** Nobody named a user, so each container may have an id of its own. */
-const isAnybody = ({ settings }: Cage): boolean => settings.containerUserIsDefault;
+const isAnybody = ({ settings }: Cage): boolean => !settings.said.has('MCP_BRIDGE_CONTAINER_USER');
 const ERRNO = /^E[A-Z0-9]+$/;
 const refused = (seen: string): boolean => ERRNO.test(seen);
 const none = (seen: string): boolean => seen === 'none';

@@ -1,8 +1,11 @@
-// What the operator has decided about a language: its image, its limits, whether it has a network. The environment comes
-// before isolator's file, that before the language's own record.
+// What the operator has decided about a language: its image, its limits, whether it has a network. A variable that was
+// set comes before isolator's file, that before the language's own record, that before our defaults.
 
 import type { Settings } from '../settings.js';
+import type { VariableName } from '../variables.js';
 import type { Language } from './language.js';
+import { languages } from './records.js';
+import { DEFAULT_WORKDIR } from './workdir.js';
 
 /** `outbound` is opened by the operator only, and for one language at a time. */
 export type Network = 'none' | 'outbound';
@@ -20,19 +23,50 @@ export type LanguagePlan = {
   readonly cpus: number | undefined;
   readonly timeoutSeconds: number;
   readonly network: Network;
+  /** Absolute, in the sandbox. */
+  readonly workdir: string;
 };
 
+/** The languages that agents may use, in the records' order. */
+export const offeredLanguages = ({ languages: offered }: Pick<Settings, 'languages'>): readonly Language[] =>
+  languages.filter(({ name }) => offered.includes(name));
+
 export function planFor(language: Language, settings: Settings): LanguagePlan {
+  const { said, isolator } = settings;
   const { limits } = language;
-  const isPython = language.tools === 'python';
+  const first = <T>(name: VariableName, set: T, ...others: ReadonlyArray<T | undefined>): T =>
+    said.has(name) ? set : (others.find((value) => value !== undefined) ?? set);
+  const timeoutSeconds = first(
+    'MCP_BRIDGE_TIMEOUT',
+    settings.timeoutSeconds,
+    isolator?.timeoutSeconds,
+    limits.timeoutSeconds,
+  );
   return {
     language,
-    image: isPython ? settings.image : language.profile,
-    imageSource: isPython && !settings.imageIsDefault ? 'operator' : 'default',
-    memoryBytes: limits.memoryBytes ?? settings.memoryBytes,
-    pids: limits.pids ?? settings.pids,
-    cpus: settings.cpus,
-    timeoutSeconds: Math.min(limits.timeoutSeconds ?? settings.timeoutSeconds, settings.maxTimeoutSeconds),
-    network: 'none',
+    ...imageFor(language, settings),
+    memoryBytes: first('MCP_BRIDGE_MEMORY', settings.memoryBytes, isolator?.memoryBytes, limits.memoryBytes),
+    pids: first('MCP_BRIDGE_PIDS', settings.pids, isolator?.pids, limits.pids),
+    cpus: first('MCP_BRIDGE_CPUS', settings.cpus, isolator?.cpus),
+    timeoutSeconds: Math.min(timeoutSeconds, settings.maxTimeoutSeconds),
+    network: networkFor(language, settings),
+    workdir: isolator?.workdir ?? DEFAULT_WORKDIR,
   };
+}
+
+function imageFor(
+  { name, profile, tools }: Language,
+  { said, image, languageImages, isolator }: Settings,
+): Pick<LanguagePlan, 'image' | 'imageSource'> {
+  const isPython = tools === 'python';
+  const named = languageImages.get(name) ?? (isPython && said.has('MCP_BRIDGE_IMAGE') ? image : undefined);
+  if (named !== undefined) return { image: named, imageSource: 'operator' };
+  const isolators = isolator?.images.get(name);
+  if (isolators !== undefined) return { image: isolators, imageSource: 'isolator' };
+  return { image: isPython ? image : profile, imageSource: 'default' };
+}
+
+function networkFor({ name }: Language, { said, networkLanguages, isolator }: Settings): Network {
+  if (said.has('MCP_BRIDGE_NETWORK')) return networkLanguages.includes(name) ? 'outbound' : 'none';
+  return isolator?.network ?? 'none';
 }

@@ -1,0 +1,109 @@
+// `exec FILE`: a program of any language that execute_code knows, as a shell would run it. Its output passes through as it
+// comes, or stands in one line of JSON; the exit code is its own.
+
+import { BridgeError } from '../base/errors.js';
+import { LinkedSignal } from '../base/linked-signal.js';
+import type { Language } from '../config/languages/language.js';
+import { planFor } from '../config/languages/plan.js';
+import type { Settings } from '../config/settings.js';
+import { pictureLines } from '../render/pictures.js';
+import type { Outcome } from '../run/outcome.js';
+import { Snippets } from '../run/snippets.js';
+import type { RunInput } from '../server/bridge.js';
+import { Progress } from '../server/progress.js';
+import { hooksFor } from '../server/tools/hooks.js';
+import { withBridge } from './command-bridge.js';
+import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
+import { Collected, jsonPieces } from './exec-json.js';
+import { interruptSignal } from './interrupt.js';
+import { sayDim } from './output.js';
+import { PassOn } from './pass-on.js';
+import { prepare } from './prepare.js';
+import { exitCodeOf, showError, showRemedy, takeOut } from './run-end.js';
+
+export type ExecOptions = ExecInputOptions & {
+  readonly servers: readonly string[];
+  readonly timeout?: number;
+  readonly out?: string;
+  readonly json?: true;
+};
+
+/** As a shell says of a program that nobody reads any more. */
+const READER_GONE_EXIT_CODE = 141;
+
+export async function exec(words: Words, options: ExecOptions): Promise<void> {
+  const prepared = prepare('warn', 'ends');
+  const { settings } = prepared;
+  const { program, files } = await execInput(words, options, new Snippets(settings.snippetsDir));
+  const servers = serversFor(program.language, options.servers);
+  const timeoutSeconds = timeoutFor(program.language, options.timeout, settings);
+  const input: RunInput = { task: program, servers, files, timeoutSeconds };
+  const readerGone = signalOfLostReader();
+  using signal = new LinkedSignal(interruptSignal(), readerGone);
+  await withBridge(prepared, async (bridge) => {
+    // Between a program's own lines, only for somebody who looks on.
+    using signs = new Progress(process.stderr.isTTY ? ({ message }) => sayDim(message) : undefined);
+    const outputs = options.json ? new Collected() : passedOn();
+    const onOutput = (stream: 'stdout' | 'stderr', text: string) => outputs[stream].add(text);
+    const outcome = await bridge.run(input, hooksFor({ progress: signs, onOutput }), signal.signal);
+    if (readerGone.aborted) {
+      process.exitCode = READER_GONE_EXIT_CODE;
+      return;
+    }
+    const isPassedOn = outputs instanceof Collected ? writeJson(outcome, outputs) : showEnd(outcome, outputs);
+    const isTakenOut = takeOut(outcome.left, options.out);
+    process.exitCode = exitCodeOf(outcome) || (isPassedOn && isTakenOut ? 0 : 1);
+  });
+}
+
+function serversFor({ title, tools }: Language, servers: readonly string[]): readonly string[] {
+  if (tools !== 'none' || servers.length === 0) return [...new Set(servers)];
+  throw new BridgeError('E_ARGUMENTS', `--servers: programs in ${title} cannot call MCP tools.`, {
+    fault: 'operator',
+    remedy: 'Leave --servers out.',
+  });
+}
+
+function timeoutFor(language: Language, said: number | undefined, settings: Settings): number {
+  const { maxTimeoutSeconds } = settings;
+  if (said === undefined) return planFor(language, settings).timeoutSeconds;
+  if (said >= 1 && said <= maxTimeoutSeconds) return said;
+  const expected = `a whole number of seconds from 1 to ${maxTimeoutSeconds}`;
+  throw new BridgeError('E_ARGUMENTS', `--timeout: got ${said}, expected ${expected}.`, {
+    fault: 'operator',
+    remedy: 'MCP_BRIDGE_MAX_TIMEOUT sets the most.',
+  });
+}
+
+/** Aborts when whoever reads our output has closed it, as `head` does. */
+function signalOfLostReader(): AbortSignal {
+  const gone = new AbortController();
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => gone.abort());
+  return gone.signal;
+}
+
+type Outputs = Readonly<Record<'stdout' | 'stderr', PassOn>>;
+
+const passedOn = (): Outputs => ({ stdout: new PassOn(process.stdout), stderr: new PassOn(process.stderr) });
+
+function writeJson(outcome: Outcome, collected: Collected): boolean {
+  for (const piece of jsonPieces(outcome, collected)) process.stdout.write(piece);
+  return true;
+}
+
+/** Says what the program has not said itself; false where some of its output is missing. */
+function showEnd({ status, stdout, stderr, pictures, error }: Outcome, outputs: Outputs): boolean {
+  let isWhole = true;
+  for (const [name, output] of Object.entries(outputs)) {
+    output.end();
+    if (output.missingBytes === 0) continue;
+    isWhole = false;
+    sayDim(`${output.missingBytes} bytes of ${name} were not passed on: they were not read fast enough`);
+  }
+  for (const line of pictureLines(pictures, stdout.text)) sayDim(line);
+  if (error === undefined || error.type === 'E_EXIT') return isWhole;
+  // Python, and the compiler of a step, have said on stderr how it failed.
+  if (stderr.text.trimEnd().endsWith(error.message)) showRemedy(error.remedy);
+  else showError(status, { ...error, traceback: [] });
+  return isWhole;
+}

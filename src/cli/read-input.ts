@@ -1,0 +1,60 @@
+// What a command is given to read: a file that its user names, or stdin. All of it at once, and no more than a run takes:
+// a device or a pipe may have no end.
+
+import { closeSync, openSync, readSync } from 'node:fs';
+import { BridgeError, messageOf } from '../base/errors.js';
+import { MAX_INPUT_BYTES } from '../protocol/frames.js';
+
+const CHUNK_BYTES = 64 * 1024;
+const READABLE = 'Name a file that you may read.';
+
+/** Throws E_ARGUMENTS with `remedy` where the file cannot be read. */
+export function readInput(path: string, remedy = READABLE): Buffer {
+  try {
+    return readOpen(path);
+  } catch (thrown) {
+    if (thrown instanceof BridgeError) throw thrown;
+    throw refuse(`${path} cannot be read: ${messageOf(thrown)}`, remedy);
+  }
+}
+
+/** Waits for its end. Throws E_ARGUMENTS where there is more than a run takes. */
+export async function readStdin(): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_INPUT_BYTES) throw tooMuch('stdin');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function readOpen(path: string): Buffer {
+  const fd = openSync(path, 'r');
+  try {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for (;;) {
+      const chunk = Buffer.alloc(CHUNK_BYTES);
+      const read = readSync(fd, chunk);
+      if (read === 0) return Buffer.concat(chunks);
+      bytes += read;
+      if (bytes > MAX_INPUT_BYTES) throw tooMuch(path);
+      chunks.push(chunk.subarray(0, read));
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const tooMuch = (what: string): BridgeError =>
+  refuse(
+    `${what} has more than ${MAX_INPUT_BYTES / 1024 ** 2} MiB, which is the most that goes into a run.`,
+    READABLE_IN_PARTS,
+  );
+
+const READABLE_IN_PARTS = 'Give it a part of it.';
+
+const refuse = (message: string, remedy: string): BridgeError =>
+  new BridgeError('E_ARGUMENTS', message, { fault: 'operator', remedy });

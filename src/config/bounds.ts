@@ -1,0 +1,12 @@
+// Between which numbers a limit may lie, wherever an operator may set it: a variable, or isolator's file.
+
+/** CPython with asyncio needs 20 MiB before the user's first line; below this every run would end out of memory. */
+export const MIN_MEMORY_BYTES = 32 * 1024 ** 2;
+/** The harness alone takes four processes or threads; beyond the upper end the kernel's own default limit rules. */
+export const PIDS = { min: 16, max: 32_768 } as const;
+/** Below a hundredth of a processor engines refuse; the upper end is a typing error. */
+export const CPUS = { min: 0.01, max: 4096 } as const;
+/** Nothing of a run lasts longer. */
+export const DAY_SECONDS = 86_400;
+/** Of a name that an engine is given, such as an image: one that began with a dash would be an option. */
+export const WORD = /^[^\s-]\S*$/;

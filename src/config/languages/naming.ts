@@ -1,0 +1,50 @@
+// How operators name languages: rules for variables and files that take every name a language has, hand on its own one,
+// and say which name is none.
+
+import { z } from 'zod';
+import { didYouMean } from '../../base/closest.js';
+import { clip, harmless } from '../../base/text.js';
+import { WORD } from '../bounds.js';
+import { languageNamed, languages } from './records.js';
+
+const MAX_NAME_CHARS = 60;
+
+/** In words, for what is allowed. */
+export const LANGUAGE_NAMES = languages.map(({ name }) => name).join(', ');
+
+/** A sentence, with the name that was probably meant. */
+export function noSuchLanguage(name: string): string {
+  const known = languages.flatMap(({ name: own, aliases }) => [own, ...aliases]);
+  return `There is no language '${clip(harmless(name), MAX_NAME_CHARS)}'.${didYouMean(name, known)}`;
+}
+
+/** Makes `message` what is said of the value, besides what is allowed. */
+function objectTo(context: z.core.$RefinementCtx, input: string, message: string): never {
+  context.issues.push({ code: 'custom', input, message, params: { explains: true } });
+  return z.NEVER;
+}
+
+/** Any of its names becomes its own. */
+export const languageName = z
+  .string()
+  .transform(
+    (name, context): string => languageNamed(name)?.name ?? objectTo(context, name, noSuchLanguage(name)),
+  );
+
+/** `language=image` pairs, by the languages' own names. */
+export const languageImages = z
+  .array(z.string())
+  .min(1)
+  .transform((pairs, context): ReadonlyMap<string, string> => {
+    const images = new Map<string, string>();
+    for (const pair of pairs) {
+      const [, name = '', image = ''] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
+      if (!WORD.test(image))
+        return objectTo(context, pair, `'${clip(harmless(pair), MAX_NAME_CHARS)}' is no pair of that kind.`);
+      const language = languageNamed(name);
+      if (language === undefined) return objectTo(context, pair, noSuchLanguage(name));
+      if (images.has(language.name)) return objectTo(context, pair, `${language.title} is there twice.`);
+      images.set(language.name, image);
+    }
+    return images;
+  });

@@ -1,0 +1,48 @@
+// completion/complete: the names of snippets, for the one argument that this bridge can complete, `name` of the template
+// of a snippet. What else is asked about is answered as the protocol says: by an error for what there is not, by
+// nothing for what has no names to offer.
+
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import { clip, harmless } from '../base/text.js';
+import { KEPT_URI_TEMPLATE } from '../run/kept-uri.js';
+import { SNIPPET_URI_TEMPLATE } from '../run/snippet-uri.js';
+import type { Snippets } from '../run/snippets.js';
+
+/** The protocol's own limit. */
+const MAX_VALUES = 100;
+const MAX_ECHO_CHARS = 200;
+
+/** Looser than the SDK's, which would call a wrong reference a fault of ours. */
+const Complete = z.object({
+  method: z.literal('completion/complete'),
+  params: z.object({
+    ref: z.object({ type: z.string(), uri: z.string().optional(), name: z.string().optional() }),
+    argument: z.object({ name: z.string(), value: z.string() }),
+  }),
+});
+
+export function completeSnippets(server: Server, snippets: Snippets): void {
+  server.setRequestHandler(Complete, async ({ params: { ref, argument } }) => {
+    if (ref.type === 'ref/resource' && ref.uri === KEPT_URI_TEMPLATE) return completion([]);
+    if (ref.type !== 'ref/resource' || ref.uri !== SNIPPET_URI_TEMPLATE)
+      throw refuse(
+        `There is no '${shown(ref.uri ?? ref.name ?? ref.type)}' to complete. There is: ${SNIPPET_URI_TEMPLATE}.`,
+      );
+    if (argument.name !== 'name')
+      throw refuse(`The template has no argument '${shown(argument.name)}'. It has: name.`);
+    const start = argument.value.toLowerCase();
+    // A folder that cannot be read has no names; whoever runs or reads a snippet is told why.
+    const briefs = await snippets.list().catch(() => []);
+    return completion(briefs.map(({ name }) => name).filter((name) => name.toLowerCase().startsWith(start)));
+  });
+}
+
+const completion = (names: readonly string[]) => ({
+  completion: { values: names.slice(0, MAX_VALUES), total: names.length, hasMore: names.length > MAX_VALUES },
+});
+
+const shown = (text: string): string => clip(harmless(text), MAX_ECHO_CHARS);
+
+const refuse = (message: string): McpError => new McpError(ErrorCode.InvalidParams, message);
