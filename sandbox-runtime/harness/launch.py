@@ -8,22 +8,42 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-# What a shell says of a program that is not there.
+# What a shell says of a program that is not there, and of one that cannot be executed.
 NOT_FOUND = 127
+NOT_EXECUTABLE = 126
 
 # Python ignores them; a program expects to die of a closed pipe.
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
-class StepFailed(Exception):
-    """A step before the last ended with `code`; what it had to say stands in its own output."""
+class LaunchError(Exception):
+    """The program has not begun; `code` is what a shell would exit with."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class CompileError(LaunchError):
+    """A step before the last has failed; what it had to say stands in its own output."""
 
     def __init__(self, argv: Sequence[str], code: int) -> None:
-        super().__init__(f"`{' '.join(argv[:2])}` ended with exit status {code}.")
-        self.code = code
+        super().__init__(f"The program was not compiled: {shown(argv)} ended with exit status {code}.", code)
+
+
+class StartError(LaunchError):
+    """What should be executed is not there, or is nothing that can be."""
+
+    def __init__(self, reason: str, code: int = NOT_EXECUTABLE) -> None:
+        super().__init__(f"The program was not started: {reason}.", code)
+
+
+def shown(argv: Sequence[str]) -> str:
+    """What people call a command: the program, and what it is told to do."""
+    return f"`{' '.join(argv[:2])}`"
 
 
 def take_input(data: str | None) -> None:
@@ -49,34 +69,50 @@ def prepare(commands: Sequence[list[str]]) -> None:
             continue
 
 
-def become(ways: Sequence[Mapping[str, Any]]) -> NoReturn:
-    """Runs the steps of the first way whose programs are there. Raises StepFailed; does not return."""
+def become(ways: Sequence[Mapping[str, Any]], say_where: Callable[[list[str]], None]) -> NoReturn:
+    """Runs the steps of the first way whose programs are there. Raises LaunchError; does not return.
+
+    Tells what is under way before the program is: a compiler that takes too long is not the program's fault.
+    """
     for number in _IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
-    steps = _steps_of(ways)
-    for argv in steps[:-1]:
+    *first, last = _steps_of(ways)
+    for argv in first:
+        say_where([shown(argv)])
         _run(argv)
-    os.execvp(steps[-1][0], steps[-1])
+    if first:
+        say_where([])
+    try:
+        os.execvp(last[0], last)
+    except OSError as error:
+        raise _not_executed(last, error) from None
 
 
 def _steps_of(ways: Sequence[Mapping[str, Any]]) -> Sequence[list[str]]:
     for way in ways:
         if all(_is_found(name) for name in way["needs"]):
             return way["steps"]
-    needs = " or ".join(" and ".join(way["needs"]) for way in ways)
-    os.write(2, f"The image has no {needs}.\n".encode())
-    os._exit(NOT_FOUND)
+    needs = ", and no ".join(" with ".join(way["needs"]) for way in ways)
+    raise StartError(f"the image has no {needs}", NOT_FOUND)
 
 
 def _is_found(name: str) -> bool:
     return any(os.access(os.path.join(folder, name), os.X_OK) for folder in os.get_exec_path())
 
 
+def _not_executed(argv: Sequence[str], error: OSError) -> StartError:
+    code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+    return StartError(f"{argv[0]}: {error.strerror}", code)
+
+
 def _run(argv: list[str]) -> None:
-    _, status = os.waitpid(os.posix_spawnp(argv[0], argv, os.environ), 0)
-    code = os.waitstatus_to_exitcode(status)
+    try:
+        pid = os.posix_spawnp(argv[0], argv, os.environ)
+    except OSError as error:
+        raise _not_executed(argv, error) from None
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if code < 0:
         # Died for us: the supervisor tells of the signal, and the host knows whether it was about memory.
         os.kill(os.getpid(), -code)
     if code != 0:
-        raise StepFailed(argv, code)
+        raise CompileError(argv, code)
