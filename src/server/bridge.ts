@@ -19,6 +19,7 @@ import { canLoad } from '../run/on-demand.js';
 import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
+import { Snippets } from '../run/snippets.js';
 import type { Task } from '../run/task.js';
 import { kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
@@ -67,6 +68,7 @@ export class Bridge implements AsyncDisposable {
   readonly servers: ConfiguredServers;
   /** What its runs have left for reading. */
   readonly kept: KeptFiles;
+  readonly snippets = new Snippets();
   /** Whoever asks for runs, in its own words. */
   client = 'command line';
   readonly #observer: Observer;
