@@ -49,12 +49,6 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
     'A program is in `package main` and has a `func main()`.',
   ],
   [
-    'no Go files',
-    'go',
-    'The program was not compiled: `go build` ended with exit status 1.\nno Go files in /workspace\n',
-    'Go compiles files that end in .go: let `entrypoint_filename` end so.',
-  ],
-  [
     'a module of Node in a script',
     'javascript',
     '(node:1) Warning: To load an ES module, set "type": "module"\n/workspace/main.js:1\nimport fs from \'fs\'\n^^^^^^\n\nSyntaxError: Cannot use import statement outside a module\n    at internalCompileFunction (node:internal/vm:76:18)',

@@ -62,12 +62,6 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     sentence: () => 'A program is in `package main` and has a `func main()`.',
   },
   {
-    about: 'no Go files',
-    languages: ['go'],
-    pattern: /^no Go files in /m,
-    sentence: () => 'Go compiles files that end in .go: let `entrypoint_filename` end so.',
-  },
-  {
     about: 'a module of Node in a script',
     languages: NODE,
     pattern: /^SyntaxError: (?:Cannot use import statement outside a module|await is only valid in async)/m,
