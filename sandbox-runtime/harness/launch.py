@@ -11,39 +11,28 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-# What a shell says of a program that is not there, and of one that cannot be executed.
-NOT_FOUND = 127
+# As a shell has them.
 NOT_EXECUTABLE = 126
+NOT_FOUND = 127
 
 # Python ignores them; a program expects to die of a closed pipe.
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
-class LaunchError(Exception):
-    """The program has not begun; `code` is what a shell would exit with."""
+class NotRun(Exception):
+    """The program did not come to run, and why; `code` is its exit status."""
 
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
+    def __init__(self, why: str, code: int) -> None:
+        super().__init__(why)
         self.code = code
 
 
-class CompileError(LaunchError):
-    """A step before the last has failed; what it had to say stands in its own output."""
-
-    def __init__(self, argv: Sequence[str], code: int) -> None:
-        super().__init__(f"The program was not compiled: {shown(argv)} ended with exit status {code}.", code)
+class CannotStart(NotRun):
+    """What was to be started cannot be."""
 
 
-class StartError(LaunchError):
-    """What should be executed is not there, or is nothing that can be."""
-
-    def __init__(self, reason: str, code: int = NOT_EXECUTABLE) -> None:
-        super().__init__(f"The program was not started: {reason}.", code)
-
-
-def shown(argv: Sequence[str]) -> str:
-    """What people call a command: the program, and what it is told to do."""
-    return f"`{' '.join(argv[:2])}`"
+class StepFailed(NotRun):
+    """A step before the last failed; what it had to say stands in its own output."""
 
 
 def take_input(data: str | None) -> None:
@@ -70,49 +59,54 @@ def prepare(commands: Sequence[list[str]]) -> None:
 
 
 def become(ways: Sequence[Mapping[str, Any]], say_where: Callable[[list[str]], None]) -> NoReturn:
-    """Runs the steps of the first way whose programs are there. Raises LaunchError; does not return.
+    """Runs the steps of the first way whose programs are there. Raises NotRun; does not return.
 
-    Tells what is under way before the program is: a compiler that takes too long is not the program's fault.
+    Says which step is under way: a compiler that takes too long is not the program's fault.
     """
     for number in _IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
-    *first, last = _steps_of(ways)
-    for argv in first:
-        say_where([shown(argv)])
+    *steps, last = _steps_of(ways)
+    for argv in steps:
+        say_where([f"`{_named(argv)}`"])
         _run(argv)
-    if first:
+    if steps:
         say_where([])
     try:
         os.execvp(last[0], last)
     except OSError as error:
-        raise _not_executed(last, error) from None
+        raise _cannot_start(last, error) from None
 
 
 def _steps_of(ways: Sequence[Mapping[str, Any]]) -> Sequence[list[str]]:
     for way in ways:
         if all(_is_found(name) for name in way["needs"]):
             return way["steps"]
-    needs = ", and no ".join(" with ".join(way["needs"]) for way in ways)
-    raise StartError(f"the image has no {needs}", NOT_FOUND)
+    needs = ", or ".join(" and ".join(way["needs"]) for way in ways)
+    raise CannotStart(f"The image has no {needs} on its PATH.", NOT_FOUND)
 
 
 def _is_found(name: str) -> bool:
     return any(os.access(os.path.join(folder, name), os.X_OK) for folder in os.get_exec_path())
 
 
-def _not_executed(argv: Sequence[str], error: OSError) -> StartError:
-    code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
-    return StartError(f"{argv[0]}: {error.strerror}", code)
-
-
 def _run(argv: list[str]) -> None:
     try:
-        pid = os.posix_spawnp(argv[0], argv, os.environ)
+        _, status = os.waitpid(os.posix_spawnp(argv[0], argv, os.environ), 0)
     except OSError as error:
-        raise _not_executed(argv, error) from None
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        raise _cannot_start(argv, error) from None
+    code = os.waitstatus_to_exitcode(status)
     if code < 0:
         # Died for us: the supervisor tells of the signal, and the host knows whether it was about memory.
         os.kill(os.getpid(), -code)
     if code != 0:
-        raise CompileError(argv, code)
+        raise StepFailed(f"`{_named(argv)}` ended with exit status {code}.", code)
+
+
+def _cannot_start(argv: Sequence[str], error: OSError) -> CannotStart:
+    code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+    return CannotStart(f"`{argv[0]}` cannot be executed: {error.strerror}.", code)
+
+
+def _named(argv: Sequence[str]) -> str:
+    """What a person calls the command: `go build`."""
+    return " ".join(argv[:2])

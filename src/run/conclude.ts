@@ -37,8 +37,11 @@ const LOST =
 /** What Python's parser and compiler raise where their own stack or memory ends. */
 const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
 
-/** What the harness calls the failures of a program that has not begun (`harness/launch.py`). */
-const LAUNCH_ERRORS = new Set(['CompileError', 'StartError']);
+/** What the harness calls the failures of a program that has not begun (`harness/launch.py`), in the model's words. */
+const NOT_BEGUN: ReadonlyMap<string, { readonly type: string; readonly lead: string }> = new Map([
+  ['StepFailed', { type: 'CompileError', lead: 'The program was not compiled: ' }],
+  ['CannotStart', { type: 'StartError', lead: 'The program was not started. ' }],
+]);
 /** What a Python program that does not compile ends with, as CPython itself does. */
 const NOT_COMPILED = 1;
 
@@ -150,13 +153,12 @@ function exited(
   return { status: 'error', exitCode, error, note: undefined };
 }
 
-/** A program's traceback stands on its stderr; what the harness says of one that has not begun is a sentence. */
+/** A program's traceback stands on its stderr. */
 function raisedBy(task: Task, raised: GuestError, hint: string | undefined): OutcomeError {
   const told = guestError(raised, hint);
   if (task.type === 'cell') return told;
-  const message =
-    LAUNCH_ERRORS.has(raised.type) && !isPython(task)
-      ? clip(harmless(raised.message), MAX_MESSAGE_CHARS)
-      : told.message;
-  return { ...told, message, traceback: [] };
+  const begun = isPython(task) ? undefined : NOT_BEGUN.get(raised.type);
+  if (begun === undefined) return { ...told, traceback: [] };
+  const message = clip(`${begun.lead}${harmless(raised.message)}`, MAX_MESSAGE_CHARS);
+  return { type: begun.type, message, traceback: [], remedy: hint };
 }

@@ -58,7 +58,8 @@ export function timedOut(
 function whereItWas(task: Task, where: readonly string[], { hasRun, waitingFor }: Cage): string {
   if (!hasRun) return ' It was still being compiled: nothing was run.';
   const last = where.at(-1);
-  if (last !== undefined && !isPython(task)) return ` It was still being compiled by ${last.trim()}.`;
+  // Of a program's steps the harness gives the command, as code.
+  if (last?.startsWith('`') && !isPython(task)) return ` It was still being compiled by ${last}.`;
   const parts = [
     ...(last === undefined ? [] : [`at ${last.trim()}`]),
     ...(waitingFor === '' ? [] : [`waiting for ${waitingFor}`]),

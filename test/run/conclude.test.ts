@@ -169,18 +169,25 @@ describe('programs', () => {
     expect(ended('javascript', exit(null, 'SIGABRT'), heap).error?.remedy).toContain('limit is 512 MB');
   });
 
-  it('one that was not compiled or not started: the sentence of the harness, and no traceback', () => {
-    const message = 'The program was not compiled: `go build` ended with exit status 1.';
+  it('one that was not compiled or not started: what the harness says of it, and no traceback', () => {
+    const failed = { type: 'StepFailed', message: '`go build` ended with exit status 1.' };
     const stderr = 'main.go:2:8: package foo/bar is not in std (/usr/lib/go/src/foo/bar)\n';
-    expect(ended('go', exit(1, null), said(stderr, { type: 'CompileError', message }))).toMatchObject({
+    expect(ended('go', exit(1, null), said(stderr, failed))).toMatchObject({
       status: 'error',
       exitCode: 1,
-      error: { type: 'CompileError', message, traceback: [], remedy: expect.stringContaining('foo/bar') },
+      error: {
+        type: 'CompileError',
+        message: 'The program was not compiled: `go build` ended with exit status 1.',
+        traceback: [],
+        remedy: expect.stringContaining('foo/bar'),
+      },
     });
-    const absent = 'The program was not started: the image has no node.';
-    expect(
-      ended('javascript', exit(127, null), said('', { type: 'StartError', message: absent })).error,
-    ).toMatchObject({ message: absent, remedy: expect.stringContaining('image build javascript') });
+    const absent = { type: 'CannotStart', message: 'The image has no node on its PATH.' };
+    expect(ended('javascript', exit(127, null), said('', absent)).error).toMatchObject({
+      type: 'StartError',
+      message: 'The program was not started. The image has no node on its PATH.',
+      remedy: expect.stringContaining('image build javascript'),
+    });
   });
 
   it("a Python program's traceback stands on its stderr, once", () => {
@@ -193,8 +200,8 @@ describe('programs', () => {
       remedy: undefined,
     });
     // A class of its own by that name.
-    const own = { type: 'CompileError', message: 'no' };
-    expect(ended('python', exit(1, null), said('', own)).error?.message).toBe('CompileError: no');
+    const own = { type: 'StepFailed', message: 'no' };
+    expect(ended('python', exit(1, null), said('', own)).error?.message).toBe('StepFailed: no');
     const module = { type: 'ModuleNotFoundError', message: "No module named 'requests'" };
     expect(ended('python', exit(1, null), said('', module)).error?.remedy).toMatch(
       /^Nothing can be installed/,
@@ -224,6 +231,7 @@ describe('programs', () => {
   it.each([
     ['go', ['`go build`'], ' It was still being compiled by `go build`.'],
     ['go', [], ''],
+    ['javascript', ['main.js:3'], ' It was at main.js:3'],
     ['python', ['main.py:3: time.sleep(9)'], ' It was at main.py:3: time.sleep(9)'],
   ])('%s: a timeout at %j', (language, lines, where) => {
     const transcript = new Transcript();

@@ -39,26 +39,14 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
   [
     'an image without the language',
     'go',
-    'The program was not started: the image has no go.\n',
+    'The image has no go on its PATH.\n',
     'The image is golang:1.21-alpine: the operator can name another, or none, for the one that `mcp-sandbox-bridge image build go` makes.',
   ],
   [
     'no package main',
     'go',
-    'The program was not started: /build/main: Permission denied.\n',
+    '`/build/main` cannot be executed: Permission denied.\n',
     'A program is in `package main` and has a `func main()`.',
-  ],
-  [
-    'a module of Node in a script',
-    'javascript',
-    '(node:1) Warning: To load an ES module, set "type": "module"\n/workspace/main.js:1\nimport fs from \'fs\'\n^^^^^^\n\nSyntaxError: Cannot use import statement outside a module\n    at internalCompileFunction (node:internal/vm:76:18)',
-    'Pass entrypoint_filename "main.mjs" for `import` and top-level `await`, or use `require`.',
-  ],
-  [
-    'a module of Node in a script',
-    'javascript',
-    'SyntaxError: await is only valid in async functions and the top level bodies of modules',
-    'Pass entrypoint_filename "main.mjs" for `import` and top-level `await`, or use `require`.',
   ],
   [
     'a module that was not sent',

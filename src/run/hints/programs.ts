@@ -51,22 +51,15 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
   {
     about: 'an image without the language',
     languages: ALL,
-    pattern: /^The program was not started: the image has no /,
+    pattern: /^The image has no .{1,200} on its PATH\.$/m,
     sentence: ({ walls, language }) =>
       `The image is ${walls.image}: the operator can name another, or none, for the one that \`mcp-sandbox-bridge image build ${language.profile}\` makes.`,
   },
   {
     about: 'no package main',
     languages: ['go'],
-    pattern: /^The program was not started: \/build\/main: (?:Permission denied|Exec format error)/,
+    pattern: /^`\/build\/main` cannot be executed: (?:Permission denied|Exec format error)/,
     sentence: () => 'A program is in `package main` and has a `func main()`.',
-  },
-  {
-    about: 'a module of Node in a script',
-    languages: NODE,
-    pattern: /^SyntaxError: (?:Cannot use import statement outside a module|await is only valid in async)/m,
-    sentence: () =>
-      'Pass entrypoint_filename "main.mjs" for `import` and top-level `await`, or use `require`.',
   },
   {
     about: 'a module that was not sent',

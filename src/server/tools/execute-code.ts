@@ -52,7 +52,7 @@ export function executeCode(settings: Settings): Tool {
         additionalProperties: false,
       },
       annotations: ANNOTATIONS,
-      _meta: metaFor('run a program, execute code'),
+      _meta: metaFor('execute code'),
     },
     outputMode: 'sections',
     call: async (args, context, signal) => {
@@ -64,13 +64,18 @@ export function executeCode(settings: Settings): Tool {
   };
 }
 
+/** How a program calls a tool. */
+const CALLS: Readonly<Record<Language['tools'], string>> = {
+  none: '',
+  python: 'in Python await mcp_<alias>.<tool>(arg=...)',
+  javascript: 'in JavaScript await mcp_<alias>.<tool>({arg: ...})',
+};
+
 function descriptionOf(offered: readonly Language[], settings: Settings): string {
   const online = offered.filter((language) => planFor(language, settings).network !== 'none');
   const network = online.length === 0 ? '' : ` but for ${online.map(({ name }) => name).join(', ')}`;
-  const hasPython = offered.some(({ tools }) => tools === 'python');
-  const tools = hasPython
-    ? ' Python calls the tools of `servers` by r = await mcp_<alias>.<tool>(arg=...).'
-    : '';
+  const calls = new Set(offered.map((language) => CALLS[language.tools]).filter((call) => call !== ''));
+  const tools = calls.size === 0 ? '' : ` Tools of \`servers\`: ${[...calls].join(', ')}.`;
   return `Run a program of one or more files in a fresh, isolated container (no network${network}, standard library, nothing to install). Pass language and entrypoint_code, or snippet_name alone.
 You get stdout and stderr. Files that the program writes to out/ come back; each call starts clean.${tools}`;
 }

@@ -49,7 +49,7 @@ export const FILES: FilesForm = {
 /** Of `execute_code`, as the agent is told it. */
 export const ADDITIONAL_FILES_SCHEMA = {
   type: 'array',
-  description: 'Put beside it; binary content as base64',
+  description: 'Beside it; binary as base64',
   items: {
     type: 'object',
     properties: {
