@@ -24,7 +24,7 @@ from harness.environment import publish_servers
 from harness.failure import describe_failure
 from harness.handover import take_over
 from harness.inputs import make_results_folder, write_files
-from harness.launch import StepFailed, become, prepare, take_input
+from harness.launch import NotRun, become, prepare, take_input
 from harness.program import MAIN_FILE, Program, remember_source
 from harness.runner import may_need_asyncio, prepare_asyncio, run_program
 from harness.streams import install_stdio
@@ -76,12 +76,13 @@ def _launch(channel: Channel, run: dict[str, Any]) -> int:
     try:
         write_files(run["files"])
         take_input(run["program"]["stdin"])
-        become(run["program"]["ways"])
-    except StepFailed as error:
-        channel.send({"type": "raised", "error": describe_failure(error), "exitCode": error.code})
-        return error.code
-    except BaseException as error:
-        channel.send({"type": "raised", "error": describe_failure(error), "exitCode": 1})
+        become(run["program"]["ways"], lambda lines: channel.send({"type": "where", "lines": lines}))
+    except NotRun as reason:
+        error = {"type": type(reason).__name__, "message": str(reason), "traceback": []}
+        channel.send({"type": "raised", "error": error, "exitCode": reason.code})
+        return reason.code
+    except BaseException as failure:
+        channel.send({"type": "raised", "error": describe_failure(failure), "exitCode": 1})
         return 1
 
 

@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-# What a shell says of a program that is not there.
+# As a shell has them.
+NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
 # Python ignores them; a program expects to die of a closed pipe.
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
-class StepFailed(Exception):
-    """A step before the last ended with `code`; what it had to say stands in its own output."""
+class NotRun(Exception):
+    """The program did not come to run, and why; `code` is its exit status."""
 
-    def __init__(self, argv: Sequence[str], code: int) -> None:
-        super().__init__(f"`{' '.join(argv[:2])}` ended with exit status {code}.")
+    def __init__(self, why: str, code: int) -> None:
+        super().__init__(why)
         self.code = code
+
+
+class CannotStart(NotRun):
+    """What was to be started cannot be."""
+
+
+class StepFailed(NotRun):
+    """A step before the last failed; what it had to say stands in its own output."""
 
 
 def take_input(data: str | None) -> None:
@@ -49,23 +58,31 @@ def prepare(commands: Sequence[list[str]]) -> None:
             continue
 
 
-def become(ways: Sequence[Mapping[str, Any]]) -> NoReturn:
-    """Runs the steps of the first way whose programs are there. Raises StepFailed; does not return."""
+def become(ways: Sequence[Mapping[str, Any]], say_where: Callable[[list[str]], None]) -> NoReturn:
+    """Runs the steps of the first way whose programs are there. Raises NotRun; does not return.
+
+    Says which step is under way: a compiler that takes too long is not the program's fault.
+    """
     for number in _IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
-    steps = _steps_of(ways)
-    for argv in steps[:-1]:
+    *steps, last = _steps_of(ways)
+    for argv in steps:
+        say_where([f"`{_named(argv)}`"])
         _run(argv)
-    os.execvp(steps[-1][0], steps[-1])
+    if steps:
+        say_where([])
+    try:
+        os.execvp(last[0], last)
+    except OSError as error:
+        raise _cannot_start(last, error) from None
 
 
 def _steps_of(ways: Sequence[Mapping[str, Any]]) -> Sequence[list[str]]:
     for way in ways:
         if all(_is_found(name) for name in way["needs"]):
             return way["steps"]
-    needs = " or ".join(" and ".join(way["needs"]) for way in ways)
-    os.write(2, f"The image has no {needs}.\n".encode())
-    os._exit(NOT_FOUND)
+    needs = ", or ".join(" and ".join(way["needs"]) for way in ways)
+    raise CannotStart(f"The image has no {needs} on its PATH.", NOT_FOUND)
 
 
 def _is_found(name: str) -> bool:
@@ -73,10 +90,23 @@ def _is_found(name: str) -> bool:
 
 
 def _run(argv: list[str]) -> None:
-    _, status = os.waitpid(os.posix_spawnp(argv[0], argv, os.environ), 0)
+    try:
+        _, status = os.waitpid(os.posix_spawnp(argv[0], argv, os.environ), 0)
+    except OSError as error:
+        raise _cannot_start(argv, error) from None
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         # Died for us: the supervisor tells of the signal, and the host knows whether it was about memory.
         os.kill(os.getpid(), -code)
     if code != 0:
-        raise StepFailed(argv, code)
+        raise StepFailed(f"`{_named(argv)}` ended with exit status {code}.", code)
+
+
+def _cannot_start(argv: Sequence[str], error: OSError) -> CannotStart:
+    code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+    return CannotStart(f"`{argv[0]}` cannot be executed: {error.strerror}.", code)
+
+
+def _named(argv: Sequence[str]) -> str:
+    """What a person calls the command: `go build`."""
+    return " ".join(argv[:2])

@@ -20,10 +20,13 @@ export type Program = {
 
 export type Task = Cell | Program;
 
+/** Whether the harness itself runs it. */
+export const isPython = (task: Task): boolean => task.type === 'cell' || task.language.ways.length === 0;
+
 /** The Python that is to be checked before it runs, and under which name; undefined where there is none. */
 export function checkOf(task: Task): { readonly code: string; readonly file: string | null } | undefined {
   if (task.type === 'cell') return { code: task.code, file: null };
-  return task.language.ways.length === 0 ? { code: task.code, file: task.file } : undefined;
+  return isPython(task) ? { code: task.code, file: task.file } : undefined;
 }
 
 /** How it is started; null for a cell. */

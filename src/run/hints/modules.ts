@@ -58,7 +58,7 @@ export const moduleHints: readonly Hint[] = [
     about: 'a server as a module',
     matches: says(/^No module named '(mcp_\w+)'/, MODULE),
     sentence: (_walls, name = '') =>
-      `${name} is no module: it is there without an import when run_python's \`servers\` names the server.`,
+      `${name} is no module: it is there without an import when the call's \`servers\` names the server.`,
   },
   {
     about: 'the MCP SDK',
