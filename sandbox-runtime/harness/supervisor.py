@@ -44,6 +44,9 @@ GATHER_MS = 2
 # What is told of a module that does not load: more than a person reads.
 MAX_REASON_CHARS = 500
 
+# They end everything while there is no program, and the program while there is one.
+END_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
 # poll() reports a hang-up whatever it is asked for.
 HANG_UP_ONLY = 0
 
@@ -216,13 +219,14 @@ def _import_while_idle(streams: Streams, preimport: Sequence[str]) -> None:
 
 
 def _wake_on_signals() -> tuple[int, int]:
-    """A pipe whose read end becomes readable when a child ends. SIGTERM ends everything, which PID 1 would ignore."""
+    """A pipe whose read end becomes readable when a child ends, or when we are told to: which PID 1 would ignore."""
     read_end, write_end = os.pipe()
     os.set_blocking(read_end, False)
     os.set_blocking(write_end, False)
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
+    for number in END_SIGNALS:
+        signal.signal(number, lambda number, _: os._exit(128 + number))
     return read_end, write_end
 
 
@@ -230,6 +234,7 @@ def _forget_signals() -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _forward_until_end(
@@ -252,12 +257,17 @@ def _forward_until_end(
     only_the_end = select.poll()
     for fd in (ended, guest.leave_fd):
         only_the_end.register(fd, select.POLLIN)
+    for number in END_SIGNALS:
+        # The pipe tells of them.
+        signal.signal(number, lambda *_: None)
     was_stopped = False
     while True:
         bytes_read = 0
         for fd, happened in everything.poll():
             if fd == ended:
-                os.read(ended, 4096)
+                # Most likely the program has sent it, and its end is to be told like any other.
+                if not set(END_SIGNALS).isdisjoint(os.read(ended, 4096)):
+                    _end(guest.pid)
                 status = _reap(guest.pid)
                 if status is not None:
                     code = os.waitstatus_to_exitcode(status)

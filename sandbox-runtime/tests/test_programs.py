@@ -306,6 +306,11 @@ class EndTest(unittest.TestCase):
             host = run_program(["sh", "-c", f"sleep 60 & echo x; kill -{name} 0"])
             self.assertEqual((host.stdout, host.one("exited")["signal"]), ("x\n", f"SIG{name}"))
 
+    def test_a_signal_to_the_supervisor_is_the_programs_own_end(self) -> None:
+        for name in ("TERM", "INT"):
+            host = run_program(["sh", "-c", f"echo x; kill -{name} $PPID; sleep 60"])
+            self.assertEqual((host.stdout, host.one("exited")["signal"]), ("x\n", "SIGKILL"))
+
 
 class StopTest(unittest.TestCase):
     def stopped(self, *steps: list[str], waiting_for: str = "go") -> Host:
