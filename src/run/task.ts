@@ -37,7 +37,8 @@ export function startOf(task: Task): ProgramStart | null {
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   const filled = (word: string): readonly string[] => {
     if (word === '{args}') return args;
-    return [word.replaceAll('{file}', path).replaceAll('{folder}', folder)];
+    // In one pass, by a function: a file's name may look like a placeholder, or like a pattern of replace().
+    return [word.replace(/\{(?:file|folder)\}/g, (found) => (found === '{file}' ? path : folder))];
   };
   return {
     file,
