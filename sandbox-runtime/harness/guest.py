@@ -24,7 +24,7 @@ from harness.environment import publish_servers
 from harness.failure import describe_failure
 from harness.handover import take_over
 from harness.inputs import make_results_folder, write_files
-from harness.launch import StepFailed, become, prepare, take_input
+from harness.launch import Bequest, StepFailed, become, prepare, take_input
 from harness.program import MAIN_FILE, Program, remember_source
 from harness.runner import may_need_asyncio, prepare_asyncio, run_program
 from harness.streams import install_stdio
@@ -55,7 +55,8 @@ def be_guest(
         os._exit(0)
     program, run, early = handed
     if program is None:
-        os._exit(_launch(channel, run))
+        # A program that can call nothing is left nothing.
+        os._exit(_launch(channel, run, Bequest(host_in, frames_fd, run, early) if run["loaded"] else None))
     channel.open(early, program.file)
     remember_source(program.source, program.file)
     if run["program"] is not None:
@@ -71,12 +72,12 @@ def be_guest(
     os._exit(code)
 
 
-def _launch(channel: Channel, run: dict[str, Any]) -> int:
+def _launch(channel: Channel, run: dict[str, Any], bequest: Bequest | None) -> int:
     """Becomes a program of another language; returns the exit code where it could not be made."""
     try:
         write_files(run["files"])
         take_input(run["program"]["stdin"])
-        become(run["program"]["ways"])
+        become(run["program"]["ways"], bequest)
     except StepFailed as error:
         channel.send({"type": "raised", "error": describe_failure(error), "exitCode": error.code})
         return error.code

@@ -1,7 +1,7 @@
 """A program that is not the harness's own Python: its standard input, its steps, and the last of them in our place.
 
-Relies on 1 and 2 being the supervisor's pipes and on every other descriptor being closed by an exec. Small, because the
-guest loads it while it waits.
+Relies on 1 and 2 being the supervisor's pipes and on every other descriptor being closed by an exec, but for those that
+are bequeathed. Small, because the guest loads it while it waits.
 """
 
 from __future__ import annotations
@@ -9,13 +9,26 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 # What a shell says of a program that is not there.
 NOT_FOUND = 127
 
 # Python ignores them; a program expects to die of a closed pipe.
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+
+# Tells a program that it may speak with the host, and where.
+CONVERSATION = "MCP_SANDBOX_CONVERSATION"
+HOST_IN, FRAMES_OUT, BEQUEST = 3, 4, 5
+
+
+class Bequest(NamedTuple):
+    """What a program needs to speak with the host in our place; `early` was read of `host_in` and not used."""
+
+    host_in: int
+    frames_fd: int
+    run: Mapping[str, Any]
+    early: bytes
 
 
 class StepFailed(Exception):
@@ -49,14 +62,33 @@ def prepare(commands: Sequence[list[str]]) -> None:
             continue
 
 
-def become(ways: Sequence[Mapping[str, Any]]) -> NoReturn:
+def become(ways: Sequence[Mapping[str, Any]], bequest: Bequest | None) -> NoReturn:
     """Runs the steps of the first way whose programs are there. Raises StepFailed; does not return."""
     for number in _IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
     steps = _steps_of(ways)
     for argv in steps[:-1]:
         _run(argv)
+    if bequest is not None:
+        _bequeath(bequest)
     os.execvp(steps[-1][0], steps[-1])
+
+
+def _bequeath(bequest: Bequest) -> None:
+    """Leaves the conversation open for what is executed next, at descriptors that it knows."""
+    import fcntl
+    import json
+    import tempfile
+
+    known = {key: bequest.run[key] for key in ("loaded", "discovered")}
+    with tempfile.TemporaryFile() as file:
+        file.write(json.dumps(known).encode() + b"\n" + bequest.early)
+        file.seek(0)
+        # Above those that are taken next.
+        copy = fcntl.fcntl(file.fileno(), fcntl.F_DUPFD_CLOEXEC, bequest.host_in)
+    for source, target in ((bequest.host_in, HOST_IN), (bequest.frames_fd, FRAMES_OUT), (copy, BEQUEST)):
+        os.dup2(source, target)
+    os.environ[CONVERSATION] = f"{HOST_IN},{FRAMES_OUT},{BEQUEST}"
 
 
 def _steps_of(ways: Sequence[Mapping[str, Any]]) -> Sequence[list[str]]:

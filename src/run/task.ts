@@ -2,6 +2,7 @@
 
 import type { Language } from '../config/languages/language.js';
 import type { InputFile, ProgramStart } from '../protocol/frames.js';
+import { HARNESS_MOUNT } from '../sandbox/harness-files.js';
 
 /** Python whose last expression is its value. */
 export type Cell = { readonly type: 'cell'; readonly code: string };
@@ -34,7 +35,9 @@ export function startOf(task: Task): ProgramStart | null {
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   const filled = (word: string): readonly string[] => {
     if (word === '{args}') return args;
-    return [word.replaceAll('{file}', path).replaceAll('{folder}', folder)];
+    return [
+      word.replaceAll('{file}', path).replaceAll('{folder}', folder).replaceAll('{harness}', HARNESS_MOUNT),
+    ];
   };
   return {
     file,
