@@ -20,6 +20,8 @@ it.each<[string, boolean]>([
   ['for await (const a of b) console.log(a);', true],
   ["const fs = require('fs');\nconst a = await b();", true],
   ['const __dirname = 1;\nawait 0;', true],
+  ['console.log(await f());', true],
+  ['const a = [1, (await b).c];', true],
   ['#!/usr/bin/env node\nawait 0;', true],
   ["const fs = require('fs');", false],
   ['module.exports = { a: 1 };', false],
@@ -30,10 +32,19 @@ it.each<[string, boolean]>([
   // Neither: the complaint is for Node to make.
   ['const a = ;', false],
   ['await x; const b = ;', false],
-  ['} async () => {', false],
   ['', false],
 ])('knows whether this is a module: %j', (source, expected) => {
   expect(hasModuleSyntax(source)).toBe(expected);
+});
+
+it('finds an await that Node takes for a mistake, and touches no package.json that says what it is', async () => {
+  const read = "console.log(require('fs').readFileSync('package.json', 'utf8'));";
+  const awaits = await play({ files: { 'main.js': `console.log(await Promise.resolve(1));\n${read}` } });
+  expect(awaits.stdout).toBe('1\n{\n  "type": "module"\n}\n\n');
+  const typed = await play({
+    files: { 'main.js': read, 'package.json': '{"type":"commonjs"}' },
+  });
+  expect(typed.stdout).toBe('{"type":"commonjs"}\n');
 });
 
 it('gives modules what CommonJS has, each by its own place, and leaves them what they declare', async () => {
