@@ -107,7 +107,12 @@ function exited(
 ): Pick<Outcome, 'status' | 'exitCode' | 'error' | 'note'> {
   const { raised } = transcript;
   if (signal !== null)
-    return { status: 'error', exitCode: undefined, error: signalled(signal, cage), note: undefined };
+    return {
+      status: 'error',
+      exitCode: undefined,
+      error: signalled(signal, cage, transcript),
+      note: undefined,
+    };
   const exitCode = code ?? undefined;
   if (raised !== undefined) {
     const hint = killedChild(cage) ?? hintFor(raised, cage.spec);
@@ -141,13 +146,22 @@ function timedOut(timeoutSeconds: number, where: readonly string[], cage: Cage):
 }
 
 /** A signal is the code's own doing, or a crash, unless the kernel says that it was about memory. */
-function signalled(signal: string, cage: Cage): OutcomeError {
+function signalled(signal: string, cage: Cage, transcript: Transcript): OutcomeError {
   if (signal === 'SIGKILL' && wasKilledForMemory(cage)) return outOfMemory(cage.spec.memoryBytes);
+  if (signal === 'SIGABRT' && HEAP_IS_FULL.test(transcript.captured('stderr').text))
+    return own(
+      'E_MEMORY',
+      `JavaScript heap out of memory, of ${megabytes(cage.spec.memoryBytes)}.`,
+      memoryRemedy,
+    );
   return own('E_SIGNAL', `The code was ended by ${clip(harmless(signal), 40)}.`, remedyAfter(signal, cage));
 }
 
 /** Signals by which native code dies of its own mistakes; faulthandler has then said where, on stderr. */
 const CRASHES = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT']);
+
+/** V8's own words, before it aborts. */
+const HEAP_IS_FULL = /FATAL ERROR: .*JavaScript heap out of memory/;
 
 function remedyAfter(signal: string, { memoryKills, spec }: Cage): string {
   if (CRASHES.has(signal)) return 'Native code crashed (ctypes, or a library in C); stderr names the line.';
