@@ -44,7 +44,7 @@ def be_guest(
 ) -> NoReturn:
     """Does all that needs no program while the sandbox waits; then runs the program that is handed over."""
     # Before the harness is out of sight, and not before the greeting, for which the host waits.
-    from harness.launch import launch, prepare
+    from harness.launch import Bequest, launch, prepare
     from harness.script import Script
 
     _prefer_as_victim()
@@ -62,7 +62,9 @@ def be_guest(
     sys.stderr.write(complaint)
     program, run, early = handed
     if program is None:
-        os._exit(launch(run, channel.send))
+        # A program that can call nothing is left nothing.
+        bequest = Bequest(host_in, frames_fd, run, early) if run["loaded"] else None
+        os._exit(launch(run, bequest, channel.send))
     channel.open(early)
     remember_source(program.source, program.file)
     if may_need_asyncio(program):

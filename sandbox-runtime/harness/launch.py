@@ -1,7 +1,7 @@
 """A program that is not the harness's own Python: its standard input, its steps, and the last of them in our place.
 
-Relies on 1 and 2 being the supervisor's pipes and on every other descriptor being closed by an exec. What could not be
-started is told in a sentence, with the exit status that a shell would give it.
+Relies on 1 and 2 being the supervisor's pipes and on every other descriptor being closed by an exec, but for those that
+are bequeathed. What could not be started is told in a sentence, with the exit status that a shell would give it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from harness.failure import describe_failure
 from harness.inputs import write_files
@@ -28,6 +28,18 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 # The kernel's, for one argument or variable, its end included.
 _MAX_ARGUMENT_BYTES = 128 * 1024
+# Tells a program that it may speak with the host, and where.
+CONVERSATION = "MCP_SANDBOX_CONVERSATION"
+HOST_IN, FRAMES_OUT, BEQUEST = 3, 4, 5
+
+
+class Bequest(NamedTuple):
+    """What a program needs to speak with the host in our place; `early` was read of `host_in` and not used."""
+
+    host_in: int
+    frames_fd: int
+    run: Mapping[str, Any]
+    early: bytes
 
 
 class NotRun(Exception):
@@ -46,13 +58,13 @@ class StepFailed(NotRun):
     """A step before the last failed; what it had to say stands in its own output."""
 
 
-def launch(run: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -> int:
+def launch(run: Mapping[str, Any], bequest: Bequest | None, send: Callable[[Mapping[str, Any]], None]) -> int:
     """Becomes the program; where it cannot, tells the host why and returns its exit status."""
     program = run["program"]
     try:
         write_files(run["files"])
         take_input(program["stdin"])
-        become(program["ways"], lambda lines: send({"type": "where", "lines": lines}))
+        become(program["ways"], bequest, lambda lines: send({"type": "where", "lines": lines}))
     except NotRun as reason:
         error = {"type": type(reason).__name__, "message": str(reason), "traceback": []}
         code = reason.code
@@ -113,7 +125,9 @@ def prepare(commands: Sequence[list[str]]) -> str:
     return ""
 
 
-def become(ways: Sequence[Mapping[str, Any]], say_where: Callable[[list[str]], None]) -> NoReturn:
+def become(
+    ways: Sequence[Mapping[str, Any]], bequest: Bequest | None, say_where: Callable[[list[str]], None]
+) -> NoReturn:
     """Runs the steps of the first way whose programs are there. Raises NotRun; does not return.
 
     Says which step is under way: a compiler that takes too long is not the program's fault.
@@ -125,6 +139,8 @@ def become(ways: Sequence[Mapping[str, Any]], say_where: Callable[[list[str]], N
         _run(argv)
     if steps:
         say_where([])
+    if bequest is not None:
+        _bequeath(bequest)
     try:
         os.execvp(last[0], last)
     except (OSError, ValueError) as error:
@@ -140,6 +156,23 @@ def _be_as_fresh() -> None:
             # SIGKILL, SIGSTOP.
             continue
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _bequeath(bequest: Bequest) -> None:
+    """Leaves the conversation open for what is executed next, at descriptors that it knows."""
+    import fcntl
+    import json
+    import tempfile
+
+    known = {key: bequest.run[key] for key in ("loaded", "discovered")}
+    with tempfile.TemporaryFile() as file:
+        file.write(json.dumps(known).encode() + b"\n" + bequest.early)
+        file.seek(0)
+        # Above those that are taken next.
+        copy = fcntl.fcntl(file.fileno(), fcntl.F_DUPFD_CLOEXEC, bequest.host_in)
+    for source, target in ((bequest.host_in, HOST_IN), (bequest.frames_fd, FRAMES_OUT), (copy, BEQUEST)):
+        os.dup2(source, target)
+    os.environ[CONVERSATION] = f"{HOST_IN},{FRAMES_OUT},{BEQUEST}"
 
 
 def _steps_of(ways: Sequence[Mapping[str, Any]]) -> Sequence[list[str]]:

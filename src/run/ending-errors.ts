@@ -70,12 +70,18 @@ function whereItWas(task: Task, where: readonly string[], { hasRun, waitingFor }
 /** A signal is the code's own doing, or a crash, unless the kernel says that it was about memory. */
 export function signalled(signal: string, task: Task, transcript: Transcript, cage: Cage): OutcomeError {
   if (signal === 'SIGKILL' && wasKilledForMemory(cage)) return outOfMemory(cage.spec.memoryBytes);
+  if (signal === 'SIGABRT' && HEAP_IS_FULL.test(transcript.captured('stderr').text)) {
+    const message = `JavaScript heap out of memory, of ${megabytes(cage.spec.memoryBytes)}.`;
+    return own('E_MEMORY', message, memoryRemedy);
+  }
   const words = wordsFor(task);
-  // Node aborts where its heap ends.
   const hint = task.type === 'program' && CRASHES.has(signal) ? hintOf(task, transcript, cage) : undefined;
   const message = `${words.subject} was ended by ${clip(harmless(signal), 40)}.`;
   return own('E_SIGNAL', message, hint ?? remedyAfter(signal, words, cage));
 }
+
+/** V8's own words, before it aborts. */
+const HEAP_IS_FULL = /FATAL ERROR: .*JavaScript heap out of memory/;
 
 /** Signals by which native code dies of its own mistakes; Python's faulthandler has then said where, on stderr. */
 const CRASHES = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP']);

@@ -2,6 +2,7 @@
 
 import type { Language } from '../config/languages/language.js';
 import type { InputFile, ProgramStart } from '../protocol/frames.js';
+import { HARNESS_MOUNT } from '../sandbox/harness-files.js';
 
 /** Python whose last expression is its value. */
 export type Cell = { readonly type: 'cell'; readonly code: string };
@@ -35,10 +36,15 @@ export function startOf(task: Task): ProgramStart | null {
   const { language, file, args, stdin } = task;
   const path = `./${file}`;
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
+  const places: Readonly<Record<string, string>> = {
+    '{file}': path,
+    '{folder}': folder,
+    '{harness}': HARNESS_MOUNT,
+  };
   const filled = (word: string): readonly string[] => {
     if (word === '{args}') return args;
     // In one pass, by a function: a file's name may look like a placeholder, or like a pattern of replace().
-    return [word.replace(/\{(?:file|folder)\}/g, (found) => (found === '{file}' ? path : folder))];
+    return [word.replace(/\{(?:file|folder|harness)\}/g, (found) => places[found] ?? found)];
   };
   return {
     file,

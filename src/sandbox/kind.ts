@@ -1,7 +1,7 @@
 // What sandboxes that can stand in for one another have in common: an image, limits, and what the language of their
 // program asks for. The walls are the same for all of them (spec.ts). run_python's own kind is one of them.
 
-import type { Place } from '../config/languages/language.js';
+import type { Language, Place } from '../config/languages/language.js';
 import type { ImageSource, LanguagePlan, Network } from '../config/languages/plan.js';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Settings } from '../config/settings.js';
@@ -25,6 +25,10 @@ export type SandboxKind = {
   readonly preimport: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 };
+
+/** Of a sandbox's memory: the rest is for files, for buffers outside of the heap, and for the harness. */
+const HEAP_SHARE = 0.75;
+const MB_BYTES = 1024 ** 2;
 
 /** Of the sandboxes of `run_python`. */
 export const pythonKind = ({ said, image, memoryBytes, pids, cpus, preimport }: Settings): SandboxKind => ({
@@ -58,8 +62,15 @@ export const kindOf = (
   places: language.places,
   ahead: language.ahead,
   preimport: language.tools === 'python' ? preimport : [],
-  env: language.env,
+  env: envOf(language, memoryBytes),
 });
+
+function envOf({ env }: Language, memoryBytes: number): Readonly<Record<string, string>> {
+  const heapMb = String(Math.floor((memoryBytes * HEAP_SHARE) / MB_BYTES));
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [name, value.replace('{heapMb}', heapMb)]),
+  );
+}
 
 /** The same for kinds whose sandboxes can stand in for one another. */
 export const keyOf = (kind: SandboxKind): string => JSON.stringify(kind);

@@ -33,6 +33,18 @@ const CELL: Asked = { task: { type: 'cell', code: '' }, timeoutSeconds: 30 };
 const errorOf = (end: SandboxEnd, kills: number | undefined, transcript = new Transcript()) =>
   conclude(end, undefined, CELL, transcript, cage(kills)).error;
 
+it('takes the abort of a JavaScript program whose heap is full for what it is', () => {
+  const transcript = new Transcript();
+  const words = 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n';
+  transcript.addOutput('stderr', words);
+  expect(errorOf(exit(null, 'SIGABRT'), 0, transcript)).toMatchObject({
+    type: 'E_MEMORY',
+    message: 'JavaScript heap out of memory, of 512 MB.',
+    remedy: expect.stringContaining('Use less memory'),
+  });
+  expect(errorOf(exit(null, 'SIGABRT'), 0)?.type).toBe('E_SIGNAL');
+});
+
 describe('ends', () => {
   it.each<[string, SandboxEnd, number | undefined, string, RegExp]>([
     ['the kernel, for memory', exit(null, 'SIGKILL'), 1, 'E_MEMORY', /^Memory limit 512 MB exceeded\.$/],
