@@ -15,6 +15,8 @@ export type SandboxKind = {
   readonly pids: number;
   readonly cpus: number | undefined;
   readonly network: Network;
+  /** Whether its programs are Python, which then has to be the image's own. */
+  readonly isPython: boolean;
   /** Besides those that every sandbox has. */
   readonly places: readonly Place[];
   /** Commands that are run while it waits, and Python modules that are loaded. */
@@ -39,6 +41,7 @@ export const pythonKind = ({
   pids,
   cpus,
   network: 'none',
+  isPython: true,
   places: [],
   ahead: [],
   preimport,
@@ -57,6 +60,7 @@ export const kindOf = (
   pids,
   cpus,
   network,
+  isPython: language.ways.length === 0,
   places: language.places,
   ahead: language.ahead,
   preimport: language.tools === 'python' ? preimport : [],
