@@ -54,17 +54,22 @@ beforeAll(async () => {
   const cage = [`--runtime=${choice.ociRuntime}`, 'run', '--network=none', '--ulimit=nofile=1024:1024'];
   const remove = 'import glob, os; [os.remove(each) for each in glob.glob("/usr/*bin/python3*")]';
   const container = `trial-lent-${process.pid}`;
-  podman(...cage, '--ulimit=nproc=128:128', `--name=${container}`, image.image, 'python3', '-c', remove);
-  podman('commit', '--quiet', container, WITHOUT_PYTHON);
-  podman('rm', container);
-  const folder = mkdtempSync(join(tmpdir(), 'one-program-'));
+  const folder = mkdtempSync(join(tmpdir(), 'trial-lent-'));
+  const archive = join(folder, 'image.tar');
+  try {
+    podman(...cage, '--ulimit=nproc=128:128', `--name=${container}`, image.image, 'python3', '-c', remove);
+    podman('export', `--output=${archive}`, container);
+  } finally {
+    podman('rm', '--force', '--ignore', container);
+  }
+  podman('import', '--quiet', archive, WITHOUT_PYTHON);
   mkdirSync(join(folder, 'bin'));
   copyFileSync(loaderOfNode(), join(folder, 'bin/single'));
-  execFileSync('tar', ['-C', folder, '-cf', join(folder, 'image.tar'), 'bin']);
-  podman('import', '--quiet', join(folder, 'image.tar'), ONE_PROGRAM);
+  execFileSync('tar', ['-C', folder, '-cf', archive, 'bin']);
+  podman('import', '--quiet', archive, ONE_PROGRAM);
   rmSync(folder, { recursive: true });
 });
-afterAll(() => void podman('rmi', WITHOUT_PYTHON, ONE_PROGRAM));
+afterAll(() => void podman('rmi', '--force', WITHOUT_PYTHON, ONE_PROGRAM));
 
 /** What a program of `language` prints in `image`, and how it ends. */
 async function run(launcher: Launcher, language: Language, image: string, code: string) {
