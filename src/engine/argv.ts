@@ -38,7 +38,10 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     `--hostname=${spec.hostname}`,
     // Neither keeps anything on disk.
     `--log-driver=${launch === 'detached' ? 'passthrough' : 'none'}`,
-    ...spec.mounts.map(({ source, target }) => `--volume=${source}:${target}:${dialect.mountOptions}`),
+    ...spec.mounts.map(
+      ({ source, target, executable }) =>
+        `--volume=${source}:${target}:${dialect.mountOptions[executable ? 'programs' : 'data']}`,
+    ),
     ...spec.tmpfs.map(
       ({ target, sizeMb, executable }) =>
         `--tmpfs=${target}:${executable ? PROGRAMS_OPTIONS : TMPFS_OPTIONS},size=${sizeMb}m`,

@@ -35,8 +35,8 @@ export type Dialect = {
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
   readonly launch: (mode: EngineMode) => LaunchChoice;
-  /** Of a bind mount; `z` lets SELinux hosts read what is ours. */
-  readonly mountOptions: string;
+  /** Of a bind mount, by what it holds; `z` lets SELinux hosts read what is ours. */
+  readonly mountOptions: { readonly data: string; readonly programs: string };
   /** Whether the client process that we start writes the host pid of the container's first process to pidFile. */
   readonly writesPidFile: boolean;
 };
@@ -130,7 +130,7 @@ const podman: Dialect = {
     `--format={{.ID}}${labels.map((label) => `\t{{index .Labels "${label}"}}`).join('')}`,
   ],
   launch: (mode) => PODMAN_LAUNCH[mode === 'vm' ? 'remote' : 'local'],
-  mountOptions: 'ro,nosuid,nodev,noexec,z',
+  mountOptions: { data: 'ro,nosuid,nodev,noexec,z', programs: 'ro,nosuid,nodev,z' },
   writesPidFile: true,
 };
 
@@ -193,7 +193,8 @@ const docker: Dialect = {
     launch: 'attached',
     reason: 'docker has no way to hand our pipes over, so its client stays and copies',
   }),
-  mountOptions: 'ro,z',
+  // docker takes no further options of a bind mount: no-new-privileges and no capabilities stand in for them.
+  mountOptions: { data: 'ro,z', programs: 'ro,z' },
   writesPidFile: false,
 };
 

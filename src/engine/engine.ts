@@ -8,7 +8,8 @@ export type EngineName = 'podman' | 'docker';
 /** How container ids relate to the host: `rootless` (the engine runs as the user), `userns-mapped` (as root, no id maps to host root), `vm` (inside a machine), `rootful` (unsafe). */
 export type EngineMode = 'rootless' | 'userns-mapped' | 'vm' | 'rootful';
 
-export type Mount = { readonly source: string; readonly target: string };
+/** Of the host, read-only; only one that is `executable` may hold programs. */
+export type Mount = { readonly source: string; readonly target: string; readonly executable: boolean };
 /** Writable and in memory; only one that is `executable` may hold programs. */
 export type Tmpfs = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
 export type Ulimit = {

@@ -18,6 +18,8 @@ export type SandboxKind = {
   readonly network: Network;
   /** Absolute; a place in memory, as those in `places`. */
   readonly workdir: string;
+  /** Whether its programs are Python, which then has to be the image's own. */
+  readonly isPython: boolean;
   /** Besides those that every sandbox has. */
   readonly places: readonly Place[];
   /** Commands that are run while it waits, and Python modules that are loaded. */
@@ -40,6 +42,7 @@ export const pythonKind = ({ said, image, memoryBytes, pids, cpus, preimport }: 
   cpus,
   network: 'none',
   workdir: DEFAULT_WORKDIR,
+  isPython: true,
   places: [],
   ahead: [],
   preimport,
@@ -59,6 +62,7 @@ export const kindOf = (
   cpus,
   network,
   workdir,
+  isPython: language.ways.length === 0,
   places: language.places,
   ahead: language.ahead,
   preimport: language.tools === 'python' ? preimport : [],

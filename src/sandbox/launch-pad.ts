@@ -36,7 +36,11 @@ import { MAX_WAIT_SECONDS } from './warm-pool.js';
 export const START_TIMEOUT_MS = 60_000;
 
 /** What of ours the engine reads from the host. */
-export type HostFiles = { readonly harnessDir: string; readonly seccompFile: string };
+export type HostFiles = {
+  readonly harnessDir: string;
+  readonly lentDir: string | undefined;
+  readonly seccompFile: string;
+};
 
 export type LaunchPad = {
   readonly engine: CliEngine;
@@ -134,20 +138,20 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
 }
 
 /** Made or mended as needed. Throws E_STATE. */
-function hostFiles(
-  { stateDir, seccomp }: Settings,
-  mode: EngineMode,
-  runtime: OciRuntime,
-  compiled?: Files,
-): HostFiles {
-  const isClosed = mode === 'userns-mapped' && isGvisor(runtime.name);
+function hostFiles(settings: Settings, mode: EngineMode, runtime: OciRuntime, compiled?: Files): HostFiles {
   return {
-    harnessDir: prepareHarness(isClosed ? OPEN_DIR : stateDir, compiled),
-    seccompFile: prepareSeccomp(stateDir, seccomp),
+    harnessDir: prepareHarness(filesDir(settings, mode, runtime), compiled),
+    lentDir: undefined,
+    seccompFile: prepareSeccomp(settings.stateDir, settings.seccomp),
   };
 }
 
-const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} ${id}`;
+/** Where those are that containers read; see isGvisor. */
+export const filesDir = ({ stateDir }: Settings, mode: EngineMode, runtime: OciRuntime): string =>
+  mode === 'userns-mapped' && isGvisor(runtime.name) ? OPEN_DIR : stateDir;
+
+/** The same where this harness meets this Python. */
+export const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} ${id}`;
 
 /**
  * Changes whenever an image of a local podman store does, since the store then writes this file; asking the engine

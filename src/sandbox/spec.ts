@@ -6,11 +6,14 @@ import type { Enforcement } from '../engine/enforcement.js';
 import type { SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
 import { ENTRYPOINT, HARNESS_MOUNT } from './harness-files.js';
 import type { SandboxKind } from './kind.js';
+import { LENT_MOUNT, LENT_PYTHON } from './lent-files.js';
 
 /** What a sandbox is made of besides the walls, which are constant. */
 export type SandboxPlan = {
   readonly image: string;
   readonly harnessDir: string;
+  /** Of the Python that the image is lent; undefined where it has its own. */
+  readonly lentDir: string | undefined;
   readonly seccompFile: string;
   readonly name: string;
   readonly user: string;
@@ -56,11 +59,12 @@ function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SandboxPlan): U
 export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
   const { kind } = plan;
   const tmpfs = [...tmpfsWith(kind.workdir), ...kind.places];
+  const python = plan.lentDir === undefined ? ['python3'] : LENT_PYTHON;
   const deadManSeconds = plan.maxWaitSeconds + plan.maxTimeoutSeconds + SPARE_SECONDS;
   return {
     image: plan.image,
     // -I: no environment variables, no user site, no script directory on the path. -u: nothing printed is lost.
-    command: ['python3', '-I', '-u', '-X', 'utf8', ENTRYPOINT, JSON.stringify(kind.ahead), ...kind.preimport],
+    command: [...python, '-I', '-u', '-X', 'utf8', ENTRYPOINT, JSON.stringify(kind.ahead), ...kind.preimport],
     name: plan.name,
     labels: {},
     // No interface but lo: nothing can be reached and nothing sent, unless the operator has opened it for a language.
@@ -79,8 +83,12 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     // Not root inside, and not the engine's user outside.
     user: plan.user,
     workdir: kind.workdir,
-    // The harness, read-only. No other host path is visible.
-    mounts: [{ source: plan.harnessDir, target: HARNESS_MOUNT }],
+    // The harness, read-only, and where the image has no Python one that runs it, which is not on anybody's PATH. No
+    // other host path is visible.
+    mounts: [
+      { source: plan.harnessDir, target: HARNESS_MOUNT, executable: false },
+      ...(plan.lentDir === undefined ? [] : [{ source: plan.lentDir, target: LENT_MOUNT, executable: true }]),
+    ],
     // Writable, in memory, sized, and nothing in them can be a device, or be executed as a program but in the one place
     // where a compiler puts its own.
     tmpfs,

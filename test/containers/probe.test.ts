@@ -132,6 +132,7 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
     spec: sandboxSpec({
       image: report.image,
       harnessDir: home,
+      lentDir: undefined,
       seccompFile: home,
       enforcement: UNENFORCED,
       cores: 1,

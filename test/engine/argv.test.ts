@@ -6,9 +6,10 @@ import { type OciRuntime, variantsOf } from '../../src/engine/oci-runtime.js';
 import { sandboxSpec } from '../../src/sandbox/spec.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 
-const spec = sandboxSpec({
+const plan = {
   image: 'python:3.14-slim',
   harnessDir: '/state/ipc/abc',
+  lentDir: undefined,
   seccompFile: '/state/seccomp/abc/strict.json',
   name: 'mcp-sandbox-bridge-i-1',
   user: '65534:65534',
@@ -17,7 +18,8 @@ const spec = sandboxSpec({
   cores: 2,
   maxTimeoutSeconds: 120,
   maxWaitSeconds: 0,
-});
+} as const;
+const spec = sandboxSpec(plan);
 const argv = (engine: 'podman' | 'docker', mode: EngineMode, ociRuntime?: OciRuntime) =>
   runArgv({ ...spec, labels: { 'mcp-sandbox-bridge': 'i' } }, dialects[engine], {
     mode,
@@ -167,6 +169,22 @@ describe('runArgv', () => {
         "[]",
       ]
     `);
+  });
+
+  it('a Python that is lent is mounted read-only, may be run, and runs by its own loader', () => {
+    const lent = sandboxSpec({ ...plan, lentDir: '/state/lent/abc' });
+    const started = (engine: 'podman' | 'docker') =>
+      runArgv(lent, dialects[engine], {
+        mode: 'rootless',
+        ociRuntime: undefined,
+        cidFile: '/c',
+        pidFile: '/p',
+      });
+    expect(started('podman')).toContain('--volume=/state/lent/abc:/lent:ro,nosuid,nodev,z');
+    expect(started('docker')).toContain('--volume=/state/lent/abc:/lent:ro,z');
+    expect(started('podman').join(' ')).toMatch(
+      / python:3\.14-slim \/lent\/loader --library-path \/lent\/shared \/lent\/bin\/python3 -I -u .*entrypoint\.py \[\]$/,
+    );
   });
 
   it('podman as root maps no id to host root', () => {

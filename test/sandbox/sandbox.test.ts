@@ -146,7 +146,8 @@ describe('from its run on', () => {
     const retired: Sandbox[] = [];
     using pool = new WarmPool({
       size: 1,
-      preimports: false,
+      bytesEach: 1,
+      heldBytes: () => 0,
       start: () => Promise.resolve(sandbox),
       retire: (one) => retired.push(one),
       isCurrent: () => true,
