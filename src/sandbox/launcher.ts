@@ -7,6 +7,7 @@ import type { Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import type { HostFacts } from '../config/host-facts.js';
+import { networkedLanguages } from '../config/languages/networked-languages.js';
 import type { Settings } from '../config/settings.js';
 import { engineNameOf, removeRunDir } from '../engine/cli-engine.js';
 import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../engine/detect.js';
@@ -144,7 +145,8 @@ export class Launcher implements AsyncDisposable {
     } catch (thrown) {
       // Trying again is for what fails at once, not for what hangs.
       const hung = performance.now() - startedAt > START_TIMEOUT_MS / 2;
-      if (!remembered || hung || signal.aborted || this.#closing.signal.aborted) throw thrown;
+      const isEnding = signal.aborted || this.#closing.signal.aborted;
+      if (!remembered || hung || isEnding || asBridgeError(thrown).code === 'E_NETWORK') throw thrown;
       forgetChoice(wishes);
       this.#forgetPad();
       return this.#startOn(await unlessAborted(this.pad(), signal), kind, signal);
@@ -156,7 +158,9 @@ export class Launcher implements AsyncDisposable {
     const { settings, observer } = this.#context;
     const { binary, version, mode, cgroups, tried, enforcement } = choice;
     const runtime = described(runtimeOf(choice));
-    const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${settings.seccomp}`;
+    const open = networkedLanguages(settings);
+    const network = open.length === 0 ? '' : `, network open for ${open.join(', ')}`;
+    const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${settings.seccomp}${network}`;
     if (this.#toldSetup === setup) return;
     this.#toldSetup = setup;
     observer({
@@ -176,10 +180,11 @@ export class Launcher implements AsyncDisposable {
   async #startOn(pad: LaunchPad, kind: SandboxKind, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
     using link = new LinkedSignal(signal, this.#closing.signal);
     const image = await this.#imageOf(kind, pad, link.signal);
+    const carrier = kind.network === 'outbound' ? await pad.engine.carrier(link.signal) : undefined;
     this.#context.observer({ type: 'setup.step', step: 'starting a container' });
     const sandbox = await Sandbox.start(
       pad.engine,
-      specOn({ ...pad, image }, this.#context, String(++this.#count), kind),
+      specOn({ ...pad, image }, this.#context, String(++this.#count), kind, carrier),
       { timeoutMs: START_TIMEOUT_MS, observer: this.#context.observer, enforcement: pad.choice.enforcement },
       link.signal,
     );

@@ -14,6 +14,7 @@ const spec = sandboxSpec({
   user: '65534:65534',
   kind: { ...PLAIN_KIND, cpus: 1.5 },
   enforcement: undefined,
+  carrier: undefined,
   cores: 2,
   maxTimeoutSeconds: 120,
   maxWaitSeconds: 0,

@@ -11,6 +11,7 @@ const cage = (memoryKills: number | undefined): Cage => ({
     image: 'python:3.14-slim',
     memoryBytes: 512 * MB,
     pids: 128,
+    network: 'none',
     tmpfs: [{ target: '/workspace', sizeMb: 128, executable: false }],
     shmMb: 16,
     ulimits: [

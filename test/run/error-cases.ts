@@ -23,6 +23,7 @@ export const WALLS: Walls = {
   image: `localhost/mcp-sandbox-bridge/python:${VERSION}`,
   memoryBytes: 512 * MB,
   pids: 128,
+  network: 'none',
   tmpfs: [
     { target: '/tmp', sizeMb: 64, executable: false },
     { target: '/workspace', sizeMb: 128, executable: false },

@@ -6,7 +6,10 @@ import type { SandboxSpec } from '../../engine/engine.js';
 import type { GuestError } from '../../sandbox/sandbox.js';
 
 /** What of a cage a sentence may name. */
-export type Walls = Pick<SandboxSpec, 'image' | 'memoryBytes' | 'pids' | 'tmpfs' | 'shmMb' | 'ulimits'>;
+export type Walls = Pick<
+  SandboxSpec,
+  'image' | 'memoryBytes' | 'pids' | 'network' | 'tmpfs' | 'shmMb' | 'ulimits'
+>;
 
 export type Hint = {
   /** A word or two, for the tests: there is one for each row. */
