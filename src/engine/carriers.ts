@@ -72,18 +72,18 @@ export function demandCarrier(found: Carrier | undefined, opens: typeof canOpen 
   if (found === undefined) {
     throw new BridgeError(
       'E_NETWORK',
-      'This language is to have a network, and the engine finds no program that could carry it: slirp4netns is not installed.',
+      'The language is to have a network, and podman finds nothing that could carry it: no slirp4netns, and no pasta that it would run here.',
       {
         fault: 'operator',
         remedy:
-          'Run `scripts/setup --with network`, or install it (Debian: apt-get install slirp4netns), or take the network away where it was given (MCP_BRIDGE_NETWORK).',
+          'Run `scripts/setup --with network`, or install one (Debian: apt-get install slirp4netns), or take the network away where it was given (MCP_BRIDGE_NETWORK).',
       },
     );
   }
   if (found !== 'default' && !opens(TUN)) {
     throw new BridgeError(
       'E_NETWORK',
-      `This language is to have a network, and ${found}, which is to carry it, cannot open ${TUN}.`,
+      `The language is to have a network, and ${found}, which is to carry it, cannot open ${TUN}.`,
       {
         fault: 'operator',
         remedy: `Run as root: modprobe tun; chmod 666 ${TUN} (which is what udev makes of it).`,
