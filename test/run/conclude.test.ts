@@ -9,9 +9,9 @@ const MB = 1024 ** 2;
 const cage = (memoryKills: number | undefined): Cage => ({
   spec: {
     image: 'python:3.14-slim',
+    network: 'none',
     memoryBytes: 512 * MB,
     pids: 128,
-    network: 'none',
     tmpfs: [{ target: '/workspace', sizeMb: 128, executable: false }],
     shmMb: 16,
     ulimits: [

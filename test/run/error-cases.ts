@@ -21,9 +21,9 @@ const MB = 1024 ** 2;
 /** Those of a sandbox with the default settings and the image that is built here. */
 export const WALLS: Walls = {
   image: `localhost/mcp-sandbox-bridge/python:${VERSION}`,
+  network: 'none',
   memoryBytes: 512 * MB,
   pids: 128,
-  network: 'none',
   tmpfs: [
     { target: '/tmp', sizeMb: 64, executable: false },
     { target: '/workspace', sizeMb: 128, executable: false },

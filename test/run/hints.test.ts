@@ -37,9 +37,7 @@ describe('a sandbox with a network', () => {
   it.each(ERROR_CASES.filter(({ remedy }) => /no network/.test(remedy ?? '')))(
     'is not said to have none: $error',
     ({ error, line }) => {
-      const said = hintFor(guestError(error, line), open);
-      expect(said).toMatch(/\w/);
-      expect(said).not.toMatch(/no network/);
+      expect(hintFor(guestError(error, line), open) ?? '').not.toMatch(/no network/);
     },
   );
 });

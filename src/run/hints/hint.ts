@@ -8,7 +8,7 @@ import type { GuestError } from '../../sandbox/sandbox.js';
 /** What of a cage a sentence may name. */
 export type Walls = Pick<
   SandboxSpec,
-  'image' | 'memoryBytes' | 'pids' | 'network' | 'tmpfs' | 'shmMb' | 'ulimits'
+  'image' | 'network' | 'memoryBytes' | 'pids' | 'tmpfs' | 'shmMb' | 'ulimits'
 >;
 
 export type Hint = {

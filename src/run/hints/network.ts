@@ -1,4 +1,4 @@
-// Exceptions of a network that is not there, or that does not lead everywhere. A tool's own trouble with its network arrives as an MCPError and is none
+// Exceptions of a network that is not there. A tool's own trouble with its network arrives as an MCPError and is none
 // of these; nor is one that the code made up itself.
 
 import { type Hint, says } from './hint.js';
@@ -11,8 +11,8 @@ export const networkHints: readonly Hint[] = [
   {
     about: 'localhost',
     matches: says(/\[Errno 111\]|Connection refused|Connect call failed \('(?:127\.|::1)/, NETWORK_ERROR),
-    sentence: ({ network }) =>
-      `Nothing listens there: localhost is the sandbox itself, not the user's machine${network === 'none' ? ", and it has no network. Use a server's tool." : '.'}`,
+    sentence: () =>
+      "Nothing listens there: localhost is the sandbox itself, not the user's machine, and it has no network. Use a server's tool.",
   },
   {
     about: 'network',
@@ -20,9 +20,7 @@ export const networkHints: readonly Hint[] = [
       /\[Errno (?:-[2358]|99|10[01])\]|Network is unreachable|[Nn]ame resolution|Name or service not known|NameResolutionError|getaddrinfo failed|Cannot connect to host/,
       NETWORK_ERROR,
     ),
-    sentence: ({ network }) =>
-      network === 'none'
-        ? 'The sandbox has no network. Use a server\'s tool: runtime.search_tool_docs("...") finds one.'
-        : "The sandbox has a network, which does not lead there: check the name or the address. It has no way to the user's own localhost and to link-local addresses, and IPv6 only where its engine has.",
+    sentence: () =>
+      'The sandbox has no network. Use a server\'s tool: runtime.search_tool_docs("...") finds one.',
   },
 ];
