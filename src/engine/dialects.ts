@@ -2,7 +2,8 @@
 // record runs anything.
 
 import { z } from 'zod';
-import type { EngineFacts, EngineMode, EngineName, SandboxSpec } from './engine.js';
+import { DOCKER_NETWORKS, PODMAN_NETWORKS, podmanCarrier } from './carriers.js';
+import type { Carrier, EngineFacts, EngineMode, EngineName, SandboxSpec } from './engine.js';
 import { isGvisor, type OciRuntime } from './oci-runtime.js';
 
 /** What a launch needs besides the cage. */
@@ -29,6 +30,9 @@ export type Dialect = {
   readonly parseInfo: (text: string) => EngineFacts;
   readonly globalFlags: (ociRuntime: OciRuntime | undefined) => string[];
   readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
+  readonly networkFlags: (network: SandboxSpec['network']) => readonly string[];
+  /** What can carry a container's traffic, by the output of infoArgs; undefined where nothing can. */
+  readonly carrier: (info: string, mode: EngineMode) => Carrier | undefined;
   /** A writable /dev/shm of `sizeMb`; `tmpfsOptions` say the same of a tmpfs, size included. */
   readonly shmFlag: (tmpfsOptions: string, sizeMb: number) => string;
   readonly removeArgs: (ids: readonly string[]) => string[];
@@ -120,6 +124,8 @@ const podman: Dialect = {
     ...spec.masked.map((path) => `--security-opt=mask=${path}`),
     ...idMap(facts),
   ],
+  networkFlags: (network) => PODMAN_NETWORKS[network],
+  carrier: podmanCarrier,
   // With --read-only-tmpfs=false podman 5 makes its own one read-only too, and then multiprocessing has no locks.
   shmFlag: (tmpfsOptions) => `--tmpfs=/dev/shm:${tmpfsOptions}`,
   removeArgs: (ids) => ['rm', '--force', '--ignore', '--time=0', '--volumes', ...ids],
@@ -181,6 +187,8 @@ const docker: Dialect = {
     `--env=TZ=${spec.timezone}`,
     ...DOCKER_HOST_ENV[spec.hostEnv],
   ],
+  networkFlags: (network) => DOCKER_NETWORKS[network === 'none' ? 'none' : 'outbound'],
+  carrier: () => 'default',
   shmFlag: (_tmpfsOptions, sizeMb) => `--shm-size=${sizeMb}m`,
   removeArgs: (ids) => ['rm', '--force', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [

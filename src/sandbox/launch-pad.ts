@@ -19,7 +19,7 @@ import {
   runtimeOf,
 } from '../engine/detect.js';
 import { CLAIMED, demandEnforcement, type Enforcement, lookAt, UNENFORCED } from '../engine/enforcement.js';
-import type { EngineMode, SandboxSpec } from '../engine/engine.js';
+import type { Carrier, EngineMode, SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
 import { compileIn, keepCompiled, readCompiled } from './compiled-harness.js';
@@ -194,6 +194,7 @@ export function specOn(
   { settings, instance, mayAsk }: LaunchContext,
   name: string,
   kind: SandboxKind = pythonKind(settings),
+  carrier?: Carrier,
 ): SandboxSpec {
   const maxTimeoutSeconds = settings.maxTimeoutSeconds + (mayAsk?.() === true ? MAX_ASKING_SECONDS : 0);
   return sandboxSpec({
@@ -202,6 +203,7 @@ export function specOn(
     name: `mcp-sandbox-bridge-${instance}-${name}`,
     user: userFor(settings, choice?.enforcement),
     enforcement: choice?.enforcement,
+    carrier,
     cores: availableParallelism(),
     kind,
     maxTimeoutSeconds,

@@ -7,6 +7,7 @@ import type { Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import type { HostFacts } from '../config/host-facts.js';
+import { networkedLanguages } from '../config/languages/networked-languages.js';
 import type { Settings } from '../config/settings.js';
 import { engineNameOf, removeRunDir } from '../engine/cli-engine.js';
 import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../engine/detect.js';
@@ -32,6 +33,9 @@ import { Sandbox } from './sandbox.js';
 
 /** What a living sandbox holds (the podman machine, where there is one) and what it was started from. */
 type Life = { readonly lease: Disposable | undefined; readonly stamp: string };
+
+/** What another engine, or the same one tried anew, would not mend. */
+const NO_ENGINES_DOING: ReadonlySet<string> = new Set(['E_IMAGE_MISSING', 'E_NETWORK']);
 
 export class Launcher implements AsyncDisposable {
   readonly #context: LaunchContext;
@@ -148,8 +152,9 @@ export class Launcher implements AsyncDisposable {
     } catch (thrown) {
       // Trying again is for what fails at once, not for what hangs; and no engine has an image that nobody has built.
       const hung = performance.now() - startedAt > START_TIMEOUT_MS / 2;
-      const isMissing = asBridgeError(thrown).code === 'E_IMAGE_MISSING';
-      if (!remembered || hung || isMissing || signal.aborted || this.#closing.signal.aborted) throw thrown;
+      const isEnding = signal.aborted || this.#closing.signal.aborted;
+      const isAnothers = NO_ENGINES_DOING.has(asBridgeError(thrown).code);
+      if (!remembered || hung || isAnothers || isEnding) throw thrown;
       forgetChoice(wishes);
       this.#forgetPad();
       return this.#startOn(await this.#padFor(kind, signal), kind, signal);
@@ -181,7 +186,9 @@ export class Launcher implements AsyncDisposable {
     const { settings, observer } = this.#context;
     const { binary, version, mode, cgroups, tried, enforcement } = choice;
     const runtime = described(runtimeOf(choice));
-    const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${settings.seccomp}`;
+    const open = networkedLanguages(settings);
+    const network = open.length === 0 ? '' : `, network open for ${open.join(', ')}`;
+    const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${settings.seccomp}${network}`;
     if (this.#toldSetup === setup) return;
     this.#toldSetup = setup;
     observer({
@@ -201,11 +208,12 @@ export class Launcher implements AsyncDisposable {
   async #startOn(pad: LaunchPad, kind: SandboxKind, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
     using link = new LinkedSignal(signal, this.#closing.signal);
     const image = await this.#imageOf(kind, pad, link.signal);
+    const carrier = kind.network === 'outbound' ? await pad.engine.carrier(link.signal) : undefined;
     const { observer } = this.#context;
     const options = { timeoutMs: START_TIMEOUT_MS, observer, enforcement: pad.choice.enforcement };
     const startWith = (files: HostFiles): Promise<Sandbox> => {
       observer({ type: 'setup.step', step: 'starting a container' });
-      const spec = specOn({ ...pad, image, files }, this.#context, String(++this.#count), kind);
+      const spec = specOn({ ...pad, image, files }, this.#context, String(++this.#count), kind, carrier);
       return Sandbox.start(pad.engine, spec, options, link.signal);
     };
     return [await this.#lender.start({ pad, image, kind }, startWith, link.signal), pad];

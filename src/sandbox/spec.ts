@@ -3,7 +3,7 @@
 
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Enforcement } from '../engine/enforcement.js';
-import type { SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
+import type { Carrier, SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
 import { ENTRYPOINT, HARNESS_MOUNT } from './harness-files.js';
 import type { SandboxKind } from './kind.js';
 import { LENT_MOUNT, LENT_PYTHON } from './lent-files.js';
@@ -20,6 +20,8 @@ export type SandboxPlan = {
   readonly kind: SandboxKind;
   /** What else holds the limits, as seen; undefined in the trial that finds it out. */
   readonly enforcement: Enforcement | undefined;
+  /** Of a kind that has a network; without one there is none. */
+  readonly carrier: Carrier | undefined;
   /** Processors of the host: code may use them all. */
   readonly cores: number;
   /** Of its run, with the time in which that may wait for a user. */
@@ -67,8 +69,9 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     command: [...python, '-I', '-u', '-X', 'utf8', ENTRYPOINT, JSON.stringify(kind.ahead), ...kind.preimport],
     name: plan.name,
     labels: {},
-    // No interface but lo: nothing can be reached and nothing sent, unless the operator has opened it for a language.
-    network: kind.network,
+    // No interface but lo: nothing can be reached and nothing sent. Where the operator has opened it for a language, code
+    // sends what it likes to whom it likes, but not to the host's own loopback (carriers.ts), and nobody reaches it.
+    network: kind.network === 'outbound' ? (plan.carrier ?? 'none') : 'none',
     // The image cannot be changed; the only writable places are the tmpfs below.
     rootfs: 'read-only',
     // No capability in any set, so even uid 0 inside could do nothing that a user cannot.

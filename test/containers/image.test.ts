@@ -18,6 +18,7 @@ const { mounts, tmpfs } = sandboxSpec({
     maxWaitSeconds: 0,
     seccompFile: '/',
     enforcement: undefined,
+    carrier: undefined,
     cores: 1,
   },
 });

@@ -135,6 +135,7 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
       lentDir: undefined,
       seccompFile: home,
       enforcement: UNENFORCED,
+      carrier: undefined,
       cores: 1,
       name: 'none',
       user: '65534:65534',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runArgv } from '../../src/engine/argv.js';
 import { dialects } from '../../src/engine/dialects.js';
-import type { EngineMode } from '../../src/engine/engine.js';
+import type { EngineMode, SandboxSpec } from '../../src/engine/engine.js';
 import { type OciRuntime, variantsOf } from '../../src/engine/oci-runtime.js';
 import { sandboxSpec } from '../../src/sandbox/spec.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
@@ -15,13 +15,19 @@ const plan = {
   user: '65534:65534',
   kind: { ...PLAIN_KIND, cpus: 1.5 },
   enforcement: undefined,
+  carrier: undefined,
   cores: 2,
   maxTimeoutSeconds: 120,
   maxWaitSeconds: 0,
 } as const;
 const spec = sandboxSpec(plan);
-const argv = (engine: 'podman' | 'docker', mode: EngineMode, ociRuntime?: OciRuntime) =>
-  runArgv({ ...spec, labels: { 'mcp-sandbox-bridge': 'i' } }, dialects[engine], {
+const argv = (
+  engine: 'podman' | 'docker',
+  mode: EngineMode,
+  ociRuntime?: OciRuntime,
+  network: SandboxSpec['network'] = 'none',
+) =>
+  runArgv({ ...spec, network, labels: { 'mcp-sandbox-bridge': 'i' } }, dialects[engine], {
     mode,
     ociRuntime,
     cidFile: '/s/c',
@@ -207,6 +213,43 @@ describe('runArgv', () => {
     expect(variantsOf('runsc', 'docker', 'rootless')).toEqual([{ name: 'runsc', flags: [] }]);
     expect(variantsOf('runsc', 'podman', 'vm')).toEqual([{ name: 'runsc', flags: [] }]);
     expect(variantsOf('crun', 'podman', 'rootless')).toEqual([{ name: 'crun', flags: [] }]);
+  });
+
+  it.each<['podman' | 'docker', EngineMode, SandboxSpec['network'], string[]]>([
+    ['podman', 'rootless', 'none', ['--network=none']],
+    ['docker', 'rootful', 'none', ['--network=none']],
+    [
+      'podman',
+      'userns-mapped',
+      'slirp4netns',
+      [
+        '--network=slirp4netns:allow_host_loopback=false,enable_ipv6=false,cidr=169.254.0.0/16',
+        '--dns=169.254.0.3',
+        '--dns-search=.',
+      ],
+    ],
+    [
+      'podman',
+      'rootless',
+      'pasta',
+      ['--network=pasta:--no-map-gw,-t,none,-u,none,-T,none,-U,none', '--dns-search=.'],
+    ],
+    ['podman', 'vm', 'default', ['--dns-search=.']],
+    ['docker', 'rootless', 'default', ['--network=bridge', '--dns-search=.']],
+  ])('%s, %s: the network %s is all that differs', (engine, mode, network, flags) => {
+    const [plain, open] = [argv(engine, mode), argv(engine, mode, undefined, network)];
+    expect(open.filter((flag) => /^--(?:network|dns|add-host|publish|cap-add)/.test(flag))).toEqual(flags);
+    expect(open.filter((flag) => !flags.includes(flag))).toEqual(
+      plain.filter((flag) => flag !== '--network=none'),
+    );
+  });
+
+  it("a network under gVisor is a stack of its own, never the host's", () => {
+    const [runtime] = variantsOf('runsc', 'podman', 'userns-mapped');
+    const flags = (network: SandboxSpec['network']) =>
+      argv('podman', 'userns-mapped', runtime, network).filter((flag) => flag.startsWith('--runtime-flag'));
+    expect(flags('none')).toEqual(['--runtime-flag=network=none']);
+    expect(flags('slirp4netns')).toEqual(['--runtime-flag=network=sandbox']);
   });
 
   it('a remote podman is not asked for pids of another machine', () => {

@@ -153,7 +153,7 @@ describe('execute_code alone, in the form that the operator chose', () => {
     );
     const traceback = [
       'Traceback (most recent call last):',
-      '  File "main.py", line 2, in <module>',
+      '  File "/workspace/main.py", line 2, in <module>',
       '    1 / 0',
       '    ~~^~~',
       'ZeroDivisionError: division by zero',

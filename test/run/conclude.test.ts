@@ -178,7 +178,10 @@ describe('programs', () => {
       '512 MB exceeded',
     );
     const heap = said('FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n');
-    expect(ended('javascript', exit(null, 'SIGABRT'), heap).error?.remedy).toContain('limit is 512 MB');
+    expect(ended('javascript', exit(null, 'SIGABRT'), heap).error).toMatchObject({
+      type: 'E_MEMORY',
+      message: 'JavaScript heap out of memory, of 512 MB.',
+    });
   });
 
   it('one that was not compiled or not started: what the harness says of it, and no traceback', () => {

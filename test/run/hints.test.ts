@@ -37,6 +37,17 @@ describe('what has to do with the sandbox', () => {
   });
 });
 
+describe('a sandbox with a network', () => {
+  const open = { ...WALLS, network: 'slirp4netns' } as const;
+
+  it.each(ERROR_CASES.filter(({ remedy }) => /no network/.test(remedy ?? '')))(
+    'is not said to have none: $error',
+    ({ error, line }) => {
+      expect(hintFor(guestError(error, line), open) ?? '').not.toMatch(/no network/);
+    },
+  );
+});
+
 describe('innocent errors', () => {
   it.each<[error: string, line?: string]>([
     ['ValueError: no'],

@@ -227,7 +227,7 @@ describe('what has to do with the sandbox', () => {
 
   it('says nothing of a network that the operator has opened', () => {
     for (const said of ['getaddrinfo EAI_AGAIN example.com', 'connect ECONNREFUSED 127.0.0.1:1'])
-      expect(hint('javascript', said, { ...WALLS, network: 'outbound' })).toBeUndefined();
+      expect(hint('javascript', said, { ...WALLS, network: 'slirp4netns' })).toBeUndefined();
   });
 });
 

@@ -45,9 +45,10 @@ function missingModule({ image }: Walls, module: string): string {
     : `Nothing can be installed here: ${INSTEAD}${own}${offers(others)}`;
 }
 
-function noInstalling({ image }: Walls): string {
+function noInstalling({ image, network }: Walls): string {
   const { own, others } = images(image);
-  return `Nothing can be installed here: there is no network. Do without: ${INSTEAD}${own}${offers(others)}`;
+  const why = network === 'none' ? 'there is no network' : 'the image is read-only';
+  return `Nothing can be installed here: ${why}. Do without: ${INSTEAD}${own}${offers(others)}`;
 }
 
 const noSdk = (): string =>
