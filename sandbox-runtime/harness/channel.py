@@ -38,7 +38,6 @@ class Channel:
         """Ready, but reading nothing before open(). `refusal` makes the exception for a refused call."""
         self._host_in = host_in
         self._early = b""
-        self._main_file = ""
         self._opened = threading.Event()
         self._frames_fd = frames_fd
         self._refusal = refusal
@@ -48,10 +47,9 @@ class Channel:
         self._pid = os.getpid()
         threading.Thread(target=self._read, name="mcp-channel", daemon=True).start()
 
-    def open(self, early: bytes, main_file: str) -> None:
-        """Begins to read; `early` is what came in with the run frame, `main_file` what the program is called."""
+    def open(self, early: bytes) -> None:
+        """Begins to read; `early` is what came in with the run frame."""
         self._early = early
-        self._main_file = main_file
         self._opened.set()
 
     @property
@@ -163,7 +161,7 @@ class Channel:
         return frame["id"], frame.get("value")
 
     def _stop(self) -> None:
-        line = encode({"type": "where", "lines": where_lines(self._main_file)})
+        line = encode({"type": "where", "lines": where_lines()})
         # Whoever holds the lock may never let go of it: the program is being stopped because it hangs.
         if self._writing.acquire(timeout=1):
             write_all(self._frames_fd, line)

@@ -17,20 +17,22 @@ import traceback
 import types
 import warnings
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from harness.channel import Channel
 from harness.environment import publish_servers
 from harness.failure import describe_failure
 from harness.handover import take_over
 from harness.inputs import make_results_folder, write_files
-from harness.launch import StepFailed, become, prepare, take_input
 from harness.program import MAIN_FILE, Program, remember_source
 from harness.runner import may_need_asyncio, prepare_asyncio, run_program
 from harness.streams import install_stdio
 from harness.values import describe_result
 from mcp._errors import refusal
 from mcp._setup import bind
+
+if TYPE_CHECKING:
+    from harness.script import Script
 
 
 def be_guest(
@@ -41,6 +43,10 @@ def be_guest(
     frames_fd: int,
 ) -> NoReturn:
     """Does all that needs no program while the sandbox waits; then runs the program that is handed over."""
+    # Before the harness is out of sight, and not before the greeting, for which the host waits.
+    from harness.launch import Bequest, launch, prepare
+    from harness.script import Script
+
     _prefer_as_victim()
     install_stdio()
     # Says on stderr where a segmentation fault happened, before the process dies of it.
@@ -49,55 +55,39 @@ def be_guest(
     namespace = _fresh_main()
     _adapt_libraries()
     make_results_folder()
-    prepare(ahead)
+    complaint = prepare(ahead)
     handed = take_over(handover_fd)
     if handed is None:
         os._exit(0)
+    sys.stderr.write(complaint)
     program, run, early = handed
     if program is None:
-        os._exit(_launch(channel, run))
-    channel.open(early, program.file)
+        # A program that can call nothing is left nothing.
+        bequest = Bequest(host_in, frames_fd, run, early) if run["loaded"] else None
+        os._exit(launch(run, bequest, channel.send))
+    channel.open(early)
     remember_source(program.source, program.file)
-    if run["program"] is not None:
-        _be_script(run["program"], namespace)
     if may_need_asyncio(program):
         prepare_asyncio()
     namespace.update(bind(channel, run["loaded"], run["discovered"]))
     publish_servers(run)
     _show_warnings(program)
-    code = _finish(_run(channel, program, run, namespace))
+    script = None if run["program"] is None else Script(program, run["program"])
+    code = _finish(_run(channel, program, run, namespace, script))
     if channel.is_mine:
         _take_leave(*leave, code)
     os._exit(code)
 
 
-def _launch(channel: Channel, run: dict[str, Any]) -> int:
-    """Becomes a program of another language; returns the exit code where it could not be made."""
-    try:
-        write_files(run["files"])
-        take_input(run["program"]["stdin"])
-        become(run["program"]["ways"])
-    except StepFailed as error:
-        channel.send({"type": "raised", "error": describe_failure(error), "exitCode": error.code})
-        return error.code
-    except BaseException as error:
-        channel.send({"type": "raised", "error": describe_failure(error), "exitCode": 1})
-        return 1
-
-
-def _be_script(start: dict[str, Any], namespace: dict[str, Any]) -> None:
-    """What `python FILE ARG...` finds: its own path, its arguments, its folder first in the search for modules."""
-    path = os.path.abspath(start["file"])
-    namespace["__file__"] = path
-    sys.argv[:] = [start["file"], *start["args"]]
-    sys.path.insert(0, os.path.dirname(path))
-    take_input(start["stdin"])
-
-
-def _run(channel: Channel, program: Program, run: dict[str, Any], namespace: dict[str, Any]) -> int:
+def _run(
+    channel: Channel,
+    program: Program,
+    run: dict[str, Any],
+    namespace: dict[str, Any],
+    script: Script | None,
+) -> int:
     """Runs the code and reports; returns the exit code."""
     files = run.pop("files")
-    is_script = run["program"] is not None
     last: dict[str, Any] | None = None
     code = 0
     try:
@@ -105,17 +95,18 @@ def _run(channel: Channel, program: Program, run: dict[str, Any], namespace: dic
             write_files(files)
             # Up to ten megabytes that the code may need itself.
             files.clear()
+        if script is not None:
+            script.settle_in(namespace)
         value = run_program(program, namespace)
-        last = describe_result(None if is_script else value) if channel.is_mine else None
+        last = describe_result(value if script is None else None) if channel.is_mine else None
     except SystemExit as request:
         code = _exit_code(request)
     except BaseException as error:
-        code = 1
+        failure = describe_failure(error)
+        code = 1 if script is None else script.show_failure(error)
         if channel.is_mine:
-            last = {"type": "raised", "error": describe_failure(error), "exitCode": code}
-            if is_script:
-                print(*last["error"]["traceback"], sep="\n", file=sys.stderr)
-        else:
+            last = {"type": "raised", "error": failure, "exitCode": code}
+        elif script is None:
             traceback.print_exc()
     if channel.is_mine:
         _show_open_figures()

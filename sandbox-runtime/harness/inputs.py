@@ -1,12 +1,14 @@
 """Files that came with the run, written where the code finds them: in its working directory, before it starts.
 
-Relies on the host for their names, which are relative and stay inside, and on an empty directory. Also makes the
-folder for results, so that code can write into it at once. Small, because every sandbox loads it.
+Relies on the host for their names, which are relative and stay inside. What stands in the directory already was put
+there ahead, by the language's own commands: it gives way, and no link of it is followed. Also makes the folder for
+results, so that code can write into it at once. Small, because every sandbox loads it.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Mapping
 
 # What is in it when the code has ended goes back to the host.
@@ -22,12 +24,46 @@ def make_results_folder() -> None:
 
 
 def write_files(files: Iterable[Mapping[str, str]]) -> None:
-    """Writes each of {name, data: base64}; raises OSError, such as for a full file system."""
+    """Writes each of {name, data: base64}; raises OSError, such as for a full file system.
+
+    None is made executable: where they lie, the kernel executes nothing, and says so of every mode.
+    """
     import binascii
 
+    ours: set[str] = set()
     for file in files:
-        parent = os.path.dirname(file["name"])
-        if parent:
-            os.makedirs(parent, exist_ok=True)
-        with open(file["name"], "xb") as target:
-            target.write(binascii.a2b_base64(file["data"]))
+        name = file["name"]
+        _make_folders(name, ours)
+        if name not in ours:
+            _remove_other(name)
+        ours.add(name)
+        try:
+            with open(name, "xb") as target:
+                target.write(binascii.a2b_base64(file["data"]))
+        except OSError as error:
+            # What is said of a full file system names none.
+            error.filename = name
+            raise
+
+
+def _make_folders(name: str, ours: set[str]) -> None:
+    """Every folder on the way to `name`; what stands in the place of one is removed, unless it is a file of `ours`."""
+    parts = name.split("/")[:-1]
+    for count in range(1, len(parts) + 1):
+        folder = "/".join(parts[:count])
+        if folder not in ours and not _is_folder(folder):
+            _remove_other(folder)
+            os.mkdir(folder)
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _remove_other(path: str) -> None:
+    """Removes what is no folder; one that is there is told by whoever wants to write in its place."""
+    if os.path.lexists(path) and not _is_folder(path):
+        os.unlink(path)

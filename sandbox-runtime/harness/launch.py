@@ -1,71 +1,186 @@
 """A program that is not the harness's own Python: its standard input, its steps, and the last of them in our place.
 
-Relies on 1 and 2 being the supervisor's pipes and on every other descriptor being closed by an exec. Small, because the
-guest loads it while it waits.
+Relies on 1 and 2 being the supervisor's pipes and on every other descriptor being closed by an exec, but for those that
+are bequeathed. What could not be started is told in a sentence, with the exit status that a shell would give it.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
 
-# What a shell says of a program that is not there.
+from harness.failure import describe_failure
+from harness.inputs import write_files
+
+# As a shell has them.
+NOT_EXECUTABLE = 126
 NOT_FOUND = 127
+
+# What is done while a sandbox waits takes moments; whatever hangs must not take all of a run's time.
+AHEAD_WITHIN_S = 10
 
 # Python ignores them; a program expects to die of a closed pipe.
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
+# The kernel's, for one argument or variable, its end included.
+_MAX_ARGUMENT_BYTES = 128 * 1024
+# Tells a program that it may speak with the host, and where.
+CONVERSATION = "MCP_SANDBOX_CONVERSATION"
+HOST_IN, FRAMES_OUT, BEQUEST = 3, 4, 5
 
-class StepFailed(Exception):
-    """A step before the last ended with `code`; what it had to say stands in its own output."""
 
-    def __init__(self, argv: Sequence[str], code: int) -> None:
-        super().__init__(f"`{' '.join(argv[:2])}` ended with exit status {code}.")
+class Bequest(NamedTuple):
+    """What a program needs to speak with the host in our place; `early` was read of `host_in` and not used."""
+
+    host_in: int
+    frames_fd: int
+    run: Mapping[str, Any]
+    early: bytes
+
+
+class NotRun(Exception):
+    """The program did not come to run, and why; `code` is its exit status."""
+
+    def __init__(self, why: str, code: int) -> None:
+        super().__init__(why)
         self.code = code
 
 
+class CannotStart(NotRun):
+    """What was to be started cannot be."""
+
+
+class StepFailed(NotRun):
+    """A step before the last failed; what it had to say stands in its own output."""
+
+
+def launch(run: Mapping[str, Any], bequest: Bequest | None, send: Callable[[Mapping[str, Any]], None]) -> int:
+    """Becomes the program; where it cannot, tells the host why and returns its exit status."""
+    program = run["program"]
+    try:
+        write_files(run["files"])
+        take_input(program["stdin"])
+        become(program["ways"], bequest, lambda lines: send({"type": "where", "lines": lines}))
+    except NotRun as reason:
+        error = {"type": type(reason).__name__, "message": str(reason), "traceback": []}
+        code = reason.code
+    except BaseException as failure:
+        error, code = describe_failure(failure), 1
+    send({"type": "raised", "error": error, "exitCode": code})
+    return code
+
+
 def take_input(data: str | None) -> None:
-    """Puts what is in `data` (base64) at descriptor 0, as a file that has no name."""
+    """Puts what is in `data` (base64) at descriptor 0; where there is none, /dev/null stays there.
+
+    A file that has no name, and no pipe: nobody has to feed it while the program runs, one that never reads it costs
+    nothing, and every way to read works, from any place and more than once. To a program it is what `< FILE` is.
+    """
     if data is None:
         return
     import binascii
-    import tempfile
 
-    with tempfile.TemporaryFile() as source:
-        source.write(binascii.a2b_base64(data))
-        source.seek(0)
-        os.dup2(source.fileno(), 0)
+    content = binascii.a2b_base64(data)
+    path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"stdin-{os.getpid()}")
+    try:
+        with open(path, "xb") as target:
+            target.write(content)
+        # Opened anew: a program's standard input is read and not written.
+        source = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        why = f"the standard input of {len(content)} bytes cannot be kept: {error.strerror}"
+        raise OSError(error.errno, why, path) from None
+    finally:
+        if os.path.lexists(path):
+            os.unlink(path)
+    os.dup2(source, 0)
+    os.close(source)
 
 
-def prepare(commands: Sequence[list[str]]) -> None:
-    """Runs each to its end, without output; what fails is missed by whoever relies on it."""
+def prepare(commands: Sequence[list[str]]) -> str:
+    """Runs each to its end, without output. What fails is missed by whoever relies on it.
+
+    What has not ended in time is ended, with all that it started, and is the last; what is returned tells the run so.
+    """
+    silent = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (1, 2)]
+    deadline = time.monotonic() + AHEAD_WITHIN_S
     for argv in commands:
         try:
-            silent = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (1, 2)]
-            os.waitpid(os.posix_spawnp(argv[0], argv, os.environ, file_actions=silent), 0)
+            pid = os.posix_spawnp(
+                argv[0],
+                argv,
+                os.environ,
+                file_actions=silent,
+                setpgroup=0,
+                setsigdef=_IGNORED_BY_PYTHON,
+            )
         except OSError:
             continue
+        if not _ends_by(deadline, pid):
+            return f"`{_named(argv)}`, run ahead, was ended: it took more than {AHEAD_WITHIN_S} s.\n"
+    return ""
 
 
-def become(ways: Sequence[Mapping[str, Any]]) -> NoReturn:
-    """Runs the steps of the first way whose programs are there. Raises StepFailed; does not return."""
-    for number in _IGNORED_BY_PYTHON:
-        signal.signal(number, signal.SIG_DFL)
-    steps = _steps_of(ways)
-    for argv in steps[:-1]:
+def become(
+    ways: Sequence[Mapping[str, Any]], bequest: Bequest | None, say_where: Callable[[list[str]], None]
+) -> NoReturn:
+    """Runs the steps of the first way whose programs are there. Raises NotRun; does not return.
+
+    Says which step is under way: a compiler that takes too long is not the program's fault.
+    """
+    _be_as_fresh()
+    *steps, last = _steps_of(ways)
+    for argv in steps:
+        say_where([f"`{_named(argv)}`"])
         _run(argv)
-    os.execvp(steps[-1][0], steps[-1])
+    if steps:
+        say_where([])
+    if bequest is not None:
+        _bequeath(bequest)
+    try:
+        os.execvp(last[0], last)
+    except (OSError, ValueError) as error:
+        raise _cannot_start(last, error) from None
+
+
+def _be_as_fresh() -> None:
+    """The signals of a process that nobody has touched, whatever Python, or who started us, has made of them."""
+    for number in signal.valid_signals():
+        try:
+            signal.signal(number, signal.SIG_DFL)
+        except (OSError, ValueError):
+            # SIGKILL, SIGSTOP.
+            continue
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _bequeath(bequest: Bequest) -> None:
+    """Leaves the conversation open for what is executed next, at descriptors that it knows."""
+    import fcntl
+    import json
+    import tempfile
+
+    known = {key: bequest.run[key] for key in ("loaded", "discovered")}
+    with tempfile.TemporaryFile() as file:
+        file.write(json.dumps(known).encode() + b"\n" + bequest.early)
+        file.seek(0)
+        # Above those that are taken next.
+        copy = fcntl.fcntl(file.fileno(), fcntl.F_DUPFD_CLOEXEC, bequest.host_in)
+    for source, target in ((bequest.host_in, HOST_IN), (bequest.frames_fd, FRAMES_OUT), (copy, BEQUEST)):
+        os.dup2(source, target)
+    os.environ[CONVERSATION] = f"{HOST_IN},{FRAMES_OUT},{BEQUEST}"
 
 
 def _steps_of(ways: Sequence[Mapping[str, Any]]) -> Sequence[list[str]]:
     for way in ways:
         if all(_is_found(name) for name in way["needs"]):
             return way["steps"]
-    needs = " or ".join(" and ".join(way["needs"]) for way in ways)
-    os.write(2, f"The image has no {needs}.\n".encode())
-    os._exit(NOT_FOUND)
+    needs = ", or ".join(" and ".join(way["needs"]) for way in ways)
+    raise CannotStart(f"The image has no {needs} on its PATH.", NOT_FOUND)
 
 
 def _is_found(name: str) -> bool:
@@ -73,10 +188,50 @@ def _is_found(name: str) -> bool:
 
 
 def _run(argv: list[str]) -> None:
-    _, status = os.waitpid(os.posix_spawnp(argv[0], argv, os.environ), 0)
+    try:
+        _, status = os.waitpid(os.posix_spawnp(argv[0], argv, os.environ), 0)
+    except (OSError, ValueError) as error:
+        raise _cannot_start(argv, error) from None
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         # Died for us: the supervisor tells of the signal, and the host knows whether it was about memory.
         os.kill(os.getpid(), -code)
     if code != 0:
-        raise StepFailed(argv, code)
+        raise StepFailed(f"`{_named(argv)}` ended with exit status {code}.", code)
+
+
+def _cannot_start(argv: Sequence[str], error: Exception) -> CannotStart:
+    name = argv[0]
+    if not isinstance(error, OSError):
+        # Of NUL characters, and of surrogates that stand for no byte.
+        why = f"`{name}` cannot be given its arguments: {error}. They are text without NUL characters."
+        return CannotStart(why, NOT_EXECUTABLE)
+    if error.errno == errno.E2BIG:
+        sizes = [len(os.fsencode(argument)) for argument in argv]
+        why = (
+            f"The arguments are too long for the kernel: {sum(sizes)} bytes, the longest {max(sizes)}. One may have "
+            f"{_MAX_ARGUMENT_BYTES - 1}, all of them with the environment about 2000000. Hand such data over on stdin "
+            "or in a file."
+        )
+        return CannotStart(why, NOT_EXECUTABLE)
+    if isinstance(error, FileNotFoundError):
+        return CannotStart(f"`{name}` is not there, or the interpreter that it names is not.", NOT_FOUND)
+    return CannotStart(f"`{name}` cannot be executed: {error.strerror}.", NOT_EXECUTABLE)
+
+
+def _ends_by(deadline: float, pid: int) -> bool:
+    """Waits for the child, by looking: its own pipes may be held by others, and a signal would go to any thread."""
+    pause = 0.001
+    while os.waitpid(pid, os.WNOHANG) == (0, 0):
+        if time.monotonic() > deadline:
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, 0.02)
+    return True
+
+
+def _named(argv: Sequence[str]) -> str:
+    """What a person calls the command: `go build`."""
+    return " ".join(argv[:2])

@@ -56,15 +56,23 @@ class Program(NamedTuple):
         return any(part.co_flags & CO_COROUTINE for part in self.parts)
 
 
-def compile_program(text: str, file: str) -> tuple[Program, Sequence[NamedTool]]:
-    """The program, and the tools that it names; or one of NOT_COMPILABLE, with line and caret where there are any."""
+def compile_program(text: str, file: str | None = None) -> tuple[Program, Sequence[NamedTool]]:
+    """The program, and the tools that it names; or one of NOT_COMPILABLE, with line and caret where there are any.
+
+    A program in a `file` has no value: it is compiled in one part, so that an awaitable in its last line is left alone.
+    """
+    is_cell = file is None
+    file = file or MAIN_FILE
     source = unwrap(text)
     remember_source(source, file)
     with warnings.catch_warnings(record=True) as caught:
         tree = ast.parse(source, file)
         # Before the tree is taken apart.
         named = _named_tools(source, tree) if "mcp" in source else ()
-        parts = [wrap_in_function(tree)] if has_top_level_return(tree) else _split_last_expression(tree)
+        if has_top_level_return(tree):
+            parts: list[ast.Module | ast.Expression] = [wrap_in_function(tree)]
+        else:
+            parts = _split_last_expression(tree) if is_cell else [tree]
         codes = tuple(_compile(part, file) for part in parts)
     told = tuple((w.category.__name__, str(w.message), w.lineno) for w in caught)
     return Program(file, source, codes, told), named

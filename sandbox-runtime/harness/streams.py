@@ -52,11 +52,12 @@ def install_stdio() -> None:
     """Rebuilds sys.stdin, stdout and stderr over 0, 1 and 2.
 
     Unbuffered, as with `python -u`: what was printed is out, whatever kills the process next. A lone surrogate is
-    printed as its escape instead of raising UnicodeEncodeError.
+    printed as its escape instead of raising UnicodeEncodeError, and what is read and not UTF-8 becomes one, as with
+    `python -X utf8`.
     """
-    sys.stdin = sys.__stdin__ = io.TextIOWrapper(
-        io.BufferedReader(io.FileIO(0, closefd=False)), encoding="utf-8"
-    )
+    source = io.FileIO(0, closefd=False)
+    source.name = "<stdin>"
+    sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BufferedReader(source), "utf-8", "surrogateescape")
     sys.stdout = sys.__stdout__ = _writer(1, "<stdout>")
     sys.stderr = sys.__stderr__ = _writer(2, "<stderr>")
 

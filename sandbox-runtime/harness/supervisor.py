@@ -22,7 +22,7 @@ from harness.guest import be_guest
 from harness.handover import Handover, hand_over
 from harness.inputs import RESULTS_FOLDER
 from harness.output import Output
-from harness.program import MAIN_FILE, NOT_COMPILABLE, Program, compile_program, shorten_line
+from harness.program import NOT_COMPILABLE, Program, compile_program, shorten_line
 from harness.streams import Streams, output_pipe
 from harness.wire import LineReader, decode, encode, write_all
 
@@ -43,6 +43,9 @@ GATHER_MS = 2
 
 # What is told of a module that does not load: more than a person reads.
 MAX_REASON_CHARS = 500
+
+# They end everything while there is no program, and the program while there is one.
+END_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 # poll() reports a hang-up whatever it is asked for.
 HANG_UP_ONLY = 0
@@ -76,16 +79,23 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
     _send(streams, hello)
     _import_while_idle(streams, preimport)
     # What is done for the first time takes several times as long; the run is to find it done.
-    compile_program("print(1)\n2", MAIN_FILE)
+    compile_program("print(1)\n2")
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
     gc.freeze()
     ended, wakeup = _wake_on_signals()
     guest = _fork_guest(streams, ahead, (ended, wakeup))
     handover = _receive_run(streams)
-    hand_over(guest.program_fd, handover)
     # A program that cannot call anything does not read what the host sends either.
     is_deaf = handover.program is None and not handover.run["loaded"]
-    code, deadly_signal = _forward_until_end(guest, ended, streams.host_in, is_deaf)
+    # All that such a one can be told is to stop, and that may have come in with the run.
+    is_stopped = is_deaf and handover.early != b""
+    if is_stopped:
+        _end(guest.pid)
+    hand_over(guest.program_fd, handover)
+    # Up to ten megabytes of files, which the program may need itself.
+    del handover
+    end = _forward_until_end(guest, ended, streams.host_in, is_deaf and not is_stopped)
+    code, deadly_signal, was_stopped = end
     for output in guest.outputs:
         output.drain()
     _send_artifacts(streams)
@@ -95,7 +105,7 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
         "signal": None if deadly_signal is None else _signal_name(deadly_signal),
     }
     _send(streams, report)
-    if deadly_signal == signal.SIGKILL:
+    if deadly_signal == signal.SIGKILL and not (is_stopped or was_stopped):
         _await_hang_up(streams.host_in)
     os._exit(0)
 
@@ -135,6 +145,8 @@ def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[
     pid = os.fork()
     if pid == 0:
         try:
+            # A group of its own: `kill 0` of a script is none of ours, and all of it is ended at once.
+            os.setpgid(0, 0)
             os.dup2(stdout_write, 1)
             os.dup2(stderr_write, 2)
             _forget_signals()
@@ -161,7 +173,7 @@ def _receive_run(streams: Streams) -> Handover:
         frame = decode(line)
         kind = frame.pop("type")
         if kind == "check":
-            program = _check(frame["code"], frame["file"] or MAIN_FILE, streams)
+            program = _check(frame["code"], frame["file"], streams)
         elif kind == "run" and frame["program"] is not None and frame["program"]["ways"]:
             return Handover(None, frame, reader.unread())
         elif kind == "run" and program is not None:
@@ -171,10 +183,11 @@ def _receive_run(streams: Streams) -> Handover:
     os._exit(0)
 
 
-def _check(code: str, file: str, streams: Streams) -> Program | None:
+def _check(code: str, file: str | None, streams: Streams) -> Program | None:
     """Says what became of it. Nothing of it is run, and the guest, which exists already, hears nothing of it."""
     try:
-        program, named = compile_program(code, file)
+        # A script's name is its whole path, as it is for an interpreter that is given a file.
+        program, named = compile_program(code, None if file is None else os.path.abspath(file))
     except NOT_COMPILABLE as error:
         shorten_line(error)
         # Without its traceback, which is that of the compiler.
@@ -206,13 +219,14 @@ def _import_while_idle(streams: Streams, preimport: Sequence[str]) -> None:
 
 
 def _wake_on_signals() -> tuple[int, int]:
-    """A pipe whose read end becomes readable when a child ends. SIGTERM ends everything, which PID 1 would ignore."""
+    """A pipe whose read end becomes readable when a child ends, or when we are told to: which PID 1 would ignore."""
     read_end, write_end = os.pipe()
     os.set_blocking(read_end, False)
     os.set_blocking(write_end, False)
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
+    for number in END_SIGNALS:
+        signal.signal(number, lambda number, _: os._exit(128 + number))
     return read_end, write_end
 
 
@@ -220,18 +234,20 @@ def _forget_signals() -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _forward_until_end(
     guest: _Guest, ended: int, host_in: int, is_deaf: bool
-) -> tuple[int | None, int | None]:
-    """Forwards output until the guest's own process has ended; returns its exit code or its signal.
+) -> tuple[int | None, int | None, bool]:
+    """Forwards output until the guest's own process has ended; returns its exit code or its signal, and whether it
+    was ended because the host said so.
 
     A guest that takes its leave is not waited for: the kernel needs a millisecond to take it down, and the container's
     end, which is next, does that too.
 
-    What the host sends is the guest's to read, but for one that `is_deaf`: all that such a one can be told is to stop.
-    That the host has gone is seen here, whatever the guest reads.
+    What the host sends is the guest's to read, but for one that `is_deaf`. That the host has gone is seen here,
+    whatever the guest reads.
     """
     by_fd = {output.fd: output for output in guest.outputs}
     everything = select.poll()
@@ -241,30 +257,37 @@ def _forward_until_end(
     only_the_end = select.poll()
     for fd in (ended, guest.leave_fd):
         only_the_end.register(fd, select.POLLIN)
+    for number in END_SIGNALS:
+        # The pipe tells of them.
+        signal.signal(number, lambda *_: None)
+    was_stopped = False
     while True:
         bytes_read = 0
         for fd, happened in everything.poll():
             if fd == ended:
-                os.read(ended, 4096)
+                # Most likely the program has sent it, and its end is to be told like any other.
+                if not set(END_SIGNALS).isdisjoint(os.read(ended, 4096)):
+                    _end(guest.pid)
                 status = _reap(guest.pid)
                 if status is not None:
                     code = os.waitstatus_to_exitcode(status)
-                    return (code, None) if code >= 0 else (None, -code)
+                    return (code, None, was_stopped) if code >= 0 else (None, -code, was_stopped)
                 continue
             if fd == guest.leave_fd:
                 note = os.read(fd, 4096)
                 # Code that writes to descriptors that it does not know has not taken its leave.
                 if note[:-1] == guest.farewell:
-                    return note[-1], None
+                    return note[-1], None, was_stopped
                 if not note:
                     everything.unregister(fd)
                     only_the_end.unregister(fd)
                 continue
             if fd == host_in:
-                os.kill(guest.pid, signal.SIGKILL)
+                _end(guest.pid)
                 if happened & ~select.POLLIN:
                     os._exit(0)
-                # Told to stop: its end follows, and what it has left is sent.
+                # Its end follows, and what it has left is sent.
+                was_stopped = True
                 everything.modify(host_in, HANG_UP_ONLY)
                 continue
             size = by_fd[fd].pump()
@@ -273,6 +296,16 @@ def _forward_until_end(
             bytes_read += size
         if 0 < bytes_read < SMALL_READ_BYTES:
             only_the_end.poll(GATHER_MS)
+
+
+def _end(guest: int) -> None:
+    """Kills the guest and what it has started, but for what has left its group, which ends with the container."""
+    # It may not have come to make its group yet.
+    for kill in (os.kill, os.killpg):
+        try:
+            kill(guest, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
 
 
 def _reap(guest: int) -> int | None:

@@ -1,4 +1,4 @@
-"""What the guest was doing when it was stopped: the lines of main.py that were under way. Only looks, from outside.
+"""What the guest was doing when it was stopped: which lines of its own were under way. Only looks, from outside.
 
 Runs on the channel's thread while the program goes on, so everything that it sees may change underfoot.
 """
@@ -6,33 +6,44 @@ Runs on the channel's thread while the program goes on, so everything that it se
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from harness.program import MAIN_FILE
+
 MAX_LINES = 30
 MAX_LINE_CHARS = 200
 
 
-def where_lines(file: str) -> list[str]:
-    """Of `file`: the main thread's lines, outermost first, then its asyncio tasks'; else other threads'."""
+# The working directory: the harness is started in it.
+_OWN_FOLDER = os.path.join(os.getcwd(), "")
+
+
+def where_lines() -> list[str]:
+    """Of the program and its modules: the main thread's, outermost first, its asyncio tasks'; else other threads'."""
     frames = sys._current_frames()
     main = threading.main_thread().ident
     stack = list(_outward(frames.pop(main) if main in frames else None))
-    lines = _lines(file, reversed(stack))
+    lines = _lines(reversed(stack))
     for loop in _running_loops(stack):
         for task in _tasks(loop):
-            lines += _lines(file, _awaiting(task.get_coro()))
+            lines += _lines(_awaiting(task.get_coro()))
     if not lines:
         for frame in frames.values():
-            lines += _lines(file, reversed(list(_outward(frame))))
+            lines += _lines(reversed(list(_outward(frame))))
     return list(dict.fromkeys(lines))[:MAX_LINES]
 
 
-def _lines(file: str, frames: Iterator[FrameType]) -> list[str]:
-    return [_line(frame) for frame in frames if frame.f_code.co_filename == file]
+def _lines(frames: Iterator[FrameType]) -> list[str]:
+    return [_line(frame) for frame in frames if _is_own(frame.f_code.co_filename)]
+
+
+def _is_own(file: str) -> bool:
+    return file == MAIN_FILE or file.startswith(_OWN_FOLDER)
 
 
 def _line(frame: FrameType) -> str:
@@ -40,7 +51,8 @@ def _line(frame: FrameType) -> str:
     number = frame.f_lineno or frame.f_code.co_firstlineno
     file = frame.f_code.co_filename
     text = linecache.getline(file, number).strip()
-    return f"{file}:{number}: {text}"[:MAX_LINE_CHARS]
+    shown = file[len(_OWN_FOLDER) :] if file.startswith(_OWN_FOLDER) else file
+    return f"{shown}:{number}: {text}"[:MAX_LINE_CHARS]
 
 
 def _outward(frame: FrameType | None) -> Iterator[FrameType]:

@@ -6,6 +6,7 @@ of the wire. Leaves no process behind, whatever the guest did.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import queue
@@ -73,6 +74,7 @@ class Host:
         self.frames: list[Frame] = []
         self.noise: list[bytes] = []
         self._queue: queue.Queue[Frame | None] = queue.Queue()
+        self._ended_streams = 0
         self._readers = [
             threading.Thread(target=self._read, args=(self.process.stdout, GUEST_FRAMES)),
             threading.Thread(target=self._read, args=(self.process.stderr, SUPERVISOR_FRAMES)),
@@ -87,11 +89,16 @@ class Host:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            # The whole session: what the guest left running outside a container is ours to end.
-            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.kill()
         except ProcessLookupError:
             pass
         self.process.wait()
+        # What the guest left running outside a container is ours to end.
+        for pid in session(self.process.pid):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         for reader in self._readers:
             reader.join()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -182,11 +189,10 @@ class Host:
     def wait_for(self, condition: Callable[[Host], bool], timeout_s: float = TIMEOUT_S) -> None:
         """Answers calls until the condition holds or both streams end."""
         deadline = time.monotonic() + timeout_s
-        ended = 0
-        while not condition(self) and ended < 2:
+        while not condition(self) and self._ended_streams < 2:
             frame = self._queue.get(timeout=max(0.01, deadline - time.monotonic()))
             if frame is None:
-                ended += 1
+                self._ended_streams += 1
                 continue
             self.frames.append(frame)
             if frame["type"] == "call":
@@ -242,6 +248,62 @@ class Host:
     def value(self) -> Any:
         """The result's JSON value."""
         return self.one("result")["value"]
+
+
+def session(leader: int) -> list[int]:
+    """The processes that live in the session of this one."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            state, _, _, of = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        if int(of) == leader and state != "Z":
+            found.append(int(name))
+    return found
+
+
+def given(name: str, data: bytes) -> Frame:
+    """A file of a run."""
+    return {"name": name, "data": base64.b64encode(data).decode()}
+
+
+def program(
+    *steps: Sequence[str], needs: Sequence[str] = (), stdin: bytes | None = None, file: str = "main.x"
+) -> Frame:
+    """A ProgramStart with one way; without steps, the script that was checked."""
+    return {
+        "file": file,
+        "args": [],
+        "stdin": None if stdin is None else base64.b64encode(stdin).decode(),
+        "ways": [{"needs": list(needs), "steps": [list(step) for step in steps]}] if steps else [],
+    }
+
+
+def run_program(
+    *steps: Sequence[str], stdin: bytes | None = None, files: list[Frame] | None = None, **more: Any
+) -> Host:
+    """Runs a program that is no Python of ours to its end."""
+    with Host(**more) as host:
+        host.run(files=files, program=program(*steps, stdin=stdin))
+        return host.finish()
+
+
+def run_script(
+    code: str,
+    files: list[Frame] | None = None,
+    args: Sequence[str] = (),
+    stdin: bytes | None = None,
+    file: str = "main.py",
+) -> Host:
+    """Runs Python as a script to its end; hangs up when it is refused."""
+    with Host() as host:
+        if host.check(code, file)["type"] == "refused":
+            host.hang_up()
+        else:
+            start = {**program(stdin=stdin, file=file), "args": list(args)}
+            host.run(files=[given(file, code.encode()), *(files or [])], program=start)
+        return host.finish()
 
 
 def run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 import unittest
@@ -237,12 +238,25 @@ class HostGoneTest(unittest.TestCase):
             self.assertEqual(host.finish(5).process.returncode, 0)
             self.assertTrue(_ends(int(host.stdout)))
 
-    def test_sigterm_ends_everything(self) -> None:
-        with Host() as host:
-            host.start("print('go')\nwhile True: pass")
-            host.wait_for(lambda h: "go" in h.stdout)
-            host.process.terminate()
-            self.assertEqual(host.process.wait(5), 143)
+    def test_a_signal_ends_everything(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Host() as host:
+                host.wait_for(lambda h: bool(h.frames))
+                # It greets before it listens.
+                host.check("1")
+                host.process.send_signal(number)
+                self.assertEqual(host.process.wait(5), 128 + number)
+
+    def test_a_signal_during_the_run_ends_the_guest_and_is_told(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Host() as host:
+                host.start("open('out/a', 'w').write('x')\nprint('go')\nwhile True: pass")
+                host.wait_for(lambda h: "go" in h.stdout)
+                host.process.send_signal(number)
+                host.wait_for(lambda h: bool(h.of_type("exited")))
+                host.hang_up()
+                self.assertEqual(host.finish(5).one("exited")["signal"], "SIGKILL")
+                self.assertEqual((len(host.of_type("file")), host.process.returncode), (1, 0))
 
     def test_a_run_of_nothing_that_was_checked(self) -> None:
         for line in (b"garbage", b'{"type":"stop","reason":"x"}', b'{"type":"run"}'):

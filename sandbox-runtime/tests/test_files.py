@@ -15,13 +15,9 @@ from typing import Any
 from harness.artifacts import MAX_DEPTH, send_artifacts
 from harness.frames import MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES, MAX_SKIPPED_NAMED
 from harness.wire import decode
-from tests.host import Frame, Host, run
+from tests.host import Frame, Host, given, run
 
 EVERY_BYTE = bytes(range(256))
-
-
-def given(name: str, data: bytes) -> Frame:
-    return {"name": name, "data": base64.b64encode(data).decode()}
 
 
 def contents(frames: list[Frame]) -> dict[str, bytes]:

@@ -6,12 +6,16 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { hostFacts } from '../../dist/config/host-facts.js';
+import { planFor } from '../../dist/config/languages/plan.js';
 import { parseSettings } from '../../dist/config/settings.js';
 import { runArgv } from '../../dist/engine/argv.js';
 import { removeRunDir } from '../../dist/engine/cli-engine.js';
 import { dialects } from '../../dist/engine/dialects.js';
+import { chooseImage } from '../../dist/engine/image-choice.js';
 import { ownerLabels, thisOwner } from '../../dist/engine/owner.js';
+import { startOf } from '../../dist/run/task.js';
 import { ENTRYPOINT } from '../../dist/sandbox/harness-files.js';
+import { kindOf } from '../../dist/sandbox/kind.js';
 import { makeLaunchPad, specOn } from '../../dist/sandbox/launch-pad.js';
 import { Sandbox } from '../../dist/sandbox/sandbox.js';
 import { HOST_PYTHON } from './host-python.mjs';
@@ -59,40 +63,82 @@ export class Bare {
   }
 
   /** Milliseconds that `podman run … python3 -c 'print(1)'` takes, from its start to its exit. */
-  async run() {
+  run() {
     const spec = this.#spec();
     const command = [...spec.command.slice(0, spec.command.indexOf(ENTRYPOINT)), '-c', 'print(1)'];
-    const labels = { ...spec.labels, ...ownerLabels(this.#context.instance, thisOwner()) };
-    const { binary, mode, ociRuntime: name, ociFlags: flags } = this.#pad.choice;
-    const ociRuntime = { name, flags };
-    const files = ['cid', 'pid'].map((kind) => join(this.#stage.stateDir, `${spec.name}.${kind}`));
-    const [cidFile, pidFile] = files;
-    const dialect = dialects[this.#pad.engine.name];
-    const argv = runArgv({ ...spec, command, labels }, dialect, { mode, ociRuntime, cidFile, pidFile })
-      // A user's own run waits for its end.
-      .filter((flag) => flag !== '--detach');
-    try {
-      return await printsOne(binary, argv, this.#stage.stateDir);
-    } finally {
-      for (const file of files) rmSync(file, { force: true });
-    }
+    return this.#run({ ...spec, command }, '1\n');
+  }
+
+  /** The image of a language's programs, as a bridge would choose it. Throws E_IMAGE_MISSING. */
+  imageOf(language, signal) {
+    return chooseImage(this.#kindOf(language), this.engine, () => {}, signal);
+  }
+
+  /** Milliseconds that `podman run … sh -c …` takes for a program that must say hello, with the commands of the bridge. */
+  runProgram(language, image, code) {
+    const spec = specOn({ ...this.#pad, image }, this.#context, this.#name(), this.#kindOf(language));
+    const command = ['sh', '-c', scriptOf(language), code];
+    return this.#run({ ...spec, command }, 'hello\n');
   }
 
   close() {
     removeRunDir({ stateDir: this.#stage.stateDir, instance: this.#context.instance });
   }
 
-  #spec() {
-    return specOn(this.#pad, this.#context, `bench-${++this.#count}`);
+  async #run(spec, expected) {
+    const labels = { ...spec.labels, ...ownerLabels(this.#context.instance, thisOwner()) };
+    const { binary, mode, ociRuntime: name, ociFlags: flags } = this.#pad.choice;
+    const ociRuntime = { name, flags };
+    const files = ['cid', 'pid'].map((kind) => join(this.#stage.stateDir, `${spec.name}.${kind}`));
+    const [cidFile, pidFile] = files;
+    const dialect = dialects[this.#pad.engine.name];
+    const argv = runArgv({ ...spec, labels }, dialect, { mode, ociRuntime, cidFile, pidFile })
+      // A user's own run waits for its end.
+      .filter((flag) => flag !== '--detach');
+    try {
+      return await prints(expected, binary, argv, this.#stage.stateDir);
+    } finally {
+      for (const file of files) rmSync(file, { force: true });
+    }
   }
+
+  #kindOf(language) {
+    const { settings } = this.#context;
+    return kindOf(planFor(language, settings), settings);
+  }
+
+  #spec() {
+    return specOn(this.#pad, this.#context, this.#name());
+  }
+
+  #name() {
+    return `bench-${++this.#count}`;
+  }
+}
+
+/** What the bridge does for a program, as a script of a shell whose $0 is its text. */
+function scriptOf(language) {
+  const task = { type: 'program', language, code: '', file: language.file, args: [], stdin: undefined };
+  const { ways } = startOf(task);
+  const line = (argv) => argv.map((word) => `'${word}'`).join(' ');
+  const chosen = ways.map(({ needs, steps }) => {
+    const found = needs.map((name) => `command -v ${name} > /dev/null`).join(' && ');
+    return `if ${found}; then ${steps.map(line).join(' && ')}; exit; fi`;
+  });
+  return [
+    `printf %s "$0" > '${language.file}'`,
+    ...language.ahead.map((argv) => `${line(argv)} > /dev/null 2>&1`),
+    ...chosen,
+    ...(ways.length === 0 ? [line(['python3', language.file])] : ['exit 127']),
+  ].join('\n');
 }
 
 /** Milliseconds that `python3 -c 'print(1)'` takes on the host; undefined where the host has no Python. */
 export const hostPython = () =>
-  HOST_PYTHON === undefined ? undefined : printsOne(HOST_PYTHON.path, ['-c', 'print(1)']);
+  HOST_PYTHON === undefined ? undefined : prints('1\n', HOST_PYTHON.path, ['-c', 'print(1)']);
 
-/** Milliseconds from start to exit of a program that must print 1. */
-function printsOne(program, args, cwd) {
+/** Milliseconds from start to exit of a program that must print what is expected. */
+function prints(expected, program, args, cwd) {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
     const child = spawn(program, args, { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -111,7 +157,7 @@ function printsOne(program, args, cwd) {
       ms = performance.now() - startedAt;
     });
     child.on('close', (code) => {
-      if (code === 0 && stdout === '1\n') resolve(ms);
+      if (code === 0 && stdout === expected) resolve(ms);
       else reject(new Error(`${program} ended with ${code}: ${stderr.trim() || stdout}`));
     });
   });

@@ -6,6 +6,7 @@ import { coldCall } from './cold-call.mjs';
 import { context } from './context.mjs';
 import { endurance } from './endurance.mjs';
 import { frames } from './frames.mjs';
+import { hello } from './hello.mjs';
 import { memory } from './memory.mjs';
 import { preimport } from './preimport.mjs';
 import { relay } from './relay.mjs';
@@ -16,6 +17,7 @@ import { warmCall } from './warm-call.mjs';
 export const MEASURES = {
   'warm-call': warmCall,
   'cold-call': coldCall,
+  hello,
   'back-to-back': backToBack,
   'tool-call': toolCall,
   frames,

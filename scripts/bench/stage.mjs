@@ -117,7 +117,12 @@ export class Stage {
     const home = this.home(servers);
     const program = { command: process.execPath, args: [MAIN], env: this.environment(home, env), cwd: home };
     return this.withClient(program, async (client, pid) => {
-      const bridge = { client, pid, run: (code) => runPython(client, code, Object.keys(servers)) };
+      const bridge = {
+        client,
+        pid,
+        run: (code) => payloadOf(client, 'run_python', { code, servers: Object.keys(servers) }),
+        execute: (language, code) => payloadOf(client, 'execute_code', { language, entrypoint_code: code }),
+      };
       await client.listTools();
       await bridge.run('print(1)');
       return work(bridge);
@@ -130,14 +135,10 @@ export class Stage {
 }
 
 /** The payload of one call, which must succeed. */
-async function runPython(client, code, servers) {
-  const { structuredContent: payload } = await client.callTool(
-    { name: 'run_python', arguments: { code, servers } },
-    undefined,
-    { timeout: REQUEST_TIMEOUT_MS },
-  );
+async function payloadOf(client, name, args) {
+  const { structuredContent: payload } = await client.callTool({ name, arguments: args }, undefined, {
+    timeout: REQUEST_TIMEOUT_MS,
+  });
   if (payload.status === 'success') return payload;
-  throw new Error(
-    `run_python: ${payload.summary} ${payload.error ?? ''} ${payload.stderr?.join('\n') ?? ''}`,
-  );
+  throw new Error(`${name}: ${payload.summary} ${payload.error ?? ''} ${payload.stderr?.join('\n') ?? ''}`);
 }

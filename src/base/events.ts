@@ -24,7 +24,7 @@ export type BridgeEvent =
   | { readonly type: 'image.progress'; readonly image: string; readonly message: string }
   | {
       readonly type: 'walls.known';
-      /** Engine, OCI runtime with its flags, mode, cgroups and seccomp profile. */
+      /** Engine, OCI runtime with its flags, mode, cgroups, seccomp profile, and which languages have a network. */
       readonly setup: string;
       /** Which OCI runtimes were tried, and what came of it. */
       readonly reason: string;

@@ -16,6 +16,7 @@ import { lastProbe, probeKey } from '../sandbox/last-probe.js';
 import type { LaunchPad } from '../sandbox/launch-pad.js';
 import type { Examination, Finding } from './examination.js';
 import { pathOf, subordinateIds } from './machine.js';
+import { examineNetwork } from './network-finding.js';
 import { megabytes, seconds } from './output.js';
 import { examinePolicy } from './policy-finding.js';
 import { MEMORY_PROBE } from './trial.js';
@@ -252,6 +253,7 @@ export const CHECKS: readonly Check[] = [
       return warn(`not enforced here (cgroup ${cgroups}, ${mode}; ${by}): ${seen}`, DELEGATE);
     },
   },
+  { name: 'network', examine: examineNetwork },
   {
     name: 'servers',
     examine: ({ discovery: { ready, skipped, problems } }) => {

@@ -14,7 +14,7 @@ import { coloursFor, columns, printJson, visible } from './output.js';
 import { type Prepared, prepare, withProgress } from './prepare.js';
 import { serverChanges } from './server-changes.js';
 import { type ServerFinding, serverFindings } from './server-findings.js';
-import { firstTrial, memoryTrial } from './trial.js';
+import { firstTrial, memoryTrial, networkTrial } from './trial.js';
 
 export async function doctor({ json }: { readonly json?: true }): Promise<void> {
   let prepared: Prepared;
@@ -47,6 +47,7 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
     pad: once(() => attempt(freshPad(bridge, wishes))),
     trial: once(() => firstTrial(bridge, signal)),
     memoryTrial: once(() => memoryTrial(settings, context, observer, signal)),
+    networkTrial: once(() => attempt(networkTrial(bridge, signal))),
     signal,
   };
   const findings: Finding[] = [];

@@ -5,6 +5,7 @@ import { asBridgeError, type BridgeError } from '../base/errors.js';
 import type { Discovery } from '../config/discover.js';
 import type { Environment, Settings } from '../config/settings.js';
 import type { chooseEngine } from '../engine/detect.js';
+import type { SandboxSpec } from '../engine/engine.js';
 import type { PolicyBook } from '../run/policy-book.js';
 import type { LaunchPad } from '../sandbox/launch-pad.js';
 import type { Trial } from './trial.js';
@@ -30,6 +31,8 @@ export type Examination = {
   readonly pad: () => Promise<Attempt<LaunchPad>>;
   readonly trial: () => Promise<Trial>;
   readonly memoryTrial: () => Promise<Trial>;
+  /** What carries the traffic of a sandbox that has a network, from one that was started. */
+  readonly networkTrial: () => Promise<Attempt<SandboxSpec['network']>>;
   readonly signal: AbortSignal;
 };
 

@@ -3,7 +3,9 @@
 import type { Observer } from '../base/events.js';
 import type { DiscoverContext } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
+import type { SandboxSpec } from '../engine/engine.js';
 import type { Outcome } from '../run/outcome.js';
+import { pythonKind } from '../sandbox/kind.js';
 import { Bridge, UNWATCHED } from '../server/bridge.js';
 
 export type Trial = {
@@ -44,6 +46,16 @@ export async function memoryTrial(
   const small = { ...settings, memoryBytes: MEMORY_PROBE.limitMib * MIB_BYTES };
   await using bridge = new Bridge({ settings: small, discovery, observer });
   return await tryOut(bridge, TAKE_MEMORY, signal);
+}
+
+/** What carries a network here, seen in a sandbox that has one and runs nothing. Throws why there is none. */
+export async function networkTrial(bridge: Bridge, signal: AbortSignal): Promise<SandboxSpec['network']> {
+  const sandbox = await bridge.launcher.start(
+    { ...pythonKind(bridge.settings), network: 'outbound' },
+    signal,
+  );
+  bridge.launcher.retire(sandbox);
+  return sandbox.spec.network;
 }
 
 async function tryOut(bridge: Bridge, code: string, signal: AbortSignal): Promise<Trial> {

@@ -3,6 +3,7 @@
 
 import type { Dialect, LaunchFacts } from './dialects.js';
 import type { SandboxSpec } from './engine.js';
+import { withNetwork } from './oci-runtime.js';
 
 const TMPFS_OPTIONS = 'rw,noexec,nosuid,nodev,mode=1777';
 const PROGRAMS_OPTIONS = 'rw,exec,nosuid,nodev,mode=1777';
@@ -17,7 +18,7 @@ const repeated = (flag: string, values: readonly string[]): string[] =>
 export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts): string[] {
   const { launch } = dialect.launch(facts.mode);
   return [
-    ...dialect.globalFlags(facts.ociRuntime),
+    ...dialect.globalFlags(facts.ociRuntime && withNetwork(facts.ociRuntime, spec.network !== 'none')),
     'run',
     ...dialect.runFlags(facts, spec),
     '--rm',
@@ -27,7 +28,7 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     `--name=${spec.name}`,
     `--cidfile=${facts.cidFile}`,
     ...repeated('--label', pairs(spec.labels)),
-    `--network=${spec.network}`,
+    ...dialect.networkFlags(spec.network),
     '--read-only',
     '--cap-drop=ALL',
     '--security-opt=no-new-privileges',
@@ -38,7 +39,10 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     `--hostname=${spec.hostname}`,
     // Neither keeps anything on disk.
     `--log-driver=${launch === 'detached' ? 'passthrough' : 'none'}`,
-    ...spec.mounts.map(({ source, target }) => `--volume=${source}:${target}:${dialect.mountOptions}`),
+    ...spec.mounts.map(
+      ({ source, target, executable }) =>
+        `--volume=${source}:${target}:${dialect.mountOptions[executable ? 'programs' : 'data']}`,
+    ),
     ...spec.tmpfs.map(
       ({ target, sizeMb, executable }) =>
         `--tmpfs=${target}:${executable ? PROGRAMS_OPTIONS : TMPFS_OPTIONS},size=${sizeMb}m`,

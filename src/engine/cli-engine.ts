@@ -8,9 +8,18 @@ import type { Observer } from '../base/events.js';
 import { type ProcessResult, run } from '../base/process.js';
 import { clip } from '../base/text.js';
 import { runArgv } from './argv.js';
+import { demandCarrier } from './carriers.js';
 import { CliContainer } from './cli-container.js';
 import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
-import type { Container, Engine, EngineFacts, EngineName, EngineStatus, SandboxSpec } from './engine.js';
+import type {
+  Carrier,
+  Container,
+  Engine,
+  EngineFacts,
+  EngineName,
+  EngineStatus,
+  SandboxSpec,
+} from './engine.js';
 import { killFirstProcess, runsHere } from './first-process.js';
 import type { OciRuntime } from './oci-runtime.js';
 import {
@@ -116,6 +125,7 @@ export class CliEngine implements Engine {
   readonly #options: CliEngineOptions;
   readonly #owner: Owner = thisOwner();
   readonly #runDir: string;
+  #carrier: Carrier | undefined;
 
   constructor(options: CliEngineOptions) {
     this.#options = options;
@@ -128,6 +138,15 @@ export class CliEngine implements Engine {
   /** How containers are launched, and why so. */
   get launch(): LaunchChoice {
     return this.#dialect.launch(this.#options.facts.mode);
+  }
+
+  /** What carries the traffic of containers that have a network; asked once. Throws E_NETWORK where nothing can. */
+  async carrier(signal: AbortSignal): Promise<Carrier> {
+    if (this.#carrier === undefined) {
+      const { stdout } = await this.command(this.#dialect.infoArgs, INFO_TIMEOUT_MS, signal);
+      this.#carrier = demandCarrier(this.#dialect.carrier(stdout, this.#options.facts.mode));
+    }
+    return this.#carrier;
   }
 
   async imageId(image: string, signal: AbortSignal): Promise<string | undefined> {

@@ -2,7 +2,8 @@
 // record runs anything.
 
 import { z } from 'zod';
-import type { EngineFacts, EngineMode, EngineName, SandboxSpec } from './engine.js';
+import { DOCKER_NETWORKS, PODMAN_NETWORKS, podmanCarrier } from './carriers.js';
+import type { Carrier, EngineFacts, EngineMode, EngineName, SandboxSpec } from './engine.js';
 import { isGvisor, type OciRuntime } from './oci-runtime.js';
 
 /** What a launch needs besides the cage. */
@@ -29,14 +30,17 @@ export type Dialect = {
   readonly parseInfo: (text: string) => EngineFacts;
   readonly globalFlags: (ociRuntime: OciRuntime | undefined) => string[];
   readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
+  readonly networkFlags: (network: SandboxSpec['network']) => readonly string[];
+  /** What can carry a container's traffic, by the output of infoArgs; undefined where nothing can. */
+  readonly carrier: (info: string, mode: EngineMode) => Carrier | undefined;
   /** A writable /dev/shm of `sizeMb`; `tmpfsOptions` say the same of a tmpfs, size included. */
   readonly shmFlag: (tmpfsOptions: string, sizeMb: number) => string;
   readonly removeArgs: (ids: readonly string[]) => string[];
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
   readonly launch: (mode: EngineMode) => LaunchChoice;
-  /** Of a bind mount; `z` lets SELinux hosts read what is ours. */
-  readonly mountOptions: string;
+  /** Of a bind mount, by what it holds; `z` lets SELinux hosts read what is ours. */
+  readonly mountOptions: { readonly data: string; readonly programs: string };
   /** Whether the client process that we start writes the host pid of the container's first process to pidFile. */
   readonly writesPidFile: boolean;
 };
@@ -120,6 +124,8 @@ const podman: Dialect = {
     ...spec.masked.map((path) => `--security-opt=mask=${path}`),
     ...idMap(facts),
   ],
+  networkFlags: (network) => PODMAN_NETWORKS[network],
+  carrier: podmanCarrier,
   // With --read-only-tmpfs=false podman 5 makes its own one read-only too, and then multiprocessing has no locks.
   shmFlag: (tmpfsOptions) => `--tmpfs=/dev/shm:${tmpfsOptions}`,
   removeArgs: (ids) => ['rm', '--force', '--ignore', '--time=0', '--volumes', ...ids],
@@ -130,7 +136,7 @@ const podman: Dialect = {
     `--format={{.ID}}${labels.map((label) => `\t{{index .Labels "${label}"}}`).join('')}`,
   ],
   launch: (mode) => PODMAN_LAUNCH[mode === 'vm' ? 'remote' : 'local'],
-  mountOptions: 'ro,nosuid,nodev,noexec,z',
+  mountOptions: { data: 'ro,nosuid,nodev,noexec,z', programs: 'ro,nosuid,nodev,z' },
   writesPidFile: true,
 };
 
@@ -181,6 +187,8 @@ const docker: Dialect = {
     `--env=TZ=${spec.timezone}`,
     ...DOCKER_HOST_ENV[spec.hostEnv],
   ],
+  networkFlags: (network) => DOCKER_NETWORKS[network === 'none' ? 'none' : 'outbound'],
+  carrier: () => 'default',
   shmFlag: (_tmpfsOptions, sizeMb) => `--shm-size=${sizeMb}m`,
   removeArgs: (ids) => ['rm', '--force', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
@@ -193,7 +201,8 @@ const docker: Dialect = {
     launch: 'attached',
     reason: 'docker has no way to hand our pipes over, so its client stays and copies',
   }),
-  mountOptions: 'ro,z',
+  // docker takes no further options of a bind mount: no-new-privileges and no capabilities stand in for them.
+  mountOptions: { data: 'ro,z', programs: 'ro,z' },
   writesPidFile: false,
 };
 

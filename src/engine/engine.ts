@@ -8,7 +8,10 @@ export type EngineName = 'podman' | 'docker';
 /** How container ids relate to the host: `rootless` (the engine runs as the user), `userns-mapped` (as root, no id maps to host root), `vm` (inside a machine), `rootful` (unsafe). */
 export type EngineMode = 'rootless' | 'userns-mapped' | 'vm' | 'rootful';
 
-export type Mount = { readonly source: string; readonly target: string };
+/** Of the host, read-only; only one that is `executable` may hold programs. */
+export type Mount = { readonly source: string; readonly target: string; readonly executable: boolean };
+/** What carries a container's traffic (carriers.ts). `default`: the network that docker, or the podman of a machine, gives any container. */
+export type Carrier = 'slirp4netns' | 'pasta' | 'default';
 /** Writable and in memory; only one that is `executable` may hold programs. */
 export type Tmpfs = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
 export type Ulimit = {
@@ -22,8 +25,8 @@ export type SandboxSpec = {
   readonly command: readonly string[];
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** `outbound` where the operator has opened it for a language. */
-  readonly network: 'none' | 'outbound';
+  /** What carries it where the operator has opened it for a language. */
+  readonly network: 'none' | Carrier;
   readonly rootfs: 'read-only';
   readonly capabilities: 'none';
   readonly newPrivileges: 'never';

@@ -7,17 +7,19 @@ import type { EngineMode, EngineName } from './engine.js';
 /** A runtime's name or path, and flags of its own that the engine is to hand on. */
 export type OciRuntime = { readonly name: string; readonly flags: readonly string[] };
 
+const WITHOUT_STACK = 'network=none';
+
 /**
  * Not --oci-seccomp: runsc of 2022 takes EPERM for every error that a profile names, so that clone3 is not passed over
  * and no thread starts; and what a filter in gVisor keeps from is gVisor's kernel in user space, not the host's.
  * Not --platform: each version's own default works without /dev/kvm.
  */
 const GVISOR_VARIANTS: readonly (readonly string[])[] = [
-  // Its own network stack has nothing to do.
-  ['network=none'],
+  // Its own network stack has nothing to do; see withNetwork().
+  [WITHOUT_STACK],
   // Rootless without delegated cgroups (always with cgroup v1) it refuses to start unless it may do without them, and
   // then nothing of the engine limits memory.
-  ['network=none', 'ignore-cgroups'],
+  [WITHOUT_STACK, 'ignore-cgroups'],
 ];
 
 /**
@@ -31,6 +33,12 @@ export function variantsOf(name: string, engine: EngineName, mode: EngineMode): 
   const canHandOn = engine === 'podman' && mode !== 'vm';
   return (canHandOn && isGvisor(name) ? GVISOR_VARIANTS : [[]]).map((flags) => ({ name, flags }));
 }
+
+/** For one container: one that has a network needs gVisor's own stack. (`network=host` would be the host's, with its loopback.) */
+export const withNetwork = ({ name, flags }: OciRuntime, isOpen: boolean): OciRuntime => ({
+  name,
+  flags: flags.map((flag) => (isOpen && flag === WITHOUT_STACK ? 'network=sandbox' : flag)),
+});
 
 /** As doctor and the log say it. */
 export const described = ({ name, flags }: OciRuntime): string =>

@@ -5,52 +5,57 @@ import type { EndCause } from '../base/deadline.js';
 import type { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import type { GuestError, SandboxEnd } from '../sandbox/sandbox.js';
-import type { Breach } from '../sandbox/watchdog.js';
+import {
+  type Asked,
+  breached,
+  type Cage,
+  guestError,
+  hintOf,
+  killedChild,
+  MAX_MESSAGE_CHARS,
+  outOfMemory,
+  own,
+  signalled,
+  timedOut,
+  wasKilledForMemory,
+} from './ending-errors.js';
+import { wordsFor } from './ending-words.js';
 import { unawaitedNote } from './hints/asynchrony.js';
-import { megabytes, type Walls } from './hints/hint.js';
-import { memoryRemedy } from './hints/limits.js';
+import type { Walls } from './hints/hint.js';
 import { hintFor } from './hints.js';
 import type { Outcome, OutcomeError } from './outcome.js';
+import { isPython, type Task } from './task.js';
 import type { Transcript } from './transcript.js';
 
 /** An outcome but for what the run itself measures. */
 export type Conclusion = Omit<Outcome, 'durationMs' | 'servers' | 'timeoutSeconds' | 'calls'>;
 
-/** A deep recursion has a thousand lines; CPython itself folds repeats, and this bounds what hostile code sends. */
-const MAX_TRACEBACK_LINES = 60;
-const MAX_LINE_CHARS = 500;
-const MAX_MESSAGE_CHARS = 4_000;
-
 /** Nothing in the code can take the supervisor's last word, but for what looks for it. */
 const LOST =
   "This is hardly the code's doing: send it again; if it vanishes again, run `mcp-sandbox-bridge doctor`.";
-const EXITED =
-  'It called sys.exit or os._exit, as argparse and unittest.main do: let it run to its end instead.';
 
 /** What Python's parser and compiler raise where their own stack or memory ends. */
 const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
 
-/** What is known of the cage besides how it ended. */
-export type Cage = {
-  readonly spec: Walls;
-  /** How many of its processes the kernel killed for memory; undefined where nobody can know. */
-  readonly memoryKills: number | undefined;
-  readonly hasRun: boolean;
-  /** The tools whose answers the code was waiting for, in words; empty when there were none. */
-  readonly waitingFor: string;
-};
+/** What the harness calls the failures of a program that has not begun (`harness/launch.py`), in the model's words. */
+const NOT_BEGUN: ReadonlyMap<string, { readonly type: string; readonly lead: string }> = new Map([
+  ['StepFailed', { type: 'CompileError', lead: 'The program was not compiled: ' }],
+  ['CannotStart', { type: 'StartError', lead: 'The program was not started. ' }],
+]);
+/** What a Python program that does not compile ends with, as CPython itself does. */
+const NOT_COMPILED = 1;
 
 /** `end` is undefined when the run was cut off by `cause` before the sandbox said anything. */
 export function conclude(
   end: SandboxEnd | undefined,
   cause: EndCause | undefined,
-  timeoutSeconds: number,
+  asked: Asked,
   transcript: Transcript,
   cage: Cage,
 ): Conclusion {
   const said = heard(transcript);
   if (cause === 'timeout')
-    return { ...said, status: 'timeout', error: timedOut(timeoutSeconds, transcript.where, cage) };
+    return { ...said, status: 'timeout', error: timedOut(asked, transcript.where, cage) };
   if (cause !== undefined || end === undefined) {
     return { ...said, status: 'cancelled', error: own('E_CANCELLED', 'The run was cancelled.', undefined) };
   }
@@ -69,16 +74,38 @@ export function conclude(
         error: own('E_SANDBOX_LOST', `The sandbox vanished: ${end.detail}`, LOST),
       };
     case 'exited':
-      return { ...said, ...exited(end.report, transcript, cage) };
+      return { ...said, ...exited(end.report, asked.task, transcript, cage) };
   }
 }
 
-/** The outcome of code that is no Python. Nothing has run, and nothing is spent. */
-export function concludeRefused(error: GuestError, walls: Walls, transcript: Transcript): Conclusion {
-  const remedy = TOO_DEEP.has(error.type)
+/**
+ * The outcome of code that is no Python. Nothing has run, and nothing is spent; of a program it is told as CPython does,
+ * on stderr and by an exit status.
+ */
+export function concludeRefused(
+  error: GuestError,
+  task: Task,
+  walls: Walls,
+  transcript: Transcript,
+): Conclusion {
+  const hint = TOO_DEEP.has(error.type)
     ? 'The code is nested too deeply to be compiled. Build such data in steps, or read it from text (json.loads).'
-    : `Nothing was run. ${hintFor(error, walls) ?? 'Mend this line and send the whole code again.'}`;
-  return { ...heard(transcript), status: 'validation_error', error: guestError(error, remedy) };
+    : hintFor(error, walls);
+  const said = heard(transcript);
+  if (task.type === 'cell') {
+    const remedy = TOO_DEEP.has(error.type)
+      ? hint
+      : `Nothing was run. ${hint ?? 'Mend this line and send the whole code again.'}`;
+    return { ...said, status: 'validation_error', error: guestError(error, remedy) };
+  }
+  const { traceback, ...told } = guestError(error, hint);
+  return {
+    ...said,
+    status: 'error',
+    exitCode: NOT_COMPILED,
+    stderr: { text: `${traceback.join('\n')}\n`, dropped: 0 },
+    error: { ...told, traceback: [] },
+  };
 }
 
 /** The outcome of a run that never reached its sandbox, or lost the bridge on the way. */
@@ -102,108 +129,36 @@ const heard = (transcript: Transcript) => ({
 
 function exited(
   { code, signal }: Extract<SandboxEnd, { how: 'exited' }>['report'],
+  task: Task,
   transcript: Transcript,
   cage: Cage,
 ): Pick<Outcome, 'status' | 'exitCode' | 'error' | 'note'> {
-  const { raised } = transcript;
-  if (signal !== null)
-    return { status: 'error', exitCode: undefined, error: signalled(signal, cage), note: undefined };
-  const exitCode = code ?? undefined;
-  if (raised !== undefined) {
-    const hint = killedChild(cage) ?? hintFor(raised, cage.spec);
-    return { status: 'error', exitCode, error: guestError(raised, hint), note: undefined };
+  if (signal !== null) {
+    const error = signalled(signal, task, transcript, cage);
+    return { status: 'error', exitCode: undefined, error, note: undefined };
   }
-  if (exitCode === 0) {
-    const note = unawaitedNote(transcript.result?.repr ?? '', transcript.captured('stderr').text);
+  const exitCode = code ?? undefined;
+  const { raised } = transcript;
+  if (raised === undefined && exitCode === 0) {
+    const { repr = '' } = transcript.result ?? {};
+    const note = isPython(task) ? unawaitedNote(repr, transcript.captured('stderr').text) : undefined;
     return { status: 'success', exitCode, error: undefined, note };
   }
-  return {
-    status: 'error',
-    exitCode,
-    error: own('E_EXIT', `The code ended with exit status ${exitCode}.`, killedChild(cage) ?? EXITED),
-    note: undefined,
-  };
+  const hint = killedChild(cage) ?? hintOf(task, transcript, cage);
+  const { subject, exited } = wordsFor(task);
+  const error =
+    raised === undefined
+      ? own('E_EXIT', `${subject} ended with exit status ${exitCode}.`, hint ?? exited)
+      : raisedBy(task, raised, hint);
+  return { status: 'error', exitCode, error, note: undefined };
 }
 
-function timedOut(timeoutSeconds: number, where: readonly string[], cage: Cage): OutcomeError {
-  const last = where.at(-1);
-  const parts = [
-    ...(last === undefined ? [] : [`at ${last.trim()}`]),
-    ...(cage.waitingFor === '' ? [] : [`waiting for ${cage.waitingFor}`]),
-  ];
-  const at = parts.length === 0 ? '' : ` It was ${parts.join(', ')}`;
-  return {
-    message: `Timed out after ${timeoutSeconds} s.${cage.hasRun ? at : ' It was still being compiled: nothing was run.'}`,
-    type: 'E_TIMEOUT',
-    traceback: where.length > 1 ? where : [],
-    remedy: killedChild(cage) ?? 'Pass a larger timeout, or do less in one run.',
-  };
-}
-
-/** A signal is the code's own doing, or a crash, unless the kernel says that it was about memory. */
-function signalled(signal: string, cage: Cage): OutcomeError {
-  if (signal === 'SIGKILL' && wasKilledForMemory(cage)) return outOfMemory(cage.spec.memoryBytes);
-  return own('E_SIGNAL', `The code was ended by ${clip(harmless(signal), 40)}.`, remedyAfter(signal, cage));
-}
-
-/** Signals by which native code dies of its own mistakes; faulthandler has then said where, on stderr. */
-const CRASHES = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT']);
-
-function remedyAfter(signal: string, { memoryKills, spec }: Cage): string {
-  if (CRASHES.has(signal)) return 'Native code crashed (ctypes, or a library in C); stderr names the line.';
-  if (signal === 'SIGXCPU') return 'It used up the processor time that a run may take: do less in one run.';
-  if (signal === 'SIGKILL' && memoryKills === undefined) {
-    return `Most often this is the memory limit of ${megabytes(spec.memoryBytes)}. ${memoryRemedy}`;
-  }
-  return 'Nobody outside has sent that: it was os.kill, signal.alarm, or a program that the code started.';
-}
-
-const wasKilledForMemory = ({ memoryKills }: Cage): boolean => (memoryKills ?? 0) > 0;
-
-const outOfMemory = (limitBytes: number): OutcomeError =>
-  own('E_MEMORY', `Memory limit ${megabytes(limitBytes)} exceeded.`, memoryRemedy);
-
-/** For code that outlived it: a worker that is missing explains much that went wrong later. */
-const killedChild = (cage: Cage): string | undefined =>
-  wasKilledForMemory(cage)
-    ? `One of its processes was killed: memory limit ${megabytes(cage.spec.memoryBytes)} exceeded. ${memoryRemedy}`
-    : undefined;
-
-function breached(breach: Breach): OutcomeError {
-  switch (breach.limit) {
-    case 'memory':
-      return outOfMemory(breach.allowed);
-    case 'inodes':
-      return own('E_FILES', `Limit of ${breach.allowed} files and folders exceeded.`, 'Keep fewer files.');
-    case 'host memory':
-      return own(
-        'E_HOST_MEMORY',
-        `The host ran short of memory: ${megabytes(breach.seen)} were left.`,
-        'Use less memory, or run less at once.',
-      );
-  }
-}
-
-const own = (type: string, message: string, remedy: string | undefined): OutcomeError => ({
-  type,
-  message,
-  traceback: [],
-  remedy,
-});
-
-function guestError({ type, message, traceback }: GuestError, remedy: string | undefined): OutcomeError {
-  const kept =
-    traceback.length <= MAX_TRACEBACK_LINES
-      ? traceback
-      : [
-          ...traceback.slice(0, 10),
-          `[… ${traceback.length - MAX_TRACEBACK_LINES} lines …]`,
-          ...traceback.slice(10 - MAX_TRACEBACK_LINES),
-        ];
-  return {
-    type: clip(harmless(type), 200),
-    message: clip(harmless(message === '' ? type : `${type}: ${message}`), MAX_MESSAGE_CHARS),
-    traceback: kept.map((line) => clip(harmless(line), MAX_LINE_CHARS)),
-    remedy,
-  };
+/** A program's traceback stands on its stderr. */
+function raisedBy(task: Task, raised: GuestError, hint: string | undefined): OutcomeError {
+  const told = guestError(raised, hint);
+  if (task.type === 'cell') return told;
+  const begun = isPython(task) ? undefined : NOT_BEGUN.get(raised.type);
+  if (begun === undefined) return { ...told, traceback: [] };
+  const message = clip(`${begun.lead}${harmless(raised.message)}`, MAX_MESSAGE_CHARS);
+  return { type: begun.type, message, traceback: [], remedy: hint };
 }

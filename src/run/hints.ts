@@ -22,6 +22,8 @@ export const HINTS: readonly Hint[] = [
   ...habitHints,
 ];
 
+const HINTS_WITH_NETWORK = HINTS.filter((hint) => !networkHints.includes(hint));
+
 /** Undefined where the exception has nothing to do with the sandbox. */
 export const hintFor = (error: GuestError, walls: Walls): string | undefined =>
-  firstFitting(HINTS, error, walls);
+  firstFitting(walls.network === 'none' ? HINTS : HINTS_WITH_NETWORK, error, walls);

@@ -16,8 +16,9 @@ import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/
 import type { CheckAnswer } from '../sandbox/checks.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import { CallDesk } from './call-desk.js';
-import { type Cage, type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
+import { type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
 import { door } from './door.js';
+import type { Cage } from './ending-errors.js';
 import type { Gates } from './gates.js';
 import { hostApi, type ToolProgress } from './host-api.js';
 import type { KeptFiles } from './kept-files.js';
@@ -169,11 +170,11 @@ async function converse(
   const leftMs = deadline.pause();
   if (answer === undefined || 'how' in answer)
     return {
-      conclusion: conclude(answer, deadline.cause, timeoutSeconds, transcript, cageOf(sandbox, '')),
+      conclusion: conclude(answer, deadline.cause, request, transcript, cageOf(sandbox, '')),
       calls: 0,
     };
   if (answer.type === 'refused')
-    return { conclusion: concludeRefused(answer.error, sandbox.spec, transcript), calls: 0 };
+    return { conclusion: concludeRefused(answer.error, task, sandbox.spec, transcript), calls: 0 };
   const { docs, failed } = await opening;
   const whole = new Map(docs.map((doc) => [doc.name, doc]));
   const loaded = [...whole.values()].map((doc) => allowedPart(doc, policy()));
@@ -249,7 +250,7 @@ async function converse(
   const end = await Promise.race([sandbox.ended, cut]);
   const cage = cageOf(sandbox, waitingFor(desk, [...whole.keys()], pool));
   const left = await keep(leavings, transcript, deadline);
-  const conclusion = conclude(end, deadline.cause, timeoutSeconds, transcript, cage);
+  const conclusion = conclude(end, deadline.cause, request, transcript, cage);
   const note = [failureNote(failed), conclusion.note].filter((line) => line !== undefined).join('\n');
   return {
     conclusion: { ...conclusion, note: note === '' ? undefined : note, left },

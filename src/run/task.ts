@@ -2,6 +2,7 @@
 
 import type { Language } from '../config/languages/language.js';
 import type { InputFile, ProgramStart } from '../protocol/frames.js';
+import { HARNESS_MOUNT } from '../sandbox/harness-files.js';
 
 /** Python whose last expression is its value. */
 export type Cell = { readonly type: 'cell'; readonly code: string };
@@ -20,10 +21,13 @@ export type Program = {
 
 export type Task = Cell | Program;
 
+/** Whether the harness itself runs it. */
+export const isPython = (task: Task): boolean => task.type === 'cell' || task.language.ways.length === 0;
+
 /** The Python that is to be checked before it runs, and under which name; undefined where there is none. */
 export function checkOf(task: Task): { readonly code: string; readonly file: string | null } | undefined {
   if (task.type === 'cell') return { code: task.code, file: null };
-  return task.language.ways.length === 0 ? { code: task.code, file: task.file } : undefined;
+  return isPython(task) ? { code: task.code, file: task.file } : undefined;
 }
 
 /** How it is started; null for a cell. */
@@ -32,9 +36,15 @@ export function startOf(task: Task): ProgramStart | null {
   const { language, file, args, stdin } = task;
   const path = `./${file}`;
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
+  const places: Readonly<Record<string, string>> = {
+    '{file}': path,
+    '{folder}': folder,
+    '{harness}': HARNESS_MOUNT,
+  };
   const filled = (word: string): readonly string[] => {
     if (word === '{args}') return args;
-    return [word.replaceAll('{file}', path).replaceAll('{folder}', folder)];
+    // In one pass, by a function: a file's name may look like a placeholder, or like a pattern of replace().
+    return [word.replace(/\{(?:file|folder|harness)\}/g, (found) => places[found] ?? found)];
   };
   return {
     file,

@@ -5,9 +5,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { GuestFrame } from '../protocol/frames.js';
 import { HARNESS_MOUNT } from './harness-files.js';
 import type { Files } from './installed-files.js';
+import { runOwnCode } from './own-code.js';
 import type { Sandbox } from './sandbox.js';
 
 const CACHE_DIR = 'cache';
@@ -34,25 +34,7 @@ const cacheFile = z.object({ key: z.string(), files });
 
 /** What the image's Python makes of the harness; undefined where it cannot. Uses up the sandbox. */
 export async function compileIn(sandbox: Sandbox): Promise<Files | undefined> {
-  let value: unknown;
-  const onGuest = (frame: GuestFrame) => {
-    if (frame.type === 'result') value = frame.value;
-  };
-  const timer = setTimeout(() => sandbox.kill(), COMPILE_SECONDS * 1000);
-  await Promise.race([sandbox.check(CODE), sandbox.ended]);
-  if (sandbox.isAlive) {
-    const run = {
-      type: 'run',
-      timeoutSeconds: COMPILE_SECONDS,
-      loaded: [],
-      discovered: [],
-      files: [],
-      program: null,
-    } as const;
-    sandbox.run(run, { onGuest, onOutput: () => {}, onFile: () => {} });
-    await sandbox.ended;
-  }
-  clearTimeout(timer);
+  const { value } = await runOwnCode(sandbox, CODE, COMPILE_SECONDS);
   const parsed = files.safeParse(value);
   return parsed.success ? decoded(parsed.data) : undefined;
 }

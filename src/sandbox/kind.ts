@@ -1,7 +1,7 @@
 // What sandboxes that can stand in for one another have in common: an image, limits, and what the language of their
 // program asks for. The walls are the same for all of them (spec.ts). run_python's own kind is one of them.
 
-import type { Place } from '../config/languages/language.js';
+import type { Language, Place } from '../config/languages/language.js';
 import type { ImageSource, LanguagePlan, Network } from '../config/languages/plan.js';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Settings } from '../config/settings.js';
@@ -18,6 +18,8 @@ export type SandboxKind = {
   readonly network: Network;
   /** Absolute; a place in memory, as those in `places`. */
   readonly workdir: string;
+  /** Whether its programs are Python, which then has to be the image's own. */
+  readonly isPython: boolean;
   /** Besides those that every sandbox has. */
   readonly places: readonly Place[];
   /** Commands that are run while it waits, and Python modules that are loaded. */
@@ -25,6 +27,10 @@ export type SandboxKind = {
   readonly preimport: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 };
+
+/** Of a sandbox's memory: the rest is for files, for buffers outside of the heap, and for the harness. */
+const HEAP_SHARE = 0.75;
+const MB_BYTES = 1024 ** 2;
 
 /** Of the sandboxes of `run_python`. */
 export const pythonKind = ({ said, image, memoryBytes, pids, cpus, preimport }: Settings): SandboxKind => ({
@@ -36,6 +42,7 @@ export const pythonKind = ({ said, image, memoryBytes, pids, cpus, preimport }: 
   cpus,
   network: 'none',
   workdir: DEFAULT_WORKDIR,
+  isPython: true,
   places: [],
   ahead: [],
   preimport,
@@ -55,11 +62,19 @@ export const kindOf = (
   cpus,
   network,
   workdir,
+  isPython: language.ways.length === 0,
   places: language.places,
   ahead: language.ahead,
   preimport: language.tools === 'python' ? preimport : [],
-  env: language.env,
+  env: envOf(language, memoryBytes),
 });
+
+function envOf({ env }: Language, memoryBytes: number): Readonly<Record<string, string>> {
+  const heapMb = String(Math.floor((memoryBytes * HEAP_SHARE) / MB_BYTES));
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [name, value.replace('{heapMb}', heapMb)]),
+  );
+}
 
 /** The same for kinds whose sandboxes can stand in for one another. */
 export const keyOf = (kind: SandboxKind): string => JSON.stringify(kind);

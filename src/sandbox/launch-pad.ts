@@ -19,7 +19,7 @@ import {
   runtimeOf,
 } from '../engine/detect.js';
 import { CLAIMED, demandEnforcement, type Enforcement, lookAt, UNENFORCED } from '../engine/enforcement.js';
-import type { EngineMode, SandboxSpec } from '../engine/engine.js';
+import type { Carrier, EngineMode, SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
 import { compileIn, keepCompiled, readCompiled } from './compiled-harness.js';
@@ -36,7 +36,11 @@ import { MAX_WAIT_SECONDS } from './warm-pool.js';
 export const START_TIMEOUT_MS = 60_000;
 
 /** What of ours the engine reads from the host. */
-export type HostFiles = { readonly harnessDir: string; readonly seccompFile: string };
+export type HostFiles = {
+  readonly harnessDir: string;
+  readonly lentDir: string | undefined;
+  readonly seccompFile: string;
+};
 
 export type LaunchPad = {
   readonly engine: CliEngine;
@@ -134,20 +138,20 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
 }
 
 /** Made or mended as needed. Throws E_STATE. */
-function hostFiles(
-  { stateDir, seccomp }: Settings,
-  mode: EngineMode,
-  runtime: OciRuntime,
-  compiled?: Files,
-): HostFiles {
-  const isClosed = mode === 'userns-mapped' && isGvisor(runtime.name);
+function hostFiles(settings: Settings, mode: EngineMode, runtime: OciRuntime, compiled?: Files): HostFiles {
   return {
-    harnessDir: prepareHarness(isClosed ? OPEN_DIR : stateDir, compiled),
-    seccompFile: prepareSeccomp(stateDir, seccomp),
+    harnessDir: prepareHarness(filesDir(settings, mode, runtime), compiled),
+    lentDir: undefined,
+    seccompFile: prepareSeccomp(settings.stateDir, settings.seccomp),
   };
 }
 
-const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} ${id}`;
+/** Where those are that containers read; see isGvisor. */
+export const filesDir = ({ stateDir }: Settings, mode: EngineMode, runtime: OciRuntime): string =>
+  mode === 'userns-mapped' && isGvisor(runtime.name) ? OPEN_DIR : stateDir;
+
+/** The same where this harness meets this Python. */
+export const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} ${id}`;
 
 /**
  * Changes whenever an image of a local podman store does, since the store then writes this file; asking the engine
@@ -190,6 +194,7 @@ export function specOn(
   { settings, instance, mayAsk }: LaunchContext,
   name: string,
   kind: SandboxKind = pythonKind(settings),
+  carrier?: Carrier,
 ): SandboxSpec {
   const maxTimeoutSeconds = settings.maxTimeoutSeconds + (mayAsk?.() === true ? MAX_ASKING_SECONDS : 0);
   return sandboxSpec({
@@ -198,6 +203,7 @@ export function specOn(
     name: `mcp-sandbox-bridge-${instance}-${name}`,
     user: userFor(settings, choice?.enforcement),
     enforcement: choice?.enforcement,
+    carrier,
     cores: availableParallelism(),
     kind,
     maxTimeoutSeconds,

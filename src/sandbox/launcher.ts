@@ -2,11 +2,12 @@
 // the caller's back. Makes the pad on first need, and makes it anew when what was remembered no longer starts.
 
 import { randomBytes } from 'node:crypto';
-import { asBridgeError } from '../base/errors.js';
+import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import type { HostFacts } from '../config/host-facts.js';
+import { networkedLanguages } from '../config/languages/networked-languages.js';
 import type { Settings } from '../config/settings.js';
 import { engineNameOf, removeRunDir } from '../engine/cli-engine.js';
 import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../engine/detect.js';
@@ -18,6 +19,7 @@ import { pythonKind, type SandboxKind } from './kind.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
   engineToSweepWith,
+  type HostFiles,
   imageStamp,
   type LaunchContext,
   type LaunchPad,
@@ -26,10 +28,14 @@ import {
   specOn,
   wishesOf,
 } from './launch-pad.js';
+import { Lender } from './lender.js';
 import { Sandbox } from './sandbox.js';
 
 /** What a living sandbox holds (the podman machine, where there is one) and what it was started from. */
 type Life = { readonly lease: Disposable | undefined; readonly stamp: string };
+
+/** What another engine, or the same one tried anew, would not mend. */
+const NO_ENGINES_DOING: ReadonlySet<string> = new Set(['E_IMAGE_MISSING', 'E_NETWORK']);
 
 export class Launcher implements AsyncDisposable {
   readonly #context: LaunchContext;
@@ -42,6 +48,7 @@ export class Launcher implements AsyncDisposable {
   readonly #closing = new AbortController();
   /** Of the kinds that are not run_python's. */
   readonly #images = new WeakMap<LaunchPad, Map<string, Promise<ImageChoice>>>();
+  readonly #lender: Lender;
   #pad: Promise<LaunchPad> | undefined;
   #ready: LaunchPad | undefined;
   #count = 0;
@@ -54,6 +61,7 @@ export class Launcher implements AsyncDisposable {
     mayAsk: () => boolean = () => false,
   ) {
     this.#context = { settings, observer, mayAsk, instance: randomBytes(6).toString('hex') };
+    this.#lender = new Lender(this.#context, this.#closing.signal);
     this.#machine = machineFor(settings, host, observer);
   }
 
@@ -140,15 +148,37 @@ export class Launcher implements AsyncDisposable {
     const remembered = this.#pad === undefined && rememberedChoice(wishes) !== undefined;
     const startedAt = performance.now();
     try {
-      return await this.#startOn(await unlessAborted(this.pad(), signal), kind, signal);
+      return await this.#startOn(await this.#padFor(kind, signal), kind, signal);
     } catch (thrown) {
-      // Trying again is for what fails at once, not for what hangs.
+      // Trying again is for what fails at once, not for what hangs; and no engine has an image that nobody has built.
       const hung = performance.now() - startedAt > START_TIMEOUT_MS / 2;
-      if (!remembered || hung || signal.aborted || this.#closing.signal.aborted) throw thrown;
+      const isEnding = signal.aborted || this.#closing.signal.aborted;
+      const isAnothers = NO_ENGINES_DOING.has(asBridgeError(thrown).code);
+      if (!remembered || hung || isAnothers || isEnding) throw thrown;
       forgetChoice(wishes);
       this.#forgetPad();
-      return this.#startOn(await unlessAborted(this.pad(), signal), kind, signal);
+      return this.#startOn(await this.#padFor(kind, signal), kind, signal);
     }
+  }
+
+  /** Where its image is missing, says what a kind of another image wants it for. */
+  async #padFor(kind: SandboxKind, signal: AbortSignal): Promise<LaunchPad> {
+    try {
+      return await unlessAborted(this.pad(), signal);
+    } catch (thrown) {
+      const { code, message, fault, remedy } = asBridgeError(thrown);
+      if (code !== 'E_IMAGE_MISSING' || this.#isOwn(kind)) throw thrown;
+      throw new BridgeError(
+        code,
+        `${message} Every language needs it: what holds a sandbox here is tried with it, and images without Python are lent its own.`,
+        { fault, cause: thrown, ...(remedy === undefined ? {} : { remedy }) },
+      );
+    }
+  }
+
+  /** Whether it has the image of run_python. */
+  #isOwn(kind: SandboxKind): boolean {
+    return imageKeyOf(kind) === imageKeyOf(pythonKind(this.#context.settings));
   }
 
   /** One line for the log, and another when the engine has changed in our life: what stands, why, and how it was seen. */
@@ -156,7 +186,9 @@ export class Launcher implements AsyncDisposable {
     const { settings, observer } = this.#context;
     const { binary, version, mode, cgroups, tried, enforcement } = choice;
     const runtime = described(runtimeOf(choice));
-    const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${settings.seccomp}`;
+    const open = networkedLanguages(settings);
+    const network = open.length === 0 ? '' : `, network open for ${open.join(', ')}`;
+    const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${settings.seccomp}${network}`;
     if (this.#toldSetup === setup) return;
     this.#toldSetup = setup;
     observer({
@@ -176,28 +208,27 @@ export class Launcher implements AsyncDisposable {
   async #startOn(pad: LaunchPad, kind: SandboxKind, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
     using link = new LinkedSignal(signal, this.#closing.signal);
     const image = await this.#imageOf(kind, pad, link.signal);
-    this.#context.observer({ type: 'setup.step', step: 'starting a container' });
-    const sandbox = await Sandbox.start(
-      pad.engine,
-      specOn({ ...pad, image }, this.#context, String(++this.#count), kind),
-      { timeoutMs: START_TIMEOUT_MS, observer: this.#context.observer, enforcement: pad.choice.enforcement },
-      link.signal,
-    );
-    return [sandbox, pad];
+    const carrier = kind.network === 'outbound' ? await pad.engine.carrier(link.signal) : undefined;
+    const { observer } = this.#context;
+    const options = { timeoutMs: START_TIMEOUT_MS, observer, enforcement: pad.choice.enforcement };
+    const startWith = (files: HostFiles): Promise<Sandbox> => {
+      observer({ type: 'setup.step', step: 'starting a container' });
+      const spec = specOn({ ...pad, image, files }, this.#context, String(++this.#count), kind, carrier);
+      return Sandbox.start(pad.engine, spec, options, link.signal);
+    };
+    return [await this.#lender.start({ pad, image, kind }, startWith, link.signal), pad];
   }
 
   /** Asked of the engine once for each pad: what changes its images changes the pad. */
   #imageOf(kind: SandboxKind, pad: LaunchPad, signal: AbortSignal): Promise<ImageChoice> {
-    const { settings, observer } = this.#context;
-    const { image, imageSource, profile } = kind;
-    const key = `${imageSource} ${profile} ${image}`;
-    const own = pythonKind(settings);
-    if (key === `${own.imageSource} ${own.profile} ${own.image}`) return Promise.resolve(pad.image);
+    const { observer } = this.#context;
+    if (this.#isOwn(kind)) return Promise.resolve(pad.image);
+    const key = imageKeyOf(kind);
     const chosen = this.#images.get(pad) ?? new Map<string, Promise<ImageChoice>>();
     this.#images.set(pad, chosen);
     const known = chosen.get(key);
     if (known !== undefined) return unlessAborted(known, signal);
-    observer({ type: 'setup.step', step: `looking for the image ${image}` });
+    observer({ type: 'setup.step', step: `looking for the image ${kind.image}` });
     const choosing = chooseImage(kind, pad.engine, observer, this.#closing.signal);
     chosen.set(key, choosing);
     // It may be built or pulled at any time.
@@ -221,6 +252,10 @@ export class Launcher implements AsyncDisposable {
     }
   }
 }
+
+/** The same for kinds that ask for the same image. */
+const imageKeyOf = ({ image, imageSource, profile }: SandboxKind): string =>
+  `${imageSource} ${profile} ${image}`;
 
 function machineFor(
   { runtime, stateDir, machineIdleSeconds }: Settings,

@@ -1,11 +1,13 @@
 // One container and its channel, as a single-use thing: started, greeted, given one run, gone. There is no reset.
 // Whatever ends it first is its end for good. Reads frames; knows nothing of tools, policy or MCP.
 //
-// Before its run a sandbox may be asked to check code, and then go on waiting. That is no second use. Code runs only
-// after the host has sent `run`, and a check is answered by our own harness alone: until then no code of anybody's has
-// run in the container, whatever arrives from it. From `run` on everything in it may be a forgery: code of the same
-// user opens the supervisor's streams and says `refused` in its name. So what the host has sent decides, and never what
-// the sandbox says: one that was sent `run` never waits again (rest()), and a frame out of turn is its end.
+// Before its run a sandbox may be asked to check code, and then go on waiting. That is no second use. Code of a call
+// runs only after the host has sent `run`, and a check is answered by our own harness alone: until then nothing has
+// run in the container but the image, the harness, and the commands that a language's record names. A program of
+// another language needs no check, and is not there before its `run` at all. From `run` on everything in it may be a
+// forgery: code of the same user opens the supervisor's streams and says `refused` in its name. So what the host has
+// sent decides, and never what the sandbox says: one that was sent `run` never waits again (rest()), and a frame out
+// of turn is its end.
 
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';

@@ -3,20 +3,25 @@
 
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Enforcement } from '../engine/enforcement.js';
-import type { SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
+import type { Carrier, SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
 import { ENTRYPOINT, HARNESS_MOUNT } from './harness-files.js';
 import type { SandboxKind } from './kind.js';
+import { LENT_MOUNT, LENT_PYTHON } from './lent-files.js';
 
 /** What a sandbox is made of besides the walls, which are constant. */
 export type SandboxPlan = {
   readonly image: string;
   readonly harnessDir: string;
+  /** Of the Python that the image is lent; undefined where it has its own. */
+  readonly lentDir: string | undefined;
   readonly seccompFile: string;
   readonly name: string;
   readonly user: string;
   readonly kind: SandboxKind;
   /** What else holds the limits, as seen; undefined in the trial that finds it out. */
   readonly enforcement: Enforcement | undefined;
+  /** Of a kind that has a network; without one there is none. */
+  readonly carrier: Carrier | undefined;
   /** Processors of the host: code may use them all. */
   readonly cores: number;
   /** Of its run, with the time in which that may wait for a user. */
@@ -56,15 +61,17 @@ function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SandboxPlan): U
 export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
   const { kind } = plan;
   const tmpfs = [...tmpfsWith(kind.workdir), ...kind.places];
+  const python = plan.lentDir === undefined ? ['python3'] : LENT_PYTHON;
   const deadManSeconds = plan.maxWaitSeconds + plan.maxTimeoutSeconds + SPARE_SECONDS;
   return {
     image: plan.image,
     // -I: no environment variables, no user site, no script directory on the path. -u: nothing printed is lost.
-    command: ['python3', '-I', '-u', '-X', 'utf8', ENTRYPOINT, JSON.stringify(kind.ahead), ...kind.preimport],
+    command: [...python, '-I', '-u', '-X', 'utf8', ENTRYPOINT, JSON.stringify(kind.ahead), ...kind.preimport],
     name: plan.name,
     labels: {},
-    // No interface but lo: nothing can be reached and nothing sent, unless the operator has opened it for a language.
-    network: kind.network,
+    // No interface but lo: nothing can be reached and nothing sent. Where the operator has opened it for a language, code
+    // sends what it likes to whom it likes, but not to the host's own loopback (carriers.ts), and nobody reaches it.
+    network: kind.network === 'outbound' ? (plan.carrier ?? 'none') : 'none',
     // The image cannot be changed; the only writable places are the tmpfs below.
     rootfs: 'read-only',
     // No capability in any set, so even uid 0 inside could do nothing that a user cannot.
@@ -79,8 +86,12 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     // Not root inside, and not the engine's user outside.
     user: plan.user,
     workdir: kind.workdir,
-    // The harness, read-only. No other host path is visible.
-    mounts: [{ source: plan.harnessDir, target: HARNESS_MOUNT }],
+    // The harness, read-only, and where the image has no Python one that runs it, which is not on anybody's PATH. No
+    // other host path is visible.
+    mounts: [
+      { source: plan.harnessDir, target: HARNESS_MOUNT, executable: false },
+      ...(plan.lentDir === undefined ? [] : [{ source: plan.lentDir, target: LENT_MOUNT, executable: true }]),
+    ],
     // Writable, in memory, sized, and nothing in them can be a device, or be executed as a program but in the one place
     // where a compiler puts its own.
     tmpfs,

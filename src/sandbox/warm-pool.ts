@@ -15,19 +15,16 @@ const FILL_BESIDE_RUN_AFTER_MS = 1_000;
 /** The first rest after a failed start; each further failure doubles it. */
 const REST_MS = 1_000;
 const MAX_REST_MS = 60_000;
-const MIB = 1024 * 1024;
-/** A waiting sandbox and its conmon measured 12 to 16 MB. */
-const WAITING_BYTES = 64 * MIB;
-/** With numpy and pandas loaded it measured 67 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB. */
-const WAITING_PREIMPORTED_BYTES = 160 * MIB;
-/** Of the memory that is free, waiting sandboxes may take this part. */
+/** Of the memory that would be free without them, waiting sandboxes of all kinds together may take this part. */
 const MEMORY_PART = 0.25;
 
 export type WarmPoolOptions = {
   /** How many wait at most; 0 makes every take() a cold start. */
   readonly size: number;
-  /** Whether each loads libraries while it waits, which takes memory. */
-  readonly preimports: boolean;
+  /** What one that waits may take of the memory. */
+  readonly bytesEach: number;
+  /** What those of all pools may take, this one's included. */
+  readonly heldBytes: () => number;
   readonly start: (signal: AbortSignal) => Promise<Sandbox>;
   readonly retire: (sandbox: Sandbox) => void;
   /** False when one started now would be another, for instance of a newer image. Asked on the call path. */
@@ -46,6 +43,7 @@ export class WarmPool implements Disposable {
   #running = 0;
   #failures = 0;
   #restUntil = 0;
+  #wantedAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: WarmPoolOptions) {
@@ -57,14 +55,23 @@ export class WarmPool implements Disposable {
     return this.#waiting.length;
   }
 
+  /** What those that wait, or are on their way to, may take of the memory. */
+  get heldBytes(): number {
+    return (this.#waiting.length + this.#starting.size) * this.#options.bytesEach;
+  }
+
   /** A greeted sandbox: one that waits, else one that is on its way, else a cold start. */
   async take(signal: AbortSignal): Promise<Sandbox> {
     this.#running++;
+    this.#wantedAt = performance.now();
     this.#fillAfter(FILL_BESIDE_RUN_AFTER_MS);
     try {
       return this.#nextWaiting() ?? (await this.#nextStarting(signal)) ?? (await this.#options.start(signal));
     } catch (thrown) {
-      this.#onRunEnded();
+      this.#running--;
+      // What has just failed for a caller who was told why is not tried again behind everybody's back.
+      if (signal.aborted) this.#onIdle();
+      else clearTimeout(this.#timer);
       throw thrown;
     }
   }
@@ -92,6 +99,11 @@ export class WarmPool implements Disposable {
 
   /** Starts what is missing, up to the size, the memory and the cores there are; rests after failures. */
   fill(): void {
+    this.#wantedAt = performance.now();
+    this.#fill();
+  }
+
+  #fill(): void {
     clearTimeout(this.#timer);
     if (this.#closing.signal.aborted) return;
     const restMs = this.#restUntil - performance.now();
@@ -110,10 +122,10 @@ export class WarmPool implements Disposable {
   }
 
   get #missing(): number {
-    const each = this.#options.preimports ? WAITING_PREIMPORTED_BYTES : WAITING_BYTES;
-    const inMemory = Math.floor((freemem() * MEMORY_PART) / each);
-    const wanted = Math.min(this.#options.size, this.#waiting.length + inMemory);
-    return wanted - this.#waiting.length - this.#starting.size;
+    const { size, bytesEach, heldBytes } = this.#options;
+    const held = heldBytes();
+    const inMemory = Math.floor(((freemem() + held) * MEMORY_PART - held) / bytesEach);
+    return Math.min(size - this.#waiting.length - this.#starting.size, inMemory);
   }
 
   get #hasRoom(): boolean {
@@ -123,6 +135,10 @@ export class WarmPool implements Disposable {
 
   #onRunEnded(): void {
     this.#running--;
+    this.#onIdle();
+  }
+
+  #onIdle(): void {
     if (this.#running === 0) this.#fillAfter(0);
   }
 
@@ -156,7 +172,7 @@ export class WarmPool implements Disposable {
   #fillAfter(delayMs: number): void {
     clearTimeout(this.#timer);
     if (this.#options.size === 0 || this.#closing.signal.aborted) return;
-    this.#timer = setTimeout(() => this.fill(), delayMs).unref();
+    this.#timer = setTimeout(() => this.#fill(), delayMs).unref();
   }
 
   #startOne(): void {
@@ -199,7 +215,9 @@ export class WarmPool implements Disposable {
     const restMs = Math.min(MAX_REST_MS, REST_MS * 2 ** this.#failures++);
     this.#restUntil = performance.now() + restMs;
     this.#options.observer({ type: 'pool.resting', reason, restMs });
-    this.#fillAfter(restMs);
+    // Where nobody is working, the next one who does begins anew.
+    const idleMs = performance.now() - this.#wantedAt;
+    if (idleMs + restMs < MAX_WAIT_SECONDS * 1000) this.#fillAfter(restMs);
   }
 
   #drop(sandbox: Sandbox): boolean {

@@ -5,6 +5,12 @@ import { keyOf, type SandboxKind } from './kind.js';
 import type { Sandbox } from './sandbox.js';
 import { WarmPool, type WarmPoolOptions } from './warm-pool.js';
 
+const MIB = 1024 * 1024;
+/** A waiting sandbox and its conmon measured 12 to 25 MB. */
+const WAITING_BYTES = 64 * MIB;
+/** With numpy and pandas loaded it measured 67 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB. */
+const WAITING_PREPARED_BYTES = 160 * MIB;
+
 export type WarmPoolsOptions = Pick<WarmPoolOptions, 'size' | 'retire' | 'isCurrent' | 'observer'> & {
   readonly start: (kind: SandboxKind, signal: AbortSignal) => Promise<Sandbox>;
 };
@@ -25,7 +31,9 @@ export class WarmPools implements Disposable {
     const { start, ...rest } = this.#options;
     const pool = new WarmPool({
       ...rest,
-      preimports: kind.preimport.length > 0,
+      // What commands leave in the places of the kind is memory, too.
+      bytesEach: [...kind.preimport, ...kind.ahead].length > 0 ? WAITING_PREPARED_BYTES : WAITING_BYTES,
+      heldBytes: () => [...this.#pools.values()].reduce((sum, each) => sum + each.heldBytes, 0),
       start: (signal) => start(kind, signal),
     });
     this.#pools.set(key, pool);

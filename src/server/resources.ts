@@ -10,6 +10,7 @@ import {
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { clip, harmless } from '../base/text.js';
+import { offeredLanguages } from '../config/languages/plan.js';
 import { MAX_FILE_BYTES } from '../protocol/frames.js';
 import { duration } from '../render/files.js';
 import { fileType } from '../run/file-type.js';
@@ -23,7 +24,9 @@ const OUTPUT = /^std(?:out|err)\.txt$/;
 
 /** Answers resources/list, resources/templates/list and resources/read. */
 export function offerResources(server: Server, bridge: Bridge): void {
-  const { kept } = bridge;
+  const { kept, settings } = bridge;
+  const { tools } = settings;
+  const languages = offeredLanguages(settings);
   const snippets = offeredSnippets(bridge);
 
   server.setRequestHandler(ListResourcesRequestSchema, () => ({
@@ -31,7 +34,7 @@ export function offerResources(server: Server, bridge: Bridge): void {
       {
         uri: CAPABILITIES_URI,
         name: 'capabilities',
-        title: 'What run_python can do',
+        title: `What ${tools.join(' and ')} can do`,
         description: 'The helpers inside the sandbox and how to load servers.',
         mimeType: CAPABILITIES_MIME_TYPE,
       },
@@ -49,7 +52,7 @@ export function offerResources(server: Server, bridge: Bridge): void {
 
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
     if (uri === CAPABILITIES_URI) {
-      const text = capabilities(bridge.servers.names);
+      const text = capabilities(bridge.servers.names, { tools, languages });
       return { contents: [{ uri, mimeType: CAPABILITIES_MIME_TYPE, text }] };
     }
     const snippet = snippets && (await readSnippets(uri, snippets));

@@ -18,6 +18,7 @@ import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { clip, harmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
+import { offeredLanguages } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
 import { render } from '../render/render.js';
@@ -70,7 +71,10 @@ export async function serveAgent(
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
     {
       capabilities: { tools: {}, resources: {}, logging: {}, ...completions },
-      instructions: instructions(bridge.servers.names),
+      instructions: instructions(bridge.servers.names, {
+        tools: bridge.settings.tools,
+        languages: offeredLanguages(bridge.settings),
+      }),
     },
   );
   let plans: NodeJS.Timeout[] = [];

@@ -132,8 +132,10 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
     spec: sandboxSpec({
       image: report.image,
       harnessDir: home,
+      lentDir: undefined,
       seccompFile: home,
       enforcement: UNENFORCED,
+      carrier: undefined,
       cores: 1,
       name: 'none',
       user: '65534:65534',

@@ -1,25 +1,33 @@
 import { describe, expect, it } from 'vitest';
 import { runArgv } from '../../src/engine/argv.js';
 import { dialects } from '../../src/engine/dialects.js';
-import type { EngineMode } from '../../src/engine/engine.js';
+import type { EngineMode, SandboxSpec } from '../../src/engine/engine.js';
 import { type OciRuntime, variantsOf } from '../../src/engine/oci-runtime.js';
 import { sandboxSpec } from '../../src/sandbox/spec.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 
-const spec = sandboxSpec({
+const plan = {
   image: 'python:3.14-slim',
   harnessDir: '/state/ipc/abc',
+  lentDir: undefined,
   seccompFile: '/state/seccomp/abc/strict.json',
   name: 'mcp-sandbox-bridge-i-1',
   user: '65534:65534',
   kind: { ...PLAIN_KIND, cpus: 1.5 },
   enforcement: undefined,
+  carrier: undefined,
   cores: 2,
   maxTimeoutSeconds: 120,
   maxWaitSeconds: 0,
-});
-const argv = (engine: 'podman' | 'docker', mode: EngineMode, ociRuntime?: OciRuntime) =>
-  runArgv({ ...spec, labels: { 'mcp-sandbox-bridge': 'i' } }, dialects[engine], {
+} as const;
+const spec = sandboxSpec(plan);
+const argv = (
+  engine: 'podman' | 'docker',
+  mode: EngineMode,
+  ociRuntime?: OciRuntime,
+  network: SandboxSpec['network'] = 'none',
+) =>
+  runArgv({ ...spec, network, labels: { 'mcp-sandbox-bridge': 'i' } }, dialects[engine], {
     mode,
     ociRuntime,
     cidFile: '/s/c',
@@ -169,6 +177,22 @@ describe('runArgv', () => {
     `);
   });
 
+  it('a Python that is lent is mounted read-only, may be run, and runs by its own loader', () => {
+    const lent = sandboxSpec({ ...plan, lentDir: '/state/lent/abc' });
+    const started = (engine: 'podman' | 'docker') =>
+      runArgv(lent, dialects[engine], {
+        mode: 'rootless',
+        ociRuntime: undefined,
+        cidFile: '/c',
+        pidFile: '/p',
+      });
+    expect(started('podman')).toContain('--volume=/state/lent/abc:/lent:ro,nosuid,nodev,z');
+    expect(started('docker')).toContain('--volume=/state/lent/abc:/lent:ro,z');
+    expect(started('podman').join(' ')).toMatch(
+      / python:3\.14-slim \/lent\/loader --library-path \/lent\/shared \/lent\/bin\/python3 -I -u .*entrypoint\.py \[\]$/,
+    );
+  });
+
   it('podman as root maps no id to host root', () => {
     const args = argv('podman', 'userns-mapped');
     const [, inside, outside, count] = /--uidmap=(\d+):(\d+):(\d+)/.exec(args.join(' ')) ?? [];
@@ -189,6 +213,43 @@ describe('runArgv', () => {
     expect(variantsOf('runsc', 'docker', 'rootless')).toEqual([{ name: 'runsc', flags: [] }]);
     expect(variantsOf('runsc', 'podman', 'vm')).toEqual([{ name: 'runsc', flags: [] }]);
     expect(variantsOf('crun', 'podman', 'rootless')).toEqual([{ name: 'crun', flags: [] }]);
+  });
+
+  it.each<['podman' | 'docker', EngineMode, SandboxSpec['network'], string[]]>([
+    ['podman', 'rootless', 'none', ['--network=none']],
+    ['docker', 'rootful', 'none', ['--network=none']],
+    [
+      'podman',
+      'userns-mapped',
+      'slirp4netns',
+      [
+        '--network=slirp4netns:allow_host_loopback=false,enable_ipv6=false,cidr=169.254.0.0/16',
+        '--dns=169.254.0.3',
+        '--dns-search=.',
+      ],
+    ],
+    [
+      'podman',
+      'rootless',
+      'pasta',
+      ['--network=pasta:--no-map-gw,-t,none,-u,none,-T,none,-U,none', '--dns-search=.'],
+    ],
+    ['podman', 'vm', 'default', ['--dns-search=.']],
+    ['docker', 'rootless', 'default', ['--network=bridge', '--dns-search=.']],
+  ])('%s, %s: the network %s is all that differs', (engine, mode, network, flags) => {
+    const [plain, open] = [argv(engine, mode), argv(engine, mode, undefined, network)];
+    expect(open.filter((flag) => /^--(?:network|dns|add-host|publish|cap-add)/.test(flag))).toEqual(flags);
+    expect(open.filter((flag) => !flags.includes(flag))).toEqual(
+      plain.filter((flag) => flag !== '--network=none'),
+    );
+  });
+
+  it("a network under gVisor is a stack of its own, never the host's", () => {
+    const [runtime] = variantsOf('runsc', 'podman', 'userns-mapped');
+    const flags = (network: SandboxSpec['network']) =>
+      argv('podman', 'userns-mapped', runtime, network).filter((flag) => flag.startsWith('--runtime-flag'));
+    expect(flags('none')).toEqual(['--runtime-flag=network=none']);
+    expect(flags('slirp4netns')).toEqual(['--runtime-flag=network=sandbox']);
   });
 
   it('a remote podman is not asked for pids of another machine', () => {

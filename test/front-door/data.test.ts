@@ -1,35 +1,13 @@
 // The image profile `data` in the real sandbox, with its walls and limits: libraries load, compute and draw, and are
 // there at once where they were loaded ahead. Skipped where nobody has built the image.
 
-import { execFileSync } from 'node:child_process';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { pictureHeader } from '../../src/base/picture-header.js';
-import { VERSION } from '../../src/base/version.js';
-import { localImageName, readRecipe } from '../../src/engine/recipe.js';
+import { suiteWithImage } from '../support/built-image.js';
 import { eventually, ourContainers } from '../support/nothing-left.js';
 import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
 
-const IMAGE = localImageName(readRecipe('data'), VERSION);
-
-function isBuilt(): boolean {
-  try {
-    execFileSync('podman', ['image', 'exists', IMAGE], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** The reason stands in the name, where a report shows it. */
-const suite = isBuilt()
-  ? describe
-  : (name: string, tests: () => void) =>
-      describe.skip(
-        `${name} (skipped: no ${IMAGE}; \`mcp-sandbox-bridge image build data\` makes it)`,
-        tests,
-      );
-
-suite('the data image', () => {
+suiteWithImage('data', 'the data image', () => {
   let bridge: TestBridge;
   beforeAll(async () => {
     bridge = await startBridge({}, { env: { MCP_BRIDGE_IMAGE: 'data', MCP_BRIDGE_WARM: '0' } });
@@ -179,7 +157,7 @@ same
   });
 });
 
-suite('what the data image has loaded ahead', () => {
+suiteWithImage('data', 'what the data image has loaded ahead', () => {
   const open: TestBridge[] = [];
   afterEach(async () => {
     for (const bridge of open.splice(0)) await bridge[Symbol.asyncDispose]();

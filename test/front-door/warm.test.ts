@@ -1,10 +1,11 @@
 // Sandboxes that wait: there before they are needed, given away once, replaced when dead or stale, and never started
 // for a client that only looks.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
+import { VERSION } from '../../src/base/version.js';
 import { eventually, ourContainers } from '../support/nothing-left.js';
-import { startBridge, type TestBridge } from '../support/start-bridge.js';
+import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
 
 const open: TestBridge[] = [];
 async function start(env: Record<string, string> = {}): Promise<TestBridge> {
@@ -51,6 +52,34 @@ describe('filling', () => {
     expect(await eventually(() => ourContainers().length === 0, 5_000)).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(ourContainers()).toEqual([]);
+  });
+});
+
+describe('several kinds', () => {
+  const image = `localhost/mcp-sandbox-bridge/bash:${VERSION}`;
+  const isBuilt = spawnSync('podman', ['image', 'exists', image]).status === 0;
+  const program = async (bridge: TestBridge, language: string, entrypoint_code: string) => {
+    const name = 'execute_code';
+    const arguments_ = { language, entrypoint_code };
+    const { structuredContent } = await bridge.client.callTool({ name, arguments: arguments_ });
+    return structuredContent as Payload;
+  };
+
+  describe.each(['SIGTERM', 'SIGKILL'] as const)('one waits of each that was asked for', (signal) => {
+    it.skipIf(!isBuilt)(`until ${signal}, which ends all of them`, async () => {
+      const tools = { MCP_BRIDGE_TOOLS: 'run_python,execute_code' };
+      const bridge = await start({ MCP_BRIDGE_WARM: '1', ...tools });
+      await bridge.client.listTools();
+      expect(await waiting(1)).toBe(true);
+      expect(await program(bridge, 'bash', 'echo hello')).toMatchObject({ status: 'success' });
+      expect(await waiting(2)).toBe(true);
+      // Both tools take Python from one pool.
+      expect(await program(bridge, 'python', 'print(1)')).toMatchObject({ status: 'success' });
+      expect(await bridge.run('1')).toMatchObject({ status: 'success' });
+      expect(await waiting(2)).toBe(true);
+      process.kill(bridge.pid, signal);
+      expect(await waiting(0)).toBe(true);
+    });
   });
 });
 

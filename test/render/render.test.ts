@@ -180,6 +180,56 @@ describe.each(['compact', 'toon', 'json'] as const)('%s', (mode) => {
   });
 });
 
+describe('sections', () => {
+  const text = (outcome: Outcome, links = true) =>
+    render(outcome, { mode: 'sections', structured: 'never', client: '', links }).content[0].text;
+  const streams = (stdout: string, stderr: string) => ({
+    stdout: { text: stdout, dropped: 0 },
+    stderr: { text: stderr, dropped: 0 },
+  });
+  const failed = (message: string, remedy?: string) =>
+    ({ status: 'error', error: { message, type: 'E_EXIT', traceback: ['never shown'], remedy } }) as const;
+
+  it.each<[string, Partial<Outcome>, string]>([
+    ['nothing', {}, '--- stdout ---\n--- stderr ---'],
+    ['both', streams('out\n', 'err\n'), '--- stdout ---\nout\n--- stderr ---\nerr'],
+    ['no newline at its end', streams('out', ' err '), '--- stdout ---\nout\n--- stderr ---\n err '],
+    [
+      'a failure',
+      { ...streams('out\n', ''), ...failed('The program ended with exit status 3.') },
+      'Execution Failed (error): The program ended with exit status 3.\n\n--- stdout ---\nout\n--- stderr ---',
+    ],
+    [
+      'a failure with the next step',
+      failed("ModuleNotFoundError: No module named 'x'", 'Nothing can be installed here.'),
+      "Execution Failed (error): ModuleNotFoundError: No module named 'x'. Nothing can be installed here.\n\n--- stdout ---\n--- stderr ---",
+    ],
+    [
+      'a timeout',
+      { ...streams('begun\n', ''), ...failed('Timed out after 1 s.', 'Do less.'), status: 'timeout' },
+      'Execution Failed (timeout): Timed out after 1 s. Do less.\n\n--- stdout ---\nbegun\n--- stderr ---',
+    ],
+    ['a note', { note: 'Look.' }, '--- stdout ---\n--- stderr ---\n[note] Look.'],
+  ])('%s', (_name, outcome, expected) => {
+    expect(text({ ...base, ...outcome })).toBe(expected);
+  });
+
+  it('say what is missing, and where all of it is', () => {
+    expect(text(outcomes['long output'] ?? base)).toBe(
+      `--- stdout ---\nfirst\n[… 960000 characters dropped (960000 bytes); whole: ${keptUri('stdout.txt')} …]\nlast\n--- stderr ---`,
+    );
+  });
+
+  it('show files and pictures as every form does', () => {
+    expect(text(outcomes['files'] ?? base)).toContain(
+      '--- out/rows.csv (8 bytes) ---\na,b\n1,2\n[files, readable for 60 min] out/chart.png',
+    );
+    expect(text(outcomes['files'] ?? base, false)).toContain(keptUri('out/chart.png'));
+    expect(text(outcomes['files not kept'] ?? base)).toContain("[files not kept: the host's disk is full]");
+    expect(text(outcomes['a picture'] ?? base)).toContain('[picture 1: 640x480 png, 34 KB]');
+  });
+});
+
 describe('links', () => {
   const files = outcomes['files'] ?? base;
   const options = { mode: 'compact', structured: 'never', client: 'any' } as const;
@@ -312,7 +362,7 @@ describe('the whole answer', () => {
     error: { message: '\u2028'.repeat(4_000), type: 'E', traceback, remedy: undefined },
   };
 
-  it.each(['compact', 'toon', 'json'] as const)(
+  it.each(['compact', 'sections', 'toon', 'json'] as const)(
     'is at most 1 MiB in mode %s, and says what is missing',
     (mode) => {
       const result = render(huge, { mode, structured: 'always', client: '' });

@@ -21,6 +21,7 @@ const MB = 1024 ** 2;
 /** Those of a sandbox with the default settings and the image that is built here. */
 export const WALLS: Walls = {
   image: `localhost/mcp-sandbox-bridge/python:${VERSION}`,
+  network: 'none',
   memoryBytes: 512 * MB,
   pids: 128,
   tmpfs: [
@@ -266,7 +267,7 @@ const modules: readonly ErrorCase[] = [
     about: 'a server as a module',
     code: 'from mcp_h import echo',
     error: "ModuleNotFoundError: No module named 'mcp_h'",
-    remedy: "mcp_h is no module: it is there without an import when run_python's `servers` names the server.",
+    remedy: "mcp_h is no module: it is there without an import when the call's `servers` names the server.",
   },
   {
     about: 'the MCP SDK',
@@ -394,7 +395,7 @@ const tools: readonly ErrorCase[] = [
     code: 'await mcp_nowhere.echo()',
     error: "NameError: name 'mcp_nowhere' is not defined",
     remedy:
-      "No server of that name is configured: runtime.discovered_servers() lists them; name one in run_python's `servers`.",
+      "No server of that name is configured: runtime.discovered_servers() lists them; name one in the call's `servers`.",
   },
 ];
 

@@ -17,6 +17,12 @@ describe('what has to do with the sandbox', () => {
     expect(fitting.map((hint) => hint.about)).toContain(about);
   });
 
+  it('knows a magic in a script too, which is named by its path', () => {
+    const error = guestError('SyntaxError: invalid syntax (main.py, line 1)', '    %matplotlib inline');
+    const traceback = error.traceback.map((line) => line.replace('main.py', '/workspace/sub/plot.py'));
+    expect(hintFor({ ...error, traceback }, WALLS)).toMatch(/^Lines with ! and % are IPython's/);
+  });
+
   it('has a case for every row, and a row for every case', () => {
     const rows = HINTS.map(({ about }) => about);
     expect(new Set(ERROR_CASES.map(({ about }) => about))).toEqual(new Set(rows));
@@ -29,6 +35,17 @@ describe('what has to do with the sandbox', () => {
       "Nothing can be installed here: use the standard library or a server's tool. This image has numpy, pandas, scipy, matplotlib, PIL, openpyxl.",
     );
   });
+});
+
+describe('a sandbox with a network', () => {
+  const open = { ...WALLS, network: 'slirp4netns' } as const;
+
+  it.each(ERROR_CASES.filter(({ remedy }) => /no network/.test(remedy ?? '')))(
+    'is not said to have none: $error',
+    ({ error, line }) => {
+      expect(hintFor(guestError(error, line), open) ?? '').not.toMatch(/no network/);
+    },
+  );
 });
 
 describe('innocent errors', () => {

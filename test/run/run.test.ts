@@ -3,11 +3,14 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
+import type { Language } from '../../src/config/languages/language.js';
+import { languageNamed } from '../../src/config/languages/records.js';
 import type { ServerDoc, SupervisorFrame } from '../../src/protocol/frames.js';
 import { Gates } from '../../src/run/gates.js';
 import { KeptFiles } from '../../src/run/kept-files.js';
 import { policyOf } from '../../src/run/policy.js';
 import { type RunParts, type RunRequest, runCode } from '../../src/run/run.js';
+import type { Program } from '../../src/run/task.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 
 const request: RunRequest = {
@@ -165,6 +168,40 @@ describe('before it is started', () => {
   it('nothing is taken for a run that was cancelled in the queue', async () => {
     const take = () => Promise.reject(new Error('taken'));
     expect(await run({ take }, {}, AbortSignal.abort())).toMatchObject({ status: 'cancelled' });
+  });
+});
+
+describe('a program of another language', () => {
+  const task: Program = {
+    type: 'program',
+    language: languageNamed('bash') as Language,
+    code: 'echo',
+    file: 'main.sh',
+    args: ['a'],
+    stdin: undefined,
+  };
+
+  it('is started without a check, its own file first', async () => {
+    const files = [{ name: 'in.csv', data: 'YQ==' }];
+    expect(await run({}, { task, files })).toMatchObject({ status: 'success', exitCode: 0 });
+    expect([sent(), ends]).toEqual([['run'], ['started', 'retired']]);
+    expect(container.sent.at(-1)).toMatchObject({
+      files: [{ name: 'main.sh', data: 'ZWNobw==' }, ...files],
+      program: { file: 'main.sh', args: ['a'], stdin: null },
+    });
+  });
+
+  it('gives its sandbox back where it was not started', async () => {
+    const open = () =>
+      Promise.reject(new BridgeError('E_SERVER_UNAVAILABLE', 'gone', { fault: 'downstream' }));
+    expect(await run({ open }, { task })).toMatchObject({ status: 'error' });
+    expect([sent(), ends, container.wasKilled]).toEqual([[], ['back'], false]);
+  });
+
+  it('is told to stop at its deadline, and killed when nothing comes of that', async () => {
+    answers = () => [];
+    expect(await run({}, { task, timeoutSeconds: 0.1 })).toMatchObject({ status: 'timeout' });
+    expect([sent(), container.wasKilled]).toEqual([['run', 'stop'], true]);
   });
 });
 

@@ -63,5 +63,5 @@ it.each<[string, (dir: string) => void]>([
   const dir = prepareHarness(stateDir);
   expect(readFileSync(main(dir), 'utf8')).toBe(text);
   expect(lstatSync(main(dir)).isFile()).toBe(true);
-  expect(readdirSync(dir).sort()).toEqual(['entrypoint.py', 'harness', 'mcp']);
+  expect(readdirSync(dir).sort()).toEqual(['entrypoint.py', 'harness', 'javascript', 'mcp']);
 });

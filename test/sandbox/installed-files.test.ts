@@ -2,9 +2,10 @@
 
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { prepareHarness } from '../../src/sandbox/harness-files.js';
+import { inOrder, installedDir, installFiles } from '../../src/sandbox/installed-files.js';
 import { prepareSeccomp } from '../../src/sandbox/seccomp-files.js';
 
 let state: string;
@@ -39,6 +40,52 @@ it('an added file, and a link to the same text, are no part of it', () => {
   prepareSeccomp(state, 'strict');
   writeFileSync(elsewhere, '{}');
   expect(readFileSync(profile, 'utf8')).not.toBe('{}');
+});
+
+it('what containers run can be run by others than us, in all its folders, whatever our umask is', () => {
+  const umask = process.umask(0o077);
+  try {
+    const files = inOrder(
+      new Map([
+        ['loader', 'L'],
+        ['lib/python3.11/os.pyc', 'O'],
+      ]),
+    );
+    const dir = installFiles(state, 'lent', files);
+    for (const name of ['', 'lib', 'lib/python3.11', 'lib/python3.11/os.pyc', 'loader'])
+      expect(statSync(join(dir, name)).mode & 0o777, name).toBe(0o755);
+    expect(statSync(join(prepareHarness(state), 'harness/main.py')).mode & 0o777).toBe(0o644);
+  } finally {
+    process.umask(umask);
+  }
+});
+
+it('a directory that is known by its hash only counts while it is as it was', () => {
+  const files = inOrder(
+    new Map([
+      ['loader', 'L'],
+      ['bin/python3', 'P'],
+    ]),
+  );
+  const dir = installFiles(state, 'lent', files);
+  const hash = basename(dir);
+  expect(installedDir(state, 'lent', hash)).toBe(dir);
+  expect(installedDir(state, 'lent', '0123456789abcdef')).toBeUndefined();
+  const changes: ReadonlyArray<() => void> = [
+    () => writeFileSync(join(dir, 'loader'), 'M'),
+    () => writeFileSync(join(dir, 'other'), ''),
+    () => rmSync(join(dir, 'bin/python3')),
+    () => {
+      rmSync(join(dir, 'loader'));
+      symlinkSync('bin/python3', join(dir, 'loader'));
+    },
+  ];
+  for (const change of changes) {
+    change();
+    expect(installedDir(state, 'lent', hash)).toBeUndefined();
+    expect(installFiles(state, 'lent', files)).toBe(dir);
+    expect(installedDir(state, 'lent', hash)).toBe(dir);
+  }
 });
 
 it('the profiles are two files, each allowing by name only', () => {

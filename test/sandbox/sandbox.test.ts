@@ -2,7 +2,13 @@
 // brings it back, and what it says out of turn ends it.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { GuestFrame, SupervisorFrame } from '../../src/protocol/frames.js';
+import {
+  type GuestFrame,
+  PROTOCOL_VERSION,
+  type ProgramStart,
+  type ProgramWay,
+  type SupervisorFrame,
+} from '../../src/protocol/frames.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { WarmPool } from '../../src/sandbox/warm-pool.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
@@ -12,7 +18,14 @@ const handlers = { onOutput: () => {}, onGuest: () => {}, onFile: () => {} };
 const error = { type: 'SyntaxError', message: 'no', traceback: [] };
 const checked: SupervisorFrame = { type: 'checked', named: [] };
 const refused: SupervisorFrame = { type: 'refused', error };
-const hello: SupervisorFrame = { type: 'hello', protocol: 4, harness: '0', python: '3' };
+const hello: SupervisorFrame = { type: 'hello', protocol: PROTOCOL_VERSION, harness: '0', python: '3' };
+const way = { needs: ['sh'], steps: [['sh', './main.sh']] };
+const program = (ways: readonly ProgramWay[]): ProgramStart => ({
+  file: 'main.x',
+  args: [],
+  stdin: null,
+  ways,
+});
 const internal = expect.objectContaining({ code: 'E_INTERNAL' });
 const outOfTurn = { how: 'violation', error: { code: 'E_PROTOCOL' } };
 
@@ -45,6 +58,29 @@ describe('before its run', () => {
     await check(refused);
     expect(() => sandbox.run(RUN, handlers)).toThrow(internal);
     expect(container.sent.map(({ type }) => type)).toEqual(['check']);
+  });
+
+  it('runs a program of another language without a check, and a script in Python only with one', async () => {
+    expect(() => sandbox.run({ ...RUN, program: program([]) }, handlers)).toThrow(internal);
+    await check(refused);
+    expect(() => sandbox.run({ ...RUN, program: program([]) }, handlers)).toThrow(internal);
+    expect(sandbox.hasRun).toBe(false);
+    sandbox.run({ ...RUN, program: program([way]) }, handlers);
+    expect(container.sent.map(({ type }) => type)).toEqual(['check', 'run']);
+    expect(() => sandbox.rest()).toThrow(internal);
+  });
+
+  it('may wait on when its program, which needs no check, was not started', () => {
+    expect(sandbox.rest()).toBe(true);
+    expect(container.sent).toEqual([]);
+  });
+
+  it('hands the name of a file to the check, and none for a cell', async () => {
+    const answering = sandbox.check('1', 'main.py');
+    container.say(checked);
+    await answering;
+    await check(checked);
+    expect(container.sent.map(({ file }) => file)).toEqual(['main.py', null]);
   });
 
   it('does not wait again while it owes an answer, once killed, or when it is gone', async () => {
@@ -110,7 +146,8 @@ describe('from its run on', () => {
     const retired: Sandbox[] = [];
     using pool = new WarmPool({
       size: 1,
-      preimports: false,
+      bytesEach: 1,
+      heldBytes: () => 0,
       start: () => Promise.resolve(sandbox),
       retire: (one) => retired.push(one),
       isCurrent: () => true,

@@ -39,10 +39,12 @@ let events: string[];
 let gate: Promise<void>;
 let pool: WarmPool;
 
-const open = (size: number, preimports = false) =>
+const MIB = 1024 * 1024;
+const open = (size: number, mib = 64, heldMib = () => 0) =>
   new WarmPool({
     size,
-    preimports,
+    bytesEach: mib * MIB,
+    heldBytes: () => pool.heldBytes + heldMib() * MIB,
     start: async (signal) => {
       await gate;
       if (fails) throw new Error('no engine');
@@ -224,15 +226,26 @@ describe('filling', () => {
     expect(pool.ready).toBe(1);
   });
 
-  it('leaves the memory alone that libraries would take in each of them', async () => {
-    // A quarter is 100 MiB: enough for a bare one, not for one with libraries.
+  it('leaves the memory alone that is not free, and counts those of all pools', async () => {
+    // A quarter is 100 MiB: enough for one of 64, not for one of 160.
     freeMib = 400;
-    pool = open(1, true);
+    pool = open(1, 160);
     pool.fill();
     await settle();
     expect(pool.ready).toBe(0);
     pool[Symbol.dispose]();
-    pool = open(1, false);
+    pool = open(3);
+    pool.fill();
+    await settle();
+    // A second one would be a quarter of 512.
+    expect([pool.ready, pool.heldBytes]).toEqual([1, 64 * MIB]);
+    pool[Symbol.dispose]();
+    let others = 64;
+    pool = open(1, 64, () => others);
+    pool.fill();
+    await settle();
+    expect(pool.ready).toBe(0);
+    others = 0;
     pool.fill();
     await settle();
     expect(pool.ready).toBe(1);
@@ -247,6 +260,29 @@ describe('filling', () => {
     fails = false;
     await vi.advanceTimersByTimeAsync(4_000);
     expect(pool.ready).toBe(1);
+  });
+
+  it('stops trying where nobody has wanted one for long, and begins anew with the next', async () => {
+    pool = open(1);
+    fails = true;
+    pool.fill();
+    await vi.advanceTimersByTimeAsync(MAX_WAIT_SECONDS * 1_000 + 60_000);
+    const tried = events.length;
+    expect(tried).toBeGreaterThan(5);
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(events).toHaveLength(tried);
+    fails = false;
+    pool.retire(await pool.take(never));
+    await settle();
+    expect(pool.ready).toBe(1);
+  });
+
+  it('does not begin after a cold start that failed', async () => {
+    pool = open(1);
+    fails = true;
+    await expect(pool.take(never)).rejects.toThrow('no engine');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(events).toEqual([]);
   });
 
   it('replaces one that died while it waited, but not at full speed', async () => {

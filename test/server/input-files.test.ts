@@ -3,10 +3,10 @@
 
 import { describe, expect, test } from 'vitest';
 import { MAX_INPUT_BYTES } from '../../src/protocol/frames.js';
-import { readInputFiles } from '../../src/server/tools/input-files.js';
+import { FILES, readInputFiles } from '../../src/server/tools/input-files.js';
 
 const complaintOf = (value: unknown): string => {
-  const read = readInputFiles(value);
+  const read = readInputFiles(value, FILES);
   return 'complaint' in read ? read.complaint : 'none';
 };
 
@@ -14,19 +14,22 @@ describe('files', () => {
   test('text and base64 become one form, bytes exact', () => {
     const every = Buffer.from(Array.from({ length: 256 }, (_, n) => n)).toString('base64');
     expect(
-      readInputFiles([
-        { name: 'a.txt', text: 'é\r\n' },
-        { name: 'in/b.bin', base64: every },
-        { name: 'c', base64: `${every.slice(0, 76)}\n${every.slice(76)}\r\n` },
-        { name: 'empty', text: '' },
-      ]),
+      readInputFiles(
+        [
+          { name: 'a.txt', text: 'é\r\n' },
+          { name: 'in/b.bin', base64: every },
+          { name: 'c', base64: `${every.slice(0, 76)}\n${every.slice(76)}\r\n` },
+          { name: 'empty', text: '' },
+        ],
+        FILES,
+      ),
     ).toEqual([
       { name: 'a.txt', data: 'w6kNCg==' },
       { name: 'in/b.bin', data: every },
       { name: 'c', data: every },
       { name: 'empty', data: '' },
     ]);
-    expect(readInputFiles(undefined)).toEqual([]);
+    expect(readInputFiles(undefined, FILES)).toEqual([]);
   });
 
   test.each<[string, unknown, string]>([

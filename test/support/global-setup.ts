@@ -4,7 +4,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually, ourContainers, processesWith } from './nothing-left.js';
+import { carriers, eventually, ourContainers, processesWith } from './nothing-left.js';
 
 const PREFIX = 'mcp-sandbox-bridge-test-';
 
@@ -20,7 +20,12 @@ export function setup(): void {
 export async function teardown(): Promise<void> {
   const noContainer = await eventually(() => containers().length === 0, 10_000);
   const noProcess = await eventually(() => processesWith(root).length === 0, 5_000);
-  const left = [...(noContainer ? [] : containers()), ...(noProcess ? [] : processesWith(root))];
+  const noCarrier = await eventually(() => carriers().length === 0, 5_000);
+  const left = [
+    ...(noContainer ? [] : containers()),
+    ...(noProcess ? [] : processesWith(root)),
+    ...(noCarrier ? [] : carriers()),
+  ];
   rmSync(root, { recursive: true, force: true });
   const folders = readdirSync(tmpdir()).filter(
     (name) => name.startsWith('mcp-sandbox-bridge') && !before.has(name),

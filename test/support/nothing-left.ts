@@ -43,6 +43,12 @@ export function processesWith(mark: string): string[] {
     .filter((line) => line.includes(mark));
 }
 
+/** Command lines of what carries the traffic of sandboxes: slirp4netns with the network that only ours are told of, and pasta. */
+export const carriers = (): string[] => [
+  ...processesWith('--cidr=169.254.0.0/16'),
+  ...processesWith('--no-map-gw -t none'),
+];
+
 /** Polls until `condition` holds; false when it does not within `timeoutMs`. */
 export async function eventually(condition: () => boolean, timeoutMs: number): Promise<boolean> {
   const end = performance.now() + timeoutMs;

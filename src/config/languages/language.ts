@@ -8,7 +8,8 @@ export type Way = {
   /**
    * Argument vectors, run in order in the working directory: each must end with status 0 before the next begins, and the
    * last becomes the program. `{file}` stands for the entry file's path, `{folder}` for that of its folder, both relative
-   * and beginning with `./`; a vector's last element may be `{args}`, for the program's arguments.
+   * and beginning with `./`, `{harness}` for that of our own files; a vector's last element may be `{args}`, for the
+   * program's arguments.
    */
   readonly steps: ReadonlyArray<readonly string[]>;
 };
@@ -33,7 +34,7 @@ export type Language = {
   readonly ways: readonly Way[];
   /** Run while a sandbox waits, in the working directory; a failure is nobody's. */
   readonly ahead: ReadonlyArray<readonly string[]>;
-  /** For the program and its steps. */
+  /** For the program and its steps. `{heapMb}` stands for what a managed heap may take of its memory. */
   readonly env: Readonly<Record<string, string>>;
   readonly places: readonly Place[];
   /** Where neither the call nor the operator says otherwise. */

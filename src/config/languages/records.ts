@@ -1,5 +1,6 @@
 // The languages of `execute_code`, a record each.
 
+import { javascript, typescript } from './javascript.js';
 import type { Language } from './language.js';
 
 const MB_BYTES = 1024 ** 2;
@@ -17,40 +18,6 @@ const python: Language = {
   places: [],
   limits: {},
   tools: 'python',
-};
-
-const javascript: Language = {
-  name: 'javascript',
-  title: 'JavaScript',
-  aliases: ['js', 'node', 'nodejs'],
-  extensions: ['.js', '.mjs', '.cjs'],
-  file: 'main.js',
-  profile: 'javascript',
-  ways: [{ needs: ['node'], steps: [['node', '{file}', '{args}']] }],
-  ahead: [],
-  env: {},
-  places: [],
-  limits: {},
-  tools: 'javascript',
-};
-
-const typescript: Language = {
-  ...javascript,
-  name: 'typescript',
-  title: 'TypeScript',
-  aliases: ['ts'],
-  extensions: ['.ts', '.mts', '.cts'],
-  file: 'main.ts',
-  ways: [
-    {
-      needs: ['esbuild', 'node'],
-      steps: [
-        ['esbuild', '{file}', '--bundle', '--platform=node', '--outfile=/tmp/main.js', '--log-level=warning'],
-        ['node', '/tmp/main.js', '{args}'],
-      ],
-    },
-    { needs: ['node'], steps: [['node', '{file}', '{args}']] },
-  ],
 };
 
 const go: Language = {

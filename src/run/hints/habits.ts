@@ -5,7 +5,7 @@ import { type Hint, says } from './hint.js';
 
 /** The line that a SyntaxError quotes, without its indent. */
 const quoted = ({ traceback }: GuestError): string =>
-  (traceback[traceback.findIndex((line) => line.startsWith('  File "main.py"')) + 1] ?? '').trim();
+  (traceback[traceback.findIndex((line) => line.startsWith('  File "')) + 1] ?? '').trim();
 
 export const habitHints: readonly Hint[] = [
   {

@@ -6,7 +6,10 @@ import type { SandboxSpec } from '../../engine/engine.js';
 import type { GuestError } from '../../sandbox/sandbox.js';
 
 /** What of a cage a sentence may name. */
-export type Walls = Pick<SandboxSpec, 'image' | 'memoryBytes' | 'pids' | 'tmpfs' | 'shmMb' | 'ulimits'>;
+export type Walls = Pick<
+  SandboxSpec,
+  'image' | 'network' | 'memoryBytes' | 'pids' | 'tmpfs' | 'shmMb' | 'ulimits'
+>;
 
 export type Hint = {
   /** A word or two, for the tests: there is one for each row. */
@@ -63,8 +66,9 @@ export function firstFitting(hints: readonly Hint[], error: GuestError, walls: W
   return undefined;
 }
 
+/** A word of the guest's as a sentence repeats it. */
 // A group of a pattern that took no part is undefined, whatever its type says.
-const shown = (word: string | undefined): string => clip(harmless(word ?? ''), MAX_WORD_CHARS);
+export const shown = (word: string | undefined): string => clip(harmless(word ?? ''), MAX_WORD_CHARS);
 
 /** Where the code can write, in words: `/workspace, /tmp and /dev/shm`. */
 export function writablePlaces({ tmpfs }: Walls): string {

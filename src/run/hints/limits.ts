@@ -8,52 +8,62 @@ export const memoryRemedy =
 const ulimit = ({ ulimits }: Walls, name: string): number =>
   ulimits.find((each) => each.name === name)?.limit ?? 0;
 
-const tooManyProcesses = ({ pids }: Walls): string =>
+export const memorySentence = ({ memoryBytes }: Walls): string =>
+  `The memory limit is ${megabytes(memoryBytes)}. ${memoryRemedy}`;
+
+export const processesSentence = ({ pids }: Walls): string =>
   `At most ${pids} processes and threads may exist at once: use fewer workers, or asyncio. (MCP_BRIDGE_PIDS sets the limit.)`;
+
+export const diskSentence = ({ tmpfs, shmMb }: Walls): string => {
+  const places = [...tmpfs, { target: '/dev/shm', sizeMb: shmMb }];
+  const sizes = places.map(({ target, sizeMb }) => `${target} holds ${sizeMb} MB`).join(', ');
+  return `Files are kept in memory: ${sizes}. Delete what is done with, or write less.`;
+};
+
+/** `habit` is how the language closes what it has opened, as the end of a sentence. */
+export const openFilesSentence = (walls: Walls, habit = ''): string =>
+  `At most ${ulimit(walls, 'nofile')} files and sockets may be open at once: close them${habit}.`;
+
+export const fileSizeSentence = (walls: Walls): string =>
+  `A file may have at most ${megabytes(ulimit(walls, 'fsize'))}: write several, or less.`;
 
 export const limitHints: readonly Hint[] = [
   {
     about: 'memory',
     // numpy has a class of its own for arrays.
     matches: says(/(?:)/, /(?:^|[._])(?:Array)?MemoryError$/),
-    sentence: ({ memoryBytes }) => `The memory limit is ${megabytes(memoryBytes)}. ${memoryRemedy}`,
+    sentence: memorySentence,
   },
   {
     about: 'memory that the kernel refuses',
     matches: errno(12),
-    sentence: ({ memoryBytes }) => `The memory limit is ${megabytes(memoryBytes)}. ${memoryRemedy}`,
+    sentence: memorySentence,
   },
   {
     about: 'threads',
     matches: says(/can't start new thread/, /^RuntimeError$/),
-    sentence: tooManyProcesses,
+    sentence: processesSentence,
   },
   {
     about: 'processes',
     // EAGAIN is also what a socket says that has nothing yet.
     matches: during(STARTS_SOMETHING, errno(11)),
-    sentence: tooManyProcesses,
+    sentence: processesSentence,
   },
   {
     about: 'disk',
     matches: errno(28),
-    sentence: ({ tmpfs, shmMb }) => {
-      const places = [...tmpfs, { target: '/dev/shm', sizeMb: shmMb }];
-      const sizes = places.map(({ target, sizeMb }) => `${target} holds ${sizeMb} MB`).join(', ');
-      return `Files are kept in memory: ${sizes}. Delete what is done with, or write less.`;
-    },
+    sentence: diskSentence,
   },
   {
     about: 'open files',
     matches: errno(24),
-    sentence: (walls) =>
-      `At most ${ulimit(walls, 'nofile')} files and sockets may be open at once: close them, as \`with open(...)\` does.`,
+    sentence: (walls) => openFilesSentence(walls, ', as `with open(...)` does'),
   },
   {
     about: 'size of a file',
     matches: errno(27),
-    sentence: (walls) =>
-      `A file may have at most ${megabytes(ulimit(walls, 'fsize'))}: write several, or less.`,
+    sentence: fileSizeSentence,
   },
   {
     about: 'recursion',

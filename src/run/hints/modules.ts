@@ -45,9 +45,10 @@ function missingModule({ image }: Walls, module: string): string {
     : `Nothing can be installed here: ${INSTEAD}${own}${offers(others)}`;
 }
 
-function noInstalling({ image }: Walls): string {
+function noInstalling({ image, network }: Walls): string {
   const { own, others } = images(image);
-  return `Nothing can be installed here: there is no network. Do without: ${INSTEAD}${own}${offers(others)}`;
+  const why = network === 'none' ? 'there is no network' : 'the image is read-only';
+  return `Nothing can be installed here: ${why}. Do without: ${INSTEAD}${own}${offers(others)}`;
 }
 
 const noSdk = (): string =>
@@ -58,7 +59,7 @@ export const moduleHints: readonly Hint[] = [
     about: 'a server as a module',
     matches: says(/^No module named '(mcp_\w+)'/, MODULE),
     sentence: (_walls, name = '') =>
-      `${name} is no module: it is there without an import when run_python's \`servers\` names the server.`,
+      `${name} is no module: it is there without an import when the call's \`servers\` names the server.`,
   },
   {
     about: 'the MCP SDK',

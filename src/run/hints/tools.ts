@@ -52,6 +52,6 @@ export const toolHints: readonly Hint[] = [
     about: 'a server that is not configured',
     matches: says(/^name '(mcp_\w+)' is not defined/, /^NameError$/),
     sentence: () =>
-      "No server of that name is configured: runtime.discovered_servers() lists them; name one in run_python's `servers`.",
+      "No server of that name is configured: runtime.discovered_servers() lists them; name one in the call's `servers`.",
   },
 ];

@@ -1,62 +1,89 @@
-// The tool `execute_code`: a program in one of several languages, as isolator's users know it.
+// The tool `execute_code`: what the model is told about it, as isolator's users know it. program-arguments.ts checks what
+// it is called with.
 
-import { z } from 'zod';
-import { planFor } from '../../config/languages/plan.js';
-import { languageNamed } from '../../config/languages/records.js';
+import type { Language } from '../../config/languages/language.js';
+import { offeredLanguages, planFor } from '../../config/languages/plan.js';
 import type { Settings } from '../../config/settings.js';
-import { outcomeWithoutRun } from '../../run/outcome.js';
+import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
+import type { Task } from '../../run/task.js';
 import type { Tool } from '../tool.js';
+import { ANNOTATIONS, metaFor } from './definition.js';
 import { hooksFor } from './hooks.js';
+import { ADDITIONAL_FILES_SCHEMA } from './input-files.js';
+import { programSchema, readProgram } from './program-arguments.js';
 
 export function executeCode(settings: Settings): Tool {
-  const { maxTimeoutSeconds } = settings;
-  const schema = z.strictObject({
-    language: z.string(),
-    entrypoint_code: z.string(),
-    entrypoint_filename: z.string().optional(),
-    args: z.array(z.string()).default([]),
-    stdin: z.string().optional(),
-    timeout: z.int().min(1).max(maxTimeoutSeconds).optional(),
-    servers: z.array(z.string()).default([]),
-  });
+  const { timeoutSeconds, maxTimeoutSeconds } = settings;
+  const offered = offeredLanguages(settings);
+  const schema = programSchema(settings);
+  const withTools = offered.filter(({ tools }) => tools !== 'none').map(({ name }) => name);
   return {
     definition: {
       name: 'execute_code',
       title: 'Run a program',
-      description: 'Run a program in a fresh, isolated container.',
+      description: descriptionOf(offered, settings),
       inputSchema: {
         type: 'object',
-        properties: { language: { type: 'string' }, entrypoint_code: { type: 'string' } },
+        properties: {
+          language: { type: 'string', enum: offered.map(({ name }) => name) },
+          entrypoint_code: { type: 'string', description: 'Main file' },
+          entrypoint_filename: { type: 'string' },
+          additional_files: ADDITIONAL_FILES_SCHEMA,
+          snippet_name: { type: 'string', description: 'Stored program' },
+          args: { type: 'array', items: { type: 'string' } },
+          stdin: { type: 'string' },
+          ...(withTools.length === 0
+            ? {}
+            : {
+                servers: {
+                  type: 'array',
+                  items: { type: 'string' },
+                  description: `MCP servers; only for ${withTools.join(', ')}`,
+                },
+              }),
+          timeout: {
+            type: 'integer',
+            minimum: 1,
+            maximum: maxTimeoutSeconds,
+            description: 'Seconds',
+          },
+        },
+        additionalProperties: false,
       },
-      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-      _meta: {},
+      annotations: ANNOTATIONS,
+      _meta: metaFor('execute code'),
     },
     outputMode: 'sections',
     call: async (args, context, signal) => {
-      const parsed = schema.safeParse(args);
-      const language = parsed.success ? languageNamed(parsed.data.language) : undefined;
-      if (!parsed.success || language === undefined) {
-        const message = 'arguments: language and entrypoint_code are wanted.';
-        const objection = { type: 'E_ARGUMENTS', message, remedy: undefined };
-        return outcomeWithoutRun('validation_error', objection, settings.timeoutSeconds);
-      }
-      const {
-        entrypoint_code: code,
-        entrypoint_filename: file = language.file,
-        stdin,
-        timeout,
-        servers,
-      } = parsed.data;
-      const task = {
-        type: 'program',
-        language,
-        code,
-        file,
-        args: parsed.data.args,
-        stdin: stdin === undefined ? undefined : Buffer.from(stdin),
-      } as const;
-      const timeoutSeconds = timeout ?? planFor(language, settings).timeoutSeconds;
-      return context.bridge.run({ task, servers, files: [], timeoutSeconds }, hooksFor(context), signal);
+      const { bridge } = context;
+      const input = await readProgram(args, schema, { settings, offered, snippets: bridge.snippets });
+      if ('message' in input) return outcomeWithoutRun('validation_error', input, timeoutSeconds);
+      return noted(await bridge.run(input, hooksFor(context), signal), input.task);
     },
   };
+}
+
+/** How a program calls a tool. */
+const CALLS: Readonly<Record<Language['tools'], string>> = {
+  none: '',
+  python: 'in Python await mcp_<alias>.<tool>(arg=...)',
+  javascript: 'in JavaScript await mcp_<alias>.<tool>({arg: ...})',
+};
+
+function descriptionOf(offered: readonly Language[], settings: Settings): string {
+  const online = offered.filter((language) => planFor(language, settings).network !== 'none');
+  const network = online.length === 0 ? '' : ` but for ${online.map(({ name }) => name).join(', ')}`;
+  const calls = new Set(offered.map((language) => CALLS[language.tools]).filter((call) => call !== ''));
+  const tools = calls.size === 0 ? '' : ` Tools of \`servers\`: ${[...calls].join(', ')}.`;
+  return `Run a program of one or more files in a fresh, isolated container (no network${network}, standard library, nothing to install). Pass language and entrypoint_code, or snippet_name alone.
+You get stdout and stderr. Files that the program writes to out/ come back; each call starts clean.${tools}`;
+}
+
+/** Whoever goes by the ending, such as Go's compiler, may have failed for no other reason. */
+function noted(outcome: Outcome, task: Task): Outcome {
+  if (task.type === 'cell' || outcome.status !== 'error') return outcome;
+  const { file, language } = task;
+  if (language.extensions.some((extension) => file.endsWith(extension))) return outcome;
+  const hint = `${language.title} files end in ${language.extensions.join(' or ')}; this one is named ${file}.`;
+  return { ...outcome, note: outcome.note === undefined ? hint : `${outcome.note}\n${hint}` };
 }

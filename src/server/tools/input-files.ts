@@ -1,12 +1,25 @@
-// The argument `files` of a run: checked whole before anything is spent, and brought into the one form that travels. A
-// complaint names the very entry and field, what was got and what is allowed.
+// The files of a call, in the form of either tool: checked whole before anything is spent, and brought into the one form
+// that travels. A complaint names the very entry and field, what was got and what is allowed.
 
 import { z } from 'zod';
-import { clip, harmless } from '../../base/text.js';
 import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../protocol/frames.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/file-names.js';
+import { described } from './complaint.js';
 
-/** As the agent is told it. */
+type Encoding = 'utf8' | 'base64';
+type Entry = { readonly name: string; readonly content: string; readonly encoding: Encoding };
+
+/** How a tool says files in its arguments. */
+export type FilesForm = {
+  readonly argument: string;
+  /** One of them, in words. */
+  readonly shape: string;
+  readonly nameField: string;
+  readonly contentField: Readonly<Record<Encoding, string>>;
+  readonly entry: z.ZodType<Entry>;
+};
+
+/** Of `run_python`, as the agent is told it. */
 export const FILES_SCHEMA = {
   type: 'array',
   description: 'Put into the working directory; text or base64',
@@ -17,39 +30,86 @@ export const FILES_SCHEMA = {
   },
 };
 
-const MAX_ECHO_CHARS = 80;
+/** Of `run_python`. */
+export const FILES: FilesForm = {
+  argument: 'files',
+  shape: 'an object {name, text} or {name, base64}',
+  nameField: 'name',
+  contentField: { utf8: 'text', base64: 'base64' },
+  entry: z.union([
+    z
+      .strictObject({ name: z.string(), text: z.string() })
+      .transform(({ name, text }): Entry => ({ name, content: text, encoding: 'utf8' })),
+    z
+      .strictObject({ name: z.string(), base64: z.string() })
+      .transform(({ name, base64 }): Entry => ({ name, content: base64, encoding: 'base64' })),
+  ]),
+};
+
+/** Of `execute_code`, as the agent is told it. */
+export const ADDITIONAL_FILES_SCHEMA = {
+  type: 'array',
+  description: 'Beside it; binary as base64',
+  items: {
+    type: 'object',
+    properties: {
+      filename: { type: 'string' },
+      content: { type: 'string' },
+      encoding: { type: 'string', enum: ['utf8', 'base64'] },
+    },
+    required: ['filename', 'content'],
+  },
+};
+
+/** Of `execute_code`, as isolator has it, and with an encoding. */
+export const ADDITIONAL_FILES: FilesForm = {
+  argument: 'additional_files',
+  shape: 'an object {filename, content}, and encoding "base64" where content is that',
+  nameField: 'filename',
+  contentField: { utf8: 'content', base64: 'content' },
+  entry: z
+    .strictObject({
+      filename: z.string(),
+      content: z.string(),
+      encoding: z.enum(['utf8', 'base64']).nullish(),
+    })
+    .transform(
+      ({ filename, content, encoding }): Entry => ({ name: filename, content, encoding: encoding ?? 'utf8' }),
+    ),
+};
+
 const MEGABYTES = MAX_INPUT_BYTES / 1024 ** 2;
-const FILE = 'an object {name, text} or {name, base64}';
 /** With padding, as most programs write it; line breaks are theirs too. */
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const list = z.array(z.unknown()).max(MAX_INPUT_FILES);
-const entry = z.union([
-  z.strictObject({ name: z.string(), text: z.string() }),
-  z.strictObject({ name: z.string(), base64: z.string() }),
-]);
 
 /** What is wrong, as a sentence. */
 export type FilesComplaint = { readonly complaint: string };
 
-export function readInputFiles(value: unknown): readonly InputFile[] | FilesComplaint {
+/** `names` are those that are taken already; it takes the others. */
+export function readInputFiles(
+  value: unknown,
+  form: FilesForm,
+  names = new NameSet(),
+): readonly InputFile[] | FilesComplaint {
+  const { argument, shape, nameField, contentField } = form;
   const parsed = list.safeParse(value ?? []);
   if (!parsed.success)
-    return complain('files', value, `a list of at most ${MAX_INPUT_FILES} files, each ${FILE}`);
-  const names = new NameSet();
+    return complain(argument, value, `a list of at most ${MAX_INPUT_FILES} files, each ${shape}`);
   const files: InputFile[] = [];
   let bytes = 0;
   for (const [number, each] of parsed.data.entries()) {
-    const at = `files[${number}]`;
-    const file = entry.safeParse(each);
-    if (!file.success) return complain(at, each, FILE);
-    const { name } = file.data;
+    const at = `${argument}[${number}]`;
+    const entry = form.entry.safeParse(each);
+    if (!entry.success) return complain(at, each, shape);
+    const { name, content, encoding } = entry.data;
     const problem = nameProblem(name) ?? names.add(name);
-    if (problem !== undefined) return complain(`${at}.name`, name, PLAIN_NAME, `, which ${problem}`);
-    const data = 'text' in file.data ? encodedText(file.data.text) : withoutBreaks(file.data.base64);
-    if (data === undefined) return complain(`${at}.text`, undefined, 'well-formed text', ' a lone surrogate');
-    if (data.length % 4 !== 0 || !BASE64.test(data))
-      return complain(`${at}.base64`, data, 'base64 with padding');
+    if (problem !== undefined) return complain(`${at}.${nameField}`, name, PLAIN_NAME, `, which ${problem}`);
+    const data = encoding === 'utf8' ? encodedText(content) : withoutBreaks(content);
+    const field = `${at}.${contentField[encoding]}`;
+    if (data === undefined) return complain(field, undefined, 'well-formed text', ' a lone surrogate');
+    if (data.length % 4 !== 0 || !BASE64.test(data)) return complain(field, data, 'base64 with padding');
     bytes += Buffer.byteLength(data, 'base64');
     if (bytes > MAX_INPUT_BYTES)
       return { complaint: `${at}: the files are larger than ${MEGABYTES} MiB together, which is the most.` };
@@ -64,8 +124,6 @@ const encodedText = (text: string): string | undefined =>
 const withoutBreaks = (base64: string): string => base64.replaceAll(/[\r\n]+/g, '');
 
 function complain(where: string, value: unknown, expected: string, problem = ''): FilesComplaint {
-  const got = value === undefined ? '' : ` ${clip(harmless(JSON.stringify(value)), MAX_ECHO_CHARS)}`;
-  return {
-    complaint: `${where}: got${got || (problem === '' ? ' nothing' : '')}${problem}, expected ${expected}.`,
-  };
+  const got = value === undefined && problem !== '' ? '' : ` ${described(value)}`;
+  return { complaint: `${where}: got${got}${problem}, expected ${expected}.` };
 }

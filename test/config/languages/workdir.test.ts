@@ -48,6 +48,8 @@ test('no place of the cage can be one', () => {
     cores: 1,
     maxTimeoutSeconds: 1,
     maxWaitSeconds: 0,
+    lentDir: '/l',
+    carrier: undefined,
   });
   expect([spec.workdir, spec.env['HOME']]).toEqual(['/app', '/app']);
   const targets = [...spec.tmpfs, ...spec.mounts].map(({ target }) => target);

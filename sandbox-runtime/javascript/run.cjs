@@ -1,0 +1,41 @@
+// The first script of every JavaScript and TypeScript program: makes the tools and the names that a program may count on,
+// puts the program's own path where its own would be, and leaves the rest to Node. A script and no `--require`, which
+// every worker and every forked child would run as well. Loads nothing that the program does not need.
+
+'use strict';
+
+const Module = require('node:module');
+const path = require('node:path');
+const { defineCommonJsNames } = require('./scope.cjs');
+
+/** Set by the harness where the descriptors of the conversation were left open. */
+const CONVERSATION = 'MCP_SANDBOX_CONVERSATION';
+
+const file = path.resolve(process.argv[2]);
+process.argv.splice(1, 2, file);
+process.mainModule = undefined;
+delete require.cache[__filename];
+
+const mayCall = process.env[CONVERSATION] !== undefined;
+// What the program starts has no part in it.
+delete process.env[CONVERSATION];
+if (mayCall) require('./bind.cjs').bind();
+else process.on('uncaughtExceptionMonitor', sayWhereToolsAre);
+defineCommonJsNames(file);
+
+// On a stack of its own, so that no line of ours is in the program's traces.
+if (/\.[cm]?ts$/.test(file)) process.nextTick(...require('./typescript.cjs').prepare(file));
+else {
+  if (file.endsWith('.js')) require('./syntax.cjs').settleType(file);
+  process.nextTick(Module.runMain, file);
+}
+
+/** A program that counts on tools which nobody has given it is told how to have them. */
+function sayWhereToolsAre(error) {
+  const message = String(error?.message);
+  const missing =
+    /^mcp_?\w* is not defined/.test(message) || /^Cannot find (package|module) 'mcp'/.test(message);
+  if (!missing || typeof error.stack !== 'string') return;
+  error.stack +=
+    '\n\nThis run has no MCP tools: name their servers in the call, for example servers=["github"].';
+}

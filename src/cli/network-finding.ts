@@ -1,0 +1,40 @@
+// What doctor says of the network: which languages have one, by what means, and what that leaves within reach. Seen in a
+// sandbox that was started with one, and only where some language has it.
+
+import { networkedLanguages } from '../config/languages/networked-languages.js';
+import { REACH } from '../engine/carriers.js';
+import { isGvisor } from '../engine/oci-runtime.js';
+import type { Examination, Finding } from './examination.js';
+
+const TAKE_AWAY = 'Take the network away again where it was given (MCP_BRIDGE_NETWORK).';
+
+export async function examineNetwork({
+  pad,
+  settings,
+  networkTrial,
+}: Pick<Examination, 'pad' | 'settings' | 'networkTrial'>): Promise<Omit<Finding, 'name'> | undefined> {
+  const open = networkedLanguages(settings);
+  if (open.length === 0) return { status: 'ok', detail: 'none in any sandbox' };
+  const found = await pad();
+  if ('error' in found) return undefined;
+  const tried = await networkTrial();
+  if ('error' in tried) {
+    const { message, remedy = TAKE_AWAY } = tried.error;
+    const { ociRuntime } = found.value.choice;
+    return {
+      status: 'fail',
+      detail: `none for ${open.join(', ')}, which are to have one: ${message}`,
+      remedy: isGvisor(ociRuntime)
+        ? `gVisor releases before August 2024 give none on recent kernels: install a newer one. ${TAKE_AWAY}`
+        : remedy,
+    };
+  }
+  const carrier = tried.value === 'none' ? 'default' : tried.value;
+  const detail = `open for ${open.join(', ')} by ${carrier}: ${REACH[carrier]}`;
+  if (found.value.choice.mode !== 'vm') return { status: 'ok', detail };
+  return {
+    status: 'warn',
+    detail: `${detail}; and so are services on this computer's own localhost, by the machine's address for it`,
+    remedy: `Stop what must not be reached while such a language runs. ${TAKE_AWAY}`,
+  };
+}

@@ -1,0 +1,168 @@
+// Starts sandboxes on images of others: with the image's own Python, or, where that is missing or too old, with ours.
+// Which of the two is found out by trying, once for each image; an image that has Python pays nothing for this.
+
+import { basename } from 'node:path';
+import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
+import { clip } from '../base/text.js';
+import { unlessAborted } from '../base/unless-aborted.js';
+import { runtimeOf } from '../engine/detect.js';
+import type { ImageChoice } from '../engine/image-choice.js';
+import { HARNESS_MOUNT, OLDEST_PYTHON } from './harness-files.js';
+import { type Files, installedDir, installFiles, OPEN_DIR, removeOthers } from './installed-files.js';
+import { pythonKind, type SandboxKind } from './kind.js';
+import {
+  filesDir,
+  type HostFiles,
+  harnessKey,
+  type LaunchContext,
+  type LaunchPad,
+  START_TIMEOUT_MS,
+  specOn,
+} from './launch-pad.js';
+import { filesIn } from './lent-files.js';
+import { readLoans, rememberBorrower, rememberTree } from './loans.js';
+import { runOwnCode } from './own-code.js';
+import { Sandbox } from './sandbox.js';
+
+/** What a Python takes that hands over some twenty megabytes, whatever runs are allowed. */
+const TAKE_BYTES = 512 * 1024 ** 2;
+/** Half a second for a Python that is compiled; five for one whose image has sources only. */
+const TAKE_SECONDS = 60;
+const MAX_REASON_CHARS = 300;
+const CODE = `
+import subprocess, sys
+subprocess.run([sys.executable, "-I", "${HARNESS_MOUNT}/harness/lend.py"], check=True)
+`;
+/** Every engine names the program that it did not find, and so does the entry point where it is too old. */
+const NAMES_PYTHON = /\bpython3\b/;
+
+export type Borrower = { readonly pad: LaunchPad; readonly image: ImageChoice; readonly kind: SandboxKind };
+
+export class Lender {
+  readonly #context: LaunchContext;
+  readonly #closing: AbortSignal;
+  readonly #trees = new WeakMap<LaunchPad, Promise<string>>();
+  #count = 0;
+
+  /** `closing` ends what several starts wait for together. */
+  constructor(context: LaunchContext, closing: AbortSignal) {
+    this.#context = context;
+    this.#closing = closing;
+  }
+
+  /** What `start` gives with the files that the image needs. Throws what it throws, and what stands in the way. */
+  async start(
+    borrower: Borrower,
+    start: (files: HostFiles) => Promise<Sandbox>,
+    signal: AbortSignal,
+  ): Promise<Sandbox> {
+    const { pad, image, kind } = borrower;
+    const { stateDir } = this.#context.settings;
+    if (image.id === pad.image.id) return start(pad.files);
+    const isKnown = readLoans(stateDir).borrowers.includes(image.id);
+    if (isKnown && kind.isPython) throw withoutPython(image);
+    if (isKnown) return this.#startLent(borrower, start, signal);
+    try {
+      return await start(pad.files);
+    } catch (thrown) {
+      if (signal.aborted || !lacksPython(thrown)) throw thrown;
+      if (kind.isPython) throw withoutPython(image);
+      const sandbox = await this.#startLent(borrower, start, signal);
+      this.#tellTrouble(() => rememberBorrower(stateDir, image.id));
+      return sandbox;
+    }
+  }
+
+  async #startLent(
+    { pad, image }: Borrower,
+    start: (files: HostFiles) => Promise<Sandbox>,
+    signal: AbortSignal,
+  ): Promise<Sandbox> {
+    this.#context.observer({ type: 'setup.step', step: `lending Python to the image ${image.image}` });
+    const lentDir = await unlessAborted(this.#treeFor(pad), signal);
+    try {
+      return await start({ ...pad.files, lentDir });
+    } catch (thrown) {
+      // Looked at anew by the next one.
+      this.#trees.delete(pad);
+      const error = asBridgeError(thrown);
+      if (signal.aborted || error.code !== 'E_SANDBOX_START') throw thrown;
+      throw new BridgeError(
+        'E_SANDBOX_START',
+        `The image ${image.image} has no python3 of its own, and does not start with ours: ${error.message}`,
+        {
+          fault: 'operator',
+          remedy: `Name an image that has python3 ${OLDEST_PYTHON} or later, or see to it that programs may run from ${lentDir}.`,
+          cause: thrown,
+        },
+      );
+    }
+  }
+
+  /** Once for each pad, and so anew when the image changes that it is taken from; a failure is not kept. */
+  #treeFor(pad: LaunchPad): Promise<string> {
+    const known = this.#trees.get(pad);
+    if (known !== undefined) return known;
+    const making = this.#makeTree(pad);
+    this.#trees.set(pad, making);
+    making.catch(() => this.#trees.delete(pad));
+    return making;
+  }
+
+  async #makeTree(pad: LaunchPad): Promise<string> {
+    const { settings, observer } = this.#context;
+    const dir = filesDir(settings, pad.choice.mode, runtimeOf(pad.choice));
+    const key = harnessKey(pad.image);
+    const known = readLoans(settings.stateDir).trees.find((tree) => tree.key === key);
+    const installed = known === undefined ? undefined : installedDir(dir, 'lent', known.hash);
+    if (installed !== undefined) return installed;
+    observer({ type: 'setup.step', step: `taking Python out of the image ${pad.image.image}` });
+    const own = pythonKind(settings);
+    const kind = { ...own, memoryBytes: Math.max(own.memoryBytes, TAKE_BYTES), preimport: [] };
+    const options = { timeoutMs: START_TIMEOUT_MS, observer, enforcement: pad.choice.enforcement };
+    const spec = specOn(pad, this.#context, `lend-${++this.#count}`, kind);
+    await using sandbox = await Sandbox.start(pad.engine, spec, options, this.#closing);
+    const made = installFiles(dir, 'lent', await takePython(sandbox));
+    this.#tellTrouble(() => {
+      const hashes = rememberTree(settings.stateDir, key, basename(made));
+      // Others use that one, and a boot clears it.
+      if (dir !== OPEN_DIR) removeOthers(dir, 'lent', hashes);
+    });
+    return made;
+  }
+
+  /** What is not remembered makes only the next start slower. */
+  #tellTrouble(work: () => void): void {
+    try {
+      work();
+    } catch (thrown) {
+      const message = `what is lent is not remembered: ${messageOf(thrown)}`;
+      this.#context.observer({ type: 'engine.trouble', message });
+    }
+  }
+}
+
+/** The files of the sandbox's own Python. Uses up the sandbox. Throws E_SANDBOX_START where it gives none. */
+async function takePython(sandbox: Sandbox): Promise<Files> {
+  const { stdout, stderr } = await runOwnCode(sandbox, CODE, TAKE_SECONDS);
+  const files = filesIn(stdout);
+  if (files !== undefined) return files;
+  const why = clip(stderr.trim() || 'it did not hand over all of it', MAX_REASON_CHARS);
+  throw new BridgeError(
+    'E_SANDBOX_START',
+    `Python could not be taken out of the image ${sandbox.spec.image}: ${why}`,
+    { fault: 'operator', remedy: 'Name an image that has python3 of its own.' },
+  );
+}
+
+function lacksPython(thrown: unknown): boolean {
+  const { code, message } = asBridgeError(thrown);
+  return code === 'E_SANDBOX_START' && NAMES_PYTHON.test(message);
+}
+
+const withoutPython = ({ image }: ImageChoice): BridgeError =>
+  new BridgeError(
+    'E_IMAGE_MISSING',
+    `The image ${image} has no python3 ${OLDEST_PYTHON} or later, and programs in Python need the image's own.`,
+    { fault: 'operator', remedy: 'Name an image with Python for them, or none.' },
+  );

@@ -1,0 +1,31 @@
+// What an image without Python is lent: that of our own image, with its loader and its libraries, as files that run in
+// any image of the same processor. sandbox-runtime/harness/lend.py says which; they are mounted read-only, in a place that
+// is on nobody's PATH.
+
+import { type Files, inOrder } from './installed-files.js';
+
+/** Where the directory is mounted. */
+export const LENT_MOUNT = '/lent';
+const LOADER = 'loader';
+const PYTHON = 'bin/python3';
+/** Instead of `python3`. By its own loader, since the image may have another one, or none. */
+export const LENT_PYTHON: readonly string[] = [
+  `${LENT_MOUNT}/${LOADER}`,
+  '--library-path',
+  `${LENT_MOUNT}/shared`,
+  `${LENT_MOUNT}/${PYTHON}`,
+];
+
+/** No segment begins with a dot, so none leads out of the directory. */
+const LINE = /^(\w[\w.+-]*(?:\/\w[\w.+-]*)*) ([A-Za-z0-9+/]*={0,2})$/;
+
+/** What was printed; undefined where it is not that, or not all of it. */
+export function filesIn(printed: string): Files | undefined {
+  const files = new Map<string, Buffer>();
+  for (const line of printed.trimEnd().split('\n')) {
+    const [, name, data] = LINE.exec(line) ?? [];
+    if (name === undefined || data === undefined) return undefined;
+    files.set(name, Buffer.from(data, 'base64'));
+  }
+  return files.has(LOADER) && files.has(PYTHON) && printed.endsWith('\n') ? inOrder(files) : undefined;
+}

@@ -1,0 +1,217 @@
+// The arguments of `execute_code`, checked whole before anything is spent: a snippet, or a language and its code, never
+// both; names, sizes and words that a program can be given. Relies on the snippets' own errors for what is wrong with one.
+
+import { z } from 'zod';
+import { closest } from '../../base/closest.js';
+import { asBridgeError } from '../../base/errors.js';
+import type { Language } from '../../config/languages/language.js';
+import { planFor } from '../../config/languages/plan.js';
+import { languageNamed } from '../../config/languages/records.js';
+import type { Settings } from '../../config/settings.js';
+import { MAX_INPUT_BYTES } from '../../protocol/frames.js';
+import { NameSet, nameProblem, PLAIN_NAME } from '../../run/file-names.js';
+import type { Objection } from '../../run/outcome.js';
+import type { Snippets } from '../../run/snippets.js';
+import type { RunInput } from '../bridge.js';
+import { type Allowed, complaint, described, shapeComplaint } from './complaint.js';
+import { MAX_CODE_CHARS } from './definition.js';
+import { ADDITIONAL_FILES, readInputFiles } from './input-files.js';
+
+/** Linux takes 128 KiB for one argument, with the NUL at its end. */
+const MAX_ARG_BYTES = 128 * 1024 - 1;
+/** Of all, each with its NUL and a pointer: half of what Linux takes below a stack of 8 MiB, the environment included. */
+const MAX_ARGS_BYTES = 1024 * 1024;
+const BYTES_BESIDES_ARG = 1 + 8;
+
+const SNIPPET_OR_CODE = 'snippet_name alone, or language and entrypoint_code';
+
+export type ProgramSource = {
+  readonly settings: Settings;
+  /** The languages that may be named. */
+  readonly offered: readonly Language[];
+  readonly snippets: Pick<Snippets, 'find'>;
+};
+
+export type ProgramSchema = ReturnType<typeof programSchema>;
+type Given = z.output<ProgramSchema>;
+
+/** Made once: making a schema costs more than using it. */
+export const programSchema = ({ maxTimeoutSeconds }: Settings) =>
+  z.strictObject({
+    language: z.string().optional(),
+    entrypoint_code: z
+      .string()
+      .max(MAX_CODE_CHARS)
+      .refine((code) => code.trim() !== '' && code.isWellFormed())
+      .optional(),
+    entrypoint_filename: z.string().optional(),
+    // Checked one by one, with sentences of their own.
+    additional_files: z.unknown().optional(),
+    snippet_name: z.string().optional(),
+    stdin: z
+      .string()
+      .refine((text) => text.isWellFormed() && Buffer.byteLength(text) <= MAX_INPUT_BYTES)
+      .optional(),
+    args: z.array(z.string()).default([]),
+    servers: z.array(z.string()).default([]),
+    timeout: z.int().min(1).max(maxTimeoutSeconds).optional(),
+    // As in run_python.
+    wait_for_previous: z.unknown().optional(),
+  });
+
+const allowed = (offered: readonly Language[], { maxTimeoutSeconds }: Settings): Allowed => ({
+  fields: {
+    language: oneOf(offered),
+    entrypoint_code: `well-formed text that is not empty, of at most ${MAX_CODE_CHARS} characters`,
+    entrypoint_filename: PLAIN_NAME,
+    additional_files: 'a list of files',
+    snippet_name: "a snippet's name",
+    stdin: `well-formed text of at most ${MAX_INPUT_BYTES / 1024 ** 2} MiB`,
+    args: 'a list of texts, such as ["--all", "x.csv"]',
+    servers: 'a list of server names, such as ["github"]',
+    timeout: `a whole number of seconds from 1 to ${maxTimeoutSeconds}`,
+  },
+  whole: `an object with ${SNIPPET_OR_CODE}`,
+  otherNames: {
+    code: 'entrypoint_code',
+    source: 'entrypoint_code',
+    files: 'additional_files',
+    filename: 'entrypoint_filename',
+    file: 'entrypoint_filename',
+    input: 'stdin',
+    argv: 'args',
+    arguments: 'args',
+    name: 'snippet_name',
+  },
+});
+
+/** The run that is asked for, or what is wrong with the arguments. */
+export async function readProgram(
+  args: unknown,
+  schema: ProgramSchema,
+  source: ProgramSource,
+): Promise<RunInput | Objection> {
+  const { settings, offered } = source;
+  const parsed = schema.safeParse(withoutNulls(args));
+  if (!parsed.success) return shapeComplaint(parsed.error, args, allowed(offered, settings));
+  const given = parsed.data;
+  const origin = given.snippet_name ? await fromSnippet(given, source) : fromCode(given, offered);
+  if ('message' in origin) return origin;
+  const { language, code, file } = origin;
+  const objection =
+    serversObjection(given.servers, language, offered) ?? argsObjection(given.args) ?? fileObjection(file);
+  if (objection !== undefined) return objection;
+  const names = new NameSet();
+  names.add(file);
+  const files = readInputFiles(given.additional_files, ADDITIONAL_FILES, names);
+  if ('complaint' in files) return complaint(files.complaint);
+  const stdin = given.stdin === undefined ? undefined : Buffer.from(given.stdin);
+  return {
+    task: { type: 'program', language, code, file, args: given.args, stdin },
+    servers: [...new Set(given.servers)],
+    files,
+    timeoutSeconds: given.timeout ?? planFor(language, settings).timeoutSeconds,
+  };
+}
+
+type Origin = { readonly language: Language; readonly code: string; readonly file: string };
+
+async function fromSnippet(
+  { snippet_name: name = '', language, entrypoint_code: code, entrypoint_filename: file }: Given,
+  { offered, snippets }: ProgramSource,
+): Promise<Origin | Objection> {
+  const besides = [
+    ...(language === undefined ? [] : ['language']),
+    ...(code === undefined ? [] : ['entrypoint_code']),
+  ];
+  if (besides.length > 0)
+    return complaint(
+      `snippet_name: got ${described(name)} together with ${besides.join(' and ')}, expected ${SNIPPET_OR_CODE}.`,
+      'Leave one of the two out.',
+    );
+  try {
+    const snippet = await snippets.find(name);
+    if (!offered.some((each) => each.name === snippet.language.name))
+      return complaint(
+        `snippet_name: got ${described(name)}, which is ${snippet.language.title}, expected a snippet in ${oneOf(offered)}.`,
+      );
+    return { language: snippet.language, code: snippet.code, file: file ?? snippet.file };
+  } catch (thrown) {
+    const error = asBridgeError(thrown);
+    if (error.fault !== 'agent') throw error;
+    return complaint(`snippet_name: ${error.message}`, error.remedy);
+  }
+}
+
+function fromCode(
+  { language: word, entrypoint_code: code, entrypoint_filename: file }: Given,
+  offered: readonly Language[],
+): Origin | Objection {
+  if (word === undefined && code === undefined)
+    return complaint(`language: got nothing, nor a snippet_name, expected ${SNIPPET_OR_CODE}.`);
+  if (word === undefined)
+    return complaint(`language: got nothing beside entrypoint_code, expected ${oneOf(offered)}.`);
+  const name = languageNamed(word)?.name;
+  const language = offered.find((each) => each.name === name);
+  if (language === undefined) {
+    const near = closest(
+      word,
+      offered.flatMap((each) => [each.name, ...each.aliases]),
+    );
+    const suggestion = near === undefined ? '' : ` Did you mean '${languageNamed(near)?.name}'?`;
+    return complaint(`language: got ${described(word)}, expected ${oneOf(offered)}.${suggestion}`);
+  }
+  if (code === undefined)
+    return complaint(
+      `entrypoint_code: got nothing beside language ${described(word)}, expected the program's source.`,
+    );
+  return { language, code, file: file ?? language.file };
+}
+
+function serversObjection(
+  servers: readonly string[],
+  { name, title }: Language,
+  offered: readonly Language[],
+): Objection | undefined {
+  const able = offered.filter(({ tools }) => tools !== 'none');
+  if (servers.length === 0 || able.some((each) => each.name === name)) return undefined;
+  const others = able.length === 0 ? 'no language here can' : `those in ${oneOf(able)} can`;
+  return complaint(
+    `servers: got ${described(servers)}, expected none: programs in ${title} cannot call tools; ${others}.`,
+  );
+}
+
+/** What the kernel takes, so that its refusal is not a riddle in the middle of a run. */
+function argsObjection(args: readonly string[]): Objection | undefined {
+  let bytes = 0;
+  for (const [number, arg] of args.entries()) {
+    const size = Buffer.byteLength(arg);
+    bytes += size + BYTES_BESIDES_ARG;
+    const expected = `well-formed text without NUL of at most ${MAX_ARG_BYTES} bytes`;
+    if (size > MAX_ARG_BYTES || arg.includes('\0') || !arg.isWellFormed())
+      return complaint(`args[${number}]: got ${described(arg)}, of ${size} bytes, expected ${expected}.`);
+  }
+  if (bytes <= MAX_ARGS_BYTES) return undefined;
+  return complaint(
+    `args: got ${args.length} texts of ${bytes} bytes together, expected at most ${MAX_ARGS_BYTES}.`,
+    'Pass the data in stdin or additional_files.',
+  );
+}
+
+function fileObjection(file: string): Objection | undefined {
+  const problem = nameProblem(file) ?? new NameSet().add(file);
+  if (problem === undefined) return undefined;
+  return complaint(`entrypoint_filename: got ${described(file)}, which ${problem}, expected ${PLAIN_NAME}.`);
+}
+
+/** Some hosts write null for what their model leaves out. */
+const withoutNulls = (args: unknown): unknown =>
+  typeof args !== 'object' || args === null || Array.isArray(args)
+    ? (args ?? {})
+    : Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
+
+/** `python, go or ruby`. */
+function oneOf(offered: readonly Language[]): string {
+  const names = offered.map(({ name }) => name);
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}

@@ -1,0 +1,51 @@
+// What doctor says of the network, by what a sandbox with one showed.
+
+import { expect, test, vi } from 'vitest';
+import { BridgeError } from '../../src/base/errors.js';
+import type { Examination } from '../../src/cli/examination.js';
+import { examineNetwork } from '../../src/cli/network-finding.js';
+
+const open = vi.hoisted(() => ({ languages: ['bash', 'go'] }));
+vi.mock('../../src/config/languages/networked-languages.js', () => ({
+  networkedLanguages: () => open.languages,
+}));
+
+function examine(tried: object, mode = 'rootless', ociRuntime = 'runc') {
+  const subject = {
+    settings: {},
+    pad: async () => ({ value: { choice: { mode, ociRuntime } } }),
+    networkTrial: async () => tried,
+  };
+  return examineNetwork(subject as unknown as Examination);
+}
+
+test('which languages have one, by what, and what that reaches', async () => {
+  expect(await examine({ value: 'slirp4netns' })).toEqual({
+    status: 'ok',
+    detail: expect.stringMatching(/^open for bash, go by slirp4netns: IPv4 only; .* link-local .* are not$/),
+  });
+});
+
+test('in a machine the localhost of the computer is within reach, which is a warning', async () => {
+  expect(await examine({ value: 'default' }, 'vm')).toMatchObject({
+    status: 'warn',
+    detail: expect.stringMatching(/this computer's own localhost/),
+  });
+});
+
+test('nothing that carries it is a failure, with the remedy', async () => {
+  const error = new BridgeError('E_NETWORK', 'No slirp4netns.', { fault: 'operator', remedy: 'Install it.' });
+  expect(await examine({ error })).toEqual({
+    status: 'fail',
+    detail: 'none for bash, go, which are to have one: No slirp4netns.',
+    remedy: 'Install it.',
+  });
+  expect((await examine({ error }, 'rootless', 'runsc'))?.remedy).toMatch(
+    /gVisor releases before August 2024/,
+  );
+});
+
+test('none at all costs no trial', async () => {
+  open.languages = [];
+  expect(await examine({ error: 'never asked' })).toEqual({ status: 'ok', detail: 'none in any sandbox' });
+});

@@ -1,0 +1,48 @@
+// Which sandboxes can stand in for one another, as the languages are: what is equal waits once for all of them.
+
+import { expect, it } from 'vitest';
+import { planFor } from '../../src/config/languages/plan.js';
+import { languageNamed, languages } from '../../src/config/languages/records.js';
+import { parseSettings } from '../../src/config/settings.js';
+import { keyOf, kindOf, pythonKind } from '../../src/sandbox/kind.js';
+
+const host = {
+  home: '/home/u',
+  platform: 'linux',
+  cores: 2,
+  cwd: '/',
+  uid: 1000,
+  exists: () => false,
+} as const;
+const settingsOf = (env: Record<string, string>) => parseSettings(env, host).settings;
+const keyFor = (name: string, env: Record<string, string> = {}): string => {
+  const language = languageNamed(name);
+  if (language === undefined) throw new Error(name);
+  const settings = settingsOf(env);
+  return keyOf(kindOf(planFor(language, settings), settings));
+};
+
+it.each<[string, Record<string, string>]>([
+  ['by default', {}],
+  ['with an image of the operator', { MCP_BRIDGE_IMAGE: 'data', MCP_BRIDGE_PREIMPORT: 'numpy' }],
+  ['with limits of the operator', { MCP_BRIDGE_MEMORY: '1g', MCP_BRIDGE_PIDS: '64', MCP_BRIDGE_CPUS: '1.5' }],
+])('Python of either tool: one kind %s', (_, env) => {
+  expect(keyFor('python', env)).toBe(keyOf(pythonKind(settingsOf(env))));
+});
+
+it('JavaScript and TypeScript are one kind; the others have one each', () => {
+  expect(keyFor('typescript')).toBe(keyFor('javascript'));
+  const keys = languages.map(({ name }) => keyFor(name));
+  expect(new Set(keys).size).toBe(languages.length - 1);
+});
+
+it('only Python loads Python modules ahead, and only it needs the Python of its image', () => {
+  const env = { MCP_BRIDGE_PREIMPORT: 'numpy' };
+  for (const { name } of languages) {
+    const { preimport, isPython } = JSON.parse(keyFor(name, env)) as {
+      preimport: string[];
+      isPython: boolean;
+    };
+    expect([preimport, isPython], name).toEqual(name === 'python' ? [['numpy'], true] : [[], false]);
+  }
+});

@@ -1,0 +1,157 @@
+// Who is lent Python, what is tried for it, and what is remembered. Starts are played; real ones are in test/containers.
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { BridgeError } from '../../src/base/errors.js';
+import { parseSettings } from '../../src/config/settings.js';
+import { inOrder, installFiles, removeOthers } from '../../src/sandbox/installed-files.js';
+import type { HostFiles, LaunchContext, LaunchPad } from '../../src/sandbox/launch-pad.js';
+import { harnessKey } from '../../src/sandbox/launch-pad.js';
+import { Lender } from '../../src/sandbox/lender.js';
+import { readLoans, rememberBorrower, rememberTree } from '../../src/sandbox/loans.js';
+import type { Sandbox } from '../../src/sandbox/sandbox.js';
+import { PLAIN_KIND } from '../support/plain-kind.js';
+
+const never = new AbortController().signal;
+const SANDBOX = {} as Sandbox;
+const NOT_FOUND = 'exec: "python3": executable file not found in $PATH';
+const GO = { ...PLAIN_KIND, image: 'golang:1.21-alpine', isPython: false };
+const image = { image: GO.image, id: 'sha256:go', reason: '' };
+
+let stateDir: string;
+let tree: string;
+let pad: LaunchPad;
+let lender: Lender;
+let trouble: readonly string[];
+/** Of each start, what the image was lent. */
+let starts: Array<string | undefined>;
+
+beforeEach(() => {
+  stateDir = mkdtempSync(join(tmpdir(), 'lender-'));
+  const host = {
+    home: stateDir,
+    platform: 'linux',
+    cores: 2,
+    cwd: '/',
+    uid: 1000,
+    exists: () => false,
+  } as const;
+  const { settings } = parseSettings({ MCP_BRIDGE_STATE_DIR: stateDir }, host);
+  const own = { image: 'own', id: 'sha256:own', reason: '' };
+  tree = installFiles(
+    stateDir,
+    'lent',
+    inOrder(
+      new Map([
+        ['loader', 'L'],
+        ['bin/python3', 'P'],
+      ]),
+    ),
+  );
+  rememberTree(stateDir, harnessKey(own), basename(tree));
+  pad = {
+    image: own,
+    choice: { mode: 'rootless', ociRuntime: 'runc', ociFlags: [] },
+    files: { harnessDir: '/h', lentDir: undefined, seccompFile: '/s' },
+  } as unknown as LaunchPad;
+  lender = new Lender({ settings, instance: 'i', observer: () => {} } as LaunchContext, never);
+  [trouble, starts] = [[], []];
+});
+afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
+
+/** Fails as often as there is trouble left. */
+async function start({ lentDir }: HostFiles): Promise<Sandbox> {
+  starts.push(lentDir);
+  const [said, ...rest] = trouble;
+  trouble = rest;
+  if (said === undefined) return SANDBOX;
+  throw new BridgeError('E_SANDBOX_START', `The sandbox did not start: ${said}`, { fault: 'engine' });
+}
+const begin = (kind = GO, of = image) => lender.start({ pad, image: of, kind }, start, never);
+
+it('an image that has Python is started once, and nothing is written', async () => {
+  await begin();
+  expect([starts, readLoans(stateDir).borrowers]).toEqual([[undefined], []]);
+});
+
+it('one that has none is lent ours, and from then on at once, by every bridge', async () => {
+  trouble = [NOT_FOUND];
+  await begin();
+  await begin();
+  expect(starts).toEqual([undefined, tree, tree]);
+  expect(readLoans(stateDir).borrowers).toEqual([image.id]);
+});
+
+it.each([
+  ['crun: executable file `python3` not found in $PATH: No such file or directory'],
+  ['python3 is 3.7 here, older than 3.9'],
+  ['File "/usr/lib/python3.9/json/__init__.py": No module named re'],
+])('so is one that says: %s', async (said) => {
+  trouble = [said];
+  await begin();
+  expect(starts).toEqual([undefined, tree]);
+});
+
+it('what else keeps it from starting is no reason', async () => {
+  trouble = ['no greeting within 60 s'];
+  await expect(begin()).rejects.toMatchObject({ code: 'E_SANDBOX_START' });
+  expect([starts, readLoans(stateDir).borrowers]).toEqual([[undefined], []]);
+});
+
+it('where ours does not start either, that is said, and nothing is concluded', async () => {
+  trouble = [NOT_FOUND, 'exec /lent/loader: permission denied'];
+  const message = expect.stringContaining(
+    'golang:1.21-alpine has no python3 of its own, and does not start with ours',
+  );
+  const remedy = expect.stringContaining(stateDir);
+  await expect(begin()).rejects.toMatchObject({ code: 'E_SANDBOX_START', message, remedy });
+  expect(readLoans(stateDir).borrowers).toEqual([]);
+  await begin();
+  expect(starts).toEqual([undefined, tree, undefined]);
+});
+
+it('programs in Python are not lent it, and the image of run_python never is', async () => {
+  const error = { code: 'E_IMAGE_MISSING', message: expect.stringContaining('no python3 3.9 or later') };
+  trouble = [NOT_FOUND];
+  await expect(begin({ ...GO, isPython: true })).rejects.toMatchObject(error);
+  rememberBorrower(stateDir, image.id);
+  await expect(begin({ ...GO, isPython: true })).rejects.toMatchObject(error);
+  trouble = [NOT_FOUND];
+  await expect(begin(GO, pad.image)).rejects.toMatchObject({ code: 'E_SANDBOX_START' });
+  expect(starts).toEqual([undefined, undefined]);
+});
+
+it('a tree that was changed is not lent', async () => {
+  rememberBorrower(stateDir, image.id);
+  writeFileSync(join(tree, 'loader'), 'other');
+  // It would be taken anew, for which this pad has no engine.
+  await expect(begin()).rejects.toThrow(TypeError);
+  expect(starts).toEqual([]);
+});
+
+it('remembers some, the latest first, and does without a file that it cannot read', () => {
+  for (let count = 0; count < 70; count++) rememberBorrower(stateDir, `b${count}`);
+  rememberBorrower(stateDir, 'b69');
+  expect(readLoans(stateDir).borrowers.slice(0, 2)).toEqual(['b69', 'b68']);
+  expect(readLoans(stateDir).borrowers).toHaveLength(64);
+  for (const key of ['a', 'b', 'c', 'd']) rememberTree(stateDir, key, '0a');
+  expect(readLoans(stateDir).trees.map(({ key }) => key)).toEqual(['d', 'c', 'b', 'a']);
+  writeFileSync(join(stateDir, 'cache/lent.json'), '{"borrowers":[],"trees":[{"key":"k","hash":"../.."}]}');
+  expect(readLoans(stateDir)).toEqual({ borrowers: [], trees: [] });
+});
+
+it('removes trees that are of no use any more, but none that somebody may have just made', () => {
+  const old = join(stateDir, 'lent/old');
+  const young = join(stateDir, 'lent/young');
+  for (const dir of [old, young]) {
+    mkdirSync(dir);
+    writeFileSync(join(dir, 'loader'), '');
+  }
+  const weekAgo = Date.now() / 1000 - 7 * 24 * 3600;
+  for (const dir of [old, tree]) utimesSync(dir, weekAgo, weekAgo);
+  removeOthers(stateDir, 'lent', [basename(tree)]);
+  expect(() => readFileSync(join(old, 'loader'))).toThrow();
+  for (const dir of [young, tree]) expect(() => readFileSync(join(dir, 'loader'))).not.toThrow();
+});

@@ -1,0 +1,73 @@
+// A pool for each kind, made when it is asked for, and all of them within one share of the memory.
+
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { SandboxKind } from '../../src/sandbox/kind.js';
+import type { Sandbox } from '../../src/sandbox/sandbox.js';
+import { WarmPools } from '../../src/sandbox/warm-pools.js';
+import { PLAIN_KIND } from '../support/plain-kind.js';
+
+let freeMib: number;
+vi.mock('node:os', async (original) => ({
+  ...(await original<typeof import('node:os')>()),
+  freemem: () => freeMib * 1024 * 1024,
+}));
+
+const GO: SandboxKind = { ...PLAIN_KIND, image: 'go', ahead: [['go', 'version']] };
+const RUBY: SandboxKind = { ...PLAIN_KIND, image: 'ruby' };
+const never = new AbortController().signal;
+
+let started: string[];
+let retired: number;
+let pools: WarmPools;
+beforeEach(() => {
+  vi.useFakeTimers();
+  [started, retired, freeMib] = [[], 0, 8_000];
+  pools = new WarmPools({
+    size: 1,
+    start: async ({ image }) => {
+      started.push(image);
+      return { isAlive: true, ended: new Promise(() => {}) } as unknown as Sandbox;
+    },
+    retire: () => retired++,
+    isCurrent: () => true,
+    observer: () => {},
+  });
+});
+afterEach(() => {
+  pools[Symbol.dispose]();
+  vi.useRealTimers();
+});
+const settle = () => vi.advanceTimersByTimeAsync(5);
+
+/** A run of each from its start to its end. */
+async function use(...kinds: readonly SandboxKind[]): Promise<void> {
+  for (const kind of kinds) pools.of(kind).retire(await pools.of(kind).take(never));
+  await settle();
+}
+
+it('one for equal kinds, and none starts for a kind that nobody asked for', async () => {
+  expect(pools.of({ ...RUBY })).toBe(pools.of(RUBY));
+  expect(pools.of({ ...RUBY, memoryBytes: 1 })).not.toBe(pools.of(RUBY));
+  pools.of(GO);
+  await use(RUBY);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(started).toEqual([RUBY.image, RUBY.image]);
+  expect([pools.of(RUBY).ready, pools.of(GO).ready]).toEqual([1, 0]);
+});
+
+it('what one kind holds is not there for another', async () => {
+  // A quarter: room for one that merely waits, or for one that has done something ahead, but not for both.
+  freeMib = 4 * 160;
+  await use(RUBY, GO, PLAIN_KIND);
+  expect([RUBY, GO, PLAIN_KIND].map((kind) => pools.of(kind).ready)).toEqual([1, 0, 1]);
+  freeMib = 8_000;
+  await use(GO);
+  expect(pools.of(GO).ready).toBe(1);
+});
+
+it('their end is that of all that wait', async () => {
+  await use(RUBY, GO, PLAIN_KIND);
+  const before = retired;
+  pools[Symbol.dispose]();
+  expect(retired - before).toBe(3);
+});
