@@ -64,6 +64,8 @@ def launch(run: Mapping[str, Any], bequest: Bequest | None, send: Callable[[Mapp
     try:
         write_files(run["files"])
         take_input(program["stdin"])
+        _go_to(program.get("cwd"))
+        os.environ.update(program.get("env", {}))
         become(program["ways"], bequest, lambda lines: send({"type": "where", "lines": lines}))
     except NotRun as reason:
         error = {"type": type(reason).__name__, "message": str(reason), "traceback": []}
@@ -72,6 +74,16 @@ def launch(run: Mapping[str, Any], bequest: Bequest | None, send: Callable[[Mapp
         error, code = describe_failure(failure), 1
     send({"type": "raised", "error": error, "exitCode": code})
     return code
+
+
+def _go_to(folder: str | None) -> None:
+    if folder is None:
+        return
+    try:
+        os.chdir(folder)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise CannotStart(f"The folder `{folder}` cannot be entered: {reason}.", NOT_EXECUTABLE) from None
 
 
 def take_input(data: str | None) -> None:

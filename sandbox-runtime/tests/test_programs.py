@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 import unittest
 from collections.abc import Callable
@@ -223,6 +224,25 @@ class EndTest(unittest.TestCase):
             host = run_program(["sh", "-c", f"kill -{name} $$"])
             self.assertEqual(host.one("exited")["signal"], f"SIG{name}")
             self.assertEqual(host.stderr, "")
+
+    def test_the_folder_and_the_variables_that_the_host_names(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "here").write_text("#!/bin/sh\necho $WORD; pwd\n")
+            Path(folder, "here").chmod(0o755)
+            place = {"cwd": folder, "env": {"WORD": "two words", "PATH": "/usr/bin:/bin"}}
+            with Host() as host:
+                host.run(files=[given("elsewhere", b"")], program={**program(["./here"]), **place})
+                host.finish()
+            self.assertEqual(host.stdout, f"two words\n{os.path.realpath(folder)}\n")
+            self.assertEqual(os.listdir(folder), ["here"])
+
+    def test_a_folder_that_is_not_there(self) -> None:
+        with Host() as host:
+            host.run(program={**program(["true"]), "cwd": "/no/such"})
+            host.finish()
+        self.assertEqual(host.one("exited")["code"], 126)
+        message = "The folder `/no/such` cannot be entered: No such file or directory."
+        self.assertEqual(host.one("raised")["error"]["message"], message)
 
     def test_a_step_that_fails(self) -> None:
         error, code = self.failure(["sh", "-c", "echo main.x:3: no >&2; exit 2"], ["echo", "never"])

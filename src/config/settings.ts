@@ -72,6 +72,15 @@ export type Settings = {
   readonly isolator: IsolatorConfig | undefined;
   /** Undefined where there is none; need not be there. */
   readonly snippetsDir: string | undefined;
+  /** Of `execute`: the server that it is handed to; undefined where it launches containers. */
+  readonly executeServer: string | undefined;
+  /** Undefined means that of all other containers. */
+  readonly executeOciRuntime: string | undefined;
+  readonly executeImage: string;
+  readonly executeNetwork: boolean;
+  /** Undefined means one that goes with the bridge. */
+  readonly executeWork: string | undefined;
+  readonly executeOutputBytes: number;
   readonly serversConfig: readonly string[];
   readonly downstreamEnv: readonly string[];
   /** Undefined where there is none. */
@@ -169,6 +178,13 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     isolatorFile: optionalPath(values.MCP_BRIDGE_ISOLATOR_CONFIG, host),
     isolator: undefined,
     snippetsDir: optionalPath(values.MCP_BRIDGE_SNIPPETS, host) ?? ownSnippetsDir(stateDir, host),
+    executeServer: values.MCP_BRIDGE_EXECUTE_SERVER,
+    executeOciRuntime:
+      values.MCP_BRIDGE_EXECUTE_OCI_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_EXECUTE_OCI_RUNTIME,
+    executeImage: values.MCP_BRIDGE_EXECUTE_IMAGE,
+    executeNetwork: values.MCP_BRIDGE_EXECUTE_NETWORK === 'on',
+    executeWork: values.MCP_BRIDGE_EXECUTE_WORK,
+    executeOutputBytes: values.MCP_EXEC_MAX_OUTPUT_BYTES,
     serversConfig: (values.MCP_SERVERS_CONFIG ?? '')
       .split(rules.delimiter)
       .filter((written) => written !== '')

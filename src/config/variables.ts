@@ -2,7 +2,7 @@
 // errors and the README's table are all made from it. Reads nothing itself.
 
 import { z } from 'zod';
-import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from './bounds.js';
+import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, OUTPUT_BYTES, PIDS, WORD } from './bounds.js';
 import { LANGUAGE_NAMES, languageImages, languageName } from './languages/naming.js';
 import { patternTrouble } from './name-pattern.js';
 import { bytes, flag, integer, list, optional, setting } from './setting-rules.js';
@@ -17,7 +17,7 @@ const MAX_KEEP_MB = 1_000_000;
 const networks = list(z.string())
   .transform((names) => (names.join().toLowerCase() === 'none' ? [] : names))
   .pipe(z.array(languageName));
-const TOOLS = ['run_python', 'execute_code'] as const;
+const TOOLS = ['run_python', 'execute_code', 'execute'] as const;
 
 const user = z
   .string()
@@ -186,7 +186,7 @@ export const variables = z.object({
   MCP_BRIDGE_TOOLS: setting(list(z.enum(TOOLS)).pipe(z.array(z.enum(TOOLS)).min(1)), {
     meaning: 'Tools that the agent sees.',
     default: 'run_python',
-    allowed: 'run_python, execute_code, or several separated by commas',
+    allowed: 'run_python, execute_code, execute, or several separated by commas',
   }),
   MCP_BRIDGE_LANGUAGES: optional(list(languageName).pipe(z.array(z.string()).min(1)), {
     meaning: 'Languages of `execute_code`.',
@@ -219,6 +219,38 @@ export const variables = z.object({
       allowed: 'an absolute path, or one that begins with ~/',
     },
   ),
+  MCP_BRIDGE_EXECUTE_SERVER: optional(z.string(), {
+    meaning: 'Configured server whose `execute` the tool of that name hands its calls to, such as `sandbox`.',
+    default: 'none; each call runs in a container of its own',
+    allowed: "a server's name",
+  }),
+  MCP_BRIDGE_EXECUTE_OCI_RUNTIME: setting(word, {
+    meaning:
+      'OCI runtime of the containers of `execute`, which refuses to run without it; `auto` is the one of all other containers, with no kernel of its own between commands and the host.',
+    default: 'runsc',
+    allowed: 'auto, a name such as runsc, or an absolute path',
+  }),
+  MCP_BRIDGE_EXECUTE_IMAGE: setting(word, {
+    meaning: 'Image of the containers of `execute`.',
+    default: 'code-exec',
+    allowed: 'an image reference, or the name of a profile that `image build` has built',
+  }),
+  MCP_BRIDGE_EXECUTE_NETWORK: setting(z.enum(['on', 'off']), {
+    meaning: 'Whether commands in containers of `execute` can reach the network.',
+    default: 'off',
+    allowed: 'on or off',
+  }),
+  MCP_BRIDGE_EXECUTE_WORK: optional(z.string().regex(/^[A-Za-z0-9][\w.-]*$/), {
+    meaning: 'Volume that the containers of `execute` have at /work, and that stays.',
+    default: 'one for each bridge process, removed with it',
+    allowed: 'the name of a volume; the engine makes one that is not there',
+  }),
+  MCP_EXEC_MAX_OUTPUT_BYTES: setting(bytes.pipe(z.number().min(OUTPUT_BYTES.min).max(OUTPUT_BYTES.max)), {
+    meaning:
+      'Most that `execute` gives back of stdout and of stderr each, from containers; a server has its own variable of this name.',
+    default: '40000',
+    allowed: 'bytes, or a number with k or m; from 100 to 64m',
+  }),
   MCP_SERVERS_CONFIG: optional(z.string(), {
     meaning: 'Further configuration files with MCP servers; they come before all others.',
     default: 'none',

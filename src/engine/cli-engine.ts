@@ -1,8 +1,18 @@
 // An engine driven through its command line, podman or docker by its dialect. Every command is an argv; what the
 // engine prints is parsed here and nowhere above. Holds the run directory with the pid and id files of live containers.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { type ProcessResult, run } from '../base/process.js';
@@ -10,7 +20,7 @@ import { clip } from '../base/text.js';
 import { runArgv } from './argv.js';
 import { demandCarrier } from './carriers.js';
 import { CliContainer } from './cli-container.js';
-import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
+import { type Dialect, dialects, type LaunchChoice, rootGroupOf } from './dialects.js';
 import type {
   Carrier,
   Container,
@@ -19,9 +29,10 @@ import type {
   EngineName,
   EngineStatus,
   SandboxSpec,
+  Volume,
 } from './engine.js';
 import { killFirstProcess, runsHere } from './first-process.js';
-import type { OciRuntime } from './oci-runtime.js';
+import { isGvisor, type OciRuntime } from './oci-runtime.js';
 import {
   INSTANCE_LABEL,
   isAlive,
@@ -36,6 +47,7 @@ const INFO_TIMEOUT_MS = 15_000;
 const QUERY_TIMEOUT_MS = 15_000;
 const REMOVE_TIMEOUT_MS = 30_000;
 const PULL_TIMEOUT_MS = 600_000;
+const VOLUME_IS_THERE = /already exists/i;
 const OWNER_FILE = 'owner.json';
 const NO_SUCH_IMAGE = /no such (?:image|object)|not known|not found|unable to find/i;
 /** A directory without a readable owner is being made for a moment, or was when its bridge was killed. */
@@ -216,22 +228,57 @@ export class CliEngine implements Engine {
   }
 
   async sweep(signal: AbortSignal): Promise<number> {
-    const listed = await this.command(
-      this.#dialect.listArgs(INSTANCE_LABEL, ownerLabelNames),
-      QUERY_TIMEOUT_MS,
-      signal,
-    );
+    const dead = await this.#dead(this.#dialect.listArgs(INSTANCE_LABEL, ownerLabelNames), signal);
+    if (dead.length > 0) await this.#remove(dead);
+    const volumes = this.#dialect.listVolumesArgs(INSTANCE_LABEL, ownerLabelNames);
+    await this.removeVolumes(await this.#dead(volumes, signal));
+    this.#sweepRunDirs();
+    return dead.length;
+  }
+
+  /** What `args` list whose owner is gone: ids or names. */
+  async #dead(args: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+    const listed = await this.command(args, QUERY_TIMEOUT_MS, signal);
     if (listed.exitCode !== 0)
       throw new BridgeError('E_ENGINE_BROKEN', clip(listed.stderr.trim(), 300), { fault: 'engine' });
-    const dead = listed.stdout
+    return listed.stdout
       .split('\n')
       .filter((line) => line.includes('\t'))
       .map((line) => line.split('\t'))
       .filter(([, ...labels]) => !isAlive(ownerFrom(labels)))
       .flatMap(([id]) => (id === undefined || id === '' ? [] : [id]));
-    if (dead.length > 0) await this.#remove(dead);
-    this.#sweepRunDirs();
-    return dead.length;
+  }
+
+  /** Makes the volume where it is not there. Throws E_ENGINE_BROKEN. */
+  async makeVolume({ name, isKept }: Volume, signal: AbortSignal): Promise<void> {
+    const { instance, facts, ociRuntime } = this.#options;
+    const labels = isKept ? {} : ownerLabels(instance, this.#owner);
+    const pairs = Object.entries(labels).map(([label, value]) => `${label}=${value}`);
+    const made = await this.command(this.#dialect.makeVolumeArgs(name, pairs), QUERY_TIMEOUT_MS, signal);
+    if (made.exitCode !== 0 && !VOLUME_IS_THERE.test(made.stderr))
+      throw this.#broken(`volume create ${name}`, made);
+    const group = rootGroupOf(facts.mode);
+    if (group === undefined || ociRuntime === undefined || !isGvisor(ociRuntime.name)) return;
+    // Its folder is private to root, and gVisor comes as the container's own (isGvisor): who may pass, and nobody else.
+    const place = ['volume', 'inspect', '--format', '{{.Mountpoint}}', name];
+    const found = await this.command(place, QUERY_TIMEOUT_MS, signal);
+    if (found.exitCode !== 0) throw this.#broken(place.join(' '), found);
+    const folder = dirname(found.stdout.trim());
+    chownSync(folder, 0, group);
+    chmodSync(folder, 0o710);
+  }
+
+  /** With what is in it, and with containers that still have it. Trouble is told, not thrown. */
+  async removeVolumes(names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    const args = ['volume', 'rm', '--force', ...names];
+    try {
+      const { exitCode, stderr } = await this.command(args, REMOVE_TIMEOUT_MS, new AbortController().signal);
+      if (exitCode !== 0 && !/no such volume/i.test(stderr))
+        this.#tellTrouble(`could not remove ${names.join(', ')}: ${clip(stderr.trim(), 300)}`);
+    } catch (thrown) {
+      this.#tellTrouble(messageOf(thrown));
+    }
   }
 
   /** One command of the engine; a non-zero exit is a result, not an error. */
@@ -261,19 +308,27 @@ export class CliEngine implements Engine {
     }
   }
 
+  #broken(what: string, { stderr }: ProcessResult): BridgeError {
+    return new BridgeError('E_ENGINE_BROKEN', `${this.name}: ${clip(stderr.trim(), 300)}`, {
+      fault: 'engine',
+      remedy: `Run \`${this.binary} ${what}\` and mend what it says.`,
+    });
+  }
+
+  #tellTrouble(message: string): void {
+    this.#options.observer({ type: 'engine.trouble', message });
+  }
+
   async #remove(ids: readonly string[]): Promise<void> {
     try {
       let result = await this.#removeOnce(ids);
       // Of a container whose monitor was killed podman 4.3 only notices at the first try that it has ended.
       if (isTrouble(result)) result = await this.#removeOnce(ids);
       if (isTrouble(result)) {
-        this.#options.observer({
-          type: 'engine.trouble',
-          message: `could not remove ${ids.join(', ')}: ${clip(result.stderr.trim(), 300)}`,
-        });
+        this.#tellTrouble(`could not remove ${ids.join(', ')}: ${clip(result.stderr.trim(), 300)}`);
       }
     } catch (thrown) {
-      this.#options.observer({ type: 'engine.trouble', message: messageOf(thrown) });
+      this.#tellTrouble(messageOf(thrown));
     }
   }
 

@@ -14,7 +14,6 @@ import { thisOwner } from './owner.js';
 
 // In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
 const CHOICE_DIR = 'cache';
-const CHOICE_FILE = join(CHOICE_DIR, 'engine.json');
 /** Raised when another bridge's file would mean something else. */
 const CHOICE_VERSION = 2;
 /** Tried in this order after the engine's own default; Debian 12's crun refuses hybrid cgroups where runc works. */
@@ -138,6 +137,12 @@ const choiceFile = z.object({
   }),
 });
 
+/** One for each OCI runtime that is named: a bridge may have containers under another one besides. */
+const choiceFileOf = ({ stateDir, ociRuntime }: EngineWishes): string => {
+  const named = ociRuntime === undefined ? '' : `-${ociRuntime.replaceAll(/[^\w.-]/g, '_')}`;
+  return join(stateDir, CHOICE_DIR, `engine${named}.json`);
+};
+
 const keyOf = (wishes: EngineWishes): string =>
   JSON.stringify([
     CHOICE_VERSION,
@@ -153,7 +158,7 @@ const keyOf = (wishes: EngineWishes): string =>
 /** The choice of an earlier start under the same wishes, user, kernel and boot. */
 export function rememberedChoice(wishes: EngineWishes): EngineChoice | undefined {
   try {
-    const parsed = choiceFile.parse(JSON.parse(readFileSync(join(wishes.stateDir, CHOICE_FILE), 'utf8')));
+    const parsed = choiceFile.parse(JSON.parse(readFileSync(choiceFileOf(wishes), 'utf8')));
     return parsed.key === keyOf(wishes) ? parsed.choice : undefined;
   } catch {
     return undefined;
@@ -162,13 +167,10 @@ export function rememberedChoice(wishes: EngineWishes): EngineChoice | undefined
 
 export function rememberChoice(wishes: EngineWishes, choice: EngineChoice): void {
   mkdirSync(join(wishes.stateDir, CHOICE_DIR), { recursive: true, mode: 0o700 });
-  writeFileSync(
-    join(wishes.stateDir, CHOICE_FILE),
-    JSON.stringify({ key: keyOf(wishes), choice }, undefined, 2),
-  );
+  writeFileSync(choiceFileOf(wishes), JSON.stringify({ key: keyOf(wishes), choice }, undefined, 2));
 }
 
 /** Something that was remembered proved wrong: the next start tries again. */
 export function forgetChoice(wishes: EngineWishes): void {
-  rmSync(join(wishes.stateDir, CHOICE_FILE), { force: true });
+  rmSync(choiceFileOf(wishes), { force: true });
 }

@@ -39,8 +39,15 @@ export type Dialect = {
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
   readonly launch: (mode: EngineMode) => LaunchChoice;
-  /** Of a bind mount, by what it holds; `z` lets SELinux hosts read what is ours. */
-  readonly mountOptions: { readonly data: string; readonly programs: string };
+  /**
+   * Of a bind mount, by what it holds, and of a volume; `z` lets SELinux hosts read what is ours, `U` gives a volume to the
+   * container's user.
+   */
+  readonly mountOptions: { readonly data: string; readonly programs: string; readonly volume: string };
+  /** Fails, and says that it is there, where it is (podman), or is content (docker). */
+  readonly makeVolumeArgs: (name: string, labels: readonly string[]) => string[];
+  /** As listArgs, of volumes, by their names. */
+  readonly listVolumesArgs: (filterLabel: string, labels: readonly string[]) => string[];
   /** Whether the client process that we start writes the host pid of the container's first process to pidFile. */
   readonly writesPidFile: boolean;
 };
@@ -53,6 +60,10 @@ const ID_COUNT = 65_536;
  */
 const FIRST_ID = { 'userns-mapped': 1_879_048_192, rootless: 1, vm: undefined, rootful: undefined } as const;
 
+/** The group outside that is the group of root inside; undefined where that is not for the bridge to say. */
+export const rootGroupOf = (mode: EngineMode): number | undefined =>
+  mode === 'userns-mapped' ? FIRST_ID[mode] : undefined;
+
 function idMap({ mode, ociRuntime }: LaunchFacts): string[] {
   // Rootless it could then reach nothing in the user's home, and has a namespace of its own for what runs the guest.
   if (mode === 'rootless' && ociRuntime !== undefined && isGvisor(ociRuntime.name)) return [];
@@ -64,6 +75,14 @@ function idMap({ mode, ociRuntime }: LaunchFacts): string[] {
 const PODMAN_NAMESPACES = { own: ['--pid=private', '--uts=private', '--cgroupns=private'] } as const;
 const PODMAN_HOST_ENV = { none: ['--http-proxy=false', '--env-host=false'] } as const;
 const PODMAN_HOSTS_FILE = { none: ['--no-hosts'] } as const;
+
+const makeVolumeArgs = (name: string, labels: readonly string[]): string[] => [
+  'volume',
+  'create',
+  ...labels.map((label) => `--label=${label}`),
+  name,
+];
+const listVolumes = (filterLabel: string): string[] => ['volume', 'ls', `--filter=label=${filterLabel}`];
 
 /** The figures are in HISTORY.md. */
 const PODMAN_LAUNCH = {
@@ -136,7 +155,16 @@ const podman: Dialect = {
     `--format={{.ID}}${labels.map((label) => `\t{{index .Labels "${label}"}}`).join('')}`,
   ],
   launch: (mode) => PODMAN_LAUNCH[mode === 'vm' ? 'remote' : 'local'],
-  mountOptions: { data: 'ro,nosuid,nodev,noexec,z', programs: 'ro,nosuid,nodev,z' },
+  mountOptions: {
+    data: 'ro,nosuid,nodev,noexec,z',
+    programs: 'ro,nosuid,nodev,z',
+    volume: 'rw,nosuid,nodev,U,z',
+  },
+  makeVolumeArgs,
+  listVolumesArgs: (filterLabel, labels) => [
+    ...listVolumes(filterLabel),
+    `--format={{.Name}}${labels.map((label) => `\t{{index .Labels "${label}"}}`).join('')}`,
+  ],
   writesPidFile: true,
 };
 
@@ -201,8 +229,14 @@ const docker: Dialect = {
     launch: 'attached',
     reason: 'docker has no way to hand our pipes over, so its client stays and copies',
   }),
-  // docker takes no further options of a bind mount: no-new-privileges and no capabilities stand in for them.
-  mountOptions: { data: 'ro,z', programs: 'ro,z' },
+  // docker takes no further options of a bind mount: no-new-privileges and no capabilities stand in for them. An empty
+  // volume takes the owner of the image's folder in its place.
+  mountOptions: { data: 'ro,z', programs: 'ro,z', volume: 'rw,z' },
+  makeVolumeArgs,
+  listVolumesArgs: (filterLabel, labels) => [
+    ...listVolumes(filterLabel),
+    `--format={{.Name}}${labels.map((label) => `\t{{.Label "${label}"}}`).join('')}`,
+  ],
   writesPidFile: false,
 };
 

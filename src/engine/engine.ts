@@ -14,6 +14,8 @@ export type Mount = { readonly source: string; readonly target: string; readonly
 export type Carrier = 'slirp4netns' | 'pasta' | 'default';
 /** Writable and in memory; only one that is `executable` may hold programs. */
 export type Tmpfs = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
+/** On disk, and shared by all containers that name it; one that is not `isKept` goes with the bridge that made it. */
+export type Volume = { readonly name: string; readonly target: string; readonly isKept: boolean };
 export type Ulimit = {
   readonly name: 'nofile' | 'nproc' | 'core' | 'fsize' | 'memlock' | 'data' | 'cpu';
   readonly limit: number;
@@ -37,6 +39,7 @@ export type SandboxSpec = {
   readonly workdir: string;
   readonly mounts: readonly Mount[];
   readonly tmpfs: readonly Tmpfs[];
+  readonly volumes: readonly Volume[];
   readonly shmMb: number;
   readonly masked: readonly string[];
   readonly env: Readonly<Record<string, string>>;

@@ -1,18 +1,27 @@
-// The tool `execute`: its definition, its arguments, and what a command came to, as text and as data. One door for every
-// call: checked, judged by the rules, queued, run, told to the audit.
+// The tool `execute` as this server answers it: one door for every call, which is checked, judged by the rules, queued,
+// run, and told to the audit.
 
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import PQueue from 'p-queue';
-import { z } from 'zod';
-import { didYouMean } from '../base/closest.js';
-import { clip, harmless } from '../base/text.js';
-import type { Capped } from './capped-bytes.js';
 import { findCommand } from './command-rules.js';
 import type { ExecSettings } from './exec-settings.js';
-import { type CommandEnd, runCommand } from './run-command.js';
+import {
+  type CommandArguments,
+  type CommandSchema,
+  commandSchema,
+  complaintOf,
+  definitionFor,
+  type ExecuteDefinition,
+  type ExecuteResult,
+  outcomeOf,
+  refused,
+  resultOf,
+  shown,
+} from './execute-tool.js';
+import { runCommand } from './run-command.js';
 
 /** What is told of a command, whether it ran or not; no output, and of its input a digest. */
 export type CommandTold = {
@@ -28,54 +37,14 @@ export type CommandTold = {
   readonly stderrBytes: number;
 };
 
-export type ExecuteResult = {
-  readonly content: readonly [{ readonly type: 'text'; readonly text: string }];
-  readonly structuredContent?: Readonly<Record<string, unknown>>;
-  readonly isError: boolean;
-};
-
 /** Variables of ours that no command gets: the token would let it call the server, and its rules are none of its business. */
 const OWN_VARIABLES = /^MCP_EXEC_/;
-const MAX_ECHO_CHARS = 80;
-
-const definition = ({ timeoutMs, maxTimeoutMs, workdir, maxOutputBytes }: ExecSettings) => ({
-  name: 'execute',
-  title: 'Run a command',
-  description: `Run a program in an isolated machine. Its arguments are handed on as they are: no shell (for pipes: command "sh", args ["-c", "..."]). Files in ${workdir} stay; everything else may go. Of stdout and stderr each, head and tail of ${maxOutputBytes} bytes come back.`,
-  inputSchema: {
-    type: 'object' as const,
-    properties: {
-      command: { type: 'string', description: 'Program name or path' },
-      args: { type: 'array', items: { type: 'string' } },
-      stdin: { type: 'string' },
-      timeout_ms: { type: 'integer', minimum: 1, maximum: maxTimeoutMs, default: timeoutMs },
-      cwd: { type: 'string', description: `Relative to ${workdir}` },
-      env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Further variables' },
-    },
-    required: ['command'],
-    additionalProperties: false,
-  },
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-});
-
-/** No NUL, which would end a text for the kernel; a name that is empty names nothing. */
-const word = z.string().refine((text) => !text.includes('\0'));
-const argumentsWithin = ({ timeoutMs, maxTimeoutMs }: ExecSettings) =>
-  z.strictObject({
-    command: word.refine((text) => text !== ''),
-    args: z.array(word).default([]),
-    stdin: z.string().default(''),
-    timeout_ms: z.int().min(1).max(maxTimeoutMs).default(timeoutMs),
-    cwd: word.default(''),
-    env: z.record(z.string().regex(/^[^=\0]+$/), word).default({}),
-  });
-const FIELDS = ['command', 'args', 'stdin', 'timeout_ms', 'cwd', 'env'] as const;
 
 export class Execute {
-  readonly definition: ReturnType<typeof definition>;
+  readonly definition: ExecuteDefinition;
   readonly #settings: ExecSettings;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #schema: ReturnType<typeof argumentsWithin>;
+  readonly #schema: CommandSchema;
   readonly #queue: PQueue;
   readonly #tell: (told: CommandTold) => void;
 
@@ -84,9 +53,9 @@ export class Execute {
     env: Readonly<Record<string, string | undefined>>,
     tell: (told: CommandTold) => void,
   ) {
-    this.definition = definition(settings);
+    this.definition = definitionFor(settings);
     this.#settings = settings;
-    this.#schema = argumentsWithin(settings);
+    this.#schema = commandSchema(settings);
     this.#env = withoutOwn(env);
     this.#queue = new PQueue({ concurrency: settings.concurrency });
     this.#tell = tell;
@@ -95,19 +64,12 @@ export class Execute {
   /** Never rejects for what the agent or the command did. */
   async call(args: unknown, signal: AbortSignal): Promise<ExecuteResult> {
     const parsed = this.#schema.safeParse(args ?? {});
-    if (!parsed.success) return refused(this.#complaint(args, parsed.error.issues[0]));
+    if (!parsed.success) return refused(complaintOf(parsed.error, args, this.#settings));
     return this.#queue.add(() => this.#run(parsed.data, signal));
   }
 
   async #run(
-    {
-      command,
-      args,
-      stdin,
-      timeout_ms: timeoutMs,
-      cwd: wanted,
-      env: added,
-    }: z.infer<ReturnType<typeof argumentsWithin>>,
+    { command, args, stdin, timeout_ms: timeoutMs, cwd: wanted, env: added }: CommandArguments,
     signal: AbortSignal,
   ): Promise<ExecuteResult> {
     const { workdir, maxOutputBytes, tmp, allow, deny } = this.#settings;
@@ -148,70 +110,7 @@ export class Execute {
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     }
   }
-
-  #complaint(args: unknown, issue: z.core.$ZodIssue | undefined): string {
-    const { maxTimeoutMs } = this.#settings;
-    if (issue?.code === 'unrecognized_keys') {
-      const [field = ''] = issue.keys;
-      return `${shown(field)}: there is no such argument.${didYouMean(field, FIELDS)} Allowed: ${FIELDS.join(', ')}.`;
-    }
-    const field = String(issue?.path[0] ?? 'arguments');
-    const got = (args as Readonly<Record<string, unknown>> | null | undefined)?.[field];
-    const allowed: Readonly<Record<string, string>> = {
-      command: 'the name or path of a program',
-      args: 'a list of texts without NUL characters',
-      stdin: 'a text',
-      timeout_ms: `a whole number of milliseconds from 1 to ${maxTimeoutMs}`,
-      cwd: 'a path',
-      env: 'an object of texts, by variable names',
-    };
-    const echo = got === undefined ? 'nothing' : shown(JSON.stringify(got));
-    return `${field}: got ${echo}, expected ${allowed[field] ?? 'an object with command and args'}.`;
-  }
 }
-
-const shown = (text: string): string => clip(harmless(text), 2 * MAX_ECHO_CHARS);
-
-const refused = (message: string): ExecuteResult => ({
-  content: [{ type: 'text', text: message }],
-  isError: true,
-});
-
-/** One line on how it ended. */
-function outcomeOf({ exitCode, signal, killedFor, notStarted }: CommandEnd, timeoutMs: number): string {
-  if (notStarted !== undefined) return `not started: ${notStarted}`;
-  if (killedFor === 'timeout') return `killed after its timeout of ${timeoutMs} ms`;
-  if (killedFor === 'cancelled') return 'killed, since the call was cancelled';
-  return signal === undefined ? `exit status ${exitCode}` : `ended by ${signal}`;
-}
-
-function resultOf(end: CommandEnd, timeoutMs: number): ExecuteResult {
-  const { exitCode, signal, killedFor, notStarted, stdout, stderr, durationMs } = end;
-  const isFine = exitCode === 0 && killedFor === undefined;
-  const parts = [
-    ...(isFine ? [] : [`[${outcomeOf(end, timeoutMs)}]`]),
-    ...(stdout.text === '' ? [] : [harmless(stdout.text).trimEnd()]),
-    ...(stderr.text === '' ? [] : [`--- stderr ---\n${harmless(stderr.text).trimEnd()}`]),
-  ];
-  return {
-    content: [{ type: 'text', text: parts.join('\n') || '(no output)' }],
-    structuredContent: {
-      exitCode: exitCode ?? null,
-      signal: signal ?? null,
-      timedOut: killedFor === 'timeout',
-      ...(notStarted === undefined ? {} : { notStarted }),
-      stdout: stdout.text.toWellFormed(),
-      stderr: stderr.text.toWellFormed(),
-      ...cutOf('stdout', stdout),
-      ...cutOf('stderr', stderr),
-      durationMs: Math.round(durationMs),
-    },
-    isError: notStarted !== undefined || killedFor !== undefined,
-  };
-}
-
-const cutOf = (stream: 'stdout' | 'stderr', { bytes, dropped }: Capped): Readonly<Record<string, unknown>> =>
-  dropped === 0 ? {} : { [`${stream}Truncated`]: true, [`${stream}Bytes`]: bytes };
 
 function digestOf(input: Buffer): Pick<CommandTold, 'stdinBytes' | 'stdinSha256'> {
   if (input.length === 0) return { stdinBytes: 0 };

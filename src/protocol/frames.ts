@@ -254,6 +254,10 @@ export type ProgramStart = {
   readonly args: readonly string[];
   /** base64; null where there is none. */
   readonly stdin: string | null;
+  /** Of one that has ways: where its steps run, absolute, in place of the working directory. */
+  readonly cwd?: string;
+  /** Likewise: variables besides those of its sandbox. */
+  readonly env?: Readonly<Record<string, string>>;
   /** In order of preference. Without any, it is the Python that was checked, under the name of `file`. */
   readonly ways: readonly ProgramWay[];
 };

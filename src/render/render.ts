@@ -43,6 +43,10 @@ const SHOWS_STRUCTURED = new Set([
   'Visual Studio Code',
 ]);
 
+/** Whether answers carry `structuredContent`. */
+export const isStructured = ({ structured, client }: Pick<RenderOptions, 'structured' | 'client'>): boolean =>
+  structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED.has(client));
+
 /** At most MAX_ANSWER_BYTES as JSON, and the pictures, which have a bound of their own and no copy anywhere. */
 export function render(outcome: Outcome, options: RenderOptions): RenderedResult {
   const { content, ...rest } = fitted(outcome, (fitting) => renderWhole(fitting, options));
@@ -55,7 +59,6 @@ function renderWhole(
   { mode, structured, client, links = true }: RenderOptions,
 ): RenderedResult {
   const payload = payloadOf(outcome);
-  const withStructured = structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED.has(client));
   const forms: Readonly<Record<OutputMode, () => string>> = {
     compact: () => compact(outcome, links),
     sections: () => sections(outcome, links),
@@ -65,7 +68,7 @@ function renderWhole(
   const text = forms[mode]();
   return {
     content: [{ type: 'text', text }, ...(links ? resourceLinks(outcome) : [])],
-    ...(withStructured ? { structuredContent: payload } : {}),
+    ...(isStructured({ structured, client }) ? { structuredContent: payload } : {}),
     isError: outcome.status !== 'success',
   };
 }

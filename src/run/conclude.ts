@@ -132,10 +132,10 @@ function exited(
   task: Task,
   transcript: Transcript,
   cage: Cage,
-): Pick<Outcome, 'status' | 'exitCode' | 'error' | 'note'> {
+): Pick<Outcome, 'status' | 'exitCode' | 'signal' | 'error' | 'note'> {
   if (signal !== null) {
     const error = signalled(signal, task, transcript, cage);
-    return { status: 'error', exitCode: undefined, error, note: undefined };
+    return { status: 'error', exitCode: undefined, signal, error, note: undefined };
   }
   const exitCode = code ?? undefined;
   const { raised } = transcript;
@@ -159,6 +159,8 @@ function raisedBy(task: Task, raised: GuestError, hint: string | undefined): Out
   if (task.type === 'cell') return told;
   const begun = isPython(task) ? undefined : NOT_BEGUN.get(raised.type);
   if (begun === undefined) return { ...told, traceback: [] };
-  const message = clip(`${begun.lead}${harmless(raised.message)}`, MAX_MESSAGE_CHARS);
+  // A command's message is the end of a line that says so.
+  const lead = task.type === 'command' ? '' : begun.lead;
+  const message = clip(`${lead}${harmless(raised.message)}`, MAX_MESSAGE_CHARS);
   return { type: begun.type, message, traceback: [], remedy: hint };
 }

@@ -29,9 +29,12 @@ const PROGRAM: EndingWords = {
   signalled: 'Nobody outside has sent that: it was the program, or one that it started.',
 };
 
+const COMMAND: EndingWords = { ...PROGRAM, subject: 'The command' };
+
 const PYTHON_PROGRAM: EndingWords = { ...CELL, subject: PROGRAM.subject, exited: PROGRAM.exited };
 
 export function wordsFor(task: Task): EndingWords {
   if (task.type === 'cell') return CELL;
+  if (task.type === 'command') return COMMAND;
   return isPython(task) ? PYTHON_PROGRAM : PROGRAM;
 }

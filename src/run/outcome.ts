@@ -60,6 +60,8 @@ export type Outcome = {
   readonly status: RunStatus;
   /** Undefined where no process of the guest ended by itself. */
   readonly exitCode: number | undefined;
+  /** What ended it, where it was a signal that nobody of ours has sent. */
+  readonly signal?: string | undefined;
   readonly stdout: Captured;
   readonly stderr: Captured;
   readonly servers: readonly string[];

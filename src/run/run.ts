@@ -30,7 +30,7 @@ import { allowedPart, type Policy } from './policy.js';
 import { preflight } from './preflight.js';
 import { recorded } from './recorded.js';
 import type { SavedTools } from './saved-tools.js';
-import { checkOf, filesOf, startOf, type Task } from './task.js';
+import { checkOf, filesOf, languageOf, startOf, type Task, textOf } from './task.js';
 import { Transcript } from './transcript.js';
 
 /** How long the guest may take, at its deadline, to say where it was. */
@@ -109,7 +109,7 @@ export async function runCode(request: RunRequest, parts: RunParts, signal: Abor
     run: id,
     client,
     servers: [...named, ...others],
-    code: weigh(request.task.code),
+    code: weigh(textOf(request.task)),
     language: languageOf(request.task),
     timeoutSeconds,
   });
@@ -274,8 +274,6 @@ async function check(
   if (said === undefined) sandbox.kill();
   return said;
 }
-
-const languageOf = (task: Task): string => (task.type === 'cell' ? 'python' : task.language.name);
 
 /** A person who has not answered is the likeliest reason, and the one that more time mends. */
 function waitingFor(desk: CallDesk, servers: readonly string[], pool: DownstreamPool): string {

@@ -1,5 +1,6 @@
-// What a run runs: code that is a cell of Python, or a program in a file of some language. Pure.
+// What a run runs: code that is a cell of Python, a program in a file of some language, or a command. Pure.
 
+import { basename } from 'node:path/posix';
 import type { Language } from '../config/languages/language.js';
 import type { InputFile, ProgramStart } from '../protocol/frames.js';
 import { HARNESS_MOUNT } from '../sandbox/harness-files.js';
@@ -19,20 +20,43 @@ export type Program = {
   readonly stdin: Buffer | undefined;
 };
 
-export type Task = Cell | Program;
+/** What the image, or an earlier command, has for a program; its arguments as they are. */
+export type Command = {
+  readonly type: 'command';
+  readonly argv: readonly [string, ...string[]];
+  readonly stdin: Buffer | undefined;
+  /** Absolute. */
+  readonly cwd: string;
+  /** Besides the sandbox's own. */
+  readonly env: Readonly<Record<string, string>>;
+};
+
+export type Task = Cell | Program | Command;
 
 /** Whether the harness itself runs it. */
-export const isPython = (task: Task): boolean => task.type === 'cell' || task.language.ways.length === 0;
+export const isPython = (task: Task): boolean =>
+  task.type === 'cell' || (task.type === 'program' && task.language.ways.length === 0);
+
+/** What an audit calls it. */
+export function languageOf(task: Task): string {
+  if (task.type === 'program') return task.language.name;
+  return task.type === 'cell' ? 'python' : 'command';
+}
+
+/** What an audit weighs: the source, or the argument vector. */
+export const textOf = (task: Task): string =>
+  task.type === 'command' ? JSON.stringify(task.argv) : task.code;
 
 /** The Python that is to be checked before it runs, and under which name; undefined where there is none. */
 export function checkOf(task: Task): { readonly code: string; readonly file: string | null } | undefined {
   if (task.type === 'cell') return { code: task.code, file: null };
-  return isPython(task) ? { code: task.code, file: task.file } : undefined;
+  return task.type === 'program' && isPython(task) ? { code: task.code, file: task.file } : undefined;
 }
 
 /** How it is started; null for a cell. */
 export function startOf(task: Task): ProgramStart | null {
   if (task.type === 'cell') return null;
+  if (task.type === 'command') return startOfCommand(task);
   const { language, file, args, stdin } = task;
   const path = `./${file}`;
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
@@ -57,8 +81,17 @@ export function startOf(task: Task): ProgramStart | null {
   };
 }
 
+const startOfCommand = ({ argv, stdin, cwd, env }: Command): ProgramStart => ({
+  file: basename(argv[0]),
+  args: argv.slice(1),
+  stdin: stdin === undefined ? null : stdin.toString('base64'),
+  cwd,
+  env,
+  ways: [{ needs: [], steps: [argv] }],
+});
+
 /** The entry file, in front of the others. */
 export function filesOf(task: Task, files: readonly InputFile[]): readonly InputFile[] {
-  if (task.type === 'cell') return files;
+  if (task.type !== 'program') return files;
   return [{ name: task.file, data: Buffer.from(task.code).toString('base64') }, ...files];
 }

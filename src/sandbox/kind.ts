@@ -5,6 +5,7 @@ import type { Language, Place } from '../config/languages/language.js';
 import type { ImageSource, LanguagePlan, Network } from '../config/languages/plan.js';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Settings } from '../config/settings.js';
+import type { Volume } from '../engine/engine.js';
 
 export type SandboxKind = {
   /** A reference, or the name of a profile. */
@@ -22,6 +23,10 @@ export type SandboxKind = {
   readonly isPython: boolean;
   /** Besides those that every sandbox has. */
   readonly places: readonly Place[];
+  /** On disk; none where nothing outlives a sandbox. */
+  readonly volumes: readonly Volume[];
+  /** Undefined for the one that all have to whom none is named. */
+  readonly ociRuntime: string | undefined;
   /** Commands that are run while it waits, and Python modules that are loaded. */
   readonly ahead: ReadonlyArray<readonly string[]>;
   readonly preimport: readonly string[];
@@ -44,9 +49,28 @@ export const pythonKind = ({ said, image, memoryBytes, pids, cpus, preimport }: 
   workdir: DEFAULT_WORKDIR,
   isPython: true,
   places: [],
+  volumes: [],
+  ociRuntime: undefined,
   ahead: [],
   preimport,
   env: {},
+});
+
+/** Where commands of `execute` run, and leave what later ones are to find. */
+export const WORK = '/work';
+
+/** Of the sandboxes of `execute`, whose commands all have the volume `work`. */
+export const commandKind = (settings: Settings, work: string): SandboxKind => ({
+  ...pythonKind(settings),
+  image: settings.executeImage,
+  imageSource: settings.said.has('MCP_BRIDGE_EXECUTE_IMAGE') ? 'operator' : 'default',
+  profile: 'code-exec',
+  network: settings.executeNetwork ? 'outbound' : 'none',
+  isPython: false,
+  volumes: [{ name: work, target: WORK, isKept: settings.executeWork !== undefined }],
+  ociRuntime: settings.executeOciRuntime,
+  preimport: [],
+  env: { HOME: WORK },
 });
 
 /** Of the sandboxes of a language: equal to pythonKind() for Python that nobody has decided anything else about. */
@@ -64,6 +88,8 @@ export const kindOf = (
   workdir,
   isPython: language.ways.length === 0,
   places: language.places,
+  volumes: [],
+  ociRuntime: undefined,
   ahead: language.ahead,
   preimport: language.tools === 'python' ? preimport : [],
   env: envOf(language, memoryBytes),

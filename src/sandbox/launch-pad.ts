@@ -182,8 +182,14 @@ const OWN_UID = { first: 20_001, count: 40_000 } as const;
  * Without a pids cgroup processes are counted per user id, by older kernels across containers: one container's would
  * then be another's. Ids are drawn, so that other bridges need not be asked which are free.
  */
-function userFor({ said, containerUser }: Settings, enforcement: Enforcement | undefined): string {
-  if (said.has('MCP_BRIDGE_CONTAINER_USER') || enforcement?.pids !== 'rlimit') return containerUser;
+function userFor(
+  { said, containerUser }: Settings,
+  { volumes }: SandboxKind,
+  enforcement: Enforcement | undefined,
+): string {
+  // What one has left on a volume is for the next, which therefore is the same user.
+  const isOthers = said.has('MCP_BRIDGE_CONTAINER_USER') || volumes.length > 0;
+  if (isOthers || enforcement?.pids !== 'rlimit') return containerUser;
   const id = OWN_UID.first + randomInt(OWN_UID.count);
   return `${id}:${id}`;
 }
@@ -201,7 +207,7 @@ export function specOn(
     image: image.image,
     ...files,
     name: `mcp-sandbox-bridge-${instance}-${name}`,
-    user: userFor(settings, choice?.enforcement),
+    user: userFor(settings, kind, choice?.enforcement),
     enforcement: choice?.enforcement,
     carrier,
     cores: availableParallelism(),

@@ -12,6 +12,7 @@ import type { Settings } from '../config/settings.js';
 import { engineNameOf, removeRunDir } from '../engine/cli-engine.js';
 import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../engine/detect.js';
 import { enforcementText } from '../engine/enforcement.js';
+import type { Volume } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described } from '../engine/oci-runtime.js';
 import { needsMachine, PodmanMachine } from '../engine/podman-machine.js';
@@ -49,6 +50,8 @@ export class Launcher implements AsyncDisposable {
   /** Of the kinds that are not run_python's. */
   readonly #images = new WeakMap<LaunchPad, Map<string, Promise<ImageChoice>>>();
   readonly #lender: Lender;
+  /** That are there for sure, by their names. */
+  readonly #volumes = new Map<string, Volume>();
   #pad: Promise<LaunchPad> | undefined;
   #ready: LaunchPad | undefined;
   #count = 0;
@@ -132,7 +135,9 @@ export class Launcher implements AsyncDisposable {
     }
     await Promise.allSettled(this.#starting);
     await Promise.all(this.#ending);
-    await this.#pad?.catch(() => undefined);
+    const pad = await this.#pad?.catch(() => undefined);
+    const ours = [...this.#volumes.values()].filter(({ isKept }) => !isKept);
+    await pad?.engine.removeVolumes(ours.map(({ name }) => name));
     removeRunDir({ stateDir: this.#context.settings.stateDir, instance: this.#context.instance });
     await this.#machine?.[Symbol.asyncDispose]();
   }
@@ -209,6 +214,7 @@ export class Launcher implements AsyncDisposable {
     using link = new LinkedSignal(signal, this.#closing.signal);
     const image = await this.#imageOf(kind, pad, link.signal);
     const carrier = kind.network === 'outbound' ? await pad.engine.carrier(link.signal) : undefined;
+    await Promise.all(kind.volumes.map((volume) => this.#makeVolume(volume, pad, link.signal)));
     const { observer } = this.#context;
     const options = { timeoutMs: START_TIMEOUT_MS, observer, enforcement: pad.choice.enforcement };
     const startWith = (files: HostFiles): Promise<Sandbox> => {
@@ -234,6 +240,12 @@ export class Launcher implements AsyncDisposable {
     // It may be built or pulled at any time.
     choosing.catch(() => chosen.delete(key));
     return unlessAborted(choosing, signal);
+  }
+
+  async #makeVolume(volume: Volume, { engine }: LaunchPad, signal: AbortSignal): Promise<void> {
+    if (this.#volumes.has(volume.name)) return;
+    await engine.makeVolume(volume, signal);
+    this.#volumes.set(volume.name, volume);
   }
 
   async #makePad(signal: AbortSignal): Promise<LaunchPad> {

@@ -42,6 +42,8 @@ const tmpfsWith = (workdir: string): readonly Tmpfs[] => [
   { target: workdir, sizeMb: 128, executable: false },
 ];
 const SHM_MB = 16;
+/** Of a file on a volume, which is disk: what is in all of them, only the disk itself limits. */
+const VOLUME_FILE_MB = 1024;
 /** Every place of this cage that files can be written to: what is in them is memory. */
 export const writableIn = ({ tmpfs }: Pick<SandboxSpec, 'tmpfs'>): string[] => [
   ...tmpfs.map(({ target }) => target),
@@ -58,6 +60,9 @@ function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SandboxPlan): U
   return [{ name: 'data', limit: memoryBytes + pids * THREAD_STACK_BYTES }];
 }
 
+const largestMb = ({ volumes }: SandboxKind, tmpfs: readonly Tmpfs[]): number =>
+  Math.max(...tmpfs.map(({ sizeMb }) => sizeMb), volumes.length > 0 ? VOLUME_FILE_MB : 0);
+
 export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
   const { kind } = plan;
   const tmpfs = [...tmpfsWith(kind.workdir), ...kind.places];
@@ -72,7 +77,7 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     // No interface but lo: nothing can be reached and nothing sent. Where the operator has opened it for a language, code
     // sends what it likes to whom it likes, but not to the host's own loopback (carriers.ts), and nobody reaches it.
     network: kind.network === 'outbound' ? (plan.carrier ?? 'none') : 'none',
-    // The image cannot be changed; the only writable places are the tmpfs below.
+    // The image cannot be changed; the only writable places are the tmpfs and the volumes below.
     rootfs: 'read-only',
     // No capability in any set, so even uid 0 inside could do nothing that a user cannot.
     capabilities: 'none',
@@ -95,6 +100,9 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     // Writable, in memory, sized, and nothing in them can be a device, or be executed as a program but in the one place
     // where a compiler puts its own.
     tmpfs,
+    // Only of commands, so that one finds what another has left, and of one bridge alone unless the operator has named it.
+    // Nothing in it is a device or gains by a setuid bit, but programs run from it: a build is what commands are for.
+    volumes: kind.volumes,
     // multiprocessing needs its locks there; 16 MB bounds what is hidden in it.
     shmMb: SHM_MB,
     // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts; how
@@ -125,7 +133,7 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
       // Counts per user id: the fallback where the engine has no pids cgroup.
       { name: 'nproc', limit: kind.pids },
       // No file outgrows the largest place there is; a sparse one would seem to.
-      { name: 'fsize', limit: Math.max(...tmpfs.map(({ sizeMb }) => sizeMb)) * MB_BYTES },
+      { name: 'fsize', limit: largestMb(kind, tmpfs) * MB_BYTES },
       // Processor time per process, for what outlives every other clock: all processors, from start to end.
       { name: 'cpu', limit: deadManSeconds * plan.cores },
       ...dataLimit(plan),

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import PQueue from 'p-queue';
 import { DisposalStack } from '../base/disposal.js';
-import { messageOf } from '../base/errors.js';
+import { asBridgeError, messageOf } from '../base/errors.js';
 import { fanOut, type Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { Redactor } from '../base/redact.js';
@@ -13,16 +13,19 @@ import { planFor } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import type { AgentFace } from '../downstream/asking/agent-face.js';
 import type { InputFile } from '../protocol/frames.js';
+import type { RawJson } from '../protocol/json-text.js';
+import { callDirectly, type DirectCall, type DirectParts } from '../run/direct-call.js';
 import { Gates } from '../run/gates.js';
 import { KeptFiles } from '../run/kept-files.js';
 import { canLoad } from '../run/on-demand.js';
-import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
+import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Snippets } from '../run/snippets.js';
 import type { Task } from '../run/task.js';
-import { kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
+import { commandKind, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
+import { Launchers } from '../sandbox/launchers.js';
 import { WarmPools } from '../sandbox/warm-pools.js';
 import { AskedAgent } from './asked-agent.js';
 import { ConfiguredServers } from './configured-servers.js';
@@ -35,6 +38,9 @@ export type RunInput = {
   readonly timeoutSeconds: number;
   readonly files: readonly InputFile[];
 };
+
+/** `setBy` names what has chosen the server, for its errors. */
+export type ServerCall = Omit<DirectCall, 'id' | 'client' | 'language'> & { readonly setBy: string };
 
 export type RunHooks = Watcher & {
   /** The run has to wait; `ahead` counts, whenever it is asked, those that wait and come before it. */
@@ -96,15 +102,17 @@ export class Bridge implements AsyncDisposable {
     this.redactor = redactor;
     const mayAsk = () => settings.autoload === 'ask' && canLoad('ask', this.#agent);
     this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer, mayAsk));
+    const open = (other: Settings) => new Launcher(other, discovery.host, observer, mayAsk);
+    const launchers = this.#owned.use(new Launchers(settings, this.launcher, open));
     this.servers = this.#owned.use(
       new ConfiguredServers({ settings, context: discovery, agent: this.#agent, observer, redactor }),
     );
     this.#warm = this.#owned.use(
       new WarmPools({
         size: settings.warm,
-        start: (kind, signal) => this.launcher.start(kind, signal),
-        retire: (sandbox) => this.launcher.retire(sandbox),
-        isCurrent: (sandbox) => this.launcher.isCurrent(sandbox),
+        start: (kind, signal) => launchers.start(kind, signal),
+        retire: (sandbox) => launchers.retire(sandbox),
+        isCurrent: (sandbox) => launchers.isCurrent(sandbox),
         observer,
       }),
     );
@@ -147,6 +155,32 @@ export class Bridge implements AsyncDisposable {
     });
   }
 
+  /** A tool of one server, for the agent itself. Never rejects: what stands in the way is an objection. */
+  async callServer(
+    { setBy, ...call }: ServerCall,
+    hooks: RunHooks,
+    signal: AbortSignal,
+  ): Promise<RawJson | Objection> {
+    this.servers.rediscover();
+    const objection = this.servers.objectionTo([call.server], setBy);
+    if (objection !== undefined) return objection;
+    const id = `${this.#instance}-${++this.#runs}`;
+    this.#begun++;
+    using link = new LinkedSignal(signal, this.#closing.signal);
+    hooks.onPreparing(() => this.#setUp.waitsFor([call.server]));
+    const about = { id, client: this.client, language: 'command', ...call };
+    const calling = callDirectly(about, this.#partsFor(hooks), link.signal);
+    this.#running.add(calling);
+    try {
+      return await calling;
+    } catch (thrown) {
+      const { code: type, message, remedy } = asBridgeError(thrown);
+      return { type, message, remedy };
+    } finally {
+      this.#running.delete(calling);
+    }
+  }
+
   /** Servers and code may ask this agent from now on. */
   serveFor(agent: AgentFace): void {
     this.#agent.current = agent;
@@ -154,7 +188,9 @@ export class Bridge implements AsyncDisposable {
 
   /** Starts the sandboxes that are to wait, and reads what is known of servers; the agent is likely to call soon. */
   warmUp(): void {
-    this.#warm.of(pythonKind(this.settings)).fill();
+    const { tools, executeServer } = this.settings;
+    if (tools.some((name) => name !== 'execute')) this.#warm.of(pythonKind(this.settings)).fill();
+    else if (executeServer === undefined) this.#warm.of(this.#commandKind()).fill();
     this.servers.readAhead();
   }
 
@@ -186,27 +222,39 @@ export class Bridge implements AsyncDisposable {
 
   #kindOf(task: Task): SandboxKind {
     const { settings } = this;
+    if (task.type === 'command') return this.#commandKind();
     return task.type === 'cell' ? pythonKind(settings) : kindOf(planFor(task.language, settings), settings);
   }
 
+  #commandKind(): SandboxKind {
+    const own = `mcp-sandbox-bridge-${this.#instance}-work`;
+    return commandKind(this.settings, this.settings.executeWork ?? own);
+  }
+
   #parts(kind: SandboxKind, watcher: Watcher): RunParts {
-    const { servers } = this;
     const warm = this.#warm.of(kind);
     return {
+      ...this.#partsFor(watcher),
       take: (signal) => warm.take(signal),
       giveBack: (sandbox) => warm.giveBack(sandbox),
       retire: (sandbox) => warm.retire(sandbox),
+      autoload: this.settings.autoload,
+      agent: this.#agent,
+      kept: this.kept,
+    };
+  }
+
+  #partsFor(watcher: Watcher): DirectParts {
+    const { servers } = this;
+    return {
       open: (server, signal) => servers.load(server, signal),
       discovered: (loaded, failed) => servers.briefs(loaded, failed),
       known: servers.known,
-      autoload: this.settings.autoload,
-      agent: this.#agent,
       policy: () => servers.policy(),
       gates: this.#gates,
       pool: servers.pool,
       saved: this.#saved,
       shapes: servers.shapes,
-      kept: this.kept,
       audit: this.settings.audit,
       observer: this.#observer,
       watcher,

@@ -5,6 +5,7 @@ import { nameList } from '../base/name-list.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { Language } from '../config/languages/language.js';
 import type { ToolName } from '../config/variables.js';
+import { aboutCommands } from './command-capabilities.js';
 import { aboutPrograms } from './program-capabilities.js';
 import { aboutPython } from './python-capabilities.js';
 
@@ -15,7 +16,16 @@ export const CAPABILITIES_MIME_TYPE = 'text/markdown';
 type Offer = { readonly tools: readonly ToolName[]; readonly languages: readonly Language[] };
 
 /** At most 1,200 characters, whatever is configured. */
-export function instructions(servers: readonly string[], { tools, languages }: Offer): string {
+export function instructions(servers: readonly string[], offer: Offer): string {
+  const commands = offer.tools.includes('execute') ? COMMANDS : '';
+  if (offer.tools.every((name) => name === 'execute')) return commands;
+  return [aboutCode(servers, offer), commands].filter((part) => part !== '').join('\n');
+}
+
+const COMMANDS =
+  'execute runs one command (a program and its arguments, no shell) in an isolated machine; files in /work stay for later commands.';
+
+function aboutCode(servers: readonly string[], { tools, languages }: Offer): string {
   const names = languages.map(({ name }) => name).join(', ');
   if (!tools.includes('run_python')) {
     const able = withTools(languages);
@@ -37,10 +47,12 @@ Servers you can name in run_python's \`servers\`: ${nameList(servers)}.${program
 /** The capabilities resource, Markdown. */
 export function capabilities(servers: readonly string[], { tools, languages }: Offer): string {
   const isCell = tools.includes('run_python');
-  const able = withTools(languages);
+  const isProgram = tools.includes('execute_code');
+  const able = isProgram ? withTools(languages) : [];
   const parts = [
     ...(isCell ? [CELLS] : []),
-    ...(tools.includes('execute_code') ? [aboutPrograms(languages)] : []),
+    ...(isProgram ? [aboutPrograms(languages)] : []),
+    ...(tools.includes('execute') ? [aboutCommands] : []),
     ...(isCell || able.length > 0 ? [`Servers: ${nameList(servers)}`] : []),
     ...(isCell || able.includes('python') ? [aboutPython(isCell)] : []),
   ];

@@ -110,8 +110,8 @@ export class ConfiguredServers implements AsyncDisposable {
     return { servers, others: this.names.filter((name) => !servers.includes(name)) };
   }
 
-  /** What is wrong with the first of these names that no run can have; undefined where all are well. */
-  objectionTo(wanted: readonly string[]): Objection | undefined {
+  /** What is wrong with the first of these names, said in `field`, that no run can have; undefined where all are well. */
+  objectionTo(wanted: readonly string[], field = 'servers'): Objection | undefined {
     const { skipped, problems } = this.discovery;
     const { names } = this;
     const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
@@ -120,14 +120,14 @@ export class ConfiguredServers implements AsyncDisposable {
     const verdict = this.policy().server(unknown);
     const isKnown = this.#configured.some(({ name }) => name === unknown);
     if (isKnown && !verdict.allowed) {
-      const { code: type, message, remedy } = denied(`servers: '${echo}'`, verdict);
+      const { code: type, message, remedy } = denied(`${field}: '${echo}'`, verdict);
       return { type, message, remedy };
     }
     const passedOver = skipped.find(({ name }) => name === unknown);
     if (passedOver !== undefined) {
       return {
         type: 'E_SERVER_UNKNOWN',
-        message: `servers: '${echo}' is configured but not started: ${passedOver.reason}`,
+        message: `${field}: '${echo}' is configured but not started: ${passedOver.reason}`,
         remedy: remedyOf(passedOver) ?? 'See `mcp-sandbox-bridge servers`.',
       };
     }
@@ -135,7 +135,7 @@ export class ConfiguredServers implements AsyncDisposable {
     const more = names.length > MAX_NAMES_SHOWN ? ` and ${names.length - MAX_NAMES_SHOWN} more` : '';
     return {
       type: 'E_SERVER_UNKNOWN',
-      message: `servers: there is no server '${echo}'.${didYouMean(unknown, [...names])} Configured: ${shown}${more}.`,
+      message: `${field}: there is no server '${echo}'.${didYouMean(unknown, [...names])} Configured: ${shown}${more}.`,
       remedy: remedyOfMissing(problems),
     };
   }

@@ -21,8 +21,8 @@ import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { offeredLanguages } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
-import { render } from '../render/render.js';
-import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
+import { isStructured, render } from '../render/render.js';
+import { outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { agentFaceOf } from './agent-face.js';
 import type { Bridge } from './bridge.js';
 import { instructions } from './capabilities.js';
@@ -31,7 +31,8 @@ import { Progress } from './progress.js';
 import { offerResources } from './resources.js';
 import { completeSnippets } from './snippet-completion.js';
 import { offeredSnippets } from './snippet-resources.js';
-import type { Tool } from './tool.js';
+import type { Answer, Tool } from './tool.js';
+import { execute } from './tools/execute.js';
 import { executeCode } from './tools/execute-code.js';
 import { runPython } from './tools/run-python.js';
 
@@ -56,6 +57,7 @@ const SetLevel = z.object({
 const TOOLS: Readonly<Record<ToolName, (settings: Settings) => Tool>> = {
   run_python: runPython,
   execute_code: executeCode,
+  execute,
 };
 
 /** Connects one agent; resolves when its transport has started. */
@@ -114,7 +116,7 @@ export async function serveAgent(
       // A client that has gone hears nothing, which is its own doing.
       if (!extra.signal.aborted) extra.sendNotification(notification).catch(() => {});
     };
-    const outcome = await callTool(
+    const answer = await callTool(
       tool,
       params,
       { bridge, logLevel: () => logLevel, notify },
@@ -124,7 +126,12 @@ export async function serveAgent(
     const { said, outputMode, structured } = bridge.settings;
     const mode = said.has('MCP_BRIDGE_OUTPUT_MODE') ? outputMode : tool.outputMode;
     const client = server.getClientVersion()?.name ?? '';
-    return render(outcome, {
+    if ('result' in answer && 'isRelayed' in answer) {
+      const { structuredContent, ...rest } = answer.result;
+      const isWanted = answer.isRelayed || isStructured({ structured, client });
+      return (isWanted && structuredContent !== undefined ? answer.result : rest) as CallToolResult;
+    }
+    return render(answer, {
       mode,
       structured,
       client,
@@ -156,7 +163,7 @@ async function callTool(
   { bridge, logLevel, notify }: Caller,
   observer: Observer,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<Answer> {
   const progressToken = _meta?.progressToken;
   using log = new OutputLog(logLevel, (params) => notify({ method: 'notifications/message', params }));
   using progress = new Progress(

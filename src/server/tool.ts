@@ -1,5 +1,6 @@
 // A tool as data and the one door through which tools run. A tool says what it is and turns arguments into an
-// Outcome; listing, rendering, progress and error text are the same for all of them.
+// Outcome; listing, rendering, progress and error text are the same for all of them. One that others offer as well
+// answers as they do, with a result that is finished.
 
 import type { OutputMode } from '../render/render.js';
 import type { Outcome } from '../run/outcome.js';
@@ -14,7 +15,15 @@ export type ToolContext = {
   readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
 };
 
-export type Tool = {
+/** A CallToolResult that is finished; `isRelayed` where it is a server's, which nobody changes. */
+export type Finished = {
+  readonly result: Readonly<Record<string, unknown>>;
+  readonly isRelayed: boolean;
+};
+
+export type Answer = Outcome | Finished;
+
+export type Tool<A extends Answer = Answer> = {
   readonly definition: {
     readonly name: string;
     readonly title: string;
@@ -26,5 +35,5 @@ export type Tool = {
   /** Of its answers, where the operator has chosen none. */
   readonly outputMode: OutputMode;
   /** Never rejects for bad arguments: that is an Outcome too. */
-  readonly call: (args: unknown, context: ToolContext, signal: AbortSignal) => Promise<Outcome>;
+  readonly call: (args: unknown, context: ToolContext, signal: AbortSignal) => Promise<A>;
 };

@@ -252,6 +252,20 @@ describe('runArgv', () => {
     expect(flags('slirp4netns')).toEqual(['--runtime-flag=network=sandbox']);
   });
 
+  it('a volume holds programs and no devices, and belongs to the user of the container', () => {
+    const volumes = [{ name: 'w', target: '/work', isKept: false }];
+    const withVolume = sandboxSpec({ ...plan, kind: { ...PLAIN_KIND, volumes } });
+    const facts = { mode: 'userns-mapped', ociRuntime: undefined, cidFile: '/c', pidFile: '/p' } as const;
+    const flags = (engine: 'podman' | 'docker') =>
+      runArgv(withVolume, dialects[engine], facts).filter((flag) => flag.includes('/work'));
+    expect(flags('podman')).toContain('--volume=w:/work:rw,nosuid,nodev,U,z');
+    expect(flags('docker')).toContain('--volume=w:/work:rw,z');
+    expect(argv('podman', 'userns-mapped').join(' ')).not.toContain('--volume=w');
+    // A build may well write more than memory holds.
+    const largest = (of: SandboxSpec) => of.ulimits.find(({ name }) => name === 'fsize')?.limit;
+    expect([largest(spec), largest(withVolume)]).toEqual([128 * 1024 ** 2, 1024 ** 3]);
+  });
+
   it('a remote podman is not asked for pids of another machine', () => {
     expect(argv('podman', 'vm').join(' ')).not.toContain('--pidfile');
   });

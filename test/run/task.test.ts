@@ -3,7 +3,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Language } from '../../src/config/languages/language.js';
 import { languageNamed } from '../../src/config/languages/records.js';
-import { checkOf, filesOf, type Program, startOf } from '../../src/run/task.js';
+import {
+  type Command,
+  checkOf,
+  filesOf,
+  isPython,
+  languageOf,
+  type Program,
+  startOf,
+  textOf,
+} from '../../src/run/task.js';
 
 const language = (steps: Language['ways'][number]['steps']): Language => ({
   ...(languageNamed('bash') as Language),
@@ -76,6 +85,33 @@ describe('how it is started', () => {
   it('leaves what only looks like a placeholder, and does not touch the record', () => {
     const steps = [['awk', '{print}', '{FILE}', '{args}x']];
     expect(stepsOf({ language: language(steps), args: ['y'] })).toEqual(steps);
+  });
+});
+
+describe('a command', () => {
+  const task: Command = {
+    type: 'command',
+    argv: ['/usr/bin/env', 'a b', '{file}', ''],
+    stdin: undefined,
+    cwd: '/work/sub',
+    env: { A: 'b c' },
+  };
+
+  it('is started as it is, where it is to run', () => {
+    expect(startOf(task)).toEqual({
+      file: 'env',
+      args: ['a b', '{file}', ''],
+      stdin: null,
+      cwd: '/work/sub',
+      env: { A: 'b c' },
+      ways: [{ needs: [], steps: [['/usr/bin/env', 'a b', '{file}', '']] }],
+    });
+  });
+
+  it('is no Python, has no file, and an audit weighs its words', () => {
+    expect([isPython(task), checkOf(task), languageOf(task)]).toEqual([false, undefined, 'command']);
+    expect(filesOf(task, [])).toEqual([]);
+    expect(textOf(task)).toBe('["/usr/bin/env","a b","{file}",""]');
   });
 });
 

@@ -18,6 +18,15 @@ export function ourContainers(extraFilter?: string): string[] {
   return out.split('\n').filter((name) => name !== '');
 }
 
+/** Names of our volumes, but for those that an operator keeps. */
+export const ourVolumes = (): string[] =>
+  execFileSync('podman', ['volume', 'ls', `--filter=label=${LABEL}`, '--format={{.Name}}'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+    .split('\n')
+    .filter((name) => name !== '');
+
 /** Command lines of every living process that descends from `pid`. */
 export function descendants(pid: number): string[] {
   const parents = new Map<number, number>();

@@ -12,7 +12,7 @@ import { hooksFor } from './hooks.js';
 import { ADDITIONAL_FILES_SCHEMA } from './input-files.js';
 import { programSchema, readProgram } from './program-arguments.js';
 
-export function executeCode(settings: Settings): Tool {
+export function executeCode(settings: Settings): Tool<Outcome> {
   const { timeoutSeconds, maxTimeoutSeconds } = settings;
   const offered = offeredLanguages(settings);
   const schema = programSchema(settings);
@@ -81,7 +81,7 @@ You get stdout and stderr. Files that the program writes to out/ come back; each
 
 /** Whoever goes by the ending, such as Go's compiler, may have failed for no other reason. */
 function noted(outcome: Outcome, task: Task): Outcome {
-  if (task.type === 'cell' || outcome.status !== 'error') return outcome;
+  if (task.type !== 'program' || outcome.status !== 'error') return outcome;
   const { file, language } = task;
   if (language.extensions.some((extension) => file.endsWith(extension))) return outcome;
   const hint = `${language.title} files end in ${language.extensions.join(' or ')}; this one is named ${file}.`;

@@ -1,0 +1,95 @@
+// One tool of one server, called for the agent itself and not by code: no sandbox, and the same door, policy, limits and
+// audit as every call from inside one. What the server answers is relayed as it is.
+
+import { asBridgeError } from '../base/errors.js';
+import { weigh } from '../base/weight.js';
+import { RawJson, sliceAt, stringify } from '../protocol/json-text.js';
+import { door } from './door.js';
+import { hostApi } from './host-api.js';
+import { allowedPart } from './policy.js';
+import { notLoaded } from './reach.js';
+import { recorded } from './recorded.js';
+import type { RunParts } from './run.js';
+
+export type DirectCall = {
+  /** Unique among all bridges. */
+  readonly id: string;
+  /** Whoever asked, in its own words. */
+  readonly client: string;
+  /** What an audit calls it. */
+  readonly language: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly args: unknown;
+  /** What it may take, as far as it says. */
+  readonly timeoutSeconds: number;
+};
+
+export type DirectParts = Pick<
+  RunParts,
+  | 'open'
+  | 'discovered'
+  | 'known'
+  | 'policy'
+  | 'gates'
+  | 'pool'
+  | 'saved'
+  | 'shapes'
+  | 'audit'
+  | 'observer'
+  | 'watcher'
+>;
+
+/** The text of a CallToolResult. Throws a BridgeError where there is none. */
+export async function callDirectly(
+  call: DirectCall,
+  parts: DirectParts,
+  signal: AbortSignal,
+): Promise<RawJson> {
+  const { id: runId, client, language, server, tool, args, timeoutSeconds } = call;
+  const { observer } = parts;
+  const startedAt = performance.now();
+  const servers = [server];
+  const code = weigh(stringify(args));
+  observer({ type: 'run.started', run: runId, client, servers, code, language, timeoutSeconds });
+  const tell = (status: 'success' | 'error' | 'cancelled', calls: number) => {
+    const durationMs = performance.now() - startedAt;
+    observer({ type: 'run.ended', run: runId, servers, status, durationMs, calls });
+  };
+  let calls = 0;
+  try {
+    const whole = await parts.open(server, signal);
+    calls = 1;
+    parts.watcher.onStart({ calls, inFlight: 1, waitingFor: `${server}.${tool}` });
+    const answer = await ask(call, whole, parts, signal);
+    tell(sliceAt(answer.text, ['isError']) === 'true' ? 'error' : 'success', calls);
+    return answer;
+  } catch (thrown) {
+    tell(signal.aborted ? 'cancelled' : 'error', calls);
+    throw asBridgeError(thrown);
+  }
+}
+
+async function ask(
+  { id: runId, server, tool, args }: DirectCall,
+  whole: Awaited<ReturnType<DirectParts['open']>>,
+  parts: DirectParts,
+  signal: AbortSignal,
+): Promise<RawJson> {
+  const { policy, known, pool, saved, shapes, gates, observer, watcher } = parts;
+  const discovered = parts.discovered(server === whole.name ? [server] : [], new Map());
+  const loadServer = (other: string) => Promise.reject(notLoaded(other, discovered));
+  const { onToolProgress } = watcher;
+  const loaded = [allowedPart(whole, policy())];
+  const api = hostApi({ loaded, discovered, known, loadServer, pool, saved, shapes, onToolProgress });
+  const subject = (of: string, name: string) => ({ name, changed: known.changeOf(of, name) ?? null });
+  const about = { runId, policy, subject, observer };
+  const guarded = recorded(door(api, { ...about, gates, whole: () => whole }), {
+    ...about,
+    mode: parts.audit,
+  });
+  // As a frame from a sandbox would say it.
+  const text = stringify({ id: 1, params: { server, tool, arguments: args } });
+  const answer = await guarded['tools.call']({ server, tool, arguments: undefined }, text, signal);
+  return answer instanceof RawJson ? answer : new RawJson(stringify(answer));
+}

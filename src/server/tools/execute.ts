@@ -1,0 +1,114 @@
+// The tool `execute`: one command, handed to the `execute` of a configured server, or run in a container of its own, whose
+// volume at /work the other commands of this bridge have as well. The agent need not know which of the two it is.
+
+import { resolve } from 'node:path/posix';
+import type { Settings } from '../../config/settings.js';
+import { CappedBytes } from '../../exec/capped-bytes.js';
+import {
+  commandSchema,
+  complaintOf,
+  definitionFor,
+  type ExecuteDefinition,
+  refused,
+  resultOf,
+} from '../../exec/execute-tool.js';
+import type { CommandEnd } from '../../exec/run-command.js';
+import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
+import { WORK } from '../../sandbox/kind.js';
+import type { Answer, Tool } from '../tool.js';
+import { metaFor } from './definition.js';
+import { hooksFor } from './hooks.js';
+
+/** In one frame, in base64, and in the sandbox's memory, in /tmp of 64 MiB. */
+const MAX_STDIN_BYTES = 32 * 1024 ** 2;
+const NAME = 'execute';
+
+export const execute = (settings: Settings): Tool =>
+  settings.executeServer === undefined ? launched(settings) : relayed(settings.executeServer, settings);
+
+const toolWith = (definition: ExecuteDefinition, call: Tool['call']): Tool => ({
+  definition: { ...definition, _meta: metaFor('run a shell command') },
+  outputMode: 'sections',
+  call,
+});
+
+/** The server says what is wrong with arguments, and how its answers look. */
+const relayed = (server: string, { timeoutSeconds }: Settings): Tool =>
+  toolWith(definitionFor(), async (given, context, signal) => {
+    const args = plain(given);
+    const { timeout_ms: timeoutMs } = args;
+    const asked = typeof timeoutMs === 'number' ? timeoutMs / 1000 : timeoutSeconds;
+    const call = { server, tool: NAME, setBy: 'MCP_BRIDGE_EXECUTE_SERVER', args, timeoutSeconds: asked };
+    const answer = await context.bridge.callServer(call, hooksFor(context), signal);
+    if ('message' in answer) return outcomeWithoutRun('error', answer, asked);
+    return { result: JSON.parse(answer.text) as Readonly<Record<string, unknown>>, isRelayed: true };
+  });
+
+function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Settings): Tool {
+  const limits = {
+    timeoutMs: timeoutSeconds * 1000,
+    maxTimeoutMs: maxTimeoutSeconds * 1000,
+    workdir: WORK,
+    maxOutputBytes: executeOutputBytes,
+  };
+  const schema = commandSchema(limits);
+  return toolWith(definitionFor(limits), async (given, context, signal) => {
+    const parsed = schema.safeParse(plain(given));
+    if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
+    const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
+    const bytes = Buffer.byteLength(stdin);
+    if (bytes > MAX_STDIN_BYTES)
+      return refusal(
+        `stdin: got ${bytes} bytes, expected at most ${MAX_STDIN_BYTES}. Write it to ${WORK} in parts.`,
+      );
+    const streams = {
+      stdout: new CappedBytes(executeOutputBytes),
+      stderr: new CappedBytes(executeOutputBytes),
+    };
+    const hooks = hooksFor({
+      progress: context.progress,
+      onOutput: (stream, text) => {
+        streams[stream].add(Buffer.from(text));
+        context.onOutput(stream, text);
+      },
+    });
+    const task = {
+      type: 'command',
+      argv: [command, ...args],
+      stdin: stdin === '' ? undefined : Buffer.from(stdin),
+      cwd: resolve(WORK, cwd),
+      env,
+    } as const;
+    const input = { task, servers: [], files: [], timeoutSeconds: timeoutMs / 1000 };
+    const outcome = await context.bridge.run(input, hooks, signal);
+    const ended = endOf(outcome);
+    if (ended === undefined) return outcome;
+    const { durationMs } = outcome;
+    const written = { stdout: streams.stdout.result(), stderr: streams.stderr.result() };
+    return { result: resultOf({ ...ended, ...written, durationMs }, timeoutMs), isRelayed: false };
+  });
+}
+
+const refusal = (message: string): Answer => ({ result: refused(message), isRelayed: false });
+
+/** How the command itself ended; undefined for everything else that a run may come to. */
+function endOf({
+  status,
+  exitCode,
+  signal,
+  error,
+}: Outcome): Pick<CommandEnd, 'exitCode' | 'signal' | 'killedFor' | 'notStarted'> | undefined {
+  const none = { exitCode: undefined, signal: undefined, killedFor: undefined, notStarted: undefined };
+  if (status === 'success' || error?.type === 'E_EXIT') return { ...none, exitCode };
+  if (status === 'timeout') return { ...none, killedFor: 'timeout' };
+  if (error?.type === 'E_SIGNAL') return { ...none, signal: signal as NodeJS.Signals };
+  return error?.type === 'StartError' ? { ...none, notStarted: error.message } : undefined;
+}
+
+/** Without what hosts add: nulls for what their model leaves out, and, Gemini CLI, an argument of its own. */
+function plain(given: unknown): Readonly<Record<string, unknown>> {
+  const entries = Object.entries((given ?? {}) as Readonly<Record<string, unknown>>);
+  return Object.fromEntries(
+    entries.filter(([name, value]) => value !== null && name !== 'wait_for_previous'),
+  );
+}

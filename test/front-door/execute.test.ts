@@ -1,0 +1,230 @@
+// The tool `execute` by the front door, both ways: in containers of its own, under gVisor where that is installed and under
+// the engine's own runtime, and handed to a real command server that speaks HTTP.
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, ourContainers, ourVolumes, processesWith } from '../support/nothing-left.js';
+import { bridgeEnv, MAIN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+
+type Args = Readonly<Record<string, unknown>>;
+const call = (bridge: TestBridge, args: Args, signal?: AbortSignal): Promise<CallToolResult> =>
+  bridge.client.callTool({ name: 'execute', arguments: { ...args } }, undefined, {
+    timeout: 60_000,
+    ...(signal === undefined ? {} : { signal }),
+  }) as Promise<CallToolResult>;
+const text = ({ content }: CallToolResult): string => (content[0]?.type === 'text' ? content[0].text : '');
+const sh = (script: string, more: Args = {}): Args => ({ command: 'sh', args: ['-c', script], ...more });
+
+const RUNSC = ['/usr/bin/runsc', '/usr/local/bin/runsc', '/usr/sbin/runsc'].find((path) => existsSync(path));
+/** Rootless it runs without cgroups, and what goes on inside cannot be weighed from outside. */
+const ACCEPT: Readonly<Record<string, string>> =
+  process.getuid?.() === 0 ? {} : { MCP_BRIDGE_ACCEPT_UNENFORCED: 'memory,pids,cpu' };
+/** The image that every test has; that of the profile code-exec need not be built. */
+const LAUNCHED = { MCP_BRIDGE_TOOLS: 'execute', MCP_BRIDGE_EXECUTE_IMAGE: 'base' };
+
+const KINDS = [
+  { name: "under the engine's own runtime, since the operator says so", oci: 'auto', runs: true, env: {} },
+  {
+    name: RUNSC === undefined ? 'under gVisor (passed over: runsc is not installed)' : 'under gVisor',
+    oci: 'runsc',
+    runs: RUNSC !== undefined,
+    env: ACCEPT,
+  },
+];
+for (const { name, oci, runs, env } of KINDS) {
+  describe.skipIf(!runs)(`execute in containers, ${name}`, () => {
+    let bridge: TestBridge;
+    const start = () =>
+      startBridge({}, { env: { ...LAUNCHED, ...env, MCP_BRIDGE_EXECUTE_OCI_RUNTIME: oci } });
+    beforeAll(async () => {
+      bridge = await start();
+    });
+    afterAll(async () => {
+      await bridge[Symbol.asyncDispose]();
+      expect(await eventually(() => ourContainers().length === 0, 10_000)).toBe(true);
+      expect(await eventually(() => ourVolumes().length === 0, 5_000)).toBe(true);
+    });
+
+    it('hands arguments, input, variables and the folder on as they are', async () => {
+      const args = ['a b', '"quoted" \'twice\'', '$HOME *', 'é 漢', ''];
+      const print = { command: 'python3', args: ['-c', 'import sys; print(sys.argv[1:])', ...args] };
+      expect(text(await call(bridge, print))).toBe(
+        "['a b', '\"quoted\" \\'twice\\'', '$HOME *', 'é 漢', '']",
+      );
+      const told = await call(
+        bridge,
+        sh('cat; echo "$WORD"; pwd; mkdir -p sub; echo err >&2', {
+          stdin: 'one\ntwo\n',
+          env: { WORD: 'two words' },
+        }),
+      );
+      expect(text(told)).toBe('one\ntwo\ntwo words\n/work\n--- stderr ---\nerr');
+      expect(told.structuredContent).toMatchObject({
+        exitCode: 0,
+        signal: null,
+        timedOut: false,
+        stderr: 'err\n',
+      });
+      expect(text(await call(bridge, sh('pwd; echo $HOME', { cwd: 'sub' })))).toBe('/work/sub\n/work');
+    });
+
+    it('says how a command ended: status, signal, timeout, not at all', async () => {
+      const status = await call(bridge, sh('echo out; exit 3'));
+      expect([text(status), status.isError]).toEqual(['[exit status 3]\nout', false]);
+      const signal = await call(bridge, sh('kill -TERM $$'));
+      expect(text(signal)).toBe('[ended by SIGTERM]');
+      expect(signal.structuredContent).toMatchObject({ exitCode: null, signal: 'SIGTERM' });
+      const startedAt = performance.now();
+      const deaf = await call(bridge, sh('trap "" TERM; echo begun; sleep 60', { timeout_ms: 700 }));
+      expect(text(deaf)).toBe('[killed after its timeout of 700 ms]\nbegun');
+      expect(deaf).toMatchObject({ isError: true, structuredContent: { timedOut: true } });
+      expect(performance.now() - startedAt).toBeLessThan(6_000);
+      expect(text(await call(bridge, { command: 'no-such' }))).toContain(
+        '[not started: `no-such` is not there',
+      );
+      expect(text(await call(bridge, sh('pwd', { cwd: 'nowhere' })))).toContain('/work/nowhere');
+      expect(text(await call(bridge, { command: '' }))).toContain('command: got ""');
+    });
+
+    it('caps output by bytes, head and tail; takes large input', async () => {
+      const big = await call(
+        bridge,
+        sh('echo begin; head -c 1000000 /dev/zero | tr "\\0" x; echo; echo end'),
+      );
+      const { stdout, stdoutBytes, stdoutTruncated } = big.structuredContent as Record<string, unknown>;
+      expect([stdoutBytes, stdoutTruncated]).toEqual([1_000_011, true]);
+      expect(String(stdout).length).toBeLessThan(40_100);
+      expect(stdout).toMatch(/^begin\nx+\n\[… \d+ of 1000011 bytes left out …\]\nx+\nend\n$/);
+      const input = 'é'.repeat(2_000_000);
+      const sum = createHash('sha256').update(input).digest('hex');
+      expect(text(await call(bridge, { command: 'sha256sum', stdin: input }))).toContain(sum);
+    });
+
+    it('keeps /work for the next command, and nothing else; no other bridge has it', async () => {
+      const script =
+        'printf "#!/bin/sh\\necho ran from work\\n" > tool; chmod +x tool; echo x > /tmp/gone; touch /etc/x 2>/dev/null || echo read-only';
+      expect(text(await call(bridge, sh(script)))).toBe('read-only');
+      expect(text(await call(bridge, { command: './tool' }))).toBe('ran from work');
+      expect(text(await call(bridge, sh('[ -e /tmp/gone ] || echo gone; id -u')))).toBe('gone\n65534');
+      // Side by side they share it.
+      await Promise.all([1, 2].map((n) => call(bridge, sh(`echo ${n} > side-${n}; sleep 0.2`))));
+      expect(text(await call(bridge, sh('cat side-1 side-2 && rm side-*')))).toBe('1\n2');
+      expect(ourVolumes().length).toBe(1);
+    });
+
+    // Under one runtime is enough: what is shared, and what is swept, is the engine's business.
+    it.runIf(oci === 'auto')(
+      'no other bridge has it, and the next one removes what a killed one left',
+      async () => {
+        const doomed = await start();
+        expect(text(await call(doomed, sh('[ -e tool ] || echo none')))).toBe('none');
+        expect(ourVolumes().length).toBe(2);
+        process.kill(doomed.pid, 'SIGKILL');
+        await using next = await start();
+        await call(next, { command: 'true' });
+        expect(await eventually(() => ourVolumes().length === 2, 10_000)).toBe(true);
+        await doomed[Symbol.asyncDispose]();
+      },
+    );
+
+    it(oci === 'runsc' ? 'is on a kernel of its own' : 'has no network', async () => {
+      if (oci === 'runsc') {
+        const { stdout = '' } = (await call(bridge, sh('cat /proc/version'))).structuredContent as {
+          stdout?: string;
+        };
+        expect(stdout).toContain('Linux version');
+        expect(stdout).not.toBe(execFileSync('cat', ['/proc/version'], { encoding: 'utf8' }));
+      } else {
+        const net = 'tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "';
+        expect(text(await call(bridge, sh(net)))).toBe('lo');
+      }
+    });
+  });
+}
+
+it('execute refuses without gVisor, and says what would change that', async () => {
+  const env = { ...LAUNCHED, MCP_BRIDGE_EXECUTE_OCI_RUNTIME: '/nowhere/runsc' };
+  await using bridge = await startBridge({}, { env });
+  const refused = await call(bridge, { command: 'true' });
+  expect(refused.isError).toBe(true);
+  expect(text(refused)).toContain('Commands run under /nowhere/runsc only');
+  expect(text(refused)).toContain('MCP_BRIDGE_EXECUTE_OCI_RUNTIME=auto');
+});
+
+describe('execute handed to a server', () => {
+  const home = tempHome();
+  const audit = join(home, 'audit.jsonl');
+  let server: ChildProcess;
+  let url = '';
+  let bridge: TestBridge;
+  const start = (env: Readonly<Record<string, string>>) =>
+    startBridge(
+      { sandbox: { type: 'http', url } },
+      {
+        env: { MCP_BRIDGE_TOOLS: 'run_python,execute', MCP_BRIDGE_EXECUTE_SERVER: 'sandbox', ...env },
+      },
+    );
+  beforeAll(async () => {
+    const env = bridgeEnv(home, {
+      MCP_EXEC_LISTEN: '127.0.0.1:0',
+      MCP_EXEC_WORKDIR: home,
+      MCP_EXEC_AUDIT: audit,
+    });
+    server = spawn(process.execPath, [MAIN, 'code-exec'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    server.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    await eventually(() => /http:\S+/.test(said), 10_000);
+    [url = ''] = /http:\S+/.exec(said) ?? [];
+    bridge = await start({});
+  });
+  afterAll(async () => {
+    await bridge[Symbol.asyncDispose]();
+    server.kill();
+  });
+
+  it('by the tool, and from code', async () => {
+    const args = sh('cat; echo err >&2; exit 3', { stdin: 'in\n' });
+    const told = await call(bridge, args);
+    expect([text(told), told.isError]).toEqual(['[exit status 3]\nin\n--- stderr ---\nerr', false]);
+    expect(told.structuredContent).toMatchObject({ exitCode: 3, stdout: 'in\n' });
+    expect(text(await call(bridge, { comand: 'x' }))).toContain('comand: there is no such argument');
+    const code = 'r = await mcp_sandbox.execute(command="echo", args=["a b"])\nr["stdout"]';
+    expect(await bridge.run(code, { servers: ['sandbox'] })).toMatchObject({
+      status: 'success',
+      result: 'a b\n',
+    });
+  });
+
+  it('cancelled, the command ends', async () => {
+    const controller = new AbortController();
+    const answer = call(bridge, { command: 'sleep', args: ['61.25'] }, controller.signal);
+    answer.catch(() => {});
+    expect(await eventually(() => processesWith('61.25').length > 0, 5_000)).toBe(true);
+    controller.abort();
+    await expect(answer).rejects.toThrow();
+    expect(await eventually(() => processesWith('61.25').length === 0, 5_000)).toBe(true);
+  });
+
+  it('denied by the policy, unknown, out of reach: said so', async () => {
+    const before = bridge;
+    await using denied = await start({ MCP_BRIDGE_DENY: 'sandbox.execute' });
+    expect(text(await call(denied, { command: 'true' }))).toMatch(
+      /'execute' of server 'sandbox'.*MCP_BRIDGE_DENY/s,
+    );
+    await using unknown = await start({ MCP_BRIDGE_EXECUTE_SERVER: 'sandbx' });
+    expect(text(await call(unknown, { command: 'true' }))).toContain(
+      "MCP_BRIDGE_EXECUTE_SERVER: there is no server 'sandbx'. Did you mean 'sandbox'?",
+    );
+    server.kill();
+    await eventually(() => server.exitCode !== null || server.signalCode !== null, 5_000);
+    const gone = await call(before, { command: 'true' });
+    expect(gone.isError).toBe(true);
+    expect(text(gone)).toContain('sandbox');
+  });
+});
