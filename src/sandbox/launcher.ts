@@ -9,7 +9,7 @@ import { unlessAborted } from '../base/unless-aborted.js';
 import type { HostFacts } from '../config/host-facts.js';
 import { networkedLanguages } from '../config/languages/networked-languages.js';
 import type { Settings } from '../config/settings.js';
-import { engineNameOf, removeRunDir } from '../engine/cli-engine.js';
+import { type CliEngine, engineNameOf, removeRunDir } from '../engine/cli-engine.js';
 import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../engine/detect.js';
 import { enforcementText } from '../engine/enforcement.js';
 import type { Volume } from '../engine/engine.js';
@@ -50,8 +50,8 @@ export class Launcher implements AsyncDisposable {
   /** Of the kinds that are not run_python's. */
   readonly #images = new WeakMap<LaunchPad, Map<string, Promise<ImageChoice>>>();
   readonly #lender: Lender;
-  /** That are there for sure, by their names. */
-  readonly #volumes = new Map<string, Volume>();
+  /** Those that are there for sure, by name, with the engine that removes them at the end; undefined for what is kept. */
+  readonly #volumes = new Map<string, CliEngine | undefined>();
   #pad: Promise<LaunchPad> | undefined;
   #ready: LaunchPad | undefined;
   #count = 0;
@@ -135,9 +135,8 @@ export class Launcher implements AsyncDisposable {
     }
     await Promise.allSettled(this.#starting);
     await Promise.all(this.#ending);
-    const pad = await this.#pad?.catch(() => undefined);
-    const ours = [...this.#volumes.values()].filter(({ isKept }) => !isKept);
-    await pad?.engine.removeVolumes(ours.map(({ name }) => name));
+    await this.#pad?.catch(() => undefined);
+    await Promise.all([...this.#volumes].map(([name, engine]) => engine?.removeVolumes([name])));
     removeRunDir({ stateDir: this.#context.settings.stateDir, instance: this.#context.instance });
     await this.#machine?.[Symbol.asyncDispose]();
   }
@@ -245,7 +244,7 @@ export class Launcher implements AsyncDisposable {
   async #makeVolume(volume: Volume, { engine }: LaunchPad, signal: AbortSignal): Promise<void> {
     if (this.#volumes.has(volume.name)) return;
     await engine.makeVolume(volume, signal);
-    this.#volumes.set(volume.name, volume);
+    this.#volumes.set(volume.name, volume.isKept ? undefined : engine);
   }
 
   async #makePad(signal: AbortSignal): Promise<LaunchPad> {

@@ -126,7 +126,7 @@ export async function serveAgent(
     const { said, outputMode, structured } = bridge.settings;
     const mode = said.has('MCP_BRIDGE_OUTPUT_MODE') ? outputMode : tool.outputMode;
     const client = server.getClientVersion()?.name ?? '';
-    if ('result' in answer && 'isRelayed' in answer) {
+    if ('isRelayed' in answer) {
       const { structuredContent, ...rest } = answer.result;
       const isWanted = answer.isRelayed || isStructured({ structured, client });
       return (isWanted && structuredContent !== undefined ? answer.result : rest) as CallToolResult;

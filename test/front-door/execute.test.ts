@@ -16,7 +16,10 @@ const call = (bridge: TestBridge, args: Args, signal?: AbortSignal): Promise<Cal
     timeout: 60_000,
     ...(signal === undefined ? {} : { signal }),
   }) as Promise<CallToolResult>;
-const text = ({ content }: CallToolResult): string => (content[0]?.type === 'text' ? content[0].text : '');
+const text = (result: CallToolResult | undefined): string => {
+  const [first] = result?.content ?? [];
+  return first?.type === 'text' ? first.text : '';
+};
 const sh = (script: string, more: Args = {}): Args => ({ command: 'sh', args: ['-c', script], ...more });
 
 const RUNSC = ['/usr/bin/runsc', '/usr/local/bin/runsc', '/usr/sbin/runsc'].find((path) => existsSync(path));
@@ -73,21 +76,26 @@ for (const { name, oci, runs, env } of KINDS) {
     });
 
     it('says how a command ended: status, signal, timeout, not at all', async () => {
-      const status = await call(bridge, sh('echo out; exit 3'));
-      expect([text(status), status.isError]).toEqual(['[exit status 3]\nout', false]);
-      const signal = await call(bridge, sh('kill -TERM $$'));
-      expect(text(signal)).toBe('[ended by SIGTERM]');
-      expect(signal.structuredContent).toMatchObject({ exitCode: null, signal: 'SIGTERM' });
       const startedAt = performance.now();
-      const deaf = await call(bridge, sh('trap "" TERM; echo begun; sleep 60', { timeout_ms: 700 }));
+      const [status, signal, deaf, unknown, lost, empty] = await Promise.all(
+        [
+          sh('echo out; exit 3'),
+          sh('kill -TERM $$'),
+          sh('trap "" TERM; echo begun; sleep 60', { timeout_ms: 700 }),
+          { command: 'no-such' },
+          sh('pwd', { cwd: 'nowhere' }),
+          { command: '' },
+        ].map((args) => call(bridge, args)),
+      );
+      expect([text(status), status?.isError]).toEqual(['[exit status 3]\nout', false]);
+      expect(text(signal)).toBe('[ended by SIGTERM]');
+      expect(signal?.structuredContent).toMatchObject({ exitCode: null, signal: 'SIGTERM' });
       expect(text(deaf)).toBe('[killed after its timeout of 700 ms]\nbegun');
       expect(deaf).toMatchObject({ isError: true, structuredContent: { timedOut: true } });
-      expect(performance.now() - startedAt).toBeLessThan(6_000);
-      expect(text(await call(bridge, { command: 'no-such' }))).toContain(
-        '[not started: `no-such` is not there',
-      );
-      expect(text(await call(bridge, sh('pwd', { cwd: 'nowhere' })))).toContain('/work/nowhere');
-      expect(text(await call(bridge, { command: '' }))).toContain('command: got ""');
+      expect(text(unknown)).toContain('[not started: `no-such` is not there');
+      expect(text(lost)).toContain('/work/nowhere');
+      expect(text(empty)).toContain('command: got ""');
+      expect(performance.now() - startedAt).toBeLessThan(15_000);
     });
 
     it('caps output by bytes, head and tail; takes large input', async () => {
@@ -104,7 +112,7 @@ for (const { name, oci, runs, env } of KINDS) {
       expect(text(await call(bridge, { command: 'sha256sum', stdin: input }))).toContain(sum);
     });
 
-    it('keeps /work for the next command, and nothing else; no other bridge has it', async () => {
+    it('keeps /work for the next command, and nothing else', async () => {
       const script =
         'printf "#!/bin/sh\\necho ran from work\\n" > tool; chmod +x tool; echo x > /tmp/gone; touch /etc/x 2>/dev/null || echo read-only';
       expect(text(await call(bridge, sh(script)))).toBe('read-only');

@@ -1,0 +1,139 @@
+// The tool `execute` without a sandbox or a server: what is handed on, and what is made of how it ended.
+
+import { describe, expect, it } from 'vitest';
+import { parseSettings } from '../../src/config/settings.js';
+import { RawJson } from '../../src/protocol/json-text.js';
+import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome.js';
+import type { Bridge, RunHooks, RunInput, ServerCall } from '../../src/server/bridge.js';
+import { capabilities, instructions } from '../../src/server/capabilities.js';
+import { Progress } from '../../src/server/progress.js';
+import type { Answer } from '../../src/server/tool.js';
+import { execute } from '../../src/server/tools/execute.js';
+
+const toolOf = (env: Record<string, string>) =>
+  execute(
+    parseSettings(env, { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false })
+      .settings,
+  );
+const call = (bridge: object, args: unknown, env: Record<string, string> = {}): Promise<Answer> =>
+  toolOf(env).call(
+    args,
+    { bridge: bridge as Bridge, progress: new Progress(undefined), onOutput: () => {} },
+    new AbortController().signal,
+  );
+const ended = (more: Partial<Outcome>): Outcome => ({
+  ...outcomeWithoutRun('error', { type: 'E_EXIT', message: '', remedy: undefined }, 30),
+  ...more,
+});
+/** A bridge whose sandbox prints `printed` and ends so. */
+const bridgeWith = (outcome: Outcome, printed = '', seen: RunInput[] = []) => ({
+  run: (input: RunInput, hooks: RunHooks) => {
+    seen.push(input);
+    hooks.onOutput('stdout', printed);
+    return Promise.resolve(outcome);
+  },
+});
+const error = (type: string, message = '') => ({ type, message, traceback: [], remedy: undefined });
+
+describe('in a container', () => {
+  it('hands on what it is called with, without what hosts add', async () => {
+    const seen: RunInput[] = [];
+    const args = { command: 'ls', args: ['-l', 'a b'], cwd: '../tmp', timeout_ms: 1500, env: null };
+    await call(bridgeWith(ended({ status: 'success', exitCode: 0 }), '', seen), {
+      ...args,
+      wait_for_previous: true,
+    });
+    const task = { type: 'command', argv: ['ls', '-l', 'a b'], stdin: undefined, cwd: '/tmp', env: {} };
+    expect(seen).toEqual([{ task, servers: [], files: [], timeoutSeconds: 1.5 }]);
+  });
+
+  it.each<[string, Partial<Outcome>, string, boolean]>([
+    ['success', { status: 'success', exitCode: 0, error: undefined }, 'out', false],
+    ['a status', { exitCode: 3 }, '[exit status 3]\nout', false],
+    ['a signal', { signal: 'SIGSEGV', error: error('E_SIGNAL') }, '[ended by SIGSEGV]\nout', false],
+    [
+      'a timeout',
+      { status: 'timeout', error: error('E_TIMEOUT') },
+      '[killed after its timeout of 30000 ms]\nout',
+      true,
+    ],
+    [
+      'no start',
+      { error: error('StartError', '`x` is not there.') },
+      '[not started: `x` is not there.]\nout',
+      true,
+    ],
+  ])('%s', async (_how, outcome, text, isError) => {
+    expect(await call(bridgeWith(ended(outcome), 'out\n'), { command: 'x' })).toMatchObject({
+      result: { content: [{ type: 'text', text }], isError },
+      isRelayed: false,
+    });
+  });
+
+  it('what is not the command’s own end is told as of every run', async () => {
+    const outcome = ended({ error: error('E_MEMORY', 'Memory limit 512 MB exceeded.') });
+    expect(await call(bridgeWith(outcome), { command: 'x' })).toBe(outcome);
+  });
+
+  it('caps output by bytes, at the characters', async () => {
+    const outcome = ended({ status: 'success', exitCode: 0, error: undefined });
+    const answer = await call(
+      bridgeWith(outcome, 'é'.repeat(1000)),
+      { command: 'x' },
+      { MCP_EXEC_MAX_OUTPUT_BYTES: '101' },
+    );
+    const { stdout, stdoutBytes } = (
+      answer as unknown as { result: { structuredContent: Record<string, unknown> } }
+    ).result.structuredContent;
+    expect([stdout, stdoutBytes]).toEqual([
+      `${'é'.repeat(25)}\n[… 1900 of 2000 bytes left out …]\n${'é'.repeat(25)}`,
+      2000,
+    ]);
+  });
+});
+
+describe('handed to a server', () => {
+  const env = { MCP_BRIDGE_EXECUTE_SERVER: 'sandbox' };
+
+  it('relays what it answers, as it is', async () => {
+    const seen: ServerCall[] = [];
+    const result = { content: [{ type: 'text', text: 'x' }], structuredContent: { a: [1] }, more: true };
+    const callServer = (asked: ServerCall) => {
+      seen.push(asked);
+      return Promise.resolve(new RawJson(JSON.stringify(result)));
+    };
+    const args = { command: 'ls', timeout_ms: 2000, whatever: 1 };
+    expect(await call({ callServer }, args, env)).toEqual({ result, isRelayed: true });
+    expect(seen).toEqual([
+      { server: 'sandbox', tool: 'execute', setBy: 'MCP_BRIDGE_EXECUTE_SERVER', args, timeoutSeconds: 2 },
+    ]);
+  });
+
+  it('what stands in the way is an error with its next step', async () => {
+    const callServer = () => Promise.resolve({ type: 'E_DENIED', message: 'No.', remedy: 'Ask.' });
+    expect(await call({ callServer }, { command: 'ls' }, env)).toMatchObject({
+      status: 'error',
+      error: { type: 'E_DENIED', message: 'No.', remedy: 'Ask.' },
+    });
+  });
+});
+
+describe('what a host is told of it', () => {
+  it('alone, nothing of code and servers', () => {
+    const offer = { tools: ['execute'], languages: [] } as const;
+    expect(instructions(['github'], offer)).toMatch(/^execute runs one command/);
+    expect(instructions(['github'], offer)).not.toContain('github');
+    expect(capabilities(['github'], offer)).not.toMatch(/github|run_python/);
+  });
+
+  it('beside the others, in a line of its own', () => {
+    const text = instructions(['github'], { tools: ['run_python', 'execute'], languages: [] });
+    expect(text).toContain('github');
+    expect(text.split('\n').at(-1)).toMatch(/^execute runs one command/);
+    expect(text.length).toBeLessThan(1_200);
+  });
+
+  it('in few words', () => {
+    expect(JSON.stringify(toolOf({}).definition).length).toBeLessThan(1_250);
+  });
+});
