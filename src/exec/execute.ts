@@ -2,23 +2,27 @@
 // call: checked, judged by the rules, queued, run, told to the audit.
 
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import PQueue from 'p-queue';
 import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
-import { clip, harmless } from '../base/text.js';
-import type { Capped } from './capped-bytes.js';
+import { clip } from '../base/text.js';
 import { findCommand } from './command-rules.js';
 import type { ExecSettings } from './exec-settings.js';
-import { type CommandEnd, runCommand } from './run-command.js';
+import { type ExecuteResult, outcomeOf, refused, resultOf, shown } from './execute-result.js';
+import { makeOwnFolder, removeOwnFolder, sweepOwnFolders } from './own-folders.js';
+import { type ProcessLimit, processLimit } from './process-limit.js';
+import { runCommand } from './run-command.js';
 
 /** What is told of a command, whether it ran or not; no output, and of its input a digest. */
 export type CommandTold = {
   readonly at: string;
   readonly command: string;
+  /** The first ones, clipped. */
   readonly args: readonly string[];
+  readonly argCount: number;
   readonly cwd: string;
   readonly stdinBytes: number;
   readonly stdinSha256?: string;
@@ -28,15 +32,13 @@ export type CommandTold = {
   readonly stderrBytes: number;
 };
 
-export type ExecuteResult = {
-  readonly content: readonly [{ readonly type: 'text'; readonly text: string }];
-  readonly structuredContent?: Readonly<Record<string, unknown>>;
-  readonly isError: boolean;
-};
-
 /** Variables of ours that no command gets: the token would let it call the server, and its rules are none of its business. */
 const OWN_VARIABLES = /^MCP_EXEC_/;
-const MAX_ECHO_CHARS = 80;
+/** Of a call, so that a line of the audit stays one that can be read. */
+const MAX_ARGS_TOLD = 100;
+const MAX_ARG_CHARS_TOLD = 1_000;
+/** Each may hold as much input as a request may have. */
+const MAX_WAITING = 1_000;
 
 const definition = ({ timeoutMs, maxTimeoutMs, workdir, maxOutputBytes }: ExecSettings) => ({
   name: 'execute',
@@ -77,8 +79,10 @@ export class Execute {
   readonly #env: Readonly<Record<string, string>>;
   readonly #schema: ReturnType<typeof argumentsWithin>;
   readonly #queue: PQueue;
+  readonly #limit: ProcessLimit | undefined;
   readonly #tell: (told: CommandTold) => void;
 
+  /** Throws E_SETTINGS. Removes temporary folders that a killed server has left behind. */
   constructor(
     settings: ExecSettings,
     env: Readonly<Record<string, string | undefined>>,
@@ -89,14 +93,23 @@ export class Execute {
     this.#schema = argumentsWithin(settings);
     this.#env = withoutOwn(env);
     this.#queue = new PQueue({ concurrency: settings.concurrency });
+    this.#limit = processLimit(settings.processes, this.#env['PATH']);
     this.#tell = tell;
+    sweepOwnFolders(tmpdir());
   }
 
   /** Never rejects for what the agent or the command did. */
   async call(args: unknown, signal: AbortSignal): Promise<ExecuteResult> {
     const parsed = this.#schema.safeParse(args ?? {});
     if (!parsed.success) return refused(this.#complaint(args, parsed.error.issues[0]));
+    if (this.#queue.size >= MAX_WAITING)
+      return refused(`Busy: ${MAX_WAITING} calls wait already. Try again later.`);
     return this.#queue.add(() => this.#run(parsed.data, signal));
+  }
+
+  /** Resolves when no call runs any more. */
+  async idle(): Promise<void> {
+    await this.#queue.onIdle();
   }
 
   async #run(
@@ -110,10 +123,11 @@ export class Execute {
     }: z.infer<ReturnType<typeof argumentsWithin>>,
     signal: AbortSignal,
   ): Promise<ExecuteResult> {
+    if (signal.aborted) return refused('The call was cancelled before its command began.');
     const { workdir, maxOutputBytes, tmp, allow, deny } = this.#settings;
     const cwd = resolve(workdir, wanted);
     const input = Buffer.from(stdin);
-    const told = { at: new Date().toISOString(), command, args, cwd, ...digestOf(input) };
+    const told = { at: new Date().toISOString(), command, ...clipped(args), cwd, ...digestOf(input) };
     const none = { durationMs: 0, stdoutBytes: 0, stderrBytes: 0 };
     if (!isFolder(cwd)) {
       this.#tell({ ...told, ...none, outcome: 'refused' });
@@ -125,17 +139,17 @@ export class Execute {
       this.#tell({ ...told, ...none, outcome: 'refused' });
       return refused(`command: ${shown(found.refused)}`);
     }
-    const folder = tmp === 'per-request' ? mkdtempSync(join(tmpdir(), 'execute-')) : undefined;
+    const folder = tmp === 'per-request' ? makeOwnFolder(tmpdir()) : undefined;
     try {
       const end = await runCommand(
         {
           path: found.path,
-          name: command,
           args,
           stdin: input,
           cwd,
           env: folder === undefined ? env : { ...env, TMPDIR: folder },
           timeoutMs,
+          limit: this.#limit,
         },
         maxOutputBytes,
         signal,
@@ -145,7 +159,7 @@ export class Execute {
       this.#tell({ ...told, ...measured, outcome: outcomeOf(end, timeoutMs) });
       return resultOf(end, timeoutMs);
     } finally {
-      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      if (folder !== undefined) removeOwnFolder(folder);
     }
   }
 
@@ -170,48 +184,10 @@ export class Execute {
   }
 }
 
-const shown = (text: string): string => clip(harmless(text), 2 * MAX_ECHO_CHARS);
-
-const refused = (message: string): ExecuteResult => ({
-  content: [{ type: 'text', text: message }],
-  isError: true,
+const clipped = (args: readonly string[]): Pick<CommandTold, 'args' | 'argCount'> => ({
+  args: args.slice(0, MAX_ARGS_TOLD).map((arg) => clip(arg, MAX_ARG_CHARS_TOLD)),
+  argCount: args.length,
 });
-
-/** One line on how it ended. */
-function outcomeOf({ exitCode, signal, killedFor, notStarted }: CommandEnd, timeoutMs: number): string {
-  if (notStarted !== undefined) return `not started: ${notStarted}`;
-  if (killedFor === 'timeout') return `killed after its timeout of ${timeoutMs} ms`;
-  if (killedFor === 'cancelled') return 'killed, since the call was cancelled';
-  return signal === undefined ? `exit status ${exitCode}` : `ended by ${signal}`;
-}
-
-function resultOf(end: CommandEnd, timeoutMs: number): ExecuteResult {
-  const { exitCode, signal, killedFor, notStarted, stdout, stderr, durationMs } = end;
-  const isFine = exitCode === 0 && killedFor === undefined;
-  const parts = [
-    ...(isFine ? [] : [`[${outcomeOf(end, timeoutMs)}]`]),
-    ...(stdout.text === '' ? [] : [harmless(stdout.text).trimEnd()]),
-    ...(stderr.text === '' ? [] : [`--- stderr ---\n${harmless(stderr.text).trimEnd()}`]),
-  ];
-  return {
-    content: [{ type: 'text', text: parts.join('\n') || '(no output)' }],
-    structuredContent: {
-      exitCode: exitCode ?? null,
-      signal: signal ?? null,
-      timedOut: killedFor === 'timeout',
-      ...(notStarted === undefined ? {} : { notStarted }),
-      stdout: stdout.text.toWellFormed(),
-      stderr: stderr.text.toWellFormed(),
-      ...cutOf('stdout', stdout),
-      ...cutOf('stderr', stderr),
-      durationMs: Math.round(durationMs),
-    },
-    isError: notStarted !== undefined || killedFor !== undefined,
-  };
-}
-
-const cutOf = (stream: 'stdout' | 'stderr', { bytes, dropped }: Capped): Readonly<Record<string, unknown>> =>
-  dropped === 0 ? {} : { [`${stream}Truncated`]: true, [`${stream}Bytes`]: bytes };
 
 function digestOf(input: Buffer): Pick<CommandTold, 'stdinBytes' | 'stdinSha256'> {
   if (input.length === 0) return { stdinBytes: 0 };
