@@ -1,6 +1,8 @@
 // The service of compose.yaml under gVisor, called from code in a sandbox of the real bridge: what commands get and give,
 // what a hostile one can do, what stays after a restart, and that nothing is left. Passed over where it cannot run.
 
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: operators write variables this way
+
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CodeExecService, TOKEN, whyNot } from '../support/code-exec-service.js';
@@ -117,6 +119,9 @@ many = await asyncio.gather(*(execute(command="sh", args=["-c", f"sleep 0.5; ech
     expect((await fetch(service.url, { method: 'POST', body: '{}' })).status).toBe(401);
     const payload = await bridge.run('await mcp_stranger.execute(command="true")', { servers: ['stranger'] });
     expect(payload.status).toBe('error');
+    const audit = await service.logs();
+    expect(audit).toMatch(/"command":"printf","args":\["<%s>","a b"/);
+    expect(audit).not.toContain(TOKEN);
     expect(await service.podman('healthcheck', 'run', service.name)).toBe('');
   });
 
@@ -130,7 +135,9 @@ many = await asyncio.gather(*(execute(command="sh", args=["-c", f"sleep 0.5; ech
     const look = `sh", args=["-c", "for place in ${places}; do cat $place/file; done 2>/dev/null; cat /proc/net/dev | tail -n +3 | cut -d: -f1"]`;
     const networks = (server: string) =>
       inRun(`(await mcp_${server}.execute(command="${look})).stdout.split()`, [server]);
-    expect(await networks('sandbox')).toEqual(expect.arrayContaining(['kept', 'lo']));
+    const seen = (await networks('sandbox')) as readonly string[];
+    expect(seen.filter((word) => word === 'kept')).toHaveLength(1);
+    expect(seen.length).toBeGreaterThan(2);
     // Another container of the same volume, on stdio.
     expect(await networks('stdio')).toEqual(['kept', 'lo']);
   });

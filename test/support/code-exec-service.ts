@@ -71,6 +71,11 @@ export class CodeExecService implements AsyncDisposable {
     return ended.stdout;
   }
 
+  /** What the server wrote to its standard error. */
+  async logs(): Promise<string> {
+    return (await run(['podman', 'logs', this.name], { timeoutMs: 10_000 }, never)).stderr;
+  }
+
   async healthy(): Promise<void> {
     const end = performance.now() + 30_000;
     while (performance.now() < end) {
@@ -78,7 +83,7 @@ export class CodeExecService implements AsyncDisposable {
       if (answer?.status === 200) return;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    throw new Error(`not healthy: ${await this.podman('logs', this.name)}`);
+    throw new Error(`not healthy: ${await this.logs()}`);
   }
 
   /** Its flags and volume, for a program that speaks MCP on stdio and has no network. */
