@@ -11,6 +11,7 @@ const dist = new URL('../dist/', import.meta.url);
 const DOCUMENTS = {
   'README.md': ['settings'],
   'docs/servers.md': ['sources', 'policy'],
+  'docs/code-exec.md': ['exec'],
   'docs/languages.md': ['languages', 'isolator'],
 };
 
@@ -20,6 +21,14 @@ const TABLES = {
     return table(
       ['variable', 'meaning', 'default', 'allowed'],
       settingsTable().map((row) => [code(row.name), row.meaning, row.default, row.allowed]),
+    );
+  },
+  exec: async () => {
+    const { tableOf } = await import(new URL('config/setting-rules.js', dist));
+    const { execVariables } = await import(new URL('exec/exec-variables.js', dist));
+    return table(
+      ['variable', 'meaning', 'default', 'allowed'],
+      tableOf(execVariables.shape).map((row) => [code(row.name), row.meaning, row.default, row.allowed]),
     );
   },
   policy: async () => {

@@ -2,6 +2,7 @@
 // the built bridge.
 
 import { backToBack } from './back-to-back.mjs';
+import { codeExec } from './code-exec.mjs';
 import { coldCall } from './cold-call.mjs';
 import { context } from './context.mjs';
 import { endurance } from './endurance.mjs';
@@ -27,4 +28,5 @@ export const MEASURES = {
   endurance,
   'start-up': startUp,
   context,
+  'code-exec': codeExec,
 };

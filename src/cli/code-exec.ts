@@ -1,34 +1,52 @@
 // `code-exec`: the MCP server that runs commands where it is itself, which is meant to be an isolated machine. On stdio for
-// one client, or over Streamable HTTP; ends at the first signal with all that it has started.
+// one client, or over Streamable HTTP; ends at the first signal with all that it has started, and at nothing else.
 
 import { appendFileSync } from 'node:fs';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { messageOf } from '../base/errors.js';
 import { serveExecute } from '../exec/exec-server.js';
 import { parseExecSettings } from '../exec/exec-settings.js';
-import { Execute } from '../exec/execute.js';
+import { type CommandTold, Execute } from '../exec/execute.js';
 import { HttpFace } from '../exec/http-face.js';
+import { AgentTransport } from '../server/stdio-transport.js';
 import { interruptSignal } from './interrupt.js';
+
+/** For commands that mind SIGTERM to tidy up; what still runs then is killed as we exit. */
+const END_GRACE_MS = 600;
 
 export async function codeExec(): Promise<void> {
   const settings = parseExecSettings(process.env);
-  const { auditFile, listen } = settings;
-  const execute = new Execute(settings, process.env, (told) => {
-    if (auditFile !== undefined) appendFileSync(auditFile, `${JSON.stringify(told)}\n`, { mode: 0o600 });
-  });
+  const execute = new Execute(settings, process.env, (told) => audit(settings.audit, told));
   const interrupted = interruptSignal();
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+    process.on(event, (thrown) => say(`went on after an error of its own: ${messageOf(thrown)}`));
   const isInterrupted = new Promise<void>((resolve) => {
     interrupted.addEventListener('abort', () => resolve(), { once: true });
   });
-  if (listen.at === 'stdio') {
-    const transport = new StdioServerTransport();
-    const hasGone = new Promise<void>((resolve) => process.stdin.once('end', resolve));
-    const server = await serveExecute(execute, transport);
+  if (settings.listen.at === 'stdio') {
+    const server = await serveExecute(execute, new AgentTransport(process.stdin, process.stdout));
+    const hasGone = new Promise<void>((resolve) => {
+      server.onclose = resolve;
+    });
     await Promise.race([isInterrupted, hasGone]);
     await server.close();
   } else {
     await using face = await HttpFace.open(execute, settings);
-    process.stderr.write(`code-exec listens at ${face.address}\n`);
+    say(`listens at ${face.address}`);
     await isInterrupted;
   }
+  await Promise.race([execute.idle(), new Promise((resolve) => setTimeout(resolve, END_GRACE_MS))]);
   process.exit(0);
 }
+
+/** A full disk stops no command: that it could not be told is told instead. */
+function audit(to: string | undefined, told: CommandTold): void {
+  const line = `${JSON.stringify(told)}\n`;
+  try {
+    if (to === 'stderr') process.stderr.write(line);
+    else if (to !== undefined) appendFileSync(to, line, { mode: 0o600 });
+  } catch (thrown) {
+    say(`could not write to the audit: ${messageOf(thrown)}`);
+  }
+}
+
+const say = (message: string): void => void process.stderr.write(`code-exec ${message}\n`);

@@ -38,6 +38,15 @@ Examples:
 It exits with 124 after a timeout, with 2 where the command line is wrong. In JSON, exitCode is -1 where the program did
 not end by itself.`;
 
+const CODE_EXEC_HELP = `
+It speaks MCP on stdin and stdout, or over Streamable HTTP where MCP_EXEC_LISTEN says so:
+  $ ${PACKAGE_NAME} code-exec
+  $ MCP_EXEC_LISTEN=127.0.0.1:8000 MCP_EXEC_WORKDIR=/tmp ${PACKAGE_NAME} code-exec
+  $ docker compose up -d                               in the sandbox that compose.yaml describes
+
+Whoever reaches it runs what they like as the user that it runs as. Settings are environment variables (MCP_EXEC_…);
+docs/code-exec.md lists them.`;
+
 const program = new Command(PACKAGE_NAME)
   .description(
     "Runs an agent's Python in a throw-away container with the user's MCP servers callable inside.",
@@ -166,6 +175,7 @@ program
   .description(
     'serve the tool `execute`, which runs commands on the machine that it is started on: an isolated one',
   )
+  .addHelpText('after', CODE_EXEC_HELP)
   .action(async () => (await import('./code-exec.js')).codeExec());
 
 const image = program.command('image').description('make and list images');

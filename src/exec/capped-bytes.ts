@@ -1,6 +1,8 @@
 // What a command writes, up to a cap in bytes, head and tail kept: memory stays below twice the cap however much comes.
 // Cuts between characters where the bytes are text.
 
+import { isUtf8 } from 'node:buffer';
+
 export type Capped = {
   /** Bytes that are no UTF-8 are U+FFFD. */
   readonly text: string;
@@ -8,6 +10,8 @@ export type Capped = {
   readonly bytes: number;
   /** Of them, those that `text` leaves out. */
   readonly dropped: number;
+  /** All of it in base64 where it is no UTF-8 and nothing is left out. */
+  readonly base64: string | undefined;
 };
 
 export class CappedBytes {
@@ -47,12 +51,16 @@ export class CappedBytes {
     const head = Buffer.concat(this.#head);
     const [tail = Buffer.alloc(0)] = this.#tail;
     const isWhole = this.#headBytes + tail.length === this.#bytes;
-    if (isWhole) return { text: Buffer.concat([head, tail]).toString(), bytes: this.#bytes, dropped: 0 };
+    if (isWhole) {
+      const all = Buffer.concat([head, tail]);
+      const base64 = isUtf8(all) ? undefined : all.toString('base64');
+      return { text: all.toString(), bytes: this.#bytes, dropped: 0, base64 };
+    }
     const first = endingWhole(head);
     const last = beginningWhole(tail);
     const dropped = this.#bytes - first.length - last.length;
     const text = `${first.toString()}\n[… ${dropped} of ${this.#bytes} bytes left out …]\n${last.toString()}`;
-    return { text, bytes: this.#bytes, dropped };
+    return { text, bytes: this.#bytes, dropped, base64: undefined };
   }
 
   #shorten(): void {

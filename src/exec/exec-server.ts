@@ -1,6 +1,8 @@
-// The MCP face of `execute`: one server object for each connection or session, all of one Execute.
+// The MCP face of `execute`: one server object for each connection or session, all of one Execute. Says how long a command
+// runs already, to clients that ask for progress.
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   CallToolRequestSchema,
@@ -8,10 +10,15 @@ import {
   ErrorCode,
   ListToolsRequestSchema,
   McpError,
+  type ServerNotification,
+  type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import { clip, harmless } from '../base/text.js';
 import { VERSION } from '../base/version.js';
 import type { Execute } from './execute.js';
+
+/** Clients and proxies give up after a minute of silence; six words in that time are hardly one too many. */
+const PROGRESS_MS = 10_000;
 
 /** Resolves when `transport` has started. */
 export async function serveExecute(execute: Execute, transport: Transport): Promise<Server> {
@@ -21,12 +28,29 @@ export async function serveExecute(execute: Execute, transport: Transport): Prom
   );
   const { definition } = execute;
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [definition] }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }): Promise<CallToolResult> => {
-    if (params.name === definition.name)
-      return (await execute.call(params.arguments, signal)) as unknown as CallToolResult;
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
+    if (params.name === definition.name) {
+      using _telling = tellProgress(params._meta?.progressToken, extra);
+      return (await execute.call(params.arguments, extra.signal)) as unknown as CallToolResult;
+    }
     const name = clip(harmless(params.name), 200);
     throw new McpError(ErrorCode.InvalidParams, `There is no tool '${name}'. There is: ${definition.name}.`);
   });
   await server.connect(transport);
   return server;
+}
+
+type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
+function tellProgress(progressToken: string | number | undefined, { sendNotification }: Extra): Disposable {
+  const startedAt = performance.now();
+  const tell = () => {
+    if (progressToken === undefined) return;
+    const progress = Math.round((performance.now() - startedAt) / 1_000);
+    const params = { progressToken, progress, message: `running for ${progress} s` };
+    // A client that has gone notices nothing.
+    sendNotification({ method: 'notifications/progress', params }).catch(() => {});
+  };
+  const timer = setInterval(tell, PROGRESS_MS);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -26,9 +26,11 @@ export type ExecSettings = {
   readonly workdir: string;
   readonly tmp: 'shared' | 'per-request';
   readonly concurrency: number;
+  readonly processes: number | undefined;
   readonly allow: readonly string[] | undefined;
   readonly deny: readonly string[];
-  readonly auditFile: string | undefined;
+  /** A path, or 'stderr'. */
+  readonly audit: string | undefined;
 };
 
 const PREFIX = 'MCP_EXEC_';
@@ -71,9 +73,10 @@ export function parseExecSettings(env: Readonly<Record<string, string | undefine
     workdir: values.MCP_EXEC_WORKDIR,
     tmp: values.MCP_EXEC_TMP,
     concurrency: values.MCP_EXEC_CONCURRENCY,
+    processes: values.MCP_EXEC_PROCESSES,
     allow: values.MCP_EXEC_ALLOW,
     deny: values.MCP_EXEC_DENY ?? [],
-    auditFile: values.MCP_EXEC_AUDIT,
+    audit: values.MCP_EXEC_AUDIT,
   };
 }
 

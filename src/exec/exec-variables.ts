@@ -64,6 +64,12 @@ export const execVariables = z.object({
     default: '32',
     allowed: 'a whole number from 1 to 1000',
   }),
+  MCP_EXEC_PROCESSES: optional(integer(16, 32_768), {
+    meaning:
+      "Processes and threads of the server's user that commands may fill up; the server itself can start more. Root is not limited.",
+    default: 'none; 256 in our image',
+    allowed: 'a whole number from 16 to 32768',
+  }),
   MCP_EXEC_ALLOW: optional(list(z.string()), {
     meaning: 'Commands that may run, by name or path; all others may not.',
     default: 'all',
@@ -74,9 +80,10 @@ export const execVariables = z.object({
     default: 'none',
     allowed: 'names or absolute paths separated by commas',
   }),
-  MCP_EXEC_AUDIT: optional(path, {
-    meaning: 'File that gets a line of JSON for each command.',
+  MCP_EXEC_AUDIT: optional(z.string().regex(/^(?:\/.+|stderr)$/), {
+    meaning:
+      'Where a line of JSON is written for each command: arguments as they were, of standard input the size and a digest.',
     default: 'none',
-    allowed: 'an absolute path',
+    allowed: 'stderr, or an absolute path',
   }),
 });

@@ -1,11 +1,9 @@
-// The tool `execute` as everybody sees it who offers it: its definition, what it may be called with, and what a command
-// came to, as text and as data. Pure: it runs nothing, and does not know where commands run.
+// The tool `execute` as everybody sees it who offers it: its definition, and what it may be called with. Pure: it runs
+// nothing, and does not know where commands run.
 
 import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
-import { clip, harmless } from '../base/text.js';
-import type { Capped } from './capped-bytes.js';
-import type { CommandEnd } from './run-command.js';
+import { shown } from './execute-result.js';
 
 /** What differs between those who offer it. */
 export type ExecuteLimits = {
@@ -17,14 +15,6 @@ export type ExecuteLimits = {
   /** Of stdout and of stderr each. */
   readonly maxOutputBytes: number;
 };
-
-export type ExecuteResult = {
-  readonly content: readonly [{ readonly type: 'text'; readonly text: string }];
-  readonly structuredContent?: Readonly<Record<string, unknown>>;
-  readonly isError: boolean;
-};
-
-const MAX_ECHO_CHARS = 80;
 
 /** Without limits, of a server that nobody has asked for them. */
 export const definitionFor = (limits?: ExecuteLimits) => ({
@@ -98,49 +88,3 @@ export function complaintOf({ issues }: z.ZodError, args: unknown, { maxTimeoutM
   const echo = got === undefined ? 'nothing' : shown(JSON.stringify(got));
   return `${field}: got ${echo}, expected ${allowed[field] ?? 'an object with command and args'}.`;
 }
-
-export const shown = (text: string): string => clip(harmless(text), 2 * MAX_ECHO_CHARS);
-
-export const refused = (message: string): ExecuteResult => ({
-  content: [{ type: 'text', text: message }],
-  isError: true,
-});
-
-/** One line on how it ended. */
-export function outcomeOf(
-  { exitCode, signal, killedFor, notStarted }: CommandEnd,
-  timeoutMs: number,
-): string {
-  if (notStarted !== undefined) return `not started: ${notStarted}`;
-  if (killedFor === 'timeout') return `killed after its timeout of ${timeoutMs} ms`;
-  if (killedFor === 'cancelled') return 'killed, since the call was cancelled';
-  return signal === undefined ? `exit status ${exitCode}` : `ended by ${signal}`;
-}
-
-export function resultOf(end: CommandEnd, timeoutMs: number): ExecuteResult {
-  const { exitCode, signal, killedFor, notStarted, stdout, stderr, durationMs } = end;
-  const isFine = exitCode === 0 && killedFor === undefined;
-  const parts = [
-    ...(isFine ? [] : [`[${outcomeOf(end, timeoutMs)}]`]),
-    ...(stdout.text === '' ? [] : [harmless(stdout.text).trimEnd()]),
-    ...(stderr.text === '' ? [] : [`--- stderr ---\n${harmless(stderr.text).trimEnd()}`]),
-  ];
-  return {
-    content: [{ type: 'text', text: parts.join('\n') || '(no output)' }],
-    structuredContent: {
-      exitCode: exitCode ?? null,
-      signal: signal ?? null,
-      timedOut: killedFor === 'timeout',
-      ...(notStarted === undefined ? {} : { notStarted }),
-      stdout: stdout.text.toWellFormed(),
-      stderr: stderr.text.toWellFormed(),
-      ...cutOf('stdout', stdout),
-      ...cutOf('stderr', stderr),
-      durationMs: Math.round(durationMs),
-    },
-    isError: notStarted !== undefined || killedFor !== undefined,
-  };
-}
-
-const cutOf = (stream: 'stdout' | 'stderr', { bytes, dropped }: Capped): Readonly<Record<string, unknown>> =>
-  dropped === 0 ? {} : { [`${stream}Truncated`]: true, [`${stream}Bytes`]: bytes };

@@ -2,12 +2,14 @@
 // run, and told to the audit.
 
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import PQueue from 'p-queue';
+import { clip } from '../base/text.js';
 import { findCommand } from './command-rules.js';
 import type { ExecSettings } from './exec-settings.js';
+import { type ExecuteResult, outcomeOf, refused, resultOf, shown } from './execute-result.js';
 import {
   type CommandArguments,
   type CommandSchema,
@@ -15,19 +17,18 @@ import {
   complaintOf,
   definitionFor,
   type ExecuteDefinition,
-  type ExecuteResult,
-  outcomeOf,
-  refused,
-  resultOf,
-  shown,
 } from './execute-tool.js';
+import { makeOwnFolder, removeOwnFolder, sweepOwnFolders } from './own-folders.js';
+import { type ProcessLimit, processLimit } from './process-limit.js';
 import { runCommand } from './run-command.js';
 
 /** What is told of a command, whether it ran or not; no output, and of its input a digest. */
 export type CommandTold = {
   readonly at: string;
   readonly command: string;
+  /** The first ones, clipped. */
   readonly args: readonly string[];
+  readonly argCount: number;
   readonly cwd: string;
   readonly stdinBytes: number;
   readonly stdinSha256?: string;
@@ -39,6 +40,11 @@ export type CommandTold = {
 
 /** Variables of ours that no command gets: the token would let it call the server, and its rules are none of its business. */
 const OWN_VARIABLES = /^MCP_EXEC_/;
+/** Of a call, so that a line of the audit stays one that can be read. */
+const MAX_ARGS_TOLD = 100;
+const MAX_ARG_CHARS_TOLD = 1_000;
+/** Each may hold as much input as a request may have. */
+const MAX_WAITING = 1_000;
 
 export class Execute {
   readonly definition: ExecuteDefinition;
@@ -46,8 +52,10 @@ export class Execute {
   readonly #env: Readonly<Record<string, string>>;
   readonly #schema: CommandSchema;
   readonly #queue: PQueue;
+  readonly #limit: ProcessLimit | undefined;
   readonly #tell: (told: CommandTold) => void;
 
+  /** Throws E_SETTINGS. Removes temporary folders that a killed server has left behind. */
   constructor(
     settings: ExecSettings,
     env: Readonly<Record<string, string | undefined>>,
@@ -58,24 +66,34 @@ export class Execute {
     this.#schema = commandSchema(settings);
     this.#env = withoutOwn(env);
     this.#queue = new PQueue({ concurrency: settings.concurrency });
+    this.#limit = processLimit(settings.processes, this.#env['PATH']);
     this.#tell = tell;
+    sweepOwnFolders(tmpdir());
   }
 
   /** Never rejects for what the agent or the command did. */
   async call(args: unknown, signal: AbortSignal): Promise<ExecuteResult> {
     const parsed = this.#schema.safeParse(args ?? {});
     if (!parsed.success) return refused(complaintOf(parsed.error, args, this.#settings));
+    if (this.#queue.size >= MAX_WAITING)
+      return refused(`Busy: ${MAX_WAITING} calls wait already. Try again later.`);
     return this.#queue.add(() => this.#run(parsed.data, signal));
+  }
+
+  /** Resolves when no call runs any more. */
+  async idle(): Promise<void> {
+    await this.#queue.onIdle();
   }
 
   async #run(
     { command, args, stdin, timeout_ms: timeoutMs, cwd: wanted, env: added }: CommandArguments,
     signal: AbortSignal,
   ): Promise<ExecuteResult> {
+    if (signal.aborted) return refused('The call was cancelled before its command began.');
     const { workdir, maxOutputBytes, tmp, allow, deny } = this.#settings;
     const cwd = resolve(workdir, wanted);
     const input = Buffer.from(stdin);
-    const told = { at: new Date().toISOString(), command, args, cwd, ...digestOf(input) };
+    const told = { at: new Date().toISOString(), command, ...clipped(args), cwd, ...digestOf(input) };
     const none = { durationMs: 0, stdoutBytes: 0, stderrBytes: 0 };
     if (!isFolder(cwd)) {
       this.#tell({ ...told, ...none, outcome: 'refused' });
@@ -87,17 +105,17 @@ export class Execute {
       this.#tell({ ...told, ...none, outcome: 'refused' });
       return refused(`command: ${shown(found.refused)}`);
     }
-    const folder = tmp === 'per-request' ? mkdtempSync(join(tmpdir(), 'execute-')) : undefined;
+    const folder = tmp === 'per-request' ? makeOwnFolder(tmpdir()) : undefined;
     try {
       const end = await runCommand(
         {
           path: found.path,
-          name: command,
           args,
           stdin: input,
           cwd,
           env: folder === undefined ? env : { ...env, TMPDIR: folder },
           timeoutMs,
+          limit: this.#limit,
         },
         maxOutputBytes,
         signal,
@@ -107,10 +125,15 @@ export class Execute {
       this.#tell({ ...told, ...measured, outcome: outcomeOf(end, timeoutMs) });
       return resultOf(end, timeoutMs);
     } finally {
-      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      if (folder !== undefined) removeOwnFolder(folder);
     }
   }
 }
+
+const clipped = (args: readonly string[]): Pick<CommandTold, 'args' | 'argCount'> => ({
+  args: args.slice(0, MAX_ARGS_TOLD).map((arg) => clip(arg, MAX_ARG_CHARS_TOLD)),
+  argCount: args.length,
+});
 
 function digestOf(input: Buffer): Pick<CommandTold, 'stdinBytes' | 'stdinSha256'> {
   if (input.length === 0) return { stdinBytes: 0 };

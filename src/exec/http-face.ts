@@ -1,6 +1,7 @@
 // Streamable HTTP for `execute`: POST, GET and DELETE at /mcp, and /health for whoever watches over it. A session for each
-// client, since a call is cancelled by another request; one that is silent for long is ended. Relies on the SDK for the
-// protocol; what may speak at all is decided before it (admission.ts).
+// client, since a call is cancelled by another request; one that is silent for long is ended. A call whose connection is
+// lost is cancelled: its answer is kept for nobody. Relies on the SDK for the protocol; what may speak at all is decided
+// before it (admission.ts).
 
 import { randomUUID } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
@@ -11,12 +12,14 @@ import { objectionTo } from './admission.js';
 import { serveExecute } from './exec-server.js';
 import type { ExecSettings } from './exec-settings.js';
 import type { Execute } from './execute.js';
+import { BodyRefused, RequestBodies } from './request-body.js';
 
-/** Of one request: the 40 MB that the bridge carries, with their escapes. */
-const MAX_BODY_BYTES = 64 * 1024 ** 2;
 /** Silent for so long, a session is taken for forgotten; its client is greeted anew. */
 const SESSION_IDLE_MS = 3_600_000;
 const MAX_SESSIONS = 1_000;
+/** Proxies and clients take a stream for dead after a minute without a byte. A comment is no message to anybody. */
+const KEEP_ALIVE_MS = 15_000;
+const KEEP_ALIVE = ': still here\n\n';
 
 type Session = { readonly transport: StreamableHTTPServerTransport; lastAt: number; busy: number };
 
@@ -25,6 +28,7 @@ export class HttpFace implements AsyncDisposable {
   readonly #settings: ExecSettings;
   readonly #server = http.createServer((request, response) => void this.#answer(request, response));
   readonly #sessions = new Map<string, Session>();
+  readonly #bodies = new RequestBodies();
   readonly #sweeping = setInterval(() => this.#sweep(), SESSION_IDLE_MS / 10).unref();
 
   private constructor(execute: Execute, settings: ExecSettings) {
@@ -85,27 +89,47 @@ export class HttpFace implements AsyncDisposable {
     if (objection !== undefined) return say(response, objection.status, { error: objection.message });
     if (path !== '/mcp') return say(response, 404, { error: 'There is /mcp, and /health.' });
     try {
-      const body = request.method === 'POST' ? await bodyOf(request) : undefined;
-      const session = await this.#sessionOf(request, body);
-      if (session === undefined)
-        return say(response, 404, { error: 'This session has ended: initialize anew.' });
+      const answered = new Promise<void>((resolve) => response.once('close', resolve));
+      const body = request.method === 'POST' ? await this.#bodies.read(request, answered) : undefined;
+      const session = await this.#sessionOf(request, response, body);
+      if (session === undefined) return;
       session.busy++;
-      response.once('close', () => {
+      using _awake = keepAlive(response);
+      void answered.then(() => {
         session.busy--;
         session.lastAt = Date.now();
+        if (!response.writableFinished) cancelCalls(session, body);
       });
       await session.transport.handleRequest(request, response, body);
+      await answered;
     } catch (thrown) {
-      if (!response.headersSent) say(response, 400, { error: messageOf(thrown) });
-      else response.destroy();
+      if (response.headersSent) response.destroy();
+      else if (thrown instanceof BodyRefused) say(response, thrown.status, { error: thrown.message });
+      else say(response, 500, { error: messageOf(thrown) });
     }
   }
 
-  async #sessionOf(request: IncomingMessage, body: unknown): Promise<Session | undefined> {
+  /** Undefined where the request has been answered, since it has none. */
+  async #sessionOf(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: unknown,
+  ): Promise<Session | undefined> {
     const id = request.headers['mcp-session-id'];
-    if (typeof id === 'string') return this.#sessions.get(id);
-    if (!isInitialize(body)) return undefined;
+    if (typeof id === 'string') {
+      const known = this.#sessions.get(id);
+      if (known === undefined) say(response, 404, { error: 'This session has ended: initialize anew.' });
+      return known;
+    }
+    if (!isInitialize(body)) {
+      say(response, 400, { error: 'There is no mcp-session-id header: initialize first.' });
+      return undefined;
+    }
     if (this.#sessions.size >= MAX_SESSIONS) this.#endOldest();
+    if (this.#sessions.size >= MAX_SESSIONS) {
+      say(response, 503, { error: `${MAX_SESSIONS} sessions are busy: try again later.` });
+      return undefined;
+    }
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (sessionId) => {
@@ -140,15 +164,24 @@ export class HttpFace implements AsyncDisposable {
 const isInitialize = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'method' in body && body.method === 'initialize';
 
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) throw new Error(`A request has at most ${MAX_BODY_BYTES} bytes.`);
-    chunks.push(chunk);
+/**
+ * While `response` streams events: nothing else that the SDK sends is open for long. What died without a word is noticed by
+ * the writing.
+ */
+function keepAlive(response: ServerResponse): Disposable {
+  const timer = setInterval(() => {
+    if (response.headersSent && !response.writableEnded) response.write(KEEP_ALIVE);
+  }, KEEP_ALIVE_MS);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+function cancelCalls({ transport }: Session, body: unknown): void {
+  for (const message of Array.isArray(body) ? body : [body]) {
+    const { id: requestId, method } = message ?? {};
+    if (method !== 'tools/call' || requestId === undefined) continue;
+    const params = { requestId, reason: 'The connection was lost.' };
+    transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
   }
-  return JSON.parse(Buffer.concat(chunks).toString()) as unknown;
 }
 
 function say(response: ServerResponse, status: number, body: Readonly<Record<string, unknown>>): void {

@@ -1,21 +1,24 @@
 // One command, from its argument vector to how it ended: no shell, output capped in memory, and at its deadline, or when
-// nobody waits any more, its whole process group is killed. Relies on POSIX process groups; knows nothing of MCP.
+// nobody waits any more, its whole process group is killed, with what has left the group. Relies on POSIX process groups;
+// knows nothing of MCP.
 
 import { ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { messageOf } from '../base/errors.js';
 import { onExit } from '../base/exit-hook.js';
 import { type Capped, CappedBytes } from './capped-bytes.js';
+import type { ProcessLimit } from './process-limit.js';
+import { CALL_VARIABLE, killStrays } from './strays.js';
 
 export type Command = {
   /** A path, as command-rules.ts has found it. */
   readonly path: string;
-  /** As it was called. */
-  readonly name: string;
   readonly args: readonly string[];
   readonly stdin: Buffer;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  readonly limit: ProcessLimit | undefined;
 };
 
 /** `signal` where one ended it; neither for what could not be started. */
@@ -36,12 +39,20 @@ const TERM_GRACE_MS = 200;
 /** What it has written stands in our pipes when it ends; a child that it left behind may hold them open for ever. */
 const DRAIN_MS = 250;
 
-/** Never rejects. When it resolves, the command's process group is gone. */
-export function runCommand(
+/** Never rejects. When it resolves, nothing that the command has started is left. */
+export async function runCommand(
   command: Command,
   maxOutputBytes: number,
   signal: AbortSignal,
 ): Promise<CommandEnd> {
+  const mark = randomUUID();
+  const marked = { ...command, env: { ...command.env, [CALL_VARIABLE]: mark } };
+  const end = await ended(marked, maxOutputBytes, signal);
+  if (end.notStarted === undefined) await killStrays(mark);
+  return end;
+}
+
+function ended(command: Command, maxOutputBytes: number, signal: AbortSignal): Promise<CommandEnd> {
   const startedAt = performance.now();
   const stdout = new CappedBytes(maxOutputBytes);
   const stderr = new CappedBytes(maxOutputBytes);
@@ -97,9 +108,16 @@ export function runCommand(
 }
 
 /** Some of the kernel's refusals are thrown (E2BIG), and some come as an event (ENOENT). */
-function started({ path, name, args, cwd, env }: Command): ChildProcess | Pick<CommandEnd, 'notStarted'> {
+function started({
+  path,
+  args,
+  cwd,
+  env,
+  limit = [],
+}: Command): ChildProcess | Pick<CommandEnd, 'notStarted'> {
+  const [program = path, ...rest] = [...limit, path, ...args];
   try {
-    return spawn(path, args, { argv0: name, cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    return spawn(program, rest, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
   } catch (thrown) {
     return { notStarted: (thrown as NodeJS.ErrnoException).code ?? messageOf(thrown) };
   }

@@ -11,9 +11,14 @@ describe('CappedBytes', () => {
   it('keeps what fits as it is, however it comes', () => {
     const text = 'aé€😀\n';
     const all = Buffer.from(text);
-    expect(capped(all.length, all)).toEqual({ text, bytes: all.length, dropped: 0 });
+    expect(capped(all.length, all)).toEqual({
+      text,
+      bytes: all.length,
+      dropped: 0,
+      base64: undefined,
+    });
     expect(capped(all.length, ...[...all].map((byte) => Buffer.from([byte]))).text).toBe(text);
-    expect(capped(10)).toEqual({ text: '', bytes: 0, dropped: 0 });
+    expect(capped(10)).toMatchObject({ text: '', bytes: 0, dropped: 0, base64: undefined });
   });
 
   it.each(['é', '€', '😀'])('cuts between characters: %s', (character) => {
@@ -29,7 +34,13 @@ describe('CappedBytes', () => {
 
   it('counts exactly, and shows bytes that are no text as such', () => {
     const noise = Buffer.from([0xff, 0xfe, 0x80, 0x00]);
-    expect(capped(4, noise)).toEqual({ text: '\ufffd\ufffd\ufffd\0', bytes: 4, dropped: 0 });
+    expect(capped(4, noise)).toEqual({
+      text: '\ufffd\ufffd\ufffd\0',
+      bytes: 4,
+      dropped: 0,
+      base64: noise.toString('base64'),
+    });
+    expect(capped(2, noise)).toMatchObject({ bytes: 4, base64: undefined });
     const many = Array.from({ length: 10_000 }, () => Buffer.from('x'));
     const { text, bytes, dropped } = capped(100, ...many);
     expect([bytes, dropped]).toEqual([10_000, 9_900]);

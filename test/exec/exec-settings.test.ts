@@ -16,9 +16,10 @@ describe('parseExecSettings', () => {
       workdir: '/work',
       tmp: 'shared',
       concurrency: 32,
+      processes: undefined,
       allow: undefined,
       deny: [],
-      auditFile: undefined,
+      audit: undefined,
     });
   });
 
@@ -46,6 +47,8 @@ describe('parseExecSettings', () => {
     [{ MCP_EXEC_TOKEN: TOKEN, MCP_EXEC_TOKEN_FILE: '/t' }, 'both set'],
     [{ MCP_EXEC_TOKEN_FILE: '/no/such/file' }, 'MCP_EXEC_TOKEN_FILE cannot be read'],
     [{ MCP_EXEC_MAX_OUTPUT_BYTES: '1' }, 'from 100 to 64m'],
+    [{ MCP_EXEC_AUDIT: 'stdout' }, "MCP_EXEC_AUDIT is 'stdout'; allowed: stderr, or an absolute path"],
+    [{ MCP_EXEC_PROCESSES: '3' }, 'a whole number from 16 to 32768'],
     [{ MCP_EXEC_TMP: 'own' }, "MCP_EXEC_TMP is 'own'; allowed: shared or per-request"],
     [{ MCP_EXEC_TIMEOUTS_MS: '5' }, 'MCP_EXEC_TIMEOUTS_MS is no setting. Did you mean '],
   ])('refuses %j', (env, message) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ExecSettings, parseExecSettings } from '../../src/exec/exec-settings.js';
 import { type CommandTold, Execute } from '../../src/exec/execute.js';
 import { HttpFace } from '../../src/exec/http-face.js';
@@ -131,10 +131,84 @@ describe('execute over HTTP', () => {
     expect(told[0]?.outcome).toBe('killed, since the call was cancelled');
   });
 
+  it('ends a command whose connection was lost', async () => {
+    const { url } = await face();
+    const made = await client(url);
+    const lost = new AbortController();
+    const asked = fetch(url, {
+      method: 'POST',
+      signal: lost.signal,
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        'mcp-session-id': (made.transport as StreamableHTTPClientTransport).sessionId ?? '',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 77,
+        method: 'tools/call',
+        params: { name: 'execute', arguments: { command: 'sleep', args: ['60'] } },
+      }),
+    });
+    expect((await asked).status).toBe(200);
+    lost.abort();
+    await until(() => told.length === 1);
+    expect(told[0]?.outcome).toBe('killed, since the call was cancelled');
+    expect(text(await call(made, { command: 'echo', args: ['still there'] }))).toBe('still there');
+  });
+
+  it('gives bytes that are no text back exactly', async () => {
+    const made = await client((await face()).url);
+    const result = await call(made, { command: 'printf', args: ['\\377\\376\\000ok'] });
+    expect(result.structuredContent).toMatchObject({
+      stdout: '\ufffd\ufffd\0ok',
+      stdoutBase64: Buffer.from([0xff, 0xfe, 0, 0x6f, 0x6b]).toString('base64'),
+    });
+    expect(text(result)).toBe(
+      '[5 bytes, not all of them UTF-8: exactly in stdoutBase64 of the structured result]\n\ufffd\ufffd\\x00ok',
+    );
+  });
+
+  it('takes large input, and says where it ends', async () => {
+    const { url } = await face();
+    const made = await client(url);
+    const large = await call(made, { command: 'wc', args: ['-c'], stdin: 'x'.repeat(30_000_000) });
+    expect(text(large)).toBe('30000000');
+    const answer = await fetch(url, { method: 'POST', body: 'x'.repeat(70_000_000) }).catch(
+      ({ cause }: Error) => cause as NodeJS.ErrnoException,
+    );
+    expect('status' in answer ? answer.status : answer.code).toBeOneOf([413, 'EPIPE', 'ECONNRESET']);
+    expect((await fetch(new URL('/health', url))).status).toBe(200);
+  });
+
+  it('keeps a silent stream open, and tells of progress whoever asked', async () => {
+    const { url } = await face();
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      const made = await client(url);
+      const heard: unknown[] = [];
+      const long = made.callTool(
+        { name: 'execute', arguments: { command: 'sleep', args: ['1'] } },
+        undefined,
+        {
+          onprogress: (progress) => heard.push(progress),
+        },
+      );
+      await until(() => true, 300);
+      vi.advanceTimersByTime(31_000);
+      expect(text((await long) as CallToolResult)).toBe('(no output)');
+      expect(heard).toHaveLength(3);
+      expect(heard[0]).toMatchObject({ message: expect.stringMatching(/^running for \d+ s$/) });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('greets anew whoever comes with a session that it does not know', async () => {
     const { url } = await face();
     const answer = await fetch(url, { method: 'POST', headers: { 'mcp-session-id': 'gone' }, body: '{}' });
     expect(answer.status).toBe(404);
+    expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
   });
 
   it('lets nobody speak without the token', async () => {

@@ -8,12 +8,12 @@ import { type Command, runCommand } from '../../src/exec/run-command.js';
 const never = new AbortController().signal;
 const command = (args: readonly string[], change: Partial<Command> = {}): Command => ({
   path: '/bin/sh',
-  name: 'sh',
   args: ['-c', ...args],
   stdin: Buffer.alloc(0),
   cwd: '/',
   env: { PATH: '/usr/bin:/bin' },
   timeoutMs: 10_000,
+  limit: undefined,
   ...change,
 });
 const run = (args: readonly string[], change?: Partial<Command>, maxBytes = 40_000, signal = never) =>
@@ -71,6 +71,38 @@ describe('runCommand', () => {
     expect(end).toMatchObject({ exitCode: 0, stdout: { text: 'done\n' } });
     expect(end.durationMs).toBeLessThan(5_000);
     expect(marked(mark)).toEqual([]);
+  });
+
+  it.each([
+    ['when it ends', 'echo done', {}],
+    ['at its deadline', 'sleep 60', { timeoutMs: 500 }],
+  ])('leaves nothing of what has left its group: %s', async (_when, last, change) => {
+    const mark = `exec-test-${process.pid}-${Date.now()}`;
+    const daemon = `setsid -f sh -c 'trap "" TERM; while :; do sleep 1; done' ${mark}`;
+    const end = await run([`${daemon}; setsid ${daemon}; ${last}`], change);
+    expect(end.durationMs).toBeLessThan(5_000);
+    expect(marked(mark)).toEqual([]);
+  });
+
+  it('puts a limit before the command, which keeps its arguments', async () => {
+    const limit = ['/usr/bin/prlimit', '--nproc=77:77'];
+    const args = ['ulimit -p 2>/dev/null || ulimit -u; echo "$@"', '--', '--help', 'a b'];
+    expect((await run(args, { limit })).stdout.text).toBe('77\n--help a b\n');
+  });
+
+  it('keeps memory bounded, however much comes at once', async () => {
+    const before = process.memoryUsage().rss;
+    const ends = await Promise.all(
+      [1, 2, 3, 4, 5].map(() => run(['head -c 100000000 /dev/zero'], { timeoutMs: 60_000 }, 1_000)),
+    );
+    expect(ends.map(({ stdout }) => stdout.bytes)).toEqual(Array(5).fill(100_000_000));
+    expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000);
+  });
+
+  it('hands on tens of megabytes, also to what reads slowly or not at all', async () => {
+    const stdin = Buffer.alloc(40_000_000, 'x');
+    expect((await run(['sleep 0.3; wc -c'], { stdin })).stdout.text.trim()).toBe('40000000');
+    expect(await run(['exec true'], { stdin })).toMatchObject({ exitCode: 0 });
   });
 
   it('ends what nobody waits for any more', async () => {

@@ -20,7 +20,11 @@ export type ProgramEntry = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 };
-export type RemoteEntry = { readonly type: 'http' | 'sse'; readonly url: string };
+export type RemoteEntry = {
+  readonly type: 'http' | 'sse';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
 export type ServerEntry = ProgramEntry | RemoteEntry;
 
 /** The command of an npm package's only bin, run by this Node. */

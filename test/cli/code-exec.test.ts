@@ -1,0 +1,88 @@
+// `code-exec` as a shell or a host would start it: its own name, its help, and how it ends.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { expect, it } from 'vitest';
+import { eventually, processesWith } from '../support/nothing-left.js';
+import { tempHome } from '../support/start-bridge.js';
+
+const BIN = fileURLToPath(new URL('../../bin/code-exec', import.meta.url));
+const env = (extra: Readonly<Record<string, string>> = {}) => ({ PATH: process.env['PATH'] ?? '', ...extra });
+
+async function ended(args: readonly string[], extra = {}): Promise<readonly [number | null, string]> {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    env: env(extra),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += String(chunk)));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return [code, said];
+}
+
+it('says what it is, and what is wrong with its settings', async () => {
+  expect(await ended(['--help'])).toEqual([0, expect.stringContaining('MCP_EXEC_LISTEN')]);
+  const [code, said] = await ended([], { MCP_EXEC_LISTEN: '0.0.0.0:0' });
+  expect(code).not.toBe(0);
+  expect(said).toContain('there is no token');
+});
+
+it('serves one client on stdio and ends with it', async () => {
+  const home = tempHome();
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [BIN],
+    env: env({ MCP_EXEC_WORKDIR: home, MCP_EXEC_AUDIT: `${home}/audit.jsonl` }),
+  });
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(transport);
+  const run = (args: string) =>
+    client.callTool({ name: 'execute', arguments: { command: 'sh', args: ['-c', args] } });
+  expect(await run('pwd')).toMatchObject({ structuredContent: { stdout: `${home}\n` } });
+  expect(await run('cat audit.jsonl')).toMatchObject({
+    structuredContent: { stdout: expect.stringContaining('"args":["-c","pwd"]') },
+  });
+  const mark = `code-exec-test-${process.pid}`;
+  const running = run(`sleep 60; echo ${mark}`).catch(() => {});
+  expect(await eventually(() => processesWith(mark).length > 0, 5_000)).toBe(true);
+  const pid = transport.pid ?? 0;
+  await client.close();
+  await running;
+  expect(await eventually(() => processesWith(mark).length === 0, 2_000)).toBe(true);
+  expect(() => process.kill(pid, 0)).toThrow();
+});
+
+it('ends within a second of SIGTERM, with the commands that run', async () => {
+  const mark = `code-exec-test-${process.pid}-http`;
+  const child = spawn(process.execPath, [BIN], {
+    env: env({ MCP_EXEC_LISTEN: '127.0.0.1:0', MCP_EXEC_WORKDIR: tempHome() }),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [line] = (await once(child.stderr, 'data')) as [Buffer];
+  const url = /http:\S+/.exec(line.toString())?.[0] ?? '';
+  const post = (body: object, session?: string) =>
+    fetch(url, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        ...(session === undefined ? {} : { 'mcp-session-id': session }),
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+    });
+  const clientInfo = { name: 'test', version: '1' };
+  const greeting = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+  const greeted = await post({ id: 1, method: 'initialize', params: greeting });
+  const args = { command: 'sh', args: ['-c', `trap '' TERM; while :; do sleep 1; done; echo ${mark}`] };
+  const params = { name: 'execute', arguments: args };
+  await post({ id: 2, method: 'tools/call', params }, greeted.headers.get('mcp-session-id') ?? '');
+  expect(await eventually(() => processesWith(mark).length > 0, 5_000)).toBe(true);
+  const startedAt = performance.now();
+  child.kill('SIGTERM');
+  const [code] = (await once(child, 'exit')) as [number | null];
+  expect([code, performance.now() - startedAt < 1_000]).toEqual([0, true]);
+  expect(processesWith(mark)).toEqual([]);
+});
