@@ -186,7 +186,7 @@ function missing({ image, imageSource, profile }: ImageWish, why: string): Bridg
       fault: 'operator',
       remedy:
         imageSource === 'operator'
-          ? `Pull or build ${image}, or no longer name it and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
+          ? `Pull or build ${image}, or no longer name it (MCP_BRIDGE_IMAGE, MCP_BRIDGE_LANGUAGE_IMAGES) and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
           : `Run \`${buildCommand(profile)}\`, which needs no registry.`,
     },
   );
