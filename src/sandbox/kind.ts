@@ -60,7 +60,7 @@ export const kindOf = (
   places: language.places,
   ahead: language.ahead,
   preimport: language.tools === 'python' ? preimport : [],
-  env: language.env,
+  env: network === 'none' ? { ...language.env, ...language.envOffline } : language.env,
 });
 
 /** The same for kinds whose sandboxes can stand in for one another. */

@@ -35,6 +35,8 @@ export type Language = {
   readonly ahead: ReadonlyArray<readonly string[]>;
   /** For the program and its steps. */
   readonly env: Readonly<Record<string, string>>;
+  /** On top of it where there is no network. */
+  readonly envOffline?: Readonly<Record<string, string>>;
   readonly places: readonly Place[];
   /** Where neither the call nor the operator says otherwise. */
   readonly limits: {
