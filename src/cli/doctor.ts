@@ -10,6 +10,7 @@ import { Bridge } from '../server/bridge.js';
 import { CHECKS } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, once } from './examination.js';
 import { interruptSignal } from './interrupt.js';
+import { languageFindings } from './language-findings.js';
 import { coloursFor, columns, printJson, visible } from './output.js';
 import { type Prepared, prepare, withProgress } from './prepare.js';
 import { serverChanges } from './server-changes.js';
@@ -55,6 +56,7 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
     const verdict = await examine(subject);
     if (verdict !== undefined) findings.push({ name, ...verdict });
   }
+  findings.push(...(await languageFindings(subject)));
   const allowed = withoutDenied(discovery, policyBook.policy(discovery.ready));
   report(findings, json, serverFindings(allowed, context.env, serverChanges(allowed.ready, settings)));
 }

@@ -66,13 +66,18 @@ export const kindOf = (
   places: language.places,
   ahead: language.ahead,
   preimport: language.tools === 'python' ? preimport : [],
-  env: envOf(language, memoryBytes),
+  env: envOf(language, memoryBytes, network),
 });
 
-function envOf({ env }: Language, memoryBytes: number): Readonly<Record<string, string>> {
+function envOf(
+  { env, envOffline }: Language,
+  memoryBytes: number,
+  network: Network,
+): Readonly<Record<string, string>> {
   const heapMb = String(Math.floor((memoryBytes * HEAP_SHARE) / MB_BYTES));
+  const all = network === 'none' ? { ...env, ...envOffline } : env;
   return Object.fromEntries(
-    Object.entries(env).map(([name, value]) => [name, value.replace('{heapMb}', heapMb)]),
+    Object.entries(all).map(([name, value]) => [name, value.replace('{heapMb}', heapMb)]),
   );
 }
 

@@ -11,7 +11,8 @@ import { debianSources } from '../../src/engine/apt-sources.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { buildImage } from '../../src/engine/image.js';
 import { chooseImage, type ImageWish, ownImage } from '../../src/engine/image-choice.js';
-import { localImageName, parseRecipe, profiles, RECIPE_DIR, readRecipe } from '../../src/engine/recipe.js';
+import { localImageName, parseRecipe, readRecipe } from '../../src/engine/recipe.js';
+import { profiles, RECIPE_DIR } from '../../src/engine/recipe-dir.js';
 import { unsafeEntries } from '../../src/engine/tar-audit.js';
 
 const never = new AbortController().signal;
@@ -46,7 +47,8 @@ describe('recipes', () => {
     expect(parsed(withEnv, 'b').env).toEqual({ A: '1', B: '2' });
     expect(() => parsed({ a: { ...base, pakages: [] } }, 'a')).toThrow('pakages');
     expect(() => parsed({ a: { ...base, suite: undefined } }, 'a')).toThrow('suite');
-    expect(() => parsed({ a: base, b: { ...over, suite: 't' } }, 'b')).toThrow('suite');
+    expect(parsed({ a: base, b: { ...over, suite: 't' } }, 'b').suite).toBe('t');
+    expect(() => parsed({ a: base, b: { ...over, command: ['d'] } }, 'b')).toThrow('command');
     expect(() => parsed({ b: over, c: { ...over, extends: 'b' } }, 'c')).toThrow('extends');
     expect(() => parsed({ a: { ...base, removePaths: ['/etc'] } }, 'a')).toThrow('must be relative');
   });

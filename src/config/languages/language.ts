@@ -36,6 +36,8 @@ export type Language = {
   readonly ahead: ReadonlyArray<readonly string[]>;
   /** For the program and its steps. `{heapMb}` stands for what a managed heap may take of its memory. */
   readonly env: Readonly<Record<string, string>>;
+  /** On top of it where there is no network. */
+  readonly envOffline?: Readonly<Record<string, string>>;
   readonly places: readonly Place[];
   /** Where neither the call nor the operator says otherwise. */
   readonly limits: {
