@@ -91,7 +91,7 @@ suiteWithImage('javascript', 'the javascript image', () => {
 import type { X } from './nowhere';
 enum Color { Red, Green }
 namespace N { export const x = 1; }
-function seen(_: object, key: string) { console.log(key); }
+function seen(_: unknown, context: ClassMethodDecoratorContext) { console.log(context.name); }
 class A { @seen m() {} constructor(private y = 5) { console.log(this.y); } }
 new A();
 interface P { a: number }
