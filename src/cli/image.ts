@@ -7,8 +7,9 @@ import { listImages } from '../engine/image-choice.js';
 import { BASE_PROFILE, readRecipe } from '../engine/recipe.js';
 import { pythonKind } from '../sandbox/kind.js';
 import { wishesOf } from '../sandbox/launch-pad.js';
+import { columns } from './columns.js';
 import { interruptSignal } from './interrupt.js';
-import { coloursFor, columns, megabytes, printJson, seconds } from './output.js';
+import { coloursFor, megabytes, printJson, seconds } from './output.js';
 import { prepare } from './prepare.js';
 
 /** One after the other, each reported when it is there; a profile that does not exist ends it before the first. */
