@@ -24,7 +24,7 @@ import { unawaitedNote } from './hints/asynchrony.js';
 import type { Walls } from './hints/hint.js';
 import { hintFor } from './hints.js';
 import type { Outcome, OutcomeError } from './outcome.js';
-import { isPython, type Task } from './task.js';
+import { isPythonTask, type Task } from './task.js';
 import type { Transcript } from './transcript.js';
 
 /** An outcome but for what the run itself measures. */
@@ -141,7 +141,7 @@ function exited(
   const { raised } = transcript;
   if (raised === undefined && exitCode === 0) {
     const { repr = '' } = transcript.result ?? {};
-    const note = isPython(task) ? unawaitedNote(repr, transcript.captured('stderr').text) : undefined;
+    const note = isPythonTask(task) ? unawaitedNote(repr, transcript.captured('stderr').text) : undefined;
     return { status: 'success', exitCode, error: undefined, note };
   }
   const hint = killedChild(cage) ?? hintOf(task, transcript, cage);
@@ -157,7 +157,7 @@ function exited(
 function raisedBy(task: Task, raised: GuestError, hint: string | undefined): OutcomeError {
   const told = guestError(raised, hint);
   if (task.type === 'cell') return told;
-  const begun = isPython(task) ? undefined : NOT_BEGUN.get(raised.type);
+  const begun = isPythonTask(task) ? undefined : NOT_BEGUN.get(raised.type);
   if (begun === undefined) return { ...told, traceback: [] };
   const message = clip(`${begun.lead}${harmless(raised.message)}`, MAX_MESSAGE_CHARS);
   return { type: begun.type, message, traceback: [], remedy: hint };

@@ -1,7 +1,7 @@
 // What is said of an end where that depends on what was run: a cell of Python, a Python program, or a program of another
 // language. Data; conclude.ts says when.
 
-import { isPython, type Task } from './task.js';
+import { isPythonTask, type Task } from './task.js';
 
 export type EndingWords = {
   /** Who has ended, at the beginning of a sentence. */
@@ -33,5 +33,5 @@ const PYTHON_PROGRAM: EndingWords = { ...CELL, subject: PROGRAM.subject, exited:
 
 export function wordsFor(task: Task): EndingWords {
   if (task.type === 'cell') return CELL;
-  return isPython(task) ? PYTHON_PROGRAM : PROGRAM;
+  return isPythonTask(task) ? PYTHON_PROGRAM : PROGRAM;
 }

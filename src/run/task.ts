@@ -1,6 +1,6 @@
 // What a run runs: code that is a cell of Python, or a program in a file of some language. Pure.
 
-import type { Language } from '../config/languages/language.js';
+import { isPython, type Language } from '../config/languages/language.js';
 import type { InputFile, ProgramStart } from '../protocol/frames.js';
 import { HARNESS_MOUNT } from '../sandbox/harness-files.js';
 
@@ -22,12 +22,12 @@ export type Program = {
 export type Task = Cell | Program;
 
 /** Whether the harness itself runs it. */
-export const isPython = (task: Task): boolean => task.type === 'cell' || task.language.ways.length === 0;
+export const isPythonTask = (task: Task): boolean => task.type === 'cell' || isPython(task.language);
 
 /** The Python that is to be checked before it runs, and under which name; undefined where there is none. */
 export function checkOf(task: Task): { readonly code: string; readonly file: string | null } | undefined {
   if (task.type === 'cell') return { code: task.code, file: null };
-  return isPython(task) ? { code: task.code, file: task.file } : undefined;
+  return isPythonTask(task) ? { code: task.code, file: task.file } : undefined;
 }
 
 /** How it is started; null for a cell. */

@@ -1,7 +1,7 @@
 // What sandboxes that can stand in for one another have in common: an image, limits, and what the language of their
 // program asks for. The walls are the same for all of them (spec.ts). run_python's own kind is one of them.
 
-import type { Language, Place } from '../config/languages/language.js';
+import { isPython, type Language, type Place } from '../config/languages/language.js';
 import type { ImageSource, LanguagePlan, Network } from '../config/languages/plan.js';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Settings } from '../config/settings.js';
@@ -62,10 +62,10 @@ export const kindOf = (
   cpus,
   network,
   workdir,
-  isPython: language.ways.length === 0,
+  isPython: isPython(language),
   places: language.places,
   ahead: language.ahead,
-  preimport: language.tools === 'python' ? preimport : [],
+  preimport: isPython(language) ? preimport : [],
   env: envOf(language, memoryBytes, network),
 });
 

@@ -3,18 +3,9 @@
 import { expect, it } from 'vitest';
 import { planFor } from '../../src/config/languages/plan.js';
 import { languageNamed, languages } from '../../src/config/languages/records.js';
-import { parseSettings } from '../../src/config/settings.js';
 import { keyOf, kindOf, pythonKind } from '../../src/sandbox/kind.js';
+import { settingsOf } from '../support/plain-kind.js';
 
-const host = {
-  home: '/home/u',
-  platform: 'linux',
-  cores: 2,
-  cwd: '/',
-  uid: 1000,
-  exists: () => false,
-} as const;
-const settingsOf = (env: Record<string, string>) => parseSettings(env, host).settings;
 const keyFor = (name: string, env: Record<string, string> = {}): string => {
   const language = languageNamed(name);
   if (language === undefined) throw new Error(name);

@@ -48,3 +48,6 @@ export type Language = {
   /** Whether its programs can call MCP tools. */
   readonly tools: 'none' | 'python' | 'javascript';
 };
+
+/** Whether the harness itself runs its programs, in the image's own Python. */
+export const isPython = ({ ways }: Pick<Language, 'ways'>): boolean => ways.length === 0;
