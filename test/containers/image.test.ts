@@ -7,7 +7,7 @@ import { languages } from '../../src/config/languages/records.js';
 import { profiles } from '../../src/engine/recipe-dir.js';
 import { sandboxSpec } from '../../src/sandbox/spec.js';
 import { command } from '../cli/command.js';
-import { imageOf, isBuilt } from '../support/built-images.js';
+import { imageOf, isBuilt } from '../support/built-image.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 import { tempHome } from '../support/start-bridge.js';
 

@@ -3,7 +3,7 @@
 
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { imageOf, isBuilt } from '../support/built-images.js';
+import { imageOf, isBuilt } from '../support/built-image.js';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';
 
 const title = isBuilt('go')
