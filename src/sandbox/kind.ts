@@ -2,7 +2,13 @@
 // program asks for. The walls are the same for all of them (spec.ts). run_python's own kind is one of them.
 
 import { isPython, type Language, type Place } from '../config/languages/language.js';
-import type { ImageSource, LanguagePlan, Network } from '../config/languages/plan.js';
+import {
+  type ImageSource,
+  type LanguagePlan,
+  type Network,
+  offeredLanguages,
+  planFor,
+} from '../config/languages/plan.js';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Settings } from '../config/settings.js';
 
@@ -79,6 +85,13 @@ function envOf(
   return Object.fromEntries(
     Object.entries(all).map(([name, value]) => [name, value.replace('{heapMb}', heapMb)]),
   );
+}
+
+/** Of the sandbox that waits before the first call: what the agent is likely to run, and can run at all. */
+export function kindAhead(settings: Settings): SandboxKind {
+  const [first] = offeredLanguages(settings);
+  if (first === undefined || settings.tools.includes('run_python')) return pythonKind(settings);
+  return kindOf(planFor(first, settings), settings);
 }
 
 /** The same for kinds whose sandboxes can stand in for one another. */

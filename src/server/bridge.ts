@@ -21,7 +21,7 @@ import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Snippets } from '../run/snippets.js';
 import type { Task } from '../run/task.js';
-import { kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
+import { kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { WarmPools } from '../sandbox/warm-pools.js';
 import { AskedAgent } from './asked-agent.js';
@@ -154,7 +154,7 @@ export class Bridge implements AsyncDisposable {
 
   /** Starts the sandboxes that are to wait, and reads what is known of servers; the agent is likely to call soon. */
   warmUp(): void {
-    this.#warm.of(pythonKind(this.settings)).fill();
+    this.#warm.of(kindAhead(this.settings)).fill();
     this.servers.readAhead();
   }
 
