@@ -145,10 +145,14 @@ function exited(
     return { status: 'success', exitCode, error: undefined, note };
   }
   const hint = killedChild(cage) ?? hintOf(task, transcript, cage);
-  const { subject, exited } = wordsFor(task);
+  const { subject, exited, exitedWith } = wordsFor(task);
   const error =
     raised === undefined
-      ? own('E_EXIT', `${subject} ended with exit status ${exitCode}.`, hint ?? exited)
+      ? own(
+          'E_EXIT',
+          `${subject} ended with exit status ${exitCode}.`,
+          hint ?? exitedWith?.[code ?? 0] ?? exited,
+        )
       : raisedBy(task, raised, hint);
   return { status: 'error', exitCode, error, note: undefined };
 }
