@@ -23,6 +23,7 @@ const ONCE = [
   'test/faults/**',
   'test/front-door/{asking,audit,changed-config,login,on-demand,policy,real-servers,resources,unloaded}.test.ts',
   'test/front-door/{data,docs,files,preflight,progress}.test.ts',
+  'test/front-door/{downstream,hostile-code,listing,other-client,secrets}.test.ts',
   // Of the languages, the answers of execute_code, Go's cache and the network stay: they meet what the mode decides.
   'test/front-door/{isolator-config,javascript,snippets}.test.ts',
   'test/cli/exec/**',
