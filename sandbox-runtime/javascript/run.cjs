@@ -20,7 +20,6 @@ const mayCall = process.env[CONVERSATION] !== undefined;
 // What the program starts has no part in it.
 delete process.env[CONVERSATION];
 if (mayCall) require('./bind.cjs').bind();
-else process.on('uncaughtExceptionMonitor', sayWhereToolsAre);
 defineCommonJsNames(file);
 
 // On a stack of its own, so that no line of ours is in the program's traces.
@@ -28,14 +27,4 @@ if (/\.[cm]?ts$/.test(file)) process.nextTick(...require('./typescript.cjs').pre
 else {
   if (file.endsWith('.js')) require('./syntax.cjs').settleType(file);
   process.nextTick(Module.runMain, file);
-}
-
-/** A program that counts on tools which nobody has given it is told how to have them. */
-function sayWhereToolsAre(error) {
-  const message = String(error?.message);
-  const missing =
-    /^mcp_?\w* is not defined/.test(message) || /^Cannot find (package|module) 'mcp'/.test(message);
-  if (!missing || typeof error.stack !== 'string') return;
-  error.stack +=
-    '\n\nThis run has no MCP tools: name their servers in the call, for example servers=["github"].';
 }

@@ -12,9 +12,8 @@ const WRAPPER = ['exports', 'require', 'module', '__filename', '__dirname'];
 /** What V8 says of syntax that only modules have. */
 const OF_MODULES =
   /^(Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import\.meta' outside a module)/;
-/** What else a newer Node knows them by. It does not know `console.log(await f())`, of which V8 says less. */
-const ALSO_KNOWN =
-  /^(await is only valid|Unexpected reserved word|Identifier '\w+' has already been declared)/;
+/** What else a newer Node knows them by. Of `console.log(await f())` and `for await` V8 says less, and not each one knows it. */
+const ALSO_KNOWN = /^(await is only valid|Identifier '\w+' has already been declared)/;
 
 /** Makes Node take `file` for what it is. */
 function settleType(file) {

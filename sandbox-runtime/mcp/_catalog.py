@@ -144,4 +144,4 @@ def how_to_load(brief: Mapping[str, Any], *, example: bool = False) -> str:
     name = brief["name"]
     lead = "To load one, pass for example" if example else "To load it, pass"
     inside = f', or await runtime.load_server("{name}")' if brief.get("onDemand") else ""
-    return f'{lead} servers=["{name}"] to run_python{inside}.'
+    return f'{lead} servers=["{name}"] in the call{inside}.'

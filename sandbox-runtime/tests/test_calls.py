@@ -247,7 +247,7 @@ class CallTest(unittest.TestCase):
         self.assertIn("must be a dict", self.raised("await runtime.call_tool('github', 'echo', [1])")[1])
 
     def test_servers_that_are_not_loaded_are_explained(self) -> None:
-        advice = "Server 'slack' is not available. To load it, pass servers=[\"slack\"] to run_python."
+        advice = "Server 'slack' is not available. To load it, pass servers=[\"slack\"] in the call."
         for code in (
             "await mcp_slack.post()",
             "mcp_servers['slack']",

@@ -63,7 +63,7 @@ class LoadTest(unittest.TestCase):
             "help(mcp_slack)\nold = mcp_slack\nawait runtime.load_server('slack')\nhelp(old)"
         )
         before, _, after = host.stdout.partition("post_it")
-        self.assertIn('To load it, pass servers=["slack"] to run_python.', before)
+        self.assertIn('To load it, pass servers=["slack"] in the call.', before)
         self.assertIn("runtime.describe_server('slack')", before)
         self.assertNotIn("__getattr__", before + after)
         self.assertNotEqual(after, "")
@@ -106,7 +106,7 @@ class LoadTest(unittest.TestCase):
         self.assertEqual(self.asked, [])
 
     def test_it_is_named_as_the_way_out_only_where_it_is_one(self) -> None:
-        advice = "Server 'slack' is not available. To load it, pass servers=[\"slack\"] to run_python"
+        advice = "Server 'slack' is not available. To load it, pass servers=[\"slack\"] in the call"
         inside = ', or await runtime.load_server("slack").'
         for more, end in (({}, "."), ({"onDemand": True}, inside)):
             for code in ("await mcp_slack.x()", "runtime.query_tool_docs_sync('slack')"):

@@ -39,9 +39,7 @@ class RuntimeTest(unittest.TestCase):
         self.check(
             "list(runtime.list_servers_sync()) + list(await runtime.list_servers())", ["git-hub", "git-hub"]
         )
-        self.check(
-            "runtime.describe_server('slack').load", 'To load it, pass servers=["slack"] to run_python.'
-        )
+        self.check("runtime.describe_server('slack').load", 'To load it, pass servers=["slack"] in the call.')
         self.check(
             "[(t.name, t.alias, sorted(t)) for t in runtime.describe_server('git_hub').tools][0]",
             ["create_issue", "create_issue", ["alias", "description", "input_schema", "name"]],
@@ -93,7 +91,7 @@ class RuntimeTest(unittest.TestCase):
 
     def test_docs_of_servers_that_are_not_loaded(self) -> None:
         post = tool("post", ISSUE, description="Posts. At once.")
-        load = 'To load it, pass servers=["sla-ck"] to run_python.'
+        load = 'To load it, pass servers=["sla-ck"] in the call.'
 
         def ask(code: str, tools: int | None = 1) -> Host:
             handlers = {"docs.get": lambda p: [post] if p["server"] == "sla-ck" else []}
@@ -220,7 +218,7 @@ class RuntimeTest(unittest.TestCase):
         ]
         find = "await runtime.search_tool_docs('x', limit=3)"
         answer = {"docs_search": lambda p: hits if p == {"query": "x", "limit": 3} else []}
-        load = 'To load it, pass servers=["my-slack"] to run_python.'
+        load = 'To load it, pass servers=["my-slack"] in the call.'
         self.check(
             f"r = {find}\n[[d.server, d.tool, d.signature, d.score, d.get('load')] for d in r]",
             [

@@ -7,10 +7,12 @@ import { chooseEngine, type EngineWishes, forgetChoice } from '../engine/detect.
 import { withoutDenied } from '../run/policy-book.js';
 import { type LaunchPad, wishesOf } from '../sandbox/launch-pad.js';
 import { Bridge } from '../server/bridge.js';
+import { columns } from './columns.js';
 import { CHECKS } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, once } from './examination.js';
 import { interruptSignal } from './interrupt.js';
-import { coloursFor, columns, printJson, visible } from './output.js';
+import { languageFindings } from './language-findings.js';
+import { coloursFor, printJson, visible } from './output.js';
 import { type Prepared, prepare, withProgress } from './prepare.js';
 import { serverChanges } from './server-changes.js';
 import { type ServerFinding, serverFindings } from './server-findings.js';
@@ -55,6 +57,7 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
     const verdict = await examine(subject);
     if (verdict !== undefined) findings.push({ name, ...verdict });
   }
+  findings.push(...(await languageFindings(subject)));
   const allowed = withoutDenied(discovery, policyBook.policy(discovery.ready));
   report(findings, json, serverFindings(allowed, context.env, serverChanges(allowed.ready, settings)));
 }

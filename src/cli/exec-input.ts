@@ -3,14 +3,15 @@
 
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { didYouMean } from '../base/closest.js';
-import { BridgeError } from '../base/errors.js';
 import { clip, decodedText, harmless } from '../base/text.js';
 import type { Language } from '../config/languages/language.js';
+import { LANGUAGE_NAMES } from '../config/languages/naming.js';
 import { languageNamed, languageOfFile, languages } from '../config/languages/records.js';
 import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../protocol/frames.js';
 import { NameSet, nameProblem } from '../run/file-names.js';
 import type { Snippets } from '../run/snippets.js';
 import type { Program } from '../run/task.js';
+import { usageError } from './failure.js';
 import { readInput, readStdin } from './read-input.js';
 
 export type ExecInputOptions = {
@@ -49,12 +50,12 @@ export async function execInput(
   const { before, after } = words;
   const isSnippet = options.snippet !== undefined;
   if (isSnippet && before.length > 0)
-    throw refuse(
+    throw usageError(
       `Got the file ${shown(before[0] ?? '')} and --snippet ${shown(options.snippet)}: one of them is what runs.`,
       "Leave one of them out; the program's own arguments come after --.",
     );
   if (before[0] === STDIN && options.stdin === STDIN)
-    throw refuse('stdin cannot be both the code and what it reads.', 'Name a file for one of them.');
+    throw usageError('stdin cannot be both the code and what it reads.', 'Name a file for one of them.');
   const source = isSnippet
     ? await fromSnippet(options.snippet, options.language, snippets)
     : await fromFile(before[0] ?? after[0], options.language);
@@ -67,17 +68,20 @@ export async function execInput(
 
 async function fromSnippet(name: string, language: string | undefined, snippets: Snippets): Promise<Source> {
   if (language !== undefined)
-    throw refuse('--language: the ending of a snippet says its language.', 'Leave --language out.');
+    throw usageError('--language: the ending of a snippet says its language.', 'Leave --language out.');
   const snippet = await snippets.find(name);
   return { language: snippet.language, code: snippet.code, name: snippet.file, folder: process.cwd() };
 }
 
 async function fromFile(path: string | undefined, said: string | undefined): Promise<Source> {
-  if (path === undefined || path === '') throw refuse('There is nothing to run.', NAME_ONE);
+  if (path === undefined || path === '') throw usageError('There is nothing to run.', NAME_ONE);
   const named = said === undefined ? undefined : languageCalled(said);
   if (path === STDIN) {
     if (named === undefined)
-      throw refuse('The language of what comes on stdin is not known.', `Name it: --language ${choices()}.`);
+      throw usageError(
+        'The language of what comes on stdin is not known.',
+        `Name it: --language ${LANGUAGE_NAMES}.`,
+      );
     return {
       language: named,
       code: codeOf(await readStdin(), 'stdin'),
@@ -89,7 +93,10 @@ async function fromFile(path: string | undefined, said: string | undefined): Pro
   const byName = languageOfFile(basename(path));
   const language = named ?? byName;
   if (language === undefined)
-    throw refuse(`The ending of ${shown(path)} says no language.`, `Name it: --language ${choices()}.`);
+    throw usageError(
+      `The ending of ${shown(path)} says no language.`,
+      `Name it: --language ${LANGUAGE_NAMES}.`,
+    );
   // Compilers go by the ending; what is left of the name is seen in errors.
   const ending = byName === language ? '' : (language.extensions[0] ?? '');
   return { language, code, name: basename(path) + ending, folder: dirname(resolve(path)) };
@@ -99,18 +106,16 @@ function languageCalled(said: string): Language {
   const language = languageNamed(said);
   if (language !== undefined) return language;
   const known = languages.flatMap(({ name, aliases }) => [name, ...aliases]);
-  throw refuse(
-    `--language: got ${shown(said)}, expected ${choices()}.`,
+  throw usageError(
+    `--language: got ${shown(said)}, expected ${LANGUAGE_NAMES}.`,
     didYouMean(said, known).trim() || 'Name one of them.',
   );
 }
 
-const choices = (): string => languages.map(({ name }) => name).join(', ');
-
 /** A byte order mark is for editors. */
 function codeOf(bytes: Buffer, from: string): string {
   const text = decodedText(bytes);
-  if (text === undefined) throw refuse(`${shown(from)} is not UTF-8.`, 'Save it in UTF-8.');
+  if (text === undefined) throw usageError(`${shown(from)} is not UTF-8.`, 'Save it in UTF-8.');
   return text.replace(/^\uFEFF/, '');
 }
 
@@ -119,14 +124,14 @@ function furtherFiles({ name: entry, code, folder }: Source, paths: readonly str
   const add = (path: string, name: string) => {
     const problem = nameProblem(name) ?? names.add(name);
     if (problem !== undefined)
-      throw refuse(
+      throw usageError(
         `${shown(path)} cannot go in as ${shown(name)}, which ${problem}.`,
         'Rename it, or leave it out.',
       );
   };
   add(entry, entry);
   if (paths.length >= MAX_INPUT_FILES)
-    throw refuse(
+    throw usageError(
       `--file: got ${paths.length} files, at most ${MAX_INPUT_FILES - 1} go in.`,
       'Pack them into one.',
     );
@@ -137,7 +142,7 @@ function furtherFiles({ name: entry, code, folder }: Source, paths: readonly str
     add(path, name);
     bytes += content.length;
     if (bytes > MAX_INPUT_BYTES)
-      throw refuse(
+      throw usageError(
         `${shown(path)}: with it, the files have more than ${MAX_INPUT_BYTES / 1024 ** 2} MiB, which is the most.`,
         'Give it a part of them.',
       );
@@ -166,6 +171,3 @@ async function whatItReads(path: string | undefined): Promise<Buffer | undefined
 
 /** A path or word of the user's, on one line. */
 const shown = (text: string): string => `'${clip(harmless(text), MAX_ECHO_CHARS)}'`;
-
-const refuse = (message: string, remedy: string): BridgeError =>
-  new BridgeError('E_ARGUMENTS', message, { fault: 'operator', remedy });

@@ -1,7 +1,6 @@
 // `exec FILE`: a program of any language that execute_code knows, as a shell would run it. Its output passes through as it
 // comes, or stands in one line of JSON; the exit code is its own.
 
-import { BridgeError } from '../base/errors.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import type { Language } from '../config/languages/language.js';
 import { planFor } from '../config/languages/plan.js';
@@ -15,6 +14,7 @@ import { hooksFor } from '../server/tools/hooks.js';
 import { withBridge } from './command-bridge.js';
 import { type ExecInputOptions, execInput, type Words } from './exec-input.js';
 import { Collected, jsonPieces } from './exec-json.js';
+import { usageError } from './failure.js';
 import { interruptSignal } from './interrupt.js';
 import { sayDim } from './output.js';
 import { PassOn } from './pass-on.js';
@@ -58,10 +58,7 @@ export async function exec(words: Words, options: ExecOptions): Promise<void> {
 
 function serversFor({ title, tools }: Language, servers: readonly string[]): readonly string[] {
   if (tools !== 'none' || servers.length === 0) return [...new Set(servers)];
-  throw new BridgeError('E_ARGUMENTS', `--servers: programs in ${title} cannot call MCP tools.`, {
-    fault: 'operator',
-    remedy: 'Leave --servers out.',
-  });
+  throw usageError(`--servers: programs in ${title} cannot call MCP tools.`, 'Leave --servers out.');
 }
 
 function timeoutFor(language: Language, said: number | undefined, settings: Settings): number {
@@ -69,10 +66,7 @@ function timeoutFor(language: Language, said: number | undefined, settings: Sett
   if (said === undefined) return planFor(language, settings).timeoutSeconds;
   if (said >= 1 && said <= maxTimeoutSeconds) return said;
   const expected = `a whole number of seconds from 1 to ${maxTimeoutSeconds}`;
-  throw new BridgeError('E_ARGUMENTS', `--timeout: got ${said}, expected ${expected}.`, {
-    fault: 'operator',
-    remedy: 'MCP_BRIDGE_MAX_TIMEOUT sets the most.',
-  });
+  throw usageError(`--timeout: got ${said}, expected ${expected}.`, 'MCP_BRIDGE_MAX_TIMEOUT sets the most.');
 }
 
 /** Aborts when whoever reads our output has closed it, as `head` does. */

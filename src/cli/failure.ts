@@ -1,12 +1,16 @@
 // How a command that cannot go on says so: what happened and the next step on stderr, and an exit code.
 
-import { asBridgeError } from '../base/errors.js';
+import { asBridgeError, BridgeError } from '../base/errors.js';
 import { coloursFor } from './output.js';
 
 /** What the user asked for makes no sense: a wrong option, setting or argument. */
 export const USAGE_EXIT_CODE = 2;
 
 const USAGE_ERRORS = ['E_SETTINGS', 'E_ARGUMENTS'];
+
+/** Words of the command line that cannot be meant, and what to write instead. */
+export const usageError = (message: string, remedy: string): BridgeError =>
+  new BridgeError('E_ARGUMENTS', message, { fault: 'operator', remedy });
 
 /** Prints to stderr and sets the exit code: 2 for what the user wrote, else 1. */
 export function reportFailure(thrown: unknown): void {

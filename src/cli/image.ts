@@ -4,22 +4,32 @@ import { VERSION } from '../base/version.js';
 import { chooseEngine } from '../engine/detect.js';
 import { buildImage } from '../engine/image.js';
 import { listImages } from '../engine/image-choice.js';
+import { BASE_PROFILE, readRecipe } from '../engine/recipe.js';
 import { pythonKind } from '../sandbox/kind.js';
 import { wishesOf } from '../sandbox/launch-pad.js';
+import { columns } from './columns.js';
 import { interruptSignal } from './interrupt.js';
-import { coloursFor, columns, megabytes, printJson, seconds } from './output.js';
+import { coloursFor, megabytes, printJson, seconds } from './output.js';
 import { prepare } from './prepare.js';
 
-export async function imageBuild(profile: string, { suite }: { readonly suite?: string }): Promise<void> {
+/** One after the other, each reported when it is there; a profile that does not exist ends it before the first. */
+export async function imageBuild(
+  wanted: readonly string[],
+  { suite }: { readonly suite?: string },
+): Promise<void> {
+  const profiles = [...new Set(wanted.length === 0 ? [BASE_PROFILE] : wanted)];
+  for (const profile of profiles) readRecipe(profile);
   const { settings } = prepare('warn', 'ends');
   const signal = interruptSignal();
   const { binary } = await chooseEngine(wishesOf(settings), signal);
   const paint = coloursFor(process.stderr);
   const onProgress = (line: string) => process.stderr.write(`${paint.dim(line)}\n`);
-  const built = await buildImage({ binary, profile, suite, version: VERSION, onProgress }, signal);
-  process.stdout.write(
-    `${built.image}  ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}\n`,
-  );
+  for (const profile of profiles) {
+    const built = await buildImage({ binary, profile, suite, version: VERSION, onProgress }, signal);
+    process.stdout.write(
+      `${built.image}  ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}\n`,
+    );
+  }
 }
 
 export async function imageList({ json }: { readonly json?: true }): Promise<void> {

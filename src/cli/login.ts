@@ -14,8 +14,9 @@ import { logOut } from '../downstream/oauth/log-out.js';
 import { loginCommand } from '../downstream/oauth/login-needed.js';
 import { noLoginReason } from '../downstream/oauth/no-login.js';
 import { type StoredLogin, TokenStore } from '../downstream/oauth/token-store.js';
+import { columns } from './columns.js';
 import { interruptSignal } from './interrupt.js';
-import { coloursFor, columns, printJson, visible } from './output.js';
+import { coloursFor, printJson, visible } from './output.js';
 import { prepare } from './prepare.js';
 
 export type LoginCommandOptions = {

@@ -5,6 +5,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { didYouMean } from '../base/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
+import { describedProfiles } from '../engine/recipe-dir.js';
 import type { ExecOptions } from './exec.js';
 import type { Words } from './exec-input.js';
 import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
@@ -18,6 +19,7 @@ Examples:
   $ ${PACKAGE_NAME} doctor                             check this machine
   $ ${PACKAGE_NAME} doctor --probe                     attack a sandbox here and see what holds
   $ ${PACKAGE_NAME} image build                        make the image where no registry can be reached
+  $ ${PACKAGE_NAME} image build javascript go          and those of further languages
   $ ${PACKAGE_NAME} runs --failed                      which runs failed lately
   $ ${PACKAGE_NAME} servers                            what was found, and where
   $ ${PACKAGE_NAME} servers refresh                    learn what tools they have
@@ -182,11 +184,12 @@ const image = program.command('image').description('make and list images');
 
 image
   .command('build')
-  .description('make an image from Debian packages; needs no registry')
-  .argument('[profile]', 'what it holds', 'base')
+  .description('make images from Debian packages; needs no registry')
+  .argument('[profiles...]', 'what they are to hold, one image each; base without a name')
   .option('--suite <release>', 'Debian release, such as bookworm or trixie')
-  .action(async (profile: string, options: { suite?: string }) =>
-    (await import('./image.js')).imageBuild(profile, options),
+  .addHelpText('after', profileHelp)
+  .action(async (profiles: string[], options: { suite?: string }) =>
+    (await import('./image.js')).imageBuild(profiles, options),
   );
 
 image
@@ -199,6 +202,12 @@ try {
   await program.parseAsync();
 } catch (thrown) {
   reportFailure(thrown);
+}
+
+function profileHelp(): string {
+  const described = describedProfiles();
+  const width = Math.max(...described.map(([profile]) => profile.length));
+  return `\nProfiles:\n${described.map(([profile, holds]) => `  ${profile.padEnd(width)}  ${holds}`).join('\n')}`;
 }
 
 function commandNames(): string[] {

@@ -1,7 +1,7 @@
 // What doctor says of the network: which languages have one, by what means, and what that leaves within reach. Seen in a
 // sandbox that was started with one, and only where some language has it.
 
-import { networkedLanguages } from '../config/languages/networked-languages.js';
+import { networkedLanguages } from '../config/languages/plan.js';
 import { REACH } from '../engine/carriers.js';
 import { isGvisor } from '../engine/oci-runtime.js';
 import type { Examination, Finding } from './examination.js';

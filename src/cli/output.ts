@@ -1,6 +1,5 @@
-// What people see: aligned columns, in colour on a terminal, plain in a pipe. Decides nothing.
+// What people see: in colour on a terminal, plain in a pipe. Decides nothing; every command loads it, `serve` too.
 
-import Table from 'cli-table3';
 import picocolors from 'picocolors';
 
 type Colours = ReturnType<typeof picocolors.createColors>;
@@ -14,23 +13,6 @@ export function coloursFor(stream: NodeJS.WriteStream): Colours {
 /** A line on stderr that is not what was asked for, but about it. */
 export function sayDim(line: string): void {
   process.stderr.write(`${coloursFor(process.stderr).dim(line)}\n`);
-}
-
-const BORDERLESS = Object.fromEntries(
-  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left']
-    .concat(['left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'])
-    .map((part) => [part, '']),
-);
-
-/** Aligned columns without borders, each row on its own line; cells may be coloured. */
-export function columns(rows: readonly (readonly string[])[]): string {
-  const table = new Table({
-    chars: BORDERLESS,
-    style: { 'padding-left': 0, 'padding-right': 2, compact: true },
-  });
-  table.push(...rows.map((row) => [...row]));
-  const lines = table.toString().split('\n');
-  return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
 /** Pretty JSON, as every `--json` prints it. */

@@ -4,6 +4,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { MAX_INPUT_BYTES } from '../protocol/frames.js';
+import { usageError } from './failure.js';
 
 const CHUNK_BYTES = 64 * 1024;
 const READABLE = 'Name a file that you may read.';
@@ -14,7 +15,7 @@ export function readInput(path: string, remedy = READABLE): Buffer {
     return readOpen(path);
   } catch (thrown) {
     if (thrown instanceof BridgeError) throw thrown;
-    throw refuse(`${path} cannot be read: ${messageOf(thrown)}`, remedy);
+    throw usageError(`${path} cannot be read: ${messageOf(thrown)}`, remedy);
   }
 }
 
@@ -49,12 +50,7 @@ function readOpen(path: string): Buffer {
 }
 
 const tooMuch = (what: string): BridgeError =>
-  refuse(
+  usageError(
     `${what} has more than ${MAX_INPUT_BYTES / 1024 ** 2} MiB, which is the most that goes into a run.`,
-    READABLE_IN_PARTS,
+    'Give it a part of it.',
   );
-
-const READABLE_IN_PARTS = 'Give it a part of it.';
-
-const refuse = (message: string, remedy: string): BridgeError =>
-  new BridgeError('E_ARGUMENTS', message, { fault: 'operator', remedy });

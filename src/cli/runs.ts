@@ -6,7 +6,8 @@ import { BridgeError } from '../base/errors.js';
 import type { CallLine } from '../observe/audit-line.js';
 import { type AuditedRun, beginOf, readAudit } from './audit-reader.js';
 import { AUDIT_FOLDER } from './audited.js';
-import { coloursFor, columns, printJson, seconds, visible } from './output.js';
+import { columns } from './columns.js';
+import { coloursFor, printJson, seconds, visible } from './output.js';
 import { prepare } from './prepare.js';
 
 export type RunsOptions = {

@@ -10,8 +10,9 @@ import { remedyOf } from '../config/skipped-remedy.js';
 import { acceptCommand, type ToolChange } from '../downstream/catalog/kept-catalog.js';
 import { Bridge } from '../server/bridge.js';
 import type { Refreshed } from '../server/refresh.js';
+import { columns } from './columns.js';
 import { interruptSignal } from './interrupt.js';
-import { coloursFor, columns, visible as escaped } from './output.js';
+import { coloursFor, visible as escaped } from './output.js';
 import { prepare, withProgress } from './prepare.js';
 
 export type RefreshOptions = { readonly accept?: true; readonly json?: true };

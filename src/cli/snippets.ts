@@ -2,7 +2,8 @@
 
 import { clip } from '../base/text.js';
 import { type SnippetSurvey, Snippets } from '../run/snippets.js';
-import { coloursFor, columns, printJson, visible } from './output.js';
+import { columns } from './columns.js';
+import { coloursFor, printJson, visible } from './output.js';
 import { prepare } from './prepare.js';
 
 const MAX_DESCRIPTION_CHARS = 60;

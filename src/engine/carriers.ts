@@ -72,7 +72,7 @@ export function demandCarrier(found: Carrier | undefined, opens: typeof canOpen 
   if (found === undefined) {
     throw new BridgeError(
       'E_NETWORK',
-      'The language is to have a network, and podman finds nothing that could carry it: no slirp4netns, and no pasta that it would run here.',
+      'A container is to have a network, and podman finds nothing that could carry it: no slirp4netns, and no pasta that it would run here.',
       {
         fault: 'operator',
         remedy:
@@ -83,7 +83,7 @@ export function demandCarrier(found: Carrier | undefined, opens: typeof canOpen 
   if (found !== 'default' && !opens(TUN)) {
     throw new BridgeError(
       'E_NETWORK',
-      `The language is to have a network, and ${found}, which is to carry it, cannot open ${TUN}.`,
+      `A container is to have a network, and ${found}, which is to carry it, cannot open ${TUN}.`,
       {
         fault: 'operator',
         remedy: `Run as root: modprobe tun; chmod 666 ${TUN} (which is what udev makes of it).`,

@@ -10,7 +10,8 @@ import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { ImageSource } from '../config/languages/plan.js';
 import type { Engine } from './engine.js';
 import { inspectImage } from './image.js';
-import { BASE_PROFILE, localImageName, profiles, readRecipe } from './recipe.js';
+import { BASE_PROFILE, localImageName, readRecipe } from './recipe.js';
+import { profiles } from './recipe-dir.js';
 
 export type ImageChoice = {
   readonly image: string;
@@ -63,26 +64,36 @@ export async function chooseImage(
   observer: Observer,
   signal: AbortSignal,
 ): Promise<ImageChoice> {
+  const local = await localChoice(wish, engine, signal);
+  if (local !== undefined) return local;
   const profile = profileOf(wish.image);
-  if (profile !== undefined) return chooseBuilt(profile, engine, signal);
-  const { image, imageSource } = wish;
-  const own = builtImage(wish.profile);
-  const [id, ownId] = await Promise.all([
-    engine.imageId(image, signal),
-    imageSource === 'operator' ? undefined : engine.imageId(own, signal),
-  ]);
-  if (id !== undefined) return { image, id, reason: `${NAMED_BY[imageSource]}, found locally` };
-  if (ownId !== undefined) {
-    return {
-      image: own,
-      id: ownId,
-      reason: `built here; ${image}, ${NAMED_BY[imageSource]}, is not present`,
-    };
-  }
+  if (profile !== undefined) throw notBuilt(profile);
   await pullOrRefuse(wish, engine, observer, signal);
-  const pulled = await engine.imageId(image, signal);
+  const pulled = await engine.imageId(wish.image, signal);
   if (pulled === undefined) throw missing(wish, `${engine.name} pulled it but does not find it`);
-  return { image, id: pulled, reason: 'pulled from its registry' };
+  return { image: wish.image, id: pulled, reason: 'pulled from its registry' };
+}
+
+/** The same without asking a registry: undefined where that would be the next step, or an image has to be built. */
+export async function localChoice(
+  { image, imageSource, profile }: ImageWish,
+  engine: Pick<Engine, 'imageId'>,
+  signal: AbortSignal,
+): Promise<ImageChoice | undefined> {
+  const meant = profileOf(image);
+  const wanted = meant === undefined ? image : builtImage(meant);
+  const own = builtImage(profile);
+  const [id, ownId] = await Promise.all([
+    engine.imageId(wanted, signal),
+    meant !== undefined || imageSource === 'operator' ? undefined : engine.imageId(own, signal),
+  ]);
+  if (id !== undefined) {
+    const reason =
+      meant === undefined ? `${NAMED_BY[imageSource]}, found locally` : `profile ${meant}, built here`;
+    return { image: wanted, id, reason };
+  }
+  if (ownId === undefined) return undefined;
+  return { image: own, id: ownId, reason: `built here; ${image}, ${NAMED_BY[imageSource]}, is not present` };
 }
 
 /**
@@ -98,19 +109,27 @@ const buildCommand = (profile: string): string =>
 
 const builtImage = (profile: string): string => localImageName(readRecipe(profile), VERSION);
 
-async function chooseBuilt(profile: string, engine: Engine, signal: AbortSignal): Promise<ImageChoice> {
-  const image = builtImage(profile);
-  const id = await engine.imageId(image, signal);
-  if (id !== undefined) return { image, id, reason: `profile ${profile}, built here` };
-  throw new BridgeError(
+const built = (profile: string): string =>
+  `Run \`${buildCommand(profile)}\`, which takes about a minute and needs no registry.`;
+
+/** What to do where an image is not present. */
+export function missingRemedy({ image, imageSource, profile }: ImageWish): string {
+  const meant = profileOf(image);
+  if (meant !== undefined) return built(meant);
+  return imageSource === 'operator'
+    ? `Pull or build ${image}, or no longer name it (MCP_BRIDGE_IMAGE, MCP_BRIDGE_LANGUAGE_IMAGES) and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
+    : `Run \`${buildCommand(profile)}\`, which needs no registry.`;
+}
+
+const notBuilt = (profile: string): BridgeError =>
+  new BridgeError(
     'E_IMAGE_MISSING',
-    `The image of profile '${profile}' has not been built: ${image} is not present.`,
+    `The image of profile '${profile}' has not been built: ${builtImage(profile)} is not present.`,
     {
       fault: 'operator',
-      remedy: `Run \`${buildCommand(profile)}\`, which takes about a minute and needs no registry.`,
+      remedy: built(profile),
     },
   );
-}
 
 async function pullOrRefuse(
   wish: ImageWish,
@@ -178,16 +197,10 @@ export async function listImages(
   return present.map((image) => ({ ...image, chosen: image.image === chosen }));
 }
 
-function missing({ image, imageSource, profile }: ImageWish, why: string): BridgeError {
+function missing(wish: ImageWish, why: string): BridgeError {
   return new BridgeError(
     'E_IMAGE_MISSING',
-    `The image ${image} is not present and cannot be pulled: ${why}.`,
-    {
-      fault: 'operator',
-      remedy:
-        imageSource === 'operator'
-          ? `Pull or build ${image}, or no longer name it and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
-          : `Run \`${buildCommand(profile)}\`, which needs no registry.`,
-    },
+    `The image ${wish.image} is not present and cannot be pulled: ${why}.`,
+    { fault: 'operator', remedy: missingRemedy(wish) },
   );
 }

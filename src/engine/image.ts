@@ -8,7 +8,8 @@ import { asBridgeError, BridgeError } from '../base/errors.js';
 import { run, tailOf } from '../base/process.js';
 import { PACKAGE_NAME, PACKAGE_ROOT } from '../base/version.js';
 import { debianSources, readAptFacts } from './apt-sources.js';
-import { CARRIED_TO, localImageName, RECIPE_DIR, type Recipe, readRecipe } from './recipe.js';
+import { CARRIED_TO, localImageName, type Recipe, readRecipe } from './recipe.js';
+import { RECIPE_DIR } from './recipe-dir.js';
 import { unsafeEntries } from './tar-audit.js';
 
 export type BuildOptions = {
@@ -109,6 +110,9 @@ async function unpack(
         IMAGE_STAND_INS: recipe.standIns.join('\n'),
         IMAGE_REMOVE_PACKAGES: [...recipe.standIns, ...recipe.removePackages].join('\n'),
         IMAGE_REMOVE_PATHS: recipe.removePaths.join('\n'),
+        IMAGE_ENV: Object.entries(recipe.env)
+          .map(([name, value]) => `${name}=${value}`)
+          .join('\n'),
         LC_ALL: 'C.UTF-8',
       },
       onLine: (line) => {

@@ -1,15 +1,12 @@
 // What an image that we build holds, as data: one JSON file per profile in sandbox-runtime/images, with the scripts
 // that it names beside it. Only read here; image.ts makes the image.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
-import { PACKAGE_NAME, PACKAGE_ROOT } from '../base/version.js';
+import { PACKAGE_NAME } from '../base/version.js';
+import { profiles, rawRecipe } from './recipe-dir.js';
 
-/** The directory of recipes and their scripts. */
-export const RECIPE_DIR = join(PACKAGE_ROOT, 'sandbox-runtime', 'images');
 export const BASE_PROFILE = 'base';
 /** Where an image has what it carries of this package. */
 export const CARRIED_TO = `/opt/${PACKAGE_NAME}`;
@@ -49,19 +46,13 @@ const wholeRecipe = z.strictObject({
 const extendingRecipe = z.strictObject({
   ...identity,
   ...additions,
-  /** The profile whose lists come before these; suite and command are its own. It must not extend another. */
+  /** The profile whose lists come before these, with its command. It must not extend another. */
   extends: z.string(),
+  /** Where its packages are too old in that one's release. */
+  suite: z.string().optional(),
 });
 
 export type Recipe = Readonly<z.infer<typeof wholeRecipe>>;
-
-/** The profiles that can be built. */
-export function profiles(): string[] {
-  return readdirSync(RECIPE_DIR)
-    .filter((file) => file.endsWith('.json'))
-    .map((file) => file.slice(0, -'.json'.length))
-    .sort();
-}
 
 /** Throws E_ARGUMENTS for a profile that does not exist. */
 export function readRecipe(profile: string): Recipe {
@@ -73,7 +64,7 @@ export function readRecipe(profile: string): Recipe {
       { fault: 'operator', remedy: `Profiles: ${known.join(', ')}.` },
     );
   }
-  return parseRecipe((name) => JSON.parse(readFileSync(join(RECIPE_DIR, `${name}.json`), 'utf8')), profile);
+  return parseRecipe(rawRecipe, profile);
 }
 
 /** The recipe `profile` among those that `load` gives, with what it extends in front. Throws where one is wrong. */
@@ -85,6 +76,7 @@ export function parseRecipe(load: (profile: string) => unknown, profile: string)
   return {
     ...base,
     ...own,
+    suite: own.suite ?? base.suite,
     packages: [...base.packages, ...own.packages],
     standIns: [...base.standIns, ...own.standIns],
     removePackages: [...base.removePackages, ...own.removePackages],

@@ -24,7 +24,7 @@ import { unawaitedNote } from './hints/asynchrony.js';
 import type { Walls } from './hints/hint.js';
 import { hintFor } from './hints.js';
 import type { Outcome, OutcomeError } from './outcome.js';
-import { isPython, type Task } from './task.js';
+import { isPythonTask, type Task } from './task.js';
 import type { Transcript } from './transcript.js';
 
 /** An outcome but for what the run itself measures. */
@@ -141,14 +141,18 @@ function exited(
   const { raised } = transcript;
   if (raised === undefined && exitCode === 0) {
     const { repr = '' } = transcript.result ?? {};
-    const note = isPython(task) ? unawaitedNote(repr, transcript.captured('stderr').text) : undefined;
+    const note = isPythonTask(task) ? unawaitedNote(repr, transcript.captured('stderr').text) : undefined;
     return { status: 'success', exitCode, error: undefined, note };
   }
   const hint = killedChild(cage) ?? hintOf(task, transcript, cage);
-  const { subject, exited } = wordsFor(task);
+  const { subject, exited, exitedWith } = wordsFor(task);
   const error =
     raised === undefined
-      ? own('E_EXIT', `${subject} ended with exit status ${exitCode}.`, hint ?? exited)
+      ? own(
+          'E_EXIT',
+          `${subject} ended with exit status ${exitCode}.`,
+          hint ?? exitedWith?.[code ?? 0] ?? exited,
+        )
       : raisedBy(task, raised, hint);
   return { status: 'error', exitCode, error, note: undefined };
 }
@@ -157,7 +161,7 @@ function exited(
 function raisedBy(task: Task, raised: GuestError, hint: string | undefined): OutcomeError {
   const told = guestError(raised, hint);
   if (task.type === 'cell') return told;
-  const begun = isPython(task) ? undefined : NOT_BEGUN.get(raised.type);
+  const begun = isPythonTask(task) ? undefined : NOT_BEGUN.get(raised.type);
   if (begun === undefined) return { ...told, traceback: [] };
   // A command's message is the end of a line that says so.
   const lead = task.type === 'command' ? '' : begun.lead;

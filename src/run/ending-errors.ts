@@ -10,7 +10,7 @@ import { fileSizeSentence, memoryRemedy } from './hints/limits.js';
 import { programHint } from './hints/programs.js';
 import { hintFor } from './hints.js';
 import type { OutcomeError } from './outcome.js';
-import { isPython, type Task } from './task.js';
+import { isPythonTask, type Task } from './task.js';
 import type { Transcript } from './transcript.js';
 
 /** A deep recursion has a thousand lines; CPython itself folds repeats, and this bounds what hostile code sends. */
@@ -37,7 +37,7 @@ export function hintOf(task: Task, transcript: Transcript, { spec }: Cage): stri
   if (task.type === 'program') {
     const said = `${raised?.message ?? ''}\n${transcript.captured('stderr').text}`.trimStart();
     const hint = programHint(said, task.language, spec);
-    if (hint !== undefined || !isPython(task)) return hint;
+    if (hint !== undefined || !isPythonTask(task)) return hint;
   }
   return raised === undefined ? undefined : hintFor(raised, spec);
 }
@@ -59,7 +59,7 @@ function whereItWas(task: Task, where: readonly string[], { hasRun, waitingFor }
   if (!hasRun) return ' It was still being compiled: nothing was run.';
   const last = where.at(-1);
   // Of a program's steps the harness gives the command, as code.
-  if (last?.startsWith('`') && !isPython(task)) return ` It was still being compiled by ${last}.`;
+  if (last?.startsWith('`') && !isPythonTask(task)) return ` It was still being compiled by ${last}.`;
   const parts = [
     ...(last === undefined ? [] : [`at ${last.trim()}`]),
     ...(waitingFor === '' ? [] : [`waiting for ${waitingFor}`]),

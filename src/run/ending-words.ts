@@ -1,13 +1,15 @@
 // What is said of an end where that depends on what was run: a cell of Python, a Python program, or a program of another
 // language. Data; conclude.ts says when.
 
-import { isPython, type Task } from './task.js';
+import { isPythonTask, type Task } from './task.js';
 
 export type EndingWords = {
   /** Who has ended, at the beginning of a sentence. */
   readonly subject: string;
   /** After an exit status of its own; undefined where its output says it all. */
   readonly exited: string | undefined;
+  /** In place of that, after one by which the language itself says something. */
+  readonly exitedWith?: Readonly<Record<number, string>>;
   /** After a signal by which programs die of their own mistakes. */
   readonly crashed: string;
   /** After any other signal. */
@@ -33,8 +35,17 @@ const COMMAND: EndingWords = { ...PROGRAM, subject: 'The command' };
 
 const PYTHON_PROGRAM: EndingWords = { ...CELL, subject: PROGRAM.subject, exited: PROGRAM.exited };
 
+/** Node says this itself only of a program that nobody else has started. */
+const NODE_PROGRAM: EndingWords = {
+  ...PROGRAM,
+  exitedWith: {
+    13: 'Node ends so when an `await` at the top level can never be done: its promise was not settled, and nothing was left to do. A question to stdin is one where the call gives no more `stdin`.',
+  },
+};
+
 export function wordsFor(task: Task): EndingWords {
   if (task.type === 'cell') return CELL;
   if (task.type === 'command') return COMMAND;
-  return isPython(task) ? PYTHON_PROGRAM : PROGRAM;
+  if (isPythonTask(task)) return PYTHON_PROGRAM;
+  return task.language.tools === 'javascript' ? NODE_PROGRAM : PROGRAM;
 }

@@ -46,7 +46,7 @@ function nextStep(loaded: readonly ServerDoc[], missing: readonly ServerBrief[])
   const [one] = absent.filter(({ onDemand }) => onDemand);
   const inside =
     one === undefined ? '' : `, or await runtime.load_server(${JSON.stringify(one.name)}) in the code`;
-  return `Pass servers=${JSON.stringify(names)} to run_python${inside}.`;
+  return `Pass servers=${JSON.stringify(names)} in the call${inside}.`;
 }
 
 function unknownTool({ name, tools }: ServerDoc, tool: string, line: number): readonly Finding[] {

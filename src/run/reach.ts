@@ -10,7 +10,7 @@ import type { ServerBrief } from '../protocol/frames.js';
  */
 export function howToLoad(server: string, onDemand = false): string {
   const name = JSON.stringify(server);
-  return `Pass servers=[${name}] to run_python to load it${onDemand ? `, or await runtime.load_server(${name})` : ''}.`;
+  return `Pass servers=[${name}] in the call to load it${onDemand ? `, or await runtime.load_server(${name})` : ''}.`;
 }
 
 /** The refusal of a server that this run has not loaded. */

@@ -1,7 +1,7 @@
 // What a run runs: code that is a cell of Python, a program in a file of some language, or a command. Pure.
 
 import { basename } from 'node:path/posix';
-import type { Language } from '../config/languages/language.js';
+import { isPython, type Language } from '../config/languages/language.js';
 import type { InputFile, ProgramStart } from '../protocol/frames.js';
 import { HARNESS_MOUNT } from '../sandbox/harness-files.js';
 
@@ -34,8 +34,8 @@ export type Command = {
 export type Task = Cell | Program | Command;
 
 /** Whether the harness itself runs it. */
-export const isPython = (task: Task): boolean =>
-  task.type === 'cell' || (task.type === 'program' && task.language.ways.length === 0);
+export const isPythonTask = (task: Task): boolean =>
+  task.type === 'cell' || (task.type === 'program' && isPython(task.language));
 
 /** What an audit calls it. */
 export function languageOf(task: Task): string {
@@ -50,7 +50,7 @@ export const textOf = (task: Task): string =>
 /** The Python that is to be checked before it runs, and under which name; undefined where there is none. */
 export function checkOf(task: Task): { readonly code: string; readonly file: string | null } | undefined {
   if (task.type === 'cell') return { code: task.code, file: null };
-  return task.type === 'program' && isPython(task) ? { code: task.code, file: task.file } : undefined;
+  return task.type === 'program' && isPythonTask(task) ? { code: task.code, file: task.file } : undefined;
 }
 
 /** How it is started; null for a cell. */

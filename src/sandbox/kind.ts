@@ -1,8 +1,14 @@
 // What sandboxes that can stand in for one another have in common: an image, limits, and what the language of their
 // program asks for. The walls are the same for all of them (spec.ts). run_python's own kind is one of them.
 
-import type { Language, Place } from '../config/languages/language.js';
-import type { ImageSource, LanguagePlan, Network } from '../config/languages/plan.js';
+import { isPython, type Language, type Place } from '../config/languages/language.js';
+import {
+  type ImageSource,
+  type LanguagePlan,
+  type Network,
+  offeredLanguages,
+  planFor,
+} from '../config/languages/plan.js';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Settings } from '../config/settings.js';
 import type { Volume } from '../engine/engine.js';
@@ -86,20 +92,32 @@ export const kindOf = (
   cpus,
   network,
   workdir,
-  isPython: language.ways.length === 0,
+  isPython: isPython(language),
   places: language.places,
   volumes: [],
   ociRuntime: undefined,
   ahead: language.ahead,
-  preimport: language.tools === 'python' ? preimport : [],
-  env: envOf(language, memoryBytes),
+  preimport: isPython(language) ? preimport : [],
+  env: envOf(language, memoryBytes, network),
 });
 
-function envOf({ env }: Language, memoryBytes: number): Readonly<Record<string, string>> {
+function envOf(
+  { env, envOffline }: Language,
+  memoryBytes: number,
+  network: Network,
+): Readonly<Record<string, string>> {
   const heapMb = String(Math.floor((memoryBytes * HEAP_SHARE) / MB_BYTES));
+  const all = network === 'none' ? { ...env, ...envOffline } : env;
   return Object.fromEntries(
-    Object.entries(env).map(([name, value]) => [name, value.replace('{heapMb}', heapMb)]),
+    Object.entries(all).map(([name, value]) => [name, value.replace('{heapMb}', heapMb)]),
   );
+}
+
+/** Of the sandbox that waits before the first call: what the agent is likely to run, and can run at all. */
+export function kindAhead(settings: Settings): SandboxKind {
+  const [first] = offeredLanguages(settings);
+  if (first === undefined || settings.tools.includes('run_python')) return pythonKind(settings);
+  return kindOf(planFor(first, settings), settings);
 }
 
 /** The same for kinds whose sandboxes can stand in for one another. */

@@ -7,7 +7,7 @@ import type { Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import type { HostFacts } from '../config/host-facts.js';
-import { networkedLanguages } from '../config/languages/networked-languages.js';
+import { networkedLanguages } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import { type CliEngine, engineNameOf, removeRunDir } from '../engine/cli-engine.js';
 import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../engine/detect.js';

@@ -23,7 +23,7 @@ import { type RunParts, runCode, type Watcher } from '../run/run.js';
 import { SavedTools } from '../run/saved-tools.js';
 import { Snippets } from '../run/snippets.js';
 import type { Task } from '../run/task.js';
-import { commandKind, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
+import { commandKind, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { Launchers } from '../sandbox/launchers.js';
 import { WarmPools } from '../sandbox/warm-pools.js';
@@ -189,7 +189,8 @@ export class Bridge implements AsyncDisposable {
   /** Starts the sandboxes that are to wait, and reads what is known of servers; the agent is likely to call soon. */
   warmUp(): void {
     const { tools, executeServer } = this.settings;
-    if (tools.some((name) => name !== 'execute')) this.#warm.of(pythonKind(this.settings)).fill();
+    const isForCommands = tools.every((name) => name === 'execute');
+    if (!isForCommands) this.#warm.of(kindAhead(this.settings)).fill();
     else if (executeServer === undefined) this.#warm.of(this.#commandKind()).fill();
     this.servers.readAhead();
   }

@@ -48,11 +48,19 @@ const LINKS_SINCE = '2025-06-18';
 
 const knowsLinks = ({ clientProtocol }: ClientTransport): boolean =>
   clientProtocol === undefined || clientProtocol >= LINKS_SINCE;
+
 /** Looser than the SDK's, which would call a wrong level a fault of ours. */
 const SetLevel = z.object({
   method: z.literal('logging/setLevel'),
   params: z.object({ level: z.string() }),
 });
+
+/** The SDK would make one at every start, for forms that it checks; ours are asked for raw (agent-face.ts). */
+const NO_VALIDATOR = {
+  getValidator: (): never => {
+    throw new Error('Nothing that the bridge asks an agent is checked by a schema.');
+  },
+};
 
 const TOOLS: Readonly<Record<ToolName, (settings: Settings) => Tool>> = {
   run_python: runPython,
@@ -73,6 +81,7 @@ export async function serveAgent(
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
     {
       capabilities: { tools: {}, resources: {}, logging: {}, ...completions },
+      jsonSchemaValidator: NO_VALIDATOR,
       instructions: instructions(bridge.servers.names, {
         tools: bridge.settings.tools,
         languages: offeredLanguages(bridge.settings),

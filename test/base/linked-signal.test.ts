@@ -18,3 +18,16 @@ it('leaves nothing behind in a source that lives on', () => {
   for (let count = 0; count < 3; count++) new LinkedSignal(source.signal)[Symbol.dispose]();
   expect(getEventListeners(source.signal, 'abort')).toEqual([]);
 });
+
+it('makes Node take no number of listeners for a leak', async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on('warning', onWarning);
+  const source = new AbortController();
+  const links = Array.from({ length: 20 }, () => new LinkedSignal(source.signal));
+  // Warnings are told in a later turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', onWarning);
+  for (const link of links) link[Symbol.dispose]();
+  expect(warnings).toEqual([]);
+});

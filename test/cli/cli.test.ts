@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describedProfiles } from '../../src/engine/recipe-dir.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { command } from './command.js';
 
@@ -42,6 +43,15 @@ describe('usage', () => {
     expect(exitCode).toBe(0);
   });
 
+  test('image build --help says what each profile holds', async () => {
+    const { stdout, exitCode } = await command(['image', 'build', '--help'], { home });
+    for (const [profile, description] of describedProfiles()) {
+      const line = stdout.split('\n').find((each) => each.startsWith(`  ${profile} `));
+      expect(line?.endsWith(`  ${description}`), profile).toBe(true);
+    }
+    expect(exitCode).toBe(0);
+  });
+
   test('--version is the package’s', async () => {
     const { stdout } = await command(['--version'], { home });
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
@@ -54,6 +64,7 @@ describe('usage', () => {
     [['run', 'x.py', '--timeout', 'soon'], 'It must be a whole number of seconds.'],
     [['run', 'absent.py'], 'absent.py cannot be read'],
     [['image', 'build', 'bass'], "There is no image profile 'bass'. Did you mean 'base'?"],
+    [['image', 'build', 'base', 'rubi'], "There is no image profile 'rubi'. Did you mean 'ruby'?"],
   ])('%j is refused with exit code 2', async (args, complaint) => {
     const { stdout, stderr, exitCode } = await command(args, { home });
     expect(stderr).toContain(complaint);

@@ -1,18 +1,14 @@
 // What doctor says of the network, by what a sandbox with one showed.
 
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { Examination } from '../../src/cli/examination.js';
 import { examineNetwork } from '../../src/cli/network-finding.js';
+import { settingsOf } from '../support/plain-kind.js';
 
-const open = vi.hoisted(() => ({ languages: ['bash', 'go'] }));
-vi.mock('../../src/config/languages/networked-languages.js', () => ({
-  networkedLanguages: () => open.languages,
-}));
-
-function examine(tried: object, mode = 'rootless', ociRuntime = 'runc') {
+function examine(tried: object, mode = 'rootless', ociRuntime = 'runc', open = 'bash,go') {
   const subject = {
-    settings: {},
+    settings: settingsOf({ MCP_BRIDGE_NETWORK: open }),
     pad: async () => ({ value: { choice: { mode, ociRuntime } } }),
     networkTrial: async () => tried,
   };
@@ -22,7 +18,7 @@ function examine(tried: object, mode = 'rootless', ociRuntime = 'runc') {
 test('which languages have one, by what, and what that reaches', async () => {
   expect(await examine({ value: 'slirp4netns' })).toEqual({
     status: 'ok',
-    detail: expect.stringMatching(/^open for bash, go by slirp4netns: IPv4 only; .* link-local .* are not$/),
+    detail: expect.stringMatching(/^open for go, bash by slirp4netns: IPv4 only; .* link-local .* are not$/),
   });
 });
 
@@ -37,7 +33,7 @@ test('nothing that carries it is a failure, with the remedy', async () => {
   const error = new BridgeError('E_NETWORK', 'No slirp4netns.', { fault: 'operator', remedy: 'Install it.' });
   expect(await examine({ error })).toEqual({
     status: 'fail',
-    detail: 'none for bash, go, which are to have one: No slirp4netns.',
+    detail: 'none for go, bash, which are to have one: No slirp4netns.',
     remedy: 'Install it.',
   });
   expect((await examine({ error }, 'rootless', 'runsc'))?.remedy).toMatch(
@@ -46,6 +42,6 @@ test('nothing that carries it is a failure, with the remedy', async () => {
 });
 
 test('none at all costs no trial', async () => {
-  open.languages = [];
-  expect(await examine({ error: 'never asked' })).toEqual({ status: 'ok', detail: 'none in any sandbox' });
+  const found = await examine({ error: 'never asked' }, 'rootless', 'runc', 'none');
+  expect(found).toEqual({ status: 'ok', detail: 'none in any sandbox' });
 });

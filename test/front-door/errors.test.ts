@@ -125,7 +125,7 @@ describe('servers and tools', () => {
     ['await mcp_missing.x()', /^Line 1: server 'missing' is not loaded in this run\.$/],
     [
       'await globals()["mcp_missing"].x()',
-      /^UnknownServerError: Server 'missing' is not available\. To load it, pass servers=\["missing"\] to run_python\.$/,
+      /^UnknownServerError: Server 'missing' is not available\. To load it, pass servers=\["missing"\] in the call\.$/,
     ],
     ['await mcp_h.crash()', /^MCPError: Tool 'crash' of server 'h' is gone: the server exited with code 7\./],
   ])('%s', async (code, error) => {

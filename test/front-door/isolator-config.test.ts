@@ -1,5 +1,5 @@
 // isolator's file through the front door: the image that it names is used, in the working directory and within the time
-// that it names; and a file that is wrong keeps the bridge from starting.
+// that it names.
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

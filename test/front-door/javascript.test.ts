@@ -65,6 +65,7 @@ suiteWithImage('javascript', 'the javascript image', () => {
         'typed/package.json': '{"type": "module"}',
         'typed/main.js': 'console.log(typeof __dirname, this === undefined);',
         'wrong/main.js': "import fs from 'node:fs';\n\nfs.nope();",
+        'loop/main.js': 'for await (const n of [4]) console.log(n);',
         'mixed/util.js': 'module.exports = { add: (a, b) => a + b };',
         'mixed/main.js': "import util from './util.js';\nconsole.log(util.add(1, 2));",
       }),
@@ -78,6 +79,7 @@ suiteWithImage('javascript', 'the javascript image', () => {
     expect(said).toContain('given/main.js -> 0 1\n');
     expect(said).toContain('typed/main.js -> 0 string true\n');
     expect(said).toMatch(/wrong\/main\.js -> 1 [\s\S]*wrong\/main\.js:3\n/);
+    expect(said).toContain('loop/main.js -> 0 4\n');
     expect(said).toContain('mixed/main.js -> 0 3');
   });
 
@@ -91,7 +93,7 @@ suiteWithImage('javascript', 'the javascript image', () => {
 import type { X } from './nowhere';
 enum Color { Red, Green }
 namespace N { export const x = 1; }
-function seen(_: object, key: string) { console.log(key); }
+function seen(_: unknown, context: ClassMethodDecoratorContext) { console.log(context.name); }
 class A { @seen m() {} constructor(private y = 5) { console.log(this.y); } }
 new A();
 interface P { a: number }

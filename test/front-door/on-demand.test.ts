@@ -56,7 +56,7 @@ const LOAD = `try:
 except runtime.MCPError as e:
     r = [e.code, str(e)]
 r`;
-const PASS = 'Pass servers=["extra"] to run_python to load it.';
+const PASS = 'Pass servers=["extra"] in the call to load it.';
 
 describe('runtime.load_server', () => {
   const withBridge = async (
@@ -93,7 +93,7 @@ describe('runtime.load_server', () => {
       const why = "Server 'extra' is not loaded from inside the run: MCP_BRIDGE_AUTOLOAD is never.";
       expect(result).toEqual(['E_DENIED', `${why} ${PASS}`]);
       const { result: load } = await bridge.run('runtime.describe_server("extra").load');
-      expect(load).toBe('To load it, pass servers=["extra"] to run_python.');
+      expect(load).toBe('To load it, pass servers=["extra"] in the call.');
     });
   });
 

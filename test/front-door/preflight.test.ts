@@ -73,7 +73,7 @@ describe('a program that does not pass', () => {
     );
     expect(await answerTo('await mcp_other.echo(text="x")')).toBe(
       "[validation_error] Line 1: server 'other' is not loaded in this run.\n" +
-        'Nothing was run. Pass servers=["h","other"] to run_python.',
+        'Nothing was run. Pass servers=["h","other"] in the call.',
     );
   });
 });

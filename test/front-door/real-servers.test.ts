@@ -121,7 +121,7 @@ found = [await best(question) for question in ${JSON.stringify(QUESTIONS.map(({ 
   expect(result.hit).toMatchObject({
     server: 'time',
     tool: 'days_in_month',
-    load: 'To load it, pass servers=["time"] to run_python.',
+    load: 'To load it, pass servers=["time"] in the call.',
   });
   expect(payload.stdout?.join('\n')).toContain('mcp_time.days_in_month(');
   const found = new Map(QUESTIONS.map(({ question }, index) => [question, result.found[index] ?? []]));

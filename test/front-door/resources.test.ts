@@ -135,7 +135,7 @@ except runtime.MCPError as error:
 `;
     expect((await run(code, 'bare')).stdout).toEqual([
       'E_SERVER_NOT_LOADED',
-      'Server \'odd\' is not available. To load it, pass servers=["odd"] to run_python.',
+      'Server \'odd\' is not available. To load it, pass servers=["odd"] in the call.',
     ]);
   });
 

@@ -88,7 +88,7 @@ for ask in (runtime.query_tool_docs('never'), runtime.call_tool('mail-box', 'sen
 out`;
     const payload = await bridge.run(code);
     expect(payload).toMatchObject({ status: 'success' });
-    const load = 'To load it, pass servers=["mail-box"] to run_python.';
+    const load = 'To load it, pass servers=["mail-box"] in the call.';
     expect(payload.result).toEqual({
       briefs: [
         ['mail-box', 2, 'Changes its mind.'],

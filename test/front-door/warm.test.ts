@@ -1,9 +1,9 @@
 // Sandboxes that wait: there before they are needed, given away once, replaced when dead or stale, and never started
 // for a client that only looks.
 
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
-import { VERSION } from '../../src/base/version.js';
+import { isBuilt } from '../support/built-image.js';
 import { eventually, ourContainers } from '../support/nothing-left.js';
 import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
 
@@ -56,8 +56,6 @@ describe('filling', () => {
 });
 
 describe('several kinds', () => {
-  const image = `localhost/mcp-sandbox-bridge/bash:${VERSION}`;
-  const isBuilt = spawnSync('podman', ['image', 'exists', image]).status === 0;
   const program = async (bridge: TestBridge, language: string, entrypoint_code: string) => {
     const name = 'execute_code';
     const arguments_ = { language, entrypoint_code };
@@ -66,7 +64,7 @@ describe('several kinds', () => {
   };
 
   describe.each(['SIGTERM', 'SIGKILL'] as const)('one waits of each that was asked for', (signal) => {
-    it.skipIf(!isBuilt)(`until ${signal}, which ends all of them`, async () => {
+    it.skipIf(!isBuilt('bash'))(`until ${signal}, which ends all of them`, async () => {
       const tools = { MCP_BRIDGE_TOOLS: 'run_python,execute_code' };
       const bridge = await start({ MCP_BRIDGE_WARM: '1', ...tools });
       await bridge.client.listTools();

@@ -373,9 +373,3 @@ it('leaves the conversation to the program alone: not to its workers, and not to
     '',
   ]);
 });
-
-it('says how to have tools where there are none', async () => {
-  const { stderr, code } = await play({ files: main('await mcp_github.list_issues({})') });
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/mcp_github is not defined[\s\S]*servers=\["github"\]/);
-});

@@ -149,6 +149,14 @@ describe('programs', () => {
     });
   });
 
+  it("what a language's own exit status means is said, unless the program says more", () => {
+    const unsettled = /^Node ends so when an `await` at the top level can never be done/;
+    for (const language of ['javascript', 'typescript'])
+      expect(ended(language, exit(13, null)).error?.remedy).toMatch(unsettled);
+    expect(ended('bash', exit(13, null)).error?.remedy).toBeUndefined();
+    expect(ended('javascript', exit(13, null), said('fetch failed\n')).error?.remedy).toMatch(/no network/);
+  });
+
   it('what a program says decides the next step', () => {
     expect(
       ended('bash', exit(127, null), said('./main.sh: line 1: curl: command not found\n')).error,

@@ -50,7 +50,7 @@ function onDemand(parts: Partial<OnDemandParts>) {
   });
   return { made, opened, clock };
 }
-const PASS = 'Pass servers=["github"] to run_python to load it.';
+const PASS = 'Pass servers=["github"] in the call to load it.';
 
 describe('who decides', () => {
   test('always: nobody is asked', async () => {

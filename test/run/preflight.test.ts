@@ -63,13 +63,13 @@ describe('what is wrong', () => {
         ['a b', 'y'],
       ],
       'E_SERVER_NOT_LOADED',
-      'Line 1: server \'a b\' is not loaded in this run. Nothing was run. Pass servers=["git-hub","many","a b"] to run_python.',
+      'Line 1: server \'a b\' is not loaded in this run. Nothing was run. Pass servers=["git-hub","many","a b"] in the call.',
     ],
     [
       'a server that is imported as a whole',
       [['a_b', null]],
       'E_SERVER_NOT_LOADED',
-      'Line 1: server \'a b\' is not loaded in this run. Nothing was run. Pass servers=["git-hub","many","a b"] to run_python.',
+      'Line 1: server \'a b\' is not loaded in this run. Nothing was run. Pass servers=["git-hub","many","a b"] in the call.',
     ],
     [
       'several at once',
@@ -79,7 +79,7 @@ describe('what is wrong', () => {
         ['a_b', 'x'],
       ],
       'E_TOOL_UNKNOWN',
-      "Line 1: server 'git-hub' has no tool 'lst'. Did you mean 'list'? Line 3: server 'a b' is not loaded in this run. Nothing was run. Pass servers=[\"git-hub\",\"many\",\"a b\"] to run_python.",
+      "Line 1: server 'git-hub' has no tool 'lst'. Did you mean 'list'? Line 3: server 'a b' is not loaded in this run. Nothing was run. Pass servers=[\"git-hub\",\"many\",\"a b\"] in the call.",
     ],
   ])('%s', (_what, named, code, advice) => {
     expect(check(...named)).toMatchObject({ code, advice, fault: 'agent' });
@@ -110,7 +110,7 @@ describe('a server that is not loaded', () => {
 
   it('can be asked for from inside, where that would work', () => {
     expect(preflight(named, [many], [{ ...x, onDemand: true }])?.remedy).toBe(
-      'Nothing was run. Pass servers=["many","x"] to run_python, or await runtime.load_server("x") in the code.',
+      'Nothing was run. Pass servers=["many","x"] in the call, or await runtime.load_server("x") in the code.',
     );
   });
 

@@ -49,6 +49,49 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
     'A program is in `package main` and has a `func main()`.',
   ],
   [
+    'tools that were not asked for',
+    'javascript',
+    'ReferenceError: mcp_github is not defined\n    at file:///workspace/main.js:1:19',
+    'mcp_github is there when the call names a server for it in `servers`, for example servers=["github"].',
+  ],
+  [
+    'tools that were not asked for',
+    'typescript',
+    "Error: Cannot find module 'mcp'\nRequire stack:\n- /workspace/main.ts",
+    'mcp is there when the call names a server for it in `servers`, for example servers=["github"].',
+  ],
+  [
+    'an import without its ending',
+    'javascript',
+    'Error [ERR_MODULE_NOT_FOUND]: Cannot find module \'/workspace/lib/math\' imported from /workspace/main.js\nDid you mean to import "./lib/math.js"?',
+    "An ES module's imports name files with their endings: ./lib/math.js.",
+  ],
+  [
+    'an import without its ending',
+    'javascript',
+    "Error [ERR_UNSUPPORTED_DIR_IMPORT]: Directory import '/workspace/lib' is not supported resolving ES modules imported from /workspace/a/main.js\nDid you mean to import ../lib/index.js?",
+    "An ES module's imports name files with their endings: ../lib/index.js.",
+  ],
+  [
+    'TypeScript that Node is to load itself',
+    'typescript',
+    'TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension ".ts" for /workspace/main.ts',
+    "Only the program's main file and what it imports may be .ts: send what a worker or a child process runs as .js.",
+  ],
+  ['a request that failed', 'javascript', 'failed: fetch failed\n', NETWORK],
+  [
+    'a missing program',
+    'javascript',
+    '/bin/sh: 1: npm: not found\nError: Command failed: npm install x',
+    noProgram('npm'),
+  ],
+  [
+    'no input',
+    'python',
+    'Password: Traceback (most recent call last):\nEOFError\n',
+    'stdin holds what the call gives in `stdin`, and there was no more.',
+  ],
+  [
     'a module that was not sent',
     'javascript',
     "Error: Cannot find module './lib'\nRequire stack:\n- /workspace/main.js",
@@ -226,7 +269,11 @@ describe('what has to do with the sandbox', () => {
   });
 
   it('says nothing of a network that the operator has opened', () => {
-    for (const said of ['getaddrinfo EAI_AGAIN example.com', 'connect ECONNREFUSED 127.0.0.1:1'])
+    for (const said of [
+      'getaddrinfo EAI_AGAIN example.com',
+      'connect ECONNREFUSED 127.0.0.1:1',
+      'fetch failed',
+    ])
       expect(hint('javascript', said, { ...WALLS, network: 'slirp4netns' })).toBeUndefined();
   });
 });
@@ -264,6 +311,8 @@ it('hostile output is repeated clipped and harmless, and takes no time', () => {
     'spawn ',
     'No such file',
     'fork/exec /',
+    'Did you mean to import "./',
+    'sh: 1: ',
     'a',
   ];
   for (const part of parts) {

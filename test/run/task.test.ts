@@ -7,7 +7,7 @@ import {
   type Command,
   checkOf,
   filesOf,
-  isPython,
+  isPythonTask,
   languageOf,
   type Program,
   startOf,
@@ -109,7 +109,7 @@ describe('a command', () => {
   });
 
   it('is no Python, has no file, and an audit weighs its words', () => {
-    expect([isPython(task), checkOf(task), languageOf(task)]).toEqual([false, undefined, 'command']);
+    expect([isPythonTask(task), checkOf(task), languageOf(task)]).toEqual([false, undefined, 'command']);
     expect(filesOf(task, [])).toEqual([]);
     expect(textOf(task)).toBe('["/usr/bin/env","a b","{file}",""]');
   });

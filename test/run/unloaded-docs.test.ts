@@ -62,7 +62,7 @@ test('documentation is there for what is discovered, and says what is not known 
     "Server 'shut' has no tool 'sendmail'. Did you mean 'send-mail'?",
   );
   expect(() => get('never')).toThrow(
-    'The tools of server \'never\' are not known yet, since it has never been started. Pass servers=["never"] to run_python to load it. Or the user runs `mcp-sandbox-bridge servers refresh never`.',
+    'The tools of server \'never\' are not known yet, since it has never been started. Pass servers=["never"] in the call to load it. Or the user runs `mcp-sandbox-bridge servers refresh never`.',
   );
   // Kept from when it was configured, but it is no more.
   expect(() => get('gone')).toThrow("Server 'gone' is not available.");

@@ -3,18 +3,9 @@
 import { expect, it } from 'vitest';
 import { planFor } from '../../src/config/languages/plan.js';
 import { languageNamed, languages } from '../../src/config/languages/records.js';
-import { parseSettings } from '../../src/config/settings.js';
-import { keyOf, kindOf, pythonKind } from '../../src/sandbox/kind.js';
+import { keyOf, kindAhead, kindOf, pythonKind } from '../../src/sandbox/kind.js';
+import { settingsOf } from '../support/plain-kind.js';
 
-const host = {
-  home: '/home/u',
-  platform: 'linux',
-  cores: 2,
-  cwd: '/',
-  uid: 1000,
-  exists: () => false,
-} as const;
-const settingsOf = (env: Record<string, string>) => parseSettings(env, host).settings;
 const keyFor = (name: string, env: Record<string, string> = {}): string => {
   const language = languageNamed(name);
   if (language === undefined) throw new Error(name);
@@ -45,4 +36,20 @@ it('only Python loads Python modules ahead, and only it needs the Python of its 
     };
     expect([preimport, isPython], name).toEqual(name === 'python' ? [['numpy'], true] : [[], false]);
   }
+});
+
+it.each<[string, Record<string, string>, string]>([
+  ['run_python', { MCP_BRIDGE_IMAGE: 'data' }, keyOf(pythonKind(settingsOf({ MCP_BRIDGE_IMAGE: 'data' })))],
+  [
+    "execute_code's Python, where that is another",
+    { MCP_BRIDGE_TOOLS: 'execute_code', MCP_BRIDGE_LANGUAGE_IMAGES: 'python=python:3.11-alpine' },
+    keyFor('python', { MCP_BRIDGE_LANGUAGE_IMAGES: 'python=python:3.11-alpine' }),
+  ],
+  [
+    'the first language there is',
+    { MCP_BRIDGE_TOOLS: 'execute_code', MCP_BRIDGE_LANGUAGES: 'ruby,go' },
+    keyFor('go'),
+  ],
+])('before the first call, one waits for %s', (_, env, key) => {
+  expect(keyOf(kindAhead(settingsOf(env)))).toBe(key);
 });

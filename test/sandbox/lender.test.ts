@@ -5,14 +5,13 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { parseSettings } from '../../src/config/settings.js';
 import { inOrder, installFiles, removeOthers } from '../../src/sandbox/installed-files.js';
 import type { HostFiles, LaunchContext, LaunchPad } from '../../src/sandbox/launch-pad.js';
 import { harnessKey } from '../../src/sandbox/launch-pad.js';
 import { Lender } from '../../src/sandbox/lender.js';
 import { readLoans, rememberBorrower, rememberTree } from '../../src/sandbox/loans.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
-import { PLAIN_KIND } from '../support/plain-kind.js';
+import { PLAIN_KIND, settingsOf } from '../support/plain-kind.js';
 
 const never = new AbortController().signal;
 const SANDBOX = {} as Sandbox;
@@ -30,15 +29,7 @@ let starts: Array<string | undefined>;
 
 beforeEach(() => {
   stateDir = mkdtempSync(join(tmpdir(), 'lender-'));
-  const host = {
-    home: stateDir,
-    platform: 'linux',
-    cores: 2,
-    cwd: '/',
-    uid: 1000,
-    exists: () => false,
-  } as const;
-  const { settings } = parseSettings({ MCP_BRIDGE_STATE_DIR: stateDir }, host);
+  const settings = settingsOf({ MCP_BRIDGE_STATE_DIR: stateDir }, stateDir);
   const own = { image: 'own', id: 'sha256:own', reason: '' };
   tree = installFiles(
     stateDir,

@@ -76,6 +76,12 @@ describe('arguments that pass', () => {
     expect(program).toMatchObject({ language: { name }, file, code: 'x', args: [], stdin: undefined });
   });
 
+  it('in a Markdown fence, which Python alone takes off itself', async () => {
+    const inFence = (language: string) => programOf({ language, entrypoint_code: '```js\nf();\n```\n' });
+    expect(await inFence('javascript')).toMatchObject({ code: 'f();\n' });
+    expect(await inFence('python')).toMatchObject({ code: '```js\nf();\n```\n' });
+  });
+
   it('whole', async () => {
     const { input } = await called({
       language: 'python',
@@ -85,6 +91,7 @@ describe('arguments that pass', () => {
         { filename: 'src/lib.py', content: 'x = "é"' },
         { filename: 'blob.bin', content: 'AP8=', encoding: 'base64' },
         { filename: 'plain.txt', content: 'AP8=', encoding: 'utf8' },
+        { filename: 'too.txt', content: 'AP8=', encoding: 'utf-8' },
       ],
       stdin: 'in\0put',
       args: ['', 'a b', '"quoted"', 'é'],
@@ -106,6 +113,7 @@ describe('arguments that pass', () => {
         { name: 'src/lib.py', data: Buffer.from('x = "é"').toString('base64') },
         { name: 'blob.bin', data: 'AP8=' },
         { name: 'plain.txt', data: Buffer.from('AP8=').toString('base64') },
+        { name: 'too.txt', data: Buffer.from('AP8=').toString('base64') },
       ],
       timeoutSeconds: 7,
     });

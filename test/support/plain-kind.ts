@@ -1,15 +1,12 @@
-// The kind of run_python's sandboxes with the default settings, for tests of what is made of a kind.
+// Settings on a host of which nothing is special, and the kind of run_python's sandboxes with the default ones, for tests
+// of what is made of them.
 
-import { parseSettings } from '../../src/config/settings.js';
+import { type Environment, parseSettings, type Settings } from '../../src/config/settings.js';
 import { pythonKind, type SandboxKind } from '../../src/sandbox/kind.js';
 
-const host = {
-  home: '/home/u',
-  platform: 'linux',
-  cores: 2,
-  cwd: '/',
-  uid: 1000,
-  exists: () => false,
-} as const;
+/** As a user has set them who has no files that matter. */
+export const settingsOf = (env: Environment, home = '/home/u'): Settings =>
+  parseSettings(env, { home, platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false })
+    .settings;
 
-export const PLAIN_KIND: SandboxKind = pythonKind(parseSettings({}, host).settings);
+export const PLAIN_KIND: SandboxKind = pythonKind(settingsOf({}));

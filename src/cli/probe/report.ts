@@ -4,7 +4,8 @@ import { VERSION } from '../../base/version.js';
 import { runtimeOf } from '../../engine/detect.js';
 import { described } from '../../engine/oci-runtime.js';
 import type { ProbeSummary } from '../../sandbox/last-probe.js';
-import { coloursFor, columns, seconds, visible } from '../output.js';
+import { columns } from '../columns.js';
+import { coloursFor, seconds, visible } from '../output.js';
 import type { Cage, ProbedControl, Verdict } from './control.js';
 
 /** What `doctor --probe --json` prints. Fields are added, never renamed, within a major version. */

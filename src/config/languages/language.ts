@@ -36,6 +36,8 @@ export type Language = {
   readonly ahead: ReadonlyArray<readonly string[]>;
   /** For the program and its steps. `{heapMb}` stands for what a managed heap may take of its memory. */
   readonly env: Readonly<Record<string, string>>;
+  /** On top of it where there is no network. */
+  readonly envOffline?: Readonly<Record<string, string>>;
   readonly places: readonly Place[];
   /** Where neither the call nor the operator says otherwise. */
   readonly limits: {
@@ -46,3 +48,6 @@ export type Language = {
   /** Whether its programs can call MCP tools. */
   readonly tools: 'none' | 'python' | 'javascript';
 };
+
+/** Whether the harness itself runs its programs, in the image's own Python. */
+export const isPython = ({ ways }: Pick<Language, 'ways'>): boolean => ways.length === 0;

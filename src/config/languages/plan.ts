@@ -3,7 +3,7 @@
 
 import type { Settings } from '../settings.js';
 import type { VariableName } from '../variables.js';
-import type { Language } from './language.js';
+import { isPython, type Language } from './language.js';
 import { languages } from './records.js';
 import { DEFAULT_WORKDIR } from './workdir.js';
 
@@ -31,6 +31,10 @@ export type LanguagePlan = {
 export const offeredLanguages = ({ languages: offered }: Pick<Settings, 'languages'>): readonly Language[] =>
   languages.filter(({ name }) => offered.includes(name));
 
+/** Names of those for which the operator has opened the network. */
+export const networkedLanguages = (settings: Settings, among = languages): readonly string[] =>
+  among.filter((language) => planFor(language, settings).network !== 'none').map(({ name }) => name);
+
 export function planFor(language: Language, settings: Settings): LanguagePlan {
   const { said, isolator } = settings;
   const { limits } = language;
@@ -55,15 +59,16 @@ export function planFor(language: Language, settings: Settings): LanguagePlan {
 }
 
 function imageFor(
-  { name, profile, tools }: Language,
+  language: Language,
   { said, image, languageImages, isolator }: Settings,
 ): Pick<LanguagePlan, 'image' | 'imageSource'> {
-  const isPython = tools === 'python';
-  const named = languageImages.get(name) ?? (isPython && said.has('MCP_BRIDGE_IMAGE') ? image : undefined);
+  const { name, profile } = language;
+  const named =
+    languageImages.get(name) ?? (isPython(language) && said.has('MCP_BRIDGE_IMAGE') ? image : undefined);
   if (named !== undefined) return { image: named, imageSource: 'operator' };
   const isolators = isolator?.images.get(name);
   if (isolators !== undefined) return { image: isolators, imageSource: 'isolator' };
-  return { image: isPython ? image : profile, imageSource: 'default' };
+  return { image: isPython(language) ? image : profile, imageSource: 'default' };
 }
 
 function networkFor({ name }: Language, { said, networkLanguages, isolator }: Settings): Network {

@@ -31,15 +31,33 @@ const go: Language = {
     {
       needs: ['go'],
       steps: [
-        ['go', 'build', '-o', '/build/main', '{folder}'],
+        // A package that is not there is to be looked for, which says best that it cannot be. No debugger needs DWARF.
+        // Four compilers at once, each with its threads, stay far below the limit of processes on any host.
+        ['go', 'build', '-mod=mod', '-ldflags=-w', '-p=4', '-o', '/build/main', '{folder}'],
         ['/build/main', '{args}'],
       ],
     },
   ],
-  ahead: [['go', 'mod', 'init', 'main']],
-  env: { CGO_ENABLED: '0', GOCACHE: '/build/cache', GOTMPDIR: '/build', GOPATH: '/build/go' },
+  // A go.mod that the call gives takes the place of this one. The build has nothing to do where the standard library is
+  // compiled, and looks for what of it is old; elsewhere it compiles what nearly every program needs.
+  ahead: [
+    ['go', 'mod', 'init', 'main'],
+    ['go', 'build', 'fmt'],
+  ],
+  env: {
+    CGO_ENABLED: '0',
+    GOTOOLCHAIN: 'local',
+    GOTMPDIR: '/build',
+    GOPATH: '/build/go',
+    // Only of images that have no cache of their own, such as upstream's; ours names its in GOCACHE.
+    XDG_CACHE_HOME: '/build/cache',
+  },
+  envOffline: { GOPROXY: 'off' },
   places: [{ target: '/build', sizeMb: 256, executable: true }],
-  limits: { memoryBytes: 1024 * MB_BYTES },
+  // A long program of 30,000 lines compiles under 256 MB with what ours has compiled ahead. An image that has not
+  // compiles the standard library first, and keeps it in memory: net/http under 1024 MB, and hardly under 512.
+  // gVisor's own threads count as well: under 128 its kernel ended in the middle of a build, under 192 it did not.
+  limits: { memoryBytes: 1024 * MB_BYTES, pids: 256 },
   tools: 'none',
 };
 

@@ -2,7 +2,8 @@
 // that nothing can be installed.
 
 import { VERSION } from '../../base/version.js';
-import { localImageName, modulesOf, profiles, readRecipe } from '../../engine/recipe.js';
+import { localImageName, modulesOf, readRecipe } from '../../engine/recipe.js';
+import { profiles } from '../../engine/recipe-dir.js';
 import { during, errno, type Hint, STARTS_SOMETHING, says, type Walls } from './hint.js';
 
 const MODULE = /^ModuleNotFoundError$/;

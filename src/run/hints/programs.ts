@@ -41,6 +41,10 @@ const noExecution = ({ walls }: Seen): string => {
   const places = { ...walls, tmpfs: walls.tmpfs.filter(({ executable }) => !executable) };
   return `Nothing in ${writablePlaces(places)} can be executed: run a script by its interpreter, as in \`bash x.sh\`.`;
 };
+const offline: OutputHint['sentence'] = ({ walls }) =>
+  walls.network === 'none'
+    ? 'The sandbox has no network: send what the program needs in `additional_files` or `stdin`.'
+    : undefined;
 const inCage =
   (sentence: (walls: Walls) => string): OutputHint['sentence'] =>
   ({ walls }) =>
@@ -60,6 +64,19 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     languages: ['go'],
     pattern: /^`\/build\/main` cannot be executed: (?:Permission denied|Exec format error)/,
     sentence: () => 'A program is in `package main` and has a `func main()`.',
+  },
+  {
+    about: 'tools that were not asked for',
+    languages: NODE,
+    pattern: /^ReferenceError: (mcp(?:_\w+)?) is not defined$|Cannot find (?:module|package) '(mcp)'/m,
+    sentence: ({ word }) =>
+      `${word} is there when the call names a server for it in \`servers\`, for example servers=["github"].`,
+  },
+  {
+    about: 'an import without its ending',
+    languages: NODE,
+    pattern: /\bDid you mean to import "?(\.{1,2}\/[^"?\s]{1,300})/,
+    sentence: ({ word }) => `An ES module's imports name files with their endings: ${word}.`,
   },
   {
     about: 'a module that was not sent',
@@ -93,9 +110,16 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     sentence: noPackage,
   },
   {
+    about: 'TypeScript that Node is to load itself',
+    languages: NODE,
+    pattern: /\bUnknown file extension "(\.[cm]?tsx?)"/,
+    sentence: ({ word }) =>
+      `Only the program's main file and what it imports may be ${word}: send what a worker or a child process runs as .js.`,
+  },
+  {
     about: 'a missing program',
     pattern:
-      /: line \d+: ([\w.+-]+): command not found|\bspawn(?:Sync)? ([\w.+-]+) ENOENT|exec: "([\w.+-]+)": executable file not found|No such file or directory - ([\w.+-]+) \(Errno::ENOENT\)/,
+      /: line \d+: ([\w.+-]+): command not found|\bsh: \d+: ([\w.+-]+): not found|\bspawn(?:Sync)? ([\w.+-]+) ENOENT|exec: "([\w.+-]+)": executable file not found|No such file or directory - ([\w.+-]+) \(Errno::ENOENT\)/,
     sentence: noProgram,
   },
   {
@@ -116,17 +140,14 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
   {
     about: 'no input',
     languages: ['python'],
-    pattern: /^EOFError: EOF when reading a line$/m,
+    pattern: /^EOFError(?:: EOF when reading a line)?$/m,
     sentence: () => 'stdin holds what the call gives in `stdin`, and there was no more.',
   },
   {
     about: 'network',
     pattern:
       /\bE(?:AI_AGAIN|NOTFOUND|NETUNREACH|HOSTUNREACH)\b|\b[Nn]ame resolution\b|Name or service not known|[Nn]etwork is unreachable|\blookup \S+ on /,
-    sentence: ({ walls }) =>
-      walls.network === 'none'
-        ? 'The sandbox has no network: send what the program needs in `additional_files` or `stdin`.'
-        : undefined,
+    sentence: offline,
   },
   {
     about: 'localhost',
@@ -135,6 +156,13 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
       walls.network === 'none'
         ? "Nothing listens there: localhost is the sandbox itself, not the user's machine, and it has no network."
         : undefined,
+  },
+  {
+    about: 'a request that failed',
+    languages: NODE,
+    // All that undici says where a program prints no more of the error than its message.
+    pattern: /\bfetch failed\b/,
+    sentence: offline,
   },
   {
     about: 'read-only file system',

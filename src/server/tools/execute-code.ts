@@ -2,7 +2,7 @@
 // it is called with.
 
 import type { Language } from '../../config/languages/language.js';
-import { offeredLanguages, planFor } from '../../config/languages/plan.js';
+import { networkedLanguages, offeredLanguages } from '../../config/languages/plan.js';
 import type { Settings } from '../../config/settings.js';
 import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
 import type { Task } from '../../run/task.js';
@@ -71,8 +71,8 @@ const CALLS: Readonly<Record<Language['tools'], string>> = {
 };
 
 function descriptionOf(offered: readonly Language[], settings: Settings): string {
-  const online = offered.filter((language) => planFor(language, settings).network !== 'none');
-  const network = online.length === 0 ? '' : ` but for ${online.map(({ name }) => name).join(', ')}`;
+  const online = networkedLanguages(settings, offered);
+  const network = online.length === 0 ? '' : ` but for ${online.join(', ')}`;
   const calls = new Set(offered.map((language) => CALLS[language.tools]).filter((call) => call !== ''));
   const tools = calls.size === 0 ? '' : ` Tools of \`servers\`: ${[...calls].join(', ')}.`;
   return `Run a program of one or more files in a fresh, isolated container (no network${network}, standard library, nothing to install). Pass language and entrypoint_code, or snippet_name alone.

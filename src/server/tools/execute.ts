@@ -5,7 +5,12 @@ import { resolve } from 'node:path/posix';
 import type { Settings } from '../../config/settings.js';
 import { CappedBytes } from '../../exec/capped-bytes.js';
 import { refused, resultOf } from '../../exec/execute-result.js';
-import { commandSchema, complaintOf, definitionFor, type ExecuteDefinition } from '../../exec/execute-tool.js';
+import {
+  commandSchema,
+  complaintOf,
+  definitionFor,
+  type ExecuteDefinition,
+} from '../../exec/execute-tool.js';
 import type { CommandEnd } from '../../exec/run-command.js';
 import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
 import { WORK } from '../../sandbox/kind.js';

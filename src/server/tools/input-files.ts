@@ -71,10 +71,15 @@ export const ADDITIONAL_FILES: FilesForm = {
     .strictObject({
       filename: z.string(),
       content: z.string(),
-      encoding: z.enum(['utf8', 'base64']).nullish(),
+      // Both spellings of the one are as common.
+      encoding: z.enum(['utf8', 'utf-8', 'base64']).nullish(),
     })
     .transform(
-      ({ filename, content, encoding }): Entry => ({ name: filename, content, encoding: encoding ?? 'utf8' }),
+      ({ filename, content, encoding }): Entry => ({
+        name: filename,
+        content,
+        encoding: encoding === 'base64' ? 'base64' : 'utf8',
+      }),
     ),
 };
 

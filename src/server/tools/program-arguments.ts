@@ -9,6 +9,7 @@ import { planFor } from '../../config/languages/plan.js';
 import { languageNamed } from '../../config/languages/records.js';
 import type { Settings } from '../../config/settings.js';
 import { MAX_INPUT_BYTES } from '../../protocol/frames.js';
+import { outOfFence } from '../../run/fence.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/file-names.js';
 import type { Objection } from '../../run/outcome.js';
 import type { Snippets } from '../../run/snippets.js';
@@ -165,7 +166,11 @@ function fromCode(
     return complaint(
       `entrypoint_code: got nothing beside language ${described(word)}, expected the program's source.`,
     );
-  return { language, code, file: file ?? language.file };
+  return {
+    language,
+    code: language.ways.length === 0 ? code : outOfFence(code),
+    file: file ?? language.file,
+  };
 }
 
 function serversObjection(

@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { isBuilt } from '../../support/built-image.js';
 import { bridgeEnv, MAIN, tempHome } from '../../support/start-bridge.js';
 import { command } from '../command.js';
 
@@ -22,10 +23,12 @@ function put(file: string, content: string): void {
 const exec = (args: readonly string[], input = '', env: Readonly<Record<string, string>> = {}) =>
   command(['exec', ...args], { home, input, env });
 
-test('Go with a package beside it: arguments, both streams, and its own exit code', async () => {
-  put(
-    'cmd/main.go',
-    `package main
+test.skipIf(!isBuilt('go'))(
+  'Go with a package beside it: arguments, both streams, and its own exit code',
+  async () => {
+    put(
+      'cmd/main.go',
+      `package main
 
 import (
 	"fmt"
@@ -39,13 +42,14 @@ func main() {
 	os.Exit(3)
 }
 `,
-  );
-  put('cmd/util/util.go', 'package util\n\nconst Greeting = "hi"\n');
-  const args = ['--language', 'go', 'cmd/main.go', '--file', 'cmd/util/util.go', '--', '-v', 'a b'];
-  expect(await exec(args)).toMatchObject({ stdout: 'hi [-v a b]\n', stderr: 'err\n', exitCode: 3 });
-});
+    );
+    put('cmd/util/util.go', 'package util\n\nconst Greeting = "hi"\n');
+    const args = ['--language', 'go', 'cmd/main.go', '--file', 'cmd/util/util.go', '--', '-v', 'a b'];
+    expect(await exec(args)).toMatchObject({ stdout: 'hi [-v a b]\n', stderr: 'err\n', exitCode: 3 });
+  },
+);
 
-test('JavaScript from stdin, as JSON', async () => {
+test.skipIf(!isBuilt('javascript'))('JavaScript from stdin, as JSON', async () => {
   const { stdout, exitCode } = await exec(
     ['--language', 'js', '-', '--json'],
     'process.stdout.write("out\\r\\n\\u001b[31m"); console.error("err"); process.exitCode = 4',

@@ -1,0 +1,30 @@
+// Doctor's lines about the languages of execute_code: which image a call of each would start from. Asks the engine what is
+// there, and no registry. A missing image is no failure: the other languages work without it.
+
+import { planFor } from '../config/languages/plan.js';
+import { languages } from '../config/languages/records.js';
+import { localChoice, missingRemedy } from '../engine/image-choice.js';
+import { kindOf } from '../sandbox/kind.js';
+import type { Examination, Finding } from './examination.js';
+
+/** One for each language; none where agents do not see the tool, or where there is no sandbox for other reasons. */
+export async function languageFindings({ settings, pad, signal }: Examination): Promise<readonly Finding[]> {
+  if (!settings.tools.includes('execute_code')) return [];
+  const found = await pad();
+  if ('error' in found) return [];
+  const { engine } = found.value;
+  return Promise.all(
+    languages.map(async (language): Promise<Finding> => {
+      const name = `language ${language.name}`;
+      const wish = kindOf(planFor(language, settings), settings);
+      const choice = await localChoice(wish, engine, signal);
+      if (choice !== undefined) return { name, status: 'ok', detail: `${choice.image} (${choice.reason})` };
+      return {
+        name,
+        status: 'warn',
+        detail: `the image ${wish.image} is not present`,
+        remedy: missingRemedy(wish),
+      };
+    }),
+  );
+}

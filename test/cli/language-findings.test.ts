@@ -1,0 +1,53 @@
+// What doctor says of the languages, from what an engine has: no container, no registry.
+
+import { expect, it } from 'vitest';
+import { VERSION } from '../../src/base/version.js';
+import type { Examination } from '../../src/cli/examination.js';
+import { languageFindings } from '../../src/cli/language-findings.js';
+import { hostFacts } from '../../src/config/host-facts.js';
+import { languages } from '../../src/config/languages/records.js';
+import { parseSettings } from '../../src/config/settings.js';
+import { localImageName, readRecipe } from '../../src/engine/recipe.js';
+
+const { signal } = new AbortController();
+const imageOf = (profile: string) => localImageName(readRecipe(profile), VERSION);
+
+function examined(env: Record<string, string>, ...present: readonly string[]): Examination {
+  const { settings } = parseSettings(env, hostFacts());
+  const imageId = (image: string) => Promise.resolve(present.includes(image) ? `id of ${image}` : undefined);
+  const pad = () => Promise.resolve({ value: { engine: { imageId } } });
+  return { settings, pad, signal } as unknown as Examination;
+}
+
+const SHOWN = { MCP_BRIDGE_TOOLS: 'run_python,execute_code' };
+
+it('is silent where agents do not see the tool', async () => {
+  expect(await languageFindings(examined({}, imageOf('go')))).toEqual([]);
+});
+
+it('is silent where there is no sandbox at all, which other lines are about', async () => {
+  const subject = { ...examined(SHOWN), pad: () => Promise.resolve({ error: new Error('no engine') }) };
+  expect(await languageFindings(subject as unknown as Examination)).toEqual([]);
+});
+
+it('names the image of each language, or the command that makes it', async () => {
+  const findings = await languageFindings(examined(SHOWN, 'python:3.14-slim', imageOf('javascript')));
+  expect(findings.map(({ name }) => name)).toEqual(languages.map(({ name }) => `language ${name}`));
+  const of = (language: string) => findings.find(({ name }) => name === `language ${language}`);
+  expect(of('python')).toMatchObject({
+    status: 'ok',
+    detail: 'python:3.14-slim (the default, found locally)',
+  });
+  for (const language of ['javascript', 'typescript']) {
+    expect(of(language)).toMatchObject({
+      status: 'ok',
+      detail: expect.stringContaining(imageOf('javascript')),
+    });
+  }
+  expect(of('go')).toEqual({
+    name: 'language go',
+    status: 'warn',
+    detail: 'the image go is not present',
+    remedy: 'Run `mcp-sandbox-bridge image build go`, which takes about a minute and needs no registry.',
+  });
+});
