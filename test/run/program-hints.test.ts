@@ -144,6 +144,12 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
   [
     'a package of Go',
     'go',
+    'go: downloading github.com/x/y v1.9.1\nmain.go:2:8: module lookup disabled by GOPROXY=off',
+    noPackage('github.com/x/y'),
+  ],
+  [
+    'a package of Go',
+    'go',
     'go: downloading github.com/x/y v1.9.1\nmain.go:2:9: module lookup disabled by GOPROXY=off\nmain.go:2:36: github.com/x/y@v1.9.1: module lookup disabled by GOPROXY=off',
     noPackage('github.com/x/y'),
   ],
