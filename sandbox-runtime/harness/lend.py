@@ -66,7 +66,8 @@ def _loader() -> str:
 def _extensions(folder: str) -> list[str]:
     """Those that the harness needs, and that the standard library loads for it."""
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for name in sorted({name for path in glob.glob(f"{here}/*/*.py") for name in _imports(path)}):
+    sources = [path for package in ("harness", "mcp") for path in glob.glob(f"{here}/{package}/*.py")]
+    for name in sorted({name for path in sources for name in _imports(path)}):
         try:
             importlib.import_module(name)
         except ImportError:

@@ -72,7 +72,7 @@ async function inSandbox(bare, signal) {
 
 function inChild(stage) {
   const entry = `import sys; sys.path.insert(0, ${JSON.stringify(join(ROOT, 'sandbox-runtime'))}); from harness.main import main; main()`;
-  const child = spawn(HOST_PYTHON.path, ['-I', '-u', '-B', '-X', 'utf8', '-c', entry], {
+  const child = spawn(HOST_PYTHON.path, ['-I', '-u', '-B', '-X', 'utf8', '-c', entry, '[]'], {
     cwd: stage.stateDir,
   });
   const values = new Promise((resolve, reject) => {
@@ -81,7 +81,7 @@ function inChild(stage) {
     const channel = new Channel(child, {
       onGuest: (frame) => answer(frame, (reply) => channel.send(reply), resolve, reject),
       onSupervisor: ({ type }) => {
-        if (type === 'hello') channel.send({ type: 'check', code: CODE });
+        if (type === 'hello') channel.send({ type: 'check', code: CODE, file: null });
         else if (type === 'checked') channel.send(RUN);
       },
       onNoise: (line) => reject(new Error(`the harness said: ${line}`)),

@@ -70,7 +70,7 @@ function namesOf(servers: readonly string[]): string {
 /** A line for each run; ends with a newline. */
 export function runsText(chosen: readonly AuditedRun[]): string {
   const paint = coloursFor(process.stdout);
-  const head = ['began', 'run', 'status', 'took', 'calls', 'servers', 'client'].map((word) =>
+  const head = ['began', 'run', 'language', 'status', 'took', 'calls', 'servers', 'client'].map((word) =>
     paint.dim(word),
   );
   const rows = chosen.map((one) => {
@@ -80,6 +80,7 @@ export function runsText(chosen: readonly AuditedRun[]): string {
     return [
       time(beginOf(one)),
       run,
+      visible(line?.language ?? ''),
       status === 'success' ? paint.green(status) : paint.yellow(status),
       line === undefined ? '' : seconds(line.durationMs),
       `${line?.calls ?? calls.length}${failed === 0 ? '' : paint.yellow(` (${failed} failed)`)}`,

@@ -42,6 +42,7 @@ import {
   ownerLabels,
   thisOwner,
 } from './owner.js';
+import { whyNotPulled } from './why-not-pulled.js';
 
 const INFO_TIMEOUT_MS = 15_000;
 const QUERY_TIMEOUT_MS = 15_000;
@@ -185,7 +186,7 @@ export class CliEngine implements Engine {
     if (result.exitCode === 0) return;
     throw new BridgeError(
       'E_IMAGE_MISSING',
-      `${image} could not be pulled: ${clip(result.stderr.trim(), 300)}`,
+      `${image} could not be pulled: ${clip(whyNotPulled(result.stderr), 300)}`,
       {
         fault: 'operator',
         remedy:

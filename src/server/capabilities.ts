@@ -3,7 +3,7 @@
 
 import { nameList } from '../base/name-list.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
-import type { Language } from '../config/languages/language.js';
+import { callsTools, type Language } from '../config/languages/language.js';
 import type { ToolName } from '../config/variables.js';
 import { aboutCommands } from './command-capabilities.js';
 import { aboutPrograms } from './program-capabilities.js';
@@ -67,4 +67,4 @@ servers are callable inside, by name, when the call's \`servers\` lists them.`;
 
 /** Of the languages, those whose programs can call tools. */
 const withTools = (languages: readonly Language[]): readonly string[] =>
-  languages.filter(({ tools }) => tools !== 'none').map(({ name }) => name);
+  languages.filter(callsTools).map(({ name }) => name);

@@ -24,6 +24,13 @@ test('calls that made room and calls that never had a line are counted apart', (
   expect(notShownText({ run: 'a-2', line: undefined, calls: [] })).toBe('');
 });
 
+test('each run is shown with its language', () => {
+  const line = { servers: [], at: '', client: '', durationMs: 1, language: 'go' } as const;
+  const text = runsText([{ run: 'a-1', line: line as unknown as RunLine, calls: [] }]);
+  expect(text.split('\n')[0]).toMatch(/run +language +status/);
+  expect(text).toMatch(/a-1 +go /);
+});
+
 test('of many servers the first are named', () => {
   const line = {
     servers: Array.from({ length: 30 }, (_, n) => `s${n}`),

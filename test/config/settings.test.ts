@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { clip } from '../../src/base/text.js';
 import type { HostFacts } from '../../src/config/host-facts.js';
+import { languages } from '../../src/config/languages/records.js';
 import { type Environment, parseSettings, settingsTable } from '../../src/config/settings.js';
 import { variables } from '../../src/config/variables.js';
 
@@ -57,7 +58,7 @@ test('an empty environment gives the documented defaults', () => {
     preimport: [],
     concurrency: 6,
     tools: ['run_python'],
-    languages: ['python', 'javascript', 'typescript', 'go', 'bash', 'ruby'],
+    languages: languages.map(({ name }) => name),
     languageImages: new Map(),
     networkLanguages: [],
     snippetsDir: undefined,

@@ -22,7 +22,7 @@ describe('a full disk', () => {
   ] as const) {
     fault('L11', `a state directory ${title}`, async (stage) => {
       const state = folder('full');
-      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size ?? '2m'},mode=0700`, 'tmpfs', state]);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size ?? '3m'},mode=0700`, 'tmpfs', state]);
       try {
         if (works) {
           const first = await stage.bridge({}, { MCP_BRIDGE_STATE_DIR: state });
@@ -35,7 +35,7 @@ describe('a full disk', () => {
         const payload = await stage.answered(bridge.run('1'));
         expect(payload).toMatchObject({ status: 'error', error: expect.stringMatching(/ENOSPC|no space/i) });
         expect(payload.remedy).toContain('MCP_BRIDGE_STATE_DIR');
-        execFileSync('mount', ['-o', 'remount,size=6m', state]);
+        execFileSync('mount', ['-o', 'remount,size=8m', state]);
         await stage.stillWorks(bridge);
         await bridge[Symbol.asyncDispose]();
         expect(execFileSync('find', [state, '-name', 'new-*'], { encoding: 'utf8' })).toBe('');

@@ -103,7 +103,7 @@ it('is shown as tables: the last runs, those that failed, those of a server, the
   expect(await kept('--server', 'other')).toEqual([]);
   const table = await shown();
   expect(table.split('\n')).toHaveLength(5);
-  expect(table).toMatch(/^began +run +status +took +calls +servers +client\n/);
+  expect(table).toMatch(/^began +run +language +status +took +calls +servers +client\n/);
   expect(table).toContain('5 (4 failed)');
   const calls = await shown('--calls', run?.run.slice(0, 10) ?? '');
   expect(calls).toMatch(/h\.fail +E_DENIED .*MCP_BRIDGE_DENY/);

@@ -29,6 +29,7 @@ const READ_ONLY = 'Only /tmp, /workspace and /dev/shm can be written to; the res
 const NO_EXECUTION =
   'Nothing in /tmp, /workspace and /dev/shm can be executed: run a script by its interpreter, as in `bash x.sh`.';
 const THE_USERS = "The user's files are not in the sandbox: send them in `additional_files`.";
+const OUT_IS_THERE = 'The folder out is there from the start: write into it.';
 const noPackage = (name: string) =>
   `Nothing can be installed here: do without ${name}, or send its source in \`additional_files\`.`;
 const noFile = (name: string) =>
@@ -139,6 +140,34 @@ const CASES: ReadonlyArray<readonly [about: string, language: string, said: stri
     'go',
     'main.go:2:8: package foo/bar is not in std (/usr/local/go/src/foo/bar)',
     noPackage('foo/bar'),
+  ],
+  [
+    'a package of Go',
+    'go',
+    'go: downloading github.com/x/y v1.9.1\nmain.go:2:8: module lookup disabled by GOPROXY=off',
+    noPackage('github.com/x/y'),
+  ],
+  [
+    'a package of Go',
+    'go',
+    'go: downloading github.com/x/y v1.9.1\nmain.go:2:9: module lookup disabled by GOPROXY=off\nmain.go:2:36: github.com/x/y@v1.9.1: module lookup disabled by GOPROXY=off',
+    noPackage('github.com/x/y'),
+  ],
+  [
+    'C in Go',
+    'go',
+    'package main: build constraints exclude all Go files in /workspace',
+    'What the file asks for is not so here: this is Linux, and there is no compiler for `import "C"`.',
+  ],
+  ['the folder that is there', 'python', "FileExistsError: [Errno 17] File exists: 'out'", OUT_IS_THERE],
+  ['the folder that is there', 'javascript', "Error: EEXIST: file already exists, mkdir 'out'", OUT_IS_THERE],
+  ['the folder that is there', 'go', 'panic: mkdir /workspace/out: file exists', OUT_IS_THERE],
+  ['the folder that is there', 'bash', 'mkdir: cannot create directory ‘out’: File exists', OUT_IS_THERE],
+  [
+    'the folder that is there',
+    'ruby',
+    "./main.rb:1:in `mkdir': File exists @ dir_s_mkdir - out (Errno::EEXIST)",
+    OUT_IS_THERE,
   ],
   [
     'a file of Ruby that was not sent',

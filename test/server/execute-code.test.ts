@@ -147,7 +147,8 @@ describe('arguments that pass', () => {
   });
 });
 
-const ALL = 'python, javascript, typescript, go, bash or ruby';
+const names = languages.map(({ name }) => name);
+const ALL = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 const EITHER = 'snippet_name alone, or language and entrypoint_code';
 const PATH = 'a relative path such as data.csv or in/data.csv';
 

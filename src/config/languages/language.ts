@@ -45,9 +45,16 @@ export type Language = {
     readonly memoryBytes?: number;
     readonly pids?: number;
   };
-  /** Whether its programs can call MCP tools. */
+  /** In what idiom its programs call MCP tools. */
   readonly tools: 'none' | 'python' | 'javascript';
 };
 
 /** Whether the harness itself runs its programs, in the image's own Python. */
 export const isPython = ({ ways }: Pick<Language, 'ways'>): boolean => ways.length === 0;
+
+/** Whether its programs can call MCP tools. */
+export const callsTools = ({ tools }: Pick<Language, 'tools'>): boolean => tools !== 'none';
+
+/** Whether a file of this name is one of its own, by its ending. */
+export const isFileOf = ({ extensions }: Pick<Language, 'extensions'>, file: string): boolean =>
+  extensions.some((extension) => file.endsWith(extension));

@@ -1,7 +1,7 @@
 // The languages of `execute_code`, a record each.
 
 import { javascript, typescript } from './javascript.js';
-import type { Language } from './language.js';
+import { isFileOf, type Language } from './language.js';
 
 const MB_BYTES = 1024 ** 2;
 
@@ -101,5 +101,5 @@ export function languageNamed(name: string): Language | undefined {
 
 /** Of a file, by its extension. */
 export function languageOfFile(file: string): Language | undefined {
-  return languages.find(({ extensions }) => extensions.some((extension) => file.endsWith(extension)));
+  return languages.find((language) => isFileOf(language, file));
 }

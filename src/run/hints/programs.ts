@@ -3,6 +3,7 @@
 // nothing but the wording.
 
 import type { Language } from '../../config/languages/language.js';
+import { languages } from '../../config/languages/records.js';
 import { shown, type Walls, writablePlaces } from './hint.js';
 import {
   diskSentence,
@@ -27,7 +28,7 @@ export type OutputHint = {
 };
 
 const NODE = ['javascript', 'typescript'] as const;
-const ALL = ['python', 'javascript', 'typescript', 'go', 'bash', 'ruby'] as const;
+const ALL = languages.map(({ name }) => name);
 /** Homes, mounts, other people's systems. */
 const HOST_PATH = String.raw`(?:~/|/(?:home|Users|root|mnt|media|Volumes)/|[A-Za-z]:[\\/])`;
 
@@ -94,8 +95,15 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     about: 'a package of Go',
     languages: ['go'],
     pattern:
-      /(?:no required module provides|cannot find module providing) package ([^\s;:]+)|: package (\S+) is not in (?:GOROOT|std)/,
+      /(?:no required module provides|cannot find module providing) package ([^\s;:]+)|: package (\S+) is not in (?:GOROOT|std)|: ([^\s:]+)@[^\s:]+: module lookup disabled|^go: downloading (\S+) [^\n]*\n[^\n]*: module lookup disabled/m,
     sentence: noPackage,
+  },
+  {
+    about: 'C in Go',
+    languages: ['go'],
+    pattern: /build constraints exclude all Go files in /,
+    sentence: () =>
+      'What the file asks for is not so here: this is Linux, and there is no compiler for `import "C"`.',
   },
   {
     about: 'a file of Ruby that was not sent',
@@ -163,6 +171,13 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     // All that undici says where a program prints no more of the error than its message.
     pattern: /\bfetch failed\b/,
     sentence: offline,
+  },
+  {
+    about: 'the folder that is there',
+    languages: ALL,
+    pattern:
+      /(?:[Ff]ile exists|file already exists)[^\n]{0,40}?[ '"](?:\/workspace\/)?out(?:['"\s]|$)|[ '"‘](?:\/workspace\/)?out['"’]?: [Ff]ile exists/,
+    sentence: () => 'The folder out is there from the start: write into it.',
   },
   {
     about: 'read-only file system',

@@ -1,7 +1,7 @@
 // The tool `execute_code`: what the model is told about it, as isolator's users know it. program-arguments.ts checks what
 // it is called with.
 
-import type { Language } from '../../config/languages/language.js';
+import { callsTools, isFileOf, type Language } from '../../config/languages/language.js';
 import { networkedLanguages, offeredLanguages } from '../../config/languages/plan.js';
 import type { Settings } from '../../config/settings.js';
 import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
@@ -16,7 +16,7 @@ export function executeCode(settings: Settings): Tool<Outcome> {
   const { timeoutSeconds, maxTimeoutSeconds } = settings;
   const offered = offeredLanguages(settings);
   const schema = programSchema(settings);
-  const withTools = offered.filter(({ tools }) => tools !== 'none').map(({ name }) => name);
+  const withTools = offered.filter(callsTools).map(({ name }) => name);
   return {
     definition: {
       name: 'execute_code',
@@ -83,7 +83,7 @@ You get stdout and stderr. Files that the program writes to out/ come back; each
 function noted(outcome: Outcome, task: Task): Outcome {
   if (task.type !== 'program' || outcome.status !== 'error') return outcome;
   const { file, language } = task;
-  if (language.extensions.some((extension) => file.endsWith(extension))) return outcome;
+  if (isFileOf(language, file)) return outcome;
   const hint = `${language.title} files end in ${language.extensions.join(' or ')}; this one is named ${file}.`;
   return { ...outcome, note: outcome.note === undefined ? hint : `${outcome.note}\n${hint}` };
 }

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { closest } from '../../base/closest.js';
 import { asBridgeError } from '../../base/errors.js';
-import type { Language } from '../../config/languages/language.js';
+import { callsTools, type Language } from '../../config/languages/language.js';
 import { planFor } from '../../config/languages/plan.js';
 import { languageNamed } from '../../config/languages/records.js';
 import type { Settings } from '../../config/settings.js';
@@ -178,7 +178,7 @@ function serversObjection(
   { name, title }: Language,
   offered: readonly Language[],
 ): Objection | undefined {
-  const able = offered.filter(({ tools }) => tools !== 'none');
+  const able = offered.filter(callsTools);
   if (servers.length === 0 || able.some((each) => each.name === name)) return undefined;
   const others = able.length === 0 ? 'no language here can' : `those in ${oneOf(able)} can`;
   return complaint(

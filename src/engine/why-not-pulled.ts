@@ -1,0 +1,8 @@
+// What an engine says of a pull that has failed, without what it says on the way there: tries, and warnings about them.
+
+/** From its last `Error` on; all of it where there is none. */
+export function whyNotPulled(stderr: string): string {
+  const lines = stderr.trim().split('\n');
+  const last = lines.findLastIndex((line) => line.startsWith('Error'));
+  return lines.slice(Math.max(0, last)).join('\n').trim();
+}
