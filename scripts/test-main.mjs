@@ -1,4 +1,4 @@
-// Every check and test there is, each with a time limit, and one table at the end. The languages' images are built on the
+// Every check and test there is, each with a time limit, and one table at the end. The further images are built on the
 // way, where they are missing. As root the container tests run a second time for an unprivileged user, who gets a copy
 // of the checkout and of the images. The last part looks for what the others left behind. The very last line is
 // `N passed, N failed, N skipped`.
@@ -16,8 +16,10 @@ const MINUTE = 60_000;
 const MAX_SHOWN_CHARS = 20_000;
 const OWN_IMAGES = 'localhost/mcp-sandbox-bridge';
 const OWN_IMAGE = `${OWN_IMAGES}/python`;
-/** Those that set-up leaves to who wants them: of the languages besides Python. */
-const LANGUAGE_PROFILES = ['go', 'javascript', 'bash', 'ruby'];
+/** Those that set-up leaves to who wants them: of the languages besides Python, and of commands. */
+const FURTHER_PROFILES = ['go', 'javascript', 'bash', 'ruby', 'code-exec'];
+/** The user's tests of commands do with the base image. */
+const ROOTS_OWN = /\/code-exec:/;
 /** Tests of what is the bridge's business and not the engine's mode: once is enough. */
 const ONCE = [
   'test/faults/**',
@@ -137,13 +139,13 @@ async function pythonInImage() {
 }
 
 /**
- * Builds what is missing of the languages' images, two minutes of one processor, politely beside tests that mostly wait.
+ * Builds what is missing of the further images, three minutes of one processor, politely beside tests that mostly wait.
  * Where no image can be built the tests that need one are skipped, and say so.
  */
-async function languageImages() {
+async function furtherImages() {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
   const missing = [];
-  for (const profile of LANGUAGE_PROFILES) {
+  for (const profile of FURTHER_PROFILES) {
     const { name } = JSON.parse(readFileSync(`sandbox-runtime/images/${profile}.json`, 'utf8'));
     const image = `${OWN_IMAGES}/${name}:${version}`;
     if ((await run(['podman', 'image', 'exists', image], { quiet: true })).exitCode !== 0)
@@ -234,7 +236,9 @@ async function shareImage(as) {
   ];
   const missing = mine.output
     .split('\n')
-    .filter((line) => line.startsWith(OWN_IMAGES) && !theirs.output.includes(line));
+    .filter(
+      (line) => line.startsWith(OWN_IMAGES) && !ROOTS_OWN.test(line) && !theirs.output.includes(line),
+    );
   for (const [name] of missing.map((line) => line.split(' '))) {
     const archive = join(scratch, 'image.tar');
     await run(['podman', 'save', '--quiet', '--output', archive, name], { quiet: true });
@@ -296,7 +300,7 @@ await part('check', async () =>
 // Side by side: Python's tests are single processes that mostly wait for each other.
 await Promise.all([
   part('unit', () => vitest('unit', { timeoutMs: 6 * MINUTE })),
-  part('images of languages', languageImages),
+  part('further images', furtherImages),
   part('python on the host', pythonOnHost).then(() => part('python in the image', pythonInImage)),
 ]);
 await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>

@@ -14,6 +14,7 @@ import { inspectImage } from '../engine/image.js';
 import { described, isGvisor } from '../engine/oci-runtime.js';
 import { lastProbe, probeKey } from '../sandbox/last-probe.js';
 import type { LaunchPad } from '../sandbox/launch-pad.js';
+import { examineCommands } from './command-finding.js';
 import type { Examination, Finding } from './examination.js';
 import { pathOf, subordinateIds } from './machine.js';
 import { examineNetwork } from './network-finding.js';
@@ -254,6 +255,7 @@ export const CHECKS: readonly Check[] = [
     },
   },
   { name: 'network', examine: examineNetwork },
+  { name: 'commands', examine: examineCommands },
   {
     name: 'servers',
     examine: ({ discovery: { ready, skipped, problems } }) => {

@@ -16,7 +16,7 @@ import { coloursFor, printJson, visible } from './output.js';
 import { type Prepared, prepare, withProgress } from './prepare.js';
 import { serverChanges } from './server-changes.js';
 import { type ServerFinding, serverFindings } from './server-findings.js';
-import { firstTrial, memoryTrial, networkTrial } from './trial.js';
+import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
 
 export async function doctor({ json }: { readonly json?: true }): Promise<void> {
   let prepared: Prepared;
@@ -50,6 +50,7 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
     trial: once(() => firstTrial(bridge, signal)),
     memoryTrial: once(() => memoryTrial(settings, context, observer, signal)),
     networkTrial: once(() => attempt(networkTrial(bridge, signal))),
+    commandTrial: once(() => commandTrial(bridge, signal)),
     signal,
   };
   const findings: Finding[] = [];

@@ -4,6 +4,7 @@
 import { networkedLanguages } from '../config/languages/plan.js';
 import { REACH } from '../engine/carriers.js';
 import { isGvisor } from '../engine/oci-runtime.js';
+import { networked } from '../sandbox/kind.js';
 import type { Examination, Finding } from './examination.js';
 
 const TAKE_AWAY = 'Take the network away again where it was given (MCP_BRIDGE_NETWORK).';
@@ -14,7 +15,8 @@ export async function examineNetwork({
   networkTrial,
 }: Pick<Examination, 'pad' | 'settings' | 'networkTrial'>): Promise<Omit<Finding, 'name'> | undefined> {
   const open = networkedLanguages(settings);
-  if (open.length === 0) return { status: 'ok', detail: 'none in any sandbox' };
+  if (open.length === 0)
+    return { status: 'ok', detail: networked(settings).length === 0 ? 'none in any sandbox' : 'for commands only' };
   const found = await pad();
   if ('error' in found) return undefined;
   const tried = await networkTrial();

@@ -5,7 +5,7 @@ import type { DiscoverContext } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import type { SandboxSpec } from '../engine/engine.js';
 import type { Outcome } from '../run/outcome.js';
-import { pythonKind } from '../sandbox/kind.js';
+import { pythonKind, WORK } from '../sandbox/kind.js';
 import { Bridge, UNWATCHED } from '../server/bridge.js';
 
 export type Trial = {
@@ -46,6 +46,12 @@ export async function memoryTrial(
   const small = { ...settings, memoryBytes: MEMORY_PROBE.limitMib * MIB_BYTES };
   await using bridge = new Bridge({ settings: small, discovery, observer });
   return await tryOut(bridge, TAKE_MEMORY, signal);
+}
+
+/** A command that does nothing, as `execute` runs it. */
+export function commandTrial(bridge: Bridge, signal: AbortSignal): Promise<Outcome> {
+  const task = { type: 'command', argv: ['true'], stdin: undefined, cwd: WORK, env: {} } as const;
+  return bridge.run({ task, servers: [], files: [], timeoutSeconds: TRIAL_SECONDS }, UNWATCHED, signal);
 }
 
 /** What carries a network here, seen in a sandbox that has one and runs nothing. Throws why there is none. */

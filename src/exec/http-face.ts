@@ -4,7 +4,7 @@
 // before it (admission.ts).
 
 import { randomUUID } from 'node:crypto';
-import { chmodSync, rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { BridgeError, messageOf } from '../base/errors.js';
@@ -75,9 +75,11 @@ export class HttpFace implements AsyncDisposable {
         resolve();
       });
       if (listen.at === 'socket') {
-        // What an earlier one left behind; a living one's clients would be cut off, which they notice.
-        rmSync(listen.path, { force: true });
-        this.#server.listen(listen.path, () => chmodSync(listen.path, 0o600));
+        removeSocket(listen.path);
+        // It is made before listen() returns, for nobody else from its first moment on.
+        const others = process.umask(0o177);
+        this.#server.listen(listen.path);
+        process.umask(others);
       } else if (listen.at === 'tcp') this.#server.listen(listen.port, listen.host);
     });
   }
@@ -159,6 +161,11 @@ export class HttpFace implements AsyncDisposable {
     void this.#sessions.get(id)?.transport.close();
     this.#sessions.delete(id);
   }
+}
+
+/** What an earlier one left behind; a living one's clients would be cut off, which they notice. Any other file stays. */
+function removeSocket(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path);
 }
 
 const isInitialize = (body: unknown): boolean =>

@@ -6,6 +6,7 @@ import {
   type ImageSource,
   type LanguagePlan,
   type Network,
+  networkedLanguages,
   offeredLanguages,
   planFor,
 } from '../config/languages/plan.js';
@@ -78,6 +79,13 @@ export const commandKind = (settings: Settings, work: string): SandboxKind => ({
   preimport: [],
   env: { HOME: WORK },
 });
+
+/** What the operator has opened the network for: languages, and commands in containers. */
+export function networked(settings: Settings): readonly string[] {
+  const { tools, executeServer, executeNetwork } = settings;
+  const isCommand = tools.includes('execute') && executeServer === undefined && executeNetwork;
+  return [...networkedLanguages(settings), ...(isCommand ? ['commands'] : [])];
+}
 
 /** Of the sandboxes of a language: equal to pythonKind() for Python that nobody has decided anything else about. */
 export const kindOf = (

@@ -7,7 +7,6 @@ import type { Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import type { HostFacts } from '../config/host-facts.js';
-import { networkedLanguages } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import { type CliEngine, engineNameOf, removeRunDir } from '../engine/cli-engine.js';
 import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../engine/detect.js';
@@ -16,7 +15,7 @@ import type { Volume } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described } from '../engine/oci-runtime.js';
 import { needsMachine, PodmanMachine } from '../engine/podman-machine.js';
-import { pythonKind, type SandboxKind } from './kind.js';
+import { networked, pythonKind, type SandboxKind } from './kind.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
   engineToSweepWith,
@@ -190,7 +189,7 @@ export class Launcher implements AsyncDisposable {
     const { settings, observer } = this.#context;
     const { binary, version, mode, cgroups, tried, enforcement } = choice;
     const runtime = described(runtimeOf(choice));
-    const open = networkedLanguages(settings);
+    const open = networked(settings);
     const network = open.length === 0 ? '' : `, network open for ${open.join(', ')}`;
     const setup = `${binary} ${version} with ${runtime}, ${mode}, cgroup ${cgroups}, seccomp ${settings.seccomp}${network}`;
     if (this.#toldSetup === setup) return;

@@ -1,6 +1,7 @@
 // `code-exec` over Streamable HTTP, with real clients: calls, sessions, cancellation, and who may not speak at all.
 
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -242,6 +243,19 @@ describe('execute over HTTP', () => {
         .once('error', reject);
     });
     expect(status).toBe(200);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('takes the place of a socket that was left behind, and of no other file', async () => {
+    const left = join(dir, 'left.sock');
+    const leaver = `require('node:net').createServer().listen('${left}', () => process.kill(process.pid, 'SIGKILL'))`;
+    spawnSync(process.execPath, ['-e', leaver]);
+    expect(statSync(left).isSocket()).toBe(true);
+    await face({ MCP_EXEC_LISTEN: `unix:${left}` });
+    const precious = join(dir, 'precious');
+    writeFileSync(precious, 'kept');
+    await expect(face({ MCP_EXEC_LISTEN: `unix:${precious}` })).rejects.toMatchObject({ code: 'E_SETTINGS' });
+    expect(readFileSync(precious, 'utf8')).toBe('kept');
   });
 
   it('says why it cannot listen', async () => {
