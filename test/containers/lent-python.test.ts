@@ -23,6 +23,7 @@ import { parseSettings } from '../../src/config/settings.js';
 import { filesOf, startOf } from '../../src/run/task.js';
 import { kindOf } from '../../src/sandbox/kind.js';
 import { Launcher } from '../../src/sandbox/launcher.js';
+import { removeImages } from '../support/remove-images.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
 
 const NAME = `localhost/trial-lent-${process.pid}`;
@@ -69,7 +70,7 @@ beforeAll(async () => {
   podman('import', '--quiet', archive, ONE_PROGRAM);
   rmSync(folder, { recursive: true });
 });
-afterAll(() => void podman('rmi', '--force', WITHOUT_PYTHON, ONE_PROGRAM));
+afterAll(() => removeImages(WITHOUT_PYTHON, ONE_PROGRAM));
 
 /** What a program of `language` prints in `image`, and how it ends. */
 async function run(launcher: Launcher, language: Language, image: string, code: string) {

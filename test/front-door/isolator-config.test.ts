@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ownImage } from '../../src/engine/image-choice.js';
+import { removeImages } from '../support/remove-images.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
 /** Ours with a mark in it, which nothing but the file leads to. */
@@ -30,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await bridge[Symbol.asyncDispose]();
-  execFileSync('podman', ['rmi', '--force', IMAGE]);
+  await removeImages(IMAGE);
 });
 
 const SEEN = `import os, resource
