@@ -1,0 +1,26 @@
+// The engine's own clock, which ends a container that nobody else can end any more. Half a minute of waiting, in which nothing
+// runs: test-main.mjs has it beside the unit tests.
+
+import { execFileSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { eventually, ourContainers } from '../support/nothing-left.js';
+import { startBridge } from '../support/start-bridge.js';
+
+it('ends the sandbox of a bridge that was killed, when the sandbox cannot notice it', async () => {
+  const env = { MCP_BRIDGE_WARM: '0', MCP_BRIDGE_MAX_TIMEOUT: '2', MCP_BRIDGE_TIMEOUT: '2' };
+  await using bridge = await startBridge({}, { env });
+  const answer = bridge.run('while True: pass');
+  answer.catch(() => {});
+  const firstProcess = () =>
+    Number(
+      execFileSync('podman', ['ps', '--filter=label=mcp-sandbox-bridge', '--format={{.Pid}}'], {
+        encoding: 'utf8',
+      }),
+    );
+  expect(await eventually(() => ourContainers().length === 1 && firstProcess() > 0, 15_000)).toBe(true);
+  process.kill(firstProcess(), 'SIGSTOP');
+  process.kill(bridge.pid, 'SIGKILL');
+  expect(await eventually(() => ourContainers().length === 0, 3_000)).toBe(false);
+  // Its 2 s and the 30 that every container may live longer.
+  expect(await eventually(() => ourContainers().length === 0, 40_000)).toBe(true);
+}, 70_000);
