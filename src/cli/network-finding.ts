@@ -16,7 +16,10 @@ export async function examineNetwork({
 }: Pick<Examination, 'pad' | 'settings' | 'networkTrial'>): Promise<Omit<Finding, 'name'> | undefined> {
   const open = networkedLanguages(settings);
   if (open.length === 0)
-    return { status: 'ok', detail: networked(settings).length === 0 ? 'none in any sandbox' : 'for commands only' };
+    return {
+      status: 'ok',
+      detail: networked(settings).length === 0 ? 'none in any sandbox' : 'for commands only',
+    };
   const found = await pad();
   if ('error' in found) return undefined;
   const tried = await networkTrial();

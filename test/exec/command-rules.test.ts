@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCommand } from '../../src/exec/command-rules.js';
 
 let dir: string;
-let place: { path: string; cwd: string };
+let place: { path: string; rulesPath: string; cwd: string };
 
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'rules-'));
@@ -20,7 +20,8 @@ beforeAll(() => {
   symlinkSync('rm', join(dir, 'bin/delete'));
   symlinkSync('busybox', join(dir, 'bin/ls'));
   symlinkSync('busybox', join(dir, 'bin/sh'));
-  place = { path: `${join(dir, 'bin')}:relative:${join(dir, 'other')}`, cwd: join(dir, 'work') };
+  const path = `${join(dir, 'bin')}:relative:${join(dir, 'other')}`;
+  place = { path, rulesPath: path, cwd: join(dir, 'work') };
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -62,6 +63,18 @@ describe('findCommand', () => {
     });
     expect(find('../other/git', { allow: [join(dir, 'other/git')] })).toMatchObject({
       path: join(dir, 'other/git'),
+    });
+  });
+
+  it('means the programs of the server, wherever a call has its own searched', () => {
+    const theirs = { ...place, path: join(dir, 'other'), rulesPath: join(dir, 'bin') };
+    const rules = { allow: undefined, deny: [] };
+    expect(findCommand('git', theirs, rules)).toEqual({ path: join(dir, 'other/git') });
+    expect(findCommand('git', theirs, { ...rules, allow: ['git'] })).toMatchObject({
+      refused: expect.stringContaining('not among'),
+    });
+    expect(findCommand('../bin/delete', theirs, { ...rules, deny: ['rm'] })).toMatchObject({
+      refused: expect.stringContaining('denied'),
     });
   });
 
