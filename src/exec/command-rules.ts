@@ -2,7 +2,7 @@
 // that leads to the same file, so that a link to a denied program is denied as well.
 
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
-import { basename, delimiter, isAbsolute, resolve } from 'node:path';
+import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 
 export type CommandRules = {
   /** Names or absolute paths; undefined allows all. */
@@ -32,7 +32,9 @@ export function findCommand(command: string, place: Place, { allow, deny }: Comm
   const denied = deny.find((rule) => called === basename(rule) || isSameFile(path, located(rule, ours)));
   if (denied !== undefined) return { refused: `'${command}' is denied here, by the rule ${denied}.` };
   if (path === undefined) return { refused: `There is no program '${command}' here.` };
-  if (allow === undefined || allow.some((rule) => isMeant(rule, called, path, ours))) return { path };
+  if (allow === undefined || allow.some((rule) => isMeant(rule, called, path, ours)))
+    // Its folder as we see it: /proc/self and the like lead elsewhere in the command's own process.
+    return { path: join(realpathSync(dirname(path)), basename(path)) };
   return { refused: `'${command}' is not among the commands that are allowed here: ${allow.join(', ')}.` };
 }
 

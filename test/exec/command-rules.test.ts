@@ -1,6 +1,15 @@
 // What a rule means: the file that it leads to, by whatever name somebody calls it.
 
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +19,7 @@ let dir: string;
 let place: { path: string; rulesPath: string; cwd: string };
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'rules-'));
+  dir = realpathSync(mkdtempSync(join(tmpdir(), 'rules-')));
   for (const folder of ['bin', 'other', 'work']) mkdirSync(join(dir, folder));
   for (const name of ['bin/git', 'bin/rm', 'bin/busybox', 'other/git', 'work/tool']) {
     writeFileSync(join(dir, name), '#!/bin/sh\n');
@@ -76,6 +85,12 @@ describe('findCommand', () => {
     expect(findCommand('../bin/delete', theirs, { ...rules, deny: ['rm'] })).toMatchObject({
       refused: expect.stringContaining('denied'),
     });
+  });
+
+  it.skipIf(!existsSync('/proc/self/root'))('judges the very file that will run, wherever that runs', () => {
+    // Like /proc/self/cwd, which in the command's process is another folder than in ours.
+    const there = `/proc/self/root${join(dir, 'bin/delete')}`;
+    expect(find(there, { allow: ['rm', 'delete'] })).toEqual({ path: join(dir, 'bin/delete') });
   });
 
   it('a program of many names is another command under each', () => {
