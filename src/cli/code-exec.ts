@@ -1,10 +1,10 @@
 // `code-exec`: the MCP server that runs commands where it is itself, which is meant to be an isolated machine. On stdio for
 // one client, or over Streamable HTTP; ends at the first signal with all that it has started, and at nothing else.
 
-import { appendFileSync } from 'node:fs';
-import { messageOf } from '../base/errors.js';
+import { accessSync, appendFileSync, constants } from 'node:fs';
+import { BridgeError, messageOf } from '../base/errors.js';
 import { serveExecute } from '../exec/exec-server.js';
-import { parseExecSettings } from '../exec/exec-settings.js';
+import { type ExecSettings, parseExecSettings } from '../exec/exec-settings.js';
 import { type CommandTold, Execute } from '../exec/execute.js';
 import { HttpFace } from '../exec/http-face.js';
 import { AgentTransport } from '../server/stdio-transport.js';
@@ -15,6 +15,7 @@ const END_GRACE_MS = 600;
 
 export async function codeExec(): Promise<void> {
   const settings = parseExecSettings(process.env);
+  checkPlaces(settings);
   const execute = new Execute(settings, process.env, (told) => audit(settings.audit, told));
   const interrupted = interruptSignal();
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
@@ -38,12 +39,30 @@ export async function codeExec(): Promise<void> {
   process.exit(0);
 }
 
+/** Throws E_SETTINGS: a wrong path is noticed now, not by every call, or by nobody. */
+function checkPlaces({ workdir, audit: to }: ExecSettings): void {
+  const places = [
+    ['MCP_EXEC_WORKDIR', () => accessSync(`${workdir}/.`, constants.X_OK)],
+    ['MCP_EXEC_AUDIT', () => to !== undefined && to !== 'stderr' && appendAudit(to, '')],
+  ] as const;
+  for (const [name, tried] of places) {
+    try {
+      tried();
+    } catch (thrown) {
+      const remedy = 'Correct it, then start again.';
+      throw new BridgeError('E_SETTINGS', `${name}: ${messageOf(thrown)}`, { fault: 'operator', remedy });
+    }
+  }
+}
+
+const appendAudit = (to: string, line: string): void => appendFileSync(to, line, { mode: 0o600 });
+
 /** A full disk stops no command: that it could not be told is told instead. */
 function audit(to: string | undefined, told: CommandTold): void {
   const line = `${JSON.stringify(told)}\n`;
   try {
     if (to === 'stderr') process.stderr.write(line);
-    else if (to !== undefined) appendFileSync(to, line, { mode: 0o600 });
+    else if (to !== undefined) appendAudit(to, line);
   } catch (thrown) {
     say(`could not write to the audit: ${messageOf(thrown)}`);
   }

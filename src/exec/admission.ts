@@ -25,7 +25,9 @@ export function objectionTo(
       message: `The Origin '${origin}' may not ask: MCP_EXEC_ORIGINS names those that may.`,
     };
   }
-  if (settings.token !== undefined && !isEqual(authorization ?? '', `Bearer ${settings.token}`)) {
+  // The scheme's letters may be large or small (RFC 9110, 11.1).
+  const shown = authorization?.replace(/^bearer +/i, 'Bearer ') ?? '';
+  if (settings.token !== undefined && !isEqual(shown, `Bearer ${settings.token}`)) {
     return { status: 401, message: 'A bearer token is wanted in the Authorization header.' };
   }
   return undefined;
@@ -38,7 +40,7 @@ function isOurName(host: string, { listen, hosts }: Pick<ExecSettings, 'listen' 
     .replace(/:\d+$/, '')
     .replace(/^\[(.*)\]$/, '$1')
     .toLowerCase();
-  return isLoopback(name) || name === listen.host || hosts.includes(name);
+  return isLoopback(name) || name === listen.host.toLowerCase() || hosts.includes(name);
 }
 
 /** In a time that tells nothing of how much is right. */

@@ -2,7 +2,7 @@
 // that leads to the same file, so that a link to a denied program is denied as well.
 
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
-import { basename, delimiter, isAbsolute, resolve } from 'node:path';
+import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 
 export type CommandRules = {
   /** Names or absolute paths; undefined allows all. */
@@ -16,17 +16,25 @@ export type Found =
   /** Why it may not run, or cannot, as a sentence. */
   | { readonly refused: string };
 
-type Place = { readonly path: string; readonly cwd: string };
+type Place = {
+  readonly path: string;
+  /** Where rules are looked for: the server's own search path, whatever a call has as its own. */
+  readonly rulesPath: string;
+  readonly cwd: string;
+};
 
 /** `command` is a name for the search path `path`, or, where it has a slash, a path of its own. */
 export function findCommand(command: string, place: Place, { allow, deny }: CommandRules): Found {
+  const ours = { ...place, path: place.rulesPath };
   const path = located(command, place);
   const called = basename(command);
   // Also one that is not there: a rule is no secret, and what is denied shall not look as if it could be installed.
-  const denied = deny.find((rule) => called === basename(rule) || isSameFile(path, located(rule, place)));
+  const denied = deny.find((rule) => called === basename(rule) || isSameFile(path, located(rule, ours)));
   if (denied !== undefined) return { refused: `'${command}' is denied here, by the rule ${denied}.` };
   if (path === undefined) return { refused: `There is no program '${command}' here.` };
-  if (allow === undefined || allow.some((rule) => isMeant(rule, called, path, place))) return { path };
+  if (allow === undefined || allow.some((rule) => isMeant(rule, called, path, ours)))
+    // Its folder as we see it: /proc/self and the like lead elsewhere in the command's own process.
+    return { path: join(realpathSync(dirname(path)), basename(path)) };
   return { refused: `'${command}' is not among the commands that are allowed here: ${allow.join(', ')}.` };
 }
 
@@ -43,7 +51,10 @@ function isMeant(rule: string, called: string, path: string, place: Place): bool
 const isSameFile = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && other !== undefined && realpathSync(one) === realpathSync(other);
 
-function located(command: string, { path: searchPath, cwd }: Place): string | undefined {
+function located(
+  command: string,
+  { path: searchPath, cwd }: Pick<Place, 'path' | 'cwd'>,
+): string | undefined {
   if (command.includes('/')) {
     const path = resolve(cwd, command);
     return isProgram(path) ? path : undefined;

@@ -6,7 +6,7 @@ import { didYouMean } from '../base/closest.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import { tableOf } from '../config/setting-rules.js';
-import { execVariables } from './exec-variables.js';
+import { execVariables, token as tokenRule } from './exec-variables.js';
 
 export type Listen =
   | { readonly at: 'stdio' }
@@ -35,7 +35,6 @@ export type ExecSettings = {
 
 const PREFIX = 'MCP_EXEC_';
 const VALUE_CHARS_SHOWN = 120;
-const MIN_TOKEN_CHARS = 16;
 const LISTEN = /^(?:\[(?<six>[^\]]+)\]|(?<host>[^:]+)):(?<port>\d+)$/;
 
 /** Throws E_SETTINGS. */
@@ -102,17 +101,15 @@ function tokenOf(token: string | undefined, file: string | undefined): string | 
   } catch (thrown) {
     throw settingsError(`MCP_EXEC_TOKEN_FILE cannot be read: ${messageOf(thrown)}`);
   }
-  if (read.length < MIN_TOKEN_CHARS) {
-    throw settingsError(
-      `MCP_EXEC_TOKEN_FILE holds ${read.length} characters; a token has at least ${MIN_TOKEN_CHARS}.`,
-    );
-  }
-  return read;
+  if (tokenRule.safeParse(read).success) return read;
+  throw settingsError(
+    `MCP_EXEC_TOKEN_FILE holds ${read.length} characters; a token has at least 16, of ASCII, without spaces.`,
+  );
 }
 
 function complaint(name: string, got: string): string {
   const allowed = tableOf(execVariables.shape).find((row) => row.name === name)?.allowed ?? '';
-  const shown = name === 'MCP_EXEC_TOKEN' ? 'too short' : `'${clip(harmless(got), VALUE_CHARS_SHOWN)}'`;
+  const shown = name === 'MCP_EXEC_TOKEN' ? 'not fit' : `'${clip(harmless(got), VALUE_CHARS_SHOWN)}'`;
   return `${name} is ${shown}; allowed: ${allowed}.`;
 }
 

@@ -6,6 +6,15 @@ import { bytes, integer, list, optional, setting } from '../config/setting-rules
 
 const DAY_MS = 86_400_000;
 const path = z.string().regex(/^\//);
+/** What a header can hold, so that a request can bring it. */
+export const token = z.string().regex(/^[!-~]{16,}$/);
+/** A name or an IPv6 address, without a port, as requests are compared. */
+const host = z
+  .string()
+  .toLowerCase()
+  .regex(/^(?:[^:/[\]\s]+|[0-9a-f]*:[0-9a-f.]*:[0-9a-f:.]*)$/);
+const origin = z.string().regex(/^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/);
+const program = z.string().regex(/^(?:\/.+|[^/]+)$/);
 
 export const execVariables = z.object({
   MCP_EXEC_LISTEN: optional(z.string().regex(/^(?:unix:\/.+|.+:\d{1,5})$/), {
@@ -13,23 +22,23 @@ export const execVariables = z.object({
     default: 'stdio',
     allowed: 'host:port, [IPv6]:port or unix:/path',
   }),
-  MCP_EXEC_TOKEN: optional(z.string().min(16), {
+  MCP_EXEC_TOKEN: optional(token, {
     meaning: 'What every request over HTTP must bring as its bearer token.',
     default: 'none, which only loopback and unix sockets may do without',
-    allowed: 'at least 16 characters',
+    allowed: 'at least 16 characters of ASCII, without spaces',
   }),
   MCP_EXEC_TOKEN_FILE: optional(path, {
     meaning: 'A file that holds the token, such as a secret of compose.',
     default: 'none',
     allowed: 'an absolute path',
   }),
-  MCP_EXEC_HOSTS: optional(list(z.string()), {
+  MCP_EXEC_HOSTS: optional(list(host), {
     meaning:
       'Names by which it may be addressed (the Host of a request), besides localhost and the address it listens on.',
     default: 'none',
-    allowed: 'host names separated by commas',
+    allowed: 'host names without ports, separated by commas',
   }),
-  MCP_EXEC_ORIGINS: optional(list(z.string()), {
+  MCP_EXEC_ORIGINS: optional(list(origin), {
     meaning: 'Origins of web pages that may send requests.',
     default: 'none',
     allowed: 'origins separated by commas, such as https://example.com',
@@ -70,12 +79,12 @@ export const execVariables = z.object({
     default: 'none; 256 in our image',
     allowed: 'a whole number from 16 to 32768',
   }),
-  MCP_EXEC_ALLOW: optional(list(z.string()), {
+  MCP_EXEC_ALLOW: optional(list(program), {
     meaning: 'Commands that may run, by name or path; all others may not.',
     default: 'all',
     allowed: 'names or absolute paths separated by commas',
   }),
-  MCP_EXEC_DENY: optional(list(z.string()), {
+  MCP_EXEC_DENY: optional(list(program), {
     meaning: 'Commands that may not run, whatever allows them.',
     default: 'none',
     allowed: 'names or absolute paths separated by commas',

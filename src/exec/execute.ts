@@ -2,10 +2,11 @@
 // run, and told to the audit.
 
 import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import PQueue from 'p-queue';
+import { messageOf } from '../base/errors.js';
 import { clip } from '../base/text.js';
 import { findCommand } from './command-rules.js';
 import type { ExecSettings } from './exec-settings.js';
@@ -25,8 +26,9 @@ import { runCommand } from './run-command.js';
 /** What is told of a command, whether it ran or not; no output, and of its input a digest. */
 export type CommandTold = {
   readonly at: string;
+  /** Clipped, like all that the caller has said. */
   readonly command: string;
-  /** The first ones, clipped. */
+  /** The first ones. */
   readonly args: readonly string[];
   readonly argCount: number;
   readonly cwd: string;
@@ -93,19 +95,25 @@ export class Execute {
     const { workdir, maxOutputBytes, tmp, allow, deny } = this.#settings;
     const cwd = resolve(workdir, wanted);
     const input = Buffer.from(stdin);
-    const told = { at: new Date().toISOString(), command, ...clipped(args), cwd, ...digestOf(input) };
-    const none = { durationMs: 0, stdoutBytes: 0, stderrBytes: 0 };
-    if (!isFolder(cwd)) {
-      this.#tell({ ...told, ...none, outcome: 'refused' });
-      return refused(`cwd: there is no folder '${shown(cwd)}'.`);
-    }
+    const told = { at: new Date().toISOString(), ...clipped(command, args, cwd), ...digestOf(input) };
+    const refuse = (message: string) => {
+      this.#tell({ ...told, durationMs: 0, stdoutBytes: 0, stderrBytes: 0, outcome: 'refused' });
+      return refused(message);
+    };
+    if (!isFolder(cwd)) return refuse(`cwd: there is no folder '${shown(cwd)}' that can be entered.`);
     const env = { ...this.#env, ...withoutOwn(added) };
-    const found = findCommand(command, { path: env['PATH'] ?? '', cwd }, { allow, deny });
-    if ('refused' in found) {
-      this.#tell({ ...told, ...none, outcome: 'refused' });
-      return refused(`command: ${shown(found.refused)}`);
+    const found = findCommand(
+      command,
+      { path: env['PATH'] ?? '', rulesPath: this.#env['PATH'] ?? '', cwd },
+      { allow, deny },
+    );
+    if ('refused' in found) return refuse(`command: ${shown(found.refused)}`);
+    let folder: string | undefined;
+    try {
+      folder = tmp === 'per-request' ? makeOwnFolder(tmpdir()) : undefined;
+    } catch (thrown) {
+      return refuse(`There is no room for a temporary folder: ${messageOf(thrown)}`);
     }
-    const folder = tmp === 'per-request' ? makeOwnFolder(tmpdir()) : undefined;
     try {
       const end = await runCommand(
         {
@@ -130,9 +138,15 @@ export class Execute {
   }
 }
 
-const clipped = (args: readonly string[]): Pick<CommandTold, 'args' | 'argCount'> => ({
+const clipped = (
+  command: string,
+  args: readonly string[],
+  cwd: string,
+): Pick<CommandTold, 'command' | 'args' | 'argCount' | 'cwd'> => ({
+  command: clip(command, MAX_ARG_CHARS_TOLD),
   args: args.slice(0, MAX_ARGS_TOLD).map((arg) => clip(arg, MAX_ARG_CHARS_TOLD)),
   argCount: args.length,
+  cwd: clip(cwd, MAX_ARG_CHARS_TOLD),
 });
 
 function digestOf(input: Buffer): Pick<CommandTold, 'stdinBytes' | 'stdinSha256'> {
@@ -149,5 +163,10 @@ function withoutOwn(env: Readonly<Record<string, string | undefined>>): Record<s
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }

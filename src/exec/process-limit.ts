@@ -13,7 +13,8 @@ export function processLimit(
   searchPath: string | undefined,
 ): ProcessLimit | undefined {
   if (processes === undefined) return undefined;
-  const found = findCommand('prlimit', { path: searchPath ?? '', cwd: '/' }, { allow: undefined, deny: [] });
+  const place = { path: searchPath ?? '', rulesPath: '', cwd: '/' };
+  const found = findCommand('prlimit', place, { allow: undefined, deny: [] });
   if ('path' in found) return [found.path, `--nproc=${processes}:${processes}`];
   throw new BridgeError('E_SETTINGS', 'MCP_EXEC_PROCESSES is set, and there is no prlimit on the PATH.', {
     fault: 'operator',

@@ -17,6 +17,8 @@ export class BodyRefused extends Error {
   }
 }
 
+const tooLarge = (): BodyRefused => new BodyRefused(413, `A request has at most ${MAX_BYTES} bytes.`);
+
 export class RequestBodies {
   #heldBytes = 0;
 
@@ -27,10 +29,12 @@ export class RequestBodies {
     void answered.then(() => {
       this.#heldBytes -= bytes;
     });
+    // Said at once, while the caller still listens.
+    if (Number(request.headers['content-length']) > MAX_BYTES) throw tooLarge();
     for await (const chunk of request as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       this.#heldBytes += chunk.length;
-      if (bytes > MAX_BYTES) throw new BodyRefused(413, `A request has at most ${MAX_BYTES} bytes.`);
+      if (bytes > MAX_BYTES) throw tooLarge();
       if (this.#heldBytes > MAX_HELD_BYTES)
         throw new BodyRefused(503, `Requests under way have ${MAX_HELD_BYTES} bytes together: try again.`);
       chunks.push(chunk);

@@ -30,6 +30,14 @@ it('says what it is, and what is wrong with its settings', async () => {
   expect(said).toContain('there is no token');
 });
 
+it.each([
+  [{ MCP_EXEC_AUDIT: '/nowhere/audit.jsonl' }, 'MCP_EXEC_AUDIT'],
+  [{ MCP_EXEC_WORKDIR: '/nowhere/work' }, 'MCP_EXEC_WORKDIR'],
+])('does not start where it could not do as it is told: %j', async (extra, name) => {
+  const [code, said] = await ended([], { MCP_EXEC_WORKDIR: tempHome(), ...extra });
+  expect([code, said]).toEqual([2, expect.stringContaining(`${name}: ENOENT`)]);
+});
+
 it('serves one client on stdio and ends with it', async () => {
   const home = tempHome();
   const transport = new StdioClientTransport({

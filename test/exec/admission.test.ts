@@ -24,6 +24,9 @@ describe('objectionTo', () => {
     ])
       expect([host, status({ host })]).toEqual([host, 403]);
     expect(status({ host: 'code-sandbox:8000' }, { hosts: ['code-sandbox'] })).toBeUndefined();
+    expect(
+      status({ host: 'box.example' }, { listen: { ...open.listen, host: 'Box.example' } }),
+    ).toBeUndefined();
     expect(status({ host: 'whatever' }, { listen: { at: 'socket', path: '/s' } })).toBeUndefined();
   });
 
@@ -35,7 +38,8 @@ describe('objectionTo', () => {
 
   it('wants the token exactly, where there is one', () => {
     const settings = { token: TOKEN };
-    expect(status({ authorization: `Bearer ${TOKEN}` }, settings)).toBeUndefined();
+    for (const scheme of ['Bearer', 'bearer', 'BEARER '])
+      expect(status({ authorization: `${scheme} ${TOKEN}` }, settings)).toBeUndefined();
     for (const authorization of [
       undefined,
       '',

@@ -1,16 +1,25 @@
 // What a rule means: the file that it leads to, by whatever name somebody calls it.
 
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCommand } from '../../src/exec/command-rules.js';
 
 let dir: string;
-let place: { path: string; cwd: string };
+let place: { path: string; rulesPath: string; cwd: string };
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'rules-'));
+  dir = realpathSync(mkdtempSync(join(tmpdir(), 'rules-')));
   for (const folder of ['bin', 'other', 'work']) mkdirSync(join(dir, folder));
   for (const name of ['bin/git', 'bin/rm', 'bin/busybox', 'other/git', 'work/tool']) {
     writeFileSync(join(dir, name), '#!/bin/sh\n');
@@ -20,7 +29,8 @@ beforeAll(() => {
   symlinkSync('rm', join(dir, 'bin/delete'));
   symlinkSync('busybox', join(dir, 'bin/ls'));
   symlinkSync('busybox', join(dir, 'bin/sh'));
-  place = { path: `${join(dir, 'bin')}:relative:${join(dir, 'other')}`, cwd: join(dir, 'work') };
+  const path = `${join(dir, 'bin')}:relative:${join(dir, 'other')}`;
+  place = { path, rulesPath: path, cwd: join(dir, 'work') };
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -63,6 +73,24 @@ describe('findCommand', () => {
     expect(find('../other/git', { allow: [join(dir, 'other/git')] })).toMatchObject({
       path: join(dir, 'other/git'),
     });
+  });
+
+  it('means the programs of the server, wherever a call has its own searched', () => {
+    const theirs = { ...place, path: join(dir, 'other'), rulesPath: join(dir, 'bin') };
+    const rules = { allow: undefined, deny: [] };
+    expect(findCommand('git', theirs, rules)).toEqual({ path: join(dir, 'other/git') });
+    expect(findCommand('git', theirs, { ...rules, allow: ['git'] })).toMatchObject({
+      refused: expect.stringContaining('not among'),
+    });
+    expect(findCommand('../bin/delete', theirs, { ...rules, deny: ['rm'] })).toMatchObject({
+      refused: expect.stringContaining('denied'),
+    });
+  });
+
+  it.skipIf(!existsSync('/proc/self/root'))('judges the very file that will run, wherever that runs', () => {
+    // Like /proc/self/cwd, which in the command's process is another folder than in ours.
+    const there = `/proc/self/root${join(dir, 'bin/delete')}`;
+    expect(find(there, { allow: ['rm', 'delete'] })).toEqual({ path: join(dir, 'bin/delete') });
   });
 
   it('a program of many names is another command under each', () => {

@@ -40,16 +40,31 @@ describe('parseExecSettings', () => {
     },
   );
 
+  it('takes names as requests bring them', () => {
+    expect(parseExecSettings({ MCP_EXEC_HOSTS: 'Code-Sandbox, ::1,10.0.0.7' }).hosts).toEqual([
+      'code-sandbox',
+      '::1',
+      '10.0.0.7',
+    ]);
+  });
+
   it.each([
     [{ MCP_EXEC_LISTEN: 'localhost' }, "MCP_EXEC_LISTEN is 'localhost'; allowed: host:port"],
     [{ MCP_EXEC_LISTEN: 'localhost:70000' }, "MCP_EXEC_LISTEN is 'localhost:70000'"],
-    [{ MCP_EXEC_TOKEN: 'short-secret' }, 'MCP_EXEC_TOKEN is too short; allowed: at least 16 characters'],
+    [{ MCP_EXEC_TOKEN: 'short-secret' }, 'MCP_EXEC_TOKEN is not fit; allowed: at least 16 characters'],
     [{ MCP_EXEC_TOKEN: TOKEN, MCP_EXEC_TOKEN_FILE: '/t' }, 'both set'],
     [{ MCP_EXEC_TOKEN_FILE: '/no/such/file' }, 'MCP_EXEC_TOKEN_FILE cannot be read'],
     [{ MCP_EXEC_MAX_OUTPUT_BYTES: '1' }, 'from 100 to 64m'],
     [{ MCP_EXEC_AUDIT: 'stdout' }, "MCP_EXEC_AUDIT is 'stdout'; allowed: stderr, or an absolute path"],
     [{ MCP_EXEC_PROCESSES: '3' }, 'a whole number from 16 to 32768'],
     [{ MCP_EXEC_TMP: 'own' }, "MCP_EXEC_TMP is 'own'; allowed: shared or per-request"],
+    [
+      { MCP_EXEC_TOKEN: 'short-secret and wörds' },
+      'MCP_EXEC_TOKEN is not fit; allowed: at least 16 characters',
+    ],
+    [{ MCP_EXEC_DENY: 'rm,./tool' }, 'names or absolute paths separated by commas'],
+    [{ MCP_EXEC_HOSTS: 'sandbox:8000' }, "MCP_EXEC_HOSTS is 'sandbox:8000'; allowed: host names"],
+    [{ MCP_EXEC_ORIGINS: 'https://example.com/' }, 'origins separated by commas'],
     [{ MCP_EXEC_TIMEOUTS_MS: '5' }, 'MCP_EXEC_TIMEOUTS_MS is no setting. Did you mean '],
   ])('refuses %j', (env, message) => {
     expect(() => parseExecSettings(env)).toThrow(message);

@@ -94,6 +94,7 @@ describe('execute over HTTP', () => {
       'timeout_ms: got 0, expected a whole number of milliseconds from 1 to 600000.',
     ],
     [{ command: 'ls', cwd: 'nowhere' }, "cwd: there is no folder '"],
+    [{ command: 'ls', cwd: 'x'.repeat(300) }, "cwd: there is no folder '"],
     [{ command: 'lss' }, "command: There is no program 'lss' here."],
     [{ command: 'ls', env: { 'A=B': 'x' } }, 'env: got'],
   ])('answers bad arguments: %j', async (args, message) => {
@@ -111,6 +112,20 @@ describe('execute over HTTP', () => {
     );
     expect(new Set(folders).size).toBe(2);
     expect(folders.filter((folder) => folder === '' || existsSync(folder))).toEqual([]);
+  });
+
+  it('says so where it can make no such folder, and tells the audit no more than a line can hold', async () => {
+    vi.stubEnv('TMPDIR', join(dir, 'nowhere'));
+    try {
+      const made = await client((await face({ MCP_EXEC_TMP: 'per-request' })).url);
+      const result = await call(made, { command: 'true' });
+      expect([result.isError, text(result)]).toEqual([true, expect.stringContaining('ENOENT')]);
+      await call(made, { command: 'x'.repeat(100_000) });
+      expect(told.map(({ outcome }) => outcome)).toEqual(['refused', 'refused']);
+      expect(JSON.stringify(told).length).toBeLessThan(5_000);
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   it('runs many at once, up to as many as it may', async () => {
@@ -175,10 +190,8 @@ describe('execute over HTTP', () => {
     const made = await client(url);
     const large = await call(made, { command: 'wc', args: ['-c'], stdin: 'x'.repeat(30_000_000) });
     expect(text(large)).toBe('30000000');
-    const answer = await fetch(url, { method: 'POST', body: 'x'.repeat(70_000_000) }).catch(
-      ({ cause }: Error) => cause as NodeJS.ErrnoException,
-    );
-    expect('status' in answer ? answer.status : answer.code).toBeOneOf([413, 'EPIPE', 'ECONNRESET']);
+    const answer = await fetch(url, { method: 'POST', body: 'x'.repeat(70_000_000) });
+    expect([answer.status, await answer.text()]).toEqual([413, expect.stringContaining('at most')]);
     expect((await fetch(new URL('/health', url))).status).toBe(200);
   });
 

@@ -55,9 +55,15 @@ export class CodeExecService implements AsyncDisposable {
   static async start(): Promise<CodeExecService> {
     const service = new CodeExecService(await freePort());
     const label = '--label=mcp-sandbox-bridge=test-of-the-service';
-    await service.podman('run', '--detach', `--name=${service.name}`, label, ...service.#args);
-    await service.healthy();
-    return service;
+    try {
+      await service.podman('run', '--detach', `--name=${service.name}`, label, ...service.#args);
+      await service.healthy();
+      return service;
+    } catch (thrown) {
+      // Nobody else knows of it yet.
+      await service[Symbol.asyncDispose]();
+      throw thrown;
+    }
   }
 
   get url(): string {
