@@ -236,9 +236,7 @@ async function shareImage(as) {
   ];
   const missing = mine.output
     .split('\n')
-    .filter(
-      (line) => line.startsWith(OWN_IMAGES) && !ROOTS_OWN.test(line) && !theirs.output.includes(line),
-    );
+    .filter((line) => line.startsWith(OWN_IMAGES) && !ROOTS_OWN.test(line) && !theirs.output.includes(line));
   for (const [name] of missing.map((line) => line.split(' '))) {
     const archive = join(scratch, 'image.tar');
     await run(['podman', 'save', '--quiet', '--output', archive, name], { quiet: true });
