@@ -62,7 +62,7 @@ SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
     "unloaded": ("module", "error"),
     "checked": ("named",),
     "refused": ("error",),
-    "output": ("stream", "text"),
+    "output": ("stream", "text", "base64"),
     "file": ("name", "data"),
     "skipped": ("files", "more"),
     "exited": ("code", "signal"),

@@ -44,7 +44,7 @@ def be_guest(
 ) -> NoReturn:
     """Does all that needs no program while the sandbox waits; then runs the program that is handed over."""
     # Before the harness is out of sight, and not before the greeting, for which the host waits.
-    from harness.launch import Bequest, launch, prepare
+    from harness.launch import Bequest, launch, prepare, stand_in
     from harness.script import Script
 
     _prefer_as_victim()
@@ -56,6 +56,7 @@ def be_guest(
     _adapt_libraries()
     make_results_folder()
     complaint = prepare(ahead)
+    stand_in()
     handed = take_over(handover_fd)
     if handed is None:
         os._exit(0)

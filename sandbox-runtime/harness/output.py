@@ -1,11 +1,13 @@
 """One output stream of the guest on its way to the host: a pipe's read end, turned into `output` frames.
 
-Decodes incrementally, so that a character split over two reads stays whole; bytes that are not UTF-8 become U+FFFD.
+Decodes incrementally, so that a character split over two reads stays whole; bytes that are not UTF-8 become U+FFFD, and
+are sent along as they are.
 Never waits for the end of the pipe, which a daemon may hold open long after the guest has ended.
 """
 
 from __future__ import annotations
 
+import binascii
 import codecs
 import fcntl
 import os
@@ -14,6 +16,9 @@ import termios
 
 from harness.frames import OUTPUT_CHUNK_BYTES
 from harness.wire import encode, write_all
+
+# Of bytes that are no text; a program may write it, too.
+_REPLACEMENT = "\ufffd"
 
 
 class Output:
@@ -28,7 +33,7 @@ class Output:
     def pump(self, limit: int = OUTPUT_CHUNK_BYTES) -> int:
         """Forwards one piece of at most `limit` bytes; returns its size, 0 when every writer is gone."""
         data = os.read(self.fd, min(limit, OUTPUT_CHUNK_BYTES))
-        self._send(self._decoder.decode(data))
+        self._send(data)
         return len(data)
 
     def drain(self) -> None:
@@ -39,11 +44,20 @@ class Output:
             if size == 0:
                 break
             waiting -= size
-        self._send(self._decoder.decode(b"", final=True))
+        self._send(b"", final=True)
 
     def _waiting(self) -> int:
         return struct.unpack("i", fcntl.ioctl(self.fd, termios.FIONREAD, b"\0" * 4))[0]
 
-    def _send(self, text: str) -> None:
+    def _send(self, data: bytes, final: bool = False) -> None:
+        held = self._decoder.getstate()[0]
+        text = self._decoder.decode(data, final)
         if text:
-            write_all(self._frames_fd, encode({"type": "output", "stream": self._stream, "text": text}))
+            frame = {"type": "output", "stream": self._stream, "text": text}
+            if _REPLACEMENT in text:
+                kept = self._decoder.getstate()[0]
+                written = held + data
+                frame["base64"] = binascii.b2a_base64(
+                    written[: len(written) - len(kept)], newline=False
+                ).decode()
+            write_all(self._frames_fd, encode(frame))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 import unittest
@@ -47,7 +48,10 @@ class OutputTest(unittest.TestCase):
         self.assertEqual(run("print('\\ud800', 'é')").stdout, "\\ud800 é\n")
 
     def test_bytes_that_are_not_utf8(self) -> None:
-        self.assertEqual(run("import os; os.write(1, b'a\\xffb\\xe2\\x82'); None").stdout, "a�b�")
+        host = run("import os; os.write(1, b'a\\xffb\\xe2\\x82'); None")
+        self.assertEqual(host.stdout, "a�b�")
+        written = b"".join(base64.b64decode(frame["base64"]) for frame in host.of_type("output"))
+        self.assertEqual(written, b"a\xffb\xe2\x82")
 
     def test_character_split_over_two_writes(self) -> None:
         code = "import os, time\nos.write(1, b'\\xe2')\ntime.sleep(0.05)\nos.write(1, b'\\x82\\xac')\nNone"

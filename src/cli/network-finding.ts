@@ -3,7 +3,7 @@
 
 import { networkedLanguages } from '../config/languages/plan.js';
 import { REACH } from '../engine/carriers.js';
-import { isGvisor } from '../engine/oci-runtime.js';
+import { isGvisor, OLD_GVISOR } from '../engine/oci-runtime.js';
 import { networked } from '../sandbox/kind.js';
 import type { Examination, Finding } from './examination.js';
 
@@ -29,9 +29,7 @@ export async function examineNetwork({
     return {
       status: 'fail',
       detail: `none for ${open.join(', ')}, which are to have one: ${message}`,
-      remedy: isGvisor(ociRuntime)
-        ? `gVisor releases before August 2024 give none on recent kernels: install a newer one. ${TAKE_AWAY}`
-        : remedy,
+      remedy: isGvisor(ociRuntime) ? `${OLD_GVISOR} ${TAKE_AWAY}` : remedy,
     };
   }
   const carrier = tried.value === 'none' ? 'default' : tried.value;

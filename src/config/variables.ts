@@ -240,7 +240,7 @@ export const variables = z.object({
     default: 'off',
     allowed: 'on or off',
   }),
-  MCP_BRIDGE_EXECUTE_WORK: optional(z.string().regex(/^[A-Za-z0-9][\w.-]*$/), {
+  MCP_BRIDGE_EXECUTE_WORK: optional(z.string().regex(/^[A-Za-z0-9][\w.-]{0,254}$/), {
     meaning: 'Volume that the containers of `execute` have at /work, and that stays.',
     default: 'one for each bridge process, removed with it',
     allowed: 'the name of a volume; the engine makes one that is not there',

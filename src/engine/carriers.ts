@@ -76,7 +76,7 @@ export function demandCarrier(found: Carrier | undefined, opens: typeof canOpen 
       {
         fault: 'operator',
         remedy:
-          'Run `scripts/setup --with network`, or install one (Debian: apt-get install slirp4netns), or take the network away where it was given (MCP_BRIDGE_NETWORK).',
+          'Run `scripts/setup --with network`, or install one (Debian: apt-get install slirp4netns), or take the network away where it was given (MCP_BRIDGE_NETWORK, MCP_BRIDGE_EXECUTE_NETWORK).',
       },
     );
   }

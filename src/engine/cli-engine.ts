@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { type ProcessResult, run } from '../base/process.js';
@@ -48,6 +49,9 @@ const INFO_TIMEOUT_MS = 15_000;
 const QUERY_TIMEOUT_MS = 15_000;
 const REMOVE_TIMEOUT_MS = 30_000;
 const PULL_TIMEOUT_MS = 600_000;
+/** A container is removed well within their sum. */
+const VOLUME_TRIES = 6;
+const VOLUME_PAUSE_MS = 100;
 const VOLUME_IS_THERE = /already exists/i;
 const OWNER_FILE = 'owner.json';
 const NO_SUCH_IMAGE = /no such (?:image|object)|not known|not found|unable to find/i;
@@ -112,6 +116,9 @@ export async function probeEngine(binary: string, signal: AbortSignal): Promise<
 }
 
 /** A removal that somebody else has done, or is doing, is as good. */
+const isVolumeTrouble = ({ exitCode, stderr }: ProcessResult): boolean =>
+  exitCode !== 0 && !/no such volume/i.test(stderr);
+
 const isTrouble = ({ exitCode, stderr }: ProcessResult): boolean =>
   exitCode !== 0 && !/no such container|already in progress/i.test(stderr);
 
@@ -272,11 +279,15 @@ export class CliEngine implements Engine {
   /** With what is in it, and with containers that still have it. Trouble is told, not thrown. */
   async removeVolumes(names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
-    const args = ['volume', 'rm', '--force', ...names];
     try {
-      const { exitCode, stderr } = await this.command(args, REMOVE_TIMEOUT_MS, new AbortController().signal);
-      if (exitCode !== 0 && !/no such volume/i.test(stderr))
-        this.#tellTrouble(`could not remove ${names.join(', ')}: ${clip(stderr.trim(), 300)}`);
+      let result = await this.#removeVolumesOnce(names);
+      // Of a container that its monitor is removing just now, podman 4.3 only finds that it is gone, and gives up.
+      for (let tries = 1; isVolumeTrouble(result) && tries < VOLUME_TRIES; tries++) {
+        await setTimeout(VOLUME_PAUSE_MS);
+        result = await this.#removeVolumesOnce(names);
+      }
+      if (isVolumeTrouble(result))
+        this.#tellTrouble(`could not remove ${names.join(', ')}: ${clip(result.stderr.trim(), 300)}`);
     } catch (thrown) {
       this.#tellTrouble(messageOf(thrown));
     }
@@ -331,6 +342,11 @@ export class CliEngine implements Engine {
     } catch (thrown) {
       this.#tellTrouble(messageOf(thrown));
     }
+  }
+
+  #removeVolumesOnce(names: readonly string[]): Promise<ProcessResult> {
+    const args = ['volume', 'rm', '--force', ...names];
+    return this.command(args, REMOVE_TIMEOUT_MS, new AbortController().signal);
   }
 
   #removeOnce(ids: readonly string[]): Promise<ProcessResult> {

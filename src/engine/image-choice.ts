@@ -44,6 +44,9 @@ const NAMED_BY: Readonly<Record<ImageSource, string>> = {
   default: 'the default',
 };
 
+/** The profile of commands, whose image has a variable of its own. */
+const COMMANDS = 'code-exec';
+
 // A registry that is there answers within a second or two; a firewall that drops packets never does.
 const REGISTRY_PATIENCE_MS = 15_000;
 /** How long the absence of a registry is believed. */
@@ -117,7 +120,7 @@ export function missingRemedy({ image, imageSource, profile }: ImageWish): strin
   const meant = profileOf(image);
   if (meant !== undefined) return built(meant);
   return imageSource === 'operator'
-    ? `Pull or build ${image}, or no longer name it (MCP_BRIDGE_IMAGE, MCP_BRIDGE_LANGUAGE_IMAGES) and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
+    ? `Pull or build ${image}, or no longer name it (${profile === COMMANDS ? 'MCP_BRIDGE_EXECUTE_IMAGE' : 'MCP_BRIDGE_IMAGE, MCP_BRIDGE_LANGUAGE_IMAGES'}) and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
     : `Run \`${buildCommand(profile)}\`, which needs no registry.`;
 }
 

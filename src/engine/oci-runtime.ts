@@ -34,6 +34,10 @@ export function variantsOf(name: string, engine: EngineName, mode: EngineMode): 
   return (canHandOn && isGvisor(name) ? GVISOR_VARIANTS : [[]]).map((flags) => ({ name, flags }));
 }
 
+/** What stands between gVisor and a network, most often. */
+export const OLD_GVISOR =
+  'gVisor releases before August 2024 give none on recent kernels: install a newer one.';
+
 /** For one container: one that has a network needs gVisor's own stack. (`network=host` would be the host's, with its loopback.) */
 export const withNetwork = ({ name, flags }: OciRuntime, isOpen: boolean): OciRuntime => ({
   name,

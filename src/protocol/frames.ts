@@ -165,7 +165,12 @@ export const supervisorFrame = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('unloaded'), module: z.string(), error: z.string() }),
   z.strictObject({ type: z.literal('checked'), named: z.array(namedTool).max(MAX_NAMED_TOOLS) }),
   z.strictObject({ type: z.literal('refused'), error: guestError }),
-  z.strictObject({ type: z.literal('output'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+  z.strictObject({
+    type: z.literal('output'),
+    stream: z.enum(['stdout', 'stderr']),
+    text: z.string(),
+    base64: z.string().optional(),
+  }),
   z.strictObject({ type: z.literal('file'), name: z.string(), data: z.string() }),
   z.strictObject({
     type: z.literal('skipped'),

@@ -67,7 +67,7 @@ export type Watcher = {
   /** As often as the servers say it; not yet made harmless. */
   readonly onToolProgress: (progress: ToolProgress) => void;
   /** Pieces as they come, not yet made harmless. */
-  readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
+  readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64?: string) => void;
 };
 
 export type RunParts = {
@@ -234,10 +234,10 @@ async function converse(
       program: startOf(task),
     },
     {
-      onOutput: (stream, text) => {
+      onOutput: (stream, text, base64) => {
         transcript.addOutput(stream, text);
         leavings.addOutput(stream, text);
-        watcher.onOutput(stream, text);
+        watcher.onOutput(stream, text, base64);
       },
       onGuest: (frame, text) => {
         hear(frame, text, transcript, desk, watcher);

@@ -13,7 +13,7 @@ import { forgetChoice, rememberedChoice, runtimeOf, triedText } from '../engine/
 import { enforcementText } from '../engine/enforcement.js';
 import type { Volume } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
-import { described } from '../engine/oci-runtime.js';
+import { described, isGvisor, OLD_GVISOR } from '../engine/oci-runtime.js';
 import { needsMachine, PodmanMachine } from '../engine/podman-machine.js';
 import { networked, pythonKind, type SandboxKind } from './kind.js';
 import { lastProbe, probeKey } from './last-probe.js';
@@ -220,7 +220,12 @@ export class Launcher implements AsyncDisposable {
       const spec = specOn({ ...pad, image, files }, this.#context, String(++this.#count), kind, carrier);
       return Sandbox.start(pad.engine, spec, options, link.signal);
     };
-    return [await this.#lender.start({ pad, image, kind }, startWith, link.signal), pad];
+    try {
+      return [await this.#lender.start({ pad, image, kind }, startWith, link.signal), pad];
+    } catch (thrown) {
+      const isOpen = carrier !== undefined && isGvisor(pad.choice.ociRuntime);
+      throw isOpen ? withoutNetwork(kind, asBridgeError(thrown)) : thrown;
+    }
   }
 
   /** Asked of the engine once for each pad: what changes its images changes the pad. */
@@ -261,6 +266,20 @@ export class Launcher implements AsyncDisposable {
       throw thrown;
     }
   }
+}
+
+/** What gVisor says where it has no network to give names no next step. */
+function withoutNetwork({ ociRuntime }: SandboxKind, cause: BridgeError): BridgeError {
+  if (cause.code !== 'E_SANDBOX_START') return cause;
+  const otherwise =
+    ociRuntime === undefined
+      ? 'Or take the network away where it was given (MCP_BRIDGE_NETWORK).'
+      : 'Or set MCP_BRIDGE_EXECUTE_NETWORK=off, or MCP_BRIDGE_EXECUTE_OCI_RUNTIME=auto to run commands as all other code is run.';
+  return new BridgeError(cause.code, `With a network: ${cause.message}`, {
+    fault: 'operator',
+    remedy: `${OLD_GVISOR} ${otherwise}`,
+    cause,
+  });
 }
 
 /** The same for kinds that ask for the same image. */

@@ -47,7 +47,7 @@ export type StartOptions = {
 };
 
 export type RunHandlers = {
-  readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
+  readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64?: string) => void;
   /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
   readonly onGuest: (frame: GuestFrame, text: string) => void;
   /** What the code has left in its folder for results, after its end. */
@@ -242,7 +242,7 @@ export class Sandbox implements AsyncDisposable {
       case 'refused':
         return this.#checks.onAnswer(frame);
       case 'output':
-        return this.#handlers?.onOutput(frame.stream, frame.text);
+        return this.#handlers?.onOutput(frame.stream, frame.text, frame.base64);
       case 'file':
       case 'skipped':
         return this.#handlers?.onFile(frame);

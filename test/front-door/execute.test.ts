@@ -112,6 +112,14 @@ for (const { name, oci, runs, env } of KINDS) {
       expect(text(await call(bridge, { command: 'sha256sum', stdin: input }))).toContain(sum);
     });
 
+    it('gives bytes that are no text back as they are', async () => {
+      const told = await call(bridge, sh("printf '\\377\\376\\000a'"));
+      const { stdoutBase64 } = told.structuredContent as Record<string, unknown>;
+      expect(Buffer.from(String(stdoutBase64), 'base64')).toEqual(Buffer.from([0xff, 0xfe, 0, 0x61]));
+      const { structuredContent } = await call(bridge, sh('head -c 100000 /dev/zero | tr "\\0" "\\377"'));
+      expect(structuredContent).toMatchObject({ stdoutBytes: 100_000, stdoutTruncated: true });
+    });
+
     it('keeps /work for the next command, and nothing else', async () => {
       const script =
         'printf "#!/bin/sh\\necho ran from work\\n" > tool; chmod +x tool; echo x > /tmp/gone; touch /etc/x 2>/dev/null || echo read-only';
@@ -122,6 +130,15 @@ for (const { name, oci, runs, env } of KINDS) {
       await Promise.all([1, 2].map((n) => call(bridge, sh(`echo ${n} > side-${n}; sleep 0.2`))));
       expect(text(await call(bridge, sh('cat side-1 side-2 && rm side-*')))).toBe('1\n2');
       expect(ourVolumes().length).toBe(1);
+    });
+
+    // podman 4.3 gave up on a volume whose last container was being removed, and it stayed.
+    it('leaves no volume when it ends right after a call', async () => {
+      const before = ourVolumes().length;
+      const short = await start();
+      await call(short, { command: 'true' });
+      await short[Symbol.asyncDispose]();
+      expect(ourVolumes().length).toBe(before);
     });
 
     // Under one runtime is enough: what is shared, and what is swept, is the engine's business.

@@ -66,8 +66,8 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
     };
     const hooks = hooksFor({
       progress: context.progress,
-      onOutput: (stream, text) => {
-        streams[stream].add(Buffer.from(text));
+      onOutput: (stream, text, base64) => {
+        streams[stream].add(base64 === undefined ? Buffer.from(text) : Buffer.from(base64, 'base64'));
         context.onOutput(stream, text);
       },
     });
