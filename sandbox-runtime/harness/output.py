@@ -53,11 +53,11 @@ class Output:
         held = self._decoder.getstate()[0]
         text = self._decoder.decode(data, final)
         if text:
-            frame = {"type": "output", "stream": self._stream, "text": text}
-            if _REPLACEMENT in text:
-                kept = self._decoder.getstate()[0]
-                written = held + data
-                frame["base64"] = binascii.b2a_base64(
-                    written[: len(written) - len(kept)], newline=False
-                ).decode()
+            exact = self._exact(held + data) if _REPLACEMENT in text else None
+            frame = {"type": "output", "stream": self._stream, "text": text, "base64": exact}
             write_all(self._frames_fd, encode(frame))
+
+    def _exact(self, written: bytes) -> str:
+        """Without what the decoder still holds."""
+        kept = len(self._decoder.getstate()[0])
+        return binascii.b2a_base64(written[: len(written) - kept], newline=False).decode()

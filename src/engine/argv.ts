@@ -3,7 +3,7 @@
 
 import type { Dialect, LaunchFacts } from './dialects.js';
 import type { SandboxSpec } from './engine.js';
-import { withNetwork } from './oci-runtime.js';
+import { hostTasks, withNetwork } from './oci-runtime.js';
 
 const TMPFS_OPTIONS = 'rw,noexec,nosuid,nodev,mode=1777';
 const PROGRAMS_OPTIONS = 'rw,exec,nosuid,nodev,mode=1777';
@@ -53,7 +53,7 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     ...pairs(spec.sysctls).map((pair) => `--sysctl=${pair}`),
     `--memory=${spec.memoryBytes}b`,
     `--memory-swap=${spec.memoryBytes}b`,
-    `--pids-limit=${spec.pids}`,
+    `--pids-limit=${hostTasks(spec.pids, facts.ociRuntime?.name)}`,
     ...(spec.cpus === undefined ? [] : [`--cpus=${spec.cpus}`]),
     ...spec.ulimits.map(({ name, limit }) => `--ulimit=${name}=${limit}:${limit}`),
     // The image's own entry point would run our command as its argument.

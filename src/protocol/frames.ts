@@ -169,7 +169,7 @@ export const supervisorFrame = z.discriminatedUnion('type', [
     type: z.literal('output'),
     stream: z.enum(['stdout', 'stderr']),
     text: z.string(),
-    base64: z.string().optional(),
+    base64: z.string().nullable(),
   }),
   z.strictObject({ type: z.literal('file'), name: z.string(), data: z.string() }),
   z.strictObject({

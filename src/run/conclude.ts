@@ -22,7 +22,6 @@ import {
 import { wordsFor } from './ending-words.js';
 import { unawaitedNote } from './hints/asynchrony.js';
 import type { Walls } from './hints/hint.js';
-import { processesSentence } from './hints/limits.js';
 import { hintFor } from './hints.js';
 import type { Outcome, OutcomeError } from './outcome.js';
 import { isPythonTask, type Task } from './task.js';
@@ -34,12 +33,6 @@ export type Conclusion = Omit<Outcome, 'durationMs' | 'servers' | 'timeoutSecond
 /** Nothing in the code can take the supervisor's last word, but for what looks for it. */
 const LOST =
   "This is hardly the code's doing: send it again; if it vanishes again, run `mcp-sandbox-bridge doctor`.";
-
-/** gVisor itself ends where the kernel refuses it a process; that is where commands run, as a rule. */
-const afterLoss = ({ type }: Task, { spec }: Cage): string =>
-  type === 'command'
-    ? `Under gVisor too many processes end all of it. ${processesSentence(spec)} If it was not that, send it again; if it vanishes again, run \`mcp-sandbox-bridge doctor\`.`
-    : LOST;
 
 /** What Python's parser and compiler raise where their own stack or memory ends. */
 const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
@@ -78,7 +71,7 @@ export function conclude(
       return {
         ...said,
         status: 'error',
-        error: own('E_SANDBOX_LOST', `The sandbox vanished: ${end.detail}`, afterLoss(asked.task, cage)),
+        error: own('E_SANDBOX_LOST', `The sandbox vanished: ${end.detail}`, LOST),
       };
     case 'exited':
       return { ...said, ...exited(end.report, asked.task, transcript, cage) };

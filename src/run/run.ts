@@ -67,7 +67,7 @@ export type Watcher = {
   /** As often as the servers say it; not yet made harmless. */
   readonly onToolProgress: (progress: ToolProgress) => void;
   /** Pieces as they come, not yet made harmless. */
-  readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64?: string) => void;
+  readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64: string | null) => void;
 };
 
 export type RunParts = {

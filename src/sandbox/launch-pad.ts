@@ -21,7 +21,7 @@ import {
 import { CLAIMED, demandEnforcement, type Enforcement, lookAt, UNENFORCED } from '../engine/enforcement.js';
 import type { Carrier, EngineMode, SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
-import { described, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
+import { described, hostTasks, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
 import { compileIn, keepCompiled, readCompiled } from './compiled-harness.js';
 import { enforcementAt } from './guard.js';
 import { ENTRYPOINT, harnessVersion, prepareHarness } from './harness-files.js';
@@ -106,7 +106,8 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     const engine = engineFor(context, facts, candidate);
     const pad = { engine, image, files: hostFiles(settings, mode, candidate) };
     const onStarted = async (sandbox: Sandbox, spec: SandboxSpec) => {
-      enforcement = await enforcementOf(sandbox, spec, engine, signal);
+      const asked = { ...spec, pids: hostTasks(spec.pids, candidate.name) };
+      enforcement = await enforcementOf(sandbox, asked, engine, signal);
       compiled = await compileIn(sandbox);
     };
     return attempt(context, pad, { runtime: candidate, until, onStarted }, signal);

@@ -47,7 +47,7 @@ export type StartOptions = {
 };
 
 export type RunHandlers = {
-  readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64?: string) => void;
+  readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64: string | null) => void;
   /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
   readonly onGuest: (frame: GuestFrame, text: string) => void;
   /** What the code has left in its folder for results, after its end. */

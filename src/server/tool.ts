@@ -12,7 +12,7 @@ export type ToolContext = {
   /** Tells the agent how far things are; free when it did not ask. */
   readonly progress: Progress;
   /** What the code prints, piece by piece. */
-  readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64?: string) => void;
+  readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
 };
 
 /** A CallToolResult that is finished; `isRelayed` where it is a server's, which nobody changes. */

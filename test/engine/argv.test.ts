@@ -157,7 +157,7 @@ describe('runArgv', () => {
         "--sysctl=kernel.msgmni=32",
         "--memory=536870912b",
         "--memory-swap=536870912b",
-        "--pids-limit=128",
+        "--pids-limit=4096",
         "--cpus=1.5",
         "--ulimit=core=0:0",
         "--ulimit=nofile=1024:1024",
@@ -209,6 +209,9 @@ describe('runArgv', () => {
       '--runtime-flag=network=none',
       '--runtime-flag=ignore-cgroups',
     ]);
+    // Of the host's, many for each that the guest may have.
+    expect(argv('podman', 'rootless', second)).toContain('--pids-limit=4096');
+    expect(argv('podman', 'rootless', second)).toContain('--ulimit=nproc=128:128');
     expect(first?.flags).toEqual(['network=none']);
     expect(variantsOf('runsc', 'docker', 'rootless')).toEqual([{ name: 'runsc', flags: [] }]);
     expect(variantsOf('runsc', 'podman', 'vm')).toEqual([{ name: 'runsc', flags: [] }]);

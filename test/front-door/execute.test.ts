@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { suiteWithImage } from '../support/built-image.js';
 import { eventually, ourContainers, ourVolumes, processesWith } from '../support/nothing-left.js';
 import { bridgeEnv, MAIN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
@@ -156,6 +157,14 @@ for (const { name, oci, runs, env } of KINDS) {
       },
     );
 
+    it('has many processes at once, and is held to their limit', async () => {
+      const many = sh('for each in $(seq 60); do sleep 0.3 & done; wait; echo all');
+      expect(text(await call(bridge, many))).toBe('all');
+      const bomb = sh('bomb() { bomb | bomb & }; bomb; sleep 60', { timeout_ms: 2_000 });
+      expect(text(await call(bridge, bomb))).toMatch(/^\[killed after its timeout of 2000 ms\]/);
+      expect(text(await call(bridge, sh('echo well')))).toBe('well');
+    });
+
     it(oci === 'runsc' ? 'is on a kernel of its own' : 'has no network', async () => {
       if (oci === 'runsc') {
         const { stdout = '' } = (await call(bridge, sh('cat /proc/version'))).structuredContent as {
@@ -170,6 +179,15 @@ for (const { name, oci, runs, env } of KINDS) {
     });
   });
 }
+
+suiteWithImage('code-exec', 'execute in its own image', () => {
+  it.skipIf(RUNSC === undefined)('has ls and stat also where gVisor is old', async () => {
+    const { MCP_BRIDGE_TOOLS } = LAUNCHED;
+    await using bridge = await startBridge({}, { env: { MCP_BRIDGE_TOOLS, ...ACCEPT } });
+    const look = 'mkdir -p folder && ls -l | tail -n +2 && stat -c %F folder && git --version';
+    expect(text(await call(bridge, sh(look)))).toMatch(/^drwx.* folder\ndirectory\ngit version/);
+  });
+});
 
 it('execute refuses without gVisor, and says what would change that', async () => {
   const env = { ...LAUNCHED, MCP_BRIDGE_EXECUTE_OCI_RUNTIME: '/nowhere/runsc' };

@@ -101,7 +101,7 @@ describe('before its run', () => {
     ['an answer to nothing', checked],
     ['a refusal of nothing', refused],
     ['a second greeting', hello],
-    ['output', { type: 'output', stream: 'stdout', text: 'x' }],
+    ['output', { type: 'output', stream: 'stdout', text: 'x', base64: null }],
     ['a file', { type: 'file', name: 'a', data: '' }],
     ['a list of files', { type: 'skipped', files: [], more: 0 }],
     ['an end', { type: 'exited', code: 0, signal: null }],

@@ -29,7 +29,7 @@ const ended = (more: Partial<Outcome>): Outcome => ({
 const bridgeWith = (outcome: Outcome, printed = '', seen: RunInput[] = []) => ({
   run: (input: RunInput, hooks: RunHooks) => {
     seen.push(input);
-    hooks.onOutput('stdout', printed);
+    hooks.onOutput('stdout', printed, null);
     return Promise.resolve(outcome);
   },
 });

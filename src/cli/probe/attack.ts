@@ -5,6 +5,7 @@ import type { BridgeEvent, Observer } from '../../base/events.js';
 import { fanOut } from '../../base/events.js';
 import type { DiscoverContext } from '../../config/discover.js';
 import type { Settings } from '../../config/settings.js';
+import { hostTasks } from '../../engine/oci-runtime.js';
 import type { Outcome } from '../../run/outcome.js';
 import { scalesFor } from '../../sandbox/measure.js';
 import { WRITABLE } from '../../sandbox/spec.js';
@@ -69,7 +70,8 @@ export class AttackedBridge implements AsyncDisposable {
       pid = firstProcessOf(this.#settings.stateDir, this.#container);
       if (pid === undefined) return;
       const first = pid;
-      host = hostLook(first, this.#settings);
+      const { pids, ociRuntime } = this.#settings;
+      host = hostLook(first, { ...this.#settings, pids: hostTasks(pids, ociRuntime) });
       const scales = scalesFor(first, WRITABLE);
       const bundle = bundleOf(first);
       const before = bundle === undefined ? 0 : bytesIn(bundle);

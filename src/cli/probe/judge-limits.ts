@@ -67,7 +67,8 @@ const PIDS_MEANS = {
   none: 'by nothing of the host',
 } as const;
 
-export function judgePids(seen: Seen): Judgement {
+/** `hasKernel`: the guest has one of its own, which refuses first. */
+export function judgePids(seen: Seen, hasKernel = false): Judgement {
   const { host, started } = seen;
   if (!started) return unknown(seen, 'the attack did not start');
   const refused = refusal(seen);
@@ -82,7 +83,9 @@ export function judgePids(seen: Seen): Judgement {
     const observed = `at ${got}: ${error?.message ?? status}`;
     return { observed, how: 'fork until ended; cgroup', verdict: 'ENFORCED' };
   }
-  const by = host === undefined ? 'the cgroup cannot be seen from here' : PIDS_MEANS[host.enforcement.pids];
+  const outside =
+    host === undefined ? 'the cgroup cannot be seen from here' : PIDS_MEANS[host.enforcement.pids];
+  const by = hasKernel ? `gVisor's own kernel, and its threads: ${outside}` : outside;
   return { observed: `fork ${got + 1}: ${refused}`, how: `fork until refused; ${by}`, verdict: 'ENFORCED' };
 }
 

@@ -1,8 +1,6 @@
 // The attacks on the limits, as Python. Each says what it has got as it goes, so that its last words count when it is
 // ended in the middle, and `all taken` when nothing stopped it.
 
-import { isGvisor } from '../../engine/oci-runtime.js';
-
 /** Small enough that a machine without enforcement does not notice, and more than the interpreter needs. */
 export const MEMORY_LIMIT_MB = 64;
 /** Beyond the limit. */
@@ -11,11 +9,8 @@ const TARGET_MB = MEMORY_LIMIT_MB + EXCESS_MB;
 const STEP_MB = 4;
 export const ALL_TAKEN = 'all taken';
 
-/**
- * The interpreter and the harness need a few, and so do the threads of gVisor's kernel, which are counted with them; a
- * limit below that would end the run, not the attack.
- */
-export const pidsLimit = (ociRuntime: string): number => (isGvisor(ociRuntime) ? 64 : 24);
+/** The interpreter and the harness need a few; a limit below that would end the run, not the attack. */
+export const PIDS_LIMIT = 24;
 const EXCESS_PIDS = 8;
 
 /** How much an attacker prints, and how much of that may be found on disk. */

@@ -4,6 +4,7 @@
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent } from '../../base/events.js';
 import { engineNameOf } from '../../engine/cli-engine.js';
+import { isGvisor } from '../../engine/oci-runtime.js';
 import { probeKey, rememberProbe } from '../../sandbox/last-probe.js';
 import { specOn } from '../../sandbox/launch-pad.js';
 import { reportFailure } from '../failure.js';
@@ -31,8 +32,8 @@ import {
   MEMORY_ATTACKS,
   MEMORY_LIMIT_MB,
   type MemoryKind,
+  PIDS_LIMIT,
   pidsAttack,
-  pidsLimit,
 } from './limit-attacks.js';
 import { killOwner } from './owner-kill.js';
 import { exitCodeOf, makeReport, type ProbeReport, reportText, summaryOf } from './report.js';
@@ -160,10 +161,14 @@ async function attackLimits(
     const judged = limit(KINDS[kind as MemoryKind], asked, judgeMemory(seen), MEMORY_REMEDY);
     controls.push({ ...judged, required: !settings.acceptUnenforced.includes('memory') });
   }
-  const pids = pidsLimit(choice.ociRuntime);
+  const pids = PIDS_LIMIT;
   await using few = new AttackedBridge({ ...settings, pids }, discovery, observer);
   const forked = await few.run({ code: pidsAttack(pids), timeoutSeconds }, signal);
-  const judged = limit('processes', `${settings.pids} (${pids} here)`, judgePids(forked));
+  const judged = limit(
+    'processes',
+    `${settings.pids} (${pids} here)`,
+    judgePids(forked, isGvisor(choice.ociRuntime)),
+  );
   controls.push({ ...judged, required: !settings.acceptUnenforced.includes('pids') });
   return controls;
 }

@@ -67,7 +67,7 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
     const hooks = hooksFor({
       progress: context.progress,
       onOutput: (stream, text, base64) => {
-        streams[stream].add(base64 === undefined ? Buffer.from(text) : Buffer.from(base64, 'base64'));
+        streams[stream].add(base64 === null ? Buffer.from(text) : Buffer.from(base64, 'base64'));
         context.onOutput(stream, text);
       },
     });

@@ -4,7 +4,10 @@ import type { Meter } from '../../run/run.js';
 import type { RunHooks } from '../bridge.js';
 import type { ToolContext } from '../tool.js';
 
-export function hooksFor({ progress, onOutput }: Pick<ToolContext, 'progress' | 'onOutput'>): RunHooks {
+export function hooksFor({
+  progress,
+  onOutput,
+}: Pick<ToolContext, 'progress'> & Pick<RunHooks, 'onOutput'>): RunHooks {
   return {
     onQueued: (place) => {
       progress.describe(() =>

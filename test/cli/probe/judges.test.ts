@@ -116,6 +116,11 @@ describe('processes', () => {
     });
   });
 
+  it('are enforced by a kernel of its own, where the guest has one', () => {
+    const { how } = judgePids(seen({ outcome: refused, host: host({ pids: 'cgroup' }) }), true);
+    expect(how).toBe("fork until refused; gVisor's own kernel, and its threads: cgroup");
+  });
+
   it('are not where all forks came through, and unknown where the code vanished', () => {
     const all = outcome({ printed: 'taken 32\nall taken\n' });
     expect(judgePids(seen({ outcome: all })).verdict).toBe('NOT ENFORCED');
