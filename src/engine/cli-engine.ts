@@ -1,19 +1,8 @@
 // An engine driven through its command line, podman or docker by its dialect. Every command is an argv; what the
 // engine prints is parsed here and nowhere above. Holds the run directory with the pid and id files of live containers.
 
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { type ProcessResult, run } from '../base/process.js';
@@ -21,7 +10,7 @@ import { clip } from '../base/text.js';
 import { runArgv } from './argv.js';
 import { demandCarrier } from './carriers.js';
 import { CliContainer } from './cli-container.js';
-import { type Dialect, dialects, type LaunchChoice, rootGroupOf } from './dialects.js';
+import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
 import type {
   Carrier,
   Container,
@@ -30,10 +19,9 @@ import type {
   EngineName,
   EngineStatus,
   SandboxSpec,
-  Volume,
 } from './engine.js';
 import { killFirstProcess, runsHere } from './first-process.js';
-import { isGvisor, type OciRuntime } from './oci-runtime.js';
+import type { OciRuntime } from './oci-runtime.js';
 import {
   INSTANCE_LABEL,
   isAlive,
@@ -43,16 +31,13 @@ import {
   ownerLabels,
   thisOwner,
 } from './owner.js';
+import { Volumes } from './volumes.js';
 import { whyNotPulled } from './why-not-pulled.js';
 
 const INFO_TIMEOUT_MS = 15_000;
 const QUERY_TIMEOUT_MS = 15_000;
 const REMOVE_TIMEOUT_MS = 30_000;
 const PULL_TIMEOUT_MS = 600_000;
-/** A container is removed well within their sum. */
-const VOLUME_TRIES = 6;
-const VOLUME_PAUSE_MS = 100;
-const VOLUME_IS_THERE = /already exists/i;
 const OWNER_FILE = 'owner.json';
 const NO_SUCH_IMAGE = /no such (?:image|object)|not known|not found|unable to find/i;
 /** A directory without a readable owner is being made for a moment, or was when its bridge was killed. */
@@ -116,9 +101,6 @@ export async function probeEngine(binary: string, signal: AbortSignal): Promise<
 }
 
 /** A removal that somebody else has done, or is doing, is as good. */
-const isVolumeTrouble = ({ exitCode, stderr }: ProcessResult): boolean =>
-  exitCode !== 0 && !/no such volume/i.test(stderr);
-
 const isTrouble = ({ exitCode, stderr }: ProcessResult): boolean =>
   exitCode !== 0 && !/no such container|already in progress/i.test(stderr);
 
@@ -141,6 +123,7 @@ function ownerOf(runDir: string): Owner | undefined {
 export class CliEngine implements Engine {
   readonly name: EngineName;
   readonly binary: string;
+  readonly volumes: Volumes;
   readonly #dialect: Dialect;
   readonly #options: CliEngineOptions;
   readonly #owner: Owner = thisOwner();
@@ -153,6 +136,14 @@ export class CliEngine implements Engine {
     this.name = engineNameOf(options.binary);
     this.#dialect = dialects[this.name];
     this.#runDir = runDirOf(options);
+    this.volumes = new Volumes({
+      binary: this.binary,
+      dialect: this.#dialect,
+      facts: { mode: options.facts.mode, ociRuntime: options.ociRuntime },
+      labels: Object.entries(ownerLabels(options.instance, this.#owner)).map((pair) => pair.join('=')),
+      command: (args, timeoutMs, signal) => this.command(args, timeoutMs, signal),
+      tellTrouble: (message) => this.#tellTrouble(message),
+    });
   }
 
   /** How containers are launched, and why so. */
@@ -239,7 +230,7 @@ export class CliEngine implements Engine {
     const dead = await this.#dead(this.#dialect.listArgs(INSTANCE_LABEL, ownerLabelNames), signal);
     if (dead.length > 0) await this.#remove(dead);
     const volumes = this.#dialect.listVolumesArgs(INSTANCE_LABEL, ownerLabelNames);
-    await this.removeVolumes(await this.#dead(volumes, signal));
+    await this.volumes.remove(await this.#dead(volumes, signal));
     this.#sweepRunDirs();
     return dead.length;
   }
@@ -255,42 +246,6 @@ export class CliEngine implements Engine {
       .map((line) => line.split('\t'))
       .filter(([, ...labels]) => !isAlive(ownerFrom(labels)))
       .flatMap(([id]) => (id === undefined || id === '' ? [] : [id]));
-  }
-
-  /** Makes the volume where it is not there. Throws E_ENGINE_BROKEN. */
-  async makeVolume({ name, isKept }: Volume, signal: AbortSignal): Promise<void> {
-    const { instance, facts, ociRuntime } = this.#options;
-    const labels = isKept ? {} : ownerLabels(instance, this.#owner);
-    const pairs = Object.entries(labels).map(([label, value]) => `${label}=${value}`);
-    const made = await this.command(this.#dialect.makeVolumeArgs(name, pairs), QUERY_TIMEOUT_MS, signal);
-    if (made.exitCode !== 0 && !VOLUME_IS_THERE.test(made.stderr))
-      throw this.#broken(`volume create ${name}`, made);
-    const group = rootGroupOf(facts.mode);
-    if (group === undefined || ociRuntime === undefined || !isGvisor(ociRuntime.name)) return;
-    // Its folder is private to root, and gVisor comes as the container's own (isGvisor): who may pass, and nobody else.
-    const place = ['volume', 'inspect', '--format', '{{.Mountpoint}}', name];
-    const found = await this.command(place, QUERY_TIMEOUT_MS, signal);
-    if (found.exitCode !== 0) throw this.#broken(place.join(' '), found);
-    const folder = dirname(found.stdout.trim());
-    chownSync(folder, 0, group);
-    chmodSync(folder, 0o710);
-  }
-
-  /** With what is in it, and with containers that still have it. Trouble is told, not thrown. */
-  async removeVolumes(names: readonly string[]): Promise<void> {
-    if (names.length === 0) return;
-    try {
-      let result = await this.#removeVolumesOnce(names);
-      // Of a container that its monitor is removing just now, podman 4.3 only finds that it is gone, and gives up.
-      for (let tries = 1; isVolumeTrouble(result) && tries < VOLUME_TRIES; tries++) {
-        await setTimeout(VOLUME_PAUSE_MS);
-        result = await this.#removeVolumesOnce(names);
-      }
-      if (isVolumeTrouble(result))
-        this.#tellTrouble(`could not remove ${names.join(', ')}: ${clip(result.stderr.trim(), 300)}`);
-    } catch (thrown) {
-      this.#tellTrouble(messageOf(thrown));
-    }
   }
 
   /** One command of the engine; a non-zero exit is a result, not an error. */
@@ -320,13 +275,6 @@ export class CliEngine implements Engine {
     }
   }
 
-  #broken(what: string, { stderr }: ProcessResult): BridgeError {
-    return new BridgeError('E_ENGINE_BROKEN', `${this.name}: ${clip(stderr.trim(), 300)}`, {
-      fault: 'engine',
-      remedy: `Run \`${this.binary} ${what}\` and mend what it says.`,
-    });
-  }
-
   #tellTrouble(message: string): void {
     this.#options.observer({ type: 'engine.trouble', message });
   }
@@ -342,11 +290,6 @@ export class CliEngine implements Engine {
     } catch (thrown) {
       this.#tellTrouble(messageOf(thrown));
     }
-  }
-
-  #removeVolumesOnce(names: readonly string[]): Promise<ProcessResult> {
-    const args = ['volume', 'rm', '--force', ...names];
-    return this.command(args, REMOVE_TIMEOUT_MS, new AbortController().signal);
   }
 
   #removeOnce(ids: readonly string[]): Promise<ProcessResult> {

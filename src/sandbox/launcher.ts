@@ -135,7 +135,7 @@ export class Launcher implements AsyncDisposable {
     await Promise.allSettled(this.#starting);
     await Promise.all(this.#ending);
     await this.#pad?.catch(() => undefined);
-    await Promise.all([...this.#volumes].map(([name, engine]) => engine?.removeVolumes([name])));
+    await Promise.all([...this.#volumes].map(([name, engine]) => engine?.volumes.remove([name])));
     removeRunDir({ stateDir: this.#context.settings.stateDir, instance: this.#context.instance });
     await this.#machine?.[Symbol.asyncDispose]();
   }
@@ -247,7 +247,7 @@ export class Launcher implements AsyncDisposable {
 
   async #makeVolume(volume: Volume, { engine }: LaunchPad, signal: AbortSignal): Promise<void> {
     if (this.#volumes.has(volume.name)) return;
-    await engine.makeVolume(volume, signal);
+    await engine.volumes.make(volume, signal);
     this.#volumes.set(volume.name, volume.isKept ? undefined : engine);
   }
 
