@@ -100,6 +100,8 @@ export type BridgeEvent =
       readonly servers: readonly string[];
       readonly language: string;
       readonly code: Weight;
+      /** Of a command: the beginning of its vector, where the operator wants it kept. */
+      readonly argumentsText?: string | undefined;
       readonly timeoutSeconds: number;
     }
   | {

@@ -26,7 +26,7 @@ export function runs(options: RunsOptions): void {
   if (calls !== undefined) {
     const run = named(calls, all);
     if (json) printJson(run);
-    else process.stdout.write(runsText([run]) + callsText(run.calls) + notShownText(run));
+    else process.stdout.write(runsText([run]) + commandText(run) + callsText(run.calls) + notShownText(run));
     return;
   }
   const chosen = last === 0 ? [] : all.filter((run) => isWanted(run, options)).slice(-last);
@@ -90,6 +90,10 @@ export function runsText(chosen: readonly AuditedRun[]): string {
   });
   return columns([head, ...rows]);
 }
+
+/** Of a command what it was, where that is kept; ends with a newline, or is empty. */
+const commandText = ({ line }: AuditedRun): string =>
+  line?.argumentsText === undefined ? '' : `\n${visible(line.argumentsText)}\n`;
 
 /** A line for each call; ends with a newline, or is empty. */
 export function callsText(calls: readonly CallLine[]): string {

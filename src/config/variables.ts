@@ -159,7 +159,7 @@ export const variables = z.object({
   }),
   MCP_BRIDGE_AUDIT: setting(z.enum(['on', 'off', 'arguments']), {
     meaning:
-      'Whether a line is kept of every run and tool call, with sizes and digests; `arguments` keeps what tools were called with as well. `runs` shows it.',
+      'Whether a line is kept of every run and tool call, with sizes and digests; `arguments` also keeps what tools were called with, and commands. `runs` shows it.',
     default: 'on',
     allowed: 'on, off or arguments',
   }),

@@ -16,6 +16,8 @@ export type RunLine = {
   /** Absent in lines of earlier versions, which knew Python only. */
   readonly language?: string;
   readonly code: Weight;
+  /** Of a command. */
+  readonly argumentsText?: string;
   readonly timeoutSeconds: number;
   readonly status: RunStatus;
   readonly durationMs: number;

@@ -22,7 +22,9 @@ const MAX_CALLS_LISTED = 10_000;
 const MAX_NAME_CHARS = 256;
 const MAX_ARGUMENTS_CHARS = 16 * 1024;
 
-type Begun = Pick<RunLine, 'at' | 'client' | 'language' | 'code' | 'timeoutSeconds'> & { listed: number };
+type Begun = Pick<RunLine, 'at' | 'client' | 'language' | 'code' | 'argumentsText' | 'timeoutSeconds'> & {
+  listed: number;
+};
 
 export class Audit implements AsyncDisposable {
   readonly #files: AuditFiles;
@@ -51,12 +53,13 @@ export class Audit implements AsyncDisposable {
   }
 
   #begin(event: Extract<BridgeEvent, { type: 'run.started' }>): void {
-    const { run, client, language, code, timeoutSeconds } = event;
+    const { run, client, language, code, argumentsText, timeoutSeconds } = event;
     this.#running.set(run, {
       at: new Date().toISOString(),
       client: this.#shown(client),
       language,
       code,
+      ...this.#kept(argumentsText),
       timeoutSeconds,
       listed: 0,
     });
@@ -80,10 +83,7 @@ export class Audit implements AsyncDisposable {
       durationMs: Math.round(durationMs),
       arguments: event.arguments,
       ...(result === undefined ? {} : { result }),
-      // Before it is cut: of half a secret nobody would know that it is one.
-      ...(argumentsText === undefined
-        ? {}
-        : { argumentsText: clip(this.#redact(withoutSecretMembers(argumentsText)), MAX_ARGUMENTS_CHARS) }),
+      ...this.#kept(argumentsText),
     };
     this.#write(line);
   }
@@ -105,6 +105,12 @@ export class Audit implements AsyncDisposable {
       listed,
       notListed: told - listed,
     });
+  }
+
+  #kept(argumentsText: string | undefined): Pick<CallLine, 'argumentsText'> {
+    if (argumentsText === undefined) return {};
+    // Before it is cut: of half a secret nobody would know that it is one.
+    return { argumentsText: clip(this.#redact(withoutSecretMembers(argumentsText)), MAX_ARGUMENTS_CHARS) };
   }
 
   #write(line: AuditLine): void {

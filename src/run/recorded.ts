@@ -54,7 +54,7 @@ export function recorded(api: HostApi, { runId, mode, policy, subject, observer 
           durationMs: performance.now() - startedAt,
           arguments: weighed(args, mode),
           result,
-          argumentsText: mode === 'arguments' ? args.slice(0, MAX_ARGUMENTS_CHARS) : undefined,
+          argumentsText: keptText(args, mode),
         });
       try {
         const answer = await question(params, text, signal);
@@ -93,6 +93,10 @@ const failureIn = (text: string): string | undefined =>
   text.length <= MAX_FAILURE_CHARS && SAYS_ERROR.test(text) && sliceAt(text, ['isError']) === 'true'
     ? 'E_TOOL_FAILED'
     : undefined;
+
+/** Of arguments, as far as they are told; undefined where the operator does not want them kept. */
+export const keptText = (text: string, mode: AuditMode): string | undefined =>
+  mode === 'arguments' ? text.slice(0, MAX_ARGUMENTS_CHARS) : undefined;
 
 const weighed = (text: string, mode: AuditMode): Weight =>
   mode === 'off' ? { bytes: text.length, sha256: undefined } : weigh(text);

@@ -28,7 +28,7 @@ import { failureNote, type Opened, openServers } from './opening.js';
 import type { Left, Outcome } from './outcome.js';
 import { allowedPart, type Policy } from './policy.js';
 import { preflight } from './preflight.js';
-import { recorded } from './recorded.js';
+import { keptText, recorded } from './recorded.js';
 import type { SavedTools } from './saved-tools.js';
 import { checkOf, filesOf, languageOf, startOf, type Task, textOf } from './task.js';
 import { Transcript } from './transcript.js';
@@ -110,6 +110,7 @@ export async function runCode(request: RunRequest, parts: RunParts, signal: Abor
     client,
     servers: [...named, ...others],
     code: weigh(textOf(request.task)),
+    argumentsText: request.task.type === 'command' ? keptText(textOf(request.task), parts.audit) : undefined,
     language: languageOf(request.task),
     timeoutSeconds,
   });

@@ -27,7 +27,6 @@ type Stream = 'stdout' | 'stderr';
 
 /** Programs say on stderr how they fare as well as what is wrong, so it is above stdout and below a warning. */
 const LEVEL_OF = { stdout: 'info', stderr: 'notice' } as const;
-const LOGGER = 'run_python';
 /** Five batches a second look alive; a line each would be a flood. */
 const BATCH_MS = 200;
 /** An unfinished line waits for its end for so long, or until it is so long. */
@@ -38,8 +37,9 @@ const REST = 'The rest of the output is in the answer.';
 
 type Open = { text: string; batches: number };
 
-/** The output of one run. Free while `threshold` is undefined, which is asked at every piece. */
+/** The output of one run, said to come from `logger`. Free while `threshold` is undefined, which is asked at every piece. */
 export class OutputLog implements Disposable {
+  readonly #logger: string;
   readonly #threshold: () => LogLevel | undefined;
   readonly #send: (params: LogParams) => void;
   readonly #open: Record<Stream, Open> = {
@@ -50,7 +50,8 @@ export class OutputLog implements Disposable {
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(threshold: () => LogLevel | undefined, send: (params: LogParams) => void) {
+  constructor(logger: string, threshold: () => LogLevel | undefined, send: (params: LogParams) => void) {
+    this.#logger = logger;
     this.#threshold = threshold;
     this.#send = send;
   }
@@ -74,7 +75,7 @@ export class OutputLog implements Disposable {
     this.#flush(true);
     this.#ended = true;
     clearInterval(this.#timer);
-    if (lastLine !== undefined) this.#send({ level: LEVEL_OF.stdout, logger: LOGGER, data: lastLine });
+    if (lastLine !== undefined) this.#send({ level: LEVEL_OF.stdout, logger: this.#logger, data: lastLine });
   }
 
   #flush(everything: boolean): void {
@@ -91,7 +92,7 @@ export class OutputLog implements Disposable {
       open.text = open.text.slice(end);
       open.batches = 0;
       const level = LEVEL_OF[stream];
-      if (this.#isWanted(level)) this.#send({ level, logger: LOGGER, data: { stream, text } });
+      if (this.#isWanted(level)) this.#send({ level, logger: this.#logger, data: { stream, text } });
     }
     if (this.#open.stdout.text === '' && this.#open.stderr.text === '') {
       clearInterval(this.#timer);

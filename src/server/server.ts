@@ -174,7 +174,9 @@ async function callTool(
   signal: AbortSignal,
 ): Promise<Answer> {
   const progressToken = _meta?.progressToken;
-  using log = new OutputLog(logLevel, (params) => notify({ method: 'notifications/message', params }));
+  using log = new OutputLog(tool.definition.name, logLevel, (params) =>
+    notify({ method: 'notifications/message', params }),
+  );
   using progress = new Progress(
     progressToken === undefined
       ? undefined

@@ -68,6 +68,17 @@ const called = (
 });
 const texts = () => readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8'));
 
+test('a command is kept with its arguments, where they are wanted, and without secrets', async () => {
+  const audit = open();
+  const argumentsText = '["curl","-H","Authorization: swordfish-12345"]';
+  audit.observe({ ...started('c-1'), argumentsText } as BridgeEvent);
+  audit.observe(ended('c-1', 0));
+  await audit[Symbol.asyncDispose]();
+  const [run] = readAudit(dir);
+  expect(run?.line?.argumentsText).toMatch(/^\["curl","-H","Authorization: /);
+  expect(run?.line?.argumentsText).not.toContain('swordfish');
+});
+
 test('a run and its calls are a line each, in a file of their owner alone', async () => {
   const audit = open();
   for (const event of [started('a-1'), called('a-1'), ended('a-1')]) audit.observe(event);

@@ -11,6 +11,7 @@ beforeEach(() => {
   threshold = 'debug';
   sent = [];
   log = new OutputLog(
+    'run_python',
     () => threshold,
     (params) => sent.push(params),
   );
