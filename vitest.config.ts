@@ -9,7 +9,7 @@ import { defineConfig } from 'vitest/config';
 const WORKERS = 3;
 
 const conversations = [
-  'test/front-door/{answers,asking,audit,changed-config,docs,downstream,errors,execute-code,files,go}.test.ts',
+  'test/front-door/{answers,asking,audit,changed-config,docs,downstream,errors,execute-code,files}.test.ts',
   'test/front-door/{isolator-config,javascript,listing,login,main-job,on-demand,other-client}.test.ts',
   'test/front-door/{policy,real-servers,resources,snippets,unloaded}.test.ts',
   'test/cli/exec/containers.test.ts',

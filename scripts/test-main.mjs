@@ -97,7 +97,7 @@ async function vitest(
 async function containerTests({ flags, ...options }) {
   const sums = { passed: 0, failed: 0, skipped: 0 };
   for (const project of ['conversations', 'containers']) {
-    const counts = await vitest(project, { ...options, timeoutMs: 8 * MINUTE, flags });
+    const counts = await vitest(project, { ...options, timeoutMs: 11 * MINUTE, flags });
     for (const key of Object.keys(sums)) sums[key] += counts[key];
   }
   return sums;

@@ -1,7 +1,9 @@
 // One tool of one server, called for the agent itself and not by code: no sandbox, and the same door, policy, limits and
 // audit as every call from inside one. What the server answers is relayed as it is.
 
-import { asBridgeError } from '../base/errors.js';
+import { Deadline } from '../base/deadline.js';
+import { asBridgeError, BridgeError } from '../base/errors.js';
+import type { RunStatus } from '../base/events.js';
 import { weigh } from '../base/weight.js';
 import { RawJson, sliceAt, stringify } from '../protocol/json-text.js';
 import { door } from './door.js';
@@ -23,6 +25,8 @@ export type DirectCall = {
   readonly args: unknown;
   /** What it may take, as far as it says. */
   readonly timeoutSeconds: number;
+  /** How long its server may be silent before nobody waits for it any more. */
+  readonly patienceSeconds: number;
 };
 
 export type DirectParts = Pick<
@@ -40,7 +44,7 @@ export type DirectParts = Pick<
   | 'watcher'
 >;
 
-/** The text of a CallToolResult. Throws a BridgeError where there is none. */
+/** The text of a CallToolResult. Throws a BridgeError where there is none, E_SERVER_UNAVAILABLE where none came in time. */
 export async function callDirectly(
   call: DirectCall,
   parts: DirectParts,
@@ -52,23 +56,40 @@ export async function callDirectly(
   const servers = [server];
   const code = weigh(stringify(args));
   observer({ type: 'run.started', run: runId, client, servers, code, language, timeoutSeconds });
-  const tell = (status: 'success' | 'error' | 'cancelled', calls: number) => {
+  const tell = (status: RunStatus, calls: number) => {
     const durationMs = performance.now() - startedAt;
     observer({ type: 'run.ended', run: runId, servers, status, durationMs, calls });
   };
+  using deadline = new Deadline(signal);
+  deadline.start(call.patienceSeconds * 1000);
   let calls = 0;
   try {
-    const whole = await parts.open(server, signal);
+    const whole = await parts.open(server, deadline.signal);
     calls = 1;
     parts.watcher.onStart({ calls, inFlight: 1, waitingFor: `${server}.${tool}` });
-    const answer = await ask(call, whole, parts, signal);
+    const answer = await ask(call, whole, parts, deadline.signal);
     tell(sliceAt(answer.text, ['isError']) === 'true' ? 'error' : 'success', calls);
     return answer;
   } catch (thrown) {
-    tell(signal.aborted ? 'cancelled' : 'error', calls);
-    throw asBridgeError(thrown);
+    const { cause } = deadline;
+    tell(cause === undefined ? 'error' : cause === 'timeout' ? cause : 'cancelled', calls);
+    if (cause === undefined) throw asBridgeError(thrown);
+    throw cause === 'timeout' ? silent(call) : cancelled(thrown);
   }
 }
+
+const silent = ({ server, patienceSeconds }: DirectCall): BridgeError =>
+  new BridgeError(
+    'E_SERVER_UNAVAILABLE',
+    `The server '${server}' has not answered within ${patienceSeconds} s.`,
+    {
+      fault: 'downstream',
+      remedy: 'Look whether it still runs; `mcp-sandbox-bridge servers` says where it is configured.',
+    },
+  );
+
+const cancelled = (cause: unknown): BridgeError =>
+  new BridgeError('E_CANCELLED', 'The call was cancelled.', { fault: 'agent', cause });
 
 async function ask(
   { id: runId, server, tool, args }: DirectCall,

@@ -125,7 +125,8 @@ describe.runIf(isBuilt('go'))(title, () => {
       '"fmt"; "net/http"; "os"; "os/exec"; "strings"',
       `said, err := exec.Command("go", "build", "-x", "-o", "/build/again", ".").CombinedOutput()
        _, left := os.Stat("/build/left")
-       fmt.Println(http.StatusText(200), strings.Count(string(said), "/compile -o"), err, os.IsNotExist(left))`,
+       fmt.Println(http.StatusText(200), strings.Count(string(said), "/compile -o"), err, os.IsNotExist(left))
+       if err != nil { os.Stderr.Write(said) }`,
     );
     expect((await execute(watcher)).text).toContain('OK 1 <nil> true');
   });

@@ -105,7 +105,10 @@ describe('handed to a server', () => {
     const args = { command: 'ls', timeout_ms: 2000, whatever: 1 };
     expect(await call({ callServer }, args, env)).toEqual({ result, isRelayed: true });
     expect(seen).toEqual([
-      { server: 'sandbox', tool: 'execute', setBy: 'MCP_BRIDGE_EXECUTE_SERVER', args, timeoutSeconds: 2 },
+      {
+        ...{ server: 'sandbox', tool: 'execute', setBy: 'MCP_BRIDGE_EXECUTE_SERVER', args },
+        ...{ timeoutSeconds: 2, patienceSeconds: 32 },
+      },
     ]);
   });
 

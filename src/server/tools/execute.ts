@@ -20,6 +20,8 @@ import { hooksFor } from './hooks.js';
 
 /** In one frame, in base64, and in the sandbox's memory, in /tmp of 64 MiB. */
 const MAX_STDIN_BYTES = 32 * 1024 ** 2;
+/** Beyond a command's own time: for its turn at the server, and the way there and back. */
+const SPARE_SECONDS = 30;
 const NAME = 'execute';
 
 export const execute = (settings: Settings): Tool =>
@@ -32,12 +34,16 @@ const toolWith = (definition: ExecuteDefinition, call: Tool['call']): Tool => ({
 });
 
 /** The server says what is wrong with arguments, and how its answers look. */
-const relayed = (server: string, { timeoutSeconds }: Settings): Tool =>
+const relayed = (server: string, { timeoutSeconds, maxTimeoutSeconds }: Settings): Tool =>
   toolWith(definitionFor(), async (given, context, signal) => {
     const args = plain(given);
     const { timeout_ms: timeoutMs } = args;
-    const asked = typeof timeoutMs === 'number' ? timeoutMs / 1000 : timeoutSeconds;
-    const call = { server, tool: NAME, setBy: 'MCP_BRIDGE_EXECUTE_SERVER', args, timeoutSeconds: asked };
+    const said = typeof timeoutMs === 'number' ? timeoutMs / 1000 : undefined;
+    const asked = said ?? timeoutSeconds;
+    // The server's own default is not known here.
+    const patienceSeconds = (said ?? maxTimeoutSeconds) + SPARE_SECONDS;
+    const setBy = 'MCP_BRIDGE_EXECUTE_SERVER';
+    const call = { server, tool: NAME, setBy, args, timeoutSeconds: asked, patienceSeconds };
     const answer = await context.bridge.callServer(call, hooksFor(context), signal);
     if ('message' in answer) return outcomeWithoutRun('error', answer, asked);
     return { result: JSON.parse(answer.text) as Readonly<Record<string, unknown>>, isRelayed: true };
