@@ -1,19 +1,12 @@
-// Three projects. `unit` needs nothing but Node and runs wide. The others start the built bridge and real containers:
-// `conversations` look at what an agent is answered and at nothing else, and mostly wait, a few files at a time;
-// `containers` measure or count what a machine with two cores is doing, one file at a time.
+// Two projects: `unit` needs nothing but Node and runs wide; `containers` starts the built bridge and real
+// containers, one file at a time, since each file measures, counts or times what a machine with two cores is doing.
 
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-/** Of files at once: they wait more than they reckon, and vitest would leave a core out. */
+/** Of files at once, at least: they wait more than they reckon, and vitest would leave a core out. */
 const WORKERS = 3;
 
-const conversations = [
-  'test/front-door/{answers,asking,audit,changed-config,docs,downstream,errors,execute-code,files}.test.ts',
-  'test/front-door/{isolator-config,javascript,listing,login,main-job,on-demand,other-client}.test.ts',
-  'test/front-door/{policy,real-servers,resources,snippets,unloaded}.test.ts',
-  'test/cli/exec/containers.test.ts',
-];
 const containers = [
   'test/front-door/**/*.test.ts',
   'test/containers/**/*.test.ts',
@@ -30,7 +23,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...conversations, ...containers],
+          exclude: containers,
           maxWorkers: Math.max(WORKERS, availableParallelism()),
           testTimeout: 20_000,
           hookTimeout: 20_000,
@@ -39,24 +32,11 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'conversations',
-          include: conversations,
-          globalSetup: 'test/support/global-setup.ts',
-          maxWorkers: WORKERS,
-          sequence: { groupOrder: 1 },
-          testTimeout: 90_000,
-          hookTimeout: 180_000,
-        },
-      },
-      {
-        extends: true,
-        test: {
           name: 'containers',
           include: containers,
-          exclude: conversations,
           globalSetup: 'test/support/global-setup.ts',
           fileParallelism: false,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
           testTimeout: 90_000,
           // The first sandbox of a process looks for an engine, an OCI runtime and an image.
           hookTimeout: 180_000,

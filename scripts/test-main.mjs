@@ -93,16 +93,6 @@ async function vitest(
   return countsOf(report, exitCode);
 }
 
-/** The tests with containers: those that go side by side, then those that are alone. */
-async function containerTests({ flags, ...options }) {
-  const sums = { passed: 0, failed: 0, skipped: 0 };
-  for (const project of ['conversations', 'containers']) {
-    const counts = await vitest(project, { ...options, timeoutMs: 11 * MINUTE, flags });
-    for (const key of Object.keys(sums)) sums[key] += counts[key];
-  }
-  return sums;
-}
-
 /** Counts of Python's unittest, from the two lines that it ends with. */
 async function unittest(argv) {
   // conmon writes an empty file `oom` into its working directory when a container runs out of memory.
@@ -208,7 +198,8 @@ async function containersAsUser() {
     await copyCheckout(copy);
     await run(['chown', '-R', `${user}:`, copy], { quiet: true });
     await shareImage(as);
-    return await containerTests({
+    return await vitest('containers', {
+      timeoutMs: 8 * MINUTE,
       cwd: copy,
       report: join(copy, 'report.json'),
       as,
@@ -315,7 +306,7 @@ await Promise.all([
   part('python on the host', pythonOnHost).then(() => part('python in the image', pythonInImage)),
 ]);
 await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
-  containerTests({ flags: ['--exclude', WAITING] }),
+  vitest('containers', { timeoutMs: 13 * MINUTE, flags: ['--exclude', WAITING] }),
 );
 if (isRoot) await part('containers as an ordinary user', containersAsUser);
 rmSync(scratch, { recursive: true, force: true });
