@@ -1,11 +1,7 @@
 // Two projects: `unit` needs nothing but Node and runs wide; `containers` starts the built bridge and real
 // containers, one file at a time, since each file measures, counts or times what a machine with two cores is doing.
 
-import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-
-/** Of files at once, at least: they wait more than they reckon, and vitest would leave a core out. */
-const WORKERS = 3;
 
 const containers = [
   'test/front-door/**/*.test.ts',
@@ -24,7 +20,6 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: containers,
-          maxWorkers: Math.max(WORKERS, availableParallelism()),
           testTimeout: 20_000,
           hookTimeout: 20_000,
         },

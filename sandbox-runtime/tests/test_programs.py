@@ -273,6 +273,10 @@ class StopTest(unittest.TestCase):
             # The host has a third of a second of patience, and may be waited for half of one where memory ran out.
             self.assertLess(time.monotonic() - started, 0.3)
             self.assertEqual(host.one("exited")["signal"], "SIGKILL")
+            # Killed is not yet gone.
+            until = time.monotonic() + 2
+            while session(host.process.pid) and time.monotonic() < until:
+                time.sleep(0.01)
             self.assertEqual(session(host.process.pid), [])
             return host
 
