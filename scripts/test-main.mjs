@@ -29,6 +29,10 @@ const ONCE = [
   // Of the languages, the answers of execute_code, Go's cache and the network stay: they meet what the mode decides.
   'test/front-door/{isolator-config,javascript,snippets}.test.ts',
   'test/cli/{containers.test.ts,exec/**}',
+  'test/containers/{compiled-harness,kinds}.test.ts',
+  'test/front-door/{output,warm}.test.ts',
+  // A minute of attacks; containers/walls, probe and languages make the gravest in either mode, `npm run walls` all.
+  'test/walls/**',
 ];
 /** Waits, and uses nothing meanwhile: beside the unit tests, and for one user, since the clock is the same for all. */
 const WAITING = 'test/front-door/engine-clock.test.ts';
