@@ -20,6 +20,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: containers,
+          globalSetup: 'test/support/temporary-root.ts',
           testTimeout: 20_000,
           hookTimeout: 20_000,
         },
