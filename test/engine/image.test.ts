@@ -136,7 +136,7 @@ describe('debianSources', () => {
 describe('unsafeEntries', () => {
   let dir: string;
   beforeAll(() => {
-    dir = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-tar-'));
+    dir = mkdtempSync(join(tmpdir(), 'tar-audit-test-'));
   });
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 

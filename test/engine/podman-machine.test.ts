@@ -16,7 +16,7 @@ let dir: string;
 let machines: PodmanMachine[];
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-machine-'));
+  dir = mkdtempSync(join(tmpdir(), 'podman-machine-test-'));
   machines = [];
 });
 
