@@ -5,6 +5,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const BELOW_SERVER = [
+  'base',
+  'observe',
+  'protocol',
+  'config',
+  'engine',
+  'sandbox',
+  'downstream',
+  'run',
+  'render',
+  'exec',
+];
 /** Which floors each floor may use, besides itself. */
 const FLOORS = {
   base: [],
@@ -17,31 +29,8 @@ const FLOORS = {
   downstream: ['base', 'protocol', 'config'],
   run: ['base', 'protocol', 'config', 'engine', 'sandbox', 'downstream'],
   render: ['base', 'protocol', 'config', 'run'],
-  server: [
-    'base',
-    'observe',
-    'protocol',
-    'config',
-    'engine',
-    'sandbox',
-    'downstream',
-    'run',
-    'render',
-    'exec',
-  ],
-  cli: [
-    'base',
-    'observe',
-    'protocol',
-    'config',
-    'engine',
-    'sandbox',
-    'downstream',
-    'run',
-    'render',
-    'server',
-    'exec',
-  ],
+  server: BELOW_SERVER,
+  cli: [...BELOW_SERVER, 'server'],
 };
 
 /** The doors: floors or single files that may import a package. */

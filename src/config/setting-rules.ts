@@ -1,6 +1,7 @@
 // How a variable of the environment is said once: its rule, and what a table says of it. Parses nothing itself.
 
 import { z } from 'zod';
+import { OUTPUT_BYTES } from './bounds.js';
 
 /** What the README says of one variable. */
 export type SettingRow = {
@@ -48,6 +49,14 @@ export const bytes = z
   .toLowerCase()
   .regex(/^\d+(\.\d+)?[bkmg]?$/)
   .transform((text) => Math.floor(Number.parseFloat(text) * (UNIT_BYTES[text.replace(/[\d.]/g, '')] ?? 1)));
+
+/** The cap on each stream of a command, the same for the bridge and for the command server. */
+export const outputBytes = (meaning: string) =>
+  setting(bytes.pipe(z.number().min(OUTPUT_BYTES.min).max(OUTPUT_BYTES.max)), {
+    meaning,
+    default: '40000',
+    allowed: 'bytes, or a number with k or m; from 100 to 64m',
+  });
 
 /** Every variable of `shape` that a table tells of, in its order. */
 export function tableOf(shape: Readonly<Record<string, z.ZodType>>): readonly SettingRow[] {

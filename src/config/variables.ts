@@ -2,10 +2,10 @@
 // errors and the README's table are all made from it. Reads nothing itself.
 
 import { z } from 'zod';
-import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, OUTPUT_BYTES, PIDS, WORD } from './bounds.js';
+import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from './bounds.js';
 import { LANGUAGE_NAMES, languageImages, languageName } from './languages/naming.js';
 import { patternTrouble } from './name-pattern.js';
-import { bytes, flag, integer, list, optional, setting } from './setting-rules.js';
+import { bytes, flag, integer, list, optional, outputBytes, setting } from './setting-rules.js';
 
 // One user namespace maps 65,536 ids; 0 would be root inside it.
 const MAX_ID = 65_535;
@@ -245,12 +245,9 @@ export const variables = z.object({
     default: 'one for each bridge process, removed with it',
     allowed: 'the name of a volume; the engine makes one that is not there',
   }),
-  MCP_EXEC_MAX_OUTPUT_BYTES: setting(bytes.pipe(z.number().min(OUTPUT_BYTES.min).max(OUTPUT_BYTES.max)), {
-    meaning:
-      'Most that `execute` gives back of stdout and of stderr each, from containers; a server has its own variable of this name.',
-    default: '40000',
-    allowed: 'bytes, or a number with k or m; from 100 to 64m',
-  }),
+  MCP_EXEC_MAX_OUTPUT_BYTES: outputBytes(
+    'Most that `execute` gives back of stdout and of stderr each, from containers; a server has its own variable of this name.',
+  ),
   MCP_SERVERS_CONFIG: optional(z.string(), {
     meaning: 'Further configuration files with MCP servers; they come before all others.',
     default: 'none',

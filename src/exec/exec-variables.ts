@@ -1,8 +1,7 @@
 // The environment of `code-exec`, as one zod schema: settings, errors and the table in its document are made from it.
 
 import { z } from 'zod';
-import { OUTPUT_BYTES } from '../config/bounds.js';
-import { bytes, integer, list, optional, setting } from '../config/setting-rules.js';
+import { integer, list, optional, outputBytes, setting } from '../config/setting-rules.js';
 
 const DAY_MS = 86_400_000;
 const path = z.string().regex(/^\//);
@@ -43,11 +42,9 @@ export const execVariables = z.object({
     default: 'none',
     allowed: 'origins separated by commas, such as https://example.com',
   }),
-  MCP_EXEC_MAX_OUTPUT_BYTES: setting(bytes.pipe(z.number().min(OUTPUT_BYTES.min).max(OUTPUT_BYTES.max)), {
-    meaning: 'Most that is given back of stdout and of stderr each; about 10,000 tokens.',
-    default: '40000',
-    allowed: 'bytes, or a number with k or m; from 100 to 64m',
-  }),
+  MCP_EXEC_MAX_OUTPUT_BYTES: outputBytes(
+    'Most that is given back of stdout and of stderr each; about 10,000 tokens.',
+  ),
   MCP_EXEC_TIMEOUT_MS: setting(integer(1, DAY_MS), {
     meaning: 'Milliseconds that a command may take when its call does not say.',
     default: '60000',
