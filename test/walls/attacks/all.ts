@@ -3,8 +3,10 @@
 import type { Attack } from '../attack.js';
 import { pairAttacks } from './between-runs.js';
 import { fileAttacks } from './files.js';
+import { firstProcessAttacks } from './first-process.js';
 import { frameAttacks } from './frames.js';
 import { kernelAttacks } from './kernel.js';
+import { kernelMemoryAttacks } from './kernel-memory.js';
 import { networkAttacks, socketAttacks } from './network.js';
 import { outputAttacks } from './output.js';
 import { privilegeAttacks } from './privileges.js';
@@ -13,11 +15,13 @@ import { resourceAttacks } from './resources.js';
 
 export const attacks: readonly Attack[] = [
   ...kernelAttacks,
+  ...kernelMemoryAttacks,
   ...privilegeAttacks,
   ...fileAttacks,
   ...networkAttacks,
   ...socketAttacks,
   ...processAttacks,
+  ...firstProcessAttacks,
   ...pairAttacks,
   ...frameAttacks,
   ...outputAttacks,
