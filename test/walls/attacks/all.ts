@@ -7,7 +7,7 @@ import { firstProcessAttacks } from './first-process.js';
 import { frameAttacks } from './frames.js';
 import { kernelAttacks } from './kernel.js';
 import { kernelMemoryAttacks } from './kernel-memory.js';
-import { networkAttacks, socketAttacks } from './network.js';
+import { networkAttacks, socketAttacks, streamAttacks } from './network.js';
 import { outputAttacks } from './output.js';
 import { privilegeAttacks } from './privileges.js';
 import { processAttacks } from './processes.js';
@@ -20,6 +20,7 @@ export const attacks: readonly Attack[] = [
   ...fileAttacks,
   ...networkAttacks,
   ...socketAttacks,
+  ...streamAttacks,
   ...processAttacks,
   ...firstProcessAttacks,
   ...pairAttacks,
