@@ -115,6 +115,12 @@ export function breached(breach: Breach): OutcomeError {
   switch (breach.limit) {
     case 'memory':
       return outOfMemory(breach.allowed);
+    case 'kernel memory':
+      return own(
+        'E_MEMORY',
+        `Its sockets and pipes could hold ${megabytes(breach.seen)} of the host's memory, beside the memory limit of ${megabytes(breach.allowed)}.`,
+        'Keep fewer connections and pipes open at a time.',
+      );
     case 'inodes':
       return own('E_FILES', `Limit of ${breach.allowed} files and folders exceeded.`, 'Keep fewer files.');
     case 'host memory':

@@ -54,6 +54,17 @@ export const WRITABLE = writableIn({ tmpfs: tmpfsWith(DEFAULT_WORKDIR) });
 /** What glibc reserves for each thread's stack; it counts as data although hardly any of it is ever touched. */
 const THREAD_STACK_BYTES = 8 * MB_BYTES;
 
+/**
+ * Least, first and most bytes of each of the two buffers of a TCP connection. Where there is no network, TCP serves
+ * programs that talk with themselves, to which small ones cost nothing; a way out needs what is under way in a quarter of
+ * a second at a megabyte a second. The kernel's own most is 4 to 6 MB.
+ */
+const TCP_BUFFERS = { none: '4096 16384 65536', outbound: '4096 65536 262144' } as const;
+const tcpBuffers = ({ network }: SandboxKind) => ({
+  'net.ipv4.tcp_rmem': TCP_BUFFERS[network],
+  'net.ipv4.tcp_wmem': TCP_BUFFERS[network],
+});
+
 /** Without a memory cgroup a single giant allocation becomes a MemoryError at once; the sum is the watchdog's business. */
 function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SandboxPlan): Ulimit[] {
   if (enforcement?.memory !== 'watchdog') return [];
@@ -118,7 +129,9 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     // What one process of the guest writes is not for other users.
     umask: '0077',
     // What `compat` opens: as much System V memory as /dev/shm, in pages, and few queues.
-    sysctls: { 'kernel.shmall': '4096', 'kernel.msgmni': '32' },
+    // And what a connection may hold of the kernel's memory, which no control group of version 1 counts. How many there
+    // are is the guard's to see.
+    sysctls: { 'kernel.shmall': '4096', 'kernel.msgmni': '32', ...tcpBuffers(kind) },
     // The host's name is none of the guest's business.
     hostname: 'sandbox',
     // Enforced by the cgroup where the engine has one; swap is included, so it cannot grow there.
