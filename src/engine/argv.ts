@@ -43,6 +43,7 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
       ({ source, target, executable }) =>
         `--volume=${source}:${target}:${dialect.mountOptions[executable ? 'programs' : 'data']}`,
     ),
+    ...spec.replaced.map(({ source, target }) => `--volume=${source}:${target}:${dialect.mountOptions.data}`),
     ...spec.volumes.map(({ name, target }) => `--volume=${name}:${target}:${dialect.mountOptions.volume}`),
     ...spec.tmpfs.map(
       ({ target, sizeMb, executable }) =>

@@ -154,7 +154,8 @@ export class CliContainer implements Container {
       const waitedMs = performance.now() - closedAt;
       if (waitedMs > KILLED_WITHIN_MS) return false;
       if (waitedMs > ENDS_WITHIN_MS) this.kill();
-      await delay(KILL_POLL_MS);
+      // Nothing else may be left that keeps our process going, and somebody waits for this.
+      await new Promise((resolve) => setTimeout(resolve, KILL_POLL_MS));
     }
     return true;
   }

@@ -1,10 +1,11 @@
 // The security page: from settings to the cage, one line per wall, each with its reason. What is not listed here is
 // not in the container. test/containers has an escape test for each line.
 
+import { join } from 'node:path';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Enforcement } from '../engine/enforcement.js';
 import type { Carrier, SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
-import { ENTRYPOINT, HARNESS_MOUNT } from './harness-files.js';
+import { ENTRYPOINT, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
 import type { SandboxKind } from './kind.js';
 import { LENT_MOUNT, LENT_PYTHON } from './lent-files.js';
 
@@ -42,6 +43,27 @@ const tmpfsWith = (workdir: string): readonly Tmpfs[] => [
   { target: workdir, sizeMb: 128, executable: false },
 ];
 const SHM_MB = 16;
+/** What the kernel tells in /proc of its machine, of how it was started and built, and of the work of others. */
+const HOST_FILES = [
+  ...[
+    '/proc/bus',
+    '/proc/cmdline',
+    '/proc/config.gz',
+    '/proc/diskstats',
+    '/proc/driver',
+    '/proc/fs',
+    '/proc/interrupts',
+  ],
+  ...['/proc/iomem', '/proc/ioports', '/proc/irq', '/proc/key-users', '/proc/modules', '/proc/partitions'],
+  ...[
+    '/proc/pressure',
+    '/proc/schedstat',
+    '/proc/softirqs',
+    '/proc/sys/kernel/random/boot_id',
+    '/proc/tty',
+    '/proc/zoneinfo',
+  ],
+];
 /** Of a file on a volume, which is disk: what is in all of them, only the disk itself limits. */
 const VOLUME_FILE_MB = 1024;
 /** Every place of this cage that files can be written to: what is in them is memory. */
@@ -116,9 +138,11 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     volumes: kind.volumes,
     // multiprocessing needs its locks there; 16 MB bounds what is hidden in it.
     shmMb: SHM_MB,
-    // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts; how
-    // the host was started, and its interrupts, which tell of its keyboard, are none of the guest's business.
-    masked: ['/sys', '/dev/mqueue', '/proc/cmdline', '/proc/interrupts'],
+    // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts. What the
+    // host is made of, how it was started and built, and what its other programs make it do is none of the guest's business.
+    masked: ['/sys', '/dev/mqueue', ...HOST_FILES],
+    // The same; but programs count the processors in it.
+    replaced: [{ source: join(plan.harnessDir, STAT_FILE), target: '/proc/stat' }],
     env: { HOME: kind.workdir, LANG: 'C.UTF-8', TMPDIR: '/tmp', ...kind.env },
     // Proxy variables carry credentials, and both engines hand them on unasked.
     hostEnv: 'none',

@@ -95,7 +95,7 @@ def write(path):
 
 
 def see(path):
-    """Through when `path` is there and is not covered by /dev/null or an empty read-only directory."""
+    """Through when `path` is there and is not covered by /dev/null, another file or an empty read-only directory."""
     if not os.path.lexists(path):
         raise Absent(f"no {path}")
     if os.path.isdir(path):
@@ -104,6 +104,8 @@ def see(path):
         return f"{path} lists {len(os.listdir(path))} entries"
     if os.stat(path).st_rdev == os.makedev(1, 3):
         raise Held(f"{path} is /dev/null")
+    if os.stat(path).st_dev != os.stat("/proc").st_dev:
+        raise Held(f"{path} is another file")
     return f"{path} is the kernel's own"
 
 
