@@ -264,12 +264,12 @@ export const variables = z.object({
     allowed: OWN_PATH,
   }),
   MCP_BRIDGE_ALLOW: optional(list(namePattern), {
-    meaning: 'Servers and tools that may be used; all others are denied.',
+    meaning: 'Servers, tools, resources and prompts that may be used; all others are denied.',
     default: 'all',
     allowed: PATTERNS,
   }),
   MCP_BRIDGE_DENY: optional(list(namePattern), {
-    meaning: 'Servers and tools that may not be used, whatever allows them.',
+    meaning: 'Servers, tools, resources and prompts that may not be used, whatever allows them.',
     default: 'none',
     allowed: PATTERNS,
   }),
