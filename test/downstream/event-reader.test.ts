@@ -20,6 +20,25 @@ test('events are the same wherever the bytes are cut', () => {
   }
 });
 
+test('an id counts when its event is there as a whole, whatever is in it', () => {
+  const reader = new EventReader(100);
+  const lastIds = [
+    'id: 1\n',
+    'data: a\n',
+    '\n',
+    'id: 2\ndata: half',
+    ' of it\n',
+    '\n',
+    'id: 3\n\n',
+    'data: b\n\n',
+    'id\n\n',
+  ].map((piece) => {
+    reader.push(Buffer.from(piece));
+    return reader.lastId;
+  });
+  expect(lastIds).toEqual([undefined, undefined, '1', '1', '1', '2', '3', '3', '']);
+});
+
 test('an event above the limit is counted, its id is read, and the next one is read', () => {
   const next = { type: 'message', data: 'next' };
   const envelope = (id: string) => ({ id, hasMethod: false, isAnswer: true });

@@ -28,6 +28,8 @@ export class EventReader {
   #skipped: EnvelopeReader | undefined;
   /** Of a line that is too long to keep: its first characters, as far as they have come. */
   #skippedHead = '';
+  /** As last named; it counts when its event is there as a whole. */
+  #id: string | undefined;
   #lastId: string | undefined;
   #retryMs: number | undefined;
 
@@ -69,7 +71,7 @@ export class EventReader {
     const value = text.slice(prefix.length);
     if (field === 'data') this.#add(value);
     else if (field === 'event') this.#type = value;
-    else if (field === 'id') this.#lastId = value;
+    else if (field === 'id') this.#id = value;
     else if (field === 'retry' && /^\d{1,9}$/.test(value)) this.#retryMs = Number(value);
     return undefined;
   }
@@ -101,6 +103,7 @@ export class EventReader {
     const data = this.#data;
     const skipped = this.#skipped;
     const chars = this.#chars;
+    this.#lastId = this.#id;
     this.#type = '';
     this.#data = [];
     this.#chars = 0;
