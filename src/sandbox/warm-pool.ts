@@ -8,7 +8,10 @@ import type { Observer } from '../base/events.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import type { Sandbox } from './sandbox.js';
 
-/** A waiting sandbox is dropped after this long and not replaced before the next run: nobody is working. */
+/**
+ * A waiting sandbox is dropped so long after its start and not replaced before the next run: nobody is working. Its age
+ * counts, also when it was given back, since the engine's own clock (`deadManSeconds`) goes on meanwhile.
+ */
 export const MAX_WAIT_SECONDS = 600;
 /** A run that lasts longer than this no longer keeps the pool from filling: others may come meanwhile. */
 const FILL_BESIDE_RUN_AFTER_MS = 1_000;
@@ -83,7 +86,7 @@ export class WarmPool implements Disposable {
   giveBack(sandbox: Sandbox): void {
     let waits = false;
     try {
-      waits = sandbox.rest() && this.#hasRoom && this.#options.isCurrent(sandbox);
+      waits = sandbox.rest() && this.#hasRoom && waitMsLeft(sandbox) > 0 && this.#options.isCurrent(sandbox);
     } finally {
       if (waits) this.#waiting.unshift(this.#waitingFor(sandbox));
       else this.#options.retire(sandbox);
@@ -194,7 +197,7 @@ export class WarmPool implements Disposable {
   }
 
   #waitingFor(sandbox: Sandbox): Waiting {
-    const timer = setTimeout(() => this.#drop(sandbox), MAX_WAIT_SECONDS * 1000).unref();
+    const timer = setTimeout(() => this.#drop(sandbox), waitMsLeft(sandbox)).unref();
     void sandbox.ended.then(() => this.#onDeath(sandbox));
     return { sandbox, timer };
   }
@@ -229,3 +232,7 @@ export class WarmPool implements Disposable {
     return true;
   }
 }
+
+/** How much longer it may wait. */
+const waitMsLeft = ({ startedAt }: Sandbox): number =>
+  startedAt + MAX_WAIT_SECONDS * 1000 - performance.now();

@@ -20,6 +20,7 @@ function stub(number: number): Stub {
   const self = {
     number,
     isAlive: true,
+    startedAt: performance.now(),
     ended,
     rest: () => self.isAlive,
     die: () => {
@@ -199,13 +200,51 @@ describe('giveBack', () => {
     expect([pool.ready, retired, events]).toEqual([0, [1], ['pool.resting']]);
   });
 
-  it('drops it when nobody wants it for long, counted from then', async () => {
+  it('drops it when nobody wants it for long, counted from its start, as the clock of its container is', async () => {
     const first = await taken();
-    await vi.advanceTimersByTimeAsync(500);
+    // No other is started meanwhile.
+    freeMib = 0;
+    await vi.advanceTimersByTimeAsync(400_000);
     pool.giveBack(first);
-    await vi.advanceTimersByTimeAsync(MAX_WAIT_SECONDS * 1_000 - 100);
+    await vi.advanceTimersByTimeAsync(MAX_WAIT_SECONDS * 1_000 - 400_100);
     expect(retired).toEqual([]);
     await vi.advanceTimersByTimeAsync(200);
+    expect(retired).toEqual([1]);
+  });
+
+  it('ends one that is too old to wait, however often it was given back', async () => {
+    const first = await taken();
+    freeMib = 0;
+    for (let time = 0; time < 5; time++) {
+      await vi.advanceTimersByTimeAsync(110_000);
+      pool.giveBack(first);
+      expect(await pool.take(never)).toBe(first);
+    }
+    await vi.advanceTimersByTimeAsync(110_000);
+    pool.giveBack(first);
+    expect(retired).toContain(1);
+    expect(await pool.take(never)).not.toBe(first);
+  });
+
+  it('counts the time of a slow start', async () => {
+    let release = () => {};
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    const slow = stub(1);
+    pool = new WarmPool({
+      size: 1,
+      bytesEach: 64 * MIB,
+      heldBytes: () => pool.heldBytes,
+      start: async () => gate.then(() => slow),
+      retire: (sandbox) => retired.push((sandbox as Stub).number),
+      isCurrent: () => true,
+      observer: () => {},
+    });
+    pool.fill();
+    await vi.advanceTimersByTimeAsync(50_000);
+    release();
+    await vi.advanceTimersByTimeAsync(MAX_WAIT_SECONDS * 1_000 - 49_000);
     expect(retired).toEqual([1]);
   });
 });
