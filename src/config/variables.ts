@@ -97,7 +97,8 @@ export const variables = z.object({
     allowed: `uid or uid:gid as numbers up to ${MAX_ID}; the uid must not be 0`,
   }),
   MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
-    meaning: 'Idle seconds until a podman machine that the bridge started is stopped.',
+    meaning:
+      'Seconds after the last run until a podman machine that the bridge started is stopped; a sandbox that waits is no use of it.',
     default: '300',
     allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
   }),

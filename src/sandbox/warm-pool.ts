@@ -32,6 +32,8 @@ export type WarmPoolOptions = {
   readonly retire: (sandbox: Sandbox) => void;
   /** False when one started now would be another, for instance of a newer image. Asked on the call path. */
   readonly isCurrent: (sandbox: Sandbox) => boolean;
+  /** One begins to wait, or is given away after it has. */
+  readonly onWaits?: (sandbox: Sandbox, waits: boolean) => void;
   readonly observer: Observer;
 };
 
@@ -118,6 +120,11 @@ export class WarmPool implements Disposable {
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
     this.#closing.abort('shutdown');
+    this.letGo();
+  }
+
+  /** Ends those that wait, and replaces none of them before the next run. */
+  letGo(): void {
     for (const { sandbox, timer } of this.#waiting.splice(0)) {
       clearTimeout(timer);
       this.#options.retire(sandbox);
@@ -148,7 +155,10 @@ export class WarmPool implements Disposable {
   #nextWaiting(): Sandbox | undefined {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       clearTimeout(next.timer);
-      if (next.sandbox.isAlive && this.#options.isCurrent(next.sandbox)) return next.sandbox;
+      if (next.sandbox.isAlive && this.#options.isCurrent(next.sandbox)) {
+        this.#options.onWaits?.(next.sandbox, false);
+        return next.sandbox;
+      }
       this.#options.retire(next.sandbox);
     }
     return undefined;
@@ -199,6 +209,7 @@ export class WarmPool implements Disposable {
   #waitingFor(sandbox: Sandbox): Waiting {
     const timer = setTimeout(() => this.#drop(sandbox), waitMsLeft(sandbox)).unref();
     void sandbox.ended.then(() => this.#onDeath(sandbox));
+    this.#options.onWaits?.(sandbox, true);
     return { sandbox, timer };
   }
 

@@ -37,6 +37,7 @@ let retired: number[];
 let fails: boolean;
 let current: boolean;
 let events: string[];
+let waits: string[];
 let gate: Promise<void>;
 let pool: WarmPool;
 
@@ -56,6 +57,7 @@ const open = (size: number, mib = 64, heldMib = () => 0) =>
     },
     retire: (sandbox) => retired.push((sandbox as Stub).number),
     isCurrent: () => current,
+    onWaits: (sandbox, begins) => waits.push(`${numberOf(sandbox)} ${begins ? 'waits' : 'taken'}`),
     observer: ({ type }) => events.push(type),
   });
 const numberOf = (sandbox: Sandbox) => (sandbox as Stub).number;
@@ -64,6 +66,7 @@ const settle = () => vi.advanceTimersByTimeAsync(5);
 beforeEach(() => {
   vi.useFakeTimers();
   [started, retired, events, fails, current, gate] = [[], [], [], false, true, Promise.resolve()];
+  waits = [];
   freeMib = 8_000;
 });
 afterEach(() => {
@@ -350,6 +353,23 @@ describe('filling', () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(started).toHaveLength(1);
   });
+});
+
+it('says which wait, lets go of them when it is told to, and starts no other before the next run', async () => {
+  pool = open(2);
+  pool.fill();
+  await settle();
+  const taken = await pool.take(never);
+  pool.giveBack(taken);
+  expect(waits).toEqual(['1 waits', '2 waits', '1 taken', '1 waits']);
+  await settle();
+  pool.letGo();
+  expect([pool.ready, retired]).toEqual([0, [1, 2]]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(started).toHaveLength(2);
+  pool.retire(await pool.take(never));
+  await settle();
+  expect(pool.ready).toBe(2);
 });
 
 it('ends what waits when it is disposed', async () => {
