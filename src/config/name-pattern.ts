@@ -19,6 +19,9 @@ export function patternTrouble(text: string): string | undefined {
 /** A pattern over names of one kind. */
 export const namePattern = (text: string): Matches => matcher(tokensOf(text));
 
+/** A pattern over tools, asked for an MCP method such as `resources/read`. */
+export const requestPattern = (text: string): Matches => requestMatcher(tokensOf(text));
+
 /** A pattern `server` or `server.tool`. */
 export interface ServerPattern {
   readonly text: string;
@@ -27,6 +30,8 @@ export interface ServerPattern {
   /** It means the server or tools of it. */
   concernsServer(server: string): boolean;
   coversTool(server: string, tool: string): boolean;
+  /** It means this MCP method of the server, such as `resources/read`. */
+  coversRequest(server: string, method: string): boolean;
 }
 
 /**
@@ -41,6 +46,7 @@ export function serverPattern(text: string): ServerPattern {
   const splits = dots.map((at) => ({
     server: matcher(tokens.slice(0, at)),
     tool: matcher(tokens.slice(at + 1)),
+    request: requestMatcher(tokens.slice(at + 1)),
   }));
   return {
     text,
@@ -48,6 +54,23 @@ export function serverPattern(text: string): ServerPattern {
     concernsServer: (name) => coversServer(name) || splits.some(({ server }) => server(name)),
     coversTool: (name, tool) =>
       coversServer(name) || splits.some((split) => split.server(name) && split.tool(tool)),
+    coversRequest: (name, method) =>
+      coversServer(name) || splits.some((split) => split.server(name) && split.request(method)),
+  };
+}
+
+/**
+ * A pattern was written with tools in mind, and `*read` is not to let resources be read. So it means a method only where
+ * it is `*` alone, or where it begins with the method's family in so many words, as `resources/*` does.
+ */
+function requestMatcher(tokens: readonly Token[]): Matches {
+  const firstStar = tokens.findIndex(({ kind }) => kind === 'star');
+  const spelledOut = (firstStar < 0 ? tokens : tokens.slice(0, firstStar)).map(({ text }) => text).join('');
+  const isEverything = tokens.length > 0 && tokens.every(({ kind }) => kind === 'star');
+  const matches = matcher(tokens);
+  return (method) => {
+    const family = method.slice(0, method.indexOf('/') + 1);
+    return isEverything || (spelledOut.startsWith(family) && matches(method));
   };
 }
 

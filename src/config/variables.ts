@@ -97,7 +97,8 @@ export const variables = z.object({
     allowed: `uid or uid:gid as numbers up to ${MAX_ID}; the uid must not be 0`,
   }),
   MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
-    meaning: 'Idle seconds until a podman machine that the bridge started is stopped.',
+    meaning:
+      'Seconds after the last run until a podman machine that the bridge started is stopped; a sandbox that waits is no use of it.',
     default: '300',
     allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
   }),
@@ -264,12 +265,12 @@ export const variables = z.object({
     allowed: OWN_PATH,
   }),
   MCP_BRIDGE_ALLOW: optional(list(namePattern), {
-    meaning: 'Servers and tools that may be used; all others are denied.',
+    meaning: 'Servers, tools, resources and prompts that may be used; all others are denied.',
     default: 'all',
     allowed: PATTERNS,
   }),
   MCP_BRIDGE_DENY: optional(list(namePattern), {
-    meaning: 'Servers and tools that may not be used, whatever allows them.',
+    meaning: 'Servers, tools, resources and prompts that may not be used, whatever allows them.',
     default: 'none',
     allowed: PATTERNS,
   }),

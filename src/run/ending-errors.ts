@@ -27,6 +27,8 @@ export type Cage = {
   /** How many of its processes the kernel killed for memory; undefined where nobody can know. */
   readonly memoryKills: number | undefined;
   readonly hasRun: boolean;
+  /** How many calls its code has made. */
+  readonly calls: number;
   /** The tools whose answers the code was waiting for, in words; empty when there were none. */
   readonly waitingFor: string;
 };
@@ -130,6 +132,22 @@ export function breached(breach: Breach): OutcomeError {
         'Use less memory, or run less at once.',
       );
   }
+}
+
+const DOCTOR = 'if it vanishes again, run `mcp-sandbox-bridge doctor`.';
+
+/** Nothing in the code can take the supervisor's last word, but for what looks for it. */
+export function lost(detail: string, { task }: Asked, { hasRun, calls, spec }: Cage): OutcomeError {
+  const message = `The sandbox vanished: ${detail}`;
+  // What it can have changed is then gone with it.
+  const isHarmless = calls === 0 && spec.network === 'none' && task.type !== 'command';
+  if (!hasRun || isHarmless) {
+    return own('E_SANDBOX_LOST', message, `This is hardly the code's doing: send it again; ${DOCTOR}`);
+  }
+  const doer =
+    calls > 0 ? `It had made ${calls} calls` : 'It may have changed something outside of its sandbox';
+  const remedy = `${doer}, which would be done twice: look at what is done, and send only what is missing; ${DOCTOR}`;
+  return own('E_SANDBOX_LOST', message, remedy);
 }
 
 export const own = (type: string, message: string, remedy: string | undefined): OutcomeError => ({

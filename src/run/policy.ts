@@ -1,11 +1,11 @@
-// What the user allows: for a server, a tool, its resources, and how much of them. Pure. Every list is a layer of its
+// What the user allows: of servers, their tools, resources and prompts, and how much of them. Pure. Every list is a layer of its
 // own, whoever wrote it: what any of them denies is denied, and what an allow list does not name is denied too. Real
 // names count, never aliases, and each verdict names the rule that it comes from.
 
 import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
-import { namePattern, type ServerPattern, serverPattern } from '../config/name-pattern.js';
+import { namePattern, requestPattern, type ServerPattern, serverPattern } from '../config/name-pattern.js';
 import { DEFAULT_CALLS_IN_FLIGHT_PER_SERVER, type PolicyFile } from '../config/policy-file.js';
 import type { Settings } from '../config/settings.js';
 import { MAX_CALLS_IN_FLIGHT, type ServerDoc, type ToolDoc } from '../protocol/frames.js';
@@ -30,18 +30,20 @@ export type RunLimits = {
   readonly callsInFlight: Limit;
 };
 
-export type RuledPattern = Pick<ServerPattern, 'coversServer' | 'concernsServer' | 'coversTool'> & {
-  readonly rule: string;
-};
+export type RuledPattern = Omit<ServerPattern, 'text'> & { readonly rule: string };
 
 /** A tool by its real name, and what its server has changed of it. */
 export type JudgedTool = Pick<ToolDoc, 'name' | 'changed'>;
 
+/** What code may ask of a server besides its tools, as MCP calls it. Patterns name them like tools, and so does the audit. */
+export const REQUEST_METHODS = ['resources/list', 'resources/read', 'prompts/list', 'prompts/get'] as const;
+export type RequestMethod = (typeof REQUEST_METHODS)[number];
+
 export interface Policy {
   server(server: string): Verdict;
   tool(server: string, tool: JudgedTool): Verdict;
-  /** Its resources and prompts. */
-  resources(server: string): Verdict;
+  /** A question about its resources or prompts. */
+  request(server: string, method: RequestMethod): Verdict;
   readonly runLimits: RunLimits;
   serverLimits(server: string): ServerLimits;
   /** Everything that names servers or tools, with where it stands: for those who check that each means something. */
@@ -55,11 +57,19 @@ export type PolicyRules = Pick<Settings, 'allow' | 'deny'> & {
 
 const ALLOWED: Verdict = { allowed: true, rule: 'no rule' };
 
+/** What of a server a verdict is about. */
+type Subject =
+  | { readonly kind: 'server' }
+  | { readonly kind: 'tool'; readonly name: string }
+  | { readonly kind: 'request'; readonly method: RequestMethod };
+
+const WHOLE_SERVER: Subject = { kind: 'server' };
+
 /** One list, or one pair of lists; each answers with a rule, or undefined where it says nothing. */
 type Layer = {
-  readonly denies: (server: string, tool: string | undefined) => string | undefined;
-  /** The rule that lets it through; undefined where an allow list does not name it. */
-  readonly allows: (server: string, tool: string | undefined) => Verdict | undefined;
+  readonly denies: (server: string, subject: Subject) => string | undefined;
+  /** The rule that lets it through; undefined where there is no allow list. */
+  readonly allows: (server: string, subject: Subject) => Verdict | undefined;
 };
 
 /** `specs` are the servers with their hosts' own choices. */
@@ -71,30 +81,25 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
     lists.push(perServerLists(file.path, file.content));
   }
   const layers = [...lists.map(({ layer }) => layer), hostLayer(specs)];
-  const judge = (server: string, tool: string | undefined): Verdict => {
+  const judge = (server: string, subject: Subject): Verdict => {
     for (const { denies } of layers) {
-      const rule = denies(server, tool);
+      const rule = denies(server, subject);
       if (rule !== undefined) return { allowed: false, rule };
     }
-    const verdicts = layers.flatMap(({ allows }) => allows(server, tool) ?? []);
+    const verdicts = layers.flatMap(({ allows }) => allows(server, subject) ?? []);
     return verdicts.find(({ allowed }) => !allowed) ?? verdicts[0] ?? ALLOWED;
   };
   const refusesChanged = file?.content.changedTools === 'refuse';
   return {
-    server: (server) => judge(server, undefined),
+    server: (server) => judge(server, WHOLE_SERVER),
     tool: (server, tool) => {
-      const verdict = judge(server, tool.name);
+      const verdict = judge(server, { kind: 'tool', name: tool.name });
       // Asked last, and only by those who want to know: whether it has changed is looked up for each call.
       if (!verdict.allowed || !refusesChanged || tool.changed === null) return verdict;
       const { changed } = tool;
       return { allowed: false, rule: `changedTools in ${file.path}: ${clip(harmless(changed), 200)}` };
     },
-    resources: (server) => {
-      const verdict = judge(server, undefined);
-      const denies = serverRules(file?.content, server)?.resources === 'deny';
-      if (!verdict.allowed || !denies) return verdict;
-      return { allowed: false, rule: `perServer.${server}.resources in ${file?.path}` };
-    },
+    request: (server, method) => judge(server, { kind: 'request', method }),
     runLimits: runLimits(file),
     serverLimits: (server) => serverLimits(file, server),
     patterns: lists.flatMap(({ patterns }) => patterns),
@@ -115,14 +120,17 @@ function patternLists(
   });
   const allow = lists.allow?.map(named(allowName));
   const deny = lists.deny.map(named(denyName));
-  const covers = (server: string, tool: string | undefined) => (pattern: ServerPattern) =>
-    tool === undefined ? pattern.coversServer(server) : pattern.coversTool(server, tool);
+  const covers = (server: string, subject: Subject) => (pattern: ServerPattern) => {
+    if (subject.kind === 'tool') return pattern.coversTool(server, subject.name);
+    if (subject.kind === 'request') return pattern.coversRequest(server, subject.method);
+    return pattern.coversServer(server);
+  };
   const layer: Layer = {
-    denies: (server, tool) => deny.find(covers(server, tool))?.rule,
-    allows: (server, tool) => {
+    denies: (server, subject) => deny.find(covers(server, subject))?.rule,
+    allows: (server, subject) => {
       if (allow === undefined) return undefined;
       const found = allow.find((pattern) =>
-        tool === undefined ? pattern.concernsServer(server) : pattern.coversTool(server, tool),
+        subject.kind === 'server' ? pattern.concernsServer(server) : covers(server, subject)(pattern),
       );
       if (found !== undefined) return { allowed: true, rule: found.rule };
       return { allowed: false, rule: `${allowName}${where}, which does not name it` };
@@ -137,21 +145,38 @@ const serverRules = (content: PolicyFile | undefined, server: string) =>
 
 function perServerLists(path: string, content: PolicyFile): Lists {
   const compiled = new Map(
-    Object.entries(content.perServer).map(([server, { allow, deny }]) => {
+    Object.entries(content.perServer).map(([server, { allow, deny, resources }]) => {
       const ruled = (list: string) => (text: string) => ({
         matches: namePattern(text),
+        matchesRequest: requestPattern(text),
         rule: `perServer.${shown(server)}.${list} '${shown(text)}' in ${path}`,
       });
-      return [server, { allow: allow?.map(ruled('allow')), deny: deny.map(ruled('deny')) }];
+      return [server, { allow: allow?.map(ruled('allow')), deny: deny.map(ruled('deny')), resources }];
     }),
   );
+  type Compiled = NonNullable<ReturnType<typeof compiled.get>>['deny'][number];
+  const covers = (subject: Subject) => (pattern: Compiled) => {
+    if (subject.kind === 'tool') return pattern.matches(subject.name);
+    return subject.kind === 'request' && pattern.matchesRequest(subject.method);
+  };
+  /** What the field `resources` says of a question that it is about; undefined where it says nothing. */
+  const saidOfResources = (server: string, { kind }: Subject): Verdict | undefined => {
+    const resources = kind === 'request' ? compiled.get(server)?.resources : undefined;
+    if (resources === undefined) return undefined;
+    return { allowed: resources === 'allow', rule: `perServer.${shown(server)}.resources in ${path}` };
+  };
   const layer: Layer = {
-    denies: (server, tool) =>
-      tool === undefined ? undefined : compiled.get(server)?.deny.find(({ matches }) => matches(tool))?.rule,
-    allows: (server, tool) => {
+    denies: (server, subject) => {
+      const said = saidOfResources(server, subject);
+      if (said !== undefined) return said.allowed ? undefined : said.rule;
+      return compiled.get(server)?.deny.find(covers(subject))?.rule;
+    },
+    allows: (server, subject) => {
+      const said = saidOfResources(server, subject);
+      if (said !== undefined) return said;
       const allow = compiled.get(server)?.allow;
-      if (allow === undefined || tool === undefined) return undefined;
-      const found = allow.find(({ matches }) => matches(tool));
+      if (allow === undefined || subject.kind === 'server') return undefined;
+      const found = allow.find(covers(subject));
       if (found !== undefined) return { allowed: true, rule: found.rule };
       return {
         allowed: false,
@@ -161,12 +186,18 @@ function perServerLists(path: string, content: PolicyFile): Lists {
   };
   const patterns = [...compiled].flatMap(([server, { allow = [], deny }]) => {
     const concernsServer = (name: string) => name === server;
-    const whole = { coversServer: concernsServer, concernsServer, coversTool: concernsServer };
-    const ofTools = [...allow, ...deny].map(({ matches, rule }) => ({
+    const whole = {
+      coversServer: concernsServer,
+      concernsServer,
+      coversTool: concernsServer,
+      coversRequest: concernsServer,
+    };
+    const ofTools = [...allow, ...deny].map(({ matches, matchesRequest, rule }) => ({
       rule,
       coversServer: () => false,
       concernsServer,
       coversTool: (name: string, tool: string) => name === server && matches(tool),
+      coversRequest: (name: string, method: string) => name === server && matchesRequest(method),
     }));
     return [{ ...whole, rule: `perServer.${shown(server)} in ${path}` }, ...ofTools];
   });
@@ -186,10 +217,10 @@ function hostLayer(specs: readonly DownstreamSpec[]): Layer {
     ]),
   );
   return {
-    denies: (server, tool) => {
+    denies: (server, subject) => {
       const filter = filters.get(server);
-      if (filter === undefined || tool === undefined) return undefined;
-      const isOff = filter.except.has(tool) || filter.only?.has(tool) === false;
+      if (filter === undefined || subject.kind !== 'tool') return undefined;
+      const isOff = filter.except.has(subject.name) || filter.only?.has(subject.name) === false;
       return isOff ? filter.rule : undefined;
     },
     allows: () => undefined,

@@ -1,5 +1,5 @@
-// What the guest may ask of a server besides its tools: resources and prompts. The same door as for tools: `reach` is
-// asked first. Each request is counted, timed and cancellable like a tool's call.
+// What the guest may ask of a server besides its tools: resources and prompts. run/door.ts has judged, counted and
+// limited each of these calls like a call of a tool.
 
 import type { Downstream } from '../downstream/downstream.js';
 import type { DownstreamPool } from '../downstream/pool.js';
@@ -39,10 +39,9 @@ export function resourceCalls(parts: ResourceCallParts): Handlers {
       ask(
         server,
         async (downstream) => {
-          const [resources, templates] = await Promise.all([
-            listResources(downstream, signal),
-            listResourceTemplates(downstream, signal),
-          ]);
+          // One after the other: a server that may have one call under way is not to see two requests.
+          const resources = await listResources(downstream, signal);
+          const templates = await listResourceTemplates(downstream, signal);
           const problems = [...resources.problems, ...templates.problems];
           return { resources: resources.items, templates: templates.items, problems };
         },

@@ -171,7 +171,7 @@ async function converse(
   const leftMs = deadline.pause();
   if (answer === undefined || 'how' in answer)
     return {
-      conclusion: conclude(answer, deadline.cause, request, transcript, cageOf(sandbox, '')),
+      conclusion: conclude(answer, deadline.cause, request, transcript, cageOf(sandbox, 0, '')),
       calls: 0,
     };
   if (answer.type === 'refused')
@@ -249,7 +249,7 @@ async function converse(
   );
   watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  const cage = cageOf(sandbox, waitingFor(desk, [...whole.keys()], pool));
+  const cage = cageOf(sandbox, desk.calls, waitingFor(desk, [...whole.keys()], pool));
   const left = await keep(leavings, transcript, deadline);
   const conclusion = conclude(end, deadline.cause, request, transcript, cage);
   const note = [failureNote(failed), conclusion.note].filter((line) => line !== undefined).join('\n');
@@ -283,7 +283,8 @@ function waitingFor(desk: CallDesk, servers: readonly string[], pool: Downstream
   return desk.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
 }
 
-const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, waitingFor: string): Cage => ({
+const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, calls: number, waitingFor: string): Cage => ({
+  calls,
   spec,
   memoryKills,
   hasRun,

@@ -64,6 +64,8 @@ const OF_A_RUN: ReadonlySet<SupervisorFrame['type']> = new Set(['output', 'file'
 
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
+  /** By performance.now(): since when the engine's own clock runs, which ends every container at last. */
+  readonly startedAt: number;
   /** The walls that it was started with. */
   readonly spec: SandboxSpec;
   readonly #enforcement: Enforcement;
@@ -83,7 +85,13 @@ export class Sandbox implements AsyncDisposable {
   #guestIsDone = false;
   #isAlive = true;
 
-  private constructor(container: Container, spec: SandboxSpec, { observer, enforcement }: StartOptions) {
+  private constructor(
+    container: Container,
+    spec: SandboxSpec,
+    startedAt: number,
+    { observer, enforcement }: StartOptions,
+  ) {
+    this.startedAt = startedAt;
     this.#container = container;
     this.spec = spec;
     this.#enforcement = enforcement ?? UNENFORCED;
@@ -120,7 +128,7 @@ export class Sandbox implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<Sandbox> {
     const startedAt = performance.now();
-    const sandbox = new Sandbox(engine.start(spec), spec, options);
+    const sandbox = new Sandbox(engine.start(spec), spec, startedAt, options);
     const onAbort = () => sandbox.kill();
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();

@@ -27,7 +27,7 @@ export type SandboxPlan = {
   readonly cores: number;
   /** Of its run, with the time in which that may wait for a user. */
   readonly maxTimeoutSeconds: number;
-  /** How long it may wait for its run. */
+  /** The age up to which it may wait for its run. */
   readonly maxWaitSeconds: number;
 };
 

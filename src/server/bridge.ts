@@ -101,8 +101,9 @@ export class Bridge implements AsyncDisposable {
     this.#observer = observer;
     this.redactor = redactor;
     const mayAsk = () => settings.autoload === 'ask' && canLoad('ask', this.#agent);
-    this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer, mayAsk));
-    const open = (other: Settings) => new Launcher(other, discovery.host, observer, mayAsk);
+    const letGo = () => this.#warm.letGo();
+    this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer, mayAsk, letGo));
+    const open = (other: Settings) => new Launcher(other, discovery.host, observer, mayAsk, letGo);
     const launchers = this.#owned.use(new Launchers(settings, this.launcher, open));
     this.servers = this.#owned.use(
       new ConfiguredServers({ settings, context: discovery, agent: this.#agent, observer, redactor }),
@@ -113,6 +114,7 @@ export class Bridge implements AsyncDisposable {
         start: (kind, signal) => launchers.start(kind, signal),
         retire: (sandbox) => launchers.retire(sandbox),
         isCurrent: (sandbox) => launchers.isCurrent(sandbox),
+        onWaits: (sandbox, waits) => launchers.onWaits(sandbox, waits),
         observer,
       }),
     );

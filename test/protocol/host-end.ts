@@ -75,8 +75,9 @@ export async function hear(
   const downstream = (server: string) => ({
     spec: { name: server },
     has: () => true,
-    ask: async ({ method }: { readonly method: string }) => {
+    ask: async ({ method }: { readonly method: string }, signal: AbortSignal) => {
       reached.push(`${server} ${method}`);
+      await work?.(method, signal);
       return {};
     },
     callTool: async (tool: string, args: RawJson, _onProgress: unknown, signal: AbortSignal) => {
