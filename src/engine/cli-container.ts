@@ -8,6 +8,7 @@ import { rmSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { BridgeError } from '../base/errors.js';
 import { onExit } from '../base/exit-hook.js';
+import { environmentWith } from '../base/process.js';
 import { readText } from '../base/read-text.js';
 import { closed } from '../base/streams.js';
 import type { Launch } from './dialects.js';
@@ -18,6 +19,11 @@ import { firstProcess, killFirstProcess, monitorBy, runsHere } from './first-pro
 const GONE_WITHIN_MS = 3_000;
 /** A container is being made for about a tenth of a second. */
 const KILL_POLL_MS = 20;
+/**
+ * podman hands these variables to its monitor (conmon), and no others of the kind. Without one that knows UTF-8 the monitor
+ * refuses every path with other letters than ASCII, and with it the container.
+ */
+const LOCALE = { LC_ALL: 'C.UTF-8' };
 
 export type LaunchPlan = {
   readonly binary: string;
@@ -59,6 +65,7 @@ export class CliContainer implements Container {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
       cwd: plan.runDir,
+      env: environmentWith(LOCALE),
     });
     const clientExited = exitOf(client);
     // Node gives a child no streams when it is out of file descriptors.
