@@ -4,7 +4,8 @@
 import { realpathSync } from 'node:fs';
 import { clip, harmless } from '../base/text.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
-import type { Environment } from './settings.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 const NO_FILES = ['/proc', '/sys', '/dev'];
 /** An ordinary file system in memory, although it lies there. */
