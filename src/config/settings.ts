@@ -10,6 +10,7 @@ import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 import type { IsolatorConfig } from './languages/isolator-file.js';
 import { languages } from './languages/records.js';
 import { type SettingRow, tableOf } from './setting-rules.js';
+import { stateDirFrom, stateDirTrouble } from './state-dir.js';
 import {
   type AuditMode,
   type AutoloadMode,
@@ -108,6 +109,11 @@ export function parseSettings(
   env: Environment,
   host: HostFacts,
 ): { readonly settings: Settings; readonly warnings: readonly string[] } {
+  if (!pathRules(host).isAbsolute(host.home)) {
+    throw settingsError([
+      `HOME is '${clip(harmless(host.home), VALUE_CHARS_SHOWN)}', and the system knows no home folder of this user; allowed: an absolute path.`,
+    ]);
+  }
   const said = new Map<string, string>();
   for (const [name, value] of Object.entries(env)) {
     // A host that writes an empty string for an unset variable means unset.
@@ -132,16 +138,18 @@ export function parseSettings(
       `MCP_BRIDGE_TIMEOUT is ${values.MCP_BRIDGE_TIMEOUT}, above MCP_BRIDGE_MAX_TIMEOUT, which is ${values.MCP_BRIDGE_MAX_TIMEOUT}.`,
     ]);
   }
+  const settings = toSettings(values, host, Object.fromEntries(said));
+  const trouble = stateDirTrouble(settings.stateDir, said.has('MCP_BRIDGE_STATE_DIR'), host);
+  if (trouble !== undefined) throw settingsError([trouble]);
   return {
-    settings: toSettings(values, host, Object.fromEntries(said)),
+    settings,
     warnings: unknownVariables(said.keys()),
   };
 }
 
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
   const rules = pathRules(host);
-  const state = values.MCP_BRIDGE_STATE_DIR;
-  const stateDir = state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host);
+  const stateDir = stateDirFrom(values.MCP_BRIDGE_STATE_DIR, env, host);
   return {
     said: new Set(variableNames.filter((name) => env[name] !== undefined)),
     runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
@@ -205,23 +213,6 @@ const optionalPath = (written: string | undefined, host: HostFacts): string | un
 function ownSnippetsDir(stateDir: string, host: HostFacts): string | undefined {
   const own = pathRules(host).join(stateDir, 'snippets');
   return host.exists(own) ? own : undefined;
-}
-
-function defaultStateDir(env: Environment, host: HostFacts): string {
-  const { join } = pathRules(host);
-  const shared = join(host.home, 'MCPs');
-  if (host.exists(shared)) return shared;
-  return join(stateHome(env, host), 'mcp-sandbox-bridge');
-}
-
-function stateHome(env: Environment, host: HostFacts): string {
-  const { join, isAbsolute } = pathRules(host);
-  const xdg = env['XDG_STATE_HOME'];
-  // The XDG specification tells programs to pass over a relative one.
-  if (xdg !== undefined && isAbsolute(xdg)) return xdg;
-  if (host.platform === 'darwin') return join(host.home, 'Library', 'Application Support');
-  if (host.platform === 'win32') return env['LOCALAPPDATA'] ?? join(host.home, 'AppData', 'Local');
-  return join(host.home, '.local', 'state');
 }
 
 function settingsError(complaints: readonly string[]): BridgeError {

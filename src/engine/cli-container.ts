@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { onExit } from '../base/exit-hook.js';
+import { environmentWith } from '../base/process.js';
 import { readText } from '../base/read-text.js';
 import { closed } from '../base/streams.js';
 import type { Launch } from './dialects.js';
@@ -32,6 +33,11 @@ const KILL_POLL_MS = 20;
 const ENDS_WITHIN_MS = 200;
 /** How long a killed first process is waited for; one that the kernel cannot end is left to the engine and to the next start. */
 const KILLED_WITHIN_MS = 10_000;
+/**
+ * podman hands these variables to its monitor (conmon), and no others of the kind. Without one that knows UTF-8 the monitor
+ * refuses every path with other letters than ASCII, and with it the container.
+ */
+const LOCALE = { LC_ALL: 'C.UTF-8' };
 
 export type LaunchPlan = {
   readonly binary: string;
@@ -77,6 +83,7 @@ export class CliContainer implements Container {
       stdio: pipes === undefined ? ['pipe', 'pipe', 'pipe'] : [...pipes.childEnds],
       detached: true,
       cwd: plan.runDir,
+      env: environmentWith(LOCALE),
     });
     pipes?.closeChildEnds();
     const clientExited = exitOf(client);

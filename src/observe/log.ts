@@ -104,7 +104,7 @@ function withoutSecrets(event: BridgeEvent, redact: Redact): BridgeEvent {
 export function describeEvent(event: BridgeEvent): readonly [level: Level, sentence: string] {
   switch (event.type) {
     case 'config.problem':
-      return ['warn', `${inline(event.file)} is not used: ${inline(event.message)}`];
+      return ['warn', `${inline(event.file)} cannot be used as it is: ${inline(event.message)}`];
     case 'config.discovered':
       return ['debug', `${count(event.ready, 'MCP server')} found, ${event.skipped} passed over`];
     case 'engine.command':

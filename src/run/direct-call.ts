@@ -36,7 +36,7 @@ export type DirectParts = Pick<
   | 'known'
   | 'policy'
   | 'gates'
-  | 'pool'
+  | 'lease'
   | 'saved'
   | 'shapes'
   | 'audit'
@@ -97,13 +97,16 @@ async function ask(
   parts: DirectParts,
   signal: AbortSignal,
 ): Promise<RawJson> {
-  const { policy, known, pool, saved, shapes, gates, observer, watcher } = parts;
+  const { policy, known, lease, saved, shapes, gates, observer, watcher } = parts;
   const discovered = parts.discovered(server === whole.name ? [server] : [], new Map());
   const loadServer = (other: string) => Promise.reject(notLoaded(other, discovered));
   const { onToolProgress } = watcher;
   const loaded = [allowedPart(whole, policy())];
-  const api = hostApi({ loaded, discovered, known, loadServer, pool, saved, shapes, onToolProgress });
-  const subject = (of: string, name: string) => ({ name, changed: known.changeOf(of, name) ?? null });
+  const api = hostApi({ loaded, discovered, known, loadServer, lease, saved, shapes, onToolProgress });
+  const subject = (of: string, name: string) => {
+    const spec = lease.specOf(of);
+    return { name, changed: (spec && known.changedOf(spec)(name)) ?? null };
+  };
   const about = { runId, policy, subject, observer };
   const guarded = recorded(door(api, { ...about, gates, whole: () => whole }), {
     ...about,

@@ -2,7 +2,6 @@
 // limited each of these calls like a call of a tool.
 
 import type { Downstream } from '../downstream/downstream.js';
-import type { DownstreamPool } from '../downstream/pool.js';
 import {
   getPrompt,
   listPrompts,
@@ -10,11 +9,12 @@ import {
   listResourceTemplates,
   readResource,
 } from '../downstream/resources.js';
+import type { ServerLease } from '../downstream/server-lease.js';
 import type { CallParams, ServerDoc } from '../protocol/frames.js';
 import type { Question } from './question.js';
 
 export type ResourceCallParts = {
-  readonly pool: DownstreamPool;
+  readonly lease: Pick<ServerLease, 'get'>;
   /** Throws for a server that the run may not reach. */
   readonly reach: (server: string) => ServerDoc;
 };
@@ -31,7 +31,7 @@ export function resourceCalls(parts: ResourceCallParts): Handlers {
     signal: AbortSignal,
   ): Promise<T> => {
     parts.reach(server);
-    return question(await parts.pool.get(server, signal));
+    return question(await parts.lease.get(server, signal));
   };
 
   return {

@@ -327,3 +327,17 @@ it.each<['podman' | 'docker', EngineMode, string, RegExp]>([
   expect(dialects[engine].launch(mode)).toEqual({ launch, reason: expect.stringMatching(reason) });
   expect(argv(engine, mode).includes('--detach')).toBe(launch === 'detached');
 });
+
+it.each([
+  ['podman', 'type=bind,src=/a:b/ipc,dst=/ipc,ro,nosuid,nodev,noexec,relabel=shared'],
+  ['docker', 'type=bind,src=/a:b/ipc,dst=/ipc,readonly'],
+] as const)('%s is told a path with a colon by --mount', (engine, mount) => {
+  const argv = runArgv(sandboxSpec({ ...plan, harnessDir: '/a:b/ipc' }), dialects[engine], {
+    mode: 'rootless',
+    ociRuntime: undefined,
+    cidFile: '/s/c',
+    pidFile: '/s/p',
+  });
+  expect(argv).toContain(`--mount=${mount}`);
+  expect(argv.filter((word) => word.startsWith('--volume='))).toEqual([]);
+});
