@@ -215,7 +215,7 @@ export const variables = z.object({
       meaning:
         'Folder of programs that `execute_code` runs by name, each a file such as hello_world.py; its ending is its language.',
       default:
-        "the promptsDir of isolator's file, else `snippets` in the state folder, if it is there at the start",
+        "the promptsDir of isolator's file; else `prompts` beside that file, or `snippets` in the state folder, whichever is there at the start",
       allowed: 'an absolute path, or one that begins with ~/',
     },
   ),

@@ -308,6 +308,21 @@ describe('snippets', () => {
     });
   });
 
+  test('of isolator: in prompts beside its file, unless the file or a variable says otherwise', async () => {
+    put('prompts/hello.py', '1\n');
+    const said = async (content: object, more: object = {}) => {
+      writeFileSync(join(home, 'isolator_config.json'), JSON.stringify(content), { mode: 0o600 });
+      const env = { MCP_BRIDGE_ISOLATOR_CONFIG: join(home, 'isolator_config.json'), ...more };
+      return JSON.parse((await command(['snippets', '--json'], { home, env })).stdout) as object;
+    };
+    const found = { folder: join(home, 'prompts'), snippets: [{ name: 'hello' }] };
+    expect(await said({})).toMatchObject(found);
+    mkdirSync(join(home, 'mine'));
+    const mine = { folder: join(home, 'mine'), snippets: [] };
+    expect(await said({ promptsDir: 'mine' })).toMatchObject(mine);
+    expect(await said({}, { MCP_BRIDGE_SNIPPETS: join(home, 'mine') })).toMatchObject(mine);
+  });
+
   test('a folder that is not there, and none at all', async () => {
     const absent = await command(['snippets'], { home, env: { MCP_BRIDGE_SNIPPETS: join(home, 'absent') } });
     expect(absent).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('ENOENT') });

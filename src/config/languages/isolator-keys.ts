@@ -9,6 +9,8 @@ import { DEFAULT_WORKDIR, workdirTrouble } from './workdir.js';
 export type IsolatorRow = { readonly key: string; readonly here: string; readonly allowed: string };
 
 export const MB_BYTES = 1024 ** 2;
+/** isolator's own default, beside its file. */
+export const DEFAULT_PROMPTS_DIR = 'prompts';
 const MEMORY_MB = { min: MIN_MEMORY_BYTES / MB_BYTES, max: 1024 ** 2 } as const;
 /** Docker's own words for a network of one's own with a way out. */
 const OUTBOUND = ['bridge', 'default'];
@@ -81,7 +83,7 @@ const DOCS: Readonly<Record<keyof typeof isolatorKeys.shape, Omit<IsolatorRow, '
     allowed: 'a map from languages to {"image": an image reference}',
   },
   promptsDir: {
-    here: "The folder of snippets, relative to the file's own; `MCP_BRIDGE_SNIPPETS` comes first.",
+    here: `The folder of snippets, relative to the file's own; without this key \`${DEFAULT_PROMPTS_DIR}\` beside the file, if it is there at the start. \`MCP_BRIDGE_SNIPPETS\` comes first.`,
     allowed: 'a path',
   },
   isolatorPath: { here: 'Nothing: there is no program of isolator to start.', allowed: 'anything' },
