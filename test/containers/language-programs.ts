@@ -84,7 +84,8 @@ tried("run /bin/true", lambda: subprocess.run(["/bin/true"]))
   typescript: {
     attacks: javascript.replace('= (name, got)', '= (name: string, got: boolean)'),
     endless: 'const more: boolean = true;\nwhile (more);',
-    variables: 'const word: string | undefined = process.env.WORD;\nconsole.log(word, process.env.PATH);',
+    variables:
+      'const word: string = await Promise.resolve(process.env.WORD!);\nconsole.log(word, process.env.PATH);',
   },
   go: {
     attacks: `package main
