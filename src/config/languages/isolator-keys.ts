@@ -79,7 +79,7 @@ const DOCS: Readonly<Record<keyof typeof isolatorKeys.shape, Omit<IsolatorRow, '
     allowed: `an absolute path in which nothing of the system lies, such as ${DEFAULT_WORKDIR} or /app`,
   },
   languageSettings: {
-    here: "`image` of each language, by any of its names; our own image stands in for one that is not present. `MCP_BRIDGE_LANGUAGE_IMAGES` comes first and, for Python, `MCP_BRIDGE_IMAGE`. TypeScript does not follow JavaScript's.",
+    here: "`image` of each language, by any of its names; our own image stands in for one that is not present, and a warning says so. `MCP_BRIDGE_LANGUAGE_IMAGES` comes first and, for Python, `MCP_BRIDGE_IMAGE`. TypeScript does not follow JavaScript's.",
     allowed: 'a map from languages to {"image": an image reference}',
   },
   promptsDir: {
