@@ -62,7 +62,7 @@ export const variables = z.object({
   MCP_BRIDGE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
     meaning: 'Seconds that a run may take when its call does not say.',
     default: '30',
-    allowed: `whole seconds from 1 to ${DAY_SECONDS}, at most MCP_BRIDGE_MAX_TIMEOUT`,
+    allowed: `whole seconds from 1 to ${DAY_SECONDS}; above MCP_BRIDGE_MAX_TIMEOUT runs get that, and a warning says so`,
   }),
   MCP_BRIDGE_MAX_TIMEOUT: setting(integer(1, DAY_SECONDS), {
     meaning: 'Most seconds that a call may ask for.',

@@ -181,7 +181,7 @@ describe('serve', () => {
   test('is the default, writes nothing but MCP to stdout, and logs JSON to a pipe', async () => {
     const { stdout, stderr, exitCode } = await command([], {
       home,
-      env: { MCP_BRIDGE_TIMEOT: '3' },
+      env: { MCP_BRIDGE_TIMEOT: '3', MCP_BRIDGE_TIMEOUT: '300' },
       input: `${JSON.stringify(initialize)}\n`,
     });
     for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
@@ -192,6 +192,7 @@ describe('serve', () => {
     expect(log[0]?.msg).toBe(
       "MCP_BRIDGE_TIMEOT is no setting of this version. Did you mean 'MCP_BRIDGE_TIMEOUT'?",
     );
+    expect(log[1]?.msg).toBe('MCP_BRIDGE_TIMEOUT is 300; runs get 120, which is MCP_BRIDGE_MAX_TIMEOUT.');
     expect(log.at(-1)?.msg).toBe('closing: the agent has gone');
     expect(exitCode).toBe(0);
   });
