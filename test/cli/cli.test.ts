@@ -197,6 +197,28 @@ describe('serve', () => {
     expect(exitCode).toBe(0);
   });
 
+  test.each([
+    [{ name: 'run_python', arguments: ['x'] }, 'arguments: got ["x"], expected an object by argument names.'],
+    [{ name: 'run_python', arguments: '{}' }, 'arguments: got "{}", expected an object by argument names.'],
+    [{ name: 'run_python', arguments: null }, 'arguments: got null, expected an object by argument names.'],
+    [{ name: 7 }, 'name: got 7, expected the name of a tool.'],
+    [{ arguments: {} }, 'name: got nothing, expected the name of a tool.'],
+    [{ name: 'run_python', task: 7 }, 'task: got 7, expected what MCP says of a call of a tool.'],
+    [undefined, 'params: got nothing, expected an object with name and arguments.'],
+  ])('a call that is none, %j, is answered as a wrong request', async (params, message) => {
+    const requests = [initialize, { jsonrpc: '2.0', id: 2, method: 'tools/call', params }];
+    const input = requests.map((request) => `${JSON.stringify(request)}\n`).join('');
+    const { stdout } = await command([], { home, input });
+    const answers = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: number; error?: object });
+    expect(answers.find(({ id }) => id === 2)?.error).toEqual({
+      code: -32602,
+      message: `MCP error -32602: ${message}`,
+    });
+  });
+
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends it at once', async (signal) => {
     const child = start();
     child.stdin.write(`${JSON.stringify(initialize)}\n`);
