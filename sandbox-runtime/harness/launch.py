@@ -221,7 +221,7 @@ def _place_of(name: str, way: Mapping[str, Any]) -> str:
 def _found(name: str) -> str | None:
     """The file of this name on the sandbox's own PATH."""
     paths = (os.path.join(folder, name) for folder in os.get_exec_path())
-    return next((path for path in paths if os.access(path, os.X_OK)), None)
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
 
 
 def _run(argv: list[str], path: str, env: Mapping[str, str]) -> None:
