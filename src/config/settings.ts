@@ -1,6 +1,6 @@
 // The environment, read once into Settings: whatever is above this floor takes the value and never looks at the
-// environment again. A wrong variable stops the start and is named with all other wrong ones; an unknown one is
-// only a warning, because an older or newer bridge may know it.
+// environment again. A wrong variable stops the start and is named with all other wrong ones. An unknown one is only a
+// warning, because an older or newer bridge may know it; so is a timeout above the maximum, which is the maximum.
 
 import type { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
@@ -104,7 +104,7 @@ const VALUE_CHARS_SHOWN = 120;
 const REMEDY =
   'Correct or remove it where the bridge is registered (the env field of its entry), then start again.';
 
-/** Throws E_SETTINGS that lists every wrong variable; the warnings are sentences about unknown ones. */
+/** Throws E_SETTINGS that lists every wrong variable; the warnings are sentences about what does not count as it stands. */
 export function parseSettings(
   env: Environment,
   host: HostFacts,
@@ -131,19 +131,12 @@ export function parseSettings(
     );
   }
   const values = parsed.data;
-  // The default gives way to a lower ceiling; what somebody wrote does not.
-  const timeoutIsSaid = said.has('MCP_BRIDGE_TIMEOUT');
-  if (timeoutIsSaid && values.MCP_BRIDGE_TIMEOUT > values.MCP_BRIDGE_MAX_TIMEOUT) {
-    throw settingsError([
-      `MCP_BRIDGE_TIMEOUT is ${values.MCP_BRIDGE_TIMEOUT}, above MCP_BRIDGE_MAX_TIMEOUT, which is ${values.MCP_BRIDGE_MAX_TIMEOUT}.`,
-    ]);
-  }
   const settings = toSettings(values, host, Object.fromEntries(said));
   const trouble = stateDirTrouble(settings.stateDir, said.has('MCP_BRIDGE_STATE_DIR'), host);
   if (trouble !== undefined) throw settingsError([trouble]);
   return {
     settings,
-    warnings: unknownVariables(said.keys()),
+    warnings: [...unknownVariables(said.keys()), ...shortenedTimeout(said.has('MCP_BRIDGE_TIMEOUT'), values)],
   };
 }
 
@@ -236,6 +229,13 @@ function unknownVariables(names: Iterable<string>): string[] {
       (name) =>
         `${clip(harmless(name), VALUE_CHARS_SHOWN)} is no setting of this version.${didYouMean(name, known)}`,
     );
+}
+
+/** The default gives way to a lower maximum silently; what somebody has written does not. */
+function shortenedTimeout(isSaid: boolean, values: Values): string[] {
+  const { MCP_BRIDGE_TIMEOUT: timeout, MCP_BRIDGE_MAX_TIMEOUT: most } = values;
+  if (!isSaid || timeout <= most) return [];
+  return [`MCP_BRIDGE_TIMEOUT is ${timeout}; runs get ${most}, which is MCP_BRIDGE_MAX_TIMEOUT.`];
 }
 
 /** Every variable in the README's order. */

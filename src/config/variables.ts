@@ -62,7 +62,7 @@ export const variables = z.object({
   MCP_BRIDGE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
     meaning: 'Seconds that a run may take when its call does not say.',
     default: '30',
-    allowed: `whole seconds from 1 to ${DAY_SECONDS}, at most MCP_BRIDGE_MAX_TIMEOUT`,
+    allowed: `whole seconds from 1 to ${DAY_SECONDS}; above MCP_BRIDGE_MAX_TIMEOUT runs get that, and a warning says so`,
   }),
   MCP_BRIDGE_MAX_TIMEOUT: setting(integer(1, DAY_SECONDS), {
     meaning: 'Most seconds that a call may ask for.',
@@ -216,7 +216,7 @@ export const variables = z.object({
       meaning:
         'Folder of programs that `execute_code` runs by name, each a file such as hello_world.py; its ending is its language.',
       default:
-        "the promptsDir of isolator's file, else `snippets` in the state folder, if it is there at the start",
+        "the promptsDir of isolator's file; else `prompts` beside that file, or `snippets` in the state folder, whichever is there at the start",
       allowed: 'an absolute path, or one that begins with ~/',
     },
   ),

@@ -120,6 +120,11 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['debug', `set-up: ${inline(event.step)}`];
     case 'image.progress':
       return ['info', `image ${event.image}: ${inline(event.message)}`];
+    case 'image.replaced':
+      return [
+        'warn',
+        `image ${inline(event.image)}, named in isolator's file, is not present: ${inline(event.by)} stands in for it; pull it, or take it out of the file`,
+      ];
     case 'walls.known':
       return [
         'info',

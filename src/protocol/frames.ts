@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** Raised by one with every change that an older peer would misread. */
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
 
 /** One line, newline included. A 40 MB tool result fits with its escapes; memory per stream stays bounded. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -261,7 +261,7 @@ export type ProgramStart = {
   readonly stdin: string | null;
   /** Of one that has ways: where its steps run, absolute, in place of the working directory. */
   readonly cwd?: string;
-  /** Likewise: variables besides those of its sandbox. */
+  /** Variables besides those of its sandbox. */
   readonly env?: Readonly<Record<string, string>>;
   /** In order of preference. Without any, it is the Python that was checked, under the name of `file`. */
   readonly ways: readonly ProgramWay[];

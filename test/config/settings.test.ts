@@ -295,13 +295,16 @@ test('a network that is closed by name is another thing than one that nobody men
 });
 
 describe('the two timeouts', () => {
-  test('a timeout above the maximum is refused', () => {
-    const { message } = errorOf({ MCP_BRIDGE_TIMEOUT: '300' });
-    expect(message).toBe('MCP_BRIDGE_TIMEOUT is 300, above MCP_BRIDGE_MAX_TIMEOUT, which is 120.');
+  test('one above the maximum becomes that, with a warning', () => {
+    const { settings, warnings } = parseSettings({ MCP_BRIDGE_TIMEOUT: '300' }, host);
+    expect([settings.timeoutSeconds, settings.maxTimeoutSeconds]).toEqual([120, 120]);
+    expect(warnings).toEqual(['MCP_BRIDGE_TIMEOUT is 300; runs get 120, which is MCP_BRIDGE_MAX_TIMEOUT.']);
+    expect(parseSettings({ MCP_BRIDGE_TIMEOUT: '120' }, host).warnings).toEqual([]);
   });
 
-  test('the default gives way to a lower maximum', () => {
-    expect(settingsOf({ MCP_BRIDGE_MAX_TIMEOUT: '10' }).timeoutSeconds).toBe(10);
+  test('the default gives way to a lower maximum without a word', () => {
+    const { settings, warnings } = parseSettings({ MCP_BRIDGE_MAX_TIMEOUT: '10' }, host);
+    expect([settings.timeoutSeconds, warnings]).toEqual([10, []]);
   });
 });
 

@@ -142,7 +142,7 @@ describe('programs', () => {
   const asked = (name: string): Asked => {
     const language = languageNamed(name);
     if (language === undefined) throw new Error(name);
-    const program = { code: '', file: language.file, args: [], stdin: undefined };
+    const program = { code: '', file: language.file, args: [], stdin: undefined, env: {} };
     return { task: { type: 'program', language, ...program }, timeoutSeconds: 30 };
   };
   const said = (stderr: string, raised?: { type: string; message: string; traceback?: string[] }) => {
