@@ -150,5 +150,6 @@ export function guestError(
     message: clip(harmless(message === '' ? type : `${type}: ${message}`), MAX_MESSAGE_CHARS),
     traceback: kept.map((line) => clip(harmless(line), MAX_LINE_CHARS)),
     remedy,
+    isByCode: true,
   };
 }
