@@ -22,14 +22,14 @@ const OUR_FORMS = [
   '-{2}.{0,300}[^\\S\\n]-{2,3}[^\\S\\n]{0,9}$',
   '\\[(?:bridge|note|error|timeout|cancelled|validation.?error|success|files|not returned|whole output)\\b',
   '\\[(?:exit status|ended by|killed|not started)\\b',
-  '\\[(?:…|\\.{3})? ?\\d{1,12} (?:characters|bytes|more pictures?)\\b',
+  '\\[(?:…|\\.{3})? ?\\d{1,12} (?:characters|bytes|of|further|more pictures?)\\b',
   '\\[picture \\d{1,9} is not\\b',
   'execution failed\\b',
   '\\(no output\\)',
 ];
 /** A line that begins as ours do, or that speaks of the bridge's lines as the first line of an answer with marks does. */
 const LIKE_OURS = new RegExp(
-  `^[^\\S\\n]{0,200}(?:${OUR_FORMS.join('|')})|\\bbridge\\b.{0,80}\\blines?\\b|\\blines?\\b.{0,80}\\bbridge\\b`,
+  `^[^\\S\\n]{0,40}(?:${OUR_FORMS.join('|')})|\\bbridge\\b.{0,80}\\blines?\\b|\\blines?\\b.{0,80}\\bbridge\\b`,
   'im',
 );
 /** Letters and digits that nobody takes for one another. */

@@ -43,6 +43,7 @@ const NEEDED = [
   '\\u180e(?<=\\p{Script=Mongolian}.)(?=\\p{Script=Mongolian})',
 ].join('|');
 
+const CARRIAGE_RETURN = 13;
 const BIGGEST = 0x10ffff;
 const [SEEN, NOT_SEEN] = [1, 2];
 /** By code point, as far as it was asked for. Made when the first text needs it, since hardly any does. */
@@ -55,7 +56,12 @@ const forms = new Map<number, string>();
  * `text` with every unseen character as a visible escape: `\x1b`, `\u200b`, `\u{e0041}`. Left as they are: joiners,
  * selectors and tags where NEEDED says that an emoji or a script cannot be read without, at most one in a place. Linear.
  */
-export function madeVisible(text: string): string {
+export const madeVisible = (text: string): string => withForms(text, formOf);
+
+/** JSON text whose strings say the same, with those characters as escapes of JSON: `\u200b`, `\udb40\udc41`. */
+export const madeVisibleJson = (json: string): string => withForms(json, jsonFormOf);
+
+function withForms(text: string, form: (point: number) => string): string {
   const first = text.search(UNSEEN);
   if (first === -1) return text;
   needed ??= new RegExp(NEEDED, 'vy');
@@ -72,7 +78,7 @@ export function madeVisible(text: string): string {
       visible += text.slice(from, at);
       from = at + chars;
       while (text.codePointAt(from) === point) from += chars;
-      visible += formOf(point).repeat((from - at) / chars);
+      visible += form(point).repeat((from - at) / chars);
       at = from;
     } else at += chars;
   }
@@ -119,3 +125,12 @@ function formOf(point: number): string {
   }
   return form;
 }
+
+// A carriage return in JSON text stands between its tokens only, as at the end of a line.
+const jsonFormOf = (point: number): string =>
+  point === CARRIAGE_RETURN
+    ? '\r'
+    : String.fromCodePoint(point)
+        .split('')
+        .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+        .join('');

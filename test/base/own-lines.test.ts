@@ -76,8 +76,8 @@ it.each([
   ['heads without an end', '--- x --'],
   ['bridges', 'bridge '],
   ['brackets', '[error'],
-])('looks through 1 MB of %s in no time', (_what, piece) => {
+])('looks through 100,000 characters of %s in no time', (_what, piece) => {
   const startedAt = performance.now();
-  answer(piece.repeat(1024 ** 2 / piece.length));
-  expect(performance.now() - startedAt).toBeLessThan(1_500);
+  answer(piece.repeat(100_000 / piece.length));
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
 });

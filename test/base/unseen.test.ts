@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { clip, harmless, isHarmless, shownExactly } from '../../src/base/text.js';
-import { isAllSeen } from '../../src/base/unseen.js';
+import { isAllSeen, madeVisibleJson } from '../../src/base/unseen.js';
 
 /** A text in tags, as they are used to hide instructions: U+E0000 and the ASCII of each letter. */
 const inTags = (text: string) =>
@@ -79,6 +79,13 @@ it('a name that is compared may not even have what emoji and scripts need', () =
 it('a cut leaves nothing unseen behind', () => {
   const text = `👩‍👩‍👧 🏴${inTags('gbeng')}\u{e007f} می‌خواهم 1️⃣`;
   for (let chars = 1; chars < text.length; chars++) expect(isHarmless(clip(text, chars))).toBe(true);
+});
+
+it('JSON says the same with escapes of its own', () => {
+  const value = { 'a\u200b': ['\u{e0041}\u009b', '👩‍💻', 7] };
+  const json = madeVisibleJson(JSON.stringify(value));
+  expect(json).toBe('{"a\\u200b":["\\udb40\\udc41\\u009b","👩‍💻",7]}');
+  expect(JSON.parse(json)).toEqual(value);
 });
 
 it('data keeps what a terminal would swallow, in a visible form', () => {
