@@ -1,6 +1,7 @@
 // What a command came to, as the text that a model reads and as data for code. The text is made harmless; the data is what
 // the command wrote, as far as it is kept.
 
+import { type Piece, toldApart } from '../base/own-lines.js';
 import { clip, harmless } from '../base/text.js';
 import type { Capped } from './capped-bytes.js';
 import type { CommandEnd } from './run-command.js';
@@ -47,13 +48,13 @@ export function outcomeOf(
 export function resultOf(end: CommandEnd, timeoutMs: number): ExecuteResult {
   const { exitCode, signal, killedFor, notStarted, stdout, stderr, durationMs } = end;
   const isFine = exitCode === 0 && killedFor === undefined;
-  const parts = [
-    ...(isFine ? [] : [`[${outcomeOf(end, timeoutMs)}]`]),
-    ...textOf('stdout', stdout),
-    ...(stderr.text === '' ? [] : ['--- stderr ---', ...textOf('stderr', stderr)]),
+  const pieces = [
+    ...(isFine ? [] : [{ own: `[${outcomeOf(end, timeoutMs)}]` }]),
+    ...piecesOf('stdout', stdout),
+    ...(stderr.text === '' ? [] : [{ own: '--- stderr ---' }, ...piecesOf('stderr', stderr)]),
   ];
   return {
-    content: [{ type: 'text', text: parts.join('\n') || '(no output)' }],
+    content: [{ type: 'text', text: toldApart(pieces) || '(no output)' }],
     structuredContent: {
       exitCode: exitCode ?? null,
       signal: signal ?? null,
@@ -69,15 +70,16 @@ export function resultOf(end: CommandEnd, timeoutMs: number): ExecuteResult {
 
 type Stream = 'stdout' | 'stderr';
 
-function textOf(stream: Stream, { text, bytes, base64 }: Capped): readonly string[] {
+function piecesOf(stream: Stream, { text, bytes, gap, base64 }: Capped): readonly Piece[] {
   if (text === '') return [];
-  const shownText = harmless(text).trimEnd();
-  return base64 === undefined
-    ? [shownText]
-    : [
-        `[${bytes} bytes, not all of them UTF-8: exactly in ${stream}Base64 of the structured result]`,
-        shownText,
-      ];
+  if (gap !== undefined) {
+    // One by one: what the head leaves open must not swallow the line between.
+    const [head, tail] = [text.slice(0, gap.start - 1), text.slice(gap.end + 1)].map(harmless);
+    return [{ code: head ?? '' }, { own: text.slice(gap.start, gap.end) }, { code: tail?.trimEnd() ?? '' }];
+  }
+  const output = { code: harmless(text).trimEnd() };
+  const exactly = `[${bytes} bytes, not all of them UTF-8: exactly in ${stream}Base64 of the structured result]`;
+  return base64 === undefined ? [output] : [{ own: exactly }, output];
 }
 
 function fieldsOf(

@@ -1,7 +1,7 @@
 // The error of each ending, in words: what happened, named after the limit that was met, and the next step. Which of them
 // it was is for conclude.ts to say.
 
-import { clip, harmless } from '../base/text.js';
+import { clip, harmless, inOneLine } from '../base/text.js';
 import type { GuestError } from '../sandbox/sandbox.js';
 import type { Breach } from '../sandbox/watchdog.js';
 import { type EndingWords, wordsFor } from './ending-words.js';
@@ -78,7 +78,7 @@ export function signalled(signal: string, task: Task, transcript: Transcript, ca
   }
   const words = wordsFor(task);
   const hint = task.type === 'program' && CRASHES.has(signal) ? hintOf(task, transcript, cage) : undefined;
-  const message = `${words.subject} was ended by ${clip(harmless(signal), 40)}.`;
+  const message = `${words.subject} was ended by ${clip(inOneLine(harmless(signal)), 40)}.`;
   return own('E_SIGNAL', message, hint ?? remedyAfter(signal, words, cage));
 }
 
@@ -174,5 +174,6 @@ export function guestError(
     message: clip(harmless(message === '' ? type : `${type}: ${message}`), MAX_MESSAGE_CHARS),
     traceback: kept.map((line) => clip(harmless(line), MAX_LINE_CHARS)),
     remedy,
+    isByCode: true,
   };
 }

@@ -20,6 +20,7 @@ import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { offeredLanguages } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
+import { visible } from '../render/payload.js';
 import { isStructured, render } from '../render/render.js';
 import { outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { agentFaceOf } from './agent-face.js';
@@ -136,9 +137,10 @@ export async function serveAgent(
     const mode = said.has('MCP_BRIDGE_OUTPUT_MODE') ? outputMode : tool.outputMode;
     const client = server.getClientVersion()?.name ?? '';
     if ('isRelayed' in answer) {
-      const { structuredContent, ...rest } = answer.result;
+      const result = visible(answer.result);
+      const { structuredContent, ...rest } = result;
       const isWanted = answer.isRelayed || isStructured({ structured, client });
-      return (isWanted && structuredContent !== undefined ? answer.result : rest) as CallToolResult;
+      return (isWanted && structuredContent !== undefined ? result : rest) as CallToolResult;
     }
     return render(answer, {
       mode,

@@ -443,8 +443,9 @@ describe('entries that are passed over', () => {
   test.each([
     ['', 'its name is empty'],
     ['x'.repeat(129), 'its name has 129 characters; at most 128'],
-    ['a\u001b[2Jb', 'its name has control characters'],
-    ['a\nb', 'its name has control characters'],
+    ['a\u001b[2Jb', 'its name has characters that do not show'],
+    ['a\nb', 'its name has characters that do not show'],
+    ['git\u200bhub', 'its name has characters that do not show'],
   ])('the name %j', (name, reason) => {
     claude({ [name]: server() });
     const shown = name.length > 128 ? `${name.slice(0, 127)}…` : name;

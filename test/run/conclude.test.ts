@@ -240,6 +240,7 @@ describe('programs', () => {
       message: 'ValueError: no',
       traceback: [],
       remedy: undefined,
+      isByCode: true,
     });
     // A class of its own by that name.
     const own = { type: 'StepFailed', message: 'no' };
