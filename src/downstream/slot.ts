@@ -59,6 +59,7 @@ export class Slot {
   #remedy: string | undefined;
   #retryAt = 0;
   #retired = false;
+  #onGone: () => void = () => {};
 
   constructor(spec: DownstreamSpec, options: SlotOptions) {
     this.spec = spec;
@@ -106,9 +107,10 @@ export class Slot {
     this.#open?.rootsChanged();
   }
 
-  /** Ends it when its last call has ended; it is not to be asked again. */
-  retire(): void {
+  /** Ends it when its last call has ended; it is not to be asked again. `onGone` hears that nothing of it runs any more. */
+  retire(onGone: () => void): void {
     this.#retired = true;
+    this.#onGone = onGone;
     if (this.#inFlight === 0 && this.#opening === undefined) this.#release();
   }
 
@@ -222,8 +224,8 @@ export class Slot {
   #release(): void {
     clearTimeout(this.#idleTimer);
     const open = this.#open;
-    if (open === undefined) return;
     this.#open = undefined;
-    this.#closing = Promise.all([this.#closing, open.close()]).then(() => {});
+    if (open !== undefined) this.#closing = Promise.all([this.#closing, open.close()]).then(() => {});
+    if (this.#retired) void this.#closing.then(this.#onGone, this.#onGone);
   }
 }
