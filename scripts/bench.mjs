@@ -1,50 +1,37 @@
 // Measures the bridge on this machine, each figure beside what it is compared with, taken in turns in the same run.
 // Writes raw numbers, a table and a plot to bench-results/. A missed target is a result, not a failure: the exit code
 // is 1 only where something could not be measured. With --publish the plot and the judged rows go into the README too;
-// --from takes them from an earlier run instead of measuring.
-// Usage: npm run bench -- [--quick] [--only NAME,NAME] [--json FILE] [--publish] [--from FILE]
+// --from takes them from an earlier run instead of measuring; --help says how.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import pc from 'picocolors';
 import { loadNow, machineFacts, machineLine } from './bench/machine.mjs';
 import { plot } from './bench/plot.mjs';
 import { publish } from './bench/publish.mjs';
 import { markdownTable, textTable } from './bench/report.mjs';
 import { MAIN, ROOT, Stage } from './bench/stage.mjs';
+import { takeOptions, USAGE_EXIT_CODE } from './options.mjs';
 
 const RESULTS = join(ROOT, 'bench-results');
-const USAGE_EXIT_CODE = 2;
 
 const leave = (message) => {
   console.error(message);
   process.exit(USAGE_EXIT_CODE);
 };
 
-function options(known) {
-  try {
-    const { values } = parseArgs({
-      options: {
-        quick: { type: 'boolean' },
-        only: { type: 'string' },
-        json: { type: 'string' },
-        publish: { type: 'boolean' },
-        from: { type: 'string' },
-      },
-    });
-    const only = values.only?.split(',') ?? known;
-    const unknown = only.find((name) => !known.includes(name));
-    if (unknown !== undefined)
-      leave(`--only: there is no measure '${unknown}'. There is: ${known.join(', ')}.`);
-    const { quick = false, json, publish: isPublished = false, from } = values;
-    return { quick, only, json, isPublished, from };
-  } catch (thrown) {
-    return leave(
-      `${thrown.message}\nUsage: npm run bench -- [--quick] [--only NAME,NAME] [--json FILE] [--publish] [--from FILE]`,
-    );
-  }
-}
+const options = (known) =>
+  takeOptions({
+    command: 'npm run bench --',
+    about: 'Measures the built bridge on this machine, each figure beside what it is compared with.',
+    options: {
+      quick: { says: 'fewer repetitions' },
+      only: { value: 'NAME,NAME', says: 'only these measures', among: known },
+      json: { value: 'FILE', says: 'write the raw numbers there too' },
+      publish: { says: 'put the plot and the judged rows into the README' },
+      from: { value: 'FILE', says: 'take the numbers of an earlier run instead of measuring' },
+    },
+  });
 
 /** Rows of one measure; one that cannot be taken is a row that says why. */
 async function take(name, measure, stage, bare, signal) {
@@ -91,9 +78,17 @@ function report(rows, facts, quick, json) {
   if (json !== undefined) write(json, raw);
 }
 
-if (!existsSync(MAIN)) leave('The bridge is not built. Run `npm run build`.');
-const { MEASURES } = await import('./bench/measures.mjs');
-const { quick, only, json, isPublished, from } = options(Object.keys(MEASURES));
+// They are made of the built bridge.
+const isBuilt = existsSync(MAIN);
+const MEASURES = isBuilt ? (await import('./bench/measures.mjs')).MEASURES : {};
+const {
+  quick,
+  only,
+  json,
+  publish: isPublished,
+  from,
+} = options(isBuilt ? Object.keys(MEASURES) : undefined);
+if (!isBuilt) leave('The bridge is not built. Run `npm run build`.');
 if (from === undefined) await measure();
 else publishEarlier(JSON.parse(readFileSync(from, 'utf8')));
 
