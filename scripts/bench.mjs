@@ -28,6 +28,7 @@ const options = (known) =>
       quick: { says: 'fewer repetitions' },
       only: { value: 'NAME,NAME', says: 'only these measures', among: known },
       json: { value: 'FILE', says: 'write the raw numbers there too' },
+      out: { value: 'FOLDER', says: 'where raw numbers, table and plot are written', default: RESULTS },
       publish: { says: 'put the plot and the judged rows into the README' },
       from: { value: 'FILE', says: 'take the numbers of an earlier run instead of measuring' },
     },
@@ -63,7 +64,7 @@ function write(file, text) {
 const aboutOf = ({ quick, ...facts }) =>
   `${machineLine(facts)}; ${facts.date.slice(0, 10)}${quick ? '; quick run' : ''}`;
 
-function report(rows, facts, quick, json) {
+function report(rows, facts) {
   const about = aboutOf({ ...facts, quick });
   const raw = `${JSON.stringify({ ...facts, quick, rows }, null, 1)}\n`;
   const drawing = plot(rows, about);
@@ -71,10 +72,10 @@ function report(rows, facts, quick, json) {
   for (const { measure, note } of rows) if (note !== undefined) console.log(`  ${measure}: ${note}`);
   const loads = rows.map(({ loadBefore }) => loadBefore);
   console.log(pc.dim(`\n${about}; load ${Math.min(...loads)} to ${Math.max(...loads)}`));
-  mkdirSync(RESULTS, { recursive: true });
-  write(join(RESULTS, 'raw.json'), raw);
-  write(join(RESULTS, 'table.md'), `${markdownTable(rows)}\n\n${about}.\n`);
-  if (drawing !== undefined) write(join(RESULTS, 'plot.svg'), drawing);
+  mkdirSync(out, { recursive: true });
+  write(join(out, 'raw.json'), raw);
+  write(join(out, 'table.md'), `${markdownTable(rows)}\n\n${about}.\n`);
+  if (drawing !== undefined) write(join(out, 'plot.svg'), drawing);
   if (json !== undefined) write(json, raw);
 }
 
@@ -85,6 +86,7 @@ const {
   quick,
   only,
   json,
+  out,
   publish: isPublished,
   from,
 } = options(isBuilt ? Object.keys(MEASURES) : undefined);
@@ -112,7 +114,7 @@ async function measure() {
       if (only.includes(name)) rows.push(...(await take(name, measureOf, stage, bare, interrupted.signal)));
     }
     const facts = machineFacts(bare.choice);
-    report(rows, facts, quick, json);
+    report(rows, facts);
     if (isPublished) publishEarlier({ rows, quick, ...facts });
     bare.close();
     if (rows.some(({ failed }) => failed !== undefined)) process.exitCode = 1;

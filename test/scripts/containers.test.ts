@@ -48,7 +48,7 @@ test('one question', () => {
 });
 
 test('one measure', () => {
-  const { status, stdout } = script('bench', '--quick', '--only', 'context', '--json', report());
+  const { status, stdout } = script('bench', '--quick', '--only', 'context', '--out', join(report(), '..'));
   expect(stdout).toMatch(/wrote .*raw\.json/);
   expect(status).toBe(0);
 });
