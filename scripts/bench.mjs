@@ -1,50 +1,38 @@
 // Measures the bridge on this machine, each figure beside what it is compared with, taken in turns in the same run.
 // Writes raw numbers, a table and a plot to bench-results/. A missed target is a result, not a failure: the exit code
 // is 1 only where something could not be measured. With --publish the plot and the judged rows go into the README too;
-// --from takes them from an earlier run instead of measuring.
-// Usage: npm run bench -- [--quick] [--only NAME,NAME] [--json FILE] [--publish] [--from FILE]
+// --from takes them from an earlier run instead of measuring; --help says how.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import pc from 'picocolors';
 import { loadNow, machineFacts, machineLine } from './bench/machine.mjs';
 import { plot } from './bench/plot.mjs';
 import { publish } from './bench/publish.mjs';
 import { markdownTable, textTable } from './bench/report.mjs';
 import { MAIN, ROOT, Stage } from './bench/stage.mjs';
+import { takeOptions, USAGE_EXIT_CODE } from './options.mjs';
 
 const RESULTS = join(ROOT, 'bench-results');
-const USAGE_EXIT_CODE = 2;
 
 const leave = (message) => {
   console.error(message);
   process.exit(USAGE_EXIT_CODE);
 };
 
-function options(known) {
-  try {
-    const { values } = parseArgs({
-      options: {
-        quick: { type: 'boolean' },
-        only: { type: 'string' },
-        json: { type: 'string' },
-        publish: { type: 'boolean' },
-        from: { type: 'string' },
-      },
-    });
-    const only = values.only?.split(',') ?? known;
-    const unknown = only.find((name) => !known.includes(name));
-    if (unknown !== undefined)
-      leave(`--only: there is no measure '${unknown}'. There is: ${known.join(', ')}.`);
-    const { quick = false, json, publish: isPublished = false, from } = values;
-    return { quick, only, json, isPublished, from };
-  } catch (thrown) {
-    return leave(
-      `${thrown.message}\nUsage: npm run bench -- [--quick] [--only NAME,NAME] [--json FILE] [--publish] [--from FILE]`,
-    );
-  }
-}
+const options = (known) =>
+  takeOptions({
+    command: 'npm run bench --',
+    about: 'Measures the built bridge on this machine, each figure beside what it is compared with.',
+    options: {
+      quick: { says: 'fewer repetitions' },
+      only: { value: 'NAME,NAME', says: 'only these measures', among: known },
+      json: { value: 'FILE', says: 'write the raw numbers there too' },
+      out: { value: 'FOLDER', says: 'where raw numbers, table and plot are written', default: RESULTS },
+      publish: { says: 'put the plot and the judged rows into the README' },
+      from: { value: 'FILE', says: 'take the numbers of an earlier run instead of measuring' },
+    },
+  });
 
 /** Rows of one measure; one that cannot be taken is a row that says why. */
 async function take(name, measure, stage, bare, signal) {
@@ -76,7 +64,7 @@ function write(file, text) {
 const aboutOf = ({ quick, ...facts }) =>
   `${machineLine(facts)}; ${facts.date.slice(0, 10)}${quick ? '; quick run' : ''}`;
 
-function report(rows, facts, quick, json) {
+function report(rows, facts) {
   const about = aboutOf({ ...facts, quick });
   const raw = `${JSON.stringify({ ...facts, quick, rows }, null, 1)}\n`;
   const drawing = plot(rows, about);
@@ -84,16 +72,25 @@ function report(rows, facts, quick, json) {
   for (const { measure, note } of rows) if (note !== undefined) console.log(`  ${measure}: ${note}`);
   const loads = rows.map(({ loadBefore }) => loadBefore);
   console.log(pc.dim(`\n${about}; load ${Math.min(...loads)} to ${Math.max(...loads)}`));
-  mkdirSync(RESULTS, { recursive: true });
-  write(join(RESULTS, 'raw.json'), raw);
-  write(join(RESULTS, 'table.md'), `${markdownTable(rows)}\n\n${about}.\n`);
-  if (drawing !== undefined) write(join(RESULTS, 'plot.svg'), drawing);
+  mkdirSync(out, { recursive: true });
+  write(join(out, 'raw.json'), raw);
+  write(join(out, 'table.md'), `${markdownTable(rows)}\n\n${about}.\n`);
+  if (drawing !== undefined) write(join(out, 'plot.svg'), drawing);
   if (json !== undefined) write(json, raw);
 }
 
-if (!existsSync(MAIN)) leave('The bridge is not built. Run `npm run build`.');
-const { MEASURES } = await import('./bench/measures.mjs');
-const { quick, only, json, isPublished, from } = options(Object.keys(MEASURES));
+// They are made of the built bridge.
+const isBuilt = existsSync(MAIN);
+const MEASURES = isBuilt ? (await import('./bench/measures.mjs')).MEASURES : {};
+const {
+  quick,
+  only,
+  json,
+  out,
+  publish: isPublished,
+  from,
+} = options(isBuilt ? Object.keys(MEASURES) : undefined);
+if (!isBuilt) leave('The bridge is not built. Run `npm run build`.');
 if (from === undefined) await measure();
 else publishEarlier(JSON.parse(readFileSync(from, 'utf8')));
 
@@ -117,7 +114,7 @@ async function measure() {
       if (only.includes(name)) rows.push(...(await take(name, measureOf, stage, bare, interrupted.signal)));
     }
     const facts = machineFacts(bare.choice);
-    report(rows, facts, quick, json);
+    report(rows, facts);
     if (isPublished) publishEarlier({ rows, quick, ...facts });
     bare.close();
     if (rows.some(({ failed }) => failed !== undefined)) process.exitCode = 1;

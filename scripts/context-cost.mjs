@@ -1,29 +1,31 @@
 // What the same tasks cost of a model's context, done by direct calls of the servers' tools and by run_python: characters of
 // calls, code, results, look-ups and definitions, on the real servers from npm and the built bridge, with files that are the
-// same every time. Both ways must reach the same end, or it exits with 1; 2 for a wrong option.
-// Usage: npm run context -- [--publish] [--json FILE]
+// same every time; --help says how. Both ways must reach the same end, or it exits with 1; 2 for a wrong option.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { MAIN, npmServer, Stage } from './bench/stage.mjs';
 import { bothWays, definitionOf } from './context/both-ways.mjs';
 import { crossReference, oneFile, oneNode, todos } from './context/reading-tasks.mjs';
 import { costNote, costTable } from './context/table.mjs';
 import { graph, renaming, report } from './context/writing-tasks.mjs';
+import { leaveWrong, takeOptions } from './options.mjs';
 import { putIntoReadme } from './readme-region.mjs';
 
 const TASKS = [todos, graph, renaming, report, crossReference, oneFile, oneNode];
 
-function options() {
-  try {
-    return parseArgs({ options: { publish: { type: 'boolean' }, json: { type: 'string' } } }).values;
-  } catch (thrown) {
-    console.error(`${thrown.message}\nUsage: npm run context -- [--publish] [--json FILE]`);
-    return process.exit(2);
-  }
-}
+const options = () =>
+  takeOptions({
+    command: 'npm run context --',
+    about:
+      "Does the same tasks by direct calls and by run_python, and counts what each takes of a model's context.",
+    options: {
+      only: { value: 'NAME,NAME', says: 'only these tasks', among: TASKS.map(({ name }) => name) },
+      publish: { says: 'put the table into the README' },
+      json: { value: 'FILE', says: 'write the figures there' },
+    },
+  });
 
 /** Characters before any call: what the two servers say of their tools, and what the bridge says of its one. */
 async function definitions(stage, root) {
@@ -45,12 +47,16 @@ async function measure() {
   });
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
   const rows = [];
-  for (const [index, task] of TASKS.entries())
+  for (const [index, task] of TASKS.entries()) {
+    if (!only.includes(task.name)) continue;
     rows.push({ name: task.name, ...(await bothWays(task, stage, join(root, `${index}`))) });
+  }
   return { rows, definitions: await definitions(stage, root) };
 }
 
-const { publish, json } = options();
+const { only, publish, json } = options();
+if (publish && only.length < TASKS.length)
+  leaveWrong('--publish: the README shows all tasks, not those of --only.');
 if (!existsSync(MAIN)) {
   console.error('The bridge is not built. Run `npm run build`.');
   process.exit(1);

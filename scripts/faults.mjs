@@ -1,39 +1,55 @@
 // `npm run faults` and `npm run soak`: the tests of test/faults with more injected than in the suite, and what they
-// found added up. Exits with 1 when anything leaked, hung, was lost or did not hold.
-//   npm run faults -- [--kills 200] [--rounds 5] [--crowd 100] [--only L06] [--json FILE]
-//   npm run soak -- [--calls 1000] [--concurrency 8] [--json FILE]
+// found added up; --help says how. Exits with 1 when anything leaked, hung, was lost or did not hold.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { leaveWrong, takeOptions } from './options.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const text = (value) => ({ type: 'string', ...(value === undefined ? {} : { default: value }) });
-const { values } = parseArgs({
+const count = (says, usual) => ({ value: 'N', kind: 'count', says, default: usual });
+const json = { value: 'FILE', says: 'write the whole report there' };
+const FAULTS = {
+  command: 'npm run faults --',
+  about:
+    'Breaks things under the built bridge, more often than the tests do, and counts what leaked, hung or was lost.',
   options: {
-    soak: { type: 'boolean', default: false },
-    kills: text('200'),
-    rounds: text('5'),
-    crowd: text('100'),
-    calls: text('1000'),
-    concurrency: text('8'),
-    only: text(),
-    json: text(),
+    kills: count('times that the bridge is killed', 200),
+    rounds: count('rounds of cancellations', 5),
+    crowd: count('runs at once', 100),
+    flood: count('megabytes of output of one run', 1000),
+    only: {
+      value: 'PATTERN',
+      says: 'only faults whose row or name fits this regular expression, such as L06',
+    },
+    json,
   },
-});
+};
+const SOAK = {
+  command: 'npm run soak --',
+  about: 'Runs code again and again through one built bridge, and says what grew.',
+  options: {
+    calls: count('runs', 1000),
+    concurrency: count('runs at once', 8),
+    json,
+  },
+};
+// `npm run soak` is this script with --soak.
+const isSoak = process.argv[2] === '--soak';
+if (isSoak) process.argv.splice(2, 1);
+const values = takeOptions(isSoak ? SOAK : FAULTS);
 
 const scratch = mkdtempSync(join(tmpdir(), 'faults-report-'));
 const ledger = join(scratch, 'ledger.jsonl');
-const amounts = values.soak
+const amounts = isSoak
   ? { SOAK_CALLS: values.calls, SOAK_CONCURRENCY: values.concurrency }
   : {
       FAULT_KILLS: values.kills,
       FAULT_ROUNDS: values.rounds,
       FAULT_CROWD: values.crowd,
-      FAULT_FLOOD_MB: '1000',
+      FAULT_FLOOD_MB: values.flood,
       FAULT_THOROUGH: '1',
     };
 const vitest = spawnSync(
@@ -42,7 +58,7 @@ const vitest = spawnSync(
     join(ROOT, 'node_modules/vitest/vitest.mjs'),
     'run',
     '--project=containers',
-    ...(values.soak ? ['test/faults/soak'] : ['test/faults', '--exclude=**/soak.test.ts']),
+    ...(isSoak ? ['test/faults/soak'] : ['test/faults', '--exclude=**/soak.test.ts']),
     ...(values.only === undefined ? [] : [`--testNamePattern=${values.only}`]),
   ],
   { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...amounts, FAULT_LEDGER: ledger } },
@@ -54,6 +70,8 @@ const findings = existsSync(ledger)
       .map((line) => JSON.parse(line))
   : [];
 rmSync(scratch, { recursive: true, force: true });
+if (findings.length === 0 && vitest.status === 0 && values.only !== undefined)
+  leaveWrong(`--only: no fault fits '${values.only}'.`);
 
 const sum = (of, among = findings) => among.reduce((total, finding) => total + of(finding), 0);
 const totals = (among) => ({

@@ -2,7 +2,7 @@
 // installed from npm into .cache/agents/ (or --cache), told to add servers under a temporary home, and what it wrote is
 // kept with its version. What was expected of it stays; times, ids and the temporary paths do not. Never touches the
 // user's own configuration. Exits with 1 when a command line failed.
-// Usage: node scripts/fixture-homes.mjs [--only NAME,NAME] [--cache FOLDER]
+// --help says how.
 
 import {
   cpSync,
@@ -17,21 +17,25 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { install, run } from './agents/install.mjs';
 import { CLIS } from './fixture-homes/clis.mjs';
+import { takeOptions } from './options.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const HOMES = join(ROOT, 'test/fixtures/homes');
 const COMMAND_TIMEOUT_MS = 120_000;
-const { values } = parseArgs({
-  options: { only: { type: 'string' }, cache: { type: 'string', default: join(ROOT, '.cache/agents') } },
+const values = takeOptions({
+  command: 'node scripts/fixture-homes.mjs',
+  about: "Writes the fixture homes anew with the hosts' own command lines, from npm.",
+  options: {
+    only: { value: 'NAME,NAME', says: 'only these homes', among: Object.keys(CLIS) },
+    cache: { value: 'FOLDER', says: 'where the hosts are installed', default: join(ROOT, '.cache/agents') },
+  },
 });
-const only = values.only?.split(',') ?? Object.keys(CLIS);
 
-for (const name of only) {
+for (const name of values.only) {
   try {
-    await write(name, CLIS[name] ?? {});
+    await write(name, CLIS[name]);
     console.error(`${name}: written`);
   } catch (thrown) {
     console.error(`${name}: ${thrown.message}`);
@@ -40,7 +44,6 @@ for (const name of only) {
 }
 
 async function write(name, cli) {
-  if (cli.commands === undefined) throw new Error(`there is: ${Object.keys(CLIS).join(', ')}`);
   const [command, ...first] = await install(programId(cli), cli, values.cache);
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'fixture-home-')));
   const place = { home, project: join(home, 'project') };

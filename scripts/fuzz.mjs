@@ -1,18 +1,20 @@
-// The fuzz tests with ten times as many inputs, for the night. `npm run fuzz -- --seed N --inputs N`; without a seed
+// The fuzz tests with ten times as many inputs, for the night. --help says how. Without a seed
 // the day's number is one, so that every night tries others and a failure can be repeated.
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { takeOptions } from './options.mjs';
 
 const DAY_MS = 86_400_000;
-const { values } = parseArgs({ options: { seed: { type: 'string' }, inputs: { type: 'string' } } });
-const inputs = Number(values.inputs ?? 1_000_000);
-const seed = Number(values.seed ?? (Math.floor(Date.now() / DAY_MS) % 2_000) * 1_000_000);
-if (![inputs, seed].every(Number.isSafeInteger)) {
-  console.error('usage: npm run fuzz -- [--seed N] [--inputs N]');
-  process.exit(2);
-}
+const ofToday = (Math.floor(Date.now() / DAY_MS) % 2_000) * 1_000_000 + 1;
+const { inputs, seed } = takeOptions({
+  command: 'npm run fuzz --',
+  about: 'Gives the parsers of what sandboxes say a great many hostile inputs.',
+  options: {
+    inputs: { value: 'N', kind: 'count', says: 'how many', default: 1_000_000 },
+    seed: { value: 'N', kind: 'count', says: 'the same seed gives the same inputs', default: ofToday },
+  },
+});
 
 console.log(`seed ${seed}, ${inputs} inputs`);
 const root = fileURLToPath(new URL('../', import.meta.url));

@@ -1,27 +1,30 @@
 // How well search finds tools: starts the eleven real servers from npm, lists them, asks what people ask, and prints
 // recall and MRR, by whether tables and weights were chosen on a question or not (search/measure.mjs), with the misses.
-// Exits with 1 below the target, 2 for a wrong option. Usage: npm run search-quality -- [--json] [--tools FILE]
+// Exits with 1 below the target, 2 for a wrong option; --help says how.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { measure } from './search/measure.mjs';
+import { leaveWrong, takeOptions } from './options.mjs';
+import { measure, QUESTIONS } from './search/measure.mjs';
 import { listRealServers } from './search/real-servers.mjs';
 
-const DIST = join(dirname(dirname(fileURLToPath(import.meta.url))), 'dist/downstream');
+const DIST = join(dirname(dirname(fileURLToPath(import.meta.url))), 'dist/downstream/catalog');
 /** Share of questions with a right tool among the first five. */
 const TARGET = 0.85;
 
-function options() {
-  try {
-    return parseArgs({ options: { json: { type: 'boolean' }, tools: { type: 'string' } } }).values;
-  } catch (thrown) {
-    console.error(`${thrown.message}\nUsage: npm run search-quality -- [--json] [--tools FILE]`);
-    return process.exit(2);
-  }
-}
+const options = () =>
+  takeOptions({
+    command: 'npm run search-quality --',
+    about:
+      'Asks what users ask of the tools of eleven real servers, and says how often search finds a right one.',
+    options: {
+      only: { value: 'TEXT', says: 'only questions that have this in them' },
+      json: { says: 'print JSON' },
+      tools: { value: 'FILE', says: 'write there what the servers list' },
+    },
+  });
 
 async function listed() {
   const scratch = mkdtempSync(join(tmpdir(), 'search-quality-'));
@@ -43,7 +46,7 @@ function print({ all, tuned, heldOut, blind, misses, notFirst, tools, indexMs, s
     `\n${''.padEnd(10)}${['questions', 'recall@1', 'recall@5', 'MRR'].map((head) => head.padStart(11)).join('')}`,
   );
   for (const [name, figures] of Object.entries({ all, tuned, 'held out': heldOut, blind }))
-    console.log(row(name, figures));
+    if (figures.questions > 0) console.log(row(name, figures));
   for (const [head, answers] of Object.entries({ 'not among five': misses, 'not first': notFirst })) {
     console.log(`\n${head}:`);
     for (const { question, place, found, tools: wanted } of answers)
@@ -53,7 +56,9 @@ function print({ all, tuned, heldOut, blind, misses, notFirst, tools, indexMs, s
   }
 }
 
-const { json, tools: file } = options();
+const { json, tools: file, only } = options();
+const asks = QUESTIONS.filter(({ question }) => only === undefined || question.includes(only));
+if (asks.length === 0) leaveWrong(`--only: no question has '${only}' in it.`);
 if (!existsSync(join(DIST, 'search.js'))) {
   console.error('The bridge is not built. Run `npm run build`.');
   process.exit(1);
@@ -76,8 +81,10 @@ const tools = docs.reduce((sum, doc) => sum + doc.tools.length, 0);
 const indexed = performance.now();
 searchTools(docs, 'anything', 1);
 const asked = performance.now();
-const measured = measure((question, limit) =>
-  searchTools(docs, question, limit).map(({ server, tool }) => `${server.name}/${tool.name}`),
+const measured = measure(
+  (question, limit) =>
+    searchTools(docs, question, limit).map(({ server, tool }) => `${server.name}/${tool.name}`),
+  asks,
 );
 const searchMs = Math.round((10 * (performance.now() - asked)) / measured.all.questions) / 10;
 const report = { tools, indexMs: Math.round(asked - indexed), searchMs, ...measured };

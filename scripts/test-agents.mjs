@@ -1,11 +1,10 @@
 // Tries the built bridge in real host programs from npm, without a login, a model or a network: each is told of the bridge
 // as the README says, and a stand-in for its model's API has it call run_python and keeps what the model would have seen.
 // Exits with 1 when something that is demanded did not hold, 2 for a wrong option, 3 when no host could be tried.
-// Usage: npm run test:agents -- [--only NAME,NAME] [--json FILE] [--show] [--publish] [--from FILE]
+// --help says how.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import pc from 'picocolors';
 import { HOSTS } from './agents/hosts.mjs';
 import { install } from './agents/install.mjs';
@@ -14,11 +13,10 @@ import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
 import { CALLS, ENDLESS, reference } from './agents/trials.mjs';
 import { MAIN, npmServer, ROOT, Stage } from './bench/stage.mjs';
+import { takeOptions } from './options.mjs';
 import { putIntoReadme } from './readme-region.mjs';
 
 const CACHE = join(ROOT, '.cache/agents');
-const USAGE =
-  'Usage: npm run test:agents -- [--only NAME,NAME] [--json FILE] [--show] [--publish] [--from FILE]';
 const SHOWN_CHARS = 400;
 
 const leave = (exitCode, message) => {
@@ -26,26 +24,19 @@ const leave = (exitCode, message) => {
   process.exit(exitCode);
 };
 
-function options() {
-  try {
-    const { values } = parseArgs({
-      options: {
-        only: { type: 'string' },
-        json: { type: 'string', default: join(CACHE, 'report.json') },
-        show: { type: 'boolean', default: false },
-        publish: { type: 'boolean', default: false },
-        from: { type: 'string' },
-      },
-    });
-    const only = values.only?.split(',') ?? Object.keys(HOSTS);
-    const unknown = only.find((name) => !Object.hasOwn(HOSTS, name));
-    if (unknown !== undefined)
-      leave(2, `--only: there is no '${unknown}'. There is: ${Object.keys(HOSTS).join(', ')}.`);
-    return { ...values, only };
-  } catch (thrown) {
-    return leave(2, `${thrown.message}\n${USAGE}`);
-  }
-}
+const options = () =>
+  takeOptions({
+    command: 'npm run test:agents --',
+    about:
+      'Has real host programs from npm call the built bridge, and says what their models would have seen.',
+    options: {
+      only: { value: 'NAME,NAME', says: 'only these hosts', among: Object.keys(HOSTS) },
+      json: { value: 'FILE', says: 'where the whole report is written', default: join(CACHE, 'report.json') },
+      show: { says: 'print the beginning of every result' },
+      publish: { says: 'put the table into the README' },
+      from: { value: 'FILE', says: 'take an earlier report instead of trying' },
+    },
+  });
 
 /** What is kept of a session: everything that the model got, and what the host wrote to its own output. */
 const transcriptOf = ({ standIn, said, listed }) => ({

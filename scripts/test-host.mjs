@@ -1,13 +1,13 @@
 // Tries the packed package on machines like most users have: cgroup v2, systemd, crun, an ordinary user. Boots each in
 // qemu from Debian packages, without a network and without KVM, and says what held and what differs from this machine.
-// Exits with 1 when something that is demanded did not hold, 2 for a wrong option, 3 when this machine lacks something.
+// Exits with 1 when something that is demanded did not hold, 2 for a wrong option, 3 when this machine lacks something; --help says how.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, stripVTControlCharacters } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import { command } from './host/command.mjs';
@@ -16,10 +16,9 @@ import { differences, judge } from './host/judge.mjs';
 import { runMachine } from './host/machine.mjs';
 import { rootDisk } from './host/root-disk.mjs';
 import { SUITES } from './host/suites.mjs';
+import { takeOptions } from './options.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const USAGE =
-  'Usage: npm run test:host -- [--suite bookworm|trixie]... [--install] [--here FILE] [--json FILE]';
 /** Program, and the Debian package that has it. */
 const NEEDED = {
   'qemu-system-x86_64': 'qemu-system-x86',
@@ -37,25 +36,25 @@ const leave = (exitCode, message) => {
   process.exit(exitCode);
 };
 
-function options() {
-  try {
-    const { values } = parseArgs({
-      options: {
-        suite: { type: 'string', multiple: true },
-        install: { type: 'boolean' },
-        here: { type: 'string' },
-        json: { type: 'string' },
+const options = () =>
+  takeOptions({
+    command: 'npm run test:host --',
+    about: 'Tries the packed package on whole machines of other kinds, in qemu; as root, and it takes long.',
+    options: {
+      suite: {
+        value: 'NAME',
+        says: 'a Debian release; may be repeated',
+        among: Object.keys(SUITES),
+        multiple: true,
       },
-    });
-    const suites = values.suite ?? Object.keys(SUITES);
-    const unknown = suites.find((suite) => !Object.hasOwn(SUITES, suite));
-    if (unknown !== undefined)
-      leave(2, `--suite: there is no '${unknown}'. There is: ${Object.keys(SUITES).join(', ')}.`);
-    return { ...values, suites };
-  } catch (thrown) {
-    return leave(2, `${thrown.message}\n${USAGE}`);
-  }
-}
+      install: { says: 'install what this machine lacks' },
+      here: {
+        value: 'FILE',
+        says: 'compare with what an earlier --json wrote instead of asking doctor here',
+      },
+      json: { value: 'FILE', says: 'write the whole report there' },
+    },
+  });
 
 /** Installs what is missing only when told to. */
 function demandPrograms(install) {
@@ -144,7 +143,7 @@ function printDifferences(machines) {
   console.log(`\n${table}`);
 }
 
-const { suites, install, here: earlier, json } = options();
+const { suite: suites, install, here: earlier, json } = options();
 demandPrograms(install);
 const image = await imageHere();
 const scratch = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-host-'));

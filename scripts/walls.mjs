@@ -1,15 +1,14 @@
-// The attack table: `npm run walls -- [--runtime runc|runsc] [--only PATTERN] [--accept memory,pids,cpu] [--json FILE]`.
-// Runs the table's test and prints one line per attack, what became of it and of its control, and the summary. Needs a
+// The attack table, `npm run walls`; --help says how. Runs the table's test and prints one line per attack, what became of it and of its control, and the summary. Needs a
 // built bridge and an engine. `--accept` names limits that nothing enforces here; the attacks on limits are left out then.
 
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import pc from 'picocolors';
+import { leaveWrong, takeOptions } from './options.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const DETAIL_CHARS = 44;
@@ -21,22 +20,43 @@ const COLOURS = {
   difference: pc.yellow,
 };
 
-const { values } = parseArgs({
-  options: Object.fromEntries(
-    ['runtime', 'only', 'accept', 'json'].map((name) => [name, { type: 'string' }]),
-  ),
+const values = takeOptions({
+  command: 'npm run walls --',
+  about: 'Attacks sandboxes of the built bridge, each attack also with its defence off, and says what held.',
+  options: {
+    runtime: { value: 'NAME', says: 'OCI runtime, such as runc or runsc' },
+    only: { value: 'PATTERN', says: 'only attacks whose id fits this regular expression' },
+    accept: {
+      value: 'LIMITS',
+      says: 'of memory, pids, cpu: limits that nothing enforces here, not attacked',
+    },
+    json: { value: 'FILE', says: 'write the whole report there' },
+  },
 });
+if (values.only !== undefined) checkPattern(values.only);
 
 const folder = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-walls-'));
 const file = join(folder, 'walls.json');
+let attacks;
 try {
   const exitCode = await runTest();
+  if (!existsSync(file)) throw new Error('The table was not tried; see above.');
   const report = JSON.parse(readFileSync(file, 'utf8'));
   if (values.json !== undefined) writeFileSync(resolve(values.json), `${JSON.stringify(report, null, 2)}\n`);
-  print(report);
+  attacks = report.attacks.length;
+  if (attacks > 0) print(report);
   process.exitCode = exitCode;
 } finally {
   rmSync(folder, { recursive: true, force: true });
+}
+if (attacks === 0) leaveWrong(`--only: no attack fits '${values.only}'.`);
+
+function checkPattern(pattern) {
+  try {
+    new RegExp(pattern);
+  } catch (thrown) {
+    leaveWrong(`--only: ${thrown.message}.`);
+  }
 }
 
 /** The exit code of the table's test; what it printed is shown where there is no report. */

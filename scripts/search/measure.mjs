@@ -13,10 +13,11 @@ const DEPTH = 20;
  */
 export const QUESTIONS = JSON.parse(readFileSync(new URL('questions.json', import.meta.url), 'utf8'));
 
-/** `search(question, limit)` gives 'server/tool', best first. */
-export function measure(search) {
-  const answers = QUESTIONS.map(({ question, tools, part: said }, at) => {
-    const part = said ?? (at % 2 === 0 ? 'tuned' : 'heldOut');
+/** `search(question, limit)` gives 'server/tool', best first; `asked` are some of QUESTIONS. */
+export function measure(search, asked = QUESTIONS) {
+  const answers = asked.map((one) => {
+    const { question, tools, part: said } = one;
+    const part = said ?? (QUESTIONS.indexOf(one) % 2 === 0 ? 'tuned' : 'heldOut');
     const found = search(question, DEPTH);
     const place = found.findIndex((name) => tools.includes(name)) + 1;
     return { question, tools, part, place, found: found.slice(0, 5) };

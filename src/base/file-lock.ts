@@ -38,7 +38,8 @@ function taken(path: string, mark: string): boolean {
   }
 }
 
-const isOld = (path: string): boolean => Date.now() - statSync(path).mtimeMs > LOCK_HELD_AT_MOST_MS;
+/** A time that lies ahead was written before the clock was set back: nobody can tell how long ago. */
+const isOld = (path: string): boolean => Math.abs(Date.now() - statSync(path).mtimeMs) > LOCK_HELD_AT_MOST_MS;
 
 function breakIfOld(path: string): void {
   const aside = `${path}.${randomUUID()}`;

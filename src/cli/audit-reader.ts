@@ -4,7 +4,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AUDIT_SUFFIX } from '../observe/audit-files.js';
-import { type AuditLine, type CallLine, parseAuditLine, type RunLine } from '../observe/audit-line.js';
+import {
+  type AuditLine,
+  type CallLine,
+  type LostLine,
+  parseAuditLine,
+  type RunLine,
+} from '../observe/audit-line.js';
 
 /** `line` is undefined of a run that goes on, or whose bridge was killed. */
 export type AuditedRun = {
@@ -14,8 +20,19 @@ export type AuditedRun = {
   readonly calls: readonly CallLine[];
 };
 
-export function readAudit(dir: string): readonly AuditedRun[] {
+export type AuditRead = {
+  readonly runs: readonly AuditedRun[];
+  /** Where lines are missing, in the order in which the disk took lines again. */
+  readonly lost: readonly LostLine[];
+};
+
+export function readAudit(dir: string): AuditRead {
   const lines = filesOf(dir).flatMap((file) => linesOf(join(dir, file)));
+  const lost = lines.filter((line) => line.kind === 'lost');
+  return { runs: runsOf(lines.filter((line) => line.kind !== 'lost')), lost: lost.sort(byTime) };
+}
+
+function runsOf(lines: readonly (RunLine | CallLine)[]): readonly AuditedRun[] {
   const runs = new Map<string, { line: RunLine | undefined; calls: CallLine[] }>();
   for (const line of lines) {
     const known = runs.get(line.run) ?? { line: undefined, calls: [] };
@@ -31,7 +48,8 @@ export function readAudit(dir: string): readonly AuditedRun[] {
 /** When it began, as far as is known: ISO 8601. */
 export const beginOf = ({ line, calls }: AuditedRun): string => line?.at ?? calls[0]?.at ?? '';
 
-const byTime = (one: CallLine, other: CallLine): number => one.at.localeCompare(other.at);
+const byTime = (one: { readonly at: string }, other: { readonly at: string }): number =>
+  one.at.localeCompare(other.at);
 
 function filesOf(dir: string): string[] {
   try {

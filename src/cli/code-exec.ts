@@ -7,17 +7,25 @@ import { serveExecute } from '../exec/exec-server.js';
 import { type ExecSettings, parseExecSettings } from '../exec/exec-settings.js';
 import { type CommandTold, Execute } from '../exec/execute.js';
 import { HttpFace } from '../exec/http-face.js';
+import { type LossyWriter, neverBlock, stderrWriter } from '../observe/lossy-writer.js';
 import { AgentTransport } from '../server/stdio-transport.js';
 import { interruptSignal } from './interrupt.js';
 
 /** For commands that mind SIGTERM to tidy up; what still runs then is killed as we exit. */
 const END_GRACE_MS = 600;
+/** Where somebody is slow to read our stderr. */
+const LAST_LINES_WITHIN_MS = 200;
 
 export async function codeExec(): Promise<void> {
   const settings = parseExecSettings(process.env);
-  for (const warning of settings.warnings) say(`warns: ${warning}`);
   checkPlaces(settings);
-  const execute = new Execute(settings, process.env, (told) => audit(settings.audit, told));
+  // Commands go on whether or not somebody reads what is said of them.
+  neverBlock(process.stderr);
+  const stderr = stderrWriter();
+  const say = (message: string): void => stderr.write(`code-exec ${message}\n`);
+  for (const warning of settings.warnings) say(`warns: ${warning}`);
+  stderr.onRecovered = (dropped) => say(`dropped ${dropped} lines here: stderr took no more for a while`);
+  const execute = new Execute(settings, process.env, (told) => audit(settings.audit, told, stderr, say));
   const interrupted = interruptSignal();
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(event, (thrown) => say(`went on after an error of its own: ${messageOf(thrown)}`));
@@ -37,6 +45,7 @@ export async function codeExec(): Promise<void> {
     await isInterrupted;
   }
   await Promise.race([execute.idle(), new Promise((resolve) => setTimeout(resolve, END_GRACE_MS))]);
+  await stderr.flush(LAST_LINES_WITHIN_MS);
   process.exit(0);
 }
 
@@ -59,14 +68,17 @@ function checkPlaces({ workdir, audit: to }: ExecSettings): void {
 const appendAudit = (to: string, line: string): void => appendFileSync(to, line, { mode: 0o600 });
 
 /** A full disk stops no command: that it could not be told is told instead. */
-function audit(to: string | undefined, told: CommandTold): void {
+function audit(
+  to: string | undefined,
+  told: CommandTold,
+  stderr: LossyWriter,
+  say: (message: string) => void,
+): void {
   const line = `${JSON.stringify(told)}\n`;
   try {
-    if (to === 'stderr') process.stderr.write(line);
+    if (to === 'stderr') stderr.write(line);
     else if (to !== undefined) appendAudit(to, line);
   } catch (thrown) {
     say(`could not write to the audit: ${messageOf(thrown)}`);
   }
 }
-
-const say = (message: string): void => void process.stderr.write(`code-exec ${message}\n`);

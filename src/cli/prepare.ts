@@ -8,6 +8,7 @@ import { hostFacts } from '../config/host-facts.js';
 import { type IsolatorConfig, readIsolatorFile } from '../config/languages/isolator-file.js';
 import { parseSettings, type Settings } from '../config/settings.js';
 import { type LogLevel, logObserver, openLog } from '../observe/log.js';
+import { type LossyWriter, stderrWriter } from '../observe/lossy-writer.js';
 import { PolicyBook } from '../run/policy-book.js';
 import { coloursFor } from './output.js';
 
@@ -21,6 +22,8 @@ export type Prepared = {
   readonly policyBook: PolicyBook;
   /** Knows what is secret in the environment, and learns what is in the configuration. */
   readonly redactor: Redactor;
+  /** What the log writes to; for whatever else must reach stderr without waiting for its reader. */
+  readonly stderr: LossyWriter;
 };
 
 /**
@@ -40,18 +43,22 @@ export function prepare(quietLevel: LogLevel, life: 'serves' | 'ends'): Prepared
     snippetsDir: snippetsDirOf(said, isolator),
     ...(life === 'ends' ? { warm: 0, keepSeconds: 0 } : {}),
   };
-  const log = openLog({
-    level: env['MCP_BRIDGE_LOG_LEVEL'] ? settings.logLevel : quietLevel,
-    format: process.stderr.isTTY ? 'line' : 'json',
-    colour: coloursFor(process.stderr).isColorSupported,
-  });
+  const stderr = stderrWriter();
+  const log = openLog(
+    {
+      level: env['MCP_BRIDGE_LOG_LEVEL'] ? settings.logLevel : quietLevel,
+      format: process.stderr.isTTY ? 'line' : 'json',
+      colour: coloursFor(process.stderr).isColorSupported,
+    },
+    stderr,
+  );
   for (const warning of warnings) log.warn(warning);
   for (const warning of isolator?.warnings ?? []) log.warn(`${isolatorFile}: ${warning}`);
   const redactor = new Redactor();
   redactor.addSecrets(env, settings.downstreamEnv);
   const observer = logObserver(log, (text) => redactor.redact(text));
   const policyBook = new PolicyBook(settings, host, observer);
-  return { settings, warnings, discovery: { settings, env, host }, observer, policyBook, redactor };
+  return { settings, warnings, discovery: { settings, env, host }, observer, policyBook, redactor, stderr };
 }
 
 /** What a variable says comes before isolator's file, and that before the folder that lies ready. */

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
-import type { CallLine } from '../observe/audit-line.js';
+import type { CallLine, LostLine } from '../observe/audit-line.js';
 import { type AuditedRun, beginOf, readAudit } from './audit-reader.js';
 import { AUDIT_FOLDER } from './audited.js';
 import { columns } from './columns.js';
@@ -21,7 +21,7 @@ export type RunsOptions = {
 
 export function runs(options: RunsOptions): void {
   const { settings } = prepare('error', 'ends');
-  const all = readAudit(join(settings.stateDir, AUDIT_FOLDER));
+  const { runs: all, lost } = readAudit(join(settings.stateDir, AUDIT_FOLDER));
   const { calls, json, last } = options;
   if (calls !== undefined) {
     const run = named(calls, all);
@@ -30,9 +30,9 @@ export function runs(options: RunsOptions): void {
     return;
   }
   const chosen = last === 0 ? [] : all.filter((run) => isWanted(run, options)).slice(-last);
-  if (json) printJson({ runs: chosen });
-  else if (chosen.length > 0) process.stdout.write(runsText(chosen));
-  else process.stdout.write(nothing(all.length, settings.audit === 'off'));
+  if (json) return printJson({ runs: chosen, lost });
+  const text = chosen.length > 0 ? runsText(chosen) : nothing(all.length, settings.audit === 'off');
+  process.stdout.write(text + lostText(lost));
 }
 
 function isWanted(run: AuditedRun, { failed, server }: RunsOptions): boolean {
@@ -61,6 +61,7 @@ const nothing = (known: number, isOff: boolean): string => {
 };
 
 const MAX_NAMES_SHOWN = 4;
+const MAX_LOSSES_SHOWN = 5;
 
 function namesOf(servers: readonly string[]): string {
   const more = servers.length - MAX_NAMES_SHOWN;
@@ -130,6 +131,17 @@ export function notShownText({ line, calls }: AuditedRun): string {
       ? ''
       : `${line.notListed} more have no line, since only the first calls of a run have one.`,
   ].filter((sentence) => sentence !== '');
+  return sentences.length === 0 ? '' : `\n${sentences.join('\n')}\n`;
+}
+
+/** Where lines are missing, the last few times; empty where none are known to be. */
+export function lostText(lost: readonly LostLine[]): string {
+  const sentences = lost
+    .slice(-MAX_LOSSES_SHOWN)
+    .map(
+      ({ lines, since, at }) =>
+        `${lines} ${lines === 1 ? 'line is' : 'lines are'} missing from ${time(since)} to ${time(at)}: the disk was too slow, full or broken.`,
+    );
   return sentences.length === 0 ? '' : `\n${sentences.join('\n')}\n`;
 }
 

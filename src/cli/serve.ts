@@ -4,6 +4,7 @@
 import { Console } from 'node:console';
 import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { type LossyWriter, neverBlock, streamInto } from '../observe/lossy-writer.js';
 import { Bridge } from '../server/bridge.js';
 import { serveAgent } from '../server/server.js';
 import { AgentTransport } from '../server/stdio-transport.js';
@@ -13,13 +14,14 @@ import { prepare } from './prepare.js';
 
 /** Hosts kill half a second after asking; whoever still lives long after that would hang for ever. */
 const CLOSE_WITHIN_MS = 5_000;
+/** For the last lines of the log, where somebody is slow to read them. */
+const LOG_WITHIN_MS = 200;
 
 /** Ends the process when the agent has gone or a signal came. */
 export async function serve(): Promise<void> {
-  // A dependency that prints would break the conversation.
-  globalThis.console = new Console(process.stderr);
   const prepared = prepare('info', 'serves');
-  const { settings, discovery, redactor } = prepared;
+  const { settings, discovery, redactor, stderr } = prepared;
+  nothingElseWrites(stderr);
   const audit = audited(prepared);
   const { observer } = audit;
   const interrupted = interruptSignal();
@@ -40,7 +42,18 @@ export async function serve(): Promise<void> {
   await bridge[Symbol.asyncDispose]();
   await audit[Symbol.asyncDispose]();
   await answersAreOut();
+  await stderr.flush(LOG_WITHIN_MS);
   process.exit(end === FAULT ? 1 : 0);
+}
+
+/** What packages print, and Node's own warnings, take the log's way: elsewhere they break the conversation, or block. */
+function nothingElseWrites(stderr: LossyWriter): void {
+  neverBlock(process.stderr);
+  globalThis.console = new Console(streamInto(stderr));
+  // None listens where the user wants no warnings.
+  if (process.listenerCount('warning') === 0) return;
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) => stderr.write(`(node) ${name}: ${message}\n`));
 }
 
 /** A run that has just ended becomes an answer some turns later; an exit before that would lose it. */

@@ -64,13 +64,18 @@ function parsed(file: string, text: string, bytes: number): ConfigFile {
 }
 
 function remember(file: string, stats: BigIntStats, content: ConfigFile, host: HostFacts): void {
-  const changedMs = Math.max(Number(stats.mtimeMs), Number(stats.ctimeMs));
-  if (Math.abs(Date.now() - changedMs) < SETTLED_AFTER_MS) return;
+  if (!isSettled(stats)) return;
   const bytes = Number(stats.size);
   if (bytes > REMEMBERED_BYTES) return;
   const held = [...remembered.values()].reduce((sum, one) => sum + one.bytes, 0);
   if (held + bytes > REMEMBERED_BYTES) remembered.clear();
   remembered.set(file, { identity: identityOf(stats, host), bytes, content });
+}
+
+/** Whether a later change must show in the times of the file; see SETTLED_AFTER_MS. */
+export function isSettled({ mtimeMs, ctimeMs }: BigIntStats): boolean {
+  const changedMs = Math.max(Number(mtimeMs), Number(ctimeMs));
+  return Math.abs(Date.now() - changedMs) >= SETTLED_AFTER_MS;
 }
 
 function currentIdentity(file: string, host: HostFacts): string | undefined {

@@ -10,6 +10,7 @@ import { unlessAborted } from '../base/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
 import { type AgentFace, NO_AGENT } from './asking/agent-face.js';
 import type { Downstream } from './downstream.js';
+import { hideLatest } from './hide-secrets.js';
 import type { LoginFor } from './remote/server-login.js';
 import { type ServerLease, SlotLease } from './server-lease.js';
 import { type DownstreamState, Slot } from './slot.js';
@@ -82,7 +83,7 @@ const MAX_NAMES = 20;
 class SlotPool implements DownstreamPool {
   readonly #options: DownstreamPoolOptions;
   #slots = new Map<string, Slot>();
-  /** Replaced by `adopt`; some may still have calls under way, or be held by a run. */
+  /** Replaced by `adopt`, until no run holds them, their last call has ended and their processes are gone. */
   readonly #retired = new Set<Slot>();
   #disposing: Promise<void> | undefined;
 
@@ -105,8 +106,10 @@ class SlotPool implements DownstreamPool {
     for (const [name, slot] of before) {
       if (this.#slots.get(name) === slot) continue;
       this.#retired.add(slot);
-      slot.retire();
+      slot.retire(() => this.#retired.delete(slot));
     }
+    // Of all, since a value that one server no longer has may have been hidden in its name only.
+    for (const spec of specs) hideLatest(this.#options.redactor, spec.name, secretsOf(spec));
   }
 
   lease(names: readonly string[]): ServerLease {
@@ -138,7 +141,6 @@ class SlotPool implements DownstreamPool {
   #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
     const { specs: _, hostEnv, extraEnvNames, depth, times, ...shared } = this.#options;
-    shared.redactor.addAll(secretsOf(spec));
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
     return new Slot(spec, {

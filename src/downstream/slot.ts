@@ -61,6 +61,7 @@ export class Slot {
   #retired = false;
   /** Runs that have been given this server and have not ended. */
   #holders = 0;
+  #onGone: () => void = () => {};
 
   constructor(spec: DownstreamSpec, options: SlotOptions) {
     this.spec = spec;
@@ -108,9 +109,13 @@ export class Slot {
     this.#open?.rootsChanged();
   }
 
-  /** Ends it when nobody holds it and its last call has ended; only its holders may still ask for it. */
-  retire(): void {
+  /**
+   * Ends it when nobody holds it and its last call has ended; only its holders may still ask for it. `onGone` hears that
+   * nothing of it runs any more.
+   */
+  retire(onGone: () => void): void {
     this.#retired = true;
+    this.#onGone = onGone;
     this.#releaseIfRetired();
   }
 
@@ -238,8 +243,9 @@ export class Slot {
   #release(): void {
     clearTimeout(this.#idleTimer);
     const open = this.#open;
-    if (open === undefined) return;
     this.#open = undefined;
-    this.#closing = Promise.all([this.#closing, open.close()]).then(() => {});
+    if (open !== undefined) this.#closing = Promise.all([this.#closing, open.close()]).then(() => {});
+    // A run that holds it may have it started again.
+    if (this.#retired && this.#holders === 0) void this.#closing.then(this.#onGone, this.#onGone);
   }
 }

@@ -4,6 +4,7 @@
 
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { z } from 'zod';
+import { LinkedSignal } from '../base/linked-signal.js';
 import { clip } from '../base/text.js';
 import { excessOf } from '../protocol/json-text.js';
 import { isObject } from './json-object.js';
@@ -110,10 +111,12 @@ function withinLimits(tool: Tool): { readonly tool: Tool; readonly isCut: boolea
   };
 }
 
-function requestPage(client: Client, params: object, signal: AbortSignal): Promise<object> {
-  // A signal of its own for each page, since the SDK never takes its listener off.
-  const options = { timeout: NO_TIMEOUT_MS, signal: AbortSignal.any([signal]) };
-  return client.request({ method: 'tools/list', params: { ...params } }, anyPage, options);
+async function requestPage(client: Client, params: object, signal: AbortSignal): Promise<object> {
+  // A signal of its own for each page, since the SDK never takes its listener off; one of AbortSignal.any would keep
+  // that listener, and with it the whole server, for as long as the bridge lives.
+  using link = new LinkedSignal(signal);
+  const options = { timeout: NO_TIMEOUT_MS, signal: link.signal };
+  return await client.request({ method: 'tools/list', params: { ...params } }, anyPage, options);
 }
 
 /** A tool as MCP writes it; undefined where it has no usable name. */

@@ -1,17 +1,25 @@
 // Where audit lines lie: files of one bridge each, so that bridges that share a state directory never write into or
-// rotate away one another's; a quota for all of them. Written in the background. A disk that refuses is told once.
+// rotate away one another's; a quota for all of them. Written in the background. What a disk is too slow for, or refuses,
+// is lost: that is told once to the log, and counted in the file when the disk takes lines again.
 
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createStream, type RotatingFileStream } from 'rotating-file-stream';
+import type { Writable } from 'node:stream';
+import { createStream as createRotatingStream } from 'rotating-file-stream';
 import { messageOf } from '../base/errors.js';
 
 export type AuditFilesOptions = {
   readonly dir: string;
   readonly quotaBytes: number;
-  /** Called once, with the first thing that went wrong. */
+  /** Called with what went wrong: once, and again only after the disk has taken lines in between. */
   readonly onTrouble: (message: string) => void;
+  /** The line, with its newline, that says that so many were lost since a time (ISO 8601). */
+  readonly lostLine: (lines: number, since: string) => string;
+  /** Milliseconds since the epoch; tests have their own. */
+  readonly now?: () => number;
+  /** For tests: what writes to a disk that stalls or is full. */
+  readonly createStream?: (path: string) => Writable;
 };
 
 export const AUDIT_SUFFIX = '.jsonl';
@@ -28,30 +36,44 @@ const CLOSE_WITHIN_MS = 300;
 /** How long a disk that refused is left alone. */
 const REST_MS = 60_000;
 
+/** Time that a change of the machine's clock does not move. */
+const steadyNow = (): number => performance.timeOrigin + performance.now();
+
+/** One line; or the one that counts `lines` lost ones, with the time since when. */
+type Waiting = { readonly text: string; readonly lines: number; readonly since?: string };
+
 export class AuditFiles {
   readonly #options: AuditFilesOptions;
+  readonly #now: () => number;
   readonly #name = `${new Date().toISOString().replace(/[:.]/g, '-')}-${randomBytes(3).toString('hex')}`;
-  #stream: RotatingFileStream | undefined;
-  #waiting: string[] = [];
+  #stream: Writable | undefined;
+  #waiting: Waiting[] = [];
   /** Of those and of what is being written. */
   #waitingChars = 0;
   #restsUntil = 0;
   #isTold = false;
+  #lost = 0;
+  #lostSince = '';
+  /** The last write may have left half a line. */
+  #isTorn = false;
 
   constructor(options: AuditFilesOptions) {
     this.#options = options;
+    this.#now = options.now ?? steadyNow;
   }
 
   /** Takes a line and returns at once; the file is made with the first. Lines of one moment are written together. */
   append(line: string): void {
-    if (this.#stream === undefined && performance.now() < this.#restsUntil) return;
-    if (this.#waiting.length === 0) setImmediate(() => this.#write());
-    this.#waitingChars += line.length;
-    if (this.#waitingChars > MAX_WAITING_CHARS) this.#tell('the disk is too slow, and lines are lost');
-    else this.#waiting.push(line);
+    if (this.#stream === undefined && this.#now() < this.#restsUntil) return this.#lose(1);
+    if (this.#waitingChars + line.length > MAX_WAITING_CHARS) {
+      this.#lose(1);
+      return this.#tell('the disk is too slow, and lines are lost');
+    }
+    this.#put({ text: line, lines: 1 });
   }
 
   async close(): Promise<void> {
+    if (this.#stream !== undefined || this.#now() >= this.#restsUntil) this.#putLost();
     this.#write();
     const stream = this.#stream;
     this.#stream = undefined;
@@ -67,30 +89,48 @@ export class AuditFiles {
     });
   }
 
+  #put(waiting: Waiting): void {
+    if (this.#waiting.length === 0) setImmediate(() => this.#write());
+    this.#waitingChars += waiting.text.length;
+    this.#waiting.push(waiting);
+  }
+
+  #putLost(): void {
+    if (this.#lost === 0) return;
+    const [lines, since] = [this.#lost, this.#lostSince];
+    this.#put({ text: this.#options.lostLine(lines, since), lines, since });
+    this.#lost = 0;
+  }
+
   #write(): void {
     if (this.#waiting.length === 0) return;
-    const text = this.#waiting.join('');
+    const waiting = this.#waiting;
+    const text = waiting.map((line) => line.text).join('');
     this.#waiting = [];
+    const ended = (isWritten: boolean) => {
+      this.#waitingChars -= text.length;
+      if (isWritten) return this.#recovered();
+      this.#isTorn = true;
+      const lines = waiting.reduce((sum, line) => sum + line.lines, 0);
+      this.#lose(lines, waiting.find(({ since }) => since !== undefined)?.since);
+    };
     try {
       this.#stream ??= this.#open();
-      this.#stream.write(text, () => {
-        this.#waitingChars -= text.length;
-      });
+      const begin = this.#isTorn ? '\n' : '';
+      this.#isTorn = false;
+      this.#stream.write(begin + text, (error) => ended(error === null || error === undefined));
     } catch (thrown) {
-      this.#waitingChars -= text.length;
+      ended(false);
       this.#fail(messageOf(thrown));
     }
   }
 
-  #open(): RotatingFileStream {
-    const { dir, quotaBytes } = this.#options;
+  #open(): Writable {
+    const { dir, quotaBytes, createStream = (path) => this.#rotating(path) } = this.#options;
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     chmodSync(dir, 0o700);
     removeOldest(dir, quotaBytes);
-    const name = (index: number | Date | null) =>
-      `${this.#name}${typeof index === 'number' ? `.${index}` : ''}${AUDIT_SUFFIX}`;
-    const size = Math.max(1, Math.floor(quotaBytes / SHARE_OF_QUOTA / 1024));
-    const stream = createStream(name, { path: dir, size: `${size}K`, rotate: ROTATED, mode: 0o600 });
+    const stream = createStream(join(dir, `${this.#name}${AUDIT_SUFFIX}`));
     stream.on('error', (error) => {
       if (this.#stream === stream) this.#stream = undefined;
       this.#fail(error.message);
@@ -99,8 +139,28 @@ export class AuditFiles {
     return stream;
   }
 
+  #rotating(path: string): Writable {
+    const size = Math.max(1, Math.floor(this.#options.quotaBytes / SHARE_OF_QUOTA / 1024));
+    const start = path.slice(0, -AUDIT_SUFFIX.length);
+    const name = (index: number | Date | null) =>
+      `${start}${typeof index === 'number' ? `.${index}` : ''}${AUDIT_SUFFIX}`;
+    return createRotatingStream(name, { size: `${size}K`, rotate: ROTATED, mode: 0o600 });
+  }
+
+  #lose(lines: number, since = new Date(this.#now()).toISOString()): void {
+    if (this.#lost === 0) this.#lostSince = since;
+    this.#lost += lines;
+  }
+
+  /** The disk takes lines: what was lost before is counted behind them, as soon as there is room. */
+  #recovered(): void {
+    if (this.#waitingChars > MAX_WAITING_CHARS / 2) return;
+    this.#isTold = false;
+    this.#putLost();
+  }
+
   #fail(message: string): void {
-    this.#restsUntil = Math.max(this.#restsUntil, performance.now() + REST_MS);
+    this.#restsUntil = Math.max(this.#restsUntil, this.#now() + REST_MS);
     this.#tell(message);
   }
 

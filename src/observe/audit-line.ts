@@ -1,4 +1,4 @@
-// The lines of the audit: what is kept of a run and of a tool call, and how a line is read back. A line that is torn or
+// The lines of the audit: what is kept of a run and of a tool call, and of lines that were lost, and how a line is read back. A line that is torn or
 // of another version is no line.
 
 import type { RunStatus } from '../base/events.js';
@@ -47,18 +47,34 @@ export type CallLine = {
   readonly argumentsText?: string;
 };
 
-export type AuditLine = RunLine | CallLine;
+/** Lines of one bridge that the disk did not take; `at` is when it took lines again, `since` when the first was lost. */
+export type LostLine = {
+  readonly kind: 'lost';
+  readonly at: string;
+  readonly since: string;
+  readonly lines: number;
+};
+
+export type AuditLine = RunLine | CallLine | LostLine;
 
 /** Undefined for what nobody has written whole. */
 export function parseAuditLine(text: string): AuditLine | undefined {
   try {
-    const line = JSON.parse(text) as Partial<Record<keyof RunLine | keyof CallLine, unknown>> | null;
-    const isLine =
-      (line?.kind === 'run' || line?.kind === 'call') &&
+    const line = JSON.parse(text) as Partial<
+      Record<keyof RunLine | keyof CallLine | keyof LostLine, unknown>
+    > | null;
+    const isLost =
+      line?.kind === 'lost' &&
       typeof line.at === 'string' &&
-      typeof line.run === 'string' &&
-      typeof line.durationMs === 'number' &&
-      (line.kind === 'run' ? Array.isArray(line.servers) : typeof line.server === 'string');
+      typeof line.since === 'string' &&
+      typeof line.lines === 'number';
+    const isLine =
+      isLost ||
+      ((line?.kind === 'run' || line?.kind === 'call') &&
+        typeof line.at === 'string' &&
+        typeof line.run === 'string' &&
+        typeof line.durationMs === 'number' &&
+        (line.kind === 'run' ? Array.isArray(line.servers) : typeof line.server === 'string'));
     return isLine ? (line as unknown as AuditLine) : undefined;
   } catch {
     return undefined;

@@ -13,7 +13,7 @@ export type AuditOptions = {
   /** Of all files together. */
   readonly quotaBytes: number;
   readonly redact: Redact;
-  /** Hears, once, that nothing can be kept. */
+  /** Hears that something cannot be kept: once until it can again. */
   readonly observer: Observer;
 };
 
@@ -26,6 +26,8 @@ type Begun = Pick<RunLine, 'at' | 'client' | 'language' | 'code' | 'argumentsTex
   listed: number;
 };
 
+const lineOf = (line: AuditLine): string => `${JSON.stringify(line)}\n`;
+
 export class Audit implements AsyncDisposable {
   readonly #files: AuditFiles;
   readonly #redact: Redact;
@@ -36,6 +38,7 @@ export class Audit implements AsyncDisposable {
       dir,
       quotaBytes,
       onTrouble: (message) => observer({ type: 'audit.trouble', message }),
+      lostLine: (lines, since) => lineOf({ kind: 'lost', at: new Date().toISOString(), since, lines }),
     });
     this.#redact = redact;
   }
@@ -114,7 +117,7 @@ export class Audit implements AsyncDisposable {
   }
 
   #write(line: AuditLine): void {
-    this.#files.append(`${JSON.stringify(line)}\n`);
+    this.#files.append(lineOf(line));
   }
 
   #shown(name: string): string {

@@ -18,8 +18,11 @@ export type LogOptions = {
   readonly colour: boolean;
 };
 
-/** Whatever takes finished lines; the default is stderr. */
-export type LogSink = { write(line: string): unknown };
+/** Whatever takes finished lines. One that can drop lines says afterwards how many it has dropped. */
+export type LogSink = {
+  write(line: string): unknown;
+  onRecovered?: (dropped: number) => void;
+};
 
 /** A stranger's text in a log line: long enough to recognise, short enough to read. */
 const MAX_TEXT_CHARS = 500;
@@ -29,11 +32,11 @@ const MAX_REFUSALS_TOLD = 20;
 /** The names come from sandboxes, and a log keeps nothing without an end. */
 const MAX_MODULES_TOLD = 100;
 
-/** Lines are written before the call returns, so that none is lost when the process ends. */
-export function openLog(options: LogOptions, sink: LogSink = stderrSink()): Log {
+/** A log that writes to `sink`, and that tells what the sink has dropped. */
+export function openLog(options: LogOptions, sink: LogSink): Log {
   const target =
     options.format === 'json' ? sink : { write: (json: string) => sink.write(humanLine(json, options)) };
-  return pino(
+  const log = pino(
     {
       level: options.level,
       // Process id and host name say nothing in a log that the host keeps per server.
@@ -43,13 +46,12 @@ export function openLog(options: LogOptions, sink: LogSink = stderrSink()): Log 
     },
     target,
   );
-}
-
-function stderrSink(): LogSink {
-  const destination = pino.destination({ fd: 2, sync: true });
-  // The host has closed its end: there is nobody to tell, and the bridge learns it from stdin.
-  destination.on('error', () => {});
-  return destination;
+  sink.onRecovered = (dropped) => {
+    const level = log.isLevelEnabled('warn') ? 'warn' : 'error';
+    const lines = dropped === 1 ? '1 line of the log was' : `${dropped} lines of the log were`;
+    log[level]({ event: 'log.dropped' }, `${lines} dropped: stderr took no more for a while`);
+  };
+  return log;
 }
 
 const COLOURS: Readonly<Record<Level, 'dim' | 'cyan' | 'yellow' | 'red'>> = {

@@ -6,8 +6,8 @@ import { constants } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_FILE_BYTES } from '../protocol/frames.js';
-import { KeptRoom } from './kept-room.js';
-import { INDEX_FILE, type Kept, KeptRun, keptIndex } from './kept-run.js';
+import { INDEX_FILE, KeptRoom } from './kept-room.js';
+import { type Kept, KeptRun, keptIndex } from './kept-run.js';
 import { type KeptAddress, keptUri, parseKeptUri } from './kept-uri.js';
 
 export type KeptContent = Kept & { readonly content: Buffer };

@@ -6,10 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { KeptRoom } from './kept-room.js';
+import { INDEX_FILE, type KeptRoom } from './kept-room.js';
 import { keptUri } from './kept-uri.js';
 
-export const INDEX_FILE = 'index.json';
 export const keptIndex = z.array(
   z.object({
     name: z.string(),
@@ -28,9 +27,15 @@ export type Kept = {
   readonly sizeBytes: number;
 };
 
-/** What the files of a run may not be, although the disk has room. */
+/** Thrown where keeping something would exceed MCP_BRIDGE_KEEP_MB. */
 export class OverQuota extends Error {
-  override readonly message = 'the quota is too small';
+  /** True where it would fit if other runs did not write just now. */
+  readonly isForNow: boolean;
+
+  constructor(isForNow: boolean) {
+    super(isForNow ? 'other runs are using the quota' : 'the quota is too small');
+    this.isForNow = isForNow;
+  }
 }
 
 export class KeptRun {
@@ -76,7 +81,14 @@ export class KeptRun {
   async seal(): Promise<void> {
     if (this.#entries.length === 0) return await this.discard();
     const path = join(this.#room.folderOf(this.#handle), INDEX_FILE);
-    await writeFile(path, JSON.stringify(this.#entries), { flag: 'wx', mode: 0o600 });
+    try {
+      await writeFile(path, JSON.stringify(this.#entries), { flag: 'wx', mode: 0o600 });
+    } catch (thrown) {
+      // Nobody could find it, and it would take its room for as long as what is whole.
+      await this.discard().catch(() => {});
+      throw thrown;
+    }
+    this.#room.sealed(this.#handle);
     this.#onSealed(
       this.#handle,
       this.#entries.map((entry) => this.#keptOf(entry)),
@@ -89,7 +101,8 @@ export class KeptRun {
   }
 
   async #take(bytes: number): Promise<void> {
-    if (!(await this.#room.take(this.#handle, bytes))) throw new OverQuota();
+    const taken = await this.#room.take(this.#handle, bytes);
+    if (taken !== 'taken') throw new OverQuota(taken === 'no-room');
   }
 
   /** Half of it would stand there for as long as a whole one, where the disk is full already. */

@@ -39,10 +39,13 @@ const REASONS: Readonly<Record<SkipReason, string>> = {
 
 /** Why something is not kept, as the model reads it; the log has the file system's own words. */
 const OVER_QUOTA = 'it is more than may be kept (MCP_BRIDGE_KEEP_MB sets the limit)';
+const OVER_QUOTA_NOW =
+  'other runs are using what may be kept until they end (MCP_BRIDGE_KEEP_MB sets the limit)';
 const BROKEN = 'the state directory of the bridge cannot be written';
 const DISK: Readonly<Record<string, string>> = {
   ENOSPC: "the host's disk is full",
   EDQUOT: "the user's share of the host's disk is full",
+  ENOENT: 'its folder was removed while the code ran',
 };
 
 /** What was left, and where the whole of a stream is that the answer has no room for. */
@@ -176,8 +179,7 @@ export class Leavings {
     try {
       return await keep();
     } catch (thrown) {
-      const code = (thrown as NodeJS.ErrnoException).code;
-      this.#trouble ??= thrown instanceof OverQuota ? OVER_QUOTA : (DISK[code ?? ''] ?? BROKEN);
+      this.#trouble ??= troubleOf(thrown);
       this.#observer({ type: 'kept.trouble', message: messageOf(thrown) });
       return undefined;
     }
@@ -187,4 +189,9 @@ export class Leavings {
     if (this.#skipped.length >= MAX_SKIPPED_NAMED) this.#skippedMore++;
     else this.#skipped.push({ name: shownName(`${RESULTS_FOLDER}/${name}`), reason: REASONS[reason] });
   }
+}
+
+function troubleOf(thrown: unknown): string {
+  if (thrown instanceof OverQuota) return thrown.isForNow ? OVER_QUOTA_NOW : OVER_QUOTA;
+  return DISK[(thrown as NodeJS.ErrnoException).code ?? ''] ?? BROKEN;
 }

@@ -2,8 +2,10 @@
 // cannot be read stops the start; later it changes nothing, so that no slip of an editor lets anything through.
 
 import { statSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { isSettled } from '../config/config-file.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { HostFacts } from '../config/host-facts.js';
@@ -16,7 +18,10 @@ export class PolicyBook {
   readonly #host: HostFacts;
   readonly #observer: Observer;
   #rules: PolicyRules;
-  #stamp: string;
+  /** Of the file as it was last read; undefined where it may have changed since without a trace. */
+  #stamp: string | undefined;
+  /** What was last said of a file that cannot be used. */
+  #told: string | undefined;
   #made:
     | { readonly rules: PolicyRules; readonly specs: readonly DownstreamSpec[]; readonly policy: Policy }
     | undefined;
@@ -31,7 +36,7 @@ export class PolicyBook {
     this.#host = host;
     this.#observer = observer;
     // Before reading: a change in between is seen the next time.
-    this.#stamp = stampOf(policyFile);
+    this.#stamp = policyFile === undefined ? undefined : stampOf(policyFile);
     const file =
       policyFile === undefined ? undefined : { path: policyFile, content: readPolicyFile(policyFile, host) };
     this.#rules = { allow, deny, file };
@@ -49,26 +54,36 @@ export class PolicyBook {
     const path = this.#path;
     if (path === undefined) return this.#rules;
     const stamp = stampOf(path);
-    if (stamp === this.#stamp) return this.#rules;
+    if (stamp !== undefined && stamp === this.#stamp) return this.#rules;
     this.#stamp = stamp;
     try {
-      this.#rules = { ...this.#rules, file: { path, content: readPolicyFile(path, this.#host) } };
+      const content = readPolicyFile(path, this.#host);
+      this.#told = undefined;
+      // What is read again shortly after a change is mostly the same, and a policy is made of it anew otherwise.
+      if (!isDeepStrictEqual(content, this.#rules.file?.content))
+        this.#rules = { ...this.#rules, file: { path, content } };
     } catch (thrown) {
-      this.#observer({
-        type: 'config.problem',
-        file: path,
-        message: `${messageOf(thrown)} Until then the policy of before holds.`,
-      });
+      this.#tell(path, messageOf(thrown));
     }
     return this.#rules;
   }
+
+  #tell(file: string, reason: string): void {
+    if (reason === this.#told) return;
+    this.#told = reason;
+    const message = `${reason} Until then the policy of before holds.`;
+    this.#observer({ type: 'config.problem', file, message });
+  }
 }
 
-/** Differs when the file was written, exchanged, or given other rights. */
-function stampOf(path: string | undefined): string {
-  if (path === undefined) return '';
+/**
+ * Differs when the file was written, exchanged, or given other rights. Undefined where that was just now: it may change
+ * again within one tick of the file system's clock, and look the same.
+ */
+function stampOf(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return stat === undefined ? 'absent' : [stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ');
+  if (stat === undefined) return 'absent';
+  return isSettled(stat) ? [stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ') : undefined;
 }
 
 /** What of a discovery may be used: a denied server is passed over like one that is switched off. */

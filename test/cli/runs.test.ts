@@ -1,7 +1,7 @@
 // What `runs` shows where there is more than it can show.
 
 import { expect, test } from 'vitest';
-import { notShownText, runsText } from '../../src/cli/runs.js';
+import { lostText, notShownText, runsText } from '../../src/cli/runs.js';
 import type { CallLine, RunLine } from '../../src/observe/audit-line.js';
 
 const run = (listed: number | undefined, notListed: number, shown: number) => ({
@@ -47,4 +47,17 @@ test('what does not show is visible, in a column as in a line', () => {
   const text = runsText([{ run: 'a-1', line: line as unknown as RunLine, calls: [] }]);
   expect(text).toContain('git\\u202e\\u200b');
   expect(text).toContain('\\x9b2J\\u{e0041}');
+});
+
+test('where lines are missing is said below', () => {
+  expect(lostText([])).toBe('');
+  const lost = {
+    kind: 'lost',
+    at: '2026-01-02T00:00:09.5Z',
+    since: '2026-01-01T00:00:00Z',
+    lines: 7,
+  } as const;
+  expect(lostText([lost])).toBe(
+    '\n7 lines are missing from 2026-01-01 00:00:00 to 2026-01-02 00:00:09: the disk was too slow, full or broken.\n',
+  );
 });

@@ -93,7 +93,7 @@ test.each([
   [
     ['status=500'],
     { headers: { Authorization: `Bearer ${SECRET}` } },
-    'it answered with status 500: refused with [authorization].',
+    'it answered with status 500: refused with Bearer [authorization of far].',
     'Try again later',
   ],
   [['status=404'], {}, 'it answered with status 404: refused with Basic [', 'Correct its `url`'],

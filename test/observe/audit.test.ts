@@ -74,7 +74,7 @@ test('a command is kept with its arguments, where they are wanted, and without s
   audit.observe({ ...started('c-1'), argumentsText } as BridgeEvent);
   audit.observe(ended('c-1', 0));
   await audit[Symbol.asyncDispose]();
-  const [run] = readAudit(dir);
+  const [run] = readAudit(dir).runs;
   expect(run?.line?.argumentsText).toMatch(/^\["curl","-H","Authorization: /);
   expect(run?.line?.argumentsText).not.toContain('swordfish');
 });
@@ -86,7 +86,7 @@ test('a run and its calls are a line each, in a file of their owner alone', asyn
   const [file = ''] = readdirSync(dir);
   expect(statSync(dir).mode & 0o777).toBe(0o700);
   expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
-  const [run] = readAudit(dir);
+  const [run] = readAudit(dir).runs;
   expect(run).toMatchObject({
     run: 'a-1',
     line: {
@@ -141,7 +141,7 @@ test('secrets are taken out, and no name of a guest writes a line of its own', a
   await audit[Symbol.asyncDispose]();
   expect(texts().join('')).not.toMatch(/swordfish|hunter2|horse/);
   expect(texts().join('').trim().split('\n')).toHaveLength(2);
-  const [call] = readAudit(dir)[0]?.calls ?? [];
+  const [call] = readAudit(dir).runs[0]?.calls ?? [];
   expect(call).toMatchObject({ verdict: 'denied', error: 'E_DENIED', rule: "MCP_BRIDGE_DENY 's.t'" });
   expect(call?.argumentsText).toContain('[MY_TOKEN]');
   expect(call?.tool.length).toBeLessThanOrEqual(256);
@@ -162,7 +162,7 @@ test('files stay below the quota, and the newest lines stay', async () => {
   const bytes = readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0);
   // A line is written whole, also the last one of a file.
   expect(bytes).toBeLessThan(quota * 1.25);
-  expect(readAudit(dir).at(-1)?.run).toBe('2-299');
+  expect(readAudit(dir).runs.at(-1)?.run).toBe('2-299');
   expect(told).toEqual([]);
 });
 
@@ -172,7 +172,7 @@ test('a run of a million calls does not push out what others did', async () => {
   for (let call = 1; call <= 10_005; call++) audit.observe(called('a-1', { call }));
   audit.observe(ended('a-1', 10_005));
   await audit[Symbol.asyncDispose]();
-  const [run] = readAudit(dir);
+  const [run] = readAudit(dir).runs;
   expect(run?.calls).toHaveLength(10_000);
   expect(run?.line).toMatchObject({ calls: 10_005, listed: 10_000, notListed: 5 });
 });
@@ -184,7 +184,7 @@ test('bridges side by side write files of their own', async () => {
   }
   await Promise.all(audits.map((audit) => audit[Symbol.asyncDispose]()));
   expect(readdirSync(dir)).toHaveLength(3);
-  expect(readAudit(dir).map(({ run }) => run)).toHaveLength(3);
+  expect(readAudit(dir).runs.map(({ run }) => run)).toHaveLength(3);
 });
 
 test('a folder that cannot be made is told once and costs no run', async () => {
@@ -205,9 +205,16 @@ test('torn and foreign lines are passed over, and a run without its own line is 
     join(dir, 'other.jsonl'),
     `\n[]\nnull\n{"kind":"run"}\n${whole.replaceAll('a-1', 'b-1')}${whole.slice(0, 50)}`,
   );
-  expect(readAudit(dir).map(({ run, line, calls }) => [run, line, calls.length])).toEqual([
+  expect(readAudit(dir).runs.map(({ run, line, calls }) => [run, line, calls.length])).toEqual([
     ['a-1', undefined, 1],
     ['b-1', undefined, 1],
   ]);
-  expect(readAudit(join(dir, 'nowhere'))).toEqual([]);
+  expect(readAudit(join(dir, 'nowhere'))).toEqual({ runs: [], lost: [] });
+});
+
+test('lines that the disk did not take are read back as a number, with the time', async () => {
+  mkdirSync(dir, { recursive: true });
+  const lost = { kind: 'lost', at: '2026-01-02T00:00:00Z', since: '2026-01-01T00:00:00Z', lines: 7 };
+  writeFileSync(join(dir, 'a.jsonl'), `${JSON.stringify(lost)}\n{"kind":"lost","lines":"x"}\n`);
+  expect(readAudit(dir)).toEqual({ runs: [], lost: [lost] });
 });

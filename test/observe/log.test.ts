@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
-import { describeEvent, type LogOptions, logObserver, openLog } from '../../src/observe/log.js';
+import { describeEvent, type LogOptions, type LogSink, logObserver, openLog } from '../../src/observe/log.js';
 
 function written(options: Partial<LogOptions>, ...events: readonly BridgeEvent[]): string[] {
   const lines: string[] = [];
@@ -146,5 +146,16 @@ test('what policy refuses is told, but a run cannot fill the log with it', () =>
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({
     level: 'info',
     msg: "run run-1 may not call github.delete\\nrepo: denied by MCP_BRIDGE_DENY '*.delete*'.",
+  });
+});
+
+test.each(['info', 'error'] as const)('at level %s, lines that stderr could not take are told', (level) => {
+  const lines: string[] = [];
+  const sink: LogSink = { write: (line) => lines.push(line) };
+  openLog({ level, format: 'json', colour: false }, sink);
+  sink.onRecovered?.(3);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    event: 'log.dropped',
+    msg: '3 lines of the log were dropped: stderr took no more for a while',
   });
 });

@@ -155,6 +155,25 @@ describe('time', () => {
     expect(folders().sort()).toEqual([parseKeptUri(fresh.uri)?.handle, 'not-ours'].sort());
   });
 
+  test('does not end a run that still writes', async () => {
+    const kept = store(60);
+    const writing = kept.open();
+    const { uri } = await writing.put('a', 'text/plain', Buffer.from('a'));
+    nowMs += 61_000;
+    await kept.sweep();
+    await store(60).sweep();
+    await writing.seal();
+    expect(folders()).toEqual([parseKeptUri(uri)?.handle]);
+  });
+
+  test('does not end a folder of which one file cannot be looked at', async () => {
+    const { uri } = await keepOne(store(), 'a', 'x');
+    // As when another bridge removes the file between two looks at the folder.
+    symlinkSync('/nonexistent', join(dir(), parseKeptUri(uri)?.handle ?? '', '7'));
+    await store().sweep();
+    expect(await store().read(uri)).toBeDefined();
+  });
+
   test('of nought keeps nothing, and has no say in what others keep', async () => {
     const { uri } = await keepOne(store(), 'a', 'x');
     age(uri, 10);
@@ -201,6 +220,40 @@ describe('the quota', () => {
     nowMs += 1_000;
     await keepOne(kept, 'next', Buffer.alloc(9 * MB));
     expect(await kept.read(uri)).toBeDefined();
+  });
+
+  test('is no reason to remove what a run still writes', async () => {
+    const kept = store();
+    const writing = kept.open();
+    const stream = writing.stream('stdout.txt', 'text/plain', 2 * MB);
+    stream.write(Buffer.alloc(MB));
+    nowMs += 1_000;
+    for (let n = 0; n < 12; n++) await keepOne(kept, String(n), Buffer.alloc(MB));
+    stream.write(Buffer.from('the end'));
+    const one = await stream.end();
+    await writing.seal();
+    expect((await kept.read(one.uri))?.content).toHaveLength(MB + 7);
+  });
+
+  test('is told as taken by others, where runs that still write have all of it', async () => {
+    const kept = store();
+    const writing = kept.open();
+    await writing.put('a', 'text/plain', Buffer.alloc(8 * MB));
+    const { uri } = await keepOne(kept, 'small', 'x');
+    await expect(kept.open().put('b', 'text/plain', Buffer.alloc(4 * MB))).rejects.toThrow(/other runs/);
+    // Nothing was removed for what has no room in any case.
+    expect(await kept.read(uri)).toBeDefined();
+  });
+
+  test('leaves alone what a run of another bridge still writes, and not what a dead one has left', async () => {
+    const theirs = store().open();
+    const { uri } = await theirs.put('a', 'text/plain', Buffer.alloc(4 * MB));
+    const kept = store();
+    for (let n = 0; n < 8; n++) await keepOne(kept, String(n), Buffer.alloc(MB));
+    expect(folders()).toContain(parseKeptUri(uri)?.handle);
+    nowMs += 11 * 60_000;
+    for (let n = 0; n < 8; n++) await keepOne(kept, String(n), Buffer.alloc(MB));
+    expect(folders()).not.toContain(parseKeptUri(uri)?.handle);
   });
 
   test('holds under many runs at once', async () => {

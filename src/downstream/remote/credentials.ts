@@ -3,6 +3,7 @@
 
 import type { Redactor } from '../../base/redact.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
+import { hideLatest } from '../hide-secrets.js';
 import { atItsEntry } from '../link.js';
 import { LoginNeeded } from '../oauth/login-needed.js';
 import { helperHeaders } from './headers-helper.js';
@@ -36,7 +37,7 @@ export class Credentials {
     this.#options = options;
     this.#own = lowerCased(spec.headers);
     this.#hide(this.#own);
-    options.redactor.addAll(secretsIn(new URL(spec.url)));
+    hideLatest(options.redactor, spec.name, secretsIn(new URL(spec.url)));
   }
 
   /** All of them, names in lower case; what the helper prints wins over the entry, and both over a login. */
@@ -127,9 +128,8 @@ export class Credentials {
 
   /** A server that quotes a token leaves out the word `Bearer` before it. */
   #hide(headers: Headers): void {
-    this.#options.redactor.addAll(headers);
     const bare = Object.entries(headers).map(([name, value]) => [name, value.replace(SCHEME, '')]);
-    this.#options.redactor.addAll(Object.fromEntries(bare));
+    hideLatest(this.#options.redactor, this.#spec.name, Object.fromEntries(bare));
   }
 }
 

@@ -1,0 +1,62 @@
+// Every command that nobody need run knows --help, answers a wrong option with its usage before it has done anything, and,
+// where it needs no container, works in its smallest form. Those that do need one: containers.test.ts beside this.
+
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  walls: ['node', 'scripts/walls.mjs'],
+  faults: ['node', 'scripts/faults.mjs'],
+  soak: ['node', 'scripts/faults.mjs', '--soak'],
+  fuzz: ['node', 'scripts/fuzz.mjs'],
+  bench: ['node', 'scripts/bench.mjs'],
+  context: ['node', 'scripts/context-cost.mjs'],
+  'search-quality': ['node', 'scripts/search-quality.mjs'],
+  'test:host': ['node', 'scripts/test-host.mjs'],
+  'test:agents': ['node', 'scripts/test-agents.mjs'],
+  'fixture-homes': ['node', 'scripts/fixture-homes.mjs'],
+  demo: ['scripts/demo'],
+};
+const run = (name: string, ...args: readonly string[]) => {
+  const [program = '', ...first] = COMMANDS[name] ?? [];
+  return spawnSync(program, [...first, ...args], { cwd: ROOT, encoding: 'utf8' });
+};
+
+describe.each(Object.keys(COMMANDS))('%s', (name) => {
+  test('says how it is used', () => {
+    const { status, stdout, stderr } = run(name, '--help');
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^Usage: /);
+  });
+
+  test('answers a wrong option with its usage', () => {
+    const { status, stdout, stderr } = run(name, '--nonsense');
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toContain("'--nonsense'");
+    expect(stderr).toContain('Usage: ');
+    expect(stderr).not.toMatch(/^ +at /m);
+  });
+});
+
+test.each([
+  ['faults', '--kills', 'many'],
+  ['soak', '--calls', '0'],
+  ['fuzz', '--inputs', '1.5'],
+  ['test:host', '--suite', 'sarge'],
+  ['context', '--only', 'nothing'],
+  ['search-quality', '--only', 'no question has this in it'],
+  ['walls', '--only', '('],
+  ['fixture-homes', '--only', 'nobody'],
+])('%s %s %s is refused with what was wrong', (name, option, value) => {
+  const { status, stderr } = run(name, option, value);
+  expect([status, stderr.includes(`${option}: `)]).toEqual([2, true]);
+  expect(stderr).toContain(value);
+});
+
+test('fuzz works in its smallest form', () => {
+  const { status, stdout } = run('fuzz', '--inputs', '1', '--seed', '7');
+  expect(stdout).toContain('seed 7, 1 inputs');
+  expect(status).toBe(0);
+});
