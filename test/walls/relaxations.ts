@@ -50,7 +50,8 @@ export const relaxations = {
     plus('--tmpfs=/dev/shm:rw,exec,suid,dev,mode=1777,size=400m'),
   ),
   masks: all(NO_MASKS, plus('--security-opt=unmask=ALL')),
-  network: replaced(/^--network=none$/, '--network=host'),
+  // In the host's network nothing of it may be set.
+  network: all(replaced(/^--network=none$/, '--network=host'), without('--sysctl=net.')),
   'process namespace': all(without('--pid='), plus('--pid=host')),
   'host name': all(without('--hostname=', '--uts='), plus('--uts=host')),
   environment: all(without('--http-proxy=', '--env-host='), plus('--env-host')),

@@ -133,16 +133,16 @@ const steered: readonly Probe[] = ['1', `1 | ${HIGH}`].flatMap((pid) => {
 });
 
 const together: readonly Probe[] = [
-  steering('priority of a group', 'Lowers the priority of a whole group.', '"setpriority", 1, 0, 10'),
+  steering('priority of a group', 'Lowers the priority of a whole group.', '"setpriority", 1, 0, 19'),
   steering(
     'priority of a user',
     'Lowers the priority of all processes of its user.',
-    '"setpriority", 2, os.getuid(), 10',
+    '"setpriority", 2, os.getuid(), 19',
   ),
   steering(
     'priority of a user, with a high bit',
     'The same, by a number that only a filter reads in whole.',
-    `"setpriority", 2 | ${HIGH}, os.getuid(), 10`,
+    `"setpriority", 2 | ${HIGH}, os.getuid(), 19`,
   ),
   steering(
     'disk priority of a user',

@@ -45,7 +45,7 @@ export const privilegeAttacks: readonly Probe[] = [
   probe(
     'a raw socket',
     'Opens a raw socket.',
-    CAPABLE,
+    ['capabilities', 'seccomp'],
     'import socket\nsocket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\nreturn "open"',
     { gvisor: 'its network is switched off' },
   ),
