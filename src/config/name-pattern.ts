@@ -1,6 +1,11 @@
 // Patterns over the names of servers and tools. `*` stands for any characters, none included; a backslash takes the next
-// character for itself; nothing else is special, and case counts. No shell's glob: names are no paths, so dots, slashes,
+// character for itself; nothing else is special. What allows is matched exactly, what denies by look-alikes too. No shell's glob: names are no paths, so dots, slashes,
 // brackets and quotes mean themselves. Matching takes time in proportion to the name, since servers choose their names.
+
+import { folded } from './folded-name.js';
+
+/** `wide` also matches names that differ by case, invisible characters, Unicode's compatibility forms, and space at the ends. */
+export type Reach = 'exact' | 'wide';
 
 /** A longer one is a mistake: no name that it could match is as long. */
 const MAX_PATTERN_CHARS = 300;
@@ -17,7 +22,7 @@ export function patternTrouble(text: string): string | undefined {
 }
 
 /** A pattern over names of one kind. */
-export const namePattern = (text: string): Matches => matcher(tokensOf(text));
+export const namePattern = (text: string, reach: Reach): Matches => matcher(tokensOf(text), reach);
 
 /** A pattern `server` or `server.tool`. */
 export interface ServerPattern {
@@ -33,14 +38,14 @@ export interface ServerPattern {
  * Names may have dots of their own (`io.github.someone/server`), so a pattern is tried at each of its dots that is not
  * escaped. One with dots means a whole server only where it has no star and is that server's name.
  */
-export function serverPattern(text: string): ServerPattern {
+export function serverPattern(text: string, reach: Reach): ServerPattern {
   const tokens = tokensOf(text);
   const dots = tokens.flatMap(({ kind }, index) => (kind === 'dot' ? [index] : []));
   const isExact = tokens.every(({ kind }) => kind !== 'star');
-  const coversServer = dots.length === 0 || isExact ? matcher(tokens) : () => false;
+  const coversServer = dots.length === 0 || isExact ? matcher(tokens, reach) : () => false;
   const splits = dots.map((at) => ({
-    server: matcher(tokens.slice(0, at)),
-    tool: matcher(tokens.slice(at + 1)),
+    server: matcher(tokens.slice(0, at), reach),
+    tool: matcher(tokens.slice(at + 1), reach),
   }));
   return {
     text,
@@ -58,13 +63,24 @@ function tokensOf(text: string): readonly Token[] {
   });
 }
 
-/** The texts between stars are looked for one after the other, each as early as it comes. */
-function matcher(tokens: readonly Token[]): Matches {
+/** Wide is more than exact, never less: folding may take from a pattern what an exact match rests on. */
+function matcher(tokens: readonly Token[], reach: Reach): Matches {
   const texts = [''];
   for (const { kind, text } of tokens) {
     if (kind === 'star') texts.push('');
     else texts.push(`${texts.pop() ?? ''}${text}`);
   }
+  const exact = textMatcher(texts);
+  if (reach === 'exact') return exact;
+  const seen = texts.map(folded);
+  seen[0] = (seen[0] ?? '').trimStart();
+  seen.push((seen.pop() ?? '').trimEnd());
+  const wide = textMatcher(seen);
+  return (name) => exact(name) || wide(folded(name).trim());
+}
+
+/** The texts between stars are looked for one after the other, each as early as it comes. */
+function textMatcher(texts: readonly string[]): Matches {
   const first = texts[0] ?? '';
   if (texts.length === 1) return (name) => name === first;
   const last = texts.at(-1) ?? '';

@@ -1,11 +1,13 @@
 // What the user allows: for a server, a tool, its resources, and how much of them. Pure. Every list is a layer of its
 // own, whoever wrote it: what any of them denies is denied, and what an allow list does not name is denied too. Real
-// names count, never aliases, and each verdict names the rule that it comes from.
+// names count, never aliases, and each verdict names the rule that it comes from. What takes something away means
+// look-alikes of a name as well (config/folded-name.ts); what allows means the name exactly.
 
 import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
-import { namePattern, type ServerPattern, serverPattern } from '../config/name-pattern.js';
+import { folded, looksLike } from '../config/folded-name.js';
+import { namePattern, type Reach, type ServerPattern, serverPattern } from '../config/name-pattern.js';
 import { DEFAULT_CALLS_IN_FLIGHT_PER_SERVER, type PolicyFile } from '../config/policy-file.js';
 import type { Settings } from '../config/settings.js';
 import { MAX_CALLS_IN_FLIGHT, type ServerDoc, type ToolDoc } from '../protocol/frames.js';
@@ -91,9 +93,9 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
     },
     resources: (server) => {
       const verdict = judge(server, undefined);
-      const denies = serverRules(file?.content, server)?.resources === 'deny';
-      if (!verdict.allowed || !denies) return verdict;
-      return { allowed: false, rule: `perServer.${server}.resources in ${file?.path}` };
+      const denying = alike(file?.content, server).find(([, { resources }]) => resources === 'deny');
+      if (!verdict.allowed || denying === undefined) return verdict;
+      return { allowed: false, rule: `perServer.${shown(denying[0])}.resources in ${file?.path}` };
     },
     runLimits: runLimits(file),
     serverLimits: (server) => serverLimits(file, server),
@@ -109,12 +111,12 @@ function patternLists(
   where: string,
   lists: { readonly allow?: readonly string[] | undefined; readonly deny: readonly string[] },
 ): Lists {
-  const named = (name: string) => (text: string) => ({
-    ...serverPattern(text),
+  const named = (name: string, reach: Reach) => (text: string) => ({
+    ...serverPattern(text, reach),
     rule: `${name} '${shown(text)}'${where}`,
   });
-  const allow = lists.allow?.map(named(allowName));
-  const deny = lists.deny.map(named(denyName));
+  const allow = lists.allow?.map(named(allowName, 'exact'));
+  const deny = lists.deny.map(named(denyName, 'wide'));
   const covers = (server: string, tool: string | undefined) => (pattern: ServerPattern) =>
     tool === undefined ? pattern.coversServer(server) : pattern.coversTool(server, tool);
   const layer: Layer = {
@@ -131,35 +133,45 @@ function patternLists(
   return { layer, patterns: [...(allow ?? []), ...deny] };
 }
 
-/** Of a name that somebody else chose: `constructor` is no rule. */
-const serverRules = (content: PolicyFile | undefined, server: string) =>
-  content !== undefined && Object.hasOwn(content.perServer, server) ? content.perServer[server] : undefined;
+type ServerRules = PolicyFile['perServer'][string];
+
+/** The entries of `perServer` for servers that look like this one, with the names that they stand under. */
+const alike = (
+  content: PolicyFile | undefined,
+  server: string,
+): readonly (readonly [string, ServerRules])[] =>
+  Object.entries(content?.perServer ?? {}).filter(([name]) => looksLike(name, server));
 
 function perServerLists(path: string, content: PolicyFile): Lists {
-  const compiled = new Map(
-    Object.entries(content.perServer).map(([server, { allow, deny }]) => {
-      const ruled = (list: string) => (text: string) => ({
-        matches: namePattern(text),
-        rule: `perServer.${shown(server)}.${list} '${shown(text)}' in ${path}`,
-      });
-      return [server, { allow: allow?.map(ruled('allow')), deny: deny.map(ruled('deny')) }];
-    }),
-  );
+  const compiled = Object.entries(content.perServer).map(([server, { allow, deny }]) => {
+    const at = `perServer.${shown(server)}`;
+    const ruled = (list: string, reach: Reach) => (text: string) => ({
+      matches: namePattern(text, reach),
+      rule: `${at}.${list} '${shown(text)}' in ${path}`,
+    });
+    return { server, at, allow: allow?.map(ruled('allow', 'exact')), deny: deny.map(ruled('deny', 'wide')) };
+  });
+  const entries = new Map(compiled.map((entry) => [entry.server, entry]));
   const layer: Layer = {
-    denies: (server, tool) =>
-      tool === undefined ? undefined : compiled.get(server)?.deny.find(({ matches }) => matches(tool))?.rule,
+    denies: (server, tool) => {
+      if (tool === undefined) return undefined;
+      const rules = compiled.filter((entry) => looksLike(entry.server, server)).flatMap(({ deny }) => deny);
+      return rules.find(({ matches }) => matches(tool))?.rule;
+    },
     allows: (server, tool) => {
-      const allow = compiled.get(server)?.allow;
-      if (allow === undefined || tool === undefined) return undefined;
-      const found = allow.find(({ matches }) => matches(tool));
+      if (tool === undefined) return undefined;
+      // A look-alike without an entry of its own has what the other is allowed taken away, and none of it given.
+      const own = entries.get(server);
+      const isRestricted = ({ allow, ...entry }: (typeof compiled)[number]) =>
+        allow !== undefined && looksLike(entry.server, server);
+      const restricting = own ?? compiled.find(isRestricted);
+      if (restricting?.allow === undefined) return undefined;
+      const found = own?.allow?.find(({ matches }) => matches(tool));
       if (found !== undefined) return { allowed: true, rule: found.rule };
-      return {
-        allowed: false,
-        rule: `perServer.${shown(server)}.allow in ${path}, which does not name it`,
-      };
+      return { allowed: false, rule: `${restricting.at}.allow in ${path}, which does not name it` };
     },
   };
-  const patterns = [...compiled].flatMap(([server, { allow = [], deny }]) => {
+  const patterns = compiled.flatMap(({ server, at, allow = [], deny }) => {
     const concernsServer = (name: string) => name === server;
     const whole = { coversServer: concernsServer, concernsServer, coversTool: concernsServer };
     const ofTools = [...allow, ...deny].map(({ matches, rule }) => ({
@@ -168,7 +180,7 @@ function perServerLists(path: string, content: PolicyFile): Lists {
       concernsServer,
       coversTool: (name: string, tool: string) => name === server && matches(tool),
     }));
-    return [{ ...whole, rule: `perServer.${shown(server)} in ${path}` }, ...ofTools];
+    return [{ ...whole, rule: `${at} in ${path}` }, ...ofTools];
   });
   return { layer, patterns };
 }
@@ -180,7 +192,7 @@ function hostLayer(specs: readonly DownstreamSpec[]): Layer {
       name,
       {
         only: only && new Set(only),
-        except: new Set(except),
+        except: new Set(except.map(seen)),
         rule: `${source.host}'s own choice of tools in ${source.file}`,
       },
     ]),
@@ -189,12 +201,14 @@ function hostLayer(specs: readonly DownstreamSpec[]): Layer {
     denies: (server, tool) => {
       const filter = filters.get(server);
       if (filter === undefined || tool === undefined) return undefined;
-      const isOff = filter.except.has(tool) || filter.only?.has(tool) === false;
+      const isOff = filter.except.has(seen(tool)) || filter.only?.has(tool) === false;
       return isOff ? filter.rule : undefined;
     },
     allows: () => undefined,
   };
 }
+
+const seen = (name: string): string => folded(name).trim();
 
 type File = PolicyRules['file'];
 
@@ -210,21 +224,27 @@ function runLimits(file: File): RunLimits {
   };
 }
 
+type LimitName = Exclude<keyof ServerRules['limits'], undefined>;
+
 function serverLimits(file: File, server: string): ServerLimits {
   const all = file?.content.limits;
-  const own = serverRules(file?.content, server)?.limits;
   const of = limitIn(file);
-  const at = `perServer.${shown(server)}.limits`;
+  const rules = alike(file?.content, server);
+  const exact = rules.filter(([name]) => name === server);
+  /** The server's own, else the tightest of those whose names it looks like. */
+  const own = (name: LimitName): Limit | undefined =>
+    (exact.length > 0 ? exact : rules)
+      .flatMap(([at, { limits }]) => of(`perServer.${shown(at)}.limits.${name}`, limits[name]) ?? [])
+      .sort((one, other) => one.max - other.max)[0];
   return {
-    callsPerRun: of(`${at}.callsPerRun`, own?.callsPerRun),
-    callsInFlight: of(`${at}.callsInFlight`, own?.callsInFlight) ??
+    callsPerRun: own('callsPerRun'),
+    callsInFlight: own('callsInFlight') ??
       of('limits.callsInFlightPerServer', all?.callsInFlightPerServer) ?? {
         max: DEFAULT_CALLS_IN_FLIGHT_PER_SERVER,
         rule: "the bridge's own",
       },
-    secondsPerCall:
-      of(`${at}.secondsPerCall`, own?.secondsPerCall) ?? of('limits.secondsPerCall', all?.secondsPerCall),
-    bytesPerCall: of(`${at}.bytesPerCall`, own?.bytesPerCall) ?? of('limits.bytesPerCall', all?.bytesPerCall),
+    secondsPerCall: own('secondsPerCall') ?? of('limits.secondsPerCall', all?.secondsPerCall),
+    bytesPerCall: own('bytesPerCall') ?? of('limits.bytesPerCall', all?.bytesPerCall),
   };
 }
 

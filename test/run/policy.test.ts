@@ -42,7 +42,58 @@ describe('verdicts', () => {
     ['another server', { deny: ['github'] }, 'files', undefined, true, 'no rule'],
     ['denied tools leave the server', { deny: ['github.*'] }, 'github', undefined, true, 'no rule'],
     ['a denied tool', { deny: ['x', '*.del*'] }, 'files', 'del/a', false, "MCP_BRIDGE_DENY '*.del*'"],
-    ['case', { deny: ['*.del*'] }, 'files', 'Del', true, 'no rule'],
+    ['a look-alike', { deny: ['*.del*'] }, 'files', 'D\u200bel', false, "MCP_BRIDGE_DENY '*.del*'"],
+    ['of a server', { deny: ['files'] }, 'Files', undefined, false, "MCP_BRIDGE_DENY 'files'"],
+    [
+      'which no rule for the original allows',
+      { allow: ['files.read'] },
+      'files',
+      'Read',
+      false,
+      'MCP_BRIDGE_ALLOW, which does not name it',
+    ],
+    [
+      'nor one for its server',
+      { allow: ['files'] },
+      'Files',
+      undefined,
+      false,
+      'MCP_BRIDGE_ALLOW, which does not name it',
+    ],
+    [
+      "and which a host's exception means",
+      {},
+      'picky',
+      'B',
+      false,
+      "Gemini CLI's own choice of tools in /h/settings.json",
+    ],
+    [
+      'a server that looks like one with rules',
+      withFile({ perServer: { github: { ...server, deny: ['push'] } } }),
+      'GitHub',
+      'Push',
+      false,
+      "perServer.github.deny 'push' in /p.yaml",
+    ],
+    [
+      'is given nothing by them',
+      withFile({ perServer: { github: { ...server, allow: ['get*'] } } }),
+      'GitHub',
+      'get_x',
+      false,
+      'perServer.github.allow in /p.yaml, which does not name it',
+    ],
+    [
+      'but by its own',
+      withFile({
+        perServer: { github: { ...server, allow: ['get*'] }, GitHub: { ...server, allow: ['put*'] } },
+      }),
+      'GitHub',
+      'put_x',
+      true,
+      "perServer.GitHub.allow 'put*' in /p.yaml",
+    ],
     ['an allowed server', { allow: ['git*'] }, 'github', 'x', true, "MCP_BRIDGE_ALLOW 'git*'"],
     [
       'all others',
@@ -200,6 +251,18 @@ describe('limits', () => {
       callsInFlight: { max: 8 },
       secondsPerCall: { max: 7 },
     });
+  });
+});
+
+test('limits hold for look-alikes, the tightest first, unless they have their own', () => {
+  const limited = (callsPerRun: number) => ({ ...server, limits: { callsPerRun } });
+  const judge = policy(withFile({ perServer: { github: limited(5), 'GitHub\u200b': limited(3) } }));
+  const most = (name: string) => judge.serverLimits(name).callsPerRun?.max;
+  expect([most('github'), most('GITHUB'), most('gitlab')]).toEqual([5, 3, undefined]);
+  const closed = policy(withFile({ perServer: { github: { ...server, resources: 'deny' } } }));
+  expect(closed.resources('GitHub')).toEqual({
+    allowed: false,
+    rule: 'perServer.github.resources in /p.yaml',
   });
 });
 
