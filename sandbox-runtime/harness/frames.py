@@ -26,7 +26,7 @@ MAX_SKIPPED_NAMED = 20
 MAX_UNREAD_BYTES = 67_108_864
 MAX_VALUES = 1_000_000
 OUTPUT_CHUNK_BYTES = 65_536
-PROTOCOL_VERSION = 5
+PROTOCOL_VERSION = 6
 
 # What each method of a `call` takes.
 CALL_PARAMS: dict[str, tuple[str, ...]] = {
@@ -40,7 +40,7 @@ CALL_PARAMS: dict[str, tuple[str, ...]] = {
     "resources.read": ("server", "uri"),
     "prompts.list": ("server",),
     "prompts.get": ("server", "prompt", "arguments"),
-    "saved.put": ("name", "source", "signature", "description"),
+    "saved.put": ("name", "source", "signature", "description", "replace"),
     "saved.list": (),
     "saved.get": ("name",),
 }

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** Raised by one with every change that an older peer would misread. */
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
 
 /** One line, newline included. A 40 MB tool result fits with its escapes; memory per stream stays bounded. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -116,6 +116,7 @@ export const callParams = {
     source: z.string(),
     signature: z.string(),
     description: z.string(),
+    replace: z.boolean(),
   }),
   'saved.list': z.strictObject({}),
   'saved.get': z.strictObject({ name: z.string() }),

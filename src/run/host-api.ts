@@ -14,7 +14,7 @@ import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import type { Question } from './question.js';
 import { howToLoad, notLoaded } from './reach.js';
 import { resourceCalls } from './resource-calls.js';
-import type { SavedTools } from './saved-tools.js';
+import type { SavedByRun } from './saved-by-run.js';
 
 /** Each question by its method. */
 export type HostApi = { readonly [M in CallMethod]: Question<CallParams[M]> };
@@ -35,7 +35,7 @@ export type HostApiParts = {
   /** Gives the run one more server, or refuses it. */
   readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   readonly pool: DownstreamPool;
-  readonly saved: SavedTools;
+  readonly saved: Pick<SavedByRun, 'put' | 'list' | 'get'>;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
   /** What a tool says of how far it is, while it is called. */

@@ -29,6 +29,7 @@ import type { Left, Outcome } from './outcome.js';
 import { allowedPart, type Policy } from './policy.js';
 import { preflight } from './preflight.js';
 import { keptText, recorded } from './recorded.js';
+import { SavedByRun } from './saved-by-run.js';
 import type { SavedTools } from './saved-tools.js';
 import { checkOf, filesOf, languageOf, startOf, type Task, textOf } from './task.js';
 import { Transcript } from './transcript.js';
@@ -165,7 +166,8 @@ async function converse(
   deadline: Deadline,
 ): Promise<Ended> {
   const { id, task, timeoutSeconds, files } = request;
-  const { known, policy, gates, pool, saved, shapes, observer, watcher } = parts;
+  const { known, policy, gates, pool, shapes, observer, watcher } = parts;
+  const saved = new SavedByRun(parts.saved, id);
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(task, sandbox, deadline);
   const leftMs = deadline.pause();
@@ -252,7 +254,9 @@ async function converse(
   const cage = cageOf(sandbox, waitingFor(desk, [...whole.keys()], pool));
   const left = await keep(leavings, transcript, deadline);
   const conclusion = conclude(end, deadline.cause, request, transcript, cage);
-  const note = [failureNote(failed), conclusion.note].filter((line) => line !== undefined).join('\n');
+  const note = [failureNote(failed), saved.note, conclusion.note]
+    .filter((line) => line !== undefined)
+    .join('\n');
   return {
     conclusion: { ...conclusion, note: note === '' ? undefined : note, left },
     calls: desk.calls,
