@@ -50,7 +50,7 @@ export const bytes = z
   .regex(/^\d+(\.\d+)?[bkmg]?$/)
   .transform((text) => Math.floor(Number.parseFloat(text) * (UNIT_BYTES[text.replace(/[\d.]/g, '')] ?? 1)));
 
-/** The cap on each stream of a command, the same for the bridge and for the command server. */
+/** The cap on what a command writes, on both streams together, the same for the bridge and for the command server. */
 export const outputBytes = (meaning: string) =>
   setting(bytes.pipe(z.number().min(OUTPUT_BYTES.min).max(OUTPUT_BYTES.max)), {
     meaning,

@@ -246,7 +246,7 @@ export const variables = z.object({
     allowed: 'the name of a volume; the engine makes one that is not there',
   }),
   MCP_EXEC_MAX_OUTPUT_BYTES: outputBytes(
-    'Most that `execute` gives back of stdout and of stderr each, from containers; a server has its own variable of this name.',
+    'Most that `execute` gives back of stdout and stderr together, from containers; one answer carries about 3 MB, all of it is a link. A server has its own variable of this name.',
   ),
   MCP_SERVERS_CONFIG: optional(z.string(), {
     meaning: 'Further configuration files with MCP servers; they come before all others.',

@@ -224,7 +224,7 @@ async function converse(
   });
   const inFlight = policy().runLimits.callsInFlight.max;
   using desk = new CallDesk(guarded, (frame) => sandbox.send(frame), inFlight);
-  const leavings = new Leavings(parts.kept, observer);
+  const leavings = new Leavings(parts.kept, observer, task.type === 'command' ? task.shownBytes : undefined);
   const cut = cutOff(sandbox, deadline, leavings);
   deadline.start(leftMs);
   sandbox.run(

@@ -58,8 +58,8 @@ export class Transcript {
 
   captured(stream: 'stdout' | 'stderr'): Captured {
     const { [stream]: kept } = this.#streams;
-    if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0 };
     const whole = this.#whole[stream];
+    if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0, whole };
     const where = whole === undefined ? '' : `; whole: ${whole.uri}`;
     const { dropped, droppedBytes } = kept;
     return { text: harmless(kept.toString(where)), dropped, droppedBytes, whole };
