@@ -121,6 +121,20 @@ describe('shapes of answers', () => {
   });
 });
 
+it('of a server that was never started, search and documentation say so, and how it is learned', async () => {
+  await using own = await startBridge({ class: hostileServer('class'), later: hostileServer('later') }, {});
+  const { result, ...rest } = await own.run(
+    `[str(await runtime.search_tool_docs("echo")), repr(runtime.describe_server("later")), (await mcp_class.echo(text="x"))]`,
+    { servers: ['class'] },
+  );
+  expect(rest).toMatchObject({ status: 'success' });
+  const [search, described, answer] = result as string[];
+  for (const text of [search, described]) expect(text).toContain('`mcp-sandbox-bridge servers refresh`');
+  expect(search).toContain('Not searched, their tools being unknown until they have started: later');
+  expect(described).toContain('never been started');
+  expect(answer).toBe('x');
+});
+
 describe('saved tools', () => {
   it('are kept as text and imported by later runs, with servers and each other', async () => {
     const save = `
