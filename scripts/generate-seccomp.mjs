@@ -11,7 +11,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 const targetDir = join(here, '../sandbox-runtime/seccomp');
 const baseFile = join(here, 'seccomp/base.json');
 
-const ERRNO = { EPERM: 1, ENOSYS: 38, EPROTONOSUPPORT: 93, EAFNOSUPPORT: 97 };
+// NONE: the call does nothing and says that it has.
+const ERRNO = { NONE: 0, EPERM: 1, EINVAL: 22, ENOSYS: 38, EPROTONOSUPPORT: 93, EAFNOSUPPORT: 97 };
 const WIDTH = 110;
 
 const refuse = (error) => ({ action: 'SCMP_ACT_ERRNO', errnoRet: ERRNO[error] });

@@ -68,8 +68,9 @@ def launch(run: Mapping[str, Any], bequest: Bequest | None, send: Callable[[Mapp
         write_files(run["files"])
         take_input(program["stdin"])
         _go_to(program.get("cwd"))
-        os.environ.update(program.get("env", {}))
-        become(program["ways"], bequest, lambda lines: send({"type": "where", "lines": lines}))
+        # A copy: what the program is told, such as another PATH or TMPDIR, is nothing to us.
+        env = {**os.environ, **program.get("env", {})}
+        become(program["ways"], env, bequest, lambda lines: send({"type": "where", "lines": lines}))
     except NotRun as reason:
         error = {"type": type(reason).__name__, "message": str(reason), "traceback": []}
         code = reason.code
@@ -151,25 +152,30 @@ def stand_in() -> None:
 
 
 def become(
-    ways: Sequence[Mapping[str, Any]], bequest: Bequest | None, say_where: Callable[[list[str]], None]
+    ways: Sequence[Mapping[str, Any]],
+    env: dict[str, str],
+    bequest: Bequest | None,
+    say_where: Callable[[list[str]], None],
 ) -> NoReturn:
-    """Runs the steps of the first way whose programs are there. Raises NotRun; does not return.
+    """Runs the steps of the first way whose programs are there, each with `env`. Raises NotRun; does not return.
 
     Says which step is under way: a compiler that takes too long is not the program's fault.
     """
     _be_as_fresh()
-    *steps, last = _steps_of(ways)
+    way = _first_possible(ways)
+    *steps, last = way["steps"]
     for argv in steps:
         say_where([f"`{_named(argv)}`"])
-        _run(argv)
+        _run(argv, _place_of(argv[0], way), env)
     if steps:
         say_where([])
     if bequest is not None:
         _bequeath(bequest)
+        env[CONVERSATION] = f"{HOST_IN},{FRAMES_OUT},{BEQUEST}"
     try:
-        os.execvp(last[0], last)
+        os.execvpe(_place_of(last[0], way), last, env)
     except (OSError, ValueError) as error:
-        raise _cannot_start(last, error) from None
+        raise _cannot_start(last, env, error) from None
 
 
 def _be_as_fresh() -> None:
@@ -197,26 +203,32 @@ def _bequeath(bequest: Bequest) -> None:
         copy = fcntl.fcntl(file.fileno(), fcntl.F_DUPFD_CLOEXEC, bequest.host_in)
     for source, target in ((bequest.host_in, HOST_IN), (bequest.frames_fd, FRAMES_OUT), (copy, BEQUEST)):
         os.dup2(source, target)
-    os.environ[CONVERSATION] = f"{HOST_IN},{FRAMES_OUT},{BEQUEST}"
 
 
-def _steps_of(ways: Sequence[Mapping[str, Any]]) -> Sequence[list[str]]:
+def _first_possible(ways: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     for way in ways:
-        if all(_is_found(name) for name in way["needs"]):
-            return way["steps"]
+        if all(_found(name) for name in way["needs"]):
+            return way
     needs = ", or ".join(" and ".join(way["needs"]) for way in ways)
     raise CannotStart(f"The image has no {needs} on its PATH.", NOT_FOUND)
 
 
-def _is_found(name: str) -> bool:
-    return any(os.access(os.path.join(folder, name), os.X_OK) for folder in os.get_exec_path())
+def _place_of(name: str, way: Mapping[str, Any]) -> str:
+    """What a way needs is started from where it was found, whatever PATH the program is given."""
+    return (_found(name) if name in way["needs"] else None) or name
 
 
-def _run(argv: list[str]) -> None:
+def _found(name: str) -> str | None:
+    """The file of this name on the sandbox's own PATH."""
+    paths = (os.path.join(folder, name) for folder in os.get_exec_path())
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
+
+
+def _run(argv: list[str], path: str, env: Mapping[str, str]) -> None:
     try:
-        _, status = os.waitpid(os.posix_spawnp(argv[0], argv, os.environ), 0)
+        _, status = os.waitpid(os.posix_spawnp(path, argv, env), 0)
     except (OSError, ValueError) as error:
-        raise _cannot_start(argv, error) from None
+        raise _cannot_start(argv, env, error) from None
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         # Died for us: the supervisor tells of the signal, and the host knows whether it was about memory.
@@ -225,20 +237,20 @@ def _run(argv: list[str]) -> None:
         raise StepFailed(f"`{_named(argv)}` ended with exit status {code}.", code)
 
 
-def _cannot_start(argv: Sequence[str], error: Exception) -> CannotStart:
+def _cannot_start(argv: Sequence[str], env: Mapping[str, str], error: Exception) -> CannotStart:
     name = argv[0]
     if not isinstance(error, OSError):
         # Of NUL characters, and of surrogates that stand for no byte.
         why = f"`{name}` cannot be given its arguments: {error}. They are text without NUL characters."
         return CannotStart(why, NOT_EXECUTABLE)
-    sizes = [len(os.fsencode(argument)) for argument in argv]
+    sizes = [len(os.fsencode(word)) for word in (*argv, *(f"{name}={env[name]}" for name in env))]
     # gVisor calls one argument that is too long a name that is.
     if error.errno == errno.E2BIG or (
         error.errno == errno.ENAMETOOLONG and max(sizes) >= _MAX_ARGUMENT_BYTES
     ):
         why = (
-            f"The arguments are too long for the kernel: {sum(sizes)} bytes, the longest {max(sizes)}. One may have "
-            f"{_MAX_ARGUMENT_BYTES - 1}, all of them with the environment about 2000000. Hand such data over on stdin "
+            f"The arguments and variables are too long for the kernel: {sum(sizes)} bytes, the longest {max(sizes)}. "
+            f"One may have {_MAX_ARGUMENT_BYTES - 1}, all of them together about 2000000. Hand such data over on stdin "
             "or in a file."
         )
         return CannotStart(why, NOT_EXECUTABLE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.machinery
 import os
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Mapping
 from types import TracebackType
@@ -35,7 +36,7 @@ class Script:
         self._start = start
 
     def settle_in(self, namespace: dict[str, Any]) -> None:
-        """Gives it its path, its arguments, its standard input, and its folder first in the search for modules."""
+        """Gives it its path, arguments, input and variables, and its folder first in the search for modules."""
         file = self._program.file
         folder = os.path.dirname(file)
         # As it was compiled: out of its fence. Whoever reads it (inspect, a spawned process) finds the same lines.
@@ -47,15 +48,19 @@ class Script:
         if sys.version_info < (3, 14):
             namespace["__annotations__"] = {}
         sys.argv[:] = [self._start["file"], *self._start["args"]]
+        # Before its variables are there, of which one may say that temporary files lie elsewhere.
+        take_input(self._start["stdin"])
+        _set_variables(self._start.get("env", {}))
         working_folder = os.getcwd()
-        sys.path[:] = [folder, *(entry for entry in sys.path if entry != working_folder)]
-        # What was looked up there before the files came.
-        sys.path_importer_cache.pop(folder, None)
-        _give_way_to(folder)
+        own = [folder, *_folders_of(self._start.get("env", {}).get("PYTHONPATH", ""))]
+        sys.path[:] = [*own, *(entry for entry in sys.path if entry != working_folder)]
+        for entry in own:
+            # What was looked up there before the files came.
+            sys.path_importer_cache.pop(entry, None)
+            _give_way_to(entry)
         if sys.version_info >= (3, 14) and "multiprocessing" in sys.modules:
             # Its default, and a choice of the program's own, work here: there is a file to import.
             sys.modules["multiprocessing"].set_start_method(None, force=True)
-        take_input(self._start["stdin"])
 
     def show_failure(self, error: BaseException) -> int:
         """Prints it as the interpreter does, and returns the exit status: 130 for an interrupt, else 1."""
@@ -90,10 +95,22 @@ def _links(trace: TracebackType | None) -> Iterator[TracebackType]:
         trace = trace.tb_next
 
 
+def _set_variables(env: Mapping[str, str]) -> None:
+    """For the program and what it starts. The interpreter, which runs already, reads none of its own any more."""
+    os.environ.update(env)
+    if "TZ" in env:
+        time.tzset()
+
+
+def _folders_of(python_path: str) -> list[str]:
+    """The folders in PYTHONPATH, as the interpreter reads it: an empty one is the working directory."""
+    return [os.path.abspath(entry) for entry in python_path.split(":")] if python_path else []
+
+
 def _give_way_to(folder: str) -> None:
     """Forgets what was loaded ahead under the name of a module of the program's own, which comes first."""
     fixed = (*LOADED_AT_START, *sys.builtin_module_names, *_KEPT)
-    for entry in os.listdir(folder):
+    for entry in os.listdir(folder) if os.path.isdir(folder) else ():
         name, extension = os.path.splitext(entry)
         is_module = extension == ".py" or os.path.isfile(os.path.join(folder, entry, "__init__.py"))
         if not is_module or name not in sys.modules or name in fixed:

@@ -23,6 +23,7 @@ from harness.handover import Handover, hand_over
 from harness.inputs import RESULTS_FOLDER
 from harness.output import Output
 from harness.program import NOT_COMPILABLE, Program, compile_program, shorten_line
+from harness.protect import close_to_others, open_to_itself
 from harness.streams import Streams, output_pipe
 from harness.wire import LineReader, decode, encode, write_all
 
@@ -70,6 +71,7 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
 
     `preimport` is loaded while the host is silent; the guest runs the commands `ahead` before it takes a program.
     """
+    close_to_others()
     hello = {
         "type": "hello",
         "protocol": PROTOCOL_VERSION,
@@ -152,6 +154,8 @@ def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[
             _forget_signals()
             for fd in (*private, *ours, stdout_write, stderr_write, streams.supervisor_out):
                 os.close(fd)
+            # Not before it has let go of what only the supervisor may use.
+            open_to_itself()
             be_guest(ahead, program_read, (leave_write, farewell), streams.host_in, streams.guest_out)
         except BaseException:
             os.write(2, traceback.format_exc().encode("ascii", "backslashreplace"))

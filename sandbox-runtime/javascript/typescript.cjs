@@ -15,6 +15,11 @@ const { STAND_INS } = require('./scope.cjs');
 /** Of the code that is made, map included; more than any program that comes in one call. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
+/** Where esbuild is looked for: the PATH is the program's, whose call may have set it to anything. */
+const SEARCHED = [path.dirname(process.execPath), process.env.PATH, '/usr/local/bin', '/usr/bin', '/bin']
+  .filter(Boolean)
+  .join(':');
+
 /** What esbuild advises those who call it. */
 const NOT_FOR_PROGRAMS = /^ {2}You can mark the path .*\n(?: {2}\S.*\n)*\n?/gm;
 
@@ -45,7 +50,12 @@ function build(file, format) {
       ...Object.entries(STAND_INS).map(([name, standIn]) => `--define:${name}=${standIn}`),
       '--log-level=error',
     ],
-    { maxBuffer: MAX_OUTPUT_BYTES, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
+    {
+      env: { ...process.env, PATH: SEARCHED },
+      maxBuffer: MAX_OUTPUT_BYTES,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
   );
   if (made.status === 0) return { code: made.stdout };
   const isMissing = made.error?.code === 'ENOENT';
@@ -66,12 +76,18 @@ function commonJs(file, code) {
 }
 
 function esModule(code) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'typescript-'));
+  const folder = ownFolder();
   // For what is left to be imported: `mcp`.
   fs.symlinkSync(path.resolve('node_modules'), path.join(folder, 'node_modules'));
   const file = path.join(folder, 'main.mjs');
   fs.writeFileSync(file, code);
   return [Module.runMain, file];
+}
+
+/** In TMPDIR; where a call has set that to what is no folder, in the one that every sandbox has. */
+function ownFolder() {
+  const place = fs.existsSync(os.tmpdir()) ? os.tmpdir() : '/tmp';
+  return fs.mkdtempSync(path.join(place, 'typescript-'));
 }
 
 /** Where no esbuild is: Node takes the types out itself, from 22.18 on. */

@@ -295,6 +295,7 @@ def run_script(
     args: Sequence[str] = (),
     stdin: bytes | None = None,
     file: str = "main.py",
+    env: Mapping[str, str] | None = None,
 ) -> Host:
     """Runs Python as a script to its end; hangs up when it is refused."""
     with Host() as host:
@@ -302,6 +303,8 @@ def run_script(
             host.hang_up()
         else:
             start = {**program(stdin=stdin, file=file), "args": list(args)}
+            if env:
+                start["env"] = dict(env)
             host.run(files=[given(file, code.encode()), *(files or [])], program=start)
         return host.finish()
 

@@ -14,7 +14,7 @@ import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.host import Frame, Host, given, program, run_program, session
+from tests.host import Frame, Host, given, program, run_program, server, session, tool
 
 EVERY_BYTE = bytes(range(256))
 # What a program says of itself, as JSON.
@@ -228,6 +228,32 @@ class EndTest(unittest.TestCase):
                 host.finish()
             self.assertEqual(host.stdout, f"two words\n{os.path.realpath(folder)}\n")
             self.assertEqual(os.listdir(folder), ["here"])
+
+    def test_its_variables_are_not_those_of_the_harness(self) -> None:
+        env = {"PATH": "/nowhere", "TMPDIR": "/nowhere", "LD_PRELOAD": "/nowhere.so", "HOME": "/nowhere"}
+        # What a way needs was found on the sandbox's own PATH, and is taken from there.
+        show = ["/bin/sh", "-c", "read a </dev/stdin; echo $a; echo $PATH $HOME $TMPDIR"]
+        for steps in (["sh", "-c", "echo step"], ["sh", *show[1:]]), (show,):
+            start = program(*steps, needs=["sh"], stdin=b"x\n")
+            with Host() as host:
+                host.run(program={**start, "env": env})
+                host.finish()
+            self.assertEqual(host.of_type("raised"), [])
+            self.assertTrue(host.stdout.endswith("x\n/nowhere /nowhere /nowhere\n"), host.stdout)
+            self.assertEqual(host.one("exited")["code"], 0)
+
+    def test_its_variables_are_those_of_its_steps(self) -> None:
+        with Host() as host:
+            steps = program(["sh", "-c", "echo $WORD"], ["sh", "-c", "echo $WORD"])
+            host.run(program={**steps, "env": {"WORD": "word"}})
+            self.assertEqual(host.finish().stdout, "word\nword\n")
+
+    def test_a_conversation_is_its_own_whatever_its_variables_say(self) -> None:
+        say = ["sh", "-c", "echo $MCP_SANDBOX_CONVERSATION"]
+        with Host() as host:
+            start = {**program(say), "env": {"MCP_SANDBOX_CONVERSATION": "7,8,9"}}
+            host.run(loaded=[server("x", tool("echo"))], program=start)
+            self.assertEqual(host.finish().stdout, "3,4,5\n")
 
     def test_a_folder_that_is_not_there(self) -> None:
         with Host() as host:

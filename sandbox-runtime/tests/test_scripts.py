@@ -34,6 +34,7 @@ class Case(NamedTuple):
     args: Sequence[str] = ()
     stdin: bytes | None = None
     file: str = "main.py"
+    env: Mapping[str, str] = {}
 
 
 HELPER = {"helper.py": "def twice(x): return 2 * x\ndef fail(): raise KeyError('deep')\n"}
@@ -109,6 +110,21 @@ CASES = {
     ),
     "reads itself": Case("# über\nprint(open(__file__, encoding='utf-8').read())"),
     "windows newlines": Case("x = '''a\r\nb'''\r\nprint(repr(x))\r\n1 / 0\r\n"),
+    "variables": Case(
+        "import os, subprocess\nprint(os.environ['A'], os.getenvb(b'B'), flush=True)\n"
+        "subprocess.run(['sh', '-c', 'echo $A $B'])",
+        env={"A": "a b=c", "B": "\u00fc"},
+    ),
+    "search for modules": Case(
+        "import sys, helper, other, textwrap\nprint(helper.__file__, other.__file__, textwrap.x, sys.path[:4])",
+        {"lib/helper.py": "", "more/other.py": "", "lib/textwrap.py": "x = 1"},
+        env={"PYTHONPATH": "lib:/nowhere:more"},
+    ),
+    "time zone": Case("import time\nprint(time.tzname, time.localtime(0).tm_hour)", env={"TZ": "XYZ-5"}),
+    "search for programs": Case(
+        "import shutil, subprocess\nprint(shutil.which('sh'))\nsubprocess.run(['sh', '-c', ':'])",
+        env={"PATH": "/nowhere"},
+    ),
     "loader": Case("print(type(__loader__).__name__, __loader__.get_source('__main__'))"),
     "pkgutil": Case("import pkgutil\nprint([m.name for m in pkgutil.iter_modules() if m.name == 'helper'])", HELPER),
     "runpy": Case("import runpy\nprint(runpy.run_path('other.py')['x'])", {"other.py": "x = 1"}),
@@ -136,7 +152,7 @@ def by_the_interpreter(case: Case) -> Ended:
         done = subprocess.run(
             [sys.executable, "-u", "-X", "utf8", case.file, *case.args],
             cwd=folder,
-            env={"PATH": os.environ.get("PATH", ""), "PYTHONDONTWRITEBYTECODE": "1"},
+            env={"PATH": os.environ.get("PATH", ""), "PYTHONDONTWRITEBYTECODE": "1", **case.env},
             input=case.stdin or b"",
             capture_output=True,
         )
@@ -147,7 +163,7 @@ def by_the_interpreter(case: Case) -> Ended:
 
 def by_us(case: Case) -> Ended:
     files = [given(name, text.encode()) for name, text in case.files.items()]
-    host = run_script(case.code, files, case.args, case.stdin, case.file)
+    host = run_script(case.code, files, case.args, case.stdin, case.file, case.env)
     folder = host.folder.name
     return Ended(plain(host.stdout, folder), plain(host.stderr, folder), host.one("exited")["code"])
 
@@ -195,6 +211,13 @@ class ScriptTest(unittest.TestCase):
         self.assertRegex(
             host.one("refused")["error"]["traceback"][0], r'^  File "/.*/sub/entry\.py", line 2$'
         )
+
+    def test_variables_come_after_the_harness_has_used_its_own(self) -> None:
+        env = {"TMPDIR": "/nowhere", "LD_PRELOAD": "/nowhere.so", "HOME": "/nowhere"}
+        host = run_script(
+            "import os\nprint(input(), os.environ['TMPDIR'], os.environ['HOME'])", stdin=b"x", env=env
+        )
+        self.assertEqual((host.stdout, host.stderr), ("x /nowhere /nowhere\n", ""))
 
     def test_what_is_told_of_a_failure(self) -> None:
         host = run_script(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import unittest
+from pathlib import Path
 
 from tests.host import Frame, Host, given, program, run_program
 
@@ -48,6 +51,13 @@ class WaysTest(unittest.TestCase):
         with Host() as host:
             host.run(program={**program(["true"]), "ways": [*ways, {"needs": [], "steps": [["false"]]}]})
             self.assertEqual(host.finish().stdout, "2\n")
+
+    def test_a_folder_of_that_name_is_passed_over(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "cat").mkdir()
+            with Host(env={"PATH": f"{folder}:{os.environ['PATH']}"}) as host:
+                host.run(program=program(["cat"], needs=["cat"], stdin=b"x"))
+                self.assertEqual(host.finish().stdout, "x")
 
 
 class NotBegunTest(unittest.TestCase):

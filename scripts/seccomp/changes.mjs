@@ -106,6 +106,12 @@ export const DENIED = [
     compat: ['io_setup', 'io_destroy', 'io_submit', 'io_cancel', 'io_getevents'],
   },
   {
+    reason:
+      "Filters of a program's own: the kernel compiles each into memory that no limit counts and all of the host share. Programs take ENOSYS for a kernel without filters.",
+    error: 'ENOSYS',
+    names: ['seccomp'],
+  },
+  {
     reason: 'Programs for the kernel and views into it: large, and often broken.',
     error: 'EPERM',
     names: [
@@ -131,17 +137,110 @@ export const DENIED = [
 
 // CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET of linux/sched.h; NEWTIME is for unshare only.
 const NAMESPACE_FLAGS = [0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000];
-const FAMILY = { AF_UNIX: 1, AF_INET: 2, AF_INET6: 10, AF_NETLINK: 16 };
+const AF = { UNIX: 1, INET: 2, INET6: 10, NETLINK: 16 };
+const SOCK = { STREAM: 1, DGRAM: 2, RAW: 3 };
+const IPPROTO = { DEFAULT: 0, TCP: 6, UDP: 17 };
+/** ICMP, DCCP, ICMPv6, L2TP, SCTP, UDP-Lite, MPTCP. */
+const LOADED_PROTOCOLS = [1, 33, 58, 115, 132, 136, 262];
 const NETLINK_ROUTE = 0;
+/** The lower half of an argument. The kernel reads an `int` there, and a filter sees all 64 bits of the register. */
+const INT = 0xffffffff;
+/** Of a socket's type; the bits above it are SOCK_NONBLOCK and SOCK_CLOEXEC. */
+const SOCK_TYPE = 0xf;
 
-const equal = (index, value) => ({ index, value, op: 'SCMP_CMP_EQ' });
 const above = (index, value) => ({ index, value, op: 'SCMP_CMP_GT' });
 /** True where `argument & mask` is `value`. */
 const masked = (index, mask, value) => ({ index, value: mask, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' });
+/**
+ * True where the kernel reads `value` as the argument's int. A rule that compares all 64 bits is passed by the value with
+ * one more bit set above the int (CVE-2019-10063), so no rule here compares them.
+ */
+const int = (index, value) => masked(index, INT, value);
 
 const ALL_NAMESPACE_FLAGS = NAMESPACE_FLAGS.reduce((sum, flag) => sum + flag);
 // There the two first arguments of clone are the other way round.
 const S390 = { arches: ['s390', 's390x'] };
+
+/** No kernel numbers its processes higher (PID_MAX_LIMIT is 2 to the power of this). */
+const PID_BITS = 22;
+/**
+ * Conditions of which at least one is true for every number of a process but 1: it is 0, or a bit above the lowest is set.
+ * (Filters have no comparison for "another int than", and two conditions on one argument mean "or".)
+ */
+const notOne = (index) => [
+  int(index, 0),
+  ...Array.from({ length: PID_BITS - 1 }, (_, at) => 2 ** (at + 1)).map((bit) => masked(index, bit, bit)),
+];
+
+/** `size` numbers from `first` on, as one comparison: size is a power of two, and first a multiple of it. */
+const block = (first, size = 1) => ({ first, size });
+const inBlock = (index, { first, size }) => masked(index, INT - (size - 1), first);
+
+/**
+ * Options of sockets that are allowed, by level, in blocks: every rule costs a container some of its start. Whoever adds
+ * a block reads what each of its numbers does (include/uapi of the kernel).
+ */
+const SOCKET_OPTIONS = {
+  // SOL_SOCKET. Not here: the sizes of buffers (7, 8), programs (26, 50 to 52), and what came after 2020.
+  1: [
+    ...[block(0, 4), block(4, 2), block(6), block(9), block(10, 2), block(12, 4), block(16, 8), block(24, 2)],
+    ...[block(27), block(28, 4), block(32, 16), block(48, 2), block(56, 8), block(64, 4), block(76)],
+  ],
+  // IPPROTO_IP: type of service, time to live, path MTU, errors, multicast membership. Not here: 40 and above, filters of
+  // multicast and tables of packets.
+  0: [block(0, 16), block(16, 8), block(24), block(32, 8), block(48, 4)],
+  // IPPROTO_TCP. Not here: 31, which loads a protocol of its own on top (kTLS), 13 and 14, which load algorithms and keys.
+  6: [block(0, 8), block(8, 4), block(12), block(16, 4), block(23), block(24, 2), block(30), block(36, 2)],
+  // IPPROTO_UDP: corking and segmentation. Not here: what makes a tunnel of it (100).
+  17: [block(1), block(103), block(104)],
+  // IPPROTO_IPV6. Not here: 32, labels of flows, which are memory.
+  41: [
+    block(1),
+    block(16, 8),
+    block(24, 2),
+    block(26),
+    block(33),
+    block(48, 4),
+    block(52),
+    block(66, 2),
+    block(70),
+    block(72),
+  ],
+  // SOL_NETLINK: groups, and how the kernel answers.
+  270: [block(0, 4), block(8, 4), block(12)],
+};
+/** SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and _EBPF. */
+const ATTACH = [26, 50, 51, 52];
+/** SO_SNDBUF and SO_RCVBUF. */
+const BUFFER_SIZES = [7, 8];
+const SOL_SOCKET = 1;
+
+/**
+ * Options of prctl that programs use: signals, dumps and names of oneself, what the processor does, and what is asked
+ * about. Not here: PR_SET_SECCOMP (22), and PR_SET_MM (35), which restores checkpoints.
+ */
+const PRCTL = [
+  ...[
+    block(0, 16),
+    block(16, 4),
+    block(20, 2),
+    block(23),
+    block(24, 8),
+    block(32, 2),
+    block(34),
+    block(36, 4),
+  ],
+  ...[block(40, 4), block(47), block(50, 2), block(52, 4), block(56), block(60, 2), block(63), block(64, 4)],
+  // PR_SET_VMA names anonymous memory, PR_SET_PTRACER is Yama's.
+  ...[block(0x53564d41), block(0x59616d61)],
+];
+const PR_SET_SECCOMP = 22;
+/** Whom setpriority and ioprio_set mean; a process group or a user would take the first process in. */
+const PRIO_PROCESS = 0;
+const IOPRIO_WHO_PROCESS = 1;
+
+const FIRST_PROCESS =
+  'Any process but the first, which is the supervisor: it has the same user, so that the kernel would let its limits, its processors and its priority be changed.';
 
 /** Calls that are allowed with some arguments only. What no rule of theirs meets is ENOSYS. The rules do not overlap. */
 export const LIMITED = [
@@ -156,20 +255,84 @@ export const LIMITED = [
   },
   {
     reason:
-      'Sockets: unix, IPv4, IPv6 and the netlink that lists interfaces. vsock reaches the hypervisor, alg the ciphers of the kernel.',
+      'Sockets: unix, TCP and UDP, and the netlink that lists interfaces. vsock reaches the hypervisor, alg the ciphers of the kernel, and asking for another protocol (SCTP, DCCP, L2TP, MPTCP) loads its module into the kernel.',
     names: ['socket'],
     rules: [
-      ...[FAMILY.AF_UNIX, FAMILY.AF_INET, FAMILY.AF_INET6].map((family) => ({ allow: [equal(0, family)] })),
-      { allow: [equal(0, FAMILY.AF_NETLINK), equal(2, NETLINK_ROUTE)] },
-      { error: 'EPROTONOSUPPORT', when: [equal(0, FAMILY.AF_NETLINK), above(2, NETLINK_ROUTE)] },
-      { error: 'EAFNOSUPPORT', when: [above(0, FAMILY.AF_NETLINK)] },
+      { allow: [int(0, AF.UNIX)] },
+      ...[AF.INET, AF.INET6].flatMap((family) => [
+        ...[IPPROTO.DEFAULT, IPPROTO.TCP].map((protocol) => ({
+          allow: [int(0, family), masked(1, SOCK_TYPE, SOCK.STREAM), int(2, protocol)],
+        })),
+        ...[IPPROTO.DEFAULT, IPPROTO.UDP].map((protocol) => ({
+          allow: [int(0, family), masked(1, SOCK_TYPE, SOCK.DGRAM), int(2, protocol)],
+        })),
+      ]),
+      // What the kernel says to whoever lacks the capability, or the protocol.
+      ...[AF.INET, AF.INET6].flatMap((family) => [
+        { error: 'EPERM', when: [int(0, family), masked(1, SOCK_TYPE, SOCK.RAW), int(2, IPPROTO.DEFAULT)] },
+        ...LOADED_PROTOCOLS.map((protocol) => ({
+          error: 'EPROTONOSUPPORT',
+          when: [int(0, family), int(2, protocol)],
+        })),
+      ]),
+      { allow: [int(0, AF.NETLINK), int(2, NETLINK_ROUTE)] },
+      { error: 'EPROTONOSUPPORT', when: [int(0, AF.NETLINK), above(2, NETLINK_ROUTE)] },
+      { error: 'EAFNOSUPPORT', when: [above(0, AF.NETLINK)] },
+    ],
+  },
+  {
+    reason: 'Pairs of unix sockets: no other family has any, and asking for one may load a module.',
+    names: ['socketpair'],
+    rules: [{ allow: [int(0, AF.UNIX)] }],
+  },
+  {
+    reason:
+      'Options of sockets. A program attached to a socket is compiled into memory that no limit counts; larger buffers are not given, which is what the kernel says as well when it gives less than was asked for.',
+    names: ['setsockopt'],
+    rules: [
+      ...Object.entries(SOCKET_OPTIONS).flatMap(([level, options]) =>
+        options.map((option) => ({ allow: [int(1, Number(level)), inBlock(2, option)] })),
+      ),
+      ...ATTACH.map((option) => ({ error: 'EPERM', when: [int(1, SOL_SOCKET), int(2, option)] })),
+      ...BUFFER_SIZES.map((option) => ({ error: 'NONE', when: [int(1, SOL_SOCKET), int(2, option)] })),
+    ],
+  },
+  {
+    reason: 'prctl without filters of system calls, which are compiled like those of sockets.',
+    names: ['prctl'],
+    rules: [
+      ...PRCTL.map((option) => ({ allow: [inBlock(0, option)] })),
+      { error: 'EINVAL', when: [int(0, PR_SET_SECCOMP)] },
+    ],
+  },
+  {
+    reason: FIRST_PROCESS,
+    names: ['prlimit64', 'sched_setscheduler', 'sched_setparam', 'sched_setaffinity', 'sched_setattr'],
+    rules: [...notOne(0).map((condition) => ({ allow: [condition] })), { error: 'EPERM', when: [int(0, 1)] }],
+  },
+  {
+    reason: FIRST_PROCESS,
+    names: ['setpriority'],
+    rules: [
+      ...notOne(1).map((condition) => ({ allow: [int(0, PRIO_PROCESS), condition] })),
+      { error: 'EPERM', when: [int(0, PRIO_PROCESS), int(1, 1)] },
+      ...[1, 2].map((which) => ({ error: 'EPERM', when: [int(0, which)] })),
+    ],
+  },
+  {
+    reason: FIRST_PROCESS,
+    names: ['ioprio_set'],
+    rules: [
+      ...notOne(1).map((condition) => ({ allow: [int(0, IOPRIO_WHO_PROCESS), condition] })),
+      { error: 'EPERM', when: [int(0, IOPRIO_WHO_PROCESS), int(1, 1)] },
+      ...[2, 3].map((which) => ({ error: 'EPERM', when: [int(0, which)] })),
     ],
   },
   {
     reason: 'personality may be asked and set to what it is; another one switches address randomisation off.',
     names: ['personality'],
-    rules: [{ allow: [equal(0, 0)] }, { allow: [equal(0, 0xffffffff)] }],
+    rules: [{ allow: [int(0, 0)] }, { allow: [int(0, 0xffffffff)] }],
     // Debuggers set ADDR_NO_RANDOMIZE.
-    compat: [{ allow: [equal(0, 0x0040000)] }],
+    compat: [{ allow: [int(0, 0x0040000)] }],
   },
 ];

@@ -71,6 +71,12 @@ export async function run(
   }
 }
 
+/** Our own environment with `more` on top, for a program that talks back. Handed on whole; nothing is read of it. */
+export function environmentWith(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const { env } = process;
+  return { ...env, ...more };
+}
+
 /** The last lines of what a program said, for an error message. */
 export function tailOf(result: Pick<ProcessResult, 'stdout' | 'stderr'>): string {
   return lastLines(result.stderr.trim() === '' ? result.stdout : result.stderr);

@@ -2,21 +2,18 @@
 // without control characters that a terminal would obey. Knows nothing of frames or MCP.
 
 import { isUtf8 } from 'node:buffer';
+import { madeVisible, withoutUnseenEnd } from './unseen.js';
 
 const ELLIPSIS = '…';
+const ESCAPE = '\u001b';
 
 /** At most `maxChars` characters; what was cut is shown by an ellipsis. */
 export function clip(text: string, maxChars: number): string {
   return text.length <= maxChars
     ? text
-    : `${text.slice(0, Math.max(0, maxChars - 1)).toWellFormed()}${ELLIPSIS}`;
+    : `${withoutUnseenEnd(text.slice(0, Math.max(0, maxChars - 1))).toWellFormed()}${ELLIPSIS}`;
 }
 
-// C0 and C1 controls except tab and newline, DEL, and the bidirectional overrides that can make a line read as
-// something else (Unicode TR36, "Trojan Source").
-const HARMFUL =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: naming control characters is this pattern's purpose
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 // CSI and OSC sequences as a whole: colour codes carry nothing for a model, a title change or hyperlink is an attack.
 const ANSI =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
@@ -24,11 +21,11 @@ const ANSI =
 
 /**
  * Text that is safe to print and to parse: lone surrogates become U+FFFD, ANSI sequences go, a carriage return
- * keeps only what a terminal would still show of its line, and other control characters become visible escapes.
+ * keeps only what a terminal would still show of its line, and what does not show becomes a visible escape (unseen.ts).
  */
 export function harmless(text: string): string {
   const lines = text.includes('\r') ? text.split('\n').map(overwritten).join('\n') : text;
-  return lines.replace(ANSI, '').toWellFormed().replace(HARMFUL, visible);
+  return madeVisible((lines.includes(ESCAPE) ? lines.replace(ANSI, '') : lines).toWellFormed());
 }
 
 // Erase to the end of the line, or all of it. Whatever stands before one in its line is gone, or was written over.
@@ -38,21 +35,35 @@ const ERASE_ALL = '\u001b[2K';
 
 /** What is left of a line that a program has written over itself, as progress bars do: later text covers earlier text. */
 function overwritten(line: string): string {
-  if (!line.includes('\r')) return line;
+  const first = line.indexOf('\r');
+  if (first === -1) return line;
+  // Most often it is half of the line's end.
+  if (first === line.length - 1) return line.slice(0, -1);
+  const hasEscapes = line.includes(ESCAPE);
   let shown = '';
   // From the last writing back: of an earlier one only what is longer still shows.
   for (const writing of line.split('\r').reverse()) {
-    const text = writing.slice(Math.max(0, writing.lastIndexOf(ERASE_ALL))).replace(ANSI, '');
+    const text = hasEscapes
+      ? writing.slice(Math.max(0, writing.lastIndexOf(ERASE_ALL))).replace(ANSI, '')
+      : writing;
     if (text.length > shown.length) shown += text.slice(shown.length);
-    if (ERASE.test(writing)) break;
+    if (hasEscapes && ERASE.test(writing)) break;
   }
   return shown;
 }
 
-/** Whether `harmless` would have nothing to do but to mend line ends: text that may be shown exactly as it is. */
-export function isHarmless(text: string): boolean {
-  return text.isWellFormed() && text.replaceAll('\r\n', '\n').search(HARMFUL) === -1;
+/**
+ * Data that is shown in a place of its own, such as a value in JSON: nothing is taken away, but what does not show is made
+ * visible, a carriage return too where it ends no line.
+ */
+export function shownExactly(text: string): string {
+  return text.includes('\r\n')
+    ? text.split('\r\n').map(shownExactly).join('\r\n')
+    : madeVisible(text.toWellFormed());
 }
+
+/** Whether `text` may be shown exactly as it is: whether `shownExactly` would change nothing. */
+export const isHarmless = (text: string): boolean => shownExactly(text) === text;
 
 /** `bytes` as text; undefined where they are not UTF-8. A byte order mark stays. */
 export function decodedText(bytes: Buffer): string | undefined {
@@ -67,11 +78,6 @@ export function wholeCharacters(bytes: Buffer, maxBytes: number): Buffer {
   return bytes.length <= maxBytes ? bytes : bytes.subarray(0, end);
 }
 
-function visible(char: string): string {
-  const hex = char.charCodeAt(0).toString(16);
-  return hex.length <= 2 ? `\\x${hex.padStart(2, '0')}` : `\\u${hex.padStart(4, '0')}`;
-}
-
 /** A text as one line: every run of white space is a space, none at its ends. */
 export function inOneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
@@ -84,6 +90,10 @@ export function linesOf(text: string): string[] {
   if (lines.at(-1) === '') lines.pop();
   return lines;
 }
+
+/** The line that stands for what is missing from the middle of a text. */
+export const gapLine = (droppedChars: number, droppedBytes: number, where: string): string =>
+  `[… ${droppedChars} characters dropped (${droppedBytes} bytes)${where} …]`;
 
 /**
  * Collects text up to a cap and keeps its head and its tail: what a program says first (what it is doing) and last
@@ -132,9 +142,18 @@ export class HeadTail {
 
   /** Head, a line that says how much is missing (when something is) and `where` it is, and tail. */
   toString(where = ''): string {
-    if (this.dropped === 0) return this.#head + this.#tail.join('');
-    const missing = `${this.dropped} characters dropped (${this.droppedBytes} bytes)`;
-    return `${this.#head}\n[… ${missing}${where} …]\n${this.#keptTail()}`;
+    const { head, tail } = this;
+    if (this.dropped === 0) return head + tail;
+    return `${head}\n${gapLine(this.dropped, this.droppedBytes, where)}\n${tail}`;
+  }
+
+  get head(): string {
+    return this.#head;
+  }
+
+  /** What was added last, without the head. */
+  get tail(): string {
+    return this.dropped === 0 ? this.#tail.join('') : this.#keptTail();
   }
 
   #keptTail(): string {

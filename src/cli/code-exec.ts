@@ -15,6 +15,7 @@ const END_GRACE_MS = 600;
 
 export async function codeExec(): Promise<void> {
   const settings = parseExecSettings(process.env);
+  for (const warning of settings.warnings) say(`warns: ${warning}`);
   checkPlaces(settings);
   const execute = new Execute(settings, process.env, (told) => audit(settings.audit, told));
   const interrupted = interruptSignal();

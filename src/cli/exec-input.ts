@@ -1,5 +1,5 @@
-// What `exec` is to run, from what its user has written: a file, stdin or a snippet, its language, the files beside it and
-// what it reads. Everything is looked at before anything is started, and a complaint says what to write instead.
+// What `exec` is to run, from what its user has written: a file, stdin or a snippet, its language, the files beside it, its
+// variables and what it reads. Everything is looked at before anything is started, and a complaint says what to write instead.
 
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { didYouMean } from '../base/closest.js';
@@ -11,6 +11,7 @@ import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../protocol/fr
 import { NameSet, nameProblem } from '../run/file-names.js';
 import type { Snippets } from '../run/snippets.js';
 import type { Program } from '../run/task.js';
+import { variablesFor } from './exec-variables.js';
 import { usageError } from './failure.js';
 import { readInput, readStdin } from './read-input.js';
 
@@ -20,6 +21,8 @@ export type ExecInputOptions = {
   readonly snippet?: string;
   /** Paths of further files. */
   readonly file: readonly string[];
+  /** Variables of the program, each as `NAME=value`. */
+  readonly env: readonly string[];
   /** A path, or `-`. */
   readonly stdin?: string;
 };
@@ -62,8 +65,9 @@ export async function execInput(
   const args = isSnippet ? after : [...before, ...after].slice(1);
   const files = furtherFiles(source, options.file);
   const { language, code, name: file } = source;
+  const env = variablesFor(args, options.env);
   const stdin = await whatItReads(options.stdin);
-  return { program: { type: 'program', language, code, file, args, stdin }, files };
+  return { program: { type: 'program', language, code, file, args, env, stdin }, files };
 }
 
 async function fromSnippet(name: string, language: string | undefined, snippets: Snippets): Promise<Source> {

@@ -2,6 +2,7 @@
 // how much of an endless output is missing.
 
 import { HeadTail } from '../base/text.js';
+import { madeVisibleJson } from '../base/unseen.js';
 import type { Left, Outcome } from '../run/outcome.js';
 
 /** Of each stream: a string may have 512 MB, and JSON needs up to six characters for one. */
@@ -31,7 +32,7 @@ export function* jsonPieces(outcome: Outcome, { stdout, stderr }: Collected): Ge
   let mark = '{';
   for (const [name, value] of Object.entries(fields)) {
     const text = typeof value === 'function' ? value().toWellFormed() : value;
-    yield `${mark}${JSON.stringify(name)}:${JSON.stringify(text)}`;
+    yield `${mark}${JSON.stringify(name)}:${madeVisibleJson(JSON.stringify(text))}`;
     mark = ',';
   }
   yield '}\n';

@@ -18,7 +18,17 @@ export async function languageFindings({ settings, pad, signal }: Examination): 
       const name = `language ${language.name}`;
       const wish = kindOf(planFor(language, settings), settings);
       const choice = await localChoice(wish, engine, signal);
-      if (choice !== undefined) return { name, status: 'ok', detail: `${choice.image} (${choice.reason})` };
+      if (choice !== undefined) {
+        const { image, reason, replaces } = choice;
+        const detail = `${image} (${reason})`;
+        if (replaces === undefined) return { name, status: 'ok', detail };
+        return {
+          name,
+          status: 'warn',
+          detail,
+          remedy: `Pull ${replaces}, or take it out of isolator's file.`,
+        };
+      }
       return {
         name,
         status: 'warn',

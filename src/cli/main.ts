@@ -144,6 +144,7 @@ program
     [],
   )
   .option('--stdin <path>', 'what the program reads: a file, or - for our own stdin; without it, nothing')
+  .option('--env <name=value>', 'a variable of its environment; may be repeated', collected, [])
   .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
   .option('--timeout <seconds>', 'seconds that it may take, compiling included', wholeNumber)
   .option('--out <folder>', 'where files go that it writes to out/')

@@ -1,6 +1,7 @@
 // What people see: in colour on a terminal, plain in a pipe. Decides nothing; every command loads it, `serve` too.
 
 import picocolors from 'picocolors';
+import { madeVisible, madeVisibleJson } from '../base/unseen.js';
 
 type Colours = ReturnType<typeof picocolors.createColors>;
 
@@ -15,9 +16,9 @@ export function sayDim(line: string): void {
   process.stderr.write(`${coloursFor(process.stderr).dim(line)}\n`);
 }
 
-/** Pretty JSON, as every `--json` prints it. */
+/** Pretty JSON, as every `--json` prints it. What does not show is escaped as JSON does, so that nothing is changed. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+  process.stdout.write(`${madeVisibleJson(JSON.stringify(value, undefined, 2))}\n`);
 }
 
 export function megabytes(sizeBytes: number): string {
@@ -28,5 +29,6 @@ export function seconds(durationMs: number): string {
   return `${(durationMs / 1000).toFixed(durationMs < 10_000 ? 2 : 0)} s`;
 }
 
-/** Names come from files; one with control characters must not rewrite the terminal. */
-export const visible = (text: string): string => JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"');
+/** Names come from files; one with characters that do not show must not rewrite the terminal, nor read as another. */
+export const visible = (text: string): string =>
+  madeVisible(JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"'));

@@ -3,7 +3,7 @@
 
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
-import type { RuledPattern } from '../run/policy.js';
+import { REQUEST_METHODS, type RuledPattern } from '../run/policy.js';
 import type { Examination, Finding } from './examination.js';
 import { visible } from './output.js';
 
@@ -42,7 +42,10 @@ export function examinePolicy({
   };
 }
 
-/** Those that mean no known server, and no known tool of it. Tools are undefined where nobody knows them yet. */
+/**
+ * Those that mean no known server, no known tool of it, and not its resources or prompts. Tools are undefined where nobody
+ * knows them yet.
+ */
 export function idlePatterns(
   patterns: readonly RuledPattern[],
   known: ReadonlyMap<string, readonly string[] | undefined>,
@@ -51,7 +54,9 @@ export function idlePatterns(
     const servers = [...known].filter(([server]) => pattern.concernsServer(server));
     return servers.every(
       ([server, tools]) =>
-        !pattern.coversServer(server) && tools?.every((tool) => !pattern.coversTool(server, tool)),
+        !pattern.coversServer(server) &&
+        tools?.every((tool) => !pattern.coversTool(server, tool)) &&
+        !REQUEST_METHODS.some((method) => pattern.coversRequest(server, method)),
     );
   });
 }

@@ -2,6 +2,7 @@
 // out by option, progress goes to stderr, and the exit code is the code's own.
 
 import { basename } from 'node:path';
+import { madeVisibleJson } from '../base/unseen.js';
 import { stringify } from '../protocol/json-text.js';
 import { payloadOf } from '../render/payload.js';
 import { pictureLines } from '../render/pictures.js';
@@ -39,7 +40,7 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
     using signs = new Progress(({ message }) => sayDim(message));
     const context = { bridge, progress: signs, onOutput: () => {} };
     const outcome = await runPython(bridge.settings).call(args, context, signal);
-    if (options.json) process.stdout.write(`${stringify(payloadOf(outcome))}\n`);
+    if (options.json) process.stdout.write(`${madeVisibleJson(stringify(payloadOf(outcome)))}\n`);
     else show(outcome);
     const isComplete = takeOut(outcome.left, options.out);
     process.exitCode = exitCodeOf(outcome) || (isComplete ? 0 : 1);

@@ -9,11 +9,20 @@ import type { HostFacts } from './host-facts.js';
 
 export type ConfigFile =
   | { readonly state: 'absent' }
-  | { readonly state: 'refused'; readonly message: string }
-  | { readonly state: 'parsed'; readonly value: unknown };
+  /** `isUnsafe`: others may write it. */
+  | { readonly state: 'refused'; readonly message: string; readonly isUnsafe: boolean }
+  | {
+      readonly state: 'parsed';
+      readonly value: unknown;
+      readonly bytes: number;
+      /** There is no text in it. */
+      readonly isBlank: boolean;
+      /** Why the value is an earlier one; see last-good.ts. */
+      readonly warning?: string;
+    };
 
 /** Of all files together, as they are on disk; parsed ones take several times as much. */
-const REMEMBERED_BYTES = 16 * 1024 ** 2;
+export const REMEMBERED_BYTES = 16 * 1024 ** 2;
 /**
  * File systems count time in ticks of up to 10 ms: a file may change twice within one, and look the same. What was
  * changed this shortly before it was read is therefore read again.
@@ -37,18 +46,20 @@ export function readConfigFile(
   const found = readGuarded(file, maxBytes, host);
   if (found.state === 'absent') return found;
   const content: ConfigFile =
-    found.state === 'read' ? parsed(file, found.text) : { state: 'refused', message: found.message };
+    found.state === 'read' ? parsed(file, found.text, Number(found.stats.size)) : found;
   if (found.stats !== undefined) remember(file, found.stats, content, host);
   return content;
 }
 
-function parsed(file: string, text: string): ConfigFile {
+function parsed(file: string, text: string, bytes: number): ConfigFile {
+  const refused = (message: string) => ({ state: 'refused', message, isUnsafe: false }) as const;
   try {
     const result = parseText(text, formatOf(file));
-    if ('value' in result) return { state: 'parsed', value: result.value };
-    return { state: 'refused', message: `${file}:${result.line}:${result.column}: ${result.mistake}` };
+    if ('value' in result)
+      return { state: 'parsed', value: result.value, bytes, isBlank: text.trim() === '' };
+    return refused(`${file}:${result.line}:${result.column}: ${result.mistake}`);
   } catch (thrown) {
-    return { state: 'refused', message: `cannot be read: ${messageOf(thrown)}` };
+    return refused(`cannot be read: ${messageOf(thrown)}`);
   }
 }
 

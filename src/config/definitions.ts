@@ -4,46 +4,40 @@
 import type { DownstreamSpec } from './downstream-spec.js';
 
 /**
- * Two entries are one server when they start the same command with the same arguments in the same folder, or reach the
- * same address, and give no variable and no header two different values. One that says less is the same server still;
- * two tokens are two accounts, and stay two servers.
+ * Two entries are one server when they say the same of everything that the server sees of them, and leave out the same
+ * tools. One variable more may be what makes a server read only, and whoever wrote two entries means two.
  */
 export class Definitions {
-  readonly #known = new Map<string, Array<{ readonly spec: DownstreamSpec; readonly values: Values }>>();
+  readonly #known = new Map<string, DownstreamSpec>();
 
   /** The first one added that is the same server. */
   twinOf(spec: DownstreamSpec): DownstreamSpec | undefined {
-    const values = valuesOf(spec);
-    return this.#known.get(placeOf(spec))?.find((other) => agree(values, other.values))?.spec;
+    return this.#known.get(identityOf(spec));
   }
 
   add(spec: DownstreamSpec): void {
-    const place = placeOf(spec);
-    const known = this.#known.get(place) ?? [];
-    known.push({ spec, values: valuesOf(spec) });
-    this.#known.set(place, known);
+    const identity = identityOf(spec);
+    if (!this.#known.has(identity)) this.#known.set(identity, spec);
   }
 }
 
-function placeOf(spec: DownstreamSpec): string {
-  return JSON.stringify(
-    spec.transport === 'stdio' ? [spec.command, spec.args, spec.cwd] : [new URL(spec.url).href],
-  );
-}
-
-type Values = ReadonlyMap<string, string>;
-
-/** What tells accounts apart. */
-function valuesOf(spec: DownstreamSpec): Values {
-  if (spec.transport === 'stdio') return new Map(Object.entries(spec.env));
+/** Not the name, the description and the time limits: those are for us and not for the server. */
+function identityOf(spec: DownstreamSpec): string {
+  const { only, except } = spec.toolFilter;
+  const tools = [only && [...only].sort(), [...except].sort()];
+  if (spec.transport === 'stdio')
+    return JSON.stringify([tools, spec.command, spec.args, spec.cwd ?? null, inOrder(spec.env)]);
   const headers = Object.entries(spec.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  const { headersHelper, oauth } = spec;
-  return new Map([
-    ...headers,
-    ...(headersHelper === undefined ? [] : ([['headers helper', headersHelper]] as const)),
-    ...(oauth === false || oauth.clientId === undefined ? [] : ([['client id', oauth.clientId]] as const)),
+  const { headersHelper = null, oauth } = spec;
+  const login = oauth && [{ ...oauth, scopes: [...oauth.scopes].sort() }];
+  return JSON.stringify([
+    tools,
+    new URL(spec.url).href,
+    inOrder(Object.fromEntries(headers)),
+    headersHelper,
+    login,
   ]);
 }
 
-const agree = (one: Values, other: Values): boolean =>
-  [...one].every(([name, value]) => (other.get(name) ?? value) === value);
+const inOrder = (values: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
+  Object.entries(values).sort(([one], [other]) => (one < other ? -1 : 1));

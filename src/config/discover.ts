@@ -14,6 +14,7 @@ import { MAX_NAME_CHARS, parseEntry } from './hosts/server-entry.js';
 import type { Source } from './hosts/source.js';
 import { filesOf, projectFolder, workspaceOf } from './hosts/source-files.js';
 import { EXPLICIT, SOURCES } from './hosts/sources.js';
+import type { LastGoodFiles } from './last-good.js';
 import type { Environment, Settings } from './settings.js';
 
 /** Of a file that comes with a project: it holds no history, and a stranger's must not cost seconds before each run. */
@@ -26,6 +27,8 @@ export type DiscoverContext = {
   readonly settings: Pick<Settings, 'serversConfig' | 'allowSelfServer' | 'trustProject' | 'depth'>;
   readonly env: Environment;
   readonly host: HostFacts;
+  /** Of one that looks again and again: what it has read before. Without it, a file says what stands in it now. */
+  readonly lastGood?: LastGoodFiles | undefined;
 };
 
 export type Discovery = {
@@ -33,7 +36,7 @@ export type Discovery = {
   readonly ready: readonly DownstreamSpec[];
   readonly skipped: readonly SkippedSpec[];
   readonly problems: readonly { readonly file: string; readonly message: string }[];
-  /** The files that were read, in order of precedence. */
+  /** The files that are in use, in order of precedence. */
   readonly files: readonly string[];
 };
 
@@ -70,10 +73,11 @@ class Search {
 
   constructor(context: DiscoverContext, sources: readonly Source[]) {
     this.#context = context;
-    const { env, host, settings } = context;
-    const files = sources.map((source) =>
-      source === EXPLICIT ? settings.serversConfig : filesOf(source, env, host),
-    );
+    const { env, host, settings, lastGood } = context;
+    const files = sources.map((source) => {
+      const found = source === EXPLICIT ? settings.serversConfig : filesOf(source, env, host);
+      return lastGood?.filesOf(source, found) ?? found;
+    });
     this.#filesOf = new Map(sources.map((source, index) => [source, files[index] ?? []]));
     const isOwn = (source: Source | undefined) => source?.approval === 'none' && source !== EXPLICIT;
     this.#own = new Set(files.flatMap((some, index) => (isOwn(sources[index]) ? some : [])));
@@ -145,10 +149,16 @@ class Search {
   #open(file: string, maxBytes?: number): ConfigFile {
     let content = this.#contents.get(file);
     if (content === undefined) {
-      content = readConfigFile(file, this.#context.host, maxBytes);
+      const { host, lastGood } = this.#context;
+      const found = readConfigFile(file, host, maxBytes);
+      content = lastGood?.current(file, found, host) ?? found;
       this.#contents.set(file, content);
-      if (content.state === 'refused') this.#problems.set(file, content.message);
+      const problem = content.state === 'absent' ? undefined : problemOf(content);
+      if (problem !== undefined) this.#problems.set(file, problem);
     }
     return content;
   }
 }
+
+const problemOf = (content: Exclude<ConfigFile, { readonly state: 'absent' }>): string | undefined =>
+  content.state === 'refused' ? content.message : content.warning;

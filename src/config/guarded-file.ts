@@ -11,7 +11,13 @@ const WRITABLE_BY_OTHERS = 0o022;
 
 export type GuardedText =
   | { readonly state: 'absent' }
-  | { readonly state: 'refused'; readonly message: string; readonly stats?: BigIntStats }
+  /** `isUnsafe`: somebody else may have written what stands in it. */
+  | {
+      readonly state: 'refused';
+      readonly message: string;
+      readonly isUnsafe: boolean;
+      readonly stats?: BigIntStats;
+    }
   | { readonly state: 'read'; readonly text: string; readonly stats: BigIntStats };
 
 /** Of the file as it is named; undefined when it is absent. Throws what else keeps it from being looked at. */
@@ -30,31 +36,36 @@ export function readGuarded(file: string, maxBytes: number, host: HostFacts): Gu
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { state: 'absent' };
-    return { state: 'refused', message: `cannot be opened: ${messageOf(thrown)}` };
+    return { state: 'refused', message: `cannot be opened: ${messageOf(thrown)}`, isUnsafe: false };
   }
   try {
     // The checks are of the open file, so it cannot be exchanged between them and the reading.
     const stats = fstatSync(fd, { bigint: true });
-    const message = refusal(file, stats, maxBytes, host);
-    if (message !== undefined) return { state: 'refused', message, stats };
+    const message = unfit(stats, maxBytes);
+    if (message !== undefined) return { state: 'refused', message, isUnsafe: false, stats };
+    const danger = openToOthers(file, stats, host);
+    if (danger !== undefined) return { state: 'refused', message: danger, isUnsafe: true, stats };
     const bytes = readFileSync(fd);
     if (UTF_16.test(bytes.toString('latin1', 0, 2))) {
-      return { state: 'refused', message: 'is in UTF-16; save it in UTF-8', stats };
+      return { state: 'refused', message: 'is in UTF-16; save it in UTF-8', isUnsafe: false, stats };
     }
     return { state: 'read', text: bytes.toString('utf8').replace(/^\uFEFF/, ''), stats };
   } catch (thrown) {
-    return { state: 'refused', message: `cannot be read: ${messageOf(thrown)}` };
+    return { state: 'refused', message: `cannot be read: ${messageOf(thrown)}`, isUnsafe: false };
   } finally {
     closeSync(fd);
   }
 }
 
-function refusal(file: string, stats: BigIntStats, maxBytes: number, host: HostFacts): string | undefined {
-  const [mode, uid, size] = [Number(stats.mode), Number(stats.uid), Number(stats.size)];
-  const kind = mode & constants.S_IFMT;
+function unfit(stats: BigIntStats, maxBytes: number): string | undefined {
+  const kind = Number(stats.mode) & constants.S_IFMT;
   if (kind === constants.S_IFDIR) return 'is a folder; a file is expected';
   if (kind !== constants.S_IFREG) return 'is not a regular file';
-  if (size > maxBytes) return `has ${size} bytes; at most ${maxBytes} are read`;
+  return stats.size > maxBytes ? `has ${stats.size} bytes; at most ${maxBytes} are read` : undefined;
+}
+
+function openToOthers(file: string, stats: BigIntStats, host: HostFacts): string | undefined {
+  const [mode, uid] = [Number(stats.mode), Number(stats.uid)];
   if (host.uid === undefined) return undefined;
   if (uid !== host.uid && uid !== 0) {
     return `belongs to user ${uid}, who could make the bridge run anything; run: chown ${host.uid} '${file}'`;

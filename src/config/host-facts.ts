@@ -2,7 +2,7 @@
 // floor asks the operating system and a test can be any machine. Reads no file and no environment variable.
 
 import { existsSync } from 'node:fs';
-import { availableParallelism, homedir } from 'node:os';
+import { availableParallelism, homedir, userInfo } from 'node:os';
 import path from 'node:path';
 
 export type HostFacts = {
@@ -18,13 +18,27 @@ export type HostFacts = {
 /** The facts of this machine and process. */
 export function hostFacts(): HostFacts {
   return {
-    home: homedir(),
+    home: homeFolder(homedir(), () => userInfo().homedir),
     platform: process.platform,
     cores: availableParallelism(),
     cwd: currentFolder(),
     uid: process.getuid?.(),
     exists: existsSync,
   };
+}
+
+/**
+ * The user's home: what HOME says (`said`), and what the system says where that is no absolute path, as when it is set
+ * and empty. Neither may be; then it is what HOME says.
+ */
+export function homeFolder(said: string, bySystem: () => string): string {
+  if (path.isAbsolute(said)) return said;
+  try {
+    return bySystem();
+  } catch {
+    // A user id without an entry among the system's users.
+    return said;
+  }
 }
 
 /** Where we were started. A folder that was removed under us lets no program start in it either, so we leave it. */

@@ -1,6 +1,6 @@
 // Patterns over the names of servers and tools. `*` stands for any characters, none included; a backslash takes the next
-// character for itself; nothing else is special. What allows is matched exactly, what denies by look-alikes too. No shell's glob: names are no paths, so dots, slashes,
-// brackets and quotes mean themselves. Matching takes time in proportion to the name, since servers choose their names.
+// character for itself; nothing else is special. What allows is matched exactly, what denies by look-alikes too. No shell's
+// glob: names are no paths, so dots, slashes, brackets and quotes mean themselves. Matching takes time in proportion to the name, since servers choose their names.
 
 import { folded } from './folded-name.js';
 
@@ -24,6 +24,9 @@ export function patternTrouble(text: string): string | undefined {
 /** A pattern over names of one kind. */
 export const namePattern = (text: string, reach: Reach): Matches => matcher(tokensOf(text), reach);
 
+/** A pattern over tools, asked for an MCP method such as `resources/read`. */
+export const requestPattern = (text: string, reach: Reach): Matches => requestMatcher(tokensOf(text), reach);
+
 /** A pattern `server` or `server.tool`. */
 export interface ServerPattern {
   readonly text: string;
@@ -32,6 +35,8 @@ export interface ServerPattern {
   /** It means the server or tools of it. */
   concernsServer(server: string): boolean;
   coversTool(server: string, tool: string): boolean;
+  /** It means this MCP method of the server, such as `resources/read`. */
+  coversRequest(server: string, method: string): boolean;
 }
 
 /**
@@ -46,6 +51,7 @@ export function serverPattern(text: string, reach: Reach): ServerPattern {
   const splits = dots.map((at) => ({
     server: matcher(tokens.slice(0, at), reach),
     tool: matcher(tokens.slice(at + 1), reach),
+    request: requestMatcher(tokens.slice(at + 1), reach),
   }));
   return {
     text,
@@ -53,6 +59,24 @@ export function serverPattern(text: string, reach: Reach): ServerPattern {
     concernsServer: (name) => coversServer(name) || splits.some(({ server }) => server(name)),
     coversTool: (name, tool) =>
       coversServer(name) || splits.some((split) => split.server(name) && split.tool(tool)),
+    coversRequest: (name, method) =>
+      coversServer(name) || splits.some((split) => split.server(name) && split.request(method)),
+  };
+}
+
+/**
+ * A pattern was written with tools in mind, and `*read` is not to let resources be read. So it means a method only where
+ * it is `*` alone, or where it begins with the method's family in so many words, as `resources/*` does.
+ */
+function requestMatcher(tokens: readonly Token[], reach: Reach): Matches {
+  const matches = matcher(tokens, reach);
+  const texts = textsOf(tokens);
+  const seen = reach === 'wide' ? foldedTexts(texts) : texts;
+  const [spelledOut = ''] = seen;
+  const isEverything = seen.length > 1 && seen.every((text) => text === '');
+  return (method) => {
+    const family = method.slice(0, method.indexOf('/') + 1);
+    return isEverything || (spelledOut.startsWith(family) && matches(method));
   };
 }
 
@@ -65,18 +89,29 @@ function tokensOf(text: string): readonly Token[] {
 
 /** Wide is more than exact, never less: folding may take from a pattern what an exact match rests on. */
 function matcher(tokens: readonly Token[], reach: Reach): Matches {
+  const texts = textsOf(tokens);
+  const exact = textMatcher(texts);
+  if (reach === 'exact') return exact;
+  const wide = textMatcher(foldedTexts(texts));
+  return (name) => exact(name) || wide(folded(name).trim());
+}
+
+/** What stands before, between and behind its stars. */
+function textsOf(tokens: readonly Token[]): readonly string[] {
   const texts = [''];
   for (const { kind, text } of tokens) {
     if (kind === 'star') texts.push('');
     else texts.push(`${texts.pop() ?? ''}${text}`);
   }
-  const exact = textMatcher(texts);
-  if (reach === 'exact') return exact;
+  return texts;
+}
+
+/** As names are seen, without white space at the ends of the whole. */
+function foldedTexts(texts: readonly string[]): readonly string[] {
   const seen = texts.map(folded);
   seen[0] = (seen[0] ?? '').trimStart();
   seen.push((seen.pop() ?? '').trimEnd());
-  const wide = textMatcher(seen);
-  return (name) => exact(name) || wide(folded(name).trim());
+  return seen;
 }
 
 /** The texts between stars are looked for one after the other, each as early as it comes. */

@@ -49,7 +49,7 @@ const limits = z.strictObject({
 const perServer = z.strictObject({
   allow: patterns.optional(),
   deny: patterns.default([]),
-  resources: z.enum(['allow', 'deny']).default('allow'),
+  resources: z.enum(['allow', 'deny']).optional(),
   limits: z.strictObject(serverLimits).default({}),
 });
 const schema = z.strictObject({
@@ -66,8 +66,8 @@ const schema = z.strictObject({
 export type PolicyFile = z.output<typeof schema>;
 
 const SERVER_PATTERNS =
-  'a list of patterns `server` or `server.tool`, in which `*` stands for any characters and a backslash takes the next one for itself';
-const TOOL_PATTERNS = 'a list of patterns over names of tools';
+  'a list of patterns `server`, `server.tool` or `server.resources/*`, in which `*` stands for any characters and a backslash takes the next one for itself';
+const TOOL_PATTERNS = 'a list of patterns over names of tools, or `resources/*` and `prompts/*`';
 const whole = (max: number) => `a whole number from 1 to ${max}`;
 const SECONDS = `a number of seconds above 0, up to ${MAX_SECONDS}`;
 
@@ -82,20 +82,20 @@ const ROWS: readonly PolicyRow[] = [
   { field: 'deny', meaning: 'Denied, whatever allows it.', default: 'nothing', allowed: SERVER_PATTERNS },
   {
     field: 'perServer.*.allow',
-    meaning: "The server's only tools.",
+    meaning: "The server's only tools, resources and prompts.",
     default: 'all',
     allowed: TOOL_PATTERNS,
   },
   {
     field: 'perServer.*.deny',
-    meaning: 'Tools of the server that are denied.',
+    meaning: 'Tools of the server that are denied, or its resources or prompts.',
     default: 'none',
     allowed: TOOL_PATTERNS,
   },
   {
     field: 'perServer.*.resources',
-    meaning: "The server's resources and prompts.",
-    default: 'allow',
+    meaning: "The server's resources and prompts, whatever the two lists before say.",
+    default: 'as the two lists before say',
     allowed: 'allow or deny',
   },
   {
@@ -107,7 +107,7 @@ const ROWS: readonly PolicyRow[] = [
   },
   {
     field: 'limits.callsPerRun',
-    meaning: 'Tool calls of one run.',
+    meaning: 'Calls of one run: tools, resources, prompts, and servers that it loads.',
     default: 'no limit',
     allowed: whole(MAX_CALLS),
   },

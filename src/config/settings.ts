@@ -1,6 +1,6 @@
 // The environment, read once into Settings: whatever is above this floor takes the value and never looks at the
-// environment again. A wrong variable stops the start and is named with all other wrong ones; an unknown one is
-// only a warning, because an older or newer bridge may know it.
+// environment again. A wrong variable stops the start and is named with all other wrong ones. An unknown one is only a
+// warning, because an older or newer bridge may know it; so is a timeout above the maximum, which is the maximum.
 
 import type { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
@@ -10,6 +10,7 @@ import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 import type { IsolatorConfig } from './languages/isolator-file.js';
 import { languages } from './languages/records.js';
 import { type SettingRow, tableOf } from './setting-rules.js';
+import { stateDirFrom, stateDirTrouble } from './state-dir.js';
 import {
   type AuditMode,
   type AutoloadMode,
@@ -109,11 +110,16 @@ const VALUE_CHARS_SHOWN = 120;
 const REMEDY =
   'Correct or remove it where the bridge is registered (the env field of its entry), then start again.';
 
-/** Throws E_SETTINGS that lists every wrong variable; the warnings are sentences about unknown ones. */
+/** Throws E_SETTINGS that lists every wrong variable; the warnings are sentences about what does not count as it stands. */
 export function parseSettings(
   env: Environment,
   host: HostFacts,
 ): { readonly settings: Settings; readonly warnings: readonly string[] } {
+  if (!pathRules(host).isAbsolute(host.home)) {
+    throw settingsError([
+      `HOME is '${clip(harmless(host.home), VALUE_CHARS_SHOWN)}', and the system knows no home folder of this user; allowed: an absolute path.`,
+    ]);
+  }
   const said = new Map<string, string>();
   for (const [name, value] of Object.entries(env)) {
     // A host that writes an empty string for an unset variable means unset.
@@ -131,26 +137,25 @@ export function parseSettings(
     );
   }
   const values = parsed.data;
-  // The default gives way to a lower ceiling; what somebody wrote does not.
-  const timeoutIsSaid = said.has('MCP_BRIDGE_TIMEOUT');
-  if (timeoutIsSaid && values.MCP_BRIDGE_TIMEOUT > values.MCP_BRIDGE_MAX_TIMEOUT) {
-    throw settingsError([
-      `MCP_BRIDGE_TIMEOUT is ${values.MCP_BRIDGE_TIMEOUT}, above MCP_BRIDGE_MAX_TIMEOUT, which is ${values.MCP_BRIDGE_MAX_TIMEOUT}.`,
-    ]);
-  }
+  const settings = toSettings(values, host, Object.fromEntries(said));
+  const trouble = stateDirTrouble(settings.stateDir, said.has('MCP_BRIDGE_STATE_DIR'), host);
+  if (trouble !== undefined) throw settingsError([trouble]);
   const rules = COMMAND_RULES.filter((name) => said.has(name));
   if (rules.length > 0 && values.MCP_BRIDGE_TOOLS.includes('execute'))
     throw settingsError(rules.map((name) => `${name} is a rule of the command server. ${WHERE_RULES_HOLD}`));
   return {
-    settings: toSettings(values, host, Object.fromEntries(said)),
-    warnings: [...unknownVariables(said.keys()), ...othersVariables(said.keys())],
+    settings,
+    warnings: [
+      ...unknownVariables(said.keys()),
+      ...othersVariables(said.keys()),
+      ...shortenedTimeout(said.has('MCP_BRIDGE_TIMEOUT'), values),
+    ],
   };
 }
 
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
   const rules = pathRules(host);
-  const state = values.MCP_BRIDGE_STATE_DIR;
-  const stateDir = state === undefined ? defaultStateDir(env, host) : absolutePath(state, host.cwd, host);
+  const stateDir = stateDirFrom(values.MCP_BRIDGE_STATE_DIR, env, host);
   return {
     said: new Set(variableNames.filter((name) => env[name] !== undefined)),
     runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
@@ -216,23 +221,6 @@ function ownSnippetsDir(stateDir: string, host: HostFacts): string | undefined {
   return host.exists(own) ? own : undefined;
 }
 
-function defaultStateDir(env: Environment, host: HostFacts): string {
-  const { join } = pathRules(host);
-  const shared = join(host.home, 'MCPs');
-  if (host.exists(shared)) return shared;
-  return join(stateHome(env, host), 'mcp-sandbox-bridge');
-}
-
-function stateHome(env: Environment, host: HostFacts): string {
-  const { join, isAbsolute } = pathRules(host);
-  const xdg = env['XDG_STATE_HOME'];
-  // The XDG specification tells programs to pass over a relative one.
-  if (xdg !== undefined && isAbsolute(xdg)) return xdg;
-  if (host.platform === 'darwin') return join(host.home, 'Library', 'Application Support');
-  if (host.platform === 'win32') return env['LOCALAPPDATA'] ?? join(host.home, 'AppData', 'Local');
-  return join(host.home, '.local', 'state');
-}
-
 function settingsError(complaints: readonly string[]): BridgeError {
   return new BridgeError('E_SETTINGS', complaints.join('\n'), { fault: 'operator', remedy: REMEDY });
 }
@@ -264,6 +252,13 @@ function othersVariables(names: Iterable<string>): string[] {
     .map(
       (name) => `${clip(harmless(name), VALUE_CHARS_SHOWN)} is for \`code-exec\`, and without effect here.`,
     );
+}
+
+/** The default gives way to a lower maximum silently; what somebody has written does not. */
+function shortenedTimeout(isSaid: boolean, values: Values): string[] {
+  const { MCP_BRIDGE_TIMEOUT: timeout, MCP_BRIDGE_MAX_TIMEOUT: most } = values;
+  if (!isSaid || timeout <= most) return [];
+  return [`MCP_BRIDGE_TIMEOUT is ${timeout}; runs get ${most}, which is MCP_BRIDGE_MAX_TIMEOUT.`];
 }
 
 /** Every variable in the README's order. */

@@ -73,5 +73,5 @@ export function remedyOfMissing([first, ...others]: Discovery['problems']): stri
   const trouble = message.startsWith(file) ? message : `${file}: ${message}`;
   const more =
     others.length === 0 ? '' : ` There are ${others.length} more; see \`mcp-sandbox-bridge servers\`.`;
-  return `It may stand in a file that is not used: ${clip(harmless(trouble), MAX_TROUBLE_CHARS)}.${more}`;
+  return `It may stand in a file that has a problem: ${clip(harmless(trouble), MAX_TROUBLE_CHARS)}.${more}`;
 }

@@ -62,7 +62,7 @@ export const variables = z.object({
   MCP_BRIDGE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
     meaning: 'Seconds that a run may take when its call does not say.',
     default: '30',
-    allowed: `whole seconds from 1 to ${DAY_SECONDS}, at most MCP_BRIDGE_MAX_TIMEOUT`,
+    allowed: `whole seconds from 1 to ${DAY_SECONDS}; above MCP_BRIDGE_MAX_TIMEOUT runs get that, and a warning says so`,
   }),
   MCP_BRIDGE_MAX_TIMEOUT: setting(integer(1, DAY_SECONDS), {
     meaning: 'Most seconds that a call may ask for.',
@@ -97,7 +97,8 @@ export const variables = z.object({
     allowed: `uid or uid:gid as numbers up to ${MAX_ID}; the uid must not be 0`,
   }),
   MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: setting(integer(1, DAY_SECONDS), {
-    meaning: 'Idle seconds until a podman machine that the bridge started is stopped.',
+    meaning:
+      'Seconds after the last run until a podman machine that the bridge started is stopped; a sandbox that waits is no use of it.',
     default: '300',
     allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
   }),
@@ -215,7 +216,7 @@ export const variables = z.object({
       meaning:
         'Folder of programs that `execute_code` runs by name, each a file such as hello_world.py; its ending is its language.',
       default:
-        "the promptsDir of isolator's file, else `snippets` in the state folder, if it is there at the start",
+        "the promptsDir of isolator's file; else `prompts` beside that file, or `snippets` in the state folder, whichever is there at the start",
       allowed: 'an absolute path, or one that begins with ~/',
     },
   ),
@@ -265,12 +266,12 @@ export const variables = z.object({
     allowed: OWN_PATH,
   }),
   MCP_BRIDGE_ALLOW: optional(list(namePattern), {
-    meaning: 'Servers and tools that may be used; all others are denied.',
+    meaning: 'Servers, tools, resources and prompts that may be used; all others are denied.',
     default: 'all',
     allowed: PATTERNS,
   }),
   MCP_BRIDGE_DENY: optional(list(namePattern), {
-    meaning: 'Servers and tools that may not be used, whatever allows them.',
+    meaning: 'Servers, tools, resources and prompts that may not be used, whatever allows them.',
     default: 'none',
     allowed: PATTERNS,
   }),

@@ -4,6 +4,7 @@
 
 import { isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { BridgeError } from '../base/errors.js';
+import { type Envelope, envelopeOf } from '../protocol/envelope.js';
 import { MAX_VALUES } from '../protocol/frames.js';
 import { excessOf, RawJson, sliceAt } from '../protocol/json-text.js';
 import { isObject, type JsonObject } from './json-object.js';
@@ -14,8 +15,6 @@ export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 const MAX_ANSWER_DEPTH = 512;
 const ANSWER_LIMITS = { maxDepth: MAX_ANSWER_DEPTH, maxValues: MAX_VALUES };
 const INTERNAL_ERROR = -32603;
-/** Enough for `,"jsonrpc":"2.0","id":123}`. */
-const TAIL_CHARS = 128;
 
 const lines = new WeakMap<object, string>();
 
@@ -30,14 +29,15 @@ export function rawResultOf(result: object): RawJson | undefined {
 export function readMessage(line: string): JSONRPCMessage | undefined {
   const excess = excessOf(line, ANSWER_LIMITS);
   if (excess !== undefined) {
-    const id = requestId(line, line.slice(-TAIL_CHARS));
+    const id = answeredBy(envelopeOf(line));
     return id === undefined ? undefined : failure(id, tooMuch(`an answer that ${excess}`));
   }
   let message: unknown;
   try {
     message = JSON.parse(line);
   } catch {
-    return undefined;
+    const id = answeredBy(envelopeOf(line));
+    return id === undefined ? undefined : failure(id, notJson());
   }
   if (!isObject(message)) return undefined;
   if (typeof message['method'] === 'string') return message as JSONRPCMessage;
@@ -71,12 +71,9 @@ function readAnswer(message: JsonObject, line: string): JSONRPCMessage | undefin
   return answer;
 }
 
-/**
- * Fails the request whose answer was too long to keep. Servers write the id either first or last, so the line's first
- * and last characters are enough; undefined when they do not tell.
- */
-export function readOversized(bytes: number, head: string, tail: string): JSONRPCMessage | undefined {
-  const id = requestId(head, tail);
+/** Fails the request whose answer was too long to keep; undefined where it was no answer. */
+export function readOversized(bytes: number, envelope: Envelope): JSONRPCMessage | undefined {
+  const id = answeredBy(envelope);
   return id === undefined ? undefined : failure(id, tooLarge(bytes));
 }
 
@@ -85,10 +82,9 @@ export function tooLarge(bytes: number): BridgeError {
   return tooMuch(`an answer of ${bytes} bytes, more than the bridge takes`);
 }
 
-function requestId(head: string, tail: string): number | undefined {
-  if (sliceAt(head, ['method']) !== undefined) return undefined;
-  const text = sliceAt(head, ['id']) ?? /[,{]\s*"id"\s*:\s*("?\d+"?)\s*\}\s*$/.exec(tail)?.[1];
-  return text === undefined ? undefined : asId(text.replaceAll('"', ''));
+/** Our request that it answers; undefined where it is no answer. Only what cannot be parsed is looked at like this. */
+function answeredBy({ id, hasMethod, isAnswer }: Envelope): number | undefined {
+  return hasMethod || !isAnswer || id === undefined ? undefined : asId(JSON.parse(id));
 }
 
 // The SDK numbers its requests; a server that answers with the number as text is understood.
@@ -102,6 +98,12 @@ function tooMuch(what: string): BridgeError {
   const remedy = 'Ask it for less at a time.';
   return new BridgeError('E_FRAME_TOO_LARGE', `The server sent ${what}.`, { fault: 'downstream', remedy });
 }
+
+const notJson = (): BridgeError =>
+  new BridgeError('E_TOOL_FAILED', 'The server sent an answer that is not JSON.', {
+    fault: 'downstream',
+    remedy: 'NaN and Infinity, for one, are not; ask it for less or for something else.',
+  });
 
 /** The error itself travels as the data of a JSON-RPC error: no server can forge an instance. */
 export function failure(id: number, error: BridgeError): JSONRPCMessage {

@@ -11,6 +11,7 @@ import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
 import { type AgentFace, NO_AGENT } from './asking/agent-face.js';
 import type { Downstream } from './downstream.js';
 import type { LoginFor } from './remote/server-login.js';
+import { type ServerLease, SlotLease } from './server-lease.js';
 import { type DownstreamState, Slot } from './slot.js';
 import { childEnv } from './stdio/env.js';
 
@@ -63,10 +64,10 @@ export interface DownstreamPool extends AsyncDisposable {
   get(name: string, signal: AbortSignal): Promise<Downstream>;
   /** All configured servers, in the order of the configuration. */
   states(): readonly DownstreamState[];
-  /** Takes a new configuration: unchanged servers stay as they are, others end after their last call. */
+  /** Takes a new configuration: unchanged servers stay as they are, others end after their last call and lease. */
   adopt(specs: readonly DownstreamSpec[]): void;
-  /** Whether a question of this server is put to the person just now. */
-  isAsking(name: string): boolean;
+  /** Holds these servers as they are configured now; starts nothing. Names that there are not are left out. */
+  lease(names: readonly string[]): ServerLease;
   /** The agent has other roots now; servers that have read them are told. */
   rootsChanged(): void;
 }
@@ -81,7 +82,7 @@ const MAX_NAMES = 20;
 class SlotPool implements DownstreamPool {
   readonly #options: DownstreamPoolOptions;
   #slots = new Map<string, Slot>();
-  /** Replaced by `adopt`; some may still have calls under way. */
+  /** Replaced by `adopt`; some may still have calls under way, or be held by a run. */
   readonly #retired = new Set<Slot>();
   #disposing: Promise<void> | undefined;
 
@@ -90,13 +91,8 @@ class SlotPool implements DownstreamPool {
     this.adopt(options.specs);
   }
 
-  async get(name: string, signal: AbortSignal): Promise<Downstream> {
-    if (this.#disposing !== undefined) {
-      throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
-    }
-    const slot = this.#slots.get(name);
-    if (slot === undefined) throw this.#unknown(name);
-    return unlessAborted(slot.get(), signal, { message: `Waiting for server '${name}' was cancelled.` });
+  get(name: string, signal: AbortSignal): Promise<Downstream> {
+    return this.#open(name, this.#slots.get(name), signal);
   }
 
   states(): readonly DownstreamState[] {
@@ -113,8 +109,11 @@ class SlotPool implements DownstreamPool {
     }
   }
 
-  isAsking(name: string): boolean {
-    return this.#slots.get(name)?.isAsking ?? false;
+  lease(names: readonly string[]): ServerLease {
+    return new SlotLease(names, {
+      find: (name) => this.#slots.get(name),
+      open: (name, slot, signal) => this.#open(name, slot, signal),
+    });
   }
 
   rootsChanged(): void {
@@ -126,6 +125,14 @@ class SlotPool implements DownstreamPool {
       [...this.#slots.values(), ...this.#retired].map((slot) => slot.close()),
     ).then(() => {});
     return this.#disposing;
+  }
+
+  async #open(name: string, slot: Slot | undefined, signal: AbortSignal): Promise<Downstream> {
+    if (this.#disposing !== undefined) {
+      throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
+    }
+    if (slot === undefined) throw this.#unknown(name);
+    return unlessAborted(slot.get(), signal, { message: `Waiting for server '${name}' was cancelled.` });
   }
 
   #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {

@@ -59,6 +59,8 @@ export class Slot {
   #remedy: string | undefined;
   #retryAt = 0;
   #retired = false;
+  /** Runs that have been given this server and have not ended. */
+  #holders = 0;
 
   constructor(spec: DownstreamSpec, options: SlotOptions) {
     this.spec = spec;
@@ -76,7 +78,7 @@ export class Slot {
       if (restMs > 0) return Promise.reject(this.#restingError(restMs));
       this.#opening = this.#start().finally(() => {
         this.#opening = undefined;
-        if (this.#retired) this.#release();
+        this.#releaseIfRetired();
       });
       // All who asked may have gone by the time it fails.
       this.#opening.catch(() => {});
@@ -106,10 +108,19 @@ export class Slot {
     this.#open?.rootsChanged();
   }
 
-  /** Ends it when its last call has ended; it is not to be asked again. */
+  /** Ends it when nobody holds it and its last call has ended; only its holders may still ask for it. */
   retire(): void {
     this.#retired = true;
-    if (this.#inFlight === 0 && this.#opening === undefined) this.#release();
+    this.#releaseIfRetired();
+  }
+
+  /** Keeps it from being ended by a new configuration, until what is given back is called. */
+  hold(): () => void {
+    this.#holders++;
+    return () => {
+      this.#holders--;
+      this.#releaseIfRetired();
+    };
   }
 
   /** Ends it now, whatever it is doing; resolves when its processes are gone. */
@@ -206,8 +217,13 @@ export class Slot {
     // Calls of one that has crashed end after the next one has taken its place.
     if (this.#open !== open) return;
     this.#inFlight = inFlight;
-    if (this.#retired && inFlight === 0) this.#release();
-    else this.#watchIdle();
+    this.#watchIdle();
+    this.#releaseIfRetired();
+  }
+
+  #releaseIfRetired(): void {
+    const isBusy = this.#holders > 0 || this.#inFlight > 0 || this.#opening !== undefined;
+    if (this.#retired && !isBusy) this.#release();
   }
 
   /** Starts the idle clock anew; it stands still while calls are under way. */

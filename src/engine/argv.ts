@@ -2,7 +2,7 @@
 // tested as a list of strings. What the two engines spell differently comes from the dialect record.
 
 import type { Dialect, LaunchFacts } from './dialects.js';
-import type { SandboxSpec } from './engine.js';
+import type { Mount, SandboxSpec } from './engine.js';
 import { hostTasks, withNetwork } from './oci-runtime.js';
 
 const TMPFS_OPTIONS = 'rw,noexec,nosuid,nodev,mode=1777';
@@ -13,6 +13,12 @@ const pairs = (values: Readonly<Record<string, string>>): string[] =>
 
 const repeated = (flag: string, values: readonly string[]): string[] =>
   values.flatMap((value) => [flag, value]);
+
+/** `--volume` has no way to say a colon that is part of a path, and `--mount` is spelled otherwise by every version. */
+const mountFlag = (mount: Mount, { mountOptions, mountWithColon }: Dialect): string =>
+  mount.source.includes(':')
+    ? `--mount=${mountWithColon(mount)}`
+    : `--volume=${mount.source}:${mount.target}:${mountOptions[mount.executable ? 'programs' : 'data']}`;
 
 /** Everything after the engine's own name. */
 export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts): string[] {
@@ -39,10 +45,8 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     `--hostname=${spec.hostname}`,
     // Neither keeps anything on disk.
     `--log-driver=${launch === 'detached' ? 'passthrough' : 'none'}`,
-    ...spec.mounts.map(
-      ({ source, target, executable }) =>
-        `--volume=${source}:${target}:${dialect.mountOptions[executable ? 'programs' : 'data']}`,
-    ),
+    ...spec.mounts.map((mount) => mountFlag(mount, dialect)),
+    ...spec.replaced.map((file) => mountFlag({ ...file, executable: false }, dialect)),
     ...spec.volumes.map(({ name, target }) => `--volume=${name}:${target}:${dialect.mountOptions.volume}`),
     ...spec.tmpfs.map(
       ({ target, sizeMb, executable }) =>

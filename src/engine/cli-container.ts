@@ -1,23 +1,43 @@
-// One container that one `run` client of the engine has started. A detached client leaves as soon as it runs, and the
-// end of the container is then the end of its streams; an attached one stays until that end. The client's death ends
-// nothing, so killing goes by the host pid of the container's first process where the engine tells it, and by the
-// container's id always. kill() is synchronous: it is also what the exit hook calls.
+// One container that one `run` client of the engine has started. A detached client leaves as soon as it runs, an attached
+// one stays until the container's end. A container has ended when its first process is gone. That its streams are closed
+// is no end: code inside could close them and go on, so then it is killed. The client's death ends nothing, so killing
+// goes by the host pid of the first process where the engine tells it, and by the container's id always. kill() is
+// synchronous: it is also what the exit hook calls.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import { BridgeError } from '../base/errors.js';
 import { onExit } from '../base/exit-hook.js';
+import { environmentWith } from '../base/process.js';
 import { readText } from '../base/read-text.js';
 import { closed } from '../base/streams.js';
 import type { Launch } from './dialects.js';
 import type { Container, ContainerExit } from './engine.js';
-import { firstProcess, killFirstProcess, monitorBy, runsHere } from './first-process.js';
+import {
+  firstProcess,
+  killFirstProcess,
+  killLiving,
+  type Living,
+  lives,
+  livingAt,
+  monitorBy,
+  runsHere,
+} from './first-process.js';
+import { openStdioPipes, tooManyOpenFiles } from './stdio-pipes.js';
 
 /** How long a killed container may take to be gone before it is removed by force. */
 const GONE_WITHIN_MS = 3_000;
-/** A container is being made for about a tenth of a second. */
+/** A container is being made for about a tenth of a second, and a killed one takes a few hundredths to be gone. */
 const KILL_POLL_MS = 20;
+/** A container whose last process ends closes its streams a moment before that. */
+const ENDS_WITHIN_MS = 200;
+/** How long a killed first process is waited for; one that the kernel cannot end is left to the engine and to the next start. */
+const KILLED_WITHIN_MS = 10_000;
+/**
+ * podman hands these variables to its monitor (conmon), and no others of the kind. Without one that knows UTF-8 the monitor
+ * refuses every path with other letters than ASCII, and with it the container.
+ */
+const LOCALE = { LC_ALL: 'C.UTF-8' };
 
 export type LaunchPlan = {
   readonly binary: string;
@@ -47,6 +67,8 @@ export class CliContainer implements Container {
   #hasEnded = false;
   /** The pid of the engine's monitor, as far as it could be seen. */
   #monitor: number | undefined;
+  /** The first process, once it has been seen. */
+  #first: Living | undefined;
   #killTimer: NodeJS.Timeout | undefined;
   #disposing: Promise<void> | undefined;
 
@@ -54,21 +76,23 @@ export class CliContainer implements Container {
   constructor(plan: LaunchPlan) {
     this.#plan = plan;
     this.name = plan.name;
+    // A detached client hands its own streams on to the container, so these must not be sockets of the host's.
+    const pipes = plan.launch === 'detached' ? openStdioPipes(plan.runDir, plan.name) : undefined;
     // A process group of its own: a terminal's Ctrl-C must not reach the client before we have decided what it means.
     const client = spawn(plan.binary, plan.argv, {
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: pipes === undefined ? ['pipe', 'pipe', 'pipe'] : [...pipes.childEnds],
       detached: true,
       cwd: plan.runDir,
+      env: environmentWith(LOCALE),
     });
+    pipes?.closeChildEnds();
     const clientExited = exitOf(client);
+    const { stdin, stdout, stderr } = pipes ?? client;
     // Node gives a child no streams when it is out of file descriptors.
-    if ((client.stdin as unknown) === undefined) {
-      throw new BridgeError('E_PROCESS', `${plan.binary} could not be started: too many open files.`, {
-        fault: 'operator',
-        remedy: 'Raise the limit of open files (ulimit -n) where the bridge is started.',
-      });
-    }
-    ({ stdin: this.stdin, stdout: this.stdout, stderr: this.stderr } = client);
+    if (!stdin || !stdout || !stderr) throw tooManyOpenFiles();
+    this.stdin = stdin;
+    this.stdout = stdout;
+    this.stderr = stderr;
     this.#client = client;
     // Node destroys the `stdin` of a child that has exited; ours is the container's, which goes on.
     this.#client.stdin = null;
@@ -89,7 +113,7 @@ export class CliContainer implements Container {
     const { pidFile } = this.#plan;
     if (this.#hasEnded) return;
     if (pidFile === undefined) return this.#killClient();
-    if (killFirstProcess(pidFile) || this.#killTimer !== undefined) return;
+    if (this.#killFirst(pidFile) || this.#killTimer !== undefined) return;
     // Being made. A client that is killed now leaves a half-made container that it has not told its engine of, so the
     // first process is waited for; a client that makes none ends by itself.
     this.#killTimer = setInterval(() => killFirstProcess(pidFile), KILL_POLL_MS);
@@ -106,18 +130,47 @@ export class CliContainer implements Container {
     const exit = await clientExited;
     this.#hasLaunched = this.#plan.launch === 'detached' && exit.code === 0;
     if (this.#hasLaunched) {
-      if (this.#plan.pidFile !== undefined) this.#monitor = monitorBy(this.#plan.pidFile);
+      this.#lookAtProcesses();
       await streamsClosed;
+      if (!(await this.#isGone())) return { code: undefined, signal: undefined };
     }
     this.#hasEnded = true;
     this.#removeExitHook();
     return this.#hasLaunched ? { code: undefined, signal: undefined } : exit;
   }
 
+  /** Also where its monitor, by which it is known otherwise, has been killed. False when there was none to kill. */
+  #killFirst(pidFile: string): boolean {
+    if (killFirstProcess(pidFile)) return true;
+    return this.#first !== undefined && killLiving(this.#first);
+  }
+
+  #lookAtProcesses(): void {
+    const { pidFile } = this.#plan;
+    if (pidFile === undefined) return;
+    this.#monitor = monitorBy(pidFile);
+    const pid = firstProcess(pidFile);
+    this.#first = pid === undefined ? undefined : livingAt(pid);
+  }
+
+  /** Waits for the end of the first process, which it is made to come to; false where even that does not end it. */
+  async #isGone(): Promise<boolean> {
+    const closedAt = performance.now();
+    const first = this.#first;
+    while (first !== undefined && lives(first)) {
+      const waitedMs = performance.now() - closedAt;
+      if (waitedMs > KILLED_WITHIN_MS) return false;
+      if (waitedMs > ENDS_WITHIN_MS) this.kill();
+      // Nothing else may be left that keeps our process going, and somebody waits for this.
+      await new Promise((resolve) => setTimeout(resolve, KILL_POLL_MS));
+    }
+    return true;
+  }
+
   /** For the exit hook, which cannot wait; what this leaves half-made is found by the next start's sweep. */
   #killNow(): void {
     const { pidFile } = this.#plan;
-    if (pidFile === undefined || !killFirstProcess(pidFile)) this.#killClient();
+    if (pidFile === undefined || !this.#killFirst(pidFile)) this.#killClient();
   }
 
   #killClient(): void {
@@ -154,6 +207,8 @@ export class CliContainer implements Container {
     if (hasLostMonitor || !(await this.#isRemovedByEngine(inTime)))
       await this.#plan.remove(readText(this.#plan.cidFile)?.trim() || this.name);
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
+    // By these files the next start finds one that could not be ended.
+    if (this.#first !== undefined && lives(this.#first)) return;
     for (const file of [this.#plan.cidFile, this.#plan.pidFile])
       if (file !== undefined) rmSync(file, { force: true });
     this.#removeExitHook();

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { DOCKER_NETWORKS, PODMAN_NETWORKS, podmanCarrier } from './carriers.js';
-import type { Carrier, EngineFacts, EngineMode, EngineName, SandboxSpec } from './engine.js';
+import type { Carrier, EngineFacts, EngineMode, EngineName, Mount, SandboxSpec } from './engine.js';
 import { isGvisor, type OciRuntime } from './oci-runtime.js';
 
 /** What a launch needs besides the cage. */
@@ -44,6 +44,8 @@ export type Dialect = {
    * container's user.
    */
   readonly mountOptions: { readonly data: string; readonly programs: string; readonly volume: string };
+  /** The same for `--mount`, of a bind mount whose source has a colon. Its source must have no comma, quote or line break. */
+  readonly mountWithColon: (mount: Mount) => string;
   /** Fails, and says that it is there, where it is (podman), or is content (docker). */
   readonly makeVolumeArgs: (name: string, labels: readonly string[]) => string[];
   /** As listArgs, of volumes, by their names. */
@@ -160,6 +162,8 @@ const podman: Dialect = {
     programs: 'ro,nosuid,nodev,z',
     volume: 'rw,nosuid,nodev,U,z',
   },
+  mountWithColon: ({ source, target, executable }) =>
+    `type=bind,src=${source},dst=${target},ro,nosuid,nodev,${executable ? 'exec' : 'noexec'},relabel=shared`,
   makeVolumeArgs,
   listVolumesArgs: (filterLabel, labels) => [
     ...listVolumes(filterLabel),
@@ -232,6 +236,8 @@ const docker: Dialect = {
   // docker takes no further options of a bind mount: no-new-privileges and no capabilities stand in for them. An empty
   // volume takes the owner of the image's folder in its place.
   mountOptions: { data: 'ro,z', programs: 'ro,z', volume: 'rw,z' },
+  // It has no word for SELinux there, so a path with a colon is of no use on a host that enforces it.
+  mountWithColon: ({ source, target }) => `type=bind,src=${source},dst=${target},readonly`,
   makeVolumeArgs,
   listVolumesArgs: (filterLabel, labels) => [
     ...listVolumes(filterLabel),

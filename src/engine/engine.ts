@@ -42,6 +42,8 @@ export type SandboxSpec = {
   readonly volumes: readonly Volume[];
   readonly shmMb: number;
   readonly masked: readonly string[];
+  /** Files of the kernel in whose place a file of ours is read. */
+  readonly replaced: readonly Omit<Mount, 'executable'>[];
   readonly env: Readonly<Record<string, string>>;
   readonly hostEnv: 'none';
   readonly hostsFile: 'none';

@@ -30,6 +30,43 @@ function find(pidFile: string): { readonly pid: number; readonly monitor: number
   return monitor.argv.includes(pidFile) ? { pid, monitor: monitor.pid } : undefined;
 }
 
+/** A process for as long as it lives: its number may be another's later, and its start is its own. */
+export type Living = { readonly pid: number; readonly startedAt: string };
+
+/** What is to be asked again by `lives`; undefined where there is no such process. */
+export function livingAt(pid: number): Living | undefined {
+  const startedAt = statOf(pid)?.startedAt;
+  return startedAt === undefined ? undefined : { pid, startedAt };
+}
+
+/**
+ * Whether it still runs. One that has ended and that nobody has reaped does not: before a first process becomes a zombie,
+ * the kernel has ended every other process of its container.
+ */
+export function lives({ pid, startedAt }: Living): boolean {
+  const stat = statOf(pid);
+  return stat !== undefined && stat.startedAt === startedAt && !'ZX'.includes(stat.state);
+}
+
+/** False when it had ended. */
+export function killLiving(living: Living): boolean {
+  if (!lives(living)) return false;
+  try {
+    process.kill(living.pid, 'SIGKILL');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** From /proc/PID/stat: the third field and the 22nd, behind a name that may hold anything. */
+function statOf(pid: number): { readonly state: string; readonly startedAt: string } | undefined {
+  const text = readText(`/proc/${pid}/stat`);
+  if (text === undefined) return undefined;
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[0] ?? 'X', startedAt: fields[19] ?? '' };
+}
+
 /** Whether the process `pid` of this machine was started with `argument`. */
 export const runsHere = (pid: number, argument: string): boolean => argvOf(pid).includes(argument);
 

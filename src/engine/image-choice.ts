@@ -1,6 +1,7 @@
 // Which image a sandbox starts from, and why: what was named if it is there, our own local one in place of the
-// default, else what a registry gives. A profile's name means the image that we built of it. An image that somebody
-// named is never silently replaced by another.
+// default, else what a registry gives. A profile's name means the image that we built of it. An image that the operator
+// named is never replaced by another; one of isolator's file is, so that a configuration which was written for another
+// program works at once, and is told of.
 
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
@@ -19,6 +20,8 @@ export type ImageChoice = {
   readonly id: string;
   /** Half a sentence for doctor. */
   readonly reason: string;
+  /** Undefined unless it is our own in place of one that isolator's file names. */
+  readonly replaces: string | undefined;
 };
 
 export type LocalImage = {
@@ -68,13 +71,15 @@ export async function chooseImage(
   signal: AbortSignal,
 ): Promise<ImageChoice> {
   const local = await localChoice(wish, engine, signal);
+  if (local?.replaces !== undefined)
+    observer({ type: 'image.replaced', image: local.replaces, by: local.image });
   if (local !== undefined) return local;
   const profile = profileOf(wish.image);
   if (profile !== undefined) throw notBuilt(profile);
   await pullOrRefuse(wish, engine, observer, signal);
   const pulled = await engine.imageId(wish.image, signal);
   if (pulled === undefined) throw missing(wish, `${engine.name} pulled it but does not find it`);
-  return { image: wish.image, id: pulled, reason: 'pulled from its registry' };
+  return { image: wish.image, id: pulled, reason: 'pulled from its registry', replaces: undefined };
 }
 
 /** The same without asking a registry: undefined where that would be the next step, or an image has to be built. */
@@ -93,10 +98,11 @@ export async function localChoice(
   if (id !== undefined) {
     const reason =
       meant === undefined ? `${NAMED_BY[imageSource]}, found locally` : `profile ${meant}, built here`;
-    return { image: wanted, id, reason };
+    return { image: wanted, id, reason, replaces: undefined };
   }
   if (ownId === undefined) return undefined;
-  return { image: own, id: ownId, reason: `built here; ${image}, ${NAMED_BY[imageSource]}, is not present` };
+  const reason = `built here; ${image}, ${NAMED_BY[imageSource]}, is not present`;
+  return { image: own, id: ownId, reason, replaces: imageSource === 'isolator' ? image : undefined };
 }
 
 /**

@@ -1,6 +1,7 @@
 // The virtual machine that podman needs on macOS and Windows: made when absent, started when stopped, and stopped
 // again when it has been idle, but only if we started it and no container runs in it. Everybody who needs it holds
-// a lease; those who arrive together share one start.
+// a lease; those who arrive together share one start. A sandbox that only waits is no use of it: its lease rests, and
+// when the machine is to be stopped, what waits is let go of first.
 
 import { spawn } from 'node:child_process';
 import { isAbsolute, relative, sep } from 'node:path';
@@ -8,6 +9,7 @@ import { z } from 'zod';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import { run, tailOf } from '../base/process.js';
 import { unlessAborted } from '../base/unless-aborted.js';
+import { within } from '../base/within.js';
 
 export type MachineOptions = {
   readonly binary: string;
@@ -17,10 +19,15 @@ export type MachineOptions = {
   readonly stateDir: string;
   readonly home: string;
   readonly platform: NodeJS.Platform;
+  /** Ends what only waits: everything whose lease rests. */
+  readonly letGo: () => void;
   readonly onProgress: (line: string) => void;
   /** For tests; the defaults allow for a slow disk and a slow network. */
   readonly timeouts?: Partial<MachineTimeouts>;
 };
+
+/** Keeps the machine running until disposed. While it rests, it does so only until the machine has been idle for long. */
+export type MachineLease = Disposable & { rest(): void; resume(): void };
 
 export type MachineTimeouts = {
   readonly queryMs: number;
@@ -33,6 +40,8 @@ export type MachineTimeouts = {
 const TIMEOUTS: MachineTimeouts = { queryMs: 15_000, initMs: 900_000, startMs: 180_000, stopMs: 60_000 };
 /** The bridge has about 100 ms to end politely; whether containers still run is worth a little more. */
 const LAST_LOOK_MS = 1_000;
+/** Containers that wait are gone in a second or two. */
+const LET_GO_MS = 10_000;
 /** What podman shares with its machine on macOS unless told otherwise, besides the home directory. */
 const DARWIN_SHARES = ['/Users', '/private', '/var/folders'];
 
@@ -48,7 +57,10 @@ export class PodmanMachine implements AsyncDisposable {
   readonly #options: MachineOptions;
   readonly #timeouts: MachineTimeouts;
   readonly #closing = new AbortController();
-  #leases = 0;
+  /** Those that do not rest. */
+  #inUse = 0;
+  readonly #resting = new Set<MachineLease>();
+  #onNoneRests: () => void = () => {};
   #up: Promise<string> | undefined;
   #stopping: Promise<void> | undefined;
   #startedHere: string | undefined;
@@ -63,17 +75,9 @@ export class PodmanMachine implements AsyncDisposable {
    * Resolves when the machine runs, with a lease that keeps it running until disposed. Aborting one caller does not
    * abort the start that others wait for. Throws E_ENGINE_* or E_STATE.
    */
-  async use(signal: AbortSignal): Promise<Disposable> {
+  async use(signal: AbortSignal): Promise<MachineLease> {
     this.#requireSharedStateDir();
-    this.#leases += 1;
-    clearTimeout(this.#idleTimer);
-    let held = true;
-    const lease = {
-      [Symbol.dispose]: () => {
-        if (held) this.#release();
-        held = false;
-      },
-    };
+    const lease = this.#newLease();
     try {
       await unlessAborted(this.#whenUp(), signal, {
         message: 'Waiting for the podman machine was cancelled.',
@@ -156,11 +160,49 @@ export class PodmanMachine implements AsyncDisposable {
     }
   }
 
-  #release(): void {
-    this.#leases -= 1;
-    if (this.#leases > 0) return;
-    this.#up = undefined;
+  #newLease(): MachineLease {
+    let state: 'used' | 'resting' | 'over' = 'used';
+    const lease: MachineLease = {
+      rest: () => {
+        if (state !== 'used') return;
+        state = 'resting';
+        this.#resting.add(lease);
+        this.#endUse();
+      },
+      resume: () => {
+        if (state !== 'resting') return;
+        state = 'used';
+        this.#resting.delete(lease);
+        this.#beginUse();
+      },
+      [Symbol.dispose]: () => {
+        const before = state;
+        state = 'over';
+        if (before === 'used') this.#endUse();
+        else if (this.#resting.delete(lease)) this.#onLetGo();
+      },
+    };
+    this.#beginUse();
+    return lease;
+  }
+
+  #beginUse(): void {
+    this.#inUse += 1;
+    clearTimeout(this.#idleTimer);
+  }
+
+  #endUse(): void {
+    this.#inUse -= 1;
+    if (this.#inUse > 0) return;
+    this.#onLetGo();
     if (this.#startedHere !== undefined && !this.#closing.signal.aborted) this.#watchIdleness();
+  }
+
+  /** Somebody holds nothing any more; where nobody does, the next who comes looks whether the machine still runs. */
+  #onLetGo(): void {
+    if (this.#resting.size > 0) return;
+    this.#onNoneRests();
+    if (this.#inUse === 0) this.#up = undefined;
   }
 
   #watchIdleness(): void {
@@ -178,19 +220,31 @@ export class PodmanMachine implements AsyncDisposable {
   async #stopIfIdle(): Promise<void> {
     const name = this.#startedHere;
     if (name === undefined) return;
+    await this.#letGo();
     if (!(await this.#isIdle(this.#timeouts.queryMs, this.#closing.signal))) {
-      this.#watchIdleness();
+      if (this.#inUse === 0) this.#watchIdleness();
       return;
     }
     // Somebody may have come while we looked.
-    if (this.#leases > 0) return;
+    if (this.#inUse > 0) return;
     await this.#command(['stop', name], this.#timeouts.stopMs);
     this.#startedHere = undefined;
+    this.#up = undefined;
+  }
+
+  /** Resolves when nothing waits in the machine any more, or will not be gone soon. */
+  async #letGo(): Promise<void> {
+    if (this.#resting.size === 0) return;
+    const gone = new Promise<void>((resolve) => {
+      this.#onNoneRests = resolve;
+    });
+    this.#options.letGo();
+    await within(LET_GO_MS, gone);
   }
 
   /** Whether no container runs in the machine, ours or anybody's; in doubt it is busy. */
   async #isIdle(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-    if (this.#leases > 0) return false;
+    if (this.#inUse > 0) return false;
     try {
       const result = await run([this.#options.binary, 'ps', '--quiet'], { timeoutMs }, signal);
       return result.exitCode === 0 && result.stdout.trim() === '';

@@ -10,6 +10,8 @@ export type Capped = {
   readonly bytes: number;
   /** Of them, those that `text` leaves out. */
   readonly dropped: number;
+  /** Where in `text` the line stands that says so, without its newlines; absent where nothing is left out. */
+  readonly gap?: { readonly start: number; readonly end: number };
   /** All of it in base64 where it is no UTF-8 and nothing is left out. */
   readonly base64: string | undefined;
 };
@@ -67,10 +69,12 @@ export class CappedBytes {
     const first = endingWhole(kept.subarray(0, headMax));
     const last = beginningWhole(kept.subarray(kept.length - tailMax));
     const dropped = this.#bytes - first.length - last.length;
+    const before = first.toString();
     const where = whole === undefined ? '' : `; whole: ${whole}`;
-    const missing = `[… ${dropped} of ${this.#bytes} bytes left out${where} …]`;
-    const text = `${first.toString()}\n${missing}\n${last.toString()}`;
-    return { text, bytes: this.#bytes, dropped, base64: undefined };
+    const line = `[… ${dropped} of ${this.#bytes} bytes left out${where} …]`;
+    const gap = { start: before.length + 1, end: before.length + 1 + line.length };
+    const text = `${before}\n${line}\n${last.toString()}`;
+    return { text, bytes: this.#bytes, dropped, gap, base64: undefined };
   }
 
   #shorten(): void {

@@ -31,6 +31,8 @@ export type ExecSettings = {
   readonly deny: readonly string[];
   /** A path, or 'stderr'. */
   readonly audit: string | undefined;
+  /** Sentences about what does not count as it stands. */
+  readonly warnings: readonly string[];
 };
 
 const PREFIX = 'MCP_EXEC_';
@@ -76,8 +78,19 @@ export function parseExecSettings(env: Readonly<Record<string, string | undefine
     allow: values.MCP_EXEC_ALLOW,
     deny: values.MCP_EXEC_DENY ?? [],
     audit: values.MCP_EXEC_AUDIT,
+    warnings: shortenedTimeout(
+      said.some(([name]) => name === 'MCP_EXEC_TIMEOUT_MS'),
+      values.MCP_EXEC_TIMEOUT_MS,
+      maxTimeoutMs,
+    ),
   };
 }
+
+/** The default gives way to a lower maximum silently; what somebody has written does not. */
+const shortenedTimeout = (isSaid: boolean, timeoutMs: number, maxTimeoutMs: number): string[] =>
+  isSaid && timeoutMs > maxTimeoutMs
+    ? [`MCP_EXEC_TIMEOUT_MS is ${timeoutMs}; commands get ${maxTimeoutMs}, which is MCP_EXEC_MAX_TIMEOUT_MS.`]
+    : [];
 
 /** 127.0.0.0/8 and ::1; a name may lead anywhere, but for localhost. */
 export const isLoopback = (host: string): boolean =>

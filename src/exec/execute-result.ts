@@ -1,7 +1,8 @@
 // What a command came to, as the text that a model reads and as data for code. The text is made harmless; the data is what
 // the command wrote, as far as it is kept.
 
-import { clip, harmless } from '../base/text.js';
+import { type Piece, toldApart } from '../base/own-lines.js';
+import { clip, harmless, shownExactly } from '../base/text.js';
 import type { Capped } from './capped-bytes.js';
 import type { OutputStream, Whole } from './capped-output.js';
 import type { CommandEnd } from './run-command.js';
@@ -58,10 +59,17 @@ export function resultOf(end: CommandEnd, timeoutMs: number, whole: Whole = {}):
   let maxBytes = Math.min(end.output.heldBytes, MOST_OUTPUT_BYTES);
   for (;;) {
     const result = withOutput(end, end.output.result(maxBytes, whole), timeoutMs, whole);
-    const { length } = JSON.stringify(result);
-    if (length <= MAX_ANSWER_CHARS || maxBytes === 0) return result;
-    maxBytes = Math.floor(maxBytes * Math.min(0.9, MAX_ANSWER_CHARS / length));
+    const chars = answerChars(result);
+    if (chars <= MAX_ANSWER_CHARS || maxBytes === 0) return result;
+    maxBytes = Math.floor(maxBytes * Math.min(0.9, MAX_ANSWER_CHARS / chars));
   }
+}
+
+/** Of an answer as JSON: as it is, or as the bridge sends it, where what does not show is an escape; the longer counts. */
+export function answerChars(result: Readonly<Record<string, unknown>>): number {
+  const visible = (_name: string, value: unknown) =>
+    typeof value === 'string' ? shownExactly(value) : value;
+  return Math.max(JSON.stringify(result).length, JSON.stringify(result, visible).length);
 }
 
 function withOutput(
@@ -72,13 +80,13 @@ function withOutput(
 ): ExecuteResult {
   const { exitCode, signal, killedFor, notStarted, durationMs } = end;
   const isFine = exitCode === 0 && killedFor === undefined;
-  const parts = [
-    ...(isFine ? [] : [`[${outcomeOf(end, timeoutMs)}]`]),
-    ...textOf('stdout', stdout),
-    ...(stderr.text === '' ? [] : ['--- stderr ---', ...textOf('stderr', stderr)]),
+  const pieces = [
+    ...(isFine ? [] : [{ own: `[${outcomeOf(end, timeoutMs)}]` }]),
+    ...piecesOf('stdout', stdout),
+    ...(stderr.text === '' ? [] : [{ own: '--- stderr ---' }, ...piecesOf('stderr', stderr)]),
   ];
   return {
-    content: [{ type: 'text', text: parts.join('\n') || '(no output)' }],
+    content: [{ type: 'text', text: toldApart(pieces) || '(no output)' }],
     structuredContent: {
       exitCode: exitCode ?? null,
       signal: signal ?? null,
@@ -92,15 +100,16 @@ function withOutput(
   };
 }
 
-function textOf(stream: OutputStream, { text, bytes, base64 }: Capped): readonly string[] {
+function piecesOf(stream: OutputStream, { text, bytes, gap, base64 }: Capped): readonly Piece[] {
   if (text === '') return [];
-  const shownText = harmless(text).trimEnd();
-  return base64 === undefined
-    ? [shownText]
-    : [
-        `[${bytes} bytes, not all of them UTF-8: exactly in ${stream}Base64 of the structured result]`,
-        shownText,
-      ];
+  if (gap !== undefined) {
+    // One by one: what the head leaves open must not swallow the line between.
+    const [head, tail] = [text.slice(0, gap.start - 1), text.slice(gap.end + 1)].map(harmless);
+    return [{ code: head ?? '' }, { own: text.slice(gap.start, gap.end) }, { code: tail?.trimEnd() ?? '' }];
+  }
+  const output = { code: harmless(text).trimEnd() };
+  const exactly = `[${bytes} bytes, not all of them UTF-8: exactly in ${stream}Base64 of the structured result]`;
+  return base64 === undefined ? [output] : [{ own: exactly }, output];
 }
 
 function fieldsOf(

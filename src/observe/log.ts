@@ -104,7 +104,7 @@ function withoutSecrets(event: BridgeEvent, redact: Redact): BridgeEvent {
 export function describeEvent(event: BridgeEvent): readonly [level: Level, sentence: string] {
   switch (event.type) {
     case 'config.problem':
-      return ['warn', `${inline(event.file)} is not used: ${inline(event.message)}`];
+      return ['warn', `${inline(event.file)} cannot be used as it is: ${inline(event.message)}`];
     case 'config.discovered':
       return ['debug', `${count(event.ready, 'MCP server')} found, ${event.skipped} passed over`];
     case 'engine.command':
@@ -120,6 +120,11 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['debug', `set-up: ${inline(event.step)}`];
     case 'image.progress':
       return ['info', `image ${event.image}: ${inline(event.message)}`];
+    case 'image.replaced':
+      return [
+        'warn',
+        `image ${inline(event.image)}, named in isolator's file, is not present: ${inline(event.by)} stands in for it; pull it, or take it out of the file`,
+      ];
     case 'walls.known':
       return [
         'info',

@@ -38,8 +38,8 @@ export type ChannelHandlers = {
   readonly onSupervisor: (frame: SupervisorFrame) => void;
   /** A line on the supervisor's stream that is no frame: the engine's own words. */
   readonly onNoise: (line: string) => void;
-  /** The rules were broken; nothing is handed on after this. */
-  readonly onViolation: (error: BridgeError) => void;
+  /** The rules were broken; nothing is handed on after this. `text` is the line that did it, where it was read. */
+  readonly onViolation: (error: BridgeError, text?: string) => void;
 };
 
 export class Channel {
@@ -155,14 +155,15 @@ export class Channel {
               fault: 'guest',
               cause: thrown,
             }),
+        text,
       );
       return undefined;
     }
   }
 
-  #violate(error: BridgeError): void {
+  #violate(error: BridgeError, text?: string): void {
     if (this.#closed) return;
     this.close();
-    this.#handlers.onViolation(error);
+    this.#handlers.onViolation(error, text);
   }
 }

@@ -262,7 +262,7 @@ export type ProgramStart = {
   readonly stdin: string | null;
   /** Of one that has ways: where its steps run, absolute, in place of the working directory. */
   readonly cwd?: string;
-  /** Likewise: variables besides those of its sandbox. */
+  /** Variables besides those of its sandbox. */
   readonly env?: Readonly<Record<string, string>>;
   /** In order of preference. Without any, it is the Python that was checked, under the name of `file`. */
   readonly ways: readonly ProgramWay[];

@@ -142,6 +142,22 @@ export function wellFormedJson(text: string): string {
   return formed.replace(ESCAPES, (sequence) => (sequence.length === 6 ? '\\ufffd' : sequence));
 }
 
+/** JSON text with `map` of what each string in it says, names of members too; everything else stays character by character. */
+export function mapStrings(text: string, map: (said: string) => string): string {
+  let mapped = '';
+  let from = 0;
+  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at)) {
+    const start = at;
+    at = endOfString(text, start);
+    const said = unescaped(text.slice(start, at));
+    const other = typeof said === 'string' ? map(said) : said;
+    if (other === said) continue;
+    mapped += text.slice(from, start) + JSON.stringify(other);
+    from = at;
+  }
+  return mapped + text.slice(from);
+}
+
 /** Parses one JSON document; its limits are checked before. Throws a BridgeError E_PROTOCOL. */
 export function parseJson(text: string, limits: JsonLimits): unknown {
   const excess = excessOf(text, limits);

@@ -1,6 +1,7 @@
 // What a run left besides its answer, in the words of each form: small texts as they are, everything else by name, size
 // and address. An address is said once, and what stayed behind is said with its reason.
 
+import type { Piece } from '../base/own-lines.js';
 import type { Kept } from '../run/kept-run.js';
 import type { Left, LeftFile, Outcome } from '../run/outcome.js';
 
@@ -31,20 +32,21 @@ export const resourceLinks = (outcome: Outcome): ResourceLink[] =>
     size: sizeBytes,
   }));
 
-/** Paragraphs for a text; with `links` their addresses follow as blocks. */
-export function fileLines(outcome: Outcome, links: boolean): string[] {
+/** Lines of a text; with `links` their addresses follow as blocks. */
+export function filePieces(outcome: Outcome, links: boolean): readonly Piece[] {
   const { left, stdout, stderr } = outcome;
   if (left === undefined) return [];
   const { files, result, keepSeconds } = left;
   const isCut = [stdout, stderr].some(({ dropped, whole }) => dropped > 0 && whole === undefined);
   const inline = files.flatMap(({ name, text, content }) =>
-    text === undefined ? [] : [`--- ${sized(name, content.length)} ---\n${text.replace(/\n+$/, '')}`],
+    text === undefined
+      ? []
+      : [{ own: `--- ${sized(name, content.length)} ---` }, { code: text.replace(/\n+$/, '') }],
   );
   const kept = [...files.flatMap(({ kept }) => kept ?? []), ...(result === undefined ? [] : [result])];
   const told = kept.map(({ name, sizeBytes, uri }) => sized(name, sizeBytes) + (links ? '' : `: ${uri}`));
   const lost = files.filter(isLost).map(({ name, content }) => sized(name, content.length));
-  return [
-    ...inline,
+  const lines = [
     ...(told.length === 0
       ? []
       : [`[files, readable for ${duration(keepSeconds)}] ${told.join(links ? ', ' : '\n')}`]),
@@ -52,6 +54,7 @@ export function fileLines(outcome: Outcome, links: boolean): string[] {
     ...(isCut && left.trouble !== undefined ? [`[whole output not kept: ${left.trouble}]`] : []),
     ...skippedLine(left),
   ];
+  return [...inline, ...lines.map((own) => ({ own }))];
 }
 
 /** For the structured forms. */

@@ -2,9 +2,9 @@
 // texts are capped where they arise; this bounds their sum, in whatever form they are shown: a control character of one
 // byte is seven in JSON, and twice that in JSON in JSON.
 
-import { clip, HeadTail } from '../base/text.js';
+import { clip, harmless } from '../base/text.js';
 import { stringify } from '../protocol/json-text.js';
-import type { Captured, Outcome, OutcomeError } from '../run/outcome.js';
+import { type Captured, capturedWithGap, type Outcome, type OutcomeError } from '../run/outcome.js';
 
 /** Stdio clients are known to end servers over answers of 8 MiB; a model could not read a tenth of this either. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -37,16 +37,19 @@ function cut(outcome: Outcome, maxChars: number): Outcome {
 }
 
 function cutStream(stream: Captured, maxChars: number): Captured {
-  const kept = new HeadTail(maxChars);
-  kept.add(stream.text);
-  if (kept.dropped === 0) return stream;
-  const { dropped, droppedBytes = 0, whole } = stream;
-  return {
-    text: kept.toString().toWellFormed(),
-    dropped: dropped + kept.dropped,
-    droppedBytes: droppedBytes + kept.droppedBytes,
+  const { text, dropped, droppedBytes = 0, whole, gap } = stream;
+  if (text.length <= maxChars) return stream;
+  // Where something is missing already, more goes from both sides of that place, and one line tells of all.
+  const [before, after] =
+    gap === undefined ? [text, text] : [text.slice(0, gap.start - 1), text.slice(gap.end + 1)];
+  const half = Math.floor(maxChars / 2);
+  const [head, tail] = [before.slice(0, half), after.slice(-half)];
+  const all = gap === undefined ? text : before + after;
+  return capturedWithGap(harmless(head), harmless(tail), {
+    dropped: dropped + all.length - head.length - tail.length,
+    droppedBytes: droppedBytes + Buffer.byteLength(all) - Buffer.byteLength(head) - Buffer.byteLength(tail),
     whole,
-  };
+  });
 }
 
 function cutError(error: OutcomeError, maxChars: number): OutcomeError {

@@ -1,8 +1,8 @@
 // An Outcome as the one flat object that every form of the answer is made from. Empty strings and collections are
 // left out, so that what is there means something.
 
-import { linesOf } from '../base/text.js';
-import type { RawJson } from '../protocol/json-text.js';
+import { linesOf, shownExactly } from '../base/text.js';
+import { mapStrings, RawJson } from '../protocol/json-text.js';
 import type { Outcome } from '../run/outcome.js';
 import { type FileEntry, fileEntries } from './files.js';
 import { type PictureSize, pictureSizes } from './pictures.js';
@@ -86,4 +86,17 @@ export function payloadOf(outcome: Outcome): Payload {
     timeoutSeconds: outcome.timeoutSeconds,
     durationMs: Math.round(outcome.durationMs),
   };
+}
+
+/**
+ * What somebody reads of `payload`: in every text, and in the names and texts of the result, what does not show is
+ * written as a visible escape. Code that needs a value exactly has it from a file.
+ */
+export function visible<T>(value: T): T;
+export function visible(value: unknown): unknown {
+  if (typeof value === 'string') return shownExactly(value);
+  if (value instanceof RawJson) return new RawJson(mapStrings(value.text, shownExactly));
+  if (Array.isArray(value)) return value.map(visible);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, visible(member)]));
 }

@@ -1,11 +1,13 @@
 // An Outcome as a CallToolResult, in the form that the operator chose and that this client can make use of.
 
+import { toldApart } from '../base/own-lines.js';
+import { shownExactly } from '../base/text.js';
 import { stringify } from '../protocol/json-text.js';
 import type { Outcome } from '../run/outcome.js';
 import { compact } from './compact.js';
 import { type ResourceLink, resourceLinks } from './files.js';
 import { fitted } from './fit.js';
-import { payloadOf } from './payload.js';
+import { payloadOf, visible } from './payload.js';
 import { type ImageBlock, imageBlocks } from './pictures.js';
 import { sections } from './sections.js';
 import { toonOrJson } from './toon.js';
@@ -58,14 +60,15 @@ function renderWhole(
   outcome: Outcome,
   { mode, structured, client, links = true }: RenderOptions,
 ): RenderedResult {
-  const payload = payloadOf(outcome);
+  const payload = visible(payloadOf(outcome));
   const forms: Readonly<Record<OutputMode, () => string>> = {
-    compact: () => compact(outcome, links),
-    sections: () => sections(outcome, links),
+    compact: () => toldApart(compact(outcome, links)),
+    sections: () => toldApart(sections(outcome, links)),
     toon: () => toonOrJson(payload),
     json: () => stringify(payload),
   };
-  const text = forms[mode]();
+  // Whatever was overlooked where the words came from, nothing leaves that does not show.
+  const text = shownExactly(forms[mode]());
   return {
     content: [{ type: 'text', text }, ...(links ? resourceLinks(outcome) : [])],
     ...(isStructured({ structured, client }) ? { structuredContent: payload } : {}),

@@ -2,27 +2,37 @@
 // own head, whether there is anything in it or not. Who knows isolator knows it. What was cut out of a stream is said
 // where it is missing, as in every form.
 
+import type { Piece } from '../base/own-lines.js';
 import type { Outcome } from '../run/outcome.js';
-import { fileLines } from './files.js';
+import { filePieces } from './files.js';
 import { pictureLines } from './pictures.js';
+import { failurePieces, streamPieces } from './pieces.js';
 
 /** `links` when the addresses of files follow it as links. */
-export function sections(outcome: Outcome, links: boolean): string {
+export function sections(outcome: Outcome, links: boolean): readonly Piece[] {
   const { status, stdout, stderr, pictures, note, error } = outcome;
-  const parts = [
-    ...(error === undefined ? [] : [failure(status, error)]),
-    `--- stdout ---\n${ended(stdout.text)}--- stderr ---\n${stderr.text}`.replace(/\n+$/, ''),
-    ...pictureLines(pictures, stdout.text),
-    ...(note === undefined ? [] : [`[note] ${note}`]),
-    ...fileLines(outcome, links),
+  return [
+    ...(error === undefined ? [] : failure(status, error)),
+    { own: '--- stdout ---' },
+    ...streamPieces(stdout, false),
+    { own: '--- stderr ---' },
+    ...streamPieces({ ...stderr, text: stderr.text.replace(/\n+$/, '') }, false),
+    ...pictureLines(pictures, stdout.text).map((own) => ({ own })),
+    ...(note === undefined ? [] : [{ own: `[note] ${note}` }]),
+    ...filePieces(outcome, links),
   ];
-  return parts.join('\n');
 }
 
-const ended = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
-
 /** One line, unless the program's own words are several, and an empty one. */
-function failure(status: Outcome['status'], { message, remedy }: NonNullable<Outcome['error']>): string {
+function failure(status: Outcome['status'], error: NonNullable<Outcome['error']>): readonly Piece[] {
+  const { message, remedy } = error;
+  const head = `Execution Failed (${status}):`;
   const full = remedy === undefined || /[.!?…]$/.test(message) ? message : `${message}.`;
-  return `Execution Failed (${status}): ${full}${remedy === undefined ? '' : ` ${remedy}`}\n`;
+  const code = ` ${full}${remedy === undefined ? '' : ` ${remedy}`}`;
+  const marked = failurePieces(head, status, { ...error, traceback: [] });
+  const isDoubtful = marked.some((piece) => piece.isDoubtful === true);
+  return [
+    { own: head, code, isDoubtful, marked: marked.flatMap((piece) => piece.marked ?? [piece]) },
+    { code: '' },
+  ];
 }

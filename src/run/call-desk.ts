@@ -3,7 +3,7 @@
 
 import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clip, harmless, inOneLine } from '../base/text.js';
 import {
   type CallMethod,
   callParams,
@@ -69,7 +69,9 @@ export class CallDesk implements Disposable {
       counts.set(call.awaited, (counts.get(call.awaited) ?? 0) + 1);
     }
     const names = [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count})`));
-    const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => clip(harmless(name), MAX_NAME_CHARS));
+    const shown = names
+      .slice(0, MAX_NAMES_SHOWN)
+      .map((name) => clip(inOneLine(harmless(name)), MAX_NAME_CHARS));
     const more = names.length - shown.length;
     return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
   }

@@ -12,6 +12,7 @@ import {
   guestError,
   hintOf,
   killedChild,
+  lost,
   MAX_MESSAGE_CHARS,
   outOfMemory,
   own,
@@ -29,10 +30,6 @@ import type { Transcript } from './transcript.js';
 
 /** An outcome but for what the run itself measures. */
 export type Conclusion = Omit<Outcome, 'durationMs' | 'servers' | 'timeoutSeconds' | 'calls'>;
-
-/** Nothing in the code can take the supervisor's last word, but for what looks for it. */
-const LOST =
-  "This is hardly the code's doing: send it again; if it vanishes again, run `mcp-sandbox-bridge doctor`.";
 
 /** What Python's parser and compiler raise where their own stack or memory ends. */
 const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
@@ -68,11 +65,7 @@ export function conclude(
       // Without a word of the supervisor: the kernel took it along with the guest.
       if (wasKilledForMemory(cage))
         return { ...said, status: 'error', error: outOfMemory(cage.spec.memoryBytes) };
-      return {
-        ...said,
-        status: 'error',
-        error: own('E_SANDBOX_LOST', `The sandbox vanished: ${end.detail}`, LOST),
-      };
+      return { ...said, status: 'error', error: lost(end.detail, asked, cage) };
     case 'exited':
       return { ...said, ...exited(end.report, asked.task, transcript, cage) };
   }

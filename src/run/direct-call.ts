@@ -37,7 +37,7 @@ export type DirectParts = Pick<
   | 'known'
   | 'policy'
   | 'gates'
-  | 'pool'
+  | 'lease'
   | 'saved'
   | 'shapes'
   | 'audit'
@@ -98,7 +98,7 @@ async function ask(
   parts: DirectParts,
   signal: AbortSignal,
 ): Promise<RawJson> {
-  const { policy, known, pool, saved, shapes, gates, observer, watcher } = parts;
+  const { policy, known, lease, saved, shapes, gates, observer, watcher } = parts;
   const discovered = parts.discovered(server === whole.name ? [server] : [], new Map());
   const loadServer = (other: string) => Promise.reject(notLoaded(other, discovered));
   const { onToolProgress } = watcher;
@@ -108,12 +108,15 @@ async function ask(
     discovered,
     known,
     loadServer,
-    pool,
+    lease,
     saved: new SavedByRun(saved, runId),
     shapes,
     onToolProgress,
   });
-  const subject = (of: string, name: string) => ({ name, changed: known.changeOf(of, name) ?? null });
+  const subject = (of: string, name: string) => {
+    const spec = lease.specOf(of);
+    return { name, changed: (spec && known.changedOf(spec)(name)) ?? null };
+  };
   const about = { runId, policy, subject, observer };
   const guarded = recorded(door(api, { ...about, gates, whole: () => whole }), {
     ...about,

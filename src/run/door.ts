@@ -1,17 +1,17 @@
 // The one door between a guest and the host: whatever a call asks for passes here first, by exact name, and the policy
 // is asked anew each time. What is denied is refused by its rule and shown nowhere; what costs too much is refused by the
-// limit. What a call is about is the business of host-api.ts behind it.
+// limit, whether it is about a tool, a resource or a prompt. What a call does is the business of host-api.ts behind it.
 
 import { didYouMean } from '../base/closest.js';
-import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { clip } from '../base/text.js';
 import type { CallParams, ServerDoc, ToolDoc, ToolHit } from '../protocol/frames.js';
-import { RawJson, sliceAt } from '../protocol/json-text.js';
+import { RawJson, sliceAt, stringify } from '../protocol/json-text.js';
 import type { Gates } from './gates.js';
 import type { HostApi } from './host-api.js';
-import { denied, type JudgedTool, type Limit, type Policy } from './policy.js';
+import { keepTo, keepToBytes, withinSeconds } from './limits.js';
+import { denied, type JudgedTool, type Limit, type Policy, type RequestMethod } from './policy.js';
 import type { Question } from './question.js';
 
 export type DoorParts = {
@@ -25,8 +25,12 @@ export type DoorParts = {
   readonly observer: Observer;
 };
 
+/** Stands in events where the name of a tool does, when code asks for a server. */
+export const LOADING = 'servers/load';
 /** Names and reasons in events: hostile code chooses the names. */
 const MAX_TOLD_CHARS = 500;
+
+type OfServer = { readonly server: string };
 
 /** The same questions, answered only where the policy allows. */
 export function door(api: HostApi, parts: DoorParts): HostApi {
@@ -47,23 +51,13 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
     const hint = known === undefined ? didYouMean(tool, namesOf(tools.filter(maySee(server)))) : '';
     throw denied(`Tool '${tool}' of server '${server}'`, verdict, hint);
   };
-  const maySee = (server: string) => (tool: ToolDoc) => policy().tool(server, tool).allowed;
-
-  const passResources = (server: string): void => {
+  const passRequest = (server: string, method: RequestMethod): void => {
     passServer(server);
-    const verdict = policy().resources(server);
-    if (!verdict.allowed) throw denied(`What server '${server}' has besides tools`, verdict);
+    const verdict = policy().request(server, method);
+    if (!verdict.allowed) throw denied(`'${method}' of server '${server}'`, verdict);
   };
-  const toServer =
-    <P extends { readonly server: string }>(
-      pass: (server: string) => void,
-      question: Question<P>,
-    ): Question<P> =>
-    (params, text, signal) => {
-      pass(params.server);
-      return question(params, text, signal);
-    };
 
+  const maySee = (server: string) => (tool: ToolDoc) => policy().tool(server, tool).allowed;
   // Whoever answers has left out what is denied; here nothing of it gets through.
   const visibleTools = (server: string, tools: unknown) =>
     (tools as readonly ToolDoc[]).filter(maySee(server));
@@ -75,46 +69,72 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
     const all = (calls.get('') ?? 0) + 1;
     const own = (calls.get(`.${server}`) ?? 0) + 1;
     const few = 'Make fewer calls in one run, or split the work over several.';
-    keepTo(policy().runLimits.callsPerRun, 'callsPerRun', all, 'tool calls in one run', few);
+    keepTo(policy().runLimits.callsPerRun, 'callsPerRun', all, 'calls in one run', few);
     const what = `calls of server '${server}' in one run`;
     keepTo(policy().serverLimits(server).callsPerRun, 'callsPerRun', own, what, few);
     calls.set('', all);
     calls.set(`.${server}`, own);
   };
 
-  const callTool = async (params: CallParams['tools.call'], text: string, signal: AbortSignal) => {
-    const { server, tool } = params;
-    passTool(server, tool);
+  /** Whatever is asked of a server, held to the server's limits. `name` is a tool's or a method's. */
+  const limited = async <P extends OfServer>(
+    question: Question<P>,
+    name: string,
+    argumentsAt: readonly string[],
+    ...[params, text, signal]: Parameters<Question<P>>
+  ): Promise<RawJson> => {
+    const { server } = params;
     const { bytesPerCall, secondsPerCall, callsInFlight } = policy().serverLimits(server);
-    const what = `'${tool}' of server '${server}'`;
-    keepToBytes(bytesPerCall, argumentsOf(text, bytesPerCall), `for the arguments of ${what}`);
+    const what = `'${name}' of server '${server}'`;
+    keepToBytes(bytesPerCall, argumentsOf(text, argumentsAt, bytesPerCall), `for the arguments of ${what}`);
     count(server);
-    const ask = (ends: AbortSignal) => api['tools.call'](params, text, ends);
+    const ask = (ends: AbortSignal) => question(params, text, ends);
     const work = () => withinSeconds(secondsPerCall, what, signal, ask);
     const place = { server, run: parts.runId, max: callsInFlight.max };
-    const result = await parts.gates.enter(place, work, signal);
-    if (result instanceof RawJson) keepToBytes(bytesPerCall, result.text, `for the result of ${what}`);
+    const answer = await parts.gates.enter(place, work, signal);
+    // A list was put together here; its text goes on from here too.
+    const result = answer instanceof RawJson ? answer : new RawJson(stringify(answer ?? null));
+    keepToBytes(bytesPerCall, result.text, `for the result of ${what}`);
     return result;
   };
-  const tell = ({ server, tool }: CallParams['tools.call'], { code, message }: BridgeError): void => {
-    const [where = '', name = '', why = ''] = [server, tool, message].map((text) =>
+
+  const tell = (server: string, name: string, { code, message }: BridgeError): void => {
+    const [where = '', tool = '', why = ''] = [server, name, message].map((text) =>
       clip(text, MAX_TOLD_CHARS),
     );
-    parts.observer({ type: 'run.refused', run: parts.runId, server: where, tool: name, code, message: why });
+    parts.observer({ type: 'run.refused', run: parts.runId, server: where, tool, code, message: why });
   };
+  /** The same question; what of it is refused is told. */
+  const telling =
+    <P extends OfServer>(question: Question<P>, nameOf: (params: P) => string): Question<P> =>
+    async (params, text, signal) => {
+      try {
+        return await question(params, text, signal);
+      } catch (thrown) {
+        // Of what is behind the door, only loading a server has one of these codes, and that is a refusal too.
+        if (thrown instanceof BridgeError && ['E_DENIED', 'E_LIMIT'].includes(thrown.code))
+          tell(params.server, nameOf(params), thrown);
+        throw thrown;
+      }
+    };
+  const request = <P extends OfServer>(method: RequestMethod, question: Question<P>): Question<P> =>
+    telling(
+      (params, text, signal) => {
+        passRequest(params.server, method);
+        return limited(question, method, ['params'], params, text, signal);
+      },
+      () => method,
+    );
 
   return {
     ...api,
-    'tools.call': async (params, text, signal) => {
-      try {
-        return await callTool(params, text, signal);
-      } catch (thrown) {
-        // Nothing behind the door has these two codes.
-        if (thrown instanceof BridgeError && ['E_DENIED', 'E_LIMIT'].includes(thrown.code))
-          tell(params, thrown);
-        throw thrown;
-      }
-    },
+    'tools.call': telling<CallParams['tools.call']>(
+      (params, text, signal) => {
+        passTool(params.server, params.tool);
+        return limited(api['tools.call'], params.tool, ['params', 'arguments'], params, text, signal);
+      },
+      ({ tool }) => tool,
+    ),
     'tools.list': async (params, text, signal) => {
       passServer(params.server);
       return visibleTools(params.server, await api['tools.list'](params, text, signal));
@@ -125,59 +145,26 @@ export function door(api: HostApi, parts: DoorParts): HostApi {
     },
     'docs.search': async (params, text, signal) =>
       visibleHits(await api['docs.search'](params, text, signal)),
-    'servers.load': toServer(passServer, api['servers.load']),
-    'resources.list': toServer(passResources, api['resources.list']),
-    'resources.read': toServer(passResources, api['resources.read']),
-    'prompts.list': toServer(passResources, api['prompts.list']),
-    'prompts.get': toServer(passResources, api['prompts.get']),
+    'servers.load': telling<CallParams['servers.load']>(
+      (params, text, signal) => {
+        passServer(params.server);
+        // Starting a server is a call of it. A person may have to be asked first, so nothing limits how long it takes.
+        if (parts.whole(params.server) === undefined) count(params.server);
+        return api['servers.load'](params, text, signal);
+      },
+      () => LOADING,
+    ),
+    'resources.list': request('resources/list', api['resources.list']),
+    'resources.read': request('resources/read', api['resources.read']),
+    'prompts.list': request('prompts/list', api['prompts.list']),
+    'prompts.get': request('prompts/get', api['prompts.get']),
   };
 }
 
 const namesOf = (tools: readonly ToolDoc[]): string[] => tools.map(({ name }) => name);
 
-function keepTo(limit: Limit | undefined, name: string, got: number, what: string, remedy: string): void {
-  if (limit !== undefined && got > limit.max) throw exceeded(limit, name, `${got} ${what}`, remedy);
-}
-
 /** The text of a call's arguments; empty where its frame is too short for the limit to matter. */
-function argumentsOf(text: string, limit: Limit | undefined): string {
+function argumentsOf(text: string, path: readonly string[], limit: Limit | undefined): string {
   if (limit === undefined || text.length <= limit.max) return '';
-  return sliceAt(text, ['params', 'arguments']) ?? '';
+  return sliceAt(text, path) ?? '';
 }
-
-function keepToBytes(limit: Limit | undefined, text: string, what: string): void {
-  if (limit === undefined) return;
-  const bytes = Buffer.byteLength(text);
-  keepTo(limit, 'bytesPerCall', bytes, `bytes ${what}`, 'Ask for less, or pass less, in one call.');
-}
-
-/** `work` with a deadline of its own where there is a limit. */
-async function withinSeconds<T>(
-  limit: Limit | undefined,
-  what: string,
-  signal: AbortSignal,
-  work: (signal: AbortSignal) => T,
-): Promise<Awaited<T>> {
-  if (limit === undefined) return await work(signal);
-  using deadline = new Deadline(signal);
-  deadline.start(limit.max * 1000);
-  const startedAt = performance.now();
-  try {
-    return await work(deadline.signal);
-  } catch (thrown) {
-    if (deadline.cause !== 'timeout') throw thrown;
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    throw exceeded(
-      limit,
-      'secondsPerCall',
-      `${seconds} s without an answer of ${what}`,
-      'Ask it for less at a time.',
-    );
-  }
-}
-
-const exceeded = ({ max, rule }: Limit, name: string, got: string, remedy: string): BridgeError =>
-  new BridgeError('E_LIMIT', `Limit ${name}: at most ${max}, got ${got}. It is set by ${rule}.`, {
-    fault: 'guest',
-    remedy,
-  });

@@ -1,7 +1,7 @@
 // The error of each ending, in words: what happened, named after the limit that was met, and the next step. Which of them
 // it was is for conclude.ts to say.
 
-import { clip, harmless } from '../base/text.js';
+import { clip, harmless, inOneLine } from '../base/text.js';
 import type { GuestError } from '../sandbox/sandbox.js';
 import type { Breach } from '../sandbox/watchdog.js';
 import { type EndingWords, wordsFor } from './ending-words.js';
@@ -27,6 +27,8 @@ export type Cage = {
   /** How many of its processes the kernel killed for memory; undefined where nobody can know. */
   readonly memoryKills: number | undefined;
   readonly hasRun: boolean;
+  /** How many calls its code has made. */
+  readonly calls: number;
   /** The tools whose answers the code was waiting for, in words; empty when there were none. */
   readonly waitingFor: string;
 };
@@ -76,7 +78,7 @@ export function signalled(signal: string, task: Task, transcript: Transcript, ca
   }
   const words = wordsFor(task);
   const hint = task.type === 'program' && CRASHES.has(signal) ? hintOf(task, transcript, cage) : undefined;
-  const message = `${words.subject} was ended by ${clip(harmless(signal), 40)}.`;
+  const message = `${words.subject} was ended by ${clip(inOneLine(harmless(signal)), 40)}.`;
   return own('E_SIGNAL', message, hint ?? remedyAfter(signal, words, cage));
 }
 
@@ -115,6 +117,12 @@ export function breached(breach: Breach): OutcomeError {
   switch (breach.limit) {
     case 'memory':
       return outOfMemory(breach.allowed);
+    case 'kernel memory':
+      return own(
+        'E_MEMORY',
+        `Its sockets and pipes could hold ${megabytes(breach.seen)} of the host's memory, beside the memory limit of ${megabytes(breach.allowed)}.`,
+        'Keep fewer connections and pipes open at a time.',
+      );
     case 'inodes':
       return own('E_FILES', `Limit of ${breach.allowed} files and folders exceeded.`, 'Keep fewer files.');
     case 'host memory':
@@ -124,6 +132,22 @@ export function breached(breach: Breach): OutcomeError {
         'Use less memory, or run less at once.',
       );
   }
+}
+
+const DOCTOR = 'if it vanishes again, run `mcp-sandbox-bridge doctor`.';
+
+/** Nothing in the code can take the supervisor's last word, but for what looks for it. */
+export function lost(detail: string, { task }: Asked, { hasRun, calls, spec }: Cage): OutcomeError {
+  const message = `The sandbox vanished: ${detail}`;
+  // What it can have changed is then gone with it.
+  const isHarmless = calls === 0 && spec.network === 'none' && task.type !== 'command';
+  if (!hasRun || isHarmless) {
+    return own('E_SANDBOX_LOST', message, `This is hardly the code's doing: send it again; ${DOCTOR}`);
+  }
+  const doer =
+    calls > 0 ? `It had made ${calls} calls` : 'It may have changed something outside of its sandbox';
+  const remedy = `${doer}, which would be done twice: look at what is done, and send only what is missing; ${DOCTOR}`;
+  return own('E_SANDBOX_LOST', message, remedy);
 }
 
 export const own = (type: string, message: string, remedy: string | undefined): OutcomeError => ({
@@ -150,5 +174,6 @@ export function guestError(
     message: clip(harmless(message === '' ? type : `${type}: ${message}`), MAX_MESSAGE_CHARS),
     traceback: kept.map((line) => clip(harmless(line), MAX_LINE_CHARS)),
     remedy,
+    isByCode: true,
   };
 }

@@ -2,7 +2,7 @@
 // stranger has chosen it, and it is made fit to be shown. No name is ever a path on the host's disk but in the command
 // line's own folder, and there only when it is plain too.
 
-import { clip, harmless } from '../base/text.js';
+import { clip, harmless, isHarmless } from '../base/text.js';
 import { MAX_PATH_BYTES, MAX_SEGMENT_BYTES } from '../protocol/frames.js';
 
 /** The folder in the working directory whose files come back. */
@@ -21,6 +21,7 @@ export function nameProblem(name: string): string | undefined {
   if (name === '') return 'is empty';
   if (!name.isWellFormed()) return 'is not well-formed text';
   if (CONTROL.test(name)) return 'holds a control character';
+  if (!isHarmless(name)) return 'holds a character that does not show';
   if (Buffer.byteLength(name) > MAX_PATH_BYTES) return `is longer than ${MAX_PATH_BYTES} bytes`;
   if (name.startsWith('/')) return 'is absolute';
   const segments = name.split('/');

@@ -24,10 +24,12 @@ const BINARY_TYPES: Readonly<Record<string, { readonly mimeType: string; readonl
   '.pdf': { mimeType: 'application/pdf', magic: /^%PDF-/ },
 };
 const MAGIC_BYTES = 16;
+/** Excel's CSV files begin with one. It does not show, and is nothing to read. */
+const BYTE_ORDER_MARK = /^\ufeff/;
 
 export type FileType = {
   readonly mimeType: string;
-  /** The content, where it is text that is safe to show: valid UTF-8 without control characters. */
+  /** The content, where it is text that is safe to show (`isHarmless`); without its byte order mark, where it has one. */
   readonly text: string | undefined;
 };
 
@@ -37,7 +39,7 @@ export function fileType(name: string, content: Buffer): FileType {
   const binary = BINARY_TYPES[ending];
   if (binary?.magic.test(content.subarray(0, MAGIC_BYTES).toString('latin1')))
     return { mimeType: binary.mimeType, text: undefined };
-  const text = decodedText(content);
+  const text = decodedText(content)?.replace(BYTE_ORDER_MARK, '');
   if (text === undefined || !isHarmless(text)) return { mimeType: UNKNOWN, text: undefined };
   return { mimeType: TEXT_TYPES[ending] ?? PLAIN_TEXT, text };
 }

@@ -8,7 +8,7 @@ import type { Known } from '../downstream/catalog/known-servers.js';
 import type { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
 import { type FoundTool, searchTools } from '../downstream/catalog/search.js';
 import type { CallProgress } from '../downstream/downstream.js';
-import type { DownstreamPool } from '../downstream/pool.js';
+import type { ServerLease } from '../downstream/server-lease.js';
 import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolHit } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import type { Question } from './question.js';
@@ -34,7 +34,8 @@ export type HostApiParts = {
   readonly known: Pick<Known, 'docOf' | 'allDocs'>;
   /** Gives the run one more server, or refuses it. */
   readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
-  readonly pool: DownstreamPool;
+  /** The run's servers. */
+  readonly lease: Pick<ServerLease, 'get'>;
   readonly saved: Pick<SavedByRun, 'put' | 'list' | 'get'>;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
@@ -70,7 +71,7 @@ export function hostApi(parts: HostApiParts): HostApi {
         total: total ?? null,
         message: message ?? null,
       });
-    const downstream = await parts.pool.get(server, signal);
+    const downstream = await parts.lease.get(server, signal);
     const result = await downstream.callTool(tool, args, onProgress, signal);
     parts.shapes.learn(downstream, tool, result.text);
     return result;
@@ -96,7 +97,7 @@ export function hostApi(parts: HostApiParts): HostApi {
       docs.set(server, doc);
       return doc;
     },
-    ...resourceCalls({ pool: parts.pool, reach }),
+    ...resourceCalls({ lease: parts.lease, reach }),
     'saved.put': (tool) => parts.saved.put(tool),
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ name }) => ({ source: parts.saved.get(name) }),

@@ -2,6 +2,7 @@
 
 import type { RunStatus } from '../base/events.js';
 import type { Redact } from '../base/redact.js';
+import { gapLine } from '../base/text.js';
 import type { RawJson } from '../protocol/json-text.js';
 import { NO_PICTURES, type Pictures } from './album.js';
 import type { Kept } from './kept-run.js';
@@ -10,11 +11,25 @@ import type { Kept } from './kept-run.js';
 export type Captured = {
   readonly text: string;
   readonly dropped: number;
+  /** Where in `text` the line stands that says so, without its newlines; absent where nothing is missing. */
+  readonly gap?: { readonly start: number; readonly end: number } | undefined;
   /** `dropped` in UTF-8; absent where it is nought. */
   readonly droppedBytes?: number;
   /** All of it, where it was kept. */
   readonly whole?: Kept | undefined;
 };
+
+/** What is left of a stream at its start and at its end, with the line between them that says what is missing. */
+export function capturedWithGap(
+  head: string,
+  tail: string,
+  missing: { readonly dropped: number; readonly droppedBytes: number; readonly whole: Kept | undefined },
+): Captured {
+  const { dropped, droppedBytes, whole } = missing;
+  const line = gapLine(dropped, droppedBytes, whole === undefined ? '' : `; whole: ${whole.uri}`);
+  const start = head.length + 1;
+  return { text: `${head}\n${line}\n${tail}`, ...missing, gap: { start, end: start + line.length } };
+}
 
 /** The value of the last expression: as Python shows it, and as JSON where JSON can hold it exactly. */
 export type ResultValue = { readonly repr: string; readonly json: RawJson | undefined };
@@ -27,6 +42,8 @@ export type OutcomeError = {
   /** Lines, user's code only; empty where there is nothing to show. */
   readonly traceback: readonly string[];
   readonly remedy: string | undefined;
+  /** True where message and traceback are the code's own words. */
+  readonly isByCode?: boolean;
 };
 
 /** A file from the folder for results. */

@@ -1,4 +1,4 @@
-// What the user allows: for a server, a tool, its resources, and how much of them. Pure. Every list is a layer of its
+// What the user allows: of servers, their tools, resources and prompts, and how much of them. Pure. Every list is a layer of its
 // own, whoever wrote it: what any of them denies is denied, and what an allow list does not name is denied too. Real
 // names count, never aliases, and each verdict names the rule that it comes from. What takes something away means
 // look-alikes of a name as well (config/folded-name.ts); what allows means the name exactly.
@@ -7,7 +7,13 @@ import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { folded, looksLike } from '../config/folded-name.js';
-import { namePattern, type Reach, type ServerPattern, serverPattern } from '../config/name-pattern.js';
+import {
+  namePattern,
+  type Reach,
+  requestPattern,
+  type ServerPattern,
+  serverPattern,
+} from '../config/name-pattern.js';
 import { DEFAULT_CALLS_IN_FLIGHT_PER_SERVER, type PolicyFile } from '../config/policy-file.js';
 import type { Settings } from '../config/settings.js';
 import { MAX_CALLS_IN_FLIGHT, type ServerDoc, type ToolDoc } from '../protocol/frames.js';
@@ -32,18 +38,20 @@ export type RunLimits = {
   readonly callsInFlight: Limit;
 };
 
-export type RuledPattern = Pick<ServerPattern, 'coversServer' | 'concernsServer' | 'coversTool'> & {
-  readonly rule: string;
-};
+export type RuledPattern = Omit<ServerPattern, 'text'> & { readonly rule: string };
 
 /** A tool by its real name, and what its server has changed of it. */
 export type JudgedTool = Pick<ToolDoc, 'name' | 'changed'>;
 
+/** What code may ask of a server besides its tools, as MCP calls it. Patterns name them like tools, and so does the audit. */
+export const REQUEST_METHODS = ['resources/list', 'resources/read', 'prompts/list', 'prompts/get'] as const;
+export type RequestMethod = (typeof REQUEST_METHODS)[number];
+
 export interface Policy {
   server(server: string): Verdict;
   tool(server: string, tool: JudgedTool): Verdict;
-  /** Its resources and prompts. */
-  resources(server: string): Verdict;
+  /** A question about its resources or prompts. */
+  request(server: string, method: RequestMethod): Verdict;
   readonly runLimits: RunLimits;
   serverLimits(server: string): ServerLimits;
   /** Everything that names servers or tools, with where it stands: for those who check that each means something. */
@@ -57,11 +65,19 @@ export type PolicyRules = Pick<Settings, 'allow' | 'deny'> & {
 
 const ALLOWED: Verdict = { allowed: true, rule: 'no rule' };
 
+/** What of a server a verdict is about. */
+type Subject =
+  | { readonly kind: 'server' }
+  | { readonly kind: 'tool'; readonly name: string }
+  | { readonly kind: 'request'; readonly method: RequestMethod };
+
+const WHOLE_SERVER: Subject = { kind: 'server' };
+
 /** One list, or one pair of lists; each answers with a rule, or undefined where it says nothing. */
 type Layer = {
-  readonly denies: (server: string, tool: string | undefined) => string | undefined;
-  /** The rule that lets it through; undefined where an allow list does not name it. */
-  readonly allows: (server: string, tool: string | undefined) => Verdict | undefined;
+  readonly denies: (server: string, subject: Subject) => string | undefined;
+  /** The rule that lets it through; undefined where there is no allow list. */
+  readonly allows: (server: string, subject: Subject) => Verdict | undefined;
 };
 
 /** `specs` are the servers with their hosts' own choices. */
@@ -73,30 +89,25 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
     lists.push(perServerLists(file.path, file.content));
   }
   const layers = [...lists.map(({ layer }) => layer), hostLayer(specs)];
-  const judge = (server: string, tool: string | undefined): Verdict => {
+  const judge = (server: string, subject: Subject): Verdict => {
     for (const { denies } of layers) {
-      const rule = denies(server, tool);
+      const rule = denies(server, subject);
       if (rule !== undefined) return { allowed: false, rule };
     }
-    const verdicts = layers.flatMap(({ allows }) => allows(server, tool) ?? []);
+    const verdicts = layers.flatMap(({ allows }) => allows(server, subject) ?? []);
     return verdicts.find(({ allowed }) => !allowed) ?? verdicts[0] ?? ALLOWED;
   };
   const refusesChanged = file?.content.changedTools === 'refuse';
   return {
-    server: (server) => judge(server, undefined),
+    server: (server) => judge(server, WHOLE_SERVER),
     tool: (server, tool) => {
-      const verdict = judge(server, tool.name);
+      const verdict = judge(server, { kind: 'tool', name: tool.name });
       // Asked last, and only by those who want to know: whether it has changed is looked up for each call.
       if (!verdict.allowed || !refusesChanged || tool.changed === null) return verdict;
       const { changed } = tool;
       return { allowed: false, rule: `changedTools in ${file.path}: ${clip(harmless(changed), 200)}` };
     },
-    resources: (server) => {
-      const verdict = judge(server, undefined);
-      const denying = alike(file?.content, server).find(([, { resources }]) => resources === 'deny');
-      if (!verdict.allowed || denying === undefined) return verdict;
-      return { allowed: false, rule: `perServer.${shown(denying[0])}.resources in ${file?.path}` };
-    },
+    request: (server, method) => judge(server, { kind: 'request', method }),
     runLimits: runLimits(file),
     serverLimits: (server) => serverLimits(file, server),
     patterns: lists.flatMap(({ patterns }) => patterns),
@@ -117,14 +128,17 @@ function patternLists(
   });
   const allow = lists.allow?.map(named(allowName, 'exact'));
   const deny = lists.deny.map(named(denyName, 'wide'));
-  const covers = (server: string, tool: string | undefined) => (pattern: ServerPattern) =>
-    tool === undefined ? pattern.coversServer(server) : pattern.coversTool(server, tool);
+  const covers = (server: string, subject: Subject) => (pattern: ServerPattern) => {
+    if (subject.kind === 'tool') return pattern.coversTool(server, subject.name);
+    if (subject.kind === 'request') return pattern.coversRequest(server, subject.method);
+    return pattern.coversServer(server);
+  };
   const layer: Layer = {
-    denies: (server, tool) => deny.find(covers(server, tool))?.rule,
-    allows: (server, tool) => {
+    denies: (server, subject) => deny.find(covers(server, subject))?.rule,
+    allows: (server, subject) => {
       if (allow === undefined) return undefined;
       const found = allow.find((pattern) =>
-        tool === undefined ? pattern.concernsServer(server) : pattern.coversTool(server, tool),
+        subject.kind === 'server' ? pattern.concernsServer(server) : covers(server, subject)(pattern),
       );
       if (found !== undefined) return { allowed: true, rule: found.rule };
       return { allowed: false, rule: `${allowName}${where}, which does not name it` };
@@ -143,42 +157,73 @@ const alike = (
   Object.entries(content?.perServer ?? {}).filter(([name]) => looksLike(name, server));
 
 function perServerLists(path: string, content: PolicyFile): Lists {
-  const compiled = Object.entries(content.perServer).map(([server, { allow, deny }]) => {
+  const compiled = Object.entries(content.perServer).map(([server, { allow, deny, resources }]) => {
     const at = `perServer.${shown(server)}`;
     const ruled = (list: string, reach: Reach) => (text: string) => ({
       matches: namePattern(text, reach),
+      matchesRequest: requestPattern(text, reach),
       rule: `${at}.${list} '${shown(text)}' in ${path}`,
     });
-    return { server, at, allow: allow?.map(ruled('allow', 'exact')), deny: deny.map(ruled('deny', 'wide')) };
+    return {
+      server,
+      at,
+      allow: allow?.map(ruled('allow', 'exact')),
+      deny: deny.map(ruled('deny', 'wide')),
+      resources,
+      resourcesRule: `${at}.resources in ${path}`,
+    };
   });
+  type Compiled = (typeof compiled)[number];
   const entries = new Map(compiled.map((entry) => [entry.server, entry]));
+  const covers = (subject: Subject) => (pattern: Compiled['deny'][number]) => {
+    if (subject.kind === 'tool') return pattern.matches(subject.name);
+    return subject.kind === 'request' && pattern.matchesRequest(subject.method);
+  };
+  /** The rule of one entry, which is the server's own or that of a look-alike. */
+  const deniedBy = (entry: Compiled, server: string, subject: Subject): string | undefined => {
+    if (subject.kind === 'request') {
+      if (entry.resources === 'deny') return entry.resourcesRule;
+      // It goes before its own entry's list, and gives a look-alike nothing.
+      if (entry.resources === 'allow' && entry.server === server) return undefined;
+    }
+    return entry.deny.find(covers(subject))?.rule;
+  };
   const layer: Layer = {
-    denies: (server, tool) => {
-      if (tool === undefined) return undefined;
-      const rules = compiled.filter((entry) => looksLike(entry.server, server)).flatMap(({ deny }) => deny);
-      return rules.find(({ matches }) => matches(tool))?.rule;
+    denies: (server, subject) => {
+      if (subject.kind === 'server') return undefined;
+      return compiled
+        .filter((entry) => looksLike(entry.server, server))
+        .flatMap((entry) => deniedBy(entry, server, subject) ?? [])[0];
     },
-    allows: (server, tool) => {
-      if (tool === undefined) return undefined;
+    allows: (server, subject) => {
+      if (subject.kind === 'server') return undefined;
       // A look-alike without an entry of its own has what the other is allowed taken away, and none of it given.
       const own = entries.get(server);
-      const isRestricted = ({ allow, ...entry }: (typeof compiled)[number]) =>
+      if (subject.kind === 'request' && own?.resources === 'allow')
+        return { allowed: true, rule: own.resourcesRule };
+      const isRestricted = ({ allow, ...entry }: Compiled) =>
         allow !== undefined && looksLike(entry.server, server);
       const restricting = own ?? compiled.find(isRestricted);
       if (restricting?.allow === undefined) return undefined;
-      const found = own?.allow?.find(({ matches }) => matches(tool));
+      const found = own?.allow?.find(covers(subject));
       if (found !== undefined) return { allowed: true, rule: found.rule };
       return { allowed: false, rule: `${restricting.at}.allow in ${path}, which does not name it` };
     },
   };
   const patterns = compiled.flatMap(({ server, at, allow = [], deny }) => {
     const concernsServer = (name: string) => name === server;
-    const whole = { coversServer: concernsServer, concernsServer, coversTool: concernsServer };
-    const ofTools = [...allow, ...deny].map(({ matches, rule }) => ({
+    const whole = {
+      coversServer: concernsServer,
+      concernsServer,
+      coversTool: concernsServer,
+      coversRequest: concernsServer,
+    };
+    const ofTools = [...allow, ...deny].map(({ matches, matchesRequest, rule }) => ({
       rule,
       coversServer: () => false,
       concernsServer,
       coversTool: (name: string, tool: string) => name === server && matches(tool),
+      coversRequest: (name: string, method: string) => name === server && matchesRequest(method),
     }));
     return [{ ...whole, rule: `${at} in ${path}` }, ...ofTools];
   });
@@ -198,10 +243,10 @@ function hostLayer(specs: readonly DownstreamSpec[]): Layer {
     ]),
   );
   return {
-    denies: (server, tool) => {
+    denies: (server, subject) => {
       const filter = filters.get(server);
-      if (filter === undefined || tool === undefined) return undefined;
-      const isOff = filter.except.has(seen(tool)) || filter.only?.has(tool) === false;
+      if (filter === undefined || subject.kind !== 'tool') return undefined;
+      const isOff = filter.except.has(seen(subject.name)) || filter.only?.has(subject.name) === false;
       return isOff ? filter.rule : undefined;
     },
     allows: () => undefined,

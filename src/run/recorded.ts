@@ -1,5 +1,5 @@
-// Tells of everything that a guest has a server do, whatever comes of it: one event for each tool call and each question
-// about resources and prompts, of sizes and digests and never of data, except for the arguments where the operator wants
+// Tells of everything that a guest has a server do, whatever comes of it: one event for each tool call, each question
+// about resources and prompts, and each server that code asks for, of sizes and digests and never of data, except for the arguments where the operator wants
 // them. Decides nothing.
 
 import { asBridgeError } from '../base/errors.js';
@@ -9,8 +9,9 @@ import { type Weight, weigh } from '../base/weight.js';
 import type { AuditMode } from '../config/variables.js';
 import { MAX_NAME_CHARS } from '../protocol/frames.js';
 import { RawJson, sliceAt } from '../protocol/json-text.js';
+import { LOADING } from './door.js';
 import type { HostApi } from './host-api.js';
-import type { JudgedTool, Policy, Verdict } from './policy.js';
+import type { JudgedTool, Policy, RequestMethod, Verdict } from './policy.js';
 import type { Question } from './question.js';
 
 export type RecordedParts = {
@@ -22,7 +23,7 @@ export type RecordedParts = {
   readonly observer: Observer;
 };
 
-/** `tool` is the tool's real name, or the MCP method of a question that is about none. */
+/** `tool` is the tool's real name, the MCP method of a question about resources or prompts, or `servers/load`. */
 type Asked = { readonly server: string; readonly tool: string; readonly verdict: Verdict };
 
 /** What went wrong is told in less; looking through 40 MB of data for it takes 30 ms, in which nothing else is done. */
@@ -66,25 +67,31 @@ export function recorded(api: HostApi, { runId, mode, policy, subject, observer 
         throw thrown;
       }
     };
-  const beside = (method: string) => {
-    return ({ server }: { readonly server: string }): Asked => ({
-      server,
-      tool: method,
-      verdict: policy().resources(server),
-    });
-  };
   const called = ({ server, tool }: { readonly server: string; readonly tool: string }): Asked => ({
     server,
     tool,
     verdict: policy().tool(server, subject(server, tool)),
   });
+  const requested =
+    (method: RequestMethod) =>
+    ({ server }: { readonly server: string }): Asked => ({
+      server,
+      tool: method,
+      verdict: policy().request(server, method),
+    });
+  const loaded = ({ server }: { readonly server: string }): Asked => ({
+    server,
+    tool: LOADING,
+    verdict: policy().server(server),
+  });
   return {
     ...api,
     'tools.call': telling(api['tools.call'], called, ['params', 'arguments']),
-    'resources.list': telling(api['resources.list'], beside('resources/list'), ['params']),
-    'resources.read': telling(api['resources.read'], beside('resources/read'), ['params']),
-    'prompts.list': telling(api['prompts.list'], beside('prompts/list'), ['params']),
-    'prompts.get': telling(api['prompts.get'], beside('prompts/get'), ['params']),
+    'servers.load': telling(api['servers.load'], loaded, ['params']),
+    'resources.list': telling(api['resources.list'], requested('resources/list'), ['params']),
+    'resources.read': telling(api['resources.read'], requested('resources/read'), ['params']),
+    'prompts.list': telling(api['prompts.list'], requested('prompts/list'), ['params']),
+    'prompts.get': telling(api['prompts.get'], requested('prompts/get'), ['params']),
   };
 }
 

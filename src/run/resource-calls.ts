@@ -1,8 +1,7 @@
-// What the guest may ask of a server besides its tools: resources and prompts. The same door as for tools: `reach` is
-// asked first. Each request is counted, timed and cancellable like a tool's call.
+// What the guest may ask of a server besides its tools: resources and prompts. run/door.ts has judged, counted and
+// limited each of these calls like a call of a tool.
 
 import type { Downstream } from '../downstream/downstream.js';
-import type { DownstreamPool } from '../downstream/pool.js';
 import {
   getPrompt,
   listPrompts,
@@ -10,11 +9,12 @@ import {
   listResourceTemplates,
   readResource,
 } from '../downstream/resources.js';
+import type { ServerLease } from '../downstream/server-lease.js';
 import type { CallParams, ServerDoc } from '../protocol/frames.js';
 import type { Question } from './question.js';
 
 export type ResourceCallParts = {
-  readonly pool: DownstreamPool;
+  readonly lease: Pick<ServerLease, 'get'>;
   /** Throws for a server that the run may not reach. */
   readonly reach: (server: string) => ServerDoc;
 };
@@ -31,7 +31,7 @@ export function resourceCalls(parts: ResourceCallParts): Handlers {
     signal: AbortSignal,
   ): Promise<T> => {
     parts.reach(server);
-    return question(await parts.pool.get(server, signal));
+    return question(await parts.lease.get(server, signal));
   };
 
   return {
@@ -39,10 +39,9 @@ export function resourceCalls(parts: ResourceCallParts): Handlers {
       ask(
         server,
         async (downstream) => {
-          const [resources, templates] = await Promise.all([
-            listResources(downstream, signal),
-            listResourceTemplates(downstream, signal),
-          ]);
+          // One after the other: a server that may have one call under way is not to see two requests.
+          const resources = await listResources(downstream, signal);
+          const templates = await listResourceTemplates(downstream, signal);
           const problems = [...resources.problems, ...templates.problems];
           return { resources: resources.items, templates: templates.items, problems };
         },

@@ -11,7 +11,7 @@ import type { AuditMode, AutoloadMode } from '../config/variables.js';
 import type { AgentFace } from '../downstream/asking/agent-face.js';
 import type { Known } from '../downstream/catalog/known-servers.js';
 import type { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
-import type { DownstreamPool } from '../downstream/pool.js';
+import type { ServerLease } from '../downstream/server-lease.js';
 import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import type { CheckAnswer } from '../sandbox/checks.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
@@ -91,7 +91,8 @@ export type RunParts = {
   /** As it is whenever it is asked. */
   readonly policy: () => Policy;
   readonly gates: Gates;
-  readonly pool: DownstreamPool;
+  /** Its servers, as they were when it was asked for. */
+  readonly lease: ServerLease;
   readonly saved: SavedTools;
   readonly shapes: ObservedShapes;
   readonly kept: KeptFiles;
@@ -166,14 +167,14 @@ async function converse(
   deadline: Deadline,
 ): Promise<Ended> {
   const { id, task, timeoutSeconds, files } = request;
-  const { known, policy, gates, pool, shapes, observer, watcher } = parts;
+  const { known, policy, gates, lease, shapes, observer, watcher } = parts;
   const saved = new SavedByRun(parts.saved, id);
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(task, sandbox, deadline);
   const leftMs = deadline.pause();
   if (answer === undefined || 'how' in answer)
     return {
-      conclusion: conclude(answer, deadline.cause, request, transcript, cageOf(sandbox, '')),
+      conclusion: conclude(answer, deadline.cause, request, transcript, cageOf(sandbox, 0, '')),
       calls: 0,
     };
   if (answer.type === 'refused')
@@ -205,16 +206,17 @@ async function converse(
     discovered,
     known,
     loadServer,
-    pool,
+    lease,
     saved,
     shapes,
     onToolProgress,
   });
   const subject = (server: string, tool: string) => ({
     name: tool,
-    // Of the server as it is now: it may have listed its tools anew since it was loaded.
+    // As the run's server is now: it may have listed its tools anew since it was loaded.
     get changed() {
-      return known.changeOf(server, tool) ?? null;
+      const spec = lease.specOf(server);
+      return (spec && known.changedOf(spec)(tool)) ?? null;
     },
   });
   const about = { runId: id, policy, subject, observer };
@@ -251,7 +253,7 @@ async function converse(
   );
   watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
-  const cage = cageOf(sandbox, waitingFor(desk, [...whole.keys()], pool));
+  const cage = cageOf(sandbox, desk.calls, waitingFor(desk, [...whole.keys()], lease));
   const left = await keep(leavings, transcript, deadline);
   const conclusion = conclude(end, deadline.cause, request, transcript, cage);
   const note = [failureNote(failed), saved.note, conclusion.note]
@@ -281,13 +283,14 @@ async function check(
 }
 
 /** A person who has not answered is the likeliest reason, and the one that more time mends. */
-function waitingFor(desk: CallDesk, servers: readonly string[], pool: DownstreamPool): string {
+function waitingFor(desk: CallDesk, servers: readonly string[], lease: ServerLease): string {
   if (desk.inFlight === 0) return '';
-  const asking = servers.filter((name) => pool.isAsking(name)).join(', ');
+  const asking = servers.filter((name) => lease.isAsking(name)).join(', ');
   return desk.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
 }
 
-const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, waitingFor: string): Cage => ({
+const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, calls: number, waitingFor: string): Cage => ({
+  calls,
   spec,
   memoryKills,
   hasRun,

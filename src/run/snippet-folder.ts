@@ -58,7 +58,9 @@ export async function listFolder(folder: string): Promise<FolderListing> {
 
 /** Such a name reads as another one. */
 const oddity = (file: string): string | undefined =>
-  isHarmless(file) ? undefined : 'has a name with characters that turn the direction of text';
+  isHarmless(file)
+    ? undefined
+    : 'has a name with characters that do not show, or that turn the direction of text';
 
 function withoutExtension(file: string, { extensions }: Language): string {
   const extension = extensions.find((candidate) => file.endsWith(candidate)) ?? '';

@@ -18,6 +18,8 @@ export type Program = {
   readonly file: string;
   readonly args: readonly string[];
   readonly stdin: Buffer | undefined;
+  /** Besides the sandbox's own. */
+  readonly env: Readonly<Record<string, string>>;
 };
 
 /** What the image, or an earlier command, has for a program; its arguments as they are. */
@@ -59,7 +61,7 @@ export function checkOf(task: Task): { readonly code: string; readonly file: str
 export function startOf(task: Task): ProgramStart | null {
   if (task.type === 'cell') return null;
   if (task.type === 'command') return startOfCommand(task);
-  const { language, file, args, stdin } = task;
+  const { language, file, args, stdin, env } = task;
   const path = `./${file}`;
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   const places: Readonly<Record<string, string>> = {
@@ -76,6 +78,7 @@ export function startOf(task: Task): ProgramStart | null {
     file,
     args,
     stdin: stdin === undefined ? null : stdin.toString('base64'),
+    ...(Object.keys(env).length === 0 ? {} : { env }),
     ways: language.ways.map(({ needs, steps }) => ({
       needs,
       steps: steps.map((step) => step.flatMap(filled)),

@@ -1,13 +1,13 @@
 // What the guest of one run has said so far, capped as it arrives: its output, its pictures, its value, how it failed,
 // where it was. Everything in it is a claim; conclude.ts decides what to make of it.
 
-import { clip, HeadTail, harmless } from '../base/text.js';
+import { clip, HeadTail, harmless, inOneLine } from '../base/text.js';
 import type { GuestFrame } from '../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import type { GuestError } from '../sandbox/sandbox.js';
 import { Album, type Pictures } from './album.js';
 import type { Kept } from './kept-run.js';
-import type { Captured, ResultValue } from './outcome.js';
+import { type Captured, capturedWithGap, type ResultValue } from './outcome.js';
 
 /** Claude Code moves answers above 50,000 characters to a file; this leaves room for the rest of the answer. */
 export const MAX_OUTPUT_CHARS = 40_000;
@@ -46,7 +46,7 @@ export class Transcript {
         this.#raised ??= frame.error;
         return;
       case 'where':
-        this.#where = frame.lines.slice(0, MAX_WHERE_LINES).map(harmless);
+        this.#where = frame.lines.slice(0, MAX_WHERE_LINES).map((line) => inOneLine(harmless(line)));
         return;
     }
   }
@@ -60,9 +60,9 @@ export class Transcript {
     const { [stream]: kept } = this.#streams;
     const whole = this.#whole[stream];
     if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0, whole };
-    const where = whole === undefined ? '' : `; whole: ${whole.uri}`;
-    const { dropped, droppedBytes } = kept;
-    return { text: harmless(kept.toString(where)), dropped, droppedBytes, whole };
+    const { dropped, droppedBytes, head, tail } = kept;
+    // One by one: a sequence that the code has left open at the end of the head must not swallow the line between.
+    return capturedWithGap(harmless(head), harmless(tail), { dropped, droppedBytes, whole });
   }
 
   get pictures(): Pictures {

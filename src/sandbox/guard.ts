@@ -6,9 +6,10 @@ import { constants, setPriority } from 'node:os';
 import { type GroupLimit, groupLimit, oomKillsIn } from '../engine/cgroup.js';
 import { type Asked, type Enforcement, lookAt } from '../engine/enforcement.js';
 import type { SandboxSpec } from '../engine/engine.js';
-import { boundsOf, scalesFor } from './measure.js';
+import { countingIn, socketRoom } from './kernel-room.js';
+import { boundsOf, scalesFor, socketScalesFor } from './measure.js';
 import { WRITABLE, writableIn } from './spec.js';
-import { type Breach, Watchdog } from './watchdog.js';
+import { type Breach, type Scales, Watchdog } from './watchdog.js';
 
 export class Guard implements Disposable {
   readonly #enforcement: Enforcement;
@@ -21,9 +22,16 @@ export class Guard implements Disposable {
     this.#enforcement = enforcement;
     if (enforcement.cpu === 'priority') lower(pid);
     if (enforcement.memory === 'cgroup') this.#group = groupLimit(pid, 'memory');
-    if (enforcement.memory === 'watchdog') {
-      this.#watchdog = new Watchdog(scalesFor(pid, writableIn(spec)), boundsOf(spec), onBreach);
-    }
+    const scales = this.#scalesFor(pid, spec);
+    if (scales !== undefined) this.#watchdog = new Watchdog(scales, boundsOf(spec), onBreach);
+  }
+
+  /** How it is looked at; undefined where it is another machine's, or the operator does without a limit. */
+  #scalesFor(pid: number, spec: SandboxSpec): Scales | undefined {
+    if (this.#enforcement.memory === 'watchdog')
+      return scalesFor(pid, writableIn(spec), socketRoom(spec, 'nobody'));
+    if (this.#group === undefined) return undefined;
+    return socketScalesFor(pid, socketRoom(spec, countingIn(this.#group.dir)));
   }
 
   /**
@@ -44,7 +52,7 @@ export class Guard implements Disposable {
 
 /** What the container of the first process `pid` is held to, by its kernel or by a guard. */
 export function enforcementAt(pid: number, asked: Asked): Enforcement {
-  const scales = scalesFor(pid, WRITABLE);
+  const scales = scalesFor(pid, WRITABLE, new Map());
   return lookAt(pid, asked, scales.glance() !== undefined && (scales.weigh() ?? 0) > 0);
 }
 

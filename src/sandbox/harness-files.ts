@@ -2,6 +2,7 @@
 // Python and for JavaScript, a generated entry point, and what Python has compiled of them (compiled-harness.ts).
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { PACKAGE_ROOT, VERSION } from '../base/version.js';
 import { type Files, hashOf, installFiles } from './installed-files.js';
@@ -9,6 +10,9 @@ import { type Files, hashOf, installFiles } from './installed-files.js';
 /** Where the directory is mounted, and what the container runs. */
 export const HARNESS_MOUNT = '/ipc';
 export const ENTRYPOINT = `${HARNESS_MOUNT}/entrypoint.py`;
+
+/** A stand-in for /proc/stat, by its name in that directory. */
+export const STAT_FILE = 'proc-stat';
 
 /** Folders of sandbox-runtime, and which of their files run in a sandbox. */
 const PACKAGES = { harness: /\.py$/, mcp: /\.py$/, javascript: /\.(cjs|mjs|json)$/ } as const;
@@ -28,6 +32,17 @@ from harness.main import main  # noqa: E402
 
 main()
 `;
+
+/**
+ * What /proc/stat says on a machine with `cores` processors that has just started and done nothing. Node ends where it
+ * finds no line there, so the file cannot just be masked.
+ */
+export function idleStat(cores: number): string {
+  const idle = ' 0 0 0 0 0 0 0 0 0 0';
+  const processors = ['cpu ', ...Array.from({ length: cores }, (_, at) => `cpu${at}`)];
+  const rest = ['intr 0', 'ctxt 0', 'btime 0', 'processes 1', 'procs_running 1', 'procs_blocked 0'];
+  return `${[...processors.map((name) => name + idle), ...rest, `softirq${idle} 0`].join('\n')}\n`;
+}
 
 function filesIn(dir: string, prefix: string, wanted: RegExp): Array<readonly [string, string]> {
   return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
@@ -50,7 +65,12 @@ function readHarnessFiles(): Files {
   const files = Object.entries(PACKAGES).flatMap(([name, wanted]) =>
     filesIn(join(PACKAGE_ROOT, 'sandbox-runtime', name), name, wanted),
   );
-  return new Map([['entrypoint.py', entrypoint], ...files.sort(([a], [b]) => (a < b ? -1 : 1))]);
+  const stat = idleStat(availableParallelism());
+  return new Map([
+    ['entrypoint.py', entrypoint],
+    [STAT_FILE, stat],
+    ...files.sort(([a], [b]) => (a < b ? -1 : 1)),
+  ]);
 }
 
 /** Another one for every other harness. */

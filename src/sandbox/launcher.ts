@@ -14,7 +14,7 @@ import { enforcementText } from '../engine/enforcement.js';
 import type { Volume } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, isGvisor, OLD_GVISOR } from '../engine/oci-runtime.js';
-import { needsMachine, PodmanMachine } from '../engine/podman-machine.js';
+import { type MachineLease, needsMachine, PodmanMachine } from '../engine/podman-machine.js';
 import { networked, pythonKind, type SandboxKind } from './kind.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
@@ -32,7 +32,7 @@ import { Lender } from './lender.js';
 import { Sandbox } from './sandbox.js';
 
 /** What a living sandbox holds (the podman machine, where there is one) and what it was started from. */
-type Life = { readonly lease: Disposable | undefined; readonly stamp: string };
+type Life = { readonly lease: MachineLease | undefined; readonly stamp: string };
 
 /** What another engine, or the same one tried anew, would not mend. */
 const NO_ENGINES_DOING: ReadonlySet<string> = new Set(['E_IMAGE_MISSING', 'E_NETWORK']);
@@ -61,10 +61,12 @@ export class Launcher implements AsyncDisposable {
     host: Pick<HostFacts, 'home' | 'platform'>,
     observer: Observer,
     mayAsk: () => boolean = () => false,
+    /** Has every sandbox retired that only waits. */
+    letGo: () => void = () => {},
   ) {
     this.#context = { settings, observer, mayAsk, instance: randomBytes(6).toString('hex') };
     this.#lender = new Lender(this.#context, this.#closing.signal);
-    this.#machine = machineFor(settings, host, observer);
+    this.#machine = machineFor(settings, host, letGo, observer);
   }
 
   /** A fresh, greeted sandbox. Throws what stands in the way, with its remedy. */
@@ -102,6 +104,13 @@ export class Launcher implements AsyncDisposable {
   /** False when images have changed since it was started; costs one look at a file. */
   isCurrent(sandbox: Sandbox): boolean {
     return this.#ready !== undefined && this.#live.get(sandbox)?.stamp === imageStamp(this.#ready.choice);
+  }
+
+  /** Whether `sandbox` only waits, which is no use of the podman machine that it is in. */
+  onWaits(sandbox: Sandbox, waits: boolean): void {
+    const lease = this.#live.get(sandbox)?.lease;
+    if (waits) lease?.rest();
+    else lease?.resume();
   }
 
   /** Ends `sandbox` behind the caller's back; shutdown waits for it. */
@@ -257,7 +266,7 @@ export class Launcher implements AsyncDisposable {
   }
 
   /** Undefined where podman needs no machine, or is not there and docker may be. */
-  async #leaseMachine(signal: AbortSignal): Promise<Disposable | undefined> {
+  async #leaseMachine(signal: AbortSignal): Promise<MachineLease | undefined> {
     try {
       return await this.#machine?.use(signal);
     } catch (thrown) {
@@ -289,6 +298,7 @@ const imageKeyOf = ({ image, imageSource, profile }: SandboxKind): string =>
 function machineFor(
   { runtime, stateDir, machineIdleSeconds }: Settings,
   { home, platform }: Pick<HostFacts, 'home' | 'platform'>,
+  letGo: () => void,
   observer: Observer,
 ): PodmanMachine | undefined {
   const binary = runtime ?? 'podman';
@@ -299,6 +309,7 @@ function machineFor(
     stateDir,
     home,
     platform,
+    letGo,
     onProgress: (message) => observer({ type: 'image.progress', image: 'podman machine', message }),
   });
 }

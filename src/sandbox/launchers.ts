@@ -38,6 +38,10 @@ export class Launchers implements AsyncDisposable {
     this.#owners.get(sandbox)?.retire(sandbox);
   }
 
+  onWaits(sandbox: Sandbox, waits: boolean): void {
+    this.#owners.get(sandbox)?.onWaits(sandbox, waits);
+  }
+
   isCurrent(sandbox: Sandbox): boolean {
     return this.#owners.get(sandbox)?.isCurrent(sandbox) === true;
   }

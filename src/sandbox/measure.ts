@@ -5,11 +5,11 @@ import { readdirSync, statfsSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { readText } from '../base/read-text.js';
 import type { SandboxSpec } from '../engine/engine.js';
+import { fileBytes, type SocketRoom, socketBytes } from './kernel-room.js';
 import { type Bounds, type Glance, MAX_INODES, type Scales } from './watchdog.js';
 
 /** Of an empty file: shmem inode and dentry. */
 const INODE_BYTES = 1_024;
-const PAGE_BYTES = 4_096;
 const KIB = 1_024;
 
 /** The host's last reserve: small machines keep a twentieth, large ones no more than this. */
@@ -23,10 +23,24 @@ export const boundsOf = ({ memoryBytes }: Pick<SandboxSpec, 'memoryBytes'>): Bou
   hostFloorBytes: Math.min(HOST_FLOOR_BYTES, totalmem() * HOST_FLOOR_PART),
 });
 
-/** Looks at the container of the first process `pid`, whose files are in the folders `tmpfs`. */
-export const scalesFor = (pid: number, tmpfs: readonly string[]): Scales => ({
-  glance: () => orUndefined(() => glance(pid, tmpfs)),
+/**
+ * Looks at the container of the first process `pid`, whose files are in the folders `tmpfs` and whose sockets have `room`.
+ */
+export const scalesFor = (pid: number, tmpfs: readonly string[], room: SocketRoom): Scales => ({
+  glance: () => orUndefined(() => glance(pid, tmpfs, room)),
   weigh: () => orUndefined(() => weigh(pid, tmpfs)),
+});
+
+/** The same where a control group counts everything but buffers of sockets. */
+export const socketScalesFor = (pid: number, room: SocketRoom): Scales => ({
+  glance: () =>
+    orUndefined(() => ({
+      atMostBytes: 0,
+      kernelBytes: socketBytes(pid, room),
+      inodes: 0,
+      hostAvailableBytes: Number.POSITIVE_INFINITY,
+    })),
+  weigh: () => undefined,
 });
 
 function orUndefined<T>(look: () => T): T | undefined {
@@ -37,10 +51,12 @@ function orUndefined<T>(look: () => T): T | undefined {
   }
 }
 
-function glance(pid: number, tmpfs: readonly string[]): Glance {
+function glance(pid: number, tmpfs: readonly string[], room: SocketRoom): Glance {
   const files = filesOf(pid, tmpfs);
+  const folders = processFolders(pid);
   return {
-    atMostBytes: files.bytes + sum(processFolders(pid).map(residentBytes)),
+    atMostBytes: files.bytes + sum(folders.map(residentBytes)),
+    kernelBytes: socketBytes(pid, room) + fileBytes(folders),
     inodes: files.inodes,
     hostAvailableBytes: kilobytes(read('/proc/meminfo'), 'MemAvailable'),
   };
@@ -67,9 +83,14 @@ function processFolders(pid: number): string[] {
     .map((name) => `${proc}/${name}`);
 }
 
-/** Counts a page once for each process that has it: never too little. */
-const residentBytes = (folder: string): number =>
-  Number(read(`${folder}/statm`).split(' ')[1] ?? 0) * PAGE_BYTES;
+/** Counts a page once for each process that has it: never too little. Page tables are no pages of the process. */
+function residentBytes(folder: string): number {
+  const status = read(`${folder}/status`);
+  return kilobytes(status, 'VmRSS') + pageTableBytes(status);
+}
+
+/** What maps pages that are read and never written costs no page of the process, and a page of tables for each 2 MB. */
+const pageTableBytes = (status: string): number => kilobytes(status, 'VmPTE');
 
 /**
  * A page that several processes have counts in parts; one of a file on disk, which the kernel can drop, does not, and
@@ -79,7 +100,8 @@ function ownBytes(folder: string, tmpfsDevices: readonly string[]): number {
   const rollup = read(`${folder}/smaps_rollup`);
   const shared = kilobytes(rollup, 'Pss_Shmem');
   const mapped = shared === 0 ? 0 : mappedBytes(read(`${folder}/smaps`), tmpfsDevices);
-  return kilobytes(rollup, 'Pss_Anon') + kilobytes(rollup, 'SwapPss') + Math.max(0, shared - mapped);
+  const own = kilobytes(rollup, 'Pss_Anon') + kilobytes(rollup, 'SwapPss') + Math.max(0, shared - mapped);
+  return own + pageTableBytes(read(`${folder}/status`));
 }
 
 /** Shared mappings of files on these devices. A private one may hold copies, which are the process's own. */

@@ -12,7 +12,7 @@
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { closed } from '../base/streams.js';
-import { clip } from '../base/text.js';
+import { clip, harmless } from '../base/text.js';
 import { within } from '../base/within.js';
 import { type Enforcement, UNENFORCED } from '../engine/enforcement.js';
 import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
@@ -57,6 +57,7 @@ export type RunHandlers = {
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
 const LAST_FRAME_WITHIN_MS = 500;
 const MAX_NOISE_LINES = 20;
+const MAX_DETAIL_CHARS = 600;
 /** After one of these a guest has said how its code ended. */
 const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
 /** What only a sandbox that has its run may say. */
@@ -64,6 +65,8 @@ const OF_A_RUN: ReadonlySet<SupervisorFrame['type']> = new Set(['output', 'file'
 
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
+  /** By performance.now(): since when the engine's own clock runs, which ends every container at last. */
+  readonly startedAt: number;
   /** The walls that it was started with. */
   readonly spec: SandboxSpec;
   readonly #enforcement: Enforcement;
@@ -83,7 +86,13 @@ export class Sandbox implements AsyncDisposable {
   #guestIsDone = false;
   #isAlive = true;
 
-  private constructor(container: Container, spec: SandboxSpec, { observer, enforcement }: StartOptions) {
+  private constructor(
+    container: Container,
+    spec: SandboxSpec,
+    startedAt: number,
+    { observer, enforcement }: StartOptions,
+  ) {
+    this.startedAt = startedAt;
     this.#container = container;
     this.spec = spec;
     this.#enforcement = enforcement ?? UNENFORCED;
@@ -102,7 +111,7 @@ export class Sandbox implements AsyncDisposable {
       onGuest: (frame, text) => this.#fromGuest(frame, text),
       onSupervisor: (frame) => this.#fromSupervisor(frame),
       onNoise: (line) => this.#keepNoise(line),
-      onViolation: (error) => this.#onEnd({ how: 'violation', error }),
+      onViolation: (error, line) => this.#onViolation(error, line),
     });
     // The container's group is gone soon after its last process: this is the last moment to look into it.
     container.stdout.once('close', () => this.memoryKills);
@@ -120,7 +129,7 @@ export class Sandbox implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<Sandbox> {
     const startedAt = performance.now();
-    const sandbox = new Sandbox(engine.start(spec), spec, options);
+    const sandbox = new Sandbox(engine.start(spec), spec, startedAt, options);
     const onAbort = () => sandbox.kill();
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
@@ -264,6 +273,12 @@ export class Sandbox implements AsyncDisposable {
     this.#onEnd({ how: 'violation', error });
   }
 
+  /** Before the harness has greeted, what stands on its stream is the engine's own: its monitor complains there. */
+  #onViolation(error: BridgeError, line: string | undefined): void {
+    if (this.#isGreeted || line === undefined) return this.#onEnd({ how: 'violation', error });
+    this.#onEnd({ how: 'lost', detail: clip(harmless(line), MAX_DETAIL_CHARS) });
+  }
+
   #demand(condition: boolean, rule: string): void {
     if (!condition) throw new BridgeError('E_INTERNAL', rule, { fault: 'bridge' });
   }
@@ -296,7 +311,10 @@ export class Sandbox implements AsyncDisposable {
     if (this.#report !== undefined) return this.#onEnd({ how: 'exited', report: this.#report });
     const words = this.#noise.join(' ').trim();
     const how = signal ?? (code === undefined ? 'no word' : `exit code ${code}`);
-    this.#onEnd({ how: 'lost', detail: words === '' ? `the container ended with ${how}` : clip(words, 600) });
+    this.#onEnd({
+      how: 'lost',
+      detail: words === '' ? `the container ended with ${how}` : clip(words, MAX_DETAIL_CHARS),
+    });
   }
 
   /** Ends it for good; what it had said before is still in our pipes. */

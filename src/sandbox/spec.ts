@@ -1,10 +1,11 @@
 // The security page: from settings to the cage, one line per wall, each with its reason. What is not listed here is
 // not in the container. test/containers has an escape test for each line.
 
+import { join } from 'node:path';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Enforcement } from '../engine/enforcement.js';
 import type { Carrier, SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
-import { ENTRYPOINT, HARNESS_MOUNT } from './harness-files.js';
+import { ENTRYPOINT, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
 import type { SandboxKind } from './kind.js';
 import { LENT_MOUNT, LENT_PYTHON } from './lent-files.js';
 
@@ -26,7 +27,7 @@ export type SandboxPlan = {
   readonly cores: number;
   /** Of its run, with the time in which that may wait for a user. */
   readonly maxTimeoutSeconds: number;
-  /** How long it may wait for its run. */
+  /** The age up to which it may wait for its run. */
   readonly maxWaitSeconds: number;
 };
 
@@ -42,6 +43,27 @@ const tmpfsWith = (workdir: string): readonly Tmpfs[] => [
   { target: workdir, sizeMb: 128, executable: false },
 ];
 const SHM_MB = 16;
+/** What the kernel tells in /proc of its machine, of how it was started and built, and of the work of others. */
+const HOST_FILES = [
+  ...[
+    '/proc/bus',
+    '/proc/cmdline',
+    '/proc/config.gz',
+    '/proc/diskstats',
+    '/proc/driver',
+    '/proc/fs',
+    '/proc/interrupts',
+  ],
+  ...['/proc/iomem', '/proc/ioports', '/proc/irq', '/proc/key-users', '/proc/modules', '/proc/partitions'],
+  ...[
+    '/proc/pressure',
+    '/proc/schedstat',
+    '/proc/softirqs',
+    '/proc/sys/kernel/random/boot_id',
+    '/proc/tty',
+    '/proc/zoneinfo',
+  ],
+];
 /** Of a file on a volume, which is disk: what is in all of them, only the disk itself limits. */
 const VOLUME_FILE_MB = 1024;
 /** Every place of this cage that files can be written to: what is in them is memory. */
@@ -53,6 +75,17 @@ export const writableIn = ({ tmpfs }: Pick<SandboxSpec, 'tmpfs'>): string[] => [
 export const WRITABLE = writableIn({ tmpfs: tmpfsWith(DEFAULT_WORKDIR) });
 /** What glibc reserves for each thread's stack; it counts as data although hardly any of it is ever touched. */
 const THREAD_STACK_BYTES = 8 * MB_BYTES;
+
+/**
+ * Least, first and most bytes of each of the two buffers of a TCP connection. Where there is no network, TCP serves
+ * programs that talk with themselves, to which small ones cost nothing; a way out needs what is under way in a quarter of
+ * a second at a megabyte a second. The kernel's own most is 4 to 6 MB.
+ */
+const TCP_BUFFERS = { none: '4096 16384 65536', outbound: '4096 65536 262144' } as const;
+const tcpBuffers = ({ network }: SandboxKind) => ({
+  'net.ipv4.tcp_rmem': TCP_BUFFERS[network],
+  'net.ipv4.tcp_wmem': TCP_BUFFERS[network],
+});
 
 /** Without a memory cgroup a single giant allocation becomes a MemoryError at once; the sum is the watchdog's business. */
 function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SandboxPlan): Ulimit[] {
@@ -105,9 +138,11 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     volumes: kind.volumes,
     // multiprocessing needs its locks there; 16 MB bounds what is hidden in it.
     shmMb: SHM_MB,
-    // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts; how
-    // the host was started, and its interrupts, which tell of its keyboard, are none of the guest's business.
-    masked: ['/sys', '/dev/mqueue', '/proc/cmdline', '/proc/interrupts'],
+    // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts. What the
+    // host is made of, how it was started and built, and what its other programs make it do is none of the guest's business.
+    masked: ['/sys', '/dev/mqueue', ...HOST_FILES],
+    // The same; but programs count the processors in it.
+    replaced: [{ source: join(plan.harnessDir, STAT_FILE), target: '/proc/stat' }],
     env: { HOME: kind.workdir, LANG: 'C.UTF-8', TMPDIR: '/tmp', ...kind.env },
     // Proxy variables carry credentials, and both engines hand them on unasked.
     hostEnv: 'none',
@@ -118,7 +153,9 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     // What one process of the guest writes is not for other users.
     umask: '0077',
     // What `compat` opens: as much System V memory as /dev/shm, in pages, and few queues.
-    sysctls: { 'kernel.shmall': '4096', 'kernel.msgmni': '32' },
+    // And what a connection may hold of the kernel's memory, which no control group of version 1 counts. How many there
+    // are is the guard's to see.
+    sysctls: { 'kernel.shmall': '4096', 'kernel.msgmni': '32', ...tcpBuffers(kind) },
     // The host's name is none of the guest's business.
     hostname: 'sandbox',
     // Enforced by the cgroup where the engine has one; swap is included, so it cannot grow there.

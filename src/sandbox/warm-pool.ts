@@ -8,7 +8,10 @@ import type { Observer } from '../base/events.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import type { Sandbox } from './sandbox.js';
 
-/** A waiting sandbox is dropped after this long and not replaced before the next run: nobody is working. */
+/**
+ * A waiting sandbox is dropped so long after its start and not replaced before the next run: nobody is working. Its age
+ * counts, also when it was given back, since the engine's own clock (`deadManSeconds`) goes on meanwhile.
+ */
 export const MAX_WAIT_SECONDS = 600;
 /** A run that lasts longer than this no longer keeps the pool from filling: others may come meanwhile. */
 const FILL_BESIDE_RUN_AFTER_MS = 1_000;
@@ -29,6 +32,8 @@ export type WarmPoolOptions = {
   readonly retire: (sandbox: Sandbox) => void;
   /** False when one started now would be another, for instance of a newer image. Asked on the call path. */
   readonly isCurrent: (sandbox: Sandbox) => boolean;
+  /** One begins to wait, or is given away after it has. */
+  readonly onWaits?: (sandbox: Sandbox, waits: boolean) => void;
   readonly observer: Observer;
 };
 
@@ -83,7 +88,7 @@ export class WarmPool implements Disposable {
   giveBack(sandbox: Sandbox): void {
     let waits = false;
     try {
-      waits = sandbox.rest() && this.#hasRoom && this.#options.isCurrent(sandbox);
+      waits = sandbox.rest() && this.#hasRoom && waitMsLeft(sandbox) > 0 && this.#options.isCurrent(sandbox);
     } finally {
       if (waits) this.#waiting.unshift(this.#waitingFor(sandbox));
       else this.#options.retire(sandbox);
@@ -115,6 +120,11 @@ export class WarmPool implements Disposable {
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
     this.#closing.abort('shutdown');
+    this.letGo();
+  }
+
+  /** Ends those that wait, and replaces none of them before the next run. */
+  letGo(): void {
     for (const { sandbox, timer } of this.#waiting.splice(0)) {
       clearTimeout(timer);
       this.#options.retire(sandbox);
@@ -145,7 +155,10 @@ export class WarmPool implements Disposable {
   #nextWaiting(): Sandbox | undefined {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       clearTimeout(next.timer);
-      if (next.sandbox.isAlive && this.#options.isCurrent(next.sandbox)) return next.sandbox;
+      if (next.sandbox.isAlive && this.#options.isCurrent(next.sandbox)) {
+        this.#options.onWaits?.(next.sandbox, false);
+        return next.sandbox;
+      }
       this.#options.retire(next.sandbox);
     }
     return undefined;
@@ -194,8 +207,9 @@ export class WarmPool implements Disposable {
   }
 
   #waitingFor(sandbox: Sandbox): Waiting {
-    const timer = setTimeout(() => this.#drop(sandbox), MAX_WAIT_SECONDS * 1000).unref();
+    const timer = setTimeout(() => this.#drop(sandbox), waitMsLeft(sandbox)).unref();
     void sandbox.ended.then(() => this.#onDeath(sandbox));
+    this.#options.onWaits?.(sandbox, true);
     return { sandbox, timer };
   }
 
@@ -229,3 +243,7 @@ export class WarmPool implements Disposable {
     return true;
   }
 }
+
+/** How much longer it may wait. */
+const waitMsLeft = ({ startedAt }: Sandbox): number =>
+  startedAt + MAX_WAIT_SECONDS * 1000 - performance.now();

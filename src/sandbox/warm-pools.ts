@@ -11,7 +11,10 @@ const WAITING_BYTES = 64 * MIB;
 /** With numpy and pandas loaded it measured 67 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB. */
 const WAITING_PREPARED_BYTES = 160 * MIB;
 
-export type WarmPoolsOptions = Pick<WarmPoolOptions, 'size' | 'retire' | 'isCurrent' | 'observer'> & {
+export type WarmPoolsOptions = Pick<
+  WarmPoolOptions,
+  'size' | 'retire' | 'isCurrent' | 'onWaits' | 'observer'
+> & {
   readonly start: (kind: SandboxKind, signal: AbortSignal) => Promise<Sandbox>;
 };
 
@@ -38,6 +41,11 @@ export class WarmPools implements Disposable {
     });
     this.#pools.set(key, pool);
     return pool;
+  }
+
+  /** Ends all that wait; the next run begins anew. */
+  letGo(): void {
+    for (const pool of this.#pools.values()) pool.letGo();
   }
 
   [Symbol.dispose](): void {

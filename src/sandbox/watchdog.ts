@@ -1,11 +1,13 @@
-// Stands in for a memory cgroup where the engine has none: while code runs, looks at the container from outside and
-// says when it has gone too far. A glance is cheap and never too low; weighing is exact and costs a walk through page
+// Stands in for a memory cgroup where the engine has none, and for what one does not count where it has: while code runs,
+// looks at the container from outside and says when it has gone too far. A glance is cheap and never too low; weighing is exact and costs a walk through page
 // tables. The decisions are pure; what is measured, and what follows, belongs to others.
 
 /** What a look at the container costs next to nothing to tell. */
 export type Glance = {
-  /** Memory of its processes, a shared page counted for each, and of its files. */
+  /** Memory of its processes with their page tables, a shared page counted for each, and of its files. */
   readonly atMostBytes: number;
+  /** Memory of the kernel that its sockets and other open files could hold, and that nothing else counts. */
+  readonly kernelBytes: number;
   /** Files, folders and links in its tmpfs. */
   readonly inodes: number;
   /** MemAvailable of the host. */
@@ -21,15 +23,16 @@ export type Weighing = {
 };
 
 export type Bounds = {
+  /** Of what it holds, and once more of what the kernel could hold for it. */
   readonly memoryBytes: number;
   readonly inodes: number;
-  /** Below this much on the host, a container that holds a good part of its own limit goes. */
+  /** Below this much on the host, a container goes that holds a good part of its own limit, or that the host has lost as much to. */
   readonly hostFloorBytes: number;
 };
 
 /** Which bound was passed, with what was seen. */
 export type Breach = {
-  readonly limit: 'memory' | 'inodes' | 'host memory';
+  readonly limit: 'memory' | 'kernel memory' | 'inodes' | 'host memory';
   readonly allowed: number;
   readonly seen: number;
 };
@@ -64,21 +67,35 @@ export function mustWeigh(
   return sinceMs >= last.costMs && taken > bounds.memoryBytes - last.bytes;
 }
 
-/** Undefined while all is well. `weighed` is of this moment, or undefined where the glance was enough. */
-export function judge(glance: Glance, weighed: number | undefined, bounds: Bounds): Breach | undefined {
-  const { atMostBytes, inodes, hostAvailableBytes } = glance;
+/**
+ * Undefined while all is well. `weighed` is of this moment, or undefined where the glance was enough; `hostAtFirstBytes` is
+ * what the host had left at the first glance.
+ */
+export function judge(
+  glance: Glance,
+  weighed: number | undefined,
+  bounds: Bounds,
+  hostAtFirstBytes: number,
+): Breach | undefined {
+  const { atMostBytes, kernelBytes, inodes, hostAvailableBytes } = glance;
   if (weighed !== undefined && weighed > bounds.memoryBytes)
     return { limit: 'memory', allowed: bounds.memoryBytes, seen: weighed };
+  if (kernelBytes > bounds.memoryBytes)
+    return { limit: 'kernel memory', allowed: bounds.memoryBytes, seen: kernelBytes };
   if (inodes > bounds.inodes) return { limit: 'inodes', allowed: bounds.inodes, seen: inodes };
   const held = weighed ?? atMostBytes;
-  if (hostAvailableBytes < bounds.hostFloorBytes && held > bounds.memoryBytes * BLAMELESS_PART)
+  // What it holds, or what is missing since it began and nobody is seen to hold: some memory of the kernel shows nowhere.
+  const unseen = hostAtFirstBytes - hostAvailableBytes - held;
+  const isToBlame = held > bounds.memoryBytes * BLAMELESS_PART || unseen > bounds.memoryBytes;
+  if (hostAvailableBytes < bounds.hostFloorBytes && isToBlame)
     return { limit: 'host memory', allowed: bounds.hostFloorBytes, seen: hostAvailableBytes };
   return undefined;
 }
 
 /** How long until the next glance: shorter the nearer the limit may be, and never so short that looking is all we do. */
 export function pauseMs(glance: Glance, last: Weighing | undefined, bounds: Bounds, costMs: number): number {
-  const known = glance.atMostBytes <= bounds.memoryBytes ? glance.atMostBytes : (last?.bytes ?? 0);
+  const held = glance.atMostBytes <= bounds.memoryBytes ? glance.atMostBytes : (last?.bytes ?? 0);
+  const known = Math.max(held, glance.kernelBytes);
   const wanted = (bounds.memoryBytes - known) / GROWTH_BYTES_PER_MS;
   return Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, wanted), costMs * REST_PER_COST);
 }
@@ -95,6 +112,7 @@ export class Watchdog implements Disposable {
   readonly #bounds: Bounds;
   readonly #onBreach: (breach: Breach) => void;
   #last: Weighing | undefined;
+  #hostAtFirstBytes: number | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(scales: Scales, bounds: Bounds, onBreach: (breach: Breach) => void) {
@@ -114,7 +132,8 @@ export class Watchdog implements Disposable {
     const glanceMs = performance.now() - startedAt;
     if (glance === undefined) return this.#lookAfter(MAX_PAUSE_MS);
     const weighed = mustWeigh(glance, this.#last, this.#bounds, startedAt) ? this.#weigh(glance) : undefined;
-    const breach = judge(glance, weighed, this.#bounds);
+    this.#hostAtFirstBytes ??= glance.hostAvailableBytes;
+    const breach = judge(glance, weighed, this.#bounds, this.#hostAtFirstBytes);
     if (breach !== undefined) return this.#onBreach(breach);
     this.#lookAfter(pauseMs(glance, this.#last, this.#bounds, glanceMs));
   }

@@ -12,6 +12,7 @@ import type { DiscoverContext } from '../config/discover.js';
 import { planFor } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import type { AgentFace } from '../downstream/asking/agent-face.js';
+import type { ServerLease } from '../downstream/server-lease.js';
 import type { InputFile } from '../protocol/frames.js';
 import type { RawJson } from '../protocol/json-text.js';
 import { callDirectly, type DirectCall, type DirectParts } from '../run/direct-call.js';
@@ -101,8 +102,9 @@ export class Bridge implements AsyncDisposable {
     this.#observer = observer;
     this.redactor = redactor;
     const mayAsk = () => settings.autoload === 'ask' && canLoad('ask', this.#agent);
-    this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer, mayAsk));
-    const open = (other: Settings) => new Launcher(other, discovery.host, observer, mayAsk);
+    const letGo = () => this.#warm.letGo();
+    this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer, mayAsk, letGo));
+    const open = (other: Settings) => new Launcher(other, discovery.host, observer, mayAsk, letGo);
     const launchers = this.#owned.use(new Launchers(settings, this.launcher, open));
     this.servers = this.#owned.use(
       new ConfiguredServers({ settings, context: discovery, agent: this.#agent, observer, redactor }),
@@ -113,6 +115,7 @@ export class Bridge implements AsyncDisposable {
         start: (kind, signal) => launchers.start(kind, signal),
         retire: (sandbox) => launchers.retire(sandbox),
         isCurrent: (sandbox) => launchers.isCurrent(sandbox),
+        onWaits: (sandbox, waits) => launchers.onWaits(sandbox, waits),
         observer,
       }),
     );
@@ -129,6 +132,10 @@ export class Bridge implements AsyncDisposable {
     const objection = this.servers.objectionTo(input.servers);
     if (objection !== undefined)
       return outcomeWithoutRun('validation_error', objection, input.timeoutSeconds);
+    // What is configured now, also for a run that waits for its turn.
+    const wanted = this.servers.wanted(input.servers);
+    const asked = [...wanted.servers, ...wanted.others];
+    const lease = this.servers.pool.lease(asked);
     const number = ++this.#runs;
     const id = `${this.#instance}-${number}`;
     if (this.#queue.pending >= this.settings.concurrency) {
@@ -138,11 +145,10 @@ export class Bridge implements AsyncDisposable {
     const link = new LinkedSignal(signal, this.#closing.signal);
     const running = this.#queue.add(async () => {
       this.#begun++;
-      const wanted = this.servers.wanted(input.servers);
-      hooks.onPreparing(() => this.#setUp.waitsFor([...wanted.servers, ...wanted.others]));
+      hooks.onPreparing(() => this.#setUp.waitsFor(asked));
       const outcome = await runCode(
         { id, client: this.client, ...input, ...wanted },
-        this.#parts(this.#kindOf(input.task), hooks),
+        this.#parts(this.#kindOf(input.task), lease, hooks),
         link.signal,
       );
       return withoutSecrets(outcome, (text) => this.redactor.redact(text));
@@ -150,6 +156,7 @@ export class Bridge implements AsyncDisposable {
     this.#running.add(running);
     return running.finally(() => {
       link[Symbol.dispose]();
+      lease[Symbol.dispose]();
       this.#running.delete(running);
       this.sweepOnce();
     });
@@ -167,9 +174,10 @@ export class Bridge implements AsyncDisposable {
     const id = `${this.#instance}-${++this.#runs}`;
     this.#begun++;
     using link = new LinkedSignal(signal, this.#closing.signal);
+    using lease = this.servers.pool.lease([call.server]);
     hooks.onPreparing(() => this.#setUp.waitsFor([call.server]));
     const about = { id, client: this.client, language: 'command', ...call };
-    const calling = callDirectly(about, this.#partsFor(hooks), link.signal);
+    const calling = callDirectly(about, this.#partsFor(lease, hooks), link.signal);
     this.#running.add(calling);
     try {
       return await calling;
@@ -232,10 +240,10 @@ export class Bridge implements AsyncDisposable {
     return commandKind(this.settings, this.settings.executeWork ?? own);
   }
 
-  #parts(kind: SandboxKind, watcher: Watcher): RunParts {
+  #parts(kind: SandboxKind, lease: ServerLease, watcher: Watcher): RunParts {
     const warm = this.#warm.of(kind);
     return {
-      ...this.#partsFor(watcher),
+      ...this.#partsFor(lease, watcher),
       take: (signal) => warm.take(signal),
       giveBack: (sandbox) => warm.giveBack(sandbox),
       retire: (sandbox) => warm.retire(sandbox),
@@ -245,15 +253,15 @@ export class Bridge implements AsyncDisposable {
     };
   }
 
-  #partsFor(watcher: Watcher): DirectParts {
+  #partsFor(lease: ServerLease, watcher: Watcher): DirectParts {
     const { servers } = this;
     return {
-      open: (server, signal) => servers.load(server, signal),
+      open: (server, signal) => servers.load(server, lease, signal),
       discovered: (loaded, failed) => servers.briefs(loaded, failed),
       known: servers.known,
       policy: () => servers.policy(),
       gates: this.#gates,
-      pool: servers.pool,
+      lease,
       saved: this.#saved,
       shapes: servers.shapes,
       audit: this.settings.audit,

@@ -8,6 +8,7 @@ import type { Redactor } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
+import { LastGoodFiles } from '../config/last-good.js';
 import type { Settings } from '../config/settings.js';
 import { remedyOf, remedyOfMissing } from '../config/skipped-remedy.js';
 import type { AgentFace } from '../downstream/asking/agent-face.js';
@@ -17,6 +18,7 @@ import { type Known, KnownServers } from '../downstream/catalog/known-servers.js
 import { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
 import type { Logins } from '../downstream/oauth/logins.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
+import type { ServerLease } from '../downstream/server-lease.js';
 import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { canLoad } from '../run/on-demand.js';
 import type { Objection } from '../run/outcome.js';
@@ -54,7 +56,7 @@ export class ConfiguredServers implements AsyncDisposable {
   /** Throws E_SETTINGS where the policy cannot be used. */
   constructor(options: ConfiguredServersOptions) {
     const { settings, context, observer } = options;
-    this.#options = options;
+    this.#options = { ...options, context: { lastGood: new LastGoodFiles(), ...context } };
     this.#policyBook = new PolicyBook(settings, context.host, observer);
     this.#catalog = new KeptCatalog(settings.stateDir, observer);
     this.shapes = new ObservedShapes(settings.stateDir);
@@ -140,9 +142,9 @@ export class ConfiguredServers implements AsyncDisposable {
     };
   }
 
-  /** Starts or reaches one, and describes it whole. */
-  async load(name: string, signal: AbortSignal): Promise<ServerDoc> {
-    const downstream = await this.pool.get(name, signal);
+  /** Starts or reaches one of a run's, and describes it whole. */
+  async load(name: string, lease: ServerLease, signal: AbortSignal): Promise<ServerDoc> {
+    const downstream = await lease.get(name, signal);
     const changed = this.#known.changedOf(downstream.spec);
     return toServerDoc(downstream, this.#aliasOf(name), this.shapes.of(downstream), changed);
   }
@@ -202,7 +204,8 @@ export class ConfiguredServers implements AsyncDisposable {
   }
 
   #aliasOf(name: string): string {
-    return this.#aliases.get(name) ?? name;
+    // A run may still have one that is configured no more.
+    return this.#aliases.get(name) ?? serverAliases([name]).get(name) ?? name;
   }
 
   /** Leaves out what is denied; the same function as long as the policy is the same. */

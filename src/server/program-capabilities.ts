@@ -16,7 +16,7 @@ between calls. Either \`snippet_name\`, or \`language\` and \`entrypoint_code\`.
 ${languages.map(row).join('\n')}
 
 \`additional_files\` (\`[{filename, content}]\`, with \`encoding: "base64"\` for what is no text; at most ${MAX_INPUT_FILES} of ${MAX_INPUT_BYTES / MB_BYTES} MiB in all)
-lie beside the main file, in folders of their own where their names say so. \`args\` and \`stdin\` are what a shell would give
+lie beside the main file, in folders of their own where their names say so. \`args\`, \`env\` (variables by name) and \`stdin\` are what a shell would give
 it. What it writes to \`out/\` comes back: short text in the answer, everything else as a link, at most ${MAX_FILES} files of
 ${MAX_FILE_BYTES / MB_BYTES} MiB. The answer has the program's stdout and stderr; one that ends with another exit status than 0 has failed.`;
 

@@ -2,7 +2,7 @@
 // say, and a sign of life when all are silent. The protocol wants numbers that only grow; a report that goes back is told in words. Says nothing after
 // the call's answer.
 
-import { clip, harmless } from '../base/text.js';
+import { clip, harmless, shownExactly } from '../base/text.js';
 import type { ToolProgress } from '../run/host-api.js';
 import type { ProgressReport } from '../run/run.js';
 
@@ -111,7 +111,7 @@ export class Progress implements Disposable {
     this.#told = progress > this.#told ? progress : nextAbove(this.#told);
     const total = this.#total === undefined ? {} : { total: Math.max(this.#total, this.#told) };
     this.#heartbeat?.refresh();
-    this.#send?.({ progress: this.#told, ...total, message });
+    this.#send?.({ progress: this.#told, ...total, message: shownExactly(message) });
   }
 }
 

@@ -86,10 +86,16 @@ type Contents = { readonly uri: string; readonly mimeType: string } & (
 /** Text may grow by its escapes; the same bytes in base64 always fit into one message. */
 const MAX_TEXT_JSON_CHARS = (MAX_FILE_BYTES * 4) / 3;
 
-/** As text where that is safe and short enough; output is shown by the same rule as in answers. */
+/** As text where that is safe, exact and short enough; output is shown by the same rule as in answers. */
 function contentsOf({ uri, name, mimeType, content }: Omit<KeptContent, 'sizeBytes'>): Contents {
-  const text = OUTPUT.test(name) ? harmless(content.toString()) : fileType(name, content).text;
+  const text = OUTPUT.test(name) ? harmless(content.toString()) : exactText(name, content);
   return text === undefined || JSON.stringify(text).length > MAX_TEXT_JSON_CHARS
     ? { uri, mimeType, blob: content.toString('base64') }
     : { uri, mimeType, text };
+}
+
+/** Undefined where text would not be all of it: a byte order mark is left out of what is shown. */
+function exactText(name: string, content: Buffer): string | undefined {
+  const { text } = fileType(name, content);
+  return text !== undefined && Buffer.byteLength(text) === content.length ? text : undefined;
 }

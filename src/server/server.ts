@@ -1,11 +1,10 @@
 // The MCP face of the bridge: one server object per connection, raw request handlers, nothing spawned before a tool is
-// called. Only this file, its resources, its transport and the downstream floor know the SDK.
+// called. Only this file, its requests, its resources, its transport and the downstream floor know the SDK.
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   type CallToolRequest,
-  CallToolRequestSchema,
   type CallToolResult,
   ErrorCode,
   ListToolsRequestSchema,
@@ -21,10 +20,12 @@ import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { offeredLanguages } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
+import { visible } from '../render/payload.js';
 import { isStructured, render } from '../render/render.js';
 import { outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
 import { agentFaceOf } from './agent-face.js';
 import type { Bridge } from './bridge.js';
+import { CallTool } from './call-request.js';
 import { instructions } from './capabilities.js';
 import { LOG_LEVELS, type LogLevel, OutputLog } from './log-notifications.js';
 import { Progress } from './progress.js';
@@ -110,7 +111,7 @@ export async function serveAgent(
     );
   });
 
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
+  server.setRequestHandler(CallTool, async ({ params }, extra): Promise<CallToolResult> => {
     const tool = tools.get(params.name);
     if (tool === undefined) {
       const known = [...tools.keys()];
@@ -136,9 +137,10 @@ export async function serveAgent(
     const mode = said.has('MCP_BRIDGE_OUTPUT_MODE') ? outputMode : tool.outputMode;
     const client = server.getClientVersion()?.name ?? '';
     if ('isRelayed' in answer) {
-      const { structuredContent, ...rest } = answer.result;
+      const result = visible(answer.result);
+      const { structuredContent, ...rest } = result;
       const isWanted = answer.isRelayed || isStructured({ structured, client });
-      return (isWanted && structuredContent !== undefined ? answer.result : rest) as CallToolResult;
+      return (isWanted && structuredContent !== undefined ? result : rest) as CallToolResult;
     }
     return render(answer, {
       mode,

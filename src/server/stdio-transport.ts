@@ -5,8 +5,9 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { isInitializeRequest, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { type Envelope, EnvelopeReader, envelopeOf } from '../protocol/envelope.js';
 import { MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES } from '../protocol/frames.js';
-import { excessOf, parseJson, stringify, wellFormedJson } from '../protocol/json-text.js';
+import { excessOf, parseJson, RawJson, stringify, wellFormedJson } from '../protocol/json-text.js';
 import { LineSplitter } from '../protocol/lines.js';
 
 // JSON-RPC 2.0, section 5.1.
@@ -26,7 +27,8 @@ export class AgentTransport implements Transport {
   onerror?: (error: Error) => void;
   readonly #input: Readable;
   readonly #output: Writable;
-  readonly #lines = new LineSplitter(MAX_FRAME_BYTES);
+  readonly #skipped = new EnvelopeReader();
+  readonly #lines = new LineSplitter(MAX_FRAME_BYTES, (piece) => this.#skipped.push(piece));
   #closed = false;
   #clientProtocol: string | undefined;
   #draining: Promise<void> | undefined;
@@ -82,9 +84,10 @@ export class AgentTransport implements Transport {
     for (const line of this.#lines.push(chunk)) {
       if (this.#closed) return;
       const text = 'text' in line ? line.text.trim() : '';
-      if ('oversized' in line)
-        this.#refuse(`a message of ${line.oversized} bytes exceeds ${MAX_FRAME_BYTES}`);
-      else if (text !== '') this.#handOn(text);
+      if ('oversized' in line) {
+        const reason = `a message of ${line.oversized} bytes exceeds ${MAX_FRAME_BYTES}`;
+        this.#refuse(reason, this.#skipped.take());
+      } else if (text !== '') this.#handOn(text);
     }
   }
 
@@ -93,10 +96,10 @@ export class AgentTransport implements Transport {
     try {
       message = parseJson(text, MESSAGE_LIMITS);
     } catch (thrown) {
-      return this.#refuse((thrown as Error).message);
+      return this.#refuse((thrown as Error).message, envelopeOf(text));
     }
     if (typeof message !== 'object' || message === null || Array.isArray(message)) {
-      return this.#refuse('a message must be one JSON object');
+      return this.#refuse('a message must be one JSON object', envelopeOf(''));
     }
     if ('method' in message && message.method === 'initialize') this.#noteProtocol(message);
     this.onmessage?.(message as JSONRPCMessage);
@@ -106,11 +109,17 @@ export class AgentTransport implements Transport {
     if (isInitializeRequest(message)) this.#clientProtocol = message.params.protocolVersion;
   }
 
-  #refuse(reason: string): void {
+  /** Whoever waits for the message hears that it has failed: the agent for its request, we for its answer. */
+  #refuse(reason: string, { id, hasMethod, isAnswer }: Envelope): void {
     this.onerror?.(new Error(reason));
-    this.#output.write(
-      `${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message: reason } })}\n`,
-    );
+    if (isAnswer && !hasMethod && id !== undefined) {
+      const error = { code: PARSE_ERROR, message: `The client sent ${reason}.` };
+      return this.onmessage?.({ jsonrpc: '2.0', id: JSON.parse(id), error });
+    }
+    // In its own characters: clients compare, and not all ids are numbers that JavaScript can hold.
+    const refused = hasMethod && id !== undefined ? new RawJson(id) : null;
+    const answer = { jsonrpc: '2.0', id: refused, error: { code: PARSE_ERROR, message: reason } };
+    this.#output.write(`${wellFormedJson(stringify(answer))}\n`);
   }
 }
 

@@ -15,7 +15,7 @@ export type ToolContext = {
   readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
 };
 
-/** A CallToolResult that is finished; `isRelayed` where it is a server's, which nobody changes. */
+/** A CallToolResult that is finished; `isRelayed` where it is a server's. Only what does not show is changed in either. */
 export type Finished = {
   readonly result: Readonly<Record<string, unknown>>;
   readonly isRelayed: boolean;

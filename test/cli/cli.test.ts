@@ -181,7 +181,7 @@ describe('serve', () => {
   test('is the default, writes nothing but MCP to stdout, and logs JSON to a pipe', async () => {
     const { stdout, stderr, exitCode } = await command([], {
       home,
-      env: { MCP_BRIDGE_TIMEOT: '3' },
+      env: { MCP_BRIDGE_TIMEOT: '3', MCP_BRIDGE_TIMEOUT: '300' },
       input: `${JSON.stringify(initialize)}\n`,
     });
     for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
@@ -192,8 +192,31 @@ describe('serve', () => {
     expect(log[0]?.msg).toBe(
       "MCP_BRIDGE_TIMEOT is no setting of this version. Did you mean 'MCP_BRIDGE_TIMEOUT'?",
     );
+    expect(log[1]?.msg).toBe('MCP_BRIDGE_TIMEOUT is 300; runs get 120, which is MCP_BRIDGE_MAX_TIMEOUT.');
     expect(log.at(-1)?.msg).toBe('closing: the agent has gone');
     expect(exitCode).toBe(0);
+  });
+
+  test.each([
+    [{ name: 'run_python', arguments: ['x'] }, 'arguments: got ["x"], expected an object by argument names.'],
+    [{ name: 'run_python', arguments: '{}' }, 'arguments: got "{}", expected an object by argument names.'],
+    [{ name: 'run_python', arguments: null }, 'arguments: got null, expected an object by argument names.'],
+    [{ name: 7 }, 'name: got 7, expected the name of a tool.'],
+    [{ arguments: {} }, 'name: got nothing, expected the name of a tool.'],
+    [{ name: 'run_python', task: 7 }, 'task: got 7, expected what MCP says of a call of a tool.'],
+    [undefined, 'params: got nothing, expected an object with name and arguments.'],
+  ])('a call that is none, %j, is answered as a wrong request', async (params, message) => {
+    const requests = [initialize, { jsonrpc: '2.0', id: 2, method: 'tools/call', params }];
+    const input = requests.map((request) => `${JSON.stringify(request)}\n`).join('');
+    const { stdout } = await command([], { home, input });
+    const answers = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: number; error?: object });
+    expect(answers.find(({ id }) => id === 2)?.error).toEqual({
+      code: -32602,
+      message: `MCP error -32602: ${message}`,
+    });
   });
 
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends it at once', async (signal) => {

@@ -38,6 +38,16 @@ it.each([
   expect([code, said]).toEqual([2, expect.stringContaining(`${name}: ENOENT`)]);
 });
 
+it('says of a timeout above the maximum that it is not what commands get', async () => {
+  const [code, said] = await ended([], { MCP_EXEC_WORKDIR: tempHome(), MCP_EXEC_TIMEOUT_MS: '900000' });
+  expect([code, said]).toEqual([
+    0,
+    'code-exec warns: MCP_EXEC_TIMEOUT_MS is 900000; commands get 600000, which is MCP_EXEC_MAX_TIMEOUT_MS.\n',
+  ]);
+  const lowered = { MCP_EXEC_WORKDIR: tempHome(), MCP_EXEC_MAX_TIMEOUT_MS: '1000' };
+  expect(await ended([], lowered)).toEqual([0, '']);
+});
+
 it('serves one client on stdio and ends with it', async () => {
   const home = tempHome();
   const transport = new StdioClientTransport({

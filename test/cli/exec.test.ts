@@ -52,6 +52,14 @@ describe('wrong usage', () => {
     ],
     [['a.py', '--timeout', '0'], '--timeout: got 0', 'MAX'],
     [['a.go', '--servers', 'github'], 'programs in Go cannot call MCP tools', 'Leave --servers out.'],
+    [['a.py', '--env', 'A'], "--env: got 'A', expected NAME=value.", 'none is taken from here'],
+    [['a.py', '--env', '=1'], "--env: got the name '', expected letters,", 'Correct the name.'],
+    [['a.py', '--env', 'A-B=1'], "--env: got the name 'A-B', expected letters,", 'Correct the name.'],
+    [
+      ['a.py', '--env', 'MCP_SANDBOX_CONVERSATION=1'],
+      "--env: got the name 'MCP_SANDBOX_CONVERSATION', which the sandbox sets itself",
+      'Correct the name.',
+    ],
     [['a.py', '--stdin', '/dev/zero'], '/dev/zero has more than 10 MiB', 'Give it a part of it.'],
   ])('%j is refused with exit code 2', async (args, complaint, next) => {
     put('notes.txt');
@@ -88,7 +96,7 @@ describe('what is to run', () => {
   const input = (words: Partial<Words>, options: object = {}) =>
     execInput(
       { before: [], after: [], ...words },
-      { file: [], ...options },
+      { file: [], env: [], ...options },
       new Snippets(join(home, 'prompts')),
     );
 
@@ -114,6 +122,15 @@ describe('what is to run', () => {
     expect(await nameOf('tool', 'golang')).toBe('tool.go');
     expect(await nameOf('a.txt', 'py')).toBe('a.txt.py');
     expect(await nameOf('a.ts', 'TypeScript')).toBe('a.ts');
+  });
+
+  test('with its variables, of which the last of a name counts', async () => {
+    put('a.rb', 'x');
+    put('prompts/hello.rb', 'puts 1');
+    const env = ['A=b=c', 'EMPTY=', 'N=1', 'N=2'];
+    const expected = { A: 'b=c', EMPTY: '', N: '2' };
+    expect((await input({ before: [join(home, 'a.rb')] }, { env })).program.env).toEqual(expected);
+    expect((await input({}, { snippet: 'hello', env })).program.env).toEqual(expected);
   });
 
   test('a snippet; all words are its arguments', async () => {
@@ -173,6 +190,10 @@ describe('what is to run', () => {
     const file = Array.from({ length: 100 }, () => join(home, 'small'));
     await expect(input({ before: [join(home, 'a.py')] }, { file })).rejects.toThrow(
       '--file: got 100 files, at most 99 go in.',
+    );
+    const env = Array.from({ length: 11 }, (_, n) => `V${n}=${'x'.repeat(100_000)}`);
+    await expect(input({ before: [join(home, 'a.py')] }, { env })).rejects.toThrow(
+      'The arguments and variables have 1100133 bytes together, at most 1048576 go in.',
     );
   });
 });
@@ -285,6 +306,21 @@ describe('snippets', () => {
       snippets: [{ name: 'hello', file: 'hello.py', language: 'python', description: 'Says hello.' }],
       skipped: [{ file: 'README.md' }, { file: 'host.rb' }],
     });
+  });
+
+  test('of isolator: in prompts beside its file, unless the file or a variable says otherwise', async () => {
+    put('prompts/hello.py', '1\n');
+    const said = async (content: object, more: object = {}) => {
+      writeFileSync(join(home, 'isolator_config.json'), JSON.stringify(content), { mode: 0o600 });
+      const env = { MCP_BRIDGE_ISOLATOR_CONFIG: join(home, 'isolator_config.json'), ...more };
+      return JSON.parse((await command(['snippets', '--json'], { home, env })).stdout) as object;
+    };
+    const found = { folder: join(home, 'prompts'), snippets: [{ name: 'hello' }] };
+    expect(await said({})).toMatchObject(found);
+    mkdirSync(join(home, 'mine'));
+    const mine = { folder: join(home, 'mine'), snippets: [] };
+    expect(await said({ promptsDir: 'mine' })).toMatchObject(mine);
+    expect(await said({}, { MCP_BRIDGE_SNIPPETS: join(home, 'mine') })).toMatchObject(mine);
   });
 
   test('a folder that is not there, and none at all', async () => {

@@ -51,3 +51,26 @@ it('names the image of each language, or the command that makes it', async () =>
     remedy: 'Run `mcp-sandbox-bridge image build go`, which takes about a minute and needs no registry.',
   });
 });
+
+it('warns where our own image stands in for one of isolator’s file', async () => {
+  const { settings, ...rest } = examined(SHOWN, imageOf('go'), imageOf('ruby'), 'ruby:3');
+  const images = new Map([
+    ['go', 'golang:1.21-alpine'],
+    ['ruby', 'ruby:3'],
+  ]);
+  const findings = await languageFindings({
+    ...rest,
+    settings: { ...settings, isolator: { images } },
+  } as unknown as Examination);
+  const of = (language: string) => findings.find(({ name }) => name === `language ${language}`);
+  expect(of('go')).toEqual({
+    name: 'language go',
+    status: 'warn',
+    detail: `${imageOf('go')} (built here; golang:1.21-alpine, named in isolator's file, is not present)`,
+    remedy: "Pull golang:1.21-alpine, or take it out of isolator's file.",
+  });
+  expect(of('ruby')).toMatchObject({
+    status: 'ok',
+    detail: "ruby:3 (named in isolator's file, found locally)",
+  });
+});

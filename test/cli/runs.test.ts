@@ -41,3 +41,10 @@ test('of many servers the first are named', () => {
   const text = runsText([{ run: 'a-1', line: line as unknown as RunLine, calls: [] }]);
   expect(text).toContain('s0, s1, s2, s3 and 26 more');
 });
+
+test('what does not show is visible, in a column as in a line', () => {
+  const line = { servers: ['git\u202e\u200b'], at: '', client: '\u009b2J\u{e0041}', durationMs: 1 } as const;
+  const text = runsText([{ run: 'a-1', line: line as unknown as RunLine, calls: [] }]);
+  expect(text).toContain('git\\u202e\\u200b');
+  expect(text).toContain('\\x9b2J\\u{e0041}');
+});

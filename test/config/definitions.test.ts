@@ -1,7 +1,7 @@
 // Which entries are one server: by what they start or reach, and by whose account.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Home, reasonsIn } from './home.js';
+import { Home, reasonsIn, stdio } from './home.js';
 
 let home: Home;
 beforeEach(() => {
@@ -28,7 +28,8 @@ test('several hosts name one server; the first wins, the others say which', () =
   });
   home.write('.cursor/mcp.json', {
     mcpServers: {
-      GitHub: { command: 'npx', args: ['gh'], env: { TOKEN: 'one', DEBUG: '1' } },
+      GitHub: { command: 'npx', args: ['gh'], env: { TOKEN: 'one' } },
+      'gh-debug': { command: 'npx', args: ['gh'], env: { TOKEN: 'one', DEBUG: '1' } },
       'gh-plain': { command: 'npx', args: ['gh'] },
       'gh-work': { command: 'npx', args: ['gh'], env: { TOKEN: 'two' } },
       'gh-other': { command: 'npx', args: ['gh', '--all'] },
@@ -38,15 +39,53 @@ test('several hosts name one server; the first wins, the others say which', () =
     mcp: { hub: { type: 'local', command: ['npx', 'gh'], environment: { TOKEN: 'two' } } },
   });
   const found = home.discover();
-  expect(found.ready.map((spec) => spec.name)).toEqual(['github', 'gh-work', 'gh-other']);
+  expect(found.ready.map((spec) => spec.name)).toEqual([
+    'github',
+    'gh-debug',
+    'gh-plain',
+    'gh-work',
+    'gh-other',
+  ]);
   expect(reasonsIn(found)).toEqual({
     GitHub: `same as github in ${claude}`,
-    'gh-plain': `same as github in ${claude}`,
     hub: `same as gh-work in ${home.path}/.cursor/mcp.json`,
   });
 });
 
+test('one that leaves out tools is another server', () => {
+  home.write('.gemini/settings.json', {
+    mcpServers: { db: { command: 'db' }, safe: { command: 'db', excludeTools: ['drop'] } },
+  });
+  expect(home.discover().ready.map(({ name }) => name)).toEqual(['db', 'safe']);
+});
+
+test('of one name the first counts, whatever the others say', () => {
+  const claude = home.write('.claude.json', { mcpServers: { db: { command: 'db' } } });
+  home.write('.cursor/mcp.json', { mcpServers: { db: { command: 'db', env: { READ_ONLY: '1' } } } });
+  const found = home.discover();
+  expect(found.ready.map((spec) => stdio(spec).env)).toEqual([{}]);
+  expect(reasonsIn(found)).toEqual({ db: `shadowed by ${claude}` });
+});
+
 test.each([
+  ['all the same', { command: 'x', env: { A: '1', B: '2' } }, { command: 'x', env: { B: '2', A: '1' } }, 1],
+  ['a switch more', { command: 'x' }, { command: 'x', env: { READ_ONLY: '1' } }, 2],
+  ['a switch less', { command: 'x', env: { READ_ONLY: '1' } }, { command: 'x' }, 2],
+  [
+    'a header more',
+    { url: 'https://x.example' },
+    { url: 'https://x.example', headers: { 'X-Read-Only': '1' } },
+    2,
+  ],
+  ['a helper more', { url: 'https://x.example' }, { url: 'https://x.example', headersHelper: 'a' }, 2],
+  ['an argument more', { command: 'x' }, { command: 'x', args: ['--read-only'] }, 2],
+  ['a folder more', { command: 'x' }, { command: 'x', cwd: '/a' }, 2],
+  [
+    'fewer scopes',
+    { url: 'https://x.example', oauth: { scopes: 'read write' } },
+    { url: 'https://x.example', oauth: { scopes: 'read' } },
+    2,
+  ],
   ['another folder', { command: 'x', cwd: '/a' }, { command: 'x', cwd: '/b' }, 2],
   ['the same address', { url: 'https://x.example' }, { type: 'sse', url: 'https://X.example:443/' }, 1],
   ['another path', { url: 'https://x.example/a' }, { url: 'https://x.example/b' }, 2],

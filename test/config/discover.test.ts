@@ -71,7 +71,7 @@ describe('precedence', () => {
       mcpServers: { b: server('b-mcp'), c: server('c-mcp') },
     });
     home.write('.config/Claude/claude_desktop_config.json', {
-      mcpServers: { d: server('d-desktop'), e: server('e') },
+      mcpServers: { d: server('d-desktop'), e: server('e-desktop'), h: server('h-desktop') },
     });
     home.write('.config/mcp/servers/x.json', { mcpServers: { e: server('e-xdg'), f: server('f') } });
     home.write('MCPs/y.json', { mcpServers: { f: server('f-mcps'), g: server('g') } });
@@ -81,18 +81,19 @@ describe('precedence', () => {
       ['b', 'b-local'],
       ['c', 'c-mcp'],
       ['d', 'd-user'],
-      ['e', 'e'],
+      ['e', 'e-xdg'],
       ['f', 'f'],
       ['g', 'g'],
+      ['h', 'h-desktop'],
     ]);
     expect(found.skipped.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
       `a shadowed by ${explicit}`,
       `b shadowed by ${state}`,
       `b shadowed by ${state}`,
       `c shadowed by ${project}`,
-      `d shadowed by ${state}`,
-      `e shadowed by ${join(home.path, '.config/Claude/claude_desktop_config.json')}`,
       `f shadowed by ${join(home.path, '.config/mcp/servers/x.json')}`,
+      `d shadowed by ${state}`,
+      `e shadowed by ${join(home.path, '.config/mcp/servers/x.json')}`,
     ]);
   });
 
@@ -442,8 +443,9 @@ describe('entries that are passed over', () => {
   test.each([
     ['', 'its name is empty'],
     ['x'.repeat(129), 'its name has 129 characters; at most 128'],
-    ['a\u001b[2Jb', 'its name has control characters'],
-    ['a\nb', 'its name has control characters'],
+    ['a\u001b[2Jb', 'its name has characters that do not show'],
+    ['a\nb', 'its name has characters that do not show'],
+    ['git\u200bhub', 'its name has characters that do not show'],
   ])('the name %j', (name, reason) => {
     claude({ [name]: server() });
     const shown = name.length > 128 ? `${name.slice(0, 127)}…` : name;

@@ -8,6 +8,7 @@ import { type DiscoverContext, type Discovery, discover } from '../../src/config
 import type { DownstreamSpec, RemoteSpec, StdioSpec } from '../../src/config/downstream-spec.js';
 import type { HostFacts } from '../../src/config/host-facts.js';
 import { SOURCES } from '../../src/config/hosts/sources.js';
+import type { LastGoodFiles } from '../../src/config/last-good.js';
 
 /** The spec as that of a program; throws for a remote one. */
 export function stdio(spec: DownstreamSpec | undefined): StdioSpec {
@@ -46,6 +47,8 @@ export class Home implements Disposable {
     depth: 0,
   };
   env: Record<string, string> = {};
+  /** What a bridge remembers between its looks; none, as of a command that looks once. */
+  lastGood: LastGoodFiles | undefined;
 
   constructor() {
     mkdirSync(this.cwd);
@@ -77,7 +80,7 @@ export class Home implements Disposable {
     );
     const env = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: this.geminiSystemFile, ...this.env };
     return discover(
-      { settings: this.settings, env, host: { ...this.facts, ...facts } },
+      { settings: this.settings, env, host: { ...this.facts, ...facts }, lastGood: this.lastGood },
       (event) => this.events.push(event),
       sources,
     );

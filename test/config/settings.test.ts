@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { clip } from '../../src/base/text.js';
-import type { HostFacts } from '../../src/config/host-facts.js';
+import { type HostFacts, homeFolder } from '../../src/config/host-facts.js';
 import { languages } from '../../src/config/languages/records.js';
 import { type Environment, parseSettings, settingsTable } from '../../src/config/settings.js';
 import { variables } from '../../src/config/variables.js';
@@ -295,13 +295,16 @@ test('a network that is closed by name is another thing than one that nobody men
 });
 
 describe('the two timeouts', () => {
-  test('a timeout above the maximum is refused', () => {
-    const { message } = errorOf({ MCP_BRIDGE_TIMEOUT: '300' });
-    expect(message).toBe('MCP_BRIDGE_TIMEOUT is 300, above MCP_BRIDGE_MAX_TIMEOUT, which is 120.');
+  test('one above the maximum becomes that, with a warning', () => {
+    const { settings, warnings } = parseSettings({ MCP_BRIDGE_TIMEOUT: '300' }, host);
+    expect([settings.timeoutSeconds, settings.maxTimeoutSeconds]).toEqual([120, 120]);
+    expect(warnings).toEqual(['MCP_BRIDGE_TIMEOUT is 300; runs get 120, which is MCP_BRIDGE_MAX_TIMEOUT.']);
+    expect(parseSettings({ MCP_BRIDGE_TIMEOUT: '120' }, host).warnings).toEqual([]);
   });
 
-  test('the default gives way to a lower maximum', () => {
-    expect(settingsOf({ MCP_BRIDGE_MAX_TIMEOUT: '10' }).timeoutSeconds).toBe(10);
+  test('the default gives way to a lower maximum without a word', () => {
+    const { settings, warnings } = parseSettings({ MCP_BRIDGE_MAX_TIMEOUT: '10' }, host);
+    expect([settings.timeoutSeconds, warnings]).toEqual([10, []]);
   });
 });
 
@@ -393,4 +396,50 @@ test('rules of the command server stop a bridge that runs commands itself, and a
     ]);
   }
   expect(parseSettings({ MCP_EXEC_MAX_OUTPUT_BYTES: '1k' }, host).warnings).toEqual([]);
+});
+
+describe('the state directory', () => {
+  test.each([
+    ['/proc/1/x', 'is in /proc'],
+    ['/sys', 'is in /sys'],
+    ['/dev/state', 'is in /dev'],
+    // Through a symbolic link of every Linux.
+    ['/dev/../proc/self/root/proc/x', 'is in /proc'],
+    ['/srv/a:b,c', 'has a colon as well as a comma'],
+    ['/srv/a:"b"', 'has a colon as well as a comma'],
+  ])('%s is refused', (stateDir, why) => {
+    const { code, message } = errorOf({ MCP_BRIDGE_STATE_DIR: stateDir });
+    expect(code).toBe('E_SETTINGS');
+    expect(message).toMatch(/^MCP_BRIDGE_STATE_DIR is '/);
+    expect(message).toContain(why);
+    expect(message).toContain('; allowed: ');
+  });
+
+  test.each(['/dev/shm/state', '/processes/x', '/srv/a:b', '/srv/a,"b"', '/srv/ünï'])(
+    '%s may be it',
+    (stateDir) => {
+      expect(settingsOf({ MCP_BRIDGE_STATE_DIR: stateDir }).stateDir).toBe(stateDir);
+    },
+  );
+
+  test('one that is not said is named with where it comes from', () => {
+    const { message } = errorOf({ XDG_STATE_HOME: '/proc' });
+    expect(message).toContain("The state directory is '/proc/mcp-sandbox-bridge', which is in /proc");
+    expect(message).toContain('set MCP_BRIDGE_STATE_DIR to another');
+  });
+
+  test.each(['', 'somewhere'])(
+    'a home folder %j that is no absolute path is refused where the system knows none',
+    (home) => {
+      expect(() => settingsOf({}, { home })).toThrow(
+        `HOME is '${home}', and the system knows no home folder`,
+      );
+      const none = () => {
+        throw new Error('no such user');
+      };
+      expect(homeFolder(home, () => '/home/ann')).toBe('/home/ann');
+      expect(homeFolder(home, none)).toBe(home);
+      expect(homeFolder('/home/eve', none)).toBe('/home/eve');
+    },
+  );
 });

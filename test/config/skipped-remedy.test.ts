@@ -47,13 +47,13 @@ test('an entry of the same name and the same words is the same server, not a riv
   ]);
 });
 
-test('a server that is nowhere may stand in a file that is not used', () => {
+test('a server that is nowhere may stand in a file that has a problem', () => {
   expect(remedyOfMissing([])).toBeUndefined();
   const broken = { file, message: `${file}:1:2: value expected` };
   expect(remedyOfMissing([broken])).toBe(
-    `It may stand in a file that is not used: ${file}:1:2: value expected.`,
+    `It may stand in a file that has a problem: ${file}:1:2: value expected.`,
   );
   expect(remedyOfMissing([{ file, message: 'is in UTF-16' }, broken])).toBe(
-    `It may stand in a file that is not used: ${file}: is in UTF-16. There are 1 more; see \`mcp-sandbox-bridge servers\`.`,
+    `It may stand in a file that has a problem: ${file}: is in UTF-16. There are 1 more; see \`mcp-sandbox-bridge servers\`.`,
   );
 });

@@ -1,7 +1,7 @@
-// The same attacks in every language, each by its own means, and a program without an end. A line tells of each deed
-// whether it got through. Used by languages.test.ts.
+// The same attacks in every language, each by its own means, a program without an end, and one that prints its variables
+// WORD and PATH. A line tells of each attack whether it got through. Used by languages.test.ts.
 
-type Programs = Readonly<Record<'attacks' | 'endless', string>>;
+type Programs = Readonly<Record<'attacks' | 'endless' | 'variables', string>>;
 
 /** In the order in which every program tries them; the last two are no attacks and must succeed. */
 const ATTACKS = [
@@ -74,11 +74,18 @@ tried("run /bin/true", lambda: subprocess.run(["/bin/true"]))
 `,
     endless:
       'import signal\nfor number in (1, 2, 15): signal.signal(number, signal.SIG_IGN)\nwhile True: pass',
+    variables: 'import os\nprint(os.environ["WORD"], os.environ["PATH"])',
   },
-  javascript: { attacks: javascript, endless: 'process.on("SIGTERM", () => {});\nfor (;;);' },
+  javascript: {
+    attacks: javascript,
+    endless: 'process.on("SIGTERM", () => {});\nfor (;;);',
+    variables: 'console.log(process.env.WORD, process.env.PATH);',
+  },
   typescript: {
     attacks: javascript.replace('= (name, got)', '= (name: string, got: boolean)'),
     endless: 'const more: boolean = true;\nwhile (more);',
+    variables:
+      'const word: string = await Promise.resolve(process.env.WORD!);\nconsole.log(word, process.env.PATH);',
   },
   go: {
     attacks: `package main
@@ -109,6 +116,8 @@ func main() {
 	tell("run /bin/true", exec.Command("/bin/true").Run() == nil)
 }`,
     endless: 'package main\n\nfunc main() {\n\tfor {\n\t}\n}\n',
+    variables:
+      'package main\n\nimport ("fmt"; "os")\n\nfunc main() { fmt.Println(os.Getenv("WORD"), os.Getenv("PATH")) }\n',
   },
   bash: {
     attacks: `
@@ -127,6 +136,7 @@ tried 'write /tmp/probe' ': > /tmp/probe'
 tried 'run /bin/true' /bin/true
 `,
     endless: 'trap "" TERM INT HUP\nwhile :; do :; done',
+    variables: 'echo "$WORD $PATH"',
   },
   ruby: {
     attacks: `
@@ -152,6 +162,7 @@ tried("write /tmp/probe") { File.write("/tmp/probe", "") }
 tried("run /bin/true") { system("/bin/true", exception: true) }
 `,
     endless: 'trap("TERM") {}\nloop {}',
+    variables: 'puts ENV.values_at("WORD", "PATH").join(" ")',
   },
 };
 

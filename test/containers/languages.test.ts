@@ -40,6 +40,23 @@ it.each(there)('$title: what tries to get out is held, and what is not its own h
   expect(lines, text).toEqual(EXPECTED);
 });
 
+it.each(there)('$title: finds the variables of its call, which are nothing to us', async ({ name }) => {
+  // What breaks whoever goes by it: where programs, libraries, temporary files and settings are.
+  const env = {
+    WORD: 'é = 1',
+    PATH: '/nowhere',
+    LD_PRELOAD: '/nowhere.so',
+    TMPDIR: '/nowhere',
+    HOME: '/nowhere',
+  };
+  const { content } = await bridge.client.callTool({
+    name: 'execute_code',
+    arguments: { language: name, entrypoint_code: PROGRAMS[name]?.variables, env, stdin: 'x', timeout: 20 },
+  });
+  const [{ text } = { text: '' }] = content as Array<{ readonly text: string }>;
+  expect(text).toMatch(/^--- stdout ---\né = 1 \/nowhere\n/);
+});
+
 const cancelled = [
   ...there.map((language) => [language.title, language.name, endlessIn(language)] as const),
   ...(hasGo ? [['Go in its compiler', 'go', LONG_TO_COMPILE] as const] : []),

@@ -76,7 +76,8 @@ afterAll(() => removeImages(WITHOUT_PYTHON, ONE_PROGRAM));
 async function run(launcher: Launcher, language: Language, image: string, code: string) {
   const kind = { ...kindOf(planFor(language, settings), settings), image, imageSource: 'operator' } as const;
   const sandbox = await launcher.start(kind, never);
-  const task = { type: 'program', language, code, file: 'main.sh', args: ['a b'], stdin: undefined } as const;
+  const entry = { code, file: 'main.sh', args: ['a b'], stdin: undefined, env: {} };
+  const task = { type: 'program', language, ...entry } as const;
   const printed = { stdout: '', stderr: '' };
   sandbox.run(
     {

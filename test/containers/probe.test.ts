@@ -62,7 +62,12 @@ describe('doctor --probe', () => {
     expect(exitCode).toBe(0);
   });
 
-  const memoryControls = ['memory, in four processes', 'memory, shared', 'memory, files in tmpfs'];
+  const memoryControls = [
+    'memory, in four processes',
+    'memory, shared',
+    'memory, files in tmpfs',
+    'memory, buffers of sockets',
+  ];
   it.each(memoryControls)('%s: tells a cgroup from a watchdog', (control) => {
     const found = of(control);
     if (isRoot) return expect(found).toMatchObject({ verdict: 'ENFORCED', how: 'attack; cgroup' });
@@ -160,7 +165,15 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
     .replace(/^(\{name: apart.*\})$/m, 'import json; print(json.dumps($1))');
   const argv = [
     ...['--log-level=error', `--runtime=${report.engine.ociRuntime}`, 'run', '--rm', '--interactive'],
-    ...['--pull=never', '--network=host', '--pid=host', '--cap-add=all', '--user=0:0', '--tz=Asia/Tokyo'],
+    ...[
+      '--pull=never',
+      '--network=host',
+      '--pid=host',
+      '--log-driver=passthrough',
+      '--cap-add=all',
+      '--user=0:0',
+      '--tz=Asia/Tokyo',
+    ],
     ...['--security-opt=seccomp=unconfined', '--security-opt=unmask=ALL', '--hostname=host'],
     ...['--tmpfs=/tmp:exec', '--tmpfs=/workspace:exec', '--ulimit=nofile=4096:4096', '--ulimit=core=1000000'],
     ...['--ulimit=nproc=512:512', '--device=/dev/zero:/dev/probe', `--volume=${home}:/home-of-the-host`],

@@ -114,7 +114,8 @@ it('environment: nothing of the host', async () => {
   expect(env).not.toContain('canary');
   expect(
     await value(
-      'import os, glob\n[p for p in glob.glob("/proc/[0-9]*/environ") if b"canary" in open(p, "rb").read()]',
+      // That of the supervisor is closed to the code.
+      'import os, glob\n[p for p in glob.glob("/proc/[0-9]*/environ") if os.access(p, os.R_OK) and b"canary" in open(p, "rb").read()]',
     ),
   ).toEqual([]);
 });

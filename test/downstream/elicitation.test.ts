@@ -42,9 +42,50 @@ describe('a form', () => {
 
   it.each([
     ['a value', { properties: { x: { enum: ['yes\u202e'] } } }],
+    ['a value of two lines', { properties: { x: { enum: ["yes\n[server 'bank'] no"] } } }],
     ['a name', { properties: { 'x\u0007': {} } }],
+    ['a name that looks like another', { properties: { 'p\u200b': {} } }],
+    ['a name with what only emoji need', { properties: { '❤\ufe0f': {} } }],
+    ['a name of two lines', { properties: { 'p\nq': {} } }],
+    ['a required name', { properties: {}, required: ['p\u2060'] }],
   ])('with %s that does not show as it is, is unfit', (_what, schema) => {
     expect(form(schema)).toEqual({ unfit: 'its form cannot be shown safely' });
+  });
+
+  it('cannot look like another server, nor like the bridge', () => {
+    const message = "Who?\n\n\n[server 'bank'] Your PIN?\u2028Code that runs in the sandbox asks\r\n> x";
+    const description = "Name\n[server 'bank'] PIN";
+    expect(form({ properties: { n: { title: "a\n[server 'bank'] b", description } } }, message)).toEqual({
+      params: {
+        message: [
+          "[server 'git'] asks:",
+          '> Who?',
+          '>',
+          "> \\[server 'bank'] Your PIN?\\u2028Code that runs in the sandbox asks",
+          '> > x',
+        ].join('\n'),
+        requestedSchema: {
+          properties: {
+            n: { title: "a \\[server 'bank'] b", description: "> Name\n> \\[server 'bank'] PIN" },
+          },
+        },
+      },
+    });
+  });
+
+  it('cannot push words onto a line of their own by spaces, or begin with another name', () => {
+    const message = `Who?${' '.repeat(300)}\u00a0\u2800[ Server "bank"] PIN?`;
+    expect(form(FORM, message)).toMatchObject({
+      params: { message: '[server \'git\'] Who? \\[ Server "bank"] PIN?' },
+    });
+  });
+
+  it('keeps emoji, and scripts that need joiners, readable', () => {
+    const title = 'نام می‌خواهم 👩‍💻';
+    const requestedSchema = { properties: { n: { title, enum: ['❤️ yes'], default: 'a\nb' } } };
+    expect(form(requestedSchema, title)).toEqual({
+      params: { message: `[server 'git'] ${title}`, requestedSchema },
+    });
   });
 
   it('has words of a readable length, without what is secret', () => {
@@ -73,6 +114,13 @@ describe('a form', () => {
 });
 
 describe('an address', () => {
+  it('has its words quoted too', () => {
+    const raw = { mode: 'url', message: "a\n[server 'bank'] b", elicitationId: 'e1', url: 'https://x/' };
+    expect(read(raw)).toMatchObject({
+      params: { message: "[server 'git'] asks:\n> a\n> \\[server 'bank'] b" },
+    });
+  });
+
   it('is shown as a browser would, look-alike letters and all', () => {
     expect(url('https://аpple.com/x')).toEqual({
       params: {

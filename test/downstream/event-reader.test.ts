@@ -20,18 +20,44 @@ test('events are the same wherever the bytes are cut', () => {
   }
 });
 
-test('an event above the limit is counted, with its two ends, and the next one is read', () => {
-  const answer = `{"jsonrpc":"2.0","result":"${'x'.repeat(200)}","id":12}`;
-  const inOne = new EventReader(100).push(Buffer.from(`data: ${answer}\n\ndata: next\n\n`));
-  expect(inOne).toEqual([
-    { oversized: answer.length + 6, head: answer, tail: answer.slice(-128) },
-    { type: 'message', data: 'next' },
-  ]);
-  const lines = `data: {"id":3,\n${`data: "${'k'.repeat(40)}":1,\n`.repeat(3)}data: "z":0}\n\ndata: next\n\n`;
-  expect(new EventReader(100).push(Buffer.from(lines))).toEqual([
-    { oversized: expect.any(Number), head: '{"id":3,', tail: '"z":0}' },
-    { type: 'message', data: 'next' },
-  ]);
+test('an id counts when its event is there as a whole, whatever is in it', () => {
+  const reader = new EventReader(100);
+  const lastIds = [
+    'id: 1\n',
+    'data: a\n',
+    '\n',
+    'id: 2\ndata: half',
+    ' of it\n',
+    '\n',
+    'id: 3\n\n',
+    'data: b\n\n',
+    'id\n\n',
+  ].map((piece) => {
+    reader.push(Buffer.from(piece));
+    return reader.lastId;
+  });
+  expect(lastIds).toEqual([undefined, undefined, '1', '1', '1', '2', '3', '3', '']);
+});
+
+test('an event above the limit is counted, its id is read, and the next one is read', () => {
+  const next = { type: 'message', data: 'next' };
+  const envelope = (id: string) => ({ id, hasMethod: false, isAnswer: true });
+  const long = (id: number, before: number, after: number) =>
+    `{"result":"${'x'.repeat(before)}","id":${id},"more":"${'y'.repeat(after)}"}`;
+  const streams: [string, string][] = [
+    [`data: ${long(12, 200, 1)}`, '12'],
+    [`data:${long(13, 200, 200)}\r`, '13'],
+    // Several lines of which none is too long, and one that is between some that are not.
+    [`data: {"id":3,\n${`data: "${'k'.repeat(40)}":1,\n`.repeat(3)}data: "result":0}`, '3'],
+    [`data: {"error":0,\ndata: "x":"${'k'.repeat(300)}",\n: ${'c'.repeat(300)}\ndata: "id":4}`, '4'],
+  ];
+  for (const [lines, id] of streams) {
+    const bytes = Buffer.from(`${lines}\n\ndata: next\n\n`);
+    const expected = [{ oversized: expect.any(Number), envelope: envelope(id) }, next];
+    expect(new EventReader(100).push(bytes)).toEqual(expected);
+    const slowly = new EventReader(100);
+    expect([...bytes].flatMap((byte) => slowly.push(Buffer.from([byte])))).toEqual(expected);
+  }
 });
 
 test('a stream that never ends an event is held in constant memory', () => {

@@ -130,6 +130,51 @@ test('a new configuration keeps what is unchanged and ends the rest after its la
   await expect(servers.get('removed', NEVER)).rejects.toMatchObject({ code: 'E_SERVER_UNKNOWN' });
 });
 
+test('what a run holds stays the same server until it lets go, whatever the configuration says meanwhile', async () => {
+  const servers = pool([named('changed'), named('removed'), named('unopened')]);
+  using held = servers.lease(['changed', 'removed', 'unopened']);
+  const [changed, removed] = [await held.get('changed', NEVER), await held.get('removed', NEVER)];
+  const pids = [...(await pidsOf(changed)), ...(await pidsOf(removed))];
+  servers.adopt([{ ...named('changed'), env: { NEW: '1' } }]);
+  expect(await held.get('changed', NEVER)).toBe(changed);
+  expect(await held.get('removed', NEVER)).toBe(removed);
+  expect(held.specOf('removed')).toEqual(named('removed'));
+  // Its first call comes after the change, and one that crashes is started again as it was.
+  const unopened = await held.get('unopened', NEVER);
+  await expect(call(unopened, 'crash')).rejects.toMatchObject({ code: 'E_SERVER_UNAVAILABLE' });
+  pids.push(...(await pidsOf(await held.get('unopened', NEVER))));
+  expect(pids.every(isAlive)).toBe(true);
+  // A later run has what is configured then.
+  expect(await servers.get('changed', NEVER)).not.toBe(changed);
+  await expect(servers.get('removed', NEVER)).rejects.toMatchObject({ code: 'E_SERVER_UNKNOWN' });
+  const sleeping = call(removed, 'sleep', { ms: 200 });
+  held[Symbol.dispose]();
+  expect(await sleeping).toMatchObject({ content: [{ text: 'slept 200 ms' }] });
+  await until(() => !pids.some(isAlive));
+});
+
+test('two that hold the same server: it ends with the last', async () => {
+  const servers = pool([named('a')]);
+  const [one, two] = [servers.lease(['a']), servers.lease(['a'])];
+  const [pid] = await pidsOf(await one.get('a', NEVER));
+  servers.adopt([]);
+  one[Symbol.dispose]();
+  one[Symbol.dispose]();
+  expect(isAlive(Number(pid))).toBe(true);
+  expect(await pidsOf(await two.get('a', NEVER))).toEqual([pid]);
+  two[Symbol.dispose]();
+  await until(() => !isAlive(Number(pid)));
+});
+
+test('what is asked for later is held from then on', async () => {
+  const servers = pool([named('a')]);
+  using held = servers.lease([]);
+  const server = await held.get('a', NEVER);
+  servers.adopt([]);
+  expect(await held.get('a', NEVER)).toBe(server);
+  await expect(held.get('b', NEVER)).rejects.toMatchObject({ code: 'E_SERVER_UNKNOWN' });
+});
+
 test('disposing ends the well-behaved within 100 ms, in parallel, and leaves nothing', async () => {
   const servers = poolOf(['a', 'b', 'c'].map((name) => named(name)));
   const live = await Promise.all(['a', 'b', 'c'].map((name) => servers.get(name, NEVER)));

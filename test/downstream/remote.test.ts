@@ -269,10 +269,15 @@ test('a server that wants to be asked again at once is asked once a second', asy
   expect(requests.filter((request) => request.startsWith('GET'))).toHaveLength(1);
 });
 
-test('an answer that the server continues elsewhere is followed there', async () => {
-  const { get } = await hostilePool('http', ['resumed']);
-  expect(await call(await get(), 'echo', { text: 'later' })).toMatchObject({ content: [{ text: 'later' }] });
-});
+test.each(['resumed', 'resumed=torn'])(
+  'an answer that the server continues elsewhere is followed there: %s',
+  async (mode) => {
+    const { get } = await hostilePool('http', [mode]);
+    expect(await call(await get(), 'echo', { text: 'later' })).toMatchObject({
+      content: [{ text: 'later' }],
+    });
+  },
+);
 
 test.each([
   [['pages=5', 'noise', 'id-last']],

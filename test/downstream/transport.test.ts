@@ -5,6 +5,7 @@ import { Redactor } from '../../src/base/redact.js';
 import { rawResultOf, readMessage, readOversized } from '../../src/downstream/inbound.js';
 import { LastWords } from '../../src/downstream/stdio/last-words.js';
 import { StdioTransport } from '../../src/downstream/stdio/stdio-transport.js';
+import { envelopeOf } from '../../src/protocol/envelope.js';
 import { hostile, isAlive, until } from './hostile.js';
 import { LINEAR, plainTransferMs } from './plain-transfer.js';
 
@@ -173,10 +174,32 @@ test('the text of a result is its own, to the last digit', () => {
 });
 
 test('only an answer can be failed for its length, and only by its own id', () => {
-  const failed = readOversized(99, '{"result":{"id":3,"text":"…', '…"}]},"jsonrpc":"2.0","id":12}');
+  const read = (text: string) => readOversized(99, envelopeOf(text));
+  const failed = read('{"result":{"id":3,"text":"…"},"jsonrpc":"2.0","id":12,"more":[]}');
   expect(failed).toMatchObject({ id: 12, error: { data: expect.any(BridgeError) } });
-  expect(readOversized(99, '{"method":"sampling/createMessage","id":3', '"}}')).toBeUndefined();
-  expect(readOversized(99, '{"result":{"x":"…', '{"id":5}}')).toBeUndefined();
+  expect(read('{"method":"sampling/createMessage","id":3,"params":{}}')).toBeUndefined();
+  expect(read('{"result":{"x":"…","id":5}}')).toBeUndefined();
+});
+
+test.each([
+  ['NaN', '{"jsonrpc":"2.0","result":{"content":[],"structuredContent":{"x":NaN}},"id":7}'],
+  ['a comment', '{"id":"7","result":{} /* done */}'],
+  [
+    'a raw line break in a string',
+    '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"first',
+  ],
+  ['an error with Infinity', '{"id":7,"error":{"code":1,"message":"no","data":Infinity}}'],
+])('an answer that is not JSON fails the request that it answers: %s', (_what, line) => {
+  expect(readMessage(line)).toMatchObject({
+    id: 7,
+    error: { message: 'The server sent an answer that is not JSON.', data: { code: 'E_TOOL_FAILED' } },
+  });
+});
+
+test('noise that looks like an answer is none', () => {
+  expect(readMessage('{"id":7, working: 3}')).toBeUndefined();
+  expect(readMessage('result {"id":7,"result":NaN}')).toBeUndefined();
+  expect(readMessage('{"id":7,"method":"x","result":NaN}')).toBeUndefined();
 });
 
 test('last words are few, harmless and without secrets', () => {
@@ -196,5 +219,5 @@ test.each([
   ['too deep, with half a key', `{"\\${'['.repeat(600)}`],
 ])('a line that is %s and no JSON either is noise, not an exception', (_what, line) => {
   expect(readMessage(line)).toBeUndefined();
-  expect(readOversized(line.length, line, line.slice(-128))).toBeUndefined();
+  expect(readOversized(line.length, envelopeOf(line))).toBeUndefined();
 });

@@ -54,8 +54,25 @@ describe('runArgv', () => {
         "--tz=UTC",
         "--security-opt=mask=/sys",
         "--security-opt=mask=/dev/mqueue",
+        "--security-opt=mask=/proc/bus",
         "--security-opt=mask=/proc/cmdline",
+        "--security-opt=mask=/proc/config.gz",
+        "--security-opt=mask=/proc/diskstats",
+        "--security-opt=mask=/proc/driver",
+        "--security-opt=mask=/proc/fs",
         "--security-opt=mask=/proc/interrupts",
+        "--security-opt=mask=/proc/iomem",
+        "--security-opt=mask=/proc/ioports",
+        "--security-opt=mask=/proc/irq",
+        "--security-opt=mask=/proc/key-users",
+        "--security-opt=mask=/proc/modules",
+        "--security-opt=mask=/proc/partitions",
+        "--security-opt=mask=/proc/pressure",
+        "--security-opt=mask=/proc/schedstat",
+        "--security-opt=mask=/proc/softirqs",
+        "--security-opt=mask=/proc/sys/kernel/random/boot_id",
+        "--security-opt=mask=/proc/tty",
+        "--security-opt=mask=/proc/zoneinfo",
         "--uidmap=0:1:65536",
         "--gidmap=0:1:65536",
         "--rm",
@@ -77,6 +94,7 @@ describe('runArgv', () => {
         "--hostname=sandbox",
         "--log-driver=passthrough",
         "--volume=/state/ipc/abc:/ipc:ro,nosuid,nodev,noexec,z",
+        "--volume=/state/ipc/abc/proc-stat:/proc/stat:ro,nosuid,nodev,noexec,z",
         "--tmpfs=/tmp:rw,noexec,nosuid,nodev,mode=1777,size=64m",
         "--tmpfs=/workspace:rw,noexec,nosuid,nodev,mode=1777,size=128m",
         "--tmpfs=/dev/shm:rw,noexec,nosuid,nodev,mode=1777,size=16m",
@@ -88,6 +106,8 @@ describe('runArgv', () => {
         "TMPDIR=/tmp",
         "--sysctl=kernel.shmall=4096",
         "--sysctl=kernel.msgmni=32",
+        "--sysctl=net.ipv4.tcp_rmem=4096 16384 65536",
+        "--sysctl=net.ipv4.tcp_wmem=4096 16384 65536",
         "--memory=536870912b",
         "--memory-swap=536870912b",
         "--pids-limit=128",
@@ -144,6 +164,7 @@ describe('runArgv', () => {
         "--hostname=sandbox",
         "--log-driver=none",
         "--volume=/state/ipc/abc:/ipc:ro,z",
+        "--volume=/state/ipc/abc/proc-stat:/proc/stat:ro,z",
         "--tmpfs=/tmp:rw,noexec,nosuid,nodev,mode=1777,size=64m",
         "--tmpfs=/workspace:rw,noexec,nosuid,nodev,mode=1777,size=128m",
         "--shm-size=16m",
@@ -155,6 +176,8 @@ describe('runArgv', () => {
         "TMPDIR=/tmp",
         "--sysctl=kernel.shmall=4096",
         "--sysctl=kernel.msgmni=32",
+        "--sysctl=net.ipv4.tcp_rmem=4096 16384 65536",
+        "--sysctl=net.ipv4.tcp_wmem=4096 16384 65536",
         "--memory=536870912b",
         "--memory-swap=536870912b",
         "--pids-limit=4096",
@@ -303,4 +326,18 @@ it.each<['podman' | 'docker', EngineMode, string, RegExp]>([
 ])('%s, %s, is launched %s, and it says why', (engine, mode, launch, reason) => {
   expect(dialects[engine].launch(mode)).toEqual({ launch, reason: expect.stringMatching(reason) });
   expect(argv(engine, mode).includes('--detach')).toBe(launch === 'detached');
+});
+
+it.each([
+  ['podman', 'type=bind,src=/a:b/ipc,dst=/ipc,ro,nosuid,nodev,noexec,relabel=shared'],
+  ['docker', 'type=bind,src=/a:b/ipc,dst=/ipc,readonly'],
+] as const)('%s is told a path with a colon by --mount', (engine, mount) => {
+  const argv = runArgv(sandboxSpec({ ...plan, harnessDir: '/a:b/ipc' }), dialects[engine], {
+    mode: 'rootless',
+    ociRuntime: undefined,
+    cidFile: '/s/c',
+    pidFile: '/s/p',
+  });
+  expect(argv).toContain(`--mount=${mount}`);
+  expect(argv.filter((word) => word.startsWith('--volume='))).toEqual([]);
 });

@@ -229,6 +229,18 @@ describe('chooseImage', () => {
     ]);
   });
 
+  it('says so where our own stands in for one that isolator’s file names', async () => {
+    const wish = { image: 'python:3.11-alpine', imageSource: 'isolator', profile: 'base' } as const;
+    const absent = choose([ownImage()], wish);
+    expect(await absent.choice).toMatchObject({ image: ownImage() });
+    expect(absent.events).toEqual([{ type: 'image.replaced', image: 'python:3.11-alpine', by: ownImage() }]);
+    const present = choose(['python:3.11-alpine', ownImage()], wish);
+    expect(await present.choice).toMatchObject({ image: 'python:3.11-alpine' });
+    const nobodys = choose([ownImage()], byDefault('python:a'));
+    await nobodys.choice;
+    expect([...present.events, ...nobodys.events]).toEqual([]);
+  });
+
   it('never replaces an image that somebody named', async () => {
     const { choice } = choose([ownImage()], { image: 'my/python', imageSource: 'operator', profile: 'base' });
     await expect(choice).rejects.toMatchObject({

@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
-import { type MachineOptions, needsMachine, PodmanMachine } from '../../src/engine/podman-machine.js';
+import {
+  type MachineLease,
+  type MachineOptions,
+  needsMachine,
+  PodmanMachine,
+} from '../../src/engine/podman-machine.js';
 
 const FAKE = fileURLToPath(new URL('../fixtures/fake-podman.mjs', import.meta.url));
 const never = new AbortController().signal;
@@ -34,6 +39,7 @@ function machineIn(world: object, options: Partial<MachineOptions> = {}): Podman
     stateDir: '/home/me/.local/state',
     home: '/home/me',
     platform: 'linux',
+    letGo: () => {},
     onProgress: () => {},
     ...options,
   });
@@ -106,6 +112,32 @@ describe('a podman machine', () => {
     await expect.poll(calls, { timeout: 5_000 }).toContain('machine stop mine');
     using _again = await machine.use(never);
     expect(calls().filter((call) => call === 'machine start mine')).toHaveLength(2);
+  });
+
+  it('is stopped although sandboxes wait in it, which are let go of first', async () => {
+    const waiting: MachineLease[] = [];
+    const letGo = () => {
+      for (const lease of waiting.splice(0)) lease[Symbol.dispose]();
+    };
+    const machine = machineIn({ machines: [stopped] }, { idleMs: 100, letGo });
+    waiting.push(await machine.use(never), await machine.use(never));
+    for (const lease of waiting) lease.rest();
+    await expect.poll(calls, { timeout: 5_000 }).toContain('machine stop mine');
+    expect(waiting).toEqual([]);
+    expect(calls().filter((call) => call === 'ps --quiet')).toHaveLength(1);
+    using _again = await machine.use(never);
+    expect(calls().filter((call) => call === 'machine start mine')).toHaveLength(2);
+  });
+
+  it('is not stopped while one that had waited is in use', async () => {
+    let asked = 0;
+    const machine = machineIn({ machines: [stopped] }, { idleMs: 100, letGo: () => asked++ });
+    using lease = await machine.use(never);
+    lease.rest();
+    lease.resume();
+    lease.resume();
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect([asked, calls()]).toEqual([0, [LIST, 'machine start mine']]);
   });
 
   it("is not stopped while anybody's container runs in it", async () => {

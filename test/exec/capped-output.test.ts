@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { CappedOutput } from '../../src/exec/capped-output.js';
 import { MAX_ANSWER_CHARS, resultOf } from '../../src/exec/execute-result.js';
+import { visible } from '../../src/render/payload.js';
 import { MAX_SENT_CHARS } from '../../src/server/stdio-transport.js';
 
 function output(maxBytes: number, stdout: Buffer | string, stderr: Buffer | string = ''): CappedOutput {
@@ -57,9 +58,12 @@ describe('an answer', () => {
     ['lines', '"\n'.repeat(2_500_000)],
     ['large characters', '漢'.repeat(5_000_000)],
     ['bytes that are no text', Buffer.alloc(5_000_000, 0xff)],
+    ['what does not show', '\u200b'.repeat(2_000_000)],
+    ['carriage returns', '\rx'.repeat(2_500_000)],
   ])('fits, however much %s is within the cap', (_what, printed) => {
     const result = resultOf(end(output(64_000_000, printed)), 1_000, { stdout: 'kept://x' });
-    const { length } = JSON.stringify(result);
+    // As it is, and as the bridge sends it.
+    const length = Math.max(JSON.stringify(result).length, JSON.stringify(visible(result)).length);
     expect(length).toBeLessThanOrEqual(MAX_ANSWER_CHARS);
     expect(length).toBeGreaterThan(MAX_ANSWER_CHARS / 2);
     expect(result.structuredContent).toMatchObject({

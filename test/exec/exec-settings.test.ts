@@ -20,6 +20,7 @@ describe('parseExecSettings', () => {
       allow: undefined,
       deny: [],
       audit: undefined,
+      warnings: [],
     });
   });
 

@@ -21,7 +21,9 @@ await mcp_h.echo(text="${TOKEN}")
 await tried(mcp_h.rpc_error())
 await tried(ask("fail"))
 await tried(ask("nothing"))
-await tried(mcp_h.leak(how="text"))`;
+await tried(mcp_h.leak(how="text"))
+await tried(runtime.read_resource("h", "x:y"))
+await tried(current().link.request("servers.load", {"server": "nowhere"}))`;
 
 const home = tempHome();
 const stateDir = join(home, 'state');
@@ -36,7 +38,14 @@ beforeAll(async () => {
   bridge = await startBridge({ h: server }, { env, clientName: 'an-agent' });
   const ran = await bridge.run(CODE, { servers: ['h'] });
   expect(ran.error).toBeUndefined();
-  expect(ran.stdout).toEqual(['E_TOOL_FAILED', 'E_DENIED', 'E_TOOL_UNKNOWN', 'E_TOOL_FAILED']);
+  expect(ran.stdout).toEqual([
+    'E_TOOL_FAILED',
+    'E_DENIED',
+    'E_TOOL_UNKNOWN',
+    'E_TOOL_FAILED',
+    'E_RESOURCE_FAILED',
+    'E_SERVER_UNKNOWN',
+  ]);
   await bridge.run('1 / 0');
   // The second bridge of the same state directory: the command line.
   const script = await command(['run', '-'], {
@@ -63,7 +72,7 @@ const kept = async (...args: string[]) =>
 it('has a line for each run, whoever asked for it, and each call with verdict and rule', async () => {
   const all = await kept();
   expect(all.map(({ line }) => [line?.status, line?.calls, line?.servers, line?.client])).toEqual([
-    ['success', 5, ['h'], 'an-agent 1.0.0'],
+    ['success', 7, ['h'], 'an-agent 1.0.0'],
     ['error', 0, [], 'an-agent 1.0.0'],
     ['success', 0, [], 'command line'],
   ]);
@@ -82,6 +91,8 @@ it('has a line for each run, whoever asked for it, and each call with verdict an
   });
   // What a server calls a failure is one to whoever asks for failures, and an answer that has a size.
   expect(byTool.get('leak')).toMatchObject({ error: 'E_TOOL_FAILED', result: { bytes: expect.any(Number) } });
+  expect(byTool.get('resources/read')).toMatchObject({ verdict: 'allowed', error: 'E_RESOURCE_FAILED' });
+  expect(byTool.get('servers/load')).toMatchObject({ server: 'nowhere', error: 'E_SERVER_UNKNOWN' });
   expect(byTool.get('nothing')).toMatchObject({ verdict: 'allowed', error: 'E_TOOL_UNKNOWN' });
 });
 
@@ -104,7 +115,7 @@ it('is shown as tables: the last runs, those that failed, those of a server, the
   const table = await shown();
   expect(table.split('\n')).toHaveLength(5);
   expect(table).toMatch(/^began +run +language +status +took +calls +servers +client\n/);
-  expect(table).toContain('5 (4 failed)');
+  expect(table).toContain('7 (6 failed)');
   const calls = await shown('--calls', run?.run.slice(0, 10) ?? '');
   expect(calls).toMatch(/h\.fail +E_DENIED .*MCP_BRIDGE_DENY/);
   expect(calls).toMatch(/h\.echo +answered/);

@@ -1,13 +1,21 @@
 // What a person changes in a host's file while the bridge runs counts from the next run on, in each format.
 
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { HOSTILE_SERVER, startBridge, type TestBridge } from '../support/start-bridge.js';
+import {
+  HOSTILE_SERVER,
+  npmServer,
+  type Payload,
+  startBridge,
+  type TestBridge,
+} from '../support/start-bridge.js';
 
 let bridge: TestBridge;
 beforeAll(async () => {
-  bridge = await startBridge({});
+  const { TEST_ROOT = tmpdir() } = process.env;
+  bridge = await startBridge({ gate: npmServer('@modelcontextprotocol/server-filesystem', TEST_ROOT) });
 });
 afterAll(() => bridge[Symbol.asyncDispose]());
 
@@ -64,7 +72,7 @@ it('one that is removed, switched off or in a file that others may write is gone
     error: "servers: 'toml' is configured but not started: disabled in its file",
     remedy: 'Switch it on in Codex.',
   });
-  write('toml', '');
+  write('toml', '# nothing');
   const absent = await marks(['toml']);
   expect(absent).toMatchObject({ error: expect.stringContaining("there is no server 'toml'") });
   expect(absent.remedy).toBeUndefined();
@@ -81,11 +89,59 @@ it('one that is removed, switched off or in a file that others may write is gone
   expect(await marks(['yaml'])).toMatchObject({ status: 'success', result: ['x'] });
 });
 
-it('a slip of the pen costs its own file, and is named to whoever asks for what stood there', async () => {
+it('a slip of the pen changes nothing until it is mended, and is named to whoever asks for what stands there', async () => {
+  for (const name of NAMES) write(name, FILES[name][1](`${name} before`));
+  expect(await marks(NAMES)).toMatchObject({ status: 'success' });
   const file = write('json', FILES.json[1]('x').replace('"args":', '"args"'));
-  expect(await marks(['json'])).toMatchObject({
+  write('toml', '[mcp_servers.to');
+  write('yaml', '');
+  expect(await marks(NAMES)).toMatchObject({ result: NAMES.map((name) => `${name} before`) });
+  expect(bridge.stderr()).toContain(`${file}:2:`);
+  expect(bridge.stderr()).toContain('what it said before stays in use until it can be read');
+  expect(await bridge.run('1', { servers: ['new'] })).toMatchObject({
     errorType: 'E_SERVER_UNKNOWN',
-    remedy: expect.stringContaining(`It may stand in a file that is not used: ${file}:2:`),
+    remedy: expect.stringMatching(
+      /It may stand in a file that has a problem: .*config\.toml:1:2: .* There are 2 more/,
+    ),
   });
-  expect(await marks(['yaml'])).toMatchObject({ status: 'success' });
+  for (const name of NAMES) write(name, FILES[name][1](`${name} after`));
+  expect(await marks(NAMES)).toMatchObject({ result: NAMES.map((name) => `${name} after`) });
+});
+
+it('a bridge that has never read a file well says what is wrong with it', async () => {
+  write('json', '{"mcpServers": {"json"');
+  await using other = await startBridge({}, { env: { HOME: bridge.home } });
+  expect(await other.run('1', { servers: ['json'] })).toMatchObject({
+    errorType: 'E_SERVER_UNKNOWN',
+    remedy: expect.stringContaining('It may stand in a file that has a problem: '),
+  });
+});
+
+it('a run under way ends with the servers that it began with, and the next one has what is configured then', async () => {
+  for (const name of NAMES) write(name, FILES[name][1](`${name} before`));
+  const stop = join(bridge.home, 'stop');
+  const code = `
+import asyncio
+from mcp import runtime
+seen = []
+for n in range(100):
+    seen = [(await server.pid())["pid"] for server in (mcp_json, mcp_toml, mcp_yaml)]
+    if n == 0: first = seen
+    runtime.progress(n, 100, "going")
+    if (await mcp_gate.read_text_file(path=${JSON.stringify(stop)}))["content"].startswith("now"): break
+    await asyncio.sleep(0.05)
+[first == seen, n > 0, (await mcp_json.env(name="MARK"))["value"]]`;
+  writeFileSync(stop, 'not yet');
+  let under: Promise<Payload> | undefined;
+  await new Promise<void>((resolve) => {
+    under = bridge.run(code, { servers: [...NAMES, 'gate'], timeout: 60, onprogress: () => resolve() });
+    void under.then(() => resolve());
+  });
+  write('json', FILES.json[1]('after'));
+  write('toml', '# nothing');
+  rmSync(join(bridge.home, '.continue'), { recursive: true });
+  expect(await marks(['json'])).toMatchObject({ result: ['after'] });
+  expect(await marks(['yaml'])).toMatchObject({ errorType: 'E_SERVER_UNKNOWN' });
+  writeFileSync(stop, 'now');
+  expect(await under).toMatchObject({ status: 'success', result: [true, true, 'json before'] });
 });

@@ -86,6 +86,17 @@ got = await mcp_h.echo_raw(**sent)
     expect(await run('await mcp_h.echo(text="a\\ud800b")')).toMatchObject({ status: 'success' });
   });
 
+  it('fails a call whose answer is not JSON, at once and no other', async () => {
+    const code = `
+import asyncio
+both = await asyncio.gather(mcp_h.not_json(), mcp_h.echo(text="x"), return_exceptions=True)
+[both[0].code, str(both[0]), both[1]]`;
+    expect(await bridge.run(code, { servers: ['h'], timeout: 5 })).toMatchObject({
+      status: 'success',
+      result: ['E_TOOL_FAILED', expect.stringContaining('an answer that is not JSON'), 'x'],
+    });
+  });
+
   it('refuses NaN by name', async () => {
     expect(await run('await mcp_h.echo_raw(n=float("nan"))')).toMatchObject({
       status: 'error',

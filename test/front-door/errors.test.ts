@@ -133,6 +133,19 @@ describe('servers and tools', () => {
   });
 });
 
+describe('requests that cannot be read', () => {
+  it.each([
+    ['too deep', JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`) as unknown],
+    ['too long', 'x'.repeat(66 * 1024 * 1024)],
+  ])('are answered, so that nobody waits for them: %s', async (_what, odd) => {
+    const call = { name: 'run_python', arguments: { code: '1', odd } };
+    await expect(bridge.client.callTool(call, undefined, { timeout: 15_000 })).rejects.toMatchObject({
+      code: -32_700,
+    });
+    expect(await bridge.run('1')).toMatchObject({ status: 'success' });
+  });
+});
+
 describe('set-up', () => {
   it('no engine', async () => {
     const dir = fakeEngine(undefined);

@@ -7,11 +7,14 @@ import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ownImage } from '../../src/engine/image-choice.js';
+import { isBuilt } from '../support/built-image.js';
 import { removeImages } from '../support/remove-images.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
 /** Ours with a mark in it, which nothing but the file leads to. */
 const IMAGE = `localhost/isolator-config-test-${process.pid}:1`;
+
+const ABSENT = 'localhost/isolator-config-test-absent:1';
 
 let bridge: TestBridge;
 beforeAll(async () => {
@@ -23,7 +26,7 @@ beforeAll(async () => {
     defaultTimeoutSeconds: 2,
     defaultPidsLimit: 40,
     defaultContainerWorkdir: '/srv/app/work',
-    languageSettings: { python: { image: IMAGE } },
+    languageSettings: { python: { image: IMAGE }, bash: { image: ABSENT } },
   };
   writeFileSync(file, `// as it is\n${JSON.stringify(content)}`, { mode: 0o600 });
   const env = { MCP_BRIDGE_TOOLS: 'run_python,execute_code', MCP_BRIDGE_ISOLATOR_CONFIG: file };
@@ -39,10 +42,10 @@ open("out/kept.txt", "w").write("kept")
 print(os.getcwd(), os.environ["HOME"], os.environ.get("MARK"), os.path.ismount("/workspace"))
 print(resource.getrlimit(resource.RLIMIT_NPROC)[0])`;
 
-const execute = async (code: string): Promise<CallToolResult> =>
+const execute = async (code: string, language = 'python'): Promise<CallToolResult> =>
   (await bridge.client.callTool({
     name: 'execute_code',
-    arguments: { language: 'python', entrypoint_code: code },
+    arguments: { language, entrypoint_code: code },
   })) as CallToolResult;
 const textOf = ({ content: [first] }: CallToolResult): string => (first?.type === 'text' ? first.text : '');
 
@@ -65,4 +68,9 @@ it('does not touch run_python', async () => {
 
 it('is warned of what has no effect', () => {
   expect(bridge.stderr()).toContain('isolatorPath has no effect');
+});
+
+it.skipIf(!isBuilt('bash'))('runs in our own image where its own is not there, and says so', async () => {
+  expect(textOf(await execute('echo ran', 'bash'))).toContain('ran');
+  expect(bridge.stderr()).toContain(`image ${ABSENT}, named in isolator's file, is not present`);
 });

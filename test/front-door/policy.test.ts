@@ -140,6 +140,101 @@ await asyncio.gather(*[mcp_one.sleep(ms=20) for _ in range(10)], *[mcp_h.sleep(m
   });
 });
 
+describe('resources and prompts', () => {
+  const LISTS = `version: 1
+deny: [denied.resources/*]
+limits: { callsPerRun: 6 }
+perServer:
+  few: { limits: { callsPerRun: 2 } }
+  small: { limits: { bytesPerCall: 1000 } }
+  hasty: { limits: { secondsPerCall: 0.3 } }
+`;
+  const names = ['tool', 'all', 'read', 'denied', 'few', 'small', 'hasty'];
+  let guarded: TestBridge;
+  beforeAll(async () => {
+    const file = join(mkdtempSync(join(process.env['TEST_ROOT'] ?? tmpdir(), 'policy-')), 'policy.yaml');
+    writeFileSync(file, LISTS, { mode: 0o600 });
+    guarded = await startBridge(
+      Object.fromEntries(names.map((name) => [name, hostileServer('resources', name)])),
+      {
+        env: {
+          MCP_BRIDGE_POLICY: file,
+          MCP_BRIDGE_ALLOW: 'tool.echo, all.*, read.resources/read, denied, few, small, hasty',
+        },
+      },
+    );
+  });
+  afterAll(() => guarded[Symbol.asyncDispose]());
+
+  const TRY = `
+async def ask(call):
+    try:
+        await call
+        return "answered"
+    except runtime.MCPError as e:
+        return f"{e.code} {e}".split(". ")[0]
+`;
+  const read = (server: string, uri = 'hostile:text') =>
+    `await ask(runtime.read_resource("${server}", "${uri}"))`;
+
+  it('are not allowed by a pattern that names tools', async () => {
+    const { result } = await guarded.run(
+      `${TRY}
+[${read('tool')}, await ask(runtime.list_resources("tool")), await ask(runtime.list_prompts("tool")),
+ await ask(runtime.get_prompt("tool", "greet", who="you"))]`,
+      { servers: ['tool'] },
+    );
+    const rule = 'is denied by MCP_BRIDGE_ALLOW, which does not name it';
+    expect(result).toEqual([
+      `E_DENIED 'resources/read' of server 'tool' ${rule}`,
+      `E_DENIED 'resources/list' of server 'tool' ${rule}`,
+      `E_DENIED 'prompts/list' of server 'tool' ${rule}`,
+      `E_DENIED 'prompts/get' of server 'tool' ${rule}`,
+    ]);
+  });
+
+  it('are allowed by a pattern for all of the server, or for them', async () => {
+    const { result } = await guarded.run(
+      `${TRY}
+[${read('all')}, await ask(runtime.list_prompts("all")), ${read('read')}, await ask(runtime.list_prompts("read")),
+ ${read('denied')}, await ask(runtime.list_prompts("denied"))]`,
+      { servers: ['all', 'read', 'denied'] },
+    );
+    expect(result).toEqual([
+      'answered',
+      'answered',
+      'answered',
+      expect.stringMatching(/^E_DENIED 'prompts\/list' of server 'read' is denied by MCP_BRIDGE_ALLOW/),
+      expect.stringMatching(
+        /^E_DENIED 'resources\/read' of server 'denied' is denied by deny 'denied\.resources/,
+      ),
+      'answered',
+    ]);
+  });
+
+  it('count against the limits of calls, bytes and seconds as calls of tools do', async () => {
+    const { result } = await guarded.run(
+      `${TRY}
+[${read('few')}, await ask(mcp_few.echo(text="x")), ${read('few')},
+ ${read('small', 'hostile:big')}, ${read('hasty', 'hostile:hang')},
+ ${read('small')}, await ask(runtime.list_resources("small")), ${read('small')}]`,
+      { servers: ['few', 'small', 'hasty'] },
+    );
+    expect(result).toEqual([
+      'answered',
+      'answered',
+      "E_LIMIT Limit callsPerRun: at most 2, got 3 calls of server 'few' in one run",
+      expect.stringMatching(
+        /^E_LIMIT Limit bytesPerCall: at most 1000, got \d+ bytes for the result of 'resources/,
+      ),
+      expect.stringMatching(/^E_LIMIT Limit secondsPerCall: at most 0\.3, got 0\.\d s without an answer/),
+      'answered',
+      expect.stringMatching(/^(answered|E_LIMIT Limit bytesPerCall)/),
+      'E_LIMIT Limit callsPerRun: at most 6, got 7 calls in one run',
+    ]);
+  });
+});
+
 it('a tool that its server describes otherwise in the middle of a run is refused from then on', async () => {
   const folder = mkdtempSync(join(process.env['TEST_ROOT'] ?? tmpdir(), 'changing-'));
   const tools = (description: string) => JSON.stringify([{ name: 'send', description, inputSchema: {} }]);

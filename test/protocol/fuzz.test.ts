@@ -4,6 +4,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { readMessage, readOversized } from '../../src/downstream/inbound.js';
+import { envelopeOf } from '../../src/protocol/envelope.js';
 import { RawJson, sliceAt, stringify } from '../../src/protocol/json-text.js';
 import { LineSplitter } from '../../src/protocol/lines.js';
 import { hear } from './host-end.js';
@@ -92,7 +93,7 @@ describe('what a server answers', () => {
       const bytes = hostileBytes(random).toString().replace('"type"', '"jsonrpc"');
       for (const line of [bytes, `{"jsonrpc":"2.0",${bytes.slice(1)}`, '['.repeat(600) + bytes]) {
         readMessage(line);
-        readOversized(line.length, line, line.slice(-128));
+        readOversized(line.length, envelopeOf(line));
       }
     });
   });

@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events';
 import { type Readable, Writable } from 'node:stream';
 import type { BridgeError } from '../../src/base/errors.js';
 import type { BridgeEvent } from '../../src/base/events.js';
-import type { DownstreamPool } from '../../src/downstream/pool.js';
+import type { ServerLease } from '../../src/downstream/server-lease.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { ServerDoc, ToolDoc } from '../../src/protocol/frames.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
@@ -76,8 +76,9 @@ export async function hear(
   const downstream = (server: string) => ({
     spec: { name: server },
     has: () => true,
-    ask: async ({ method }: { readonly method: string }) => {
+    ask: async ({ method }: { readonly method: string }, signal: AbortSignal) => {
       reached.push(`${server} ${method}`);
+      await work?.(method, signal);
       return {};
     },
     callTool: async (tool: string, args: RawJson, _onProgress: unknown, signal: AbortSignal) => {
@@ -86,7 +87,7 @@ export async function hear(
       return new RawJson(`{"content":[],"structuredContent":${args.text}}`);
     },
   });
-  const pool = { get: async (server: string) => downstream(server) } as unknown as DownstreamPool;
+  const lease = { get: async (server: string) => downstream(server) } as unknown as ServerLease;
   const stdin = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       sent.push(chunk.toString());
@@ -125,7 +126,7 @@ export async function hear(
     loaded: [allowedPart(whole, policy)],
     discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
     loadServer: () => Promise.reject(new Error('no server comes later here')),
-    pool,
+    lease,
     saved: NO_SAVED_TOOLS,
     shapes: { learn: () => {} },
     known: { docOf: () => undefined, allDocs: () => [allowedPart(whole, policy)] },

@@ -8,7 +8,8 @@ import { Transcript } from '../../src/run/transcript.js';
 import type { SandboxEnd } from '../../src/sandbox/sandbox.js';
 
 const MB = 1024 ** 2;
-const cage = (memoryKills: number | undefined): Cage => ({
+const cage = (memoryKills: number | undefined, calls = 0): Cage => ({
+  calls,
   spec: {
     image: 'python:3.14-slim',
     network: 'none',
@@ -78,6 +79,24 @@ describe('ends', () => {
     expect(errorOf(end, kills)).toMatchObject({ type, message: expect.stringMatching(message) });
   });
 
+  it('advises to send again only what has done nothing outside of the sandbox', () => {
+    const lost: SandboxEnd = { how: 'lost', detail: 'gone' };
+    const remedy = (it: Cage, asked = CELL) =>
+      conclude(lost, undefined, asked, new Transcript(), it).error?.remedy ?? '';
+    const quiet = cage(0);
+    const open = { ...quiet, spec: { ...quiet.spec, network: 'pasta' as const } };
+    const command = { ...CELL, task: { type: 'command' } as Asked['task'] };
+    expect(remedy(quiet)).toContain('send it again');
+    expect(remedy({ ...cage(0, 2), hasRun: false })).toContain('send it again');
+    expect(remedy({ ...open, hasRun: false }, command)).toContain('send it again');
+    for (const said of [remedy(cage(0, 2)), remedy(open), remedy(quiet, command)]) {
+      expect(said).not.toMatch(/send it again/);
+      expect(said).toContain('would be done twice');
+      expect(said).toContain('mcp-sandbox-bridge doctor');
+    }
+    expect(remedy(cage(0, 2))).toMatch(/^It had made 2 calls\b/);
+  });
+
   it('guesses memory only where nobody can know', () => {
     expect(errorOf(exit(null, 'SIGKILL'), 0)?.remedy).not.toContain('512 MB');
     expect(errorOf(exit(null, 'SIGKILL'), undefined)).toMatchObject({
@@ -123,7 +142,7 @@ describe('programs', () => {
   const asked = (name: string): Asked => {
     const language = languageNamed(name);
     if (language === undefined) throw new Error(name);
-    const program = { code: '', file: language.file, args: [], stdin: undefined };
+    const program = { code: '', file: language.file, args: [], stdin: undefined, env: {} };
     return { task: { type: 'program', language, ...program }, timeoutSeconds: 30 };
   };
   const said = (stderr: string, raised?: { type: string; message: string; traceback?: string[] }) => {
@@ -221,6 +240,7 @@ describe('programs', () => {
       message: 'ValueError: no',
       traceback: [],
       remedy: undefined,
+      isByCode: true,
     });
     // A class of its own by that name.
     const own = { type: 'StepFailed', message: 'no' };

@@ -28,6 +28,15 @@ const call = (name: string, args: object = {}, server = 'open'): Question => [
   { server, tool: name, arguments: args },
 ];
 
+const OF_OPEN = { server: 'open' };
+/** Everything that can be asked of a server besides its tools. */
+const QUESTIONS: readonly Question[] = [
+  ['resources.list', OF_OPEN],
+  ['resources.read', { ...OF_OPEN, uri: 'a:b' }],
+  ['prompts.list', OF_OPEN],
+  ['prompts.get', { ...OF_OPEN, prompt: 'p', arguments: { x: 'y'.repeat(200) } }],
+];
+
 type Answer = { readonly id: number; readonly value?: unknown; readonly error?: Refusal };
 
 /** The answers in the order of the questions. */
@@ -133,9 +142,22 @@ describe('what is denied', () => {
       rules: file({ perServer: deny }),
     });
     expect(refusals(answers)).toEqual([
-      `E_DENIED What server 'open' has besides tools is denied by perServer.open.resources in /p.yaml. ${OVER}`,
+      `E_DENIED 'resources/list' of server 'open' is denied by perServer.open.resources in /p.yaml. ${OVER}`,
       undefined,
     ]);
+    expect(answers.heard.events).toMatchObject([{ type: 'run.refused', tool: 'resources/list' }]);
+  });
+
+  test('resources and prompts, where an allow list names only tools', async () => {
+    const answers = await ask([...QUESTIONS, call('read')], { rules: { allow: ['open.read'] } });
+    expect(answers.map(({ error }) => error?.code)).toEqual([
+      'E_DENIED',
+      'E_DENIED',
+      'E_DENIED',
+      'E_DENIED',
+      undefined,
+    ]);
+    expect(answers.heard.reached).toEqual(['open read {}']);
   });
 });
 
@@ -153,12 +175,49 @@ describe('limits', () => {
       'E_LIMIT',
     ]);
     expect(answers[4]?.error?.message).toBe(
-      'Limit callsPerRun: at most 2, got 3 tool calls in one run. It is set by limits.callsPerRun in /p.yaml. ' +
+      'Limit callsPerRun: at most 2, got 3 calls in one run. It is set by limits.callsPerRun in /p.yaml. ' +
         'Make fewer calls in one run, or split the work over several.',
     );
     const own = { open: { deny: [], resources: 'allow', limits: { callsPerRun: 1 } } } as const;
     const second = await ask([call('read'), call('read')], { rules: file({ perServer: own }) });
     expect(second[1]?.error?.message).toContain('It is set by perServer.open.limits.callsPerRun in /p.yaml.');
+  });
+
+  test('whatever is asked of a server is a call of it: resources, prompts, and the server itself', async () => {
+    const questions: Question[] = [
+      ...QUESTIONS,
+      ['servers.load', { server: 'later' }],
+      // It is loaded already, so nothing is started.
+      ['servers.load', OF_OPEN],
+      call('read'),
+    ];
+    const answers = await ask(questions, { rules: file({ limits: { callsPerRun: 5 } }) });
+    expect(answers.map(({ error }) => error?.code === 'E_LIMIT')).toEqual([...Array(6).fill(false), true]);
+    const own = { open: { deny: [], resources: undefined, limits: { callsPerRun: 3 } } } as const;
+    const second = await ask([...QUESTIONS], { rules: file({ perServer: own }) });
+    expect(second.map(({ error }) => error?.code === 'E_LIMIT')).toEqual([false, false, false, true]);
+    expect(second[3]?.error?.message).toContain("got 4 calls of server 'open' in one run");
+  });
+
+  test('bytes and seconds of resources and prompts', async () => {
+    const aborted: string[] = [];
+    const work = (_name: string, signal: AbortSignal) =>
+      new Promise<void>((_resolve, reject) =>
+        signal.addEventListener('abort', () => {
+          aborted.push(String(signal.reason));
+          reject(new Error('aborted'));
+        }),
+      );
+    const rules = file({ limits: { bytesPerCall: 100, secondsPerCall: 0.05 } });
+    const answers = await ask(QUESTIONS, { rules, work });
+    expect(refusals(answers).map((text) => text?.split(',')[0])).toEqual([
+      ...Array(3).fill('E_LIMIT Limit secondsPerCall: at most 0.05'),
+      'E_LIMIT Limit bytesPerCall: at most 100',
+    ]);
+    expect(new Set(aborted)).toEqual(new Set(['timeout']));
+    expect(answers.heard.events).toHaveLength(4);
+    const listed = await ask([['prompts.list', OF_OPEN]], { rules: file({ limits: { bytesPerCall: 20 } }) });
+    expect(refusals(listed)[0]).toContain("bytes for the result of 'prompts/list' of server 'open'.");
   });
 
   test('bytes of arguments and of a result, as UTF-8', async () => {
@@ -216,10 +275,10 @@ describe('limits', () => {
       now--;
     };
     const answers = await ask(
-      Array.from({ length: 20 }, () => call('read')),
+      Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? call('read') : (QUESTIONS[0] ?? call('read')))),
       { rules: file({ limits }), work },
     );
-    expect(answers.every(({ error }) => error === undefined)).toBe(true);
+    expect(answers.every(({ error }) => error?.code !== 'E_LIMIT')).toBe(true);
     expect(most).toBe(3);
   });
 });

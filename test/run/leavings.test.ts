@@ -64,12 +64,25 @@ describe('files', () => {
     ['control characters', 'a\u001b[31mb'],
     ['no UTF-8', Buffer.from([0x61, 0xff])],
     ['a bidirectional override', 'a\u202eb'],
+    ['zero width', 'a\u200bb'],
+    ['tags', 'a\u{e0041}b'],
+    ['a byte order mark in its middle', 'a\ufeffb'],
   ])('text with %s is not shown', async (_what, content) => {
     const { leavings, file } = start();
     file('a.txt', content);
     expect((await leavings.settle()).left?.files[0]).toMatchObject({
       text: undefined,
       mimeType: 'application/octet-stream',
+    });
+  });
+
+  test('a byte order mark at the start is left out of what is shown, and of nothing else', async () => {
+    const { leavings, file } = start();
+    file('a.csv', '\ufeffa,b\r\n1,2\r\n');
+    expect((await leavings.settle()).left?.files[0]).toMatchObject({
+      text: 'a,b\r\n1,2\r\n',
+      mimeType: 'text/csv',
+      content: Buffer.from('\ufeffa,b\r\n1,2\r\n'),
     });
   });
 

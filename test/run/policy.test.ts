@@ -8,7 +8,7 @@ import type { BridgeEvent } from '../../src/base/events.js';
 import type { DownstreamSpec, ToolFilter } from '../../src/config/downstream-spec.js';
 import { hostFacts } from '../../src/config/host-facts.js';
 import { type PolicyFile, readPolicyFile } from '../../src/config/policy-file.js';
-import { allowedPart, type PolicyRules, policyOf } from '../../src/run/policy.js';
+import { allowedPart, type PolicyRules, policyOf, type RequestMethod } from '../../src/run/policy.js';
 import { PolicyBook, withoutDenied } from '../../src/run/policy-book.js';
 
 const spec = (name: string, toolFilter: ToolFilter = { only: undefined, except: [] }): DownstreamSpec => ({
@@ -32,7 +32,7 @@ const withFile = (content: Partial<PolicyFile>): Partial<PolicyRules> => ({
 });
 const policy = (rules: Partial<PolicyRules>) =>
   policyOf({ allow: undefined, deny: [], file: undefined, ...rules }, SPECS);
-const server = { deny: [], resources: 'allow', limits: {} } as const;
+const server = { deny: [], resources: undefined, limits: {} } as const;
 
 describe('verdicts', () => {
   test.each<[string, Partial<PolicyRules>, string, string | undefined, boolean, string]>([
@@ -196,15 +196,124 @@ describe('verdicts', () => {
     expect(strict.tool('github', { name: 'get', changed: null }).allowed).toBe(true);
   });
 
+  describe('resources and prompts', () => {
+    const of = (rules: Partial<PolicyRules>, method: RequestMethod = 'resources/read') =>
+      policy(rules).request('github', method);
+
+    test.each<[string, Partial<PolicyRules>, boolean]>([
+      ['a pattern for tools', { allow: ['github.get_*'] }, false],
+      [
+        'a pattern for tools that the method happens to match',
+        { allow: ['github.*read', '*.*/read'] },
+        false,
+      ],
+      ['the whole server', { allow: ['github'] }, true],
+      ['a server by a star', { allow: ['git*'] }, true],
+      ['all of the server', { allow: ['github.*'] }, true],
+      ['all of all servers', { allow: ['*.*'] }, true],
+      ['resources', { allow: ['github.x', 'github.resources/*'] }, true],
+      ['the one method', { allow: ['github.resources/read'] }, true],
+      ['another method', { allow: ['github.resources/list'] }, false],
+      ['prompts only', { allow: ['github.prompts/*'] }, false],
+      ['another server', { allow: ['files.resources/*', 'github.x'] }, false],
+      ['an empty list', { allow: [] }, false],
+      ['denied tools', { deny: ['github.get_*', '*.*read*'] }, true],
+      ['all of it denied', { deny: ['github.*'] }, false],
+      ['resources denied', { deny: ['*.resources/*'] }, false],
+      ['prompts denied', { deny: ['*.prompts/*'] }, true],
+      ['the file names tools only', { allow: ['github'], ...withFile({ allow: ['github.x'] }) }, false],
+      [
+        'the file for one server: tools',
+        withFile({ perServer: { github: { ...server, allow: ['x'] } } }),
+        false,
+      ],
+      ['the same: all', withFile({ perServer: { github: { ...server, allow: ['*'] } } }), true],
+      [
+        'the same: resources',
+        withFile({ perServer: { github: { ...server, allow: ['x', 'resources/*'] } } }),
+        true,
+      ],
+      [
+        'the same: tools, and a word for resources',
+        withFile({ perServer: { github: { ...server, allow: ['x'], resources: 'allow' } } }),
+        true,
+      ],
+      [
+        'denied for one server',
+        withFile({ perServer: { github: { ...server, deny: ['resources/*'] } } }),
+        false,
+      ],
+    ])('%s', (_what, rules, allowed) => {
+      expect(of(rules).allowed).toBe(allowed);
+    });
+
+    test.each<[string, Partial<PolicyRules>, string, boolean]>([
+      ['denied in capitals', { deny: ['GITHUB.Resources/*'] }, 'github', false],
+      ['denied with an invisible letter', { deny: ['github.\u200bresources/READ '] }, 'github', false],
+      ['denied by an invisible letter and a star', { deny: ['github.\u200b*'] }, 'github', false],
+      ['denied of a look-alike', { deny: ['github.resources/*'] }, 'GitHub\u200b', false],
+      ['a pattern for tools in capitals', { deny: ['GITHUB.*READ'] }, 'github', true],
+      ['allowed in capitals', { allow: ['github.x', 'github.Resources/*'] }, 'github', false],
+      ['allowed to a look-alike', { allow: ['github.resources/*'] }, 'GitHub', false],
+      [
+        'denied in the entry of a look-alike',
+        withFile({ perServer: { github: { ...server, deny: ['Resources/*'] } } }),
+        'GITHUB',
+        false,
+      ],
+      [
+        'an allow list of a look-alike',
+        withFile({ perServer: { github: { ...server, allow: ['resources/*'] } } }),
+        'GITHUB',
+        false,
+      ],
+      [
+        'a word for its own resources',
+        withFile({ perServer: { github: { ...server, deny: ['*'], resources: 'allow' } } }),
+        'github',
+        true,
+      ],
+      [
+        'a word for the resources of a look-alike',
+        withFile({ perServer: { github: { ...server, deny: ['*'], resources: 'allow' } } }),
+        'GITHUB',
+        false,
+      ],
+      [
+        'its own word, and a look-alike’s against it',
+        withFile({
+          perServer: {
+            github: { ...server, resources: 'allow' },
+            GitHub: { ...server, resources: 'deny' },
+          },
+        }),
+        'github',
+        false,
+      ],
+    ])('look-alikes: %s', (_what, rules, name, allowed) => {
+      expect(policy(rules).request(name, 'resources/read').allowed).toBe(allowed);
+    });
+
+    test('the rule is named', () => {
+      expect(of({ allow: ['github.x'] }).rule).toBe('MCP_BRIDGE_ALLOW, which does not name it');
+      expect(of(withFile({ perServer: { github: { ...server, allow: ['x'] } } })).rule).toBe(
+        'perServer.github.allow in /p.yaml, which does not name it',
+      );
+      expect(of({ deny: ['github.prompts/*'] }, 'prompts/get').rule).toBe(
+        "MCP_BRIDGE_DENY 'github.prompts/*'",
+      );
+    });
+  });
+
   test('resources go with the server, or are denied alone', () => {
     const judge = policy(withFile({ perServer: { github: { ...server, resources: 'deny' } } }));
-    expect(judge.resources('files')).toEqual({ allowed: true, rule: 'no rule' });
+    expect(judge.request('files', 'resources/list')).toEqual({ allowed: true, rule: 'no rule' });
     expect(judge.server('github').allowed).toBe(true);
-    expect(judge.resources('github')).toEqual({
+    expect(judge.request('github', 'resources/list')).toEqual({
       allowed: false,
       rule: 'perServer.github.resources in /p.yaml',
     });
-    expect(policy({ deny: ['files'] }).resources('files').rule).toBe("MCP_BRIDGE_DENY 'files'");
+    expect(policy({ deny: ['files'] }).request('files', 'prompts/get').rule).toBe("MCP_BRIDGE_DENY 'files'");
   });
 
   test('what is shown of a server lacks what is denied', () => {
@@ -260,7 +369,7 @@ test('limits hold for look-alikes, the tightest first, unless they have their ow
   const most = (name: string) => judge.serverLimits(name).callsPerRun?.max;
   expect([most('github'), most('GITHUB'), most('gitlab')]).toEqual([5, 3, undefined]);
   const closed = policy(withFile({ perServer: { github: { ...server, resources: 'deny' } } }));
-  expect(closed.resources('GitHub')).toEqual({
+  expect(closed.request('GitHub', 'resources/list')).toEqual({
     allowed: false,
     rule: 'perServer.github.resources in /p.yaml',
   });

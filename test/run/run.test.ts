@@ -179,6 +179,7 @@ describe('a program of another language', () => {
     file: 'main.sh',
     args: ['a'],
     stdin: undefined,
+    env: {},
   };
 
   it('is started without a check, its own file first', async () => {

@@ -25,6 +25,7 @@ const program = (overrides: Partial<Program> = {}): Program => ({
   file: 'main.sh',
   args: [],
   stdin: undefined,
+  env: {},
   ...overrides,
 });
 const cell = { type: 'cell', code: '1' } as const;
@@ -53,6 +54,13 @@ describe('how it is started', () => {
     const python = languageNamed('python') as Language;
     const task = program({ language: python, file: 'a.py', args: ['x'], stdin: Buffer.from([0, 255]) });
     expect(startOf(task)).toEqual({ file: 'a.py', args: ['x'], stdin: 'AP8=', ways: [] });
+  });
+
+  it('with its variables, where it has any', () => {
+    expect(startOf(program({ env: { A: 'b' } }))?.env).toEqual({ A: 'b' });
+    expect(startOf(program())).not.toHaveProperty('env');
+    const python = languageNamed('python') as Language;
+    expect(startOf(program({ language: python, env: { A: 'b' } }))?.env).toEqual({ A: 'b' });
   });
 
   it('empty input is not the same as none', () => {

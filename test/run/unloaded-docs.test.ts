@@ -1,7 +1,6 @@
 // What a run may look up of servers that it has not loaded, and that looking up is not calling.
 
 import { expect, test } from 'vitest';
-import type { DownstreamPool } from '../../src/downstream/pool.js';
 import type { ServerBrief, ServerDoc } from '../../src/protocol/frames.js';
 import { hostApi } from '../../src/run/host-api.js';
 import { SavedByRun } from '../../src/run/saved-by-run.js';
@@ -39,12 +38,12 @@ function api() {
     loaded: [doc('open')],
     discovered: [brief('open', 2), brief('shut', 2), brief('never', null)],
     known: { docOf: (name) => all.find((one) => one.name === name), allDocs: () => all.slice(0, 2) },
-    pool: {
+    lease: {
       get: (name: string) => {
         reached.push(name);
         return Promise.reject(new Error('reached'));
       },
-    } as unknown as DownstreamPool,
+    },
     saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
     shapes: { learn: () => {} },
     loadServer: () => Promise.reject(new Error('loaded')),

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { prepareHarness } from '../../src/sandbox/harness-files.js';
+import { idleStat, prepareHarness } from '../../src/sandbox/harness-files.js';
 
 let stateDir: string;
 beforeEach(() => {
@@ -63,5 +63,15 @@ it.each<[string, (dir: string) => void]>([
   const dir = prepareHarness(stateDir);
   expect(readFileSync(main(dir), 'utf8')).toBe(text);
   expect(lstatSync(main(dir)).isFile()).toBe(true);
-  expect(readdirSync(dir).sort()).toEqual(['entrypoint.py', 'harness', 'javascript', 'mcp']);
+  expect(readdirSync(dir).sort()).toEqual(['entrypoint.py', 'harness', 'javascript', 'mcp', 'proc-stat']);
+});
+
+it('the stand-in for /proc/stat names every processor, and says nothing of what they did', () => {
+  const lines = idleStat(2).split('\n');
+  expect(lines.slice(0, 3)).toEqual([
+    'cpu  0 0 0 0 0 0 0 0 0 0',
+    'cpu0 0 0 0 0 0 0 0 0 0 0',
+    'cpu1 0 0 0 0 0 0 0 0 0 0',
+  ]);
+  expect(lines).toContain('btime 0');
 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
+import type { ImageChoice } from '../../src/engine/image-choice.js';
 import { inOrder, installFiles, removeOthers } from '../../src/sandbox/installed-files.js';
 import type { HostFiles, LaunchContext, LaunchPad } from '../../src/sandbox/launch-pad.js';
 import { harnessKey } from '../../src/sandbox/launch-pad.js';
@@ -17,7 +18,7 @@ const never = new AbortController().signal;
 const SANDBOX = {} as Sandbox;
 const NOT_FOUND = 'exec: "python3": executable file not found in $PATH';
 const GO = { ...PLAIN_KIND, image: 'golang:1.21-alpine', isPython: false };
-const image = { image: GO.image, id: 'sha256:go', reason: '' };
+const image: ImageChoice = { image: GO.image, id: 'sha256:go', reason: '', replaces: undefined };
 
 let stateDir: string;
 let tree: string;
@@ -30,7 +31,7 @@ let starts: Array<string | undefined>;
 beforeEach(() => {
   stateDir = mkdtempSync(join(tmpdir(), 'lender-'));
   const settings = settingsOf({ MCP_BRIDGE_STATE_DIR: stateDir }, stateDir);
-  const own = { image: 'own', id: 'sha256:own', reason: '' };
+  const own = { image: 'own', id: 'sha256:own', reason: '', replaces: undefined };
   tree = installFiles(
     stateDir,
     'lent',

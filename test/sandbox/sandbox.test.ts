@@ -2,6 +2,7 @@
 // brings it back, and what it says out of turn ends it.
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Engine, SandboxSpec } from '../../src/engine/engine.js';
 import {
   type GuestFrame,
   PROTOCOL_VERSION,
@@ -9,7 +10,7 @@ import {
   type ProgramWay,
   type SupervisorFrame,
 } from '../../src/protocol/frames.js';
-import type { Sandbox } from '../../src/sandbox/sandbox.js';
+import { Sandbox } from '../../src/sandbox/sandbox.js';
 import { WarmPool } from '../../src/sandbox/warm-pool.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 
@@ -42,6 +43,23 @@ async function check(answer: SupervisorFrame, code = '1'): Promise<void> {
   container.say(answer);
   expect(await answering).toEqual(answer);
 }
+
+it('what the engine says on the harness’s stream before the greeting is why it did not start', async () => {
+  const silent = new FakeContainer();
+  const engine = { start: () => silent } as unknown as Engine;
+  const options = { timeoutMs: 5_000, observer: () => {} };
+  const starting = Sandbox.start(
+    engine,
+    { name: 'fake' } as SandboxSpec,
+    options,
+    new AbortController().signal,
+  );
+  silent.stdout.write('conmon: option parsing failed\n');
+  await expect(starting).rejects.toMatchObject({
+    code: 'E_SANDBOX_START',
+    message: 'The sandbox did not start: conmon: option parsing failed',
+  });
+});
 
 describe('before its run', () => {
   it('checks as often as it is asked, and may wait again after any answer', async () => {

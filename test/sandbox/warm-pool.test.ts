@@ -20,6 +20,7 @@ function stub(number: number): Stub {
   const self = {
     number,
     isAlive: true,
+    startedAt: performance.now(),
     ended,
     rest: () => self.isAlive,
     die: () => {
@@ -36,6 +37,7 @@ let retired: number[];
 let fails: boolean;
 let current: boolean;
 let events: string[];
+let waits: string[];
 let gate: Promise<void>;
 let pool: WarmPool;
 
@@ -55,6 +57,7 @@ const open = (size: number, mib = 64, heldMib = () => 0) =>
     },
     retire: (sandbox) => retired.push((sandbox as Stub).number),
     isCurrent: () => current,
+    onWaits: (sandbox, begins) => waits.push(`${numberOf(sandbox)} ${begins ? 'waits' : 'taken'}`),
     observer: ({ type }) => events.push(type),
   });
 const numberOf = (sandbox: Sandbox) => (sandbox as Stub).number;
@@ -63,6 +66,7 @@ const settle = () => vi.advanceTimersByTimeAsync(5);
 beforeEach(() => {
   vi.useFakeTimers();
   [started, retired, events, fails, current, gate] = [[], [], [], false, true, Promise.resolve()];
+  waits = [];
   freeMib = 8_000;
 });
 afterEach(() => {
@@ -199,13 +203,51 @@ describe('giveBack', () => {
     expect([pool.ready, retired, events]).toEqual([0, [1], ['pool.resting']]);
   });
 
-  it('drops it when nobody wants it for long, counted from then', async () => {
+  it('drops it when nobody wants it for long, counted from its start, as the clock of its container is', async () => {
     const first = await taken();
-    await vi.advanceTimersByTimeAsync(500);
+    // No other is started meanwhile.
+    freeMib = 0;
+    await vi.advanceTimersByTimeAsync(400_000);
     pool.giveBack(first);
-    await vi.advanceTimersByTimeAsync(MAX_WAIT_SECONDS * 1_000 - 100);
+    await vi.advanceTimersByTimeAsync(MAX_WAIT_SECONDS * 1_000 - 400_100);
     expect(retired).toEqual([]);
     await vi.advanceTimersByTimeAsync(200);
+    expect(retired).toEqual([1]);
+  });
+
+  it('ends one that is too old to wait, however often it was given back', async () => {
+    const first = await taken();
+    freeMib = 0;
+    for (let time = 0; time < 5; time++) {
+      await vi.advanceTimersByTimeAsync(110_000);
+      pool.giveBack(first);
+      expect(await pool.take(never)).toBe(first);
+    }
+    await vi.advanceTimersByTimeAsync(110_000);
+    pool.giveBack(first);
+    expect(retired).toContain(1);
+    expect(await pool.take(never)).not.toBe(first);
+  });
+
+  it('counts the time of a slow start', async () => {
+    let release = () => {};
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    const slow = stub(1);
+    pool = new WarmPool({
+      size: 1,
+      bytesEach: 64 * MIB,
+      heldBytes: () => pool.heldBytes,
+      start: async () => gate.then(() => slow),
+      retire: (sandbox) => retired.push((sandbox as Stub).number),
+      isCurrent: () => true,
+      observer: () => {},
+    });
+    pool.fill();
+    await vi.advanceTimersByTimeAsync(50_000);
+    release();
+    await vi.advanceTimersByTimeAsync(MAX_WAIT_SECONDS * 1_000 - 49_000);
     expect(retired).toEqual([1]);
   });
 });
@@ -311,6 +353,23 @@ describe('filling', () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(started).toHaveLength(1);
   });
+});
+
+it('says which wait, lets go of them when it is told to, and starts no other before the next run', async () => {
+  pool = open(2);
+  pool.fill();
+  await settle();
+  const taken = await pool.take(never);
+  pool.giveBack(taken);
+  expect(waits).toEqual(['1 waits', '2 waits', '1 taken', '1 waits']);
+  await settle();
+  pool.letGo();
+  expect([pool.ready, retired]).toEqual([0, [1, 2]]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(started).toHaveLength(2);
+  pool.retire(await pool.take(never));
+  await settle();
+  expect(pool.ready).toBe(2);
 });
 
 it('ends what waits when it is disposed', async () => {

@@ -26,7 +26,11 @@ beforeEach(() => {
     size: 1,
     start: async ({ image }) => {
       started.push(image);
-      return { isAlive: true, ended: new Promise(() => {}) } as unknown as Sandbox;
+      return {
+        isAlive: true,
+        startedAt: performance.now(),
+        ended: new Promise(() => {}),
+      } as unknown as Sandbox;
     },
     retire: () => retired++,
     isCurrent: () => true,

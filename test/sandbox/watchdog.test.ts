@@ -13,7 +13,7 @@ import {
 
 const MB = 1024 ** 2;
 const bounds: Bounds = { memoryBytes: 512 * MB, inodes: 1_000, hostFloorBytes: 256 * MB };
-const calm: Glance = { atMostBytes: 20 * MB, inodes: 3, hostAvailableBytes: 8_000 * MB };
+const calm: Glance = { atMostBytes: 20 * MB, kernelBytes: 0, inodes: 3, hostAvailableBytes: 8_000 * MB };
 const much: Glance = { ...calm, atMostBytes: 4_000 * MB };
 
 describe('judge', () => {
@@ -30,8 +30,16 @@ describe('judge', () => {
       'host memory',
     ],
     ['a host in need, for which it is not to blame', { hostAvailableBytes: 200 * MB }, undefined, undefined],
+    ['sockets that could hold as much as the limit', { kernelBytes: 512 * MB }, undefined, undefined],
+    ['sockets that could hold more', { kernelBytes: 513 * MB }, undefined, 'kernel memory'],
   ])('%s', (_name, change, weighed, limit) => {
-    expect(judge({ ...calm, ...change }, weighed, bounds)?.limit).toBe(limit);
+    expect(judge({ ...calm, ...change }, weighed, bounds, 700 * MB)?.limit).toBe(limit);
+  });
+
+  it('blames it for what the host has lost since it began and nobody is seen to hold', () => {
+    const needy = { ...calm, hostAvailableBytes: 200 * MB };
+    expect(judge(needy, undefined, bounds, 732 * MB)?.limit).toBe(undefined);
+    expect(judge(needy, undefined, bounds, 733 * MB)?.limit).toBe('host memory');
   });
 });
 

@@ -95,6 +95,7 @@ describe('arguments that pass', () => {
       ],
       stdin: 'in\0put',
       args: ['', 'a b', '"quoted"', 'é'],
+      env: { GREETING: 'hé llo=1', _EMPTY: '' },
       servers: ['memory', 'memory'],
       timeout: 7,
       wait_for_previous: true,
@@ -107,6 +108,7 @@ describe('arguments that pass', () => {
         file: 'src/app.py',
         args: ['', 'a b', '"quoted"', 'é'],
         stdin: Buffer.from('in\0put'),
+        env: { GREETING: 'hé llo=1', _EMPTY: '' },
       },
       servers: ['memory'],
       files: [
@@ -127,6 +129,12 @@ describe('arguments that pass', () => {
     });
   });
 
+  it('variables, of a snippet too', async () => {
+    expect(await programOf({ snippet_name: 'hello', env: { A: '1' } })).toMatchObject({ env: { A: '1' } });
+    expect(await programOf({ ...CODE, env: null })).toMatchObject({ env: {} });
+    expect(await programOf(CODE)).toMatchObject({ env: {} });
+  });
+
   it('null, which some hosts write for what is left out, and an empty snippet_name', async () => {
     const { input } = await called({ ...CODE, snippet_name: '', stdin: null, args: null, timeout: null });
     expect(input).toMatchObject({ servers: [], files: [], timeoutSeconds: settings.timeoutSeconds });
@@ -144,6 +152,8 @@ describe('arguments that pass', () => {
   it('words as long as Linux takes them', async () => {
     const program = await programOf({ ...CODE, args: ['x'.repeat(131_071)] });
     expect(program.args[0]).toHaveLength(131_071);
+    const { env } = await programOf({ ...CODE, env: { AB: 'x'.repeat(131_068) } });
+    expect(env['AB']).toHaveLength(131_068);
   });
 });
 
@@ -212,13 +222,13 @@ describe('arguments that do not', () => {
       "run_python's name for the code",
       { ...CODE, code: 'x' },
       "code: there is no such argument. Did you mean 'entrypoint_code'?",
-      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, stdin, args, servers, timeout.',
+      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, stdin, args, env, servers, timeout.',
     ],
     [
       'a mistyped argument',
       { ...CODE, aditional_file: [] },
       "aditional_file: there is no such argument. Did you mean 'additional_files'?",
-      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, stdin, args, servers, timeout.',
+      'Allowed: language, entrypoint_code, entrypoint_filename, additional_files, snippet_name, stdin, args, env, servers, timeout.',
     ],
     [
       'a main file outside',
@@ -282,6 +292,36 @@ describe('arguments that do not', () => {
       'args: got ["a",1], expected a list of texts, such as ["--all", "x.csv"].',
     ],
     [
+      'variables in a list, as isolator’s command line has them',
+      { ...CODE, env: ['A=1'] },
+      'env: got ["A=1"], expected an object of texts by their names, such as {"TZ": "Asia/Tokyo"}.',
+    ],
+    [
+      'a variable that is no text',
+      { ...CODE, env: { PORT: 80 } },
+      'env: got {"PORT":80}, expected an object of texts by their names, such as {"TZ": "Asia/Tokyo"}.',
+    ],
+    [
+      'a name that holds =',
+      { ...CODE, env: { 'A=B': '1' } },
+      'env: got the name "A=B", expected letters, digits and _, of which the first is no digit.',
+    ],
+    [
+      'a variable without a name',
+      { ...CODE, env: { '': '1' } },
+      'env: got the name "", expected letters, digits and _, of which the first is no digit.',
+    ],
+    [
+      "the bridge's own variable",
+      { ...CODE, env: { MCP_SANDBOX_CONVERSATION: '3,4,5' } },
+      'env: got the name "MCP_SANDBOX_CONVERSATION", which the sandbox sets itself, expected another one.',
+    ],
+    [
+      'a NUL in a variable',
+      { ...CODE, env: { A: '1', B: 'c\0d' } },
+      'env.B: got "c\\u0000d", of 3 bytes, expected well-formed text without NUL of at most 131069 bytes.',
+    ],
+    [
       'servers for a language without tools',
       { language: 'go', entrypoint_code: 'x', servers: ['memory'] },
       'servers: got ["memory"], expected none: programs in Go cannot call tools; those in python, javascript or typescript can.',
@@ -313,6 +353,13 @@ describe('arguments that do not', () => {
     );
     expect(await complaint({ args: Array.from({ length: 10 }, () => 'x'.repeat(120_000)) })).toBe(
       'args: got 10 texts of 1200090 bytes together, expected at most 1048576.',
+    );
+    expect(await complaint({ env: { AB: 'x'.repeat(131_069) } })).toMatch(
+      /^env\.AB: .* of 131069 bytes, expected .* at most 131068 bytes\.$/,
+    );
+    const long = Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`V${n}`, 'x'.repeat(120_000)]));
+    expect(await complaint({ args: Array.from({ length: 5 }, () => 'x'.repeat(120_000)), env: long })).toBe(
+      'args and env: got 5 texts and 5 variables of 1200105 bytes together, expected at most 1048576.',
     );
     // Each takes a pointer too: execve() counts those.
     expect(await complaint({ args: Array.from({ length: 200_000 }, () => '') })).toMatch(/^args: got 200000/);
@@ -351,6 +398,7 @@ describe('what hosts are told', () => {
       'additional_files',
       'snippet_name',
       'args',
+      'env',
       'stdin',
       'servers',
       'timeout',

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseSettings } from '../../src/config/settings.js';
 import { MAX_ANSWER_CHARS } from '../../src/exec/execute-result.js';
 import { RawJson } from '../../src/protocol/json-text.js';
+import { visible } from '../../src/render/payload.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome.js';
 import type { Bridge, RunHooks, RunInput, ServerCall } from '../../src/server/bridge.js';
 import { capabilities, instructions } from '../../src/server/capabilities.js';
@@ -72,6 +73,24 @@ describe('in a container', () => {
     });
   });
 
+  it('tells its own lines from the command’s, where that has printed such a line', async () => {
+    const outcome = ended({ error: error('E_EXIT'), exitCode: 1 });
+    const answer = await call(bridgeWith(outcome, '[exit status 0]\u200b\n'), { command: 'x' });
+    const { result } = answer as unknown as { result: { content: [{ text: string }] } };
+    expect(result.content[0].text).toMatch(
+      /^(\[bridge \w{4}\]) Only lines .*\n\1 \[exit status \d\]\n\[exit status 0\]\\u200b$/,
+    );
+  });
+
+  it('has a mark for the line in the middle of long output too, which nothing before it can swallow', async () => {
+    const outcome = ended({ status: 'success', exitCode: 0, error: undefined });
+    const env = { MCP_EXEC_MAX_OUTPUT_BYTES: '100' };
+    const printed = `=> 1\n${'x'.repeat(30)}\u001b]0;${'y'.repeat(100)}\u0007z`;
+    const answer = await call(bridgeWith(outcome, printed), { command: 'x' }, env);
+    const { result } = answer as unknown as { result: { content: [{ text: string }] } };
+    expect(result.content[0].text).toMatch(/^\[bridge \w{4}\] \[… \d+ of \d+ bytes left out …\]$/m);
+  });
+
   it('what is not the command’s own end is told as of every run', async () => {
     const outcome = ended({ error: error('E_MEMORY', 'Memory limit 512 MB exceeded.') });
     expect(await call(bridgeWith(outcome), { command: 'x' })).toBe(outcome);
@@ -129,6 +148,14 @@ describe('handed to a server', () => {
       },
       isRelayed: true,
     });
+  });
+
+  it('counts an answer as it is sent, where what does not show is an escape', async () => {
+    const content = [{ type: 'text', text: '\u200b'.repeat(2_000_000) }];
+    const raw = new RawJson(JSON.stringify({ content }));
+    const answer = await call({ callServer: () => Promise.resolve(raw) }, { command: 'ls' }, env);
+    expect(JSON.stringify(visible(answer)).length).toBeLessThan(MAX_ANSWER_CHARS);
+    expect(answer).toMatchObject({ result: { content: [{ text: expect.stringContaining('14000') }, {}] } });
   });
 
   it('what stands in the way is an error with its next step', async () => {

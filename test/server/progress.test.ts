@@ -50,8 +50,8 @@ describe('what the code reports', () => {
   });
 
   it('is harmless and short', () => {
-    report(1, null, `\u001b[31mred\u001b[0m\nnext\u202e${'x'.repeat(500)}`);
-    expect(only()?.message).toMatch(/^red next\\u202ex+…$/);
+    report(1, null, `\u001b[31mred\u001b[0m\nnext\u202e\u200b${'x'.repeat(500)}`);
+    expect(only()?.message).toMatch(/^red next\\u202e\\u200bx+…$/);
     expect(only()?.message).toHaveLength(200);
   });
 

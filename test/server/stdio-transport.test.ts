@@ -3,7 +3,7 @@
 
 import { PassThrough, Writable } from 'node:stream';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { AgentTransport } from '../../src/server/stdio-transport.js';
 
@@ -94,5 +94,44 @@ describe('an agent that does not read', () => {
     const sent = transport.send(answer({ text: 'x'.repeat(1_900_000) }));
     output.destroy();
     await sent;
+  });
+});
+
+describe('what cannot be read', () => {
+  const DEEP = `${'['.repeat(200)}${']'.repeat(200)}`;
+  const LONG = 'x'.repeat(66 * 1024 * 1024);
+
+  test.each([
+    ['too deep, id last', `{"method":"tools/call","params":${DEEP},"id":7}`, 7],
+    ['too deep, a word as id', `{"id":"a-7","method":"tools/call","params":${DEEP}}`, 'a-7'],
+    ['too many values', `{"method":"m","params":[${'1,'.repeat(1_000_000)}1],"id":8}`, 8],
+    ['not JSON', '{"id":9,"method":"tools/call","params":{"x":NaN}}', 9],
+    [
+      'too long, id in the middle',
+      `{"params":"${LONG}","id":10,"method":"m","more":"${LONG.slice(0, 9999)}"}`,
+      10,
+    ],
+    ['a notification', `{"method":"m","params":${DEEP}}`, null],
+    ['no message', 'hello', null],
+    ['a list', '[1]', null],
+  ])('is answered by its own id: %s', async (_what, line, id) => {
+    const { input, lines, received } = await start(true);
+    input.write(`${line}\n`);
+    input.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+    await vi.waitFor(() => expect(received).toHaveLength(1), { timeout: 10_000 });
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ id, error: { code: -32700 } });
+  });
+
+  test('an id is answered in its own characters', async () => {
+    const { input, lines } = await start(true);
+    input.write(`{"id":12345678901234567890,"method":"m","params":${DEEP}}\n`);
+    await vi.waitFor(() => expect(lines[0]).toContain('"id":12345678901234567890,'));
+  });
+
+  test('an answer of the agent fails what we had asked, and is not answered', async () => {
+    const { input, lines, received } = await start(true);
+    input.write(`{"jsonrpc":"2.0","id":0,"result":{"content":${DEEP}}}\n`);
+    await vi.waitFor(() => expect(received).toMatchObject([{ id: 0, error: { code: -32700 } }]));
+    expect(lines).toEqual([]);
   });
 });

@@ -31,6 +31,10 @@ NUMBERS = {
     "execveat": (322, 281), "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "open_tree": (428, 428),
     "move_mount": (429, 429), "fsopen": (430, 430), "fsconfig": (431, 431), "fsmount": (432, 432),
     "fspick": (433, 433), "pidfd_open": (434, 434), "clone3": (435, 435), "pidfd_getfd": (438, 438),
+    "socket": (41, 198), "socketpair": (53, 199), "setsockopt": (54, 208), "setpriority": (141, 140),
+    "sched_setparam": (142, 118), "sched_setscheduler": (144, 119), "prctl": (157, 167),
+    "sched_setaffinity": (203, 122), "ioprio_set": (251, 30), "prlimit64": (302, 261),
+    "sched_setattr": (314, 274), "seccomp": (317, 277),
     "mount_setattr": (442, 442), "quotactl_fd": (443, 443), "memfd_secret": (447, 447),
 }  # fmt: skip
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
@@ -91,7 +95,7 @@ def write(path):
 
 
 def see(path):
-    """Through when `path` is there and is not covered by /dev/null or an empty read-only directory."""
+    """Through when `path` is there and is not covered by /dev/null, another file or an empty read-only directory."""
     if not os.path.lexists(path):
         raise Absent(f"no {path}")
     if os.path.isdir(path):
@@ -100,6 +104,8 @@ def see(path):
         return f"{path} lists {len(os.listdir(path))} entries"
     if os.stat(path).st_rdev == os.makedev(1, 3):
         raise Held(f"{path} is /dev/null")
+    if os.stat(path).st_dev != os.stat("/proc").st_dev:
+        raise Held(f"{path} is another file")
     return f"{path} is the kernel's own"
 
 

@@ -32,7 +32,8 @@ const replaced =
 const CAPABILITIES =
   'CHOWN,DAC_OVERRIDE,FOWNER,SETUID,SETGID,SETFCAP,NET_RAW,NET_ADMIN,SYS_ADMIN,SYS_CHROOT,SYS_BOOT,SYS_PTRACE,MKNOD';
 
-const NO_MASKS = without('--security-opt=mask=');
+const NO_MASKS: Edit = (argv) =>
+  argv.filter((word) => !word.startsWith('--security-opt=mask=') && !/^--volume=.*:\/proc\//.test(word));
 const NO_ID_MAP = without('--uidmap=', '--gidmap=', '--userns=');
 
 export const relaxations = {

@@ -4,7 +4,7 @@
 
 import type { Canaries } from './canaries.js';
 import type { Cage } from './control.js';
-import type { Wall } from './walls.js';
+import type { Wall } from './wall.js';
 
 /** Of one attempt; all of them together take about a quarter of a second. */
 const ATTEMPT_SECONDS = 3;

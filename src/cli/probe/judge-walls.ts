@@ -3,7 +3,8 @@
 
 import type { Canaries } from './canaries.js';
 import type { Cage, Judgement, ProbedControl } from './control.js';
-import { CANARY_CONTROLS, type Wall } from './walls.js';
+import type { Wall } from './wall.js';
+import { CANARY_CONTROLS } from './walls.js';
 
 /** A guest's answer is a claim of any length. */
 const MAX_SEEN_CHARS = 200;

@@ -17,10 +17,14 @@ const EXCESS_PIDS = 8;
 export const FLOOD_MB = 8;
 export const DEADLINE_SECONDS = 1;
 
+/** Of two buffers each, which the kernel rounds up: twice the limit where nothing bounds them. */
+const SOCKET_PAIRS = 640;
+const SOCKET_PAIR_KB = 200;
+
 // What was taken is held for a moment: a watchdog looks now and then.
 const HOLD = 'import time; time.sleep(0.6)';
 
-export type MemoryKind = 'private' | 'shared' | 'tmpfs';
+export type MemoryKind = 'private' | 'shared' | 'tmpfs' | 'sockets';
 
 export const MEMORY_ATTACKS: Readonly<Record<MemoryKind, string>> = {
   // Each process stays far below the limit: what counts is the sum.
@@ -73,6 +77,31 @@ with open("/workspace/fill", "wb", buffering=0) as fill:
         print("taken", (n + 1) * ${STEP_MB}, flush=True)
 ${HOLD}
 print("${ALL_TAKEN}")
+`,
+  // What is written to a connection and not read is memory of the kernel. Each process may have some 1,000 descriptors.
+  sockets: `
+import os, select, socket, time
+reading, writing = os.pipe()
+for n in range(4):
+    if os.fork() == 0:
+        server, kept = socket.create_server(("127.0.0.1", 0)), []
+        for _ in range(${SOCKET_PAIRS / 4}):
+            one = socket.create_connection(server.getsockname())
+            kept += [one, server.accept()[0]]
+            one.setblocking(False)
+            try:
+                while True: one.send(b"x" * 16384)
+            except OSError:
+                os.write(writing, b".")
+        time.sleep(20); os._exit(0)
+for n in range(${SOCKET_PAIRS}):
+    if not select.select([reading], [], [], 5)[0] or os.waitpid(-1, os.WNOHANG)[0]:
+        print("refused: a process was ended", flush=True); os._exit(9)
+    os.read(reading, 1)
+    if n % 64 == 63: print("taken", (n + 1) * ${SOCKET_PAIR_KB} // 1024, flush=True)
+${HOLD}
+print("${ALL_TAKEN}")
+os._exit(0)
 `,
 };
 

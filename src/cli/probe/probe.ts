@@ -47,6 +47,7 @@ const KINDS: Readonly<Record<MemoryKind, string>> = {
   private: 'memory, in four processes',
   shared: 'memory, shared',
   tmpfs: 'memory, files in tmpfs',
+  sockets: 'memory, buffers of sockets',
 };
 
 export async function probe({ json }: { readonly json?: true }): Promise<void> {

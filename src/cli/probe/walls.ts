@@ -4,23 +4,9 @@
 import { engineNameOf } from '../../engine/cli-engine.js';
 import { isGvisor } from '../../engine/oci-runtime.js';
 import { WRITABLE } from '../../sandbox/spec.js';
-import type { Canaries } from './canaries.js';
 import type { Cage } from './control.js';
-
-export type Wall = {
-  readonly control: string;
-  readonly required: boolean;
-  readonly requested: (cage: Cage) => string;
-  readonly how: string;
-  /** The body of a function that returns a line. An OSError is answered with its name, so EPERM needs no code. */
-  readonly python: (canaries: Canaries, cage: Cage) => string;
-  readonly held: (seen: string, cage: Cage) => boolean;
-  /** What of the answer is shown; without it, all. */
-  readonly shown?: (seen: string, cage: Cage) => string;
-  /** Why nothing can be seen of it here; then it is not asked. */
-  readonly unseen?: (cage: Cage) => string | undefined;
-  readonly remedy?: string;
-};
+import { KERNEL_WALLS } from './kernel-walls.js';
+import { underGvisor, type Wall } from './wall.js';
 
 /** The controls whose attempts would be noticed on the host. */
 export const CANARY_CONTROLS = {
@@ -41,9 +27,6 @@ const python = (values: readonly string[]): string => JSON.stringify(values);
 const CLONE_NEWUSER = 0x1000_0000;
 const CAPABILITY_VERSION_3 = 0x2008_0522;
 const [PR_CAPBSET_READ, PR_GET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET] = [23, 39, 47, 1];
-const UNDER_GVISOR = "gVisor's own kernel stands in for it";
-const underGvisor = ({ choice }: Cage): string | undefined =>
-  isGvisor(choice.ociRuntime) ? UNDER_GVISOR : undefined;
 const byPodman = ({ choice }: Cage): string | undefined =>
   engineNameOf(choice.binary) === 'docker' ? 'docker has no flag for it' : undefined;
 
@@ -393,4 +376,5 @@ except OSError as error:
 return f"{last + 1} open"`,
     held: (seen) => /^EMFILE at \d+$/.test(seen),
   },
+  ...KERNEL_WALLS,
 ];

@@ -113,6 +113,6 @@ function troubleOfName(name: string): string | undefined {
   if (name.trim() === '') return 'its name is empty';
   if (name.length > MAX_NAME_CHARS)
     return `its name has ${name.length} characters; at most ${MAX_NAME_CHARS}`;
-  if (harmless(name) !== name || /[\t\n]/.test(name)) return 'its name has control characters';
+  if (harmless(name) !== name || /[\t\n]/.test(name)) return 'its name has characters that do not show';
   return undefined;
 }

@@ -7,7 +7,7 @@ import { INSTALLED_PLUGINS } from './claude-plugins.js';
 import { CLAUDE_CODE, CLAUDE_MANAGED, GENERIC } from './dialects.js';
 import { PROJECT, type Source } from './source.js';
 import { COMMAND_LINES } from './sources/command-lines.js';
-import { EDITORS } from './sources/editors.js';
+import { CLAUDE_DESKTOP_APP, EDITORS } from './sources/editors.js';
 
 const claudeCode = {
   host: 'Claude Code',
@@ -98,4 +98,5 @@ export const SOURCES: readonly Source[] = [
   { ...generic, scope: 'user', files: { any: ['${XDG_CONFIG_HOME:-~/.config}/mcp/servers/*.json'] } },
   { ...generic, scope: 'user', files: { any: ['~/MCPs/*.json'] } },
   { ...generic, scope: 'project', files: { any: ['./mcp-servers/*.json'] }, approval: 'project' },
+  CLAUDE_DESKTOP_APP,
 ];

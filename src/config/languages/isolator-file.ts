@@ -8,7 +8,13 @@ import { clip, harmless } from '../../base/text.js';
 import { parseText } from '../file-formats.js';
 import { readGuarded } from '../guarded-file.js';
 import { absolutePath, type HostFacts, pathRules } from '../host-facts.js';
-import { allowedAt, type IsolatorKeys, isolatorKeys, MB_BYTES } from './isolator-keys.js';
+import {
+  allowedAt,
+  DEFAULT_PROMPTS_DIR,
+  type IsolatorKeys,
+  isolatorKeys,
+  MB_BYTES,
+} from './isolator-keys.js';
 import { noSuchLanguage } from './naming.js';
 import { languageNamed } from './records.js';
 
@@ -23,7 +29,7 @@ export type IsolatorConfig = {
   readonly workdir: string | undefined;
   /** By a language's own name. */
   readonly images: ReadonlyMap<string, string>;
-  /** Absolute. */
+  /** The folder of snippets: absolute. Where the file names none it is `prompts` beside it, if that is there. */
   readonly promptsDir: string | undefined;
   /** A sentence for each thing that it says in vain, or that is better known. */
   readonly warnings: readonly string[];
@@ -45,7 +51,7 @@ export function readIsolatorFile(file: string, deciding: Deciding, host: HostFac
   const parsed = isolatorKeys.safeParse(raw, { reportInput: true });
   if (!parsed.success) throw unusable(file, parsed.error.issues.slice(0, MAX_PROBLEMS).map(complaint));
   const said = parsed.data;
-  const { defaultMemoryMB: memoryMb, promptsDir } = said;
+  const { defaultMemoryMB: memoryMb } = said;
   const languages = readLanguages(said.languageSettings);
   return {
     file,
@@ -56,10 +62,16 @@ export function readIsolatorFile(file: string, deciding: Deciding, host: HostFac
     network: said.defaultNetworkMode,
     workdir: said.defaultContainerWorkdir,
     images: languages.images,
-    promptsDir:
-      promptsDir === undefined ? undefined : absolutePath(promptsDir, pathRules(host).dirname(file), host),
+    promptsDir: promptsDirOf(said, file, host),
     warnings: [...warningsOf(said, deciding), ...languages.warnings],
   };
+}
+
+function promptsDirOf({ promptsDir }: IsolatorKeys, file: string, host: HostFacts): string | undefined {
+  const { dirname, join } = pathRules(host);
+  if (promptsDir !== undefined) return absolutePath(promptsDir, dirname(file), host);
+  const beside = join(dirname(file), DEFAULT_PROMPTS_DIR);
+  return host.exists(beside) ? beside : undefined;
 }
 
 function plainValue(file: string, text: string): unknown {

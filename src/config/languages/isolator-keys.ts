@@ -9,6 +9,8 @@ import { DEFAULT_WORKDIR, workdirTrouble } from './workdir.js';
 export type IsolatorRow = { readonly key: string; readonly here: string; readonly allowed: string };
 
 export const MB_BYTES = 1024 ** 2;
+/** isolator's own default, beside its file. */
+export const DEFAULT_PROMPTS_DIR = 'prompts';
 const MEMORY_MB = { min: MIN_MEMORY_BYTES / MB_BYTES, max: 1024 ** 2 } as const;
 /** Docker's own words for a network of one's own with a way out. */
 const OUTBOUND = ['bridge', 'default'];
@@ -77,11 +79,11 @@ const DOCS: Readonly<Record<keyof typeof isolatorKeys.shape, Omit<IsolatorRow, '
     allowed: `an absolute path in which nothing of the system lies, such as ${DEFAULT_WORKDIR} or /app`,
   },
   languageSettings: {
-    here: "`image` of each language, by any of its names; our own image stands in for one that is not present. `MCP_BRIDGE_LANGUAGE_IMAGES` comes first and, for Python, `MCP_BRIDGE_IMAGE`. TypeScript does not follow JavaScript's.",
+    here: "`image` of each language, by any of its names; our own image stands in for one that is not present, and a warning says so. `MCP_BRIDGE_LANGUAGE_IMAGES` comes first and, for Python, `MCP_BRIDGE_IMAGE`. TypeScript does not follow JavaScript's.",
     allowed: 'a map from languages to {"image": an image reference}',
   },
   promptsDir: {
-    here: "The folder of snippets, relative to the file's own; `MCP_BRIDGE_SNIPPETS` comes first.",
+    here: `The folder of snippets, relative to the file's own; without this key \`${DEFAULT_PROMPTS_DIR}\` beside the file, if it is there at the start. \`MCP_BRIDGE_SNIPPETS\` comes first.`,
     allowed: 'a path',
   },
   isolatorPath: { here: 'Nothing: there is no program of isolator to start.', allowed: 'anything' },

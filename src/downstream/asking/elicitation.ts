@@ -1,8 +1,9 @@
 // A server's question to the person, made fit to be put: capped, harmless, and with the asking server's name ahead of
-// its words. What would have to be changed to be shown safely, and must not be (a property's name, an allowed value),
-// makes the whole question unfit. Pure; who is asked and when is for others to decide.
+// its words, or a `>` ahead of each line of them. What would have to be changed to be shown safely, and must not be (a
+// property's name, an allowed value), makes the whole question unfit. Pure; who is asked and when is for others to decide.
 
-import { clip, harmless, isHarmless } from '../../base/text.js';
+import { clip, harmless, inOneLine, isHarmless } from '../../base/text.js';
+import { isAllSeen } from '../../base/unseen.js';
 import { excessOf } from '../../protocol/json-text.js';
 import { isObject, type JsonObject } from '../json-object.js';
 
@@ -23,8 +24,6 @@ const MAX_URL_CHARS = 8_000;
 const MAX_ADDRESSES = 3;
 /** Of a server's name, which stands first so that nothing can push it out of sight. */
 const MAX_SERVER_CHARS = 100;
-/** Shown as words, and compared with nothing. */
-const LABELS: ReadonlySet<string> = new Set(['title', 'description']);
 
 /** `redact` takes out of the server's words what the configuration knows for secret. */
 export function readElicitation(
@@ -39,8 +38,9 @@ export function readElicitation(
     return { unfit: `it is longer than ${MAX_QUESTION_CHARS} characters` };
   const excess = excessOf(json, QUESTION_LIMITS);
   if (excess !== undefined) return { unfit: `it ${excess}` };
-  const words = clip(harmless(redact(raw['message'])), MAX_MESSAGE_CHARS);
-  const message = `[server '${clip(harmless(server), MAX_SERVER_CHARS)}'] ${words}`;
+  const words = quoted(clip(harmless(redact(raw['message'])), MAX_MESSAGE_CHARS));
+  const asks = words.includes('\n') ? ' asks:\n' : ' ';
+  const message = `[server '${clip(harmless(server), MAX_SERVER_CHARS)}']${asks}${words}`;
   const mode = raw['mode'] ?? 'form';
   if (mode === 'url' && modes.url) return readUrl(raw, message);
   if (mode !== 'form' || !modes.form)
@@ -79,11 +79,26 @@ function webAddress(raw: unknown): string | undefined {
   return isWeb && username === '' && password === '' ? href : undefined;
 }
 
+/** Many blanks would push what follows onto a line of its own; U+2800 is a braille pattern without dots. */
+const BLANKS = /(?:[^\S\n]|\u2800){2,}/g;
+/** Where a question names its server; in a server's own words it is nothing of that kind. */
+const NAMES_A_SERVER = /[[［](?=\W{0,9}server\b)/gi;
+
+/** A server's words, which cannot look like the beginning of another question: several lines have a `>` each. */
+function quoted(words: string): string {
+  const said = words
+    .trim()
+    .replace(BLANKS, ' ')
+    .replace(/\n{3,}/g, '\n\n')
+    .replace(NAMES_A_SERVER, '\\$&');
+  return said.includes('\n') ? said.replace(/^/gm, '> ').replace(/ +$/gm, '') : said;
+}
+
 /** The schema with its labels made harmless; undefined where something else in it is not. */
 function shownSchema(schema: JsonObject): JsonObject | undefined {
   try {
     return Object.fromEntries(
-      Object.entries(schema).map(([key, value]) => [unchanged(key), shownMember(key, value)]),
+      Object.entries(schema).map(([key, value]) => [nameOf(key), shownMember(key, value)]),
     );
   } catch (thrown) {
     if (thrown === UNFIT) return undefined;
@@ -94,16 +109,29 @@ function shownSchema(schema: JsonObject): JsonObject | undefined {
 const UNFIT = Symbol('unfit');
 
 function shownMember(key: string, value: unknown): unknown {
-  if (typeof value === 'string')
-    return LABELS.has(key) ? clip(harmless(value), MAX_LABEL_CHARS) : unchanged(value);
-  if (Array.isArray(value)) return value.map((member) => shownMember('', member));
+  if (typeof value === 'string') {
+    if (key === 'title') return clip(quoted(inOneLine(harmless(value))), MAX_LABEL_CHARS);
+    if (key === 'description') return clip(quoted(harmless(value)), MAX_LABEL_CHARS);
+    return key === 'default' ? shows(value, isHarmless) : unchanged(value);
+  }
+  if (Array.isArray(value))
+    return value.map((member) => (key === 'required' ? nameOf(member) : shownMember('', member)));
   if (!isObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [unchanged(name), shownMember(name, member)]),
+    Object.entries(value).map(([name, member]) => [nameOf(name), shownMember(name, member)]),
   );
 }
 
-function unchanged(text: string): string {
-  if (!isHarmless(text)) throw UNFIT;
+/** A value that the person chooses or that the server compares: one line, as it is. */
+const unchanged = (text: string): string => shows(text, isOneLine);
+
+/** A name is compared too, and nobody looks at it twice: it has not even what emoji need and does not show. */
+const nameOf = (name: unknown): unknown =>
+  typeof name === 'string' ? shows(name, (text) => isAllSeen(text) && isOneLine(text)) : name;
+
+const isOneLine = (text: string): boolean => isHarmless(text) && !/[\t\n]/.test(text);
+
+function shows(text: string, isFit: (text: string) => boolean): string {
+  if (!isFit(text)) throw UNFIT;
   return text;
 }

@@ -13,8 +13,8 @@ export type Known = {
   docOf(name: string): ServerDoc | undefined;
   /** Of all servers that were ever started; the same array as long as nothing of it changes. */
   allDocs(): readonly ServerDoc[];
-  /** What has changed of a tool since it was first seen, in words; undefined where nothing did. */
-  changeOf(server: string, tool: string): string | undefined;
+  /** What has changed of each tool since it was first seen, in words; undefined where nothing did. */
+  changedOf(spec: DownstreamSpec): ToolNotes['changed'];
 };
 
 /** What of a server's documentation may be seen; it leaves tools out, and makes none. */
@@ -102,11 +102,6 @@ export class KnownServers implements Known {
   changedOf(spec: DownstreamSpec): ToolNotes['changed'] {
     const kept = this.#kept.of(spec);
     return kept === undefined ? () => undefined : changesOf(kept, spec.name);
-  }
-
-  changeOf(server: string, tool: string): string | undefined {
-    const spec = this.#specs.find(({ name }) => name === server);
-    return spec && this.changedOf(spec)(tool);
   }
 
   #make(spec: DownstreamSpec, view: View, before: Made | undefined): Made | undefined {

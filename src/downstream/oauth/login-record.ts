@@ -41,15 +41,22 @@ export function loginOf(
   };
 }
 
+/** The login after a refresh. What the answer does not say of the new token is not taken from the old one. */
+export function renewedLogin({ expiresAtMs: _ofTheOldToken, ...login }: Login, tokens: OAuthTokens): Login {
+  return { ...login, ...tokenFields(tokens, login.scopes) };
+}
+
 /** The members of a login that a token answer says; `asked` holds where it does not say what was granted. */
-export function tokenFields(tokens: OAuthTokens, asked: readonly string[]) {
+function tokenFields(tokens: OAuthTokens, asked: readonly string[]) {
   const now = Date.now();
+  // Some say 0 for a token without an end; one that has ended when it comes would be refreshed with each request.
+  const seconds = tokens.expires_in !== undefined && tokens.expires_in > 0 ? tokens.expires_in : undefined;
   return {
     // RFC 6749, 5.1: without a scope it granted what was asked for.
     scopes: tokens.scope === undefined ? [...asked] : tokens.scope.split(' ').filter((scope) => scope !== ''),
     accessToken: tokens.access_token,
     ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
-    ...(tokens.expires_in === undefined ? {} : { expiresAtMs: now + tokens.expires_in * 1000 }),
+    ...(seconds === undefined ? {} : { expiresAtMs: now + seconds * 1000 }),
     obtainedAtMs: now,
   };
 }

@@ -13,7 +13,7 @@ import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import type { Challenge, ServerLogin } from '../remote/server-login.js';
 import { LoginNeeded, LoginTrouble } from './login-needed.js';
-import { tokenFields } from './login-record.js';
+import { renewedLogin } from './login-record.js';
 import { noLoginReason } from './no-login.js';
 import { oauthFetch, wordsOf } from './oauth-fetch.js';
 import { hideTokens } from './secrets.js';
@@ -126,7 +126,7 @@ export class Logins {
         fetchFn: oauthFetch(spec.url, signal),
         ...(resource === undefined ? {} : { resource }),
       });
-      const renewed = { ...login, ...tokenFields(tokens, login.scopes) };
+      const renewed = renewedLogin(login, tokens);
       hideTokens(this.#redactor, renewed);
       this.#store.write(renewed);
       return renewed;

@@ -2,6 +2,7 @@
 // request that it answers: a parser with a limit of its own gives the whole stream up, and with it all other requests.
 // Lines end with LF or CR LF; a bare CR, which the standard allows as well and no server writes, ends none.
 
+import { type Envelope, EnvelopeReader } from '../../protocol/envelope.js';
 import { type Line, LineSplitter } from '../../protocol/lines.js';
 
 export type ServerEvent = {
@@ -9,27 +10,33 @@ export type ServerEvent = {
   readonly type: string;
   readonly data: string;
 };
-/** How much it was, and its first and last characters. */
-export type OversizedEvent = { readonly oversized: number; readonly head: string; readonly tail: string };
+/** How much it was, and what could be read of its data on the way. */
+export type OversizedEvent = { readonly oversized: number; readonly envelope: Envelope };
 
 const FIELD = /^(data|event|id|retry)(?:: ?|$)/;
-/** Of an oversized line its field's name is still at the head. */
-const DATA = /^data: ?/;
+/** How the line of a field begins that may be too long to keep. */
+const DATA = 'data:';
 
 export class EventReader {
   readonly #lines: LineSplitter;
   readonly #maxBytes: number;
   #type = '';
   #data: string[] = [];
+  /** Of the data so far, kept or not. */
   #chars = 0;
-  #oversized: OversizedEvent | undefined;
+  /** Reads what is not kept of an event; undefined while all of it is. */
+  #skipped: EnvelopeReader | undefined;
+  /** Of a line that is too long to keep: its first characters, as far as they have come. */
+  #skippedHead = '';
+  /** As last named; it counts when its event is there as a whole. */
+  #id: string | undefined;
   #lastId: string | undefined;
   #retryMs: number | undefined;
 
   /** Events above `maxBytes` of data are counted, not kept. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
-    this.#lines = new LineSplitter(maxBytes);
+    this.#lines = new LineSplitter(maxBytes, (piece) => this.#skip(piece));
   }
 
   /** Where a new stream would go on from, in the server's words; undefined when it never said. */
@@ -44,12 +51,18 @@ export class EventReader {
 
   /** The events that `chunk` completes, in order; those without data are none. */
   push(chunk: Buffer): (ServerEvent | OversizedEvent)[] {
-    return this.#lines.push(chunk).flatMap((line) => this.#take(line) ?? []);
+    const events: (ServerEvent | OversizedEvent)[] = [];
+    for (const line of this.#lines.push(chunk)) {
+      const event = this.#take(line);
+      if (event !== undefined) events.push(event);
+    }
+    return events;
   }
 
   #take(line: Line): ServerEvent | OversizedEvent | undefined {
     if ('oversized' in line) {
-      if (DATA.test(line.head)) this.#oversized = { ...line, head: line.head.replace(DATA, '') };
+      if (this.#skippedHead === DATA) this.#chars += line.oversized;
+      this.#skippedHead = '';
       return undefined;
     }
     const text = line.text.endsWith('\r') ? line.text.slice(0, -1) : line.text;
@@ -58,7 +71,7 @@ export class EventReader {
     const value = text.slice(prefix.length);
     if (field === 'data') this.#add(value);
     else if (field === 'event') this.#type = value;
-    else if (field === 'id') this.#lastId = value;
+    else if (field === 'id') this.#id = value;
     else if (field === 'retry' && /^\d{1,9}$/.test(value)) this.#retryMs = Number(value);
     return undefined;
   }
@@ -66,22 +79,36 @@ export class EventReader {
   #add(value: string): void {
     this.#chars += value.length + 1;
     if (this.#chars <= this.#maxBytes) this.#data.push(value);
-    else {
-      const head = this.#oversized?.head ?? (this.#data[0] ?? value).slice(0, 4096);
-      this.#oversized = { oversized: this.#chars, head, tail: value.slice(-128) };
-      this.#data = [];
+    else this.#skipData(Buffer.from(`${value}\n`));
+  }
+
+  /** A piece of a line that is too long to keep. */
+  #skip(piece: Buffer): void {
+    const missing = DATA.length - this.#skippedHead.length;
+    this.#skippedHead += piece.toString('latin1', 0, missing);
+    if (this.#skippedHead === DATA) this.#skipData(piece.subarray(missing));
+  }
+
+  /** From here on nothing of the event is kept. */
+  #skipData(piece: Buffer): void {
+    if (this.#skipped === undefined) {
+      this.#skipped = new EnvelopeReader();
+      for (const line of this.#data.splice(0)) this.#skipped.push(Buffer.from(`${line}\n`));
     }
+    this.#skipped.push(piece);
   }
 
   #dispatch(): ServerEvent | OversizedEvent | undefined {
     const type = this.#type || 'message';
     const data = this.#data;
-    const oversized = this.#oversized;
+    const skipped = this.#skipped;
+    const chars = this.#chars;
+    this.#lastId = this.#id;
     this.#type = '';
     this.#data = [];
     this.#chars = 0;
-    this.#oversized = undefined;
-    if (oversized !== undefined) return oversized;
+    this.#skipped = undefined;
+    if (skipped !== undefined) return { oversized: chars, envelope: skipped.take() };
     return data.length === 0 ? undefined : { type, data: data.join('\n') };
   }
 }

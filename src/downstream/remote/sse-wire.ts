@@ -72,7 +72,7 @@ export class SseWire implements Wire {
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         for (const event of reader.push(chunk)) {
-          if ('oversized' in event) this.#take(readOversized(event.oversized, event.head, event.tail));
+          if ('oversized' in event) this.#take(readOversized(event.oversized, event.envelope));
           else if (event.type === 'message') this.#take(readMessage(event.data));
           else if (event.type === 'endpoint' && this.#endpoint === undefined) {
             this.#endpoint = this.#within(event.data);

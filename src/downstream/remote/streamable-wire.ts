@@ -200,7 +200,7 @@ async function readInto(
 ): Promise<void> {
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     for (const event of reader.push(chunk)) {
-      if ('oversized' in event) take(readOversized(event.oversized, event.head, event.tail));
+      if ('oversized' in event) take(readOversized(event.oversized, event.envelope));
       else if (event.type === 'message') take(readMessage(event.data));
     }
   }

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Redact } from '../../base/redact.js';
+import { EnvelopeReader } from '../../protocol/envelope.js';
 import { stringify } from '../../protocol/json-text.js';
 import { LineSplitter } from '../../protocol/lines.js';
 import { MAX_MESSAGE_BYTES, readMessage, readOversized } from '../inbound.js';
@@ -28,7 +29,8 @@ export class StdioTransport implements Link {
 
   readonly #command: ProcessCommand;
   readonly #lastWords: LastWords;
-  readonly #lines = new LineSplitter(MAX_MESSAGE_BYTES);
+  readonly #skipped = new EnvelopeReader();
+  readonly #lines = new LineSplitter(MAX_MESSAGE_BYTES, (piece) => this.#skipped.push(piece));
   /** Ids of requests that still want an answer; later ones would only make the SDK print them whole. */
   readonly #waiting = new Set<number>();
   #tree: ProcessTree | undefined;
@@ -126,7 +128,7 @@ export class StdioTransport implements Link {
   #read(chunk: Buffer): void {
     for (const line of this.#lines.push(chunk)) {
       if ('text' in line) this.#deliver(readMessage(line.text), line.text);
-      else this.#deliver(readOversized(line.oversized, line.head, line.tail), line.head);
+      else this.#deliver(readOversized(line.oversized, this.#skipped.take()), line.head);
     }
   }
 

@@ -31,6 +31,7 @@ export function executeCode(settings: Settings): Tool<Outcome> {
           additional_files: ADDITIONAL_FILES_SCHEMA,
           snippet_name: { type: 'string', description: 'Stored program' },
           args: { type: 'array', items: { type: 'string' } },
+          env: { type: 'object', additionalProperties: { type: 'string' } },
           stdin: { type: 'string' },
           ...(withTools.length === 0
             ? {}
@@ -76,7 +77,7 @@ function descriptionOf(offered: readonly Language[], settings: Settings): string
   const calls = new Set(offered.map((language) => CALLS[language.tools]).filter((call) => call !== ''));
   const tools = calls.size === 0 ? '' : ` Tools of \`servers\`: ${[...calls].join(', ')}.`;
   return `Run a program of one or more files in a fresh, isolated container (no network${network}, standard library, nothing to install). Pass language and entrypoint_code, or snippet_name alone.
-You get stdout and stderr. Files that the program writes to out/ come back; each call starts clean.${tools}`;
+You get stdout, stderr, and the files that the program writes to out/. Each call starts clean.${tools}`;
 }
 
 /** Whoever goes by the ending, such as Go's compiler, may have failed for no other reason. */

@@ -17,12 +17,7 @@ import type { RunInput } from '../bridge.js';
 import { type Allowed, complaint, described, shapeComplaint } from './complaint.js';
 import { MAX_CODE_CHARS } from './definition.js';
 import { ADDITIONAL_FILES, readInputFiles } from './input-files.js';
-
-/** Linux takes 128 KiB for one argument, with the NUL at its end. */
-const MAX_ARG_BYTES = 128 * 1024 - 1;
-/** Of all, each with its NUL and a pointer: half of what Linux takes below a stack of 8 MiB, the environment included. */
-const MAX_ARGS_BYTES = 1024 * 1024;
-const BYTES_BESIDES_ARG = 1 + 8;
+import { wordsObjection } from './words-objection.js';
 
 const SNIPPET_OR_CODE = 'snippet_name alone, or language and entrypoint_code';
 
@@ -54,6 +49,7 @@ export const programSchema = ({ maxTimeoutSeconds }: Settings) =>
       .refine((text) => text.isWellFormed() && Buffer.byteLength(text) <= MAX_INPUT_BYTES)
       .optional(),
     args: z.array(z.string()).default([]),
+    env: z.record(z.string(), z.string()).default({}),
     servers: z.array(z.string()).default([]),
     timeout: z.int().min(1).max(maxTimeoutSeconds).optional(),
     // As in run_python.
@@ -69,6 +65,7 @@ const allowed = (offered: readonly Language[], { maxTimeoutSeconds }: Settings):
     snippet_name: "a snippet's name",
     stdin: `well-formed text of at most ${MAX_INPUT_BYTES / 1024 ** 2} MiB`,
     args: 'a list of texts, such as ["--all", "x.csv"]',
+    env: 'an object of texts by their names, such as {"TZ": "Asia/Tokyo"}',
     servers: 'a list of server names, such as ["github"]',
     timeout: `a whole number of seconds from 1 to ${maxTimeoutSeconds}`,
   },
@@ -82,6 +79,8 @@ const allowed = (offered: readonly Language[], { maxTimeoutSeconds }: Settings):
     input: 'stdin',
     argv: 'args',
     arguments: 'args',
+    environment: 'env',
+    env_vars: 'env',
     name: 'snippet_name',
   },
 });
@@ -100,15 +99,16 @@ export async function readProgram(
   if ('message' in origin) return origin;
   const { language, code, file } = origin;
   const objection =
-    serversObjection(given.servers, language, offered) ?? argsObjection(given.args) ?? fileObjection(file);
+    serversObjection(given.servers, language, offered) ?? wordsObjection(given) ?? fileObjection(file);
   if (objection !== undefined) return objection;
   const names = new NameSet();
   names.add(file);
   const files = readInputFiles(given.additional_files, ADDITIONAL_FILES, names);
   if ('complaint' in files) return complaint(files.complaint);
   const stdin = given.stdin === undefined ? undefined : Buffer.from(given.stdin);
+  const { args: words, env } = given;
   return {
-    task: { type: 'program', language, code, file, args: given.args, stdin },
+    task: { type: 'program', language, code, file, args: words, env, stdin },
     servers: [...new Set(given.servers)],
     files,
     timeoutSeconds: given.timeout ?? planFor(language, settings).timeoutSeconds,
@@ -183,23 +183,6 @@ function serversObjection(
   const others = able.length === 0 ? 'no language here can' : `those in ${oneOf(able)} can`;
   return complaint(
     `servers: got ${described(servers)}, expected none: programs in ${title} cannot call tools; ${others}.`,
-  );
-}
-
-/** What the kernel takes, so that its refusal is not a riddle in the middle of a run. */
-function argsObjection(args: readonly string[]): Objection | undefined {
-  let bytes = 0;
-  for (const [number, arg] of args.entries()) {
-    const size = Buffer.byteLength(arg);
-    bytes += size + BYTES_BESIDES_ARG;
-    const expected = `well-formed text without NUL of at most ${MAX_ARG_BYTES} bytes`;
-    if (size > MAX_ARG_BYTES || arg.includes('\0') || !arg.isWellFormed())
-      return complaint(`args[${number}]: got ${described(arg)}, of ${size} bytes, expected ${expected}.`);
-  }
-  if (bytes <= MAX_ARGS_BYTES) return undefined;
-  return complaint(
-    `args: got ${args.length} texts of ${bytes} bytes together, expected at most ${MAX_ARGS_BYTES}.`,
-    'Pass the data in stdin or additional_files.',
   );
 }
 

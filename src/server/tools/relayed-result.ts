@@ -2,9 +2,9 @@
 // answer of ours can carry; its command has run, so the agent gets what fits instead of an error.
 
 import { HeadTail } from '../../base/text.js';
-import { MAX_ANSWER_CHARS } from '../../exec/execute-result.js';
+import { answerChars, MAX_ANSWER_CHARS } from '../../exec/execute-result.js';
 
-/** Of all texts together: in JSON a character is six at most. */
+/** Of all texts together: in JSON a character is seven at most where it does not show. */
 const MAX_TEXT_CHARS = Math.floor(MAX_ANSWER_CHARS / 8);
 /** More are no output of a command. */
 const MAX_TEXTS = 100;
@@ -15,7 +15,8 @@ type TextBlock = { readonly type: 'text'; readonly text: string };
 /** `text` is the CallToolResult as the server wrote it. */
 export function relayedResult(text: string): Result {
   const result = JSON.parse(text) as Result;
-  if (text.length <= MAX_ANSWER_CHARS) return result;
+  const chars = answerChars(result);
+  if (chars <= MAX_ANSWER_CHARS) return result;
   const { content, isError } = result;
   const texts = (Array.isArray(content) ? content : []).filter(isText).slice(0, MAX_TEXTS);
   const kept = texts.map(({ text: whole }) => {
@@ -23,7 +24,7 @@ export function relayedResult(text: string): Result {
     cut.add(whole);
     return { type: 'text', text: cut.toString() };
   });
-  const note = `[the server's answer has ${text.length} characters, more than can be handed on: head and tail of its texts are here, and nothing else of it]`;
+  const note = `[the server's answer has ${chars} characters, more than can be handed on: head and tail of its texts are here, and nothing else of it]`;
   return { content: [{ type: 'text', text: note }, ...kept], isError: isError === true };
 }
 

@@ -87,6 +87,12 @@ open("out/result.txt", "w").write("left")
   expect(exitCode).toBe(1);
 });
 
+test('variables that it names, and none of ours', async () => {
+  put('a.py', 'import os\nprint(os.environ["A"], os.environ.get("CANARY"))\n');
+  const { stdout } = await exec(['a.py', '--env', 'A=b=c', '--env', 'B='], '', { CANARY: 'canary' });
+  expect(stdout).toBe('b=c None\n');
+});
+
 test('a timeout, after which there is what the program had printed', async () => {
   put('prompts/endless.py', 'print("begun", flush=True)\nwhile True: pass\n');
   const env = { MCP_BRIDGE_SNIPPETS: join(home, 'prompts') };

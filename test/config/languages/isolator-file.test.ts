@@ -1,6 +1,6 @@
 // isolator's file: what of it holds here, what is said of the rest, and what stops the start.
 
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
@@ -97,6 +97,13 @@ describe('what it says', () => {
   ])('snippets in %s, seen from the file', (promptsDir, expected) => {
     expect(read({ promptsDir }).promptsDir).toBe(join(home.path, expected));
     expect(read({ promptsDir: '/srv/snippets' }).promptsDir).toBe('/srv/snippets');
+  });
+
+  test('nothing of snippets: those in prompts beside it, where there is such a folder', () => {
+    expect(read({}).promptsDir).toBeUndefined();
+    mkdirSync(join(home.path, 'prompts'));
+    expect(read({}).promptsDir).toBe(join(home.path, 'prompts'));
+    expect(read({ promptsDir: 'others' }).promptsDir).toBe(join(home.path, 'others'));
   });
 
   test('languages by any of their names', () => {

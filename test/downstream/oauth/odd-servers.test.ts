@@ -40,7 +40,9 @@ const working = (origin: string): Documents => ({
 let origin: string;
 let documents: Documents;
 let stateDir: string;
+let requests: string[] = [];
 const server = createServer(({ url = '' }, response) => {
+  requests.push(url);
   const { status, headers, body = '' } = documents[url] ?? { status: 404 };
   response.writeHead(status ?? 200, { 'content-type': 'application/json', ...headers });
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
@@ -172,6 +174,30 @@ test.each<[string, () => void, string]>([
     code: 'E_LOGIN',
     message: expect.stringContaining(complaint.replace('ORIGIN', origin)),
   });
+});
+
+test.each<[string, () => void]>([
+  ['does not say when the new token ends', () => change('/token', { expires_in: undefined })],
+  ['says that it ends at once', () => change('/token', { expires_in: 0 })],
+])('a server that %s is asked for one token, and not for one with each request', async (_what, make) => {
+  change('/token', { refresh_token: 'r', expires_in: 3600 });
+  await logInBy();
+  const store = new TokenStore(stateDir);
+  const spec = remoteSpec(`${origin}/mcp`);
+  const kept = store.read(spec.url);
+  if (kept.state !== 'kept') throw new Error(kept.state);
+  store.write({ ...kept.login, expiresAtMs: Date.now() - 1 });
+  change('/token', { access_token: 'new' });
+  make();
+  requests = [];
+  const login = new Logins(stateDir, new Redactor()).of(spec);
+  const { signal } = new AbortController();
+  for (let request = 0; request < 3; request++) expect(await login?.token(signal)).toBe('new');
+  expect(requests).toEqual(['/token']);
+  // What is refused although nobody said that it would end is refreshed as ever.
+  change('/token', { access_token: 'newer' });
+  await login?.renew('new', signal);
+  expect(await login?.token(signal)).toBe('newer');
 });
 
 test('two servers of one origin have a login each', async () => {

@@ -3,9 +3,11 @@
 import type { Attack } from '../attack.js';
 import { pairAttacks } from './between-runs.js';
 import { fileAttacks } from './files.js';
+import { firstProcessAttacks } from './first-process.js';
 import { frameAttacks } from './frames.js';
 import { kernelAttacks } from './kernel.js';
-import { networkAttacks, socketAttacks } from './network.js';
+import { kernelMemoryAttacks } from './kernel-memory.js';
+import { networkAttacks, socketAttacks, streamAttacks } from './network.js';
 import { outputAttacks } from './output.js';
 import { privilegeAttacks } from './privileges.js';
 import { processAttacks } from './processes.js';
@@ -13,11 +15,14 @@ import { resourceAttacks } from './resources.js';
 
 export const attacks: readonly Attack[] = [
   ...kernelAttacks,
+  ...kernelMemoryAttacks,
   ...privilegeAttacks,
   ...fileAttacks,
   ...networkAttacks,
   ...socketAttacks,
+  ...streamAttacks,
   ...processAttacks,
+  ...firstProcessAttacks,
   ...pairAttacks,
   ...frameAttacks,
   ...outputAttacks,

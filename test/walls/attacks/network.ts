@@ -179,3 +179,55 @@ export const socketAttacks: readonly Probe[] = [
     `,
   ),
 ];
+
+/** Every stream that it has may be a socket of the host's network. */
+const ofStreams = (body: string) => py`
+  import fcntl, socket, stat, struct
+  for number in sorted(int(name) for name in os.listdir("/proc/self/fd")):
+      try:
+          if not stat.S_ISSOCK(os.fstat(number).st_mode):
+              continue
+      except OSError:
+          continue
+      end = socket.socket(fileno=os.dup(number))
+${body.replace(/^/gm, '      ')}
+  raise Held("no stream is a socket of others")
+`;
+
+/** The control has the streams that Node gives a child. A socket of the sandbox's own sees nothing but lo. */
+export const streamAttacks: readonly Probe[] = [
+  probe(
+    'interfaces through a stream',
+    'Asks the network that one of its streams belongs to for its interfaces.',
+    [],
+    ofStreams(py`
+      room = ctypes.create_string_buffer(4096)
+      asked = fcntl.ioctl(end, 0x8912, struct.pack("iL", 4096, ctypes.addressof(room)))
+      names = [room.raw[at:at + 16].rstrip(b"\0").decode() for at in range(0, struct.unpack("iL", asked)[0], 40)]
+      if [name for name in names if name != "lo"]:
+          return " ".join(names)
+    `),
+    { gvisor: GVISOR_OFF },
+  ),
+  probe(
+    'a name of the host through a stream',
+    'Takes an abstract name in the network that one of its streams belongs to.',
+    [],
+    ofStreams(py`
+      if end.getsockname() in ("", b"", None):
+          end.bind("\0" + HOST["token"] + "-taken")
+          return "taken"
+    `),
+    { gvisor: GVISOR_OFF },
+  ),
+  probe(
+    'a process of the host through a stream',
+    'Asks who is at the other end of one of its streams.',
+    [],
+    ofStreams(py`
+      pid, uid, gid = struct.unpack("3i", end.getsockopt(socket.SOL_SOCKET, 17, 12))
+      return f"pid {pid}, user {uid}"
+    `),
+    { gvisor: GVISOR_OFF },
+  ),
+];

@@ -120,6 +120,109 @@ const memory: readonly Deed[] = [
   ),
 ];
 
+/** In each of six processes, `make` adds to `kept` until it is refused; then all are held. Each has 1,024 descriptors. */
+const inManyProcesses = (make: string): string => py`
+  import select, socket
+  def fill(end):
+      end.setblocking(False)
+      try:
+          while True:
+              end.send(b"x" * 16384)
+      except OSError:
+          return
+  ready, told = os.pipe()
+  for _ in range(6):
+      if os.fork() == 0:
+          kept = []
+          try:
+              while len(kept) < 500:
+${make.replace(/^/gm, '                  ')}
+              os.write(told, b"x")
+          finally:
+              time.sleep(20)
+              os._exit(0)
+  count, until = 0, time.monotonic() + 5
+  while count < 6 and select.select([ready], [], [], max(0, until - time.monotonic()))[0]:
+      count += len(os.read(ready, 100))
+  if count < 6:
+      raise MemoryError(f"{count} of 6")
+  time.sleep(0.3)
+  return "3,000 sockets"
+`;
+
+/** Memory of the kernel that shows in no process. A control group of version 1 counts none of TCP, UDP and netlink. */
+const buffers: readonly Deed[] = [
+  stopped(
+    'connections with itself',
+    'Fills the buffers of 1,500 TCP connections that nobody reads.',
+    ['memory limit'],
+    inManyProcesses(py`
+      if not kept:
+          server = socket.create_server(("127.0.0.1", 0))
+      one = socket.create_connection(server.getsockname())
+      kept += [one, server.accept()[0]]
+      fill(one)
+    `),
+  ),
+  stopped(
+    'datagrams to itself',
+    'Fills 3,000 UDP sockets with datagrams that nobody reads.',
+    ['memory limit'],
+    inManyProcesses(py`
+      end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+      end.bind(("127.0.0.1", 0))
+      for _ in range(10):
+          end.sendto(b"x" * 16384, end.getsockname())
+      kept.append(end)
+    `),
+  ),
+  stopped(
+    'unread answers of the kernel',
+    'Asks the kernel for its interfaces by 1,500 sockets and reads none of the answers.',
+    ['memory limit'],
+    inManyProcesses(py`
+      end = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+      end.setblocking(False)
+      try:
+          for _ in range(50):
+              end.send(bytes.fromhex("20000000120001000000000000000000000000000100000000000000" + "00000000"))
+      except OSError:
+          pass
+      # Each takes a while to be filled, so there are half as many.
+      kept += [end, None]
+    `),
+  ),
+  stopped(
+    'unix sockets',
+    'Fills the buffers of 1,500 pairs of unix sockets that nobody reads.',
+    ['memory limit'],
+    inManyProcesses('pair = socket.socketpair()\nkept += pair\nfill(pair[0])\nfill(pair[1])'),
+  ),
+  stopped(
+    'page tables',
+    'Has 400 MB of page tables made, for pages that are only read.',
+    ['memory limit'],
+    py`
+      import ctypes.util
+      libc = ctypes.CDLL(None)
+      libc.mmap.restype = ctypes.c_void_p
+      size = 200 << 30
+      for _ in range(2):
+          if os.fork():
+              continue
+          place = libc.mmap(None, ctypes.c_size_t(size), 1, 0x4022, -1, ctypes.c_long(0))
+          libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(size), 15)
+          for at in range(place, place + (100_000 << 20), 2 << 20):
+              ctypes.string_at(at, 1)
+          os._exit(7)
+      for _ in range(2):
+          if os.waitstatus_to_exitcode(os.wait()[1]) != 7:
+              raise MemoryError("a process was ended")
+      return "400 MB"
+    `,
+  ),
+].map((deed) => ({ ...deed, gvisor: 'its kernel keeps buffers and tables in its own memory' }));
+
 const processes: readonly Deed[] = [
   stopped(
     'processes',
@@ -411,5 +514,5 @@ const withListed = (deed: Deed): Deed => {
 
 export const resourceAttacks: readonly (Probe | Deed)[] = [
   ...space,
-  ...[...memory, ...processes, ...time, ...endings].map(withListed),
+  ...[...memory, ...buffers, ...processes, ...time, ...endings].map(withListed),
 ];

@@ -67,23 +67,25 @@ const continued = {
 } as const;
 const kiro = { ...byName, host: 'Kiro', dialect: KIRO, expansion: 'claude-code' } as const;
 
-export const EDITORS: readonly Source[] = [
-  {
-    ...byName,
-    host: 'Claude Desktop',
-    dialect: CLAUDE_DESKTOP,
-    expansion: 'none',
-    scope: 'user',
-    files: {
-      darwin: ['~/Library/Application Support/Claude/claude_desktop_config.json'],
-      linux: ['${XDG_CONFIG_HOME:-~/.config}/Claude/claude_desktop_config.json'],
-      win32: [
-        '${APPDATA:-~/AppData/Roaming}/Claude/claude_desktop_config.json',
-        // As installed from a store, when Windows keeps its files apart.
-        '${LOCALAPPDATA:-~/AppData/Local}/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json',
-      ],
-    },
+/** The last resort: what stands anywhere else under the same name comes before it. */
+export const CLAUDE_DESKTOP_APP: Source = {
+  ...byName,
+  host: 'Claude Desktop',
+  dialect: CLAUDE_DESKTOP,
+  expansion: 'none',
+  scope: 'user',
+  files: {
+    darwin: ['~/Library/Application Support/Claude/claude_desktop_config.json'],
+    linux: ['${XDG_CONFIG_HOME:-~/.config}/Claude/claude_desktop_config.json'],
+    win32: [
+      '${APPDATA:-~/AppData/Roaming}/Claude/claude_desktop_config.json',
+      // As installed from a store, when Windows keeps its files apart.
+      '${LOCALAPPDATA:-~/AppData/Local}/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json',
+    ],
   },
+};
+
+export const EDITORS: readonly Source[] = [
   { ...cursor, scope: 'project', files: { any: ['./.cursor/mcp.json'] }, approval: 'project' },
   { ...cursor, scope: 'user', files: { any: ['~/.cursor/mcp.json'] } },
   { ...vscode, scope: 'project', files: { any: ['./.vscode/mcp.json'] }, approval: 'project' },

@@ -1,0 +1,60 @@
+// The servers of one run. A person may change or remove an entry while the run is under way; the run ends with the
+// server that it began with, and the next one gets what is configured then.
+
+import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { Downstream } from './downstream.js';
+import type { Slot } from './slot.js';
+
+/** Each server stays the one that it was when the run got it, until this is disposed. */
+export interface ServerLease extends Disposable {
+  /** As of the pool; a name that is not held yet is held from now on. */
+  get(name: string, signal: AbortSignal): Promise<Downstream>;
+  /** The entry of one that is held. */
+  specOf(name: string): DownstreamSpec | undefined;
+  /** Whether a question of this server is put to the person just now. */
+  isAsking(name: string): boolean;
+}
+
+/** What a lease needs of the pool. */
+export type LeaseParts = {
+  readonly find: (name: string) => Slot | undefined;
+  /** Throws E_SERVER_UNKNOWN without a slot, and what opening it throws. */
+  readonly open: (name: string, slot: Slot | undefined, signal: AbortSignal) => Promise<Downstream>;
+};
+
+export class SlotLease implements ServerLease {
+  readonly #parts: LeaseParts;
+  readonly #held = new Map<string, { readonly slot: Slot; readonly letGo: () => void }>();
+  #isOver = false;
+
+  /** Names that the pool has not are left out. */
+  constructor(names: readonly string[], parts: LeaseParts) {
+    this.#parts = parts;
+    for (const name of names) this.#hold(name);
+  }
+
+  get(name: string, signal: AbortSignal): Promise<Downstream> {
+    return this.#parts.open(name, this.#hold(name), signal);
+  }
+
+  specOf(name: string): DownstreamSpec | undefined {
+    return this.#held.get(name)?.slot.spec;
+  }
+
+  isAsking(name: string): boolean {
+    return this.#held.get(name)?.slot.isAsking ?? false;
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    for (const { letGo } of this.#held.values()) letGo();
+    this.#held.clear();
+  }
+
+  #hold(name: string): Slot | undefined {
+    const slot = this.#held.get(name)?.slot ?? this.#parts.find(name);
+    if (slot !== undefined && !this.#isOver && !this.#held.has(name))
+      this.#held.set(name, { slot, letGo: slot.hold() });
+    return slot;
+  }
+}

@@ -1,0 +1,37 @@
+// What a program can be started with: arguments and variables as Linux takes them, so that its refusal is not a riddle in
+// the middle of a run. Pure; whoever asks says what is wrong in its own words.
+
+/** What Linux takes for one argument or one `NAME=value`, without the NUL at its end. */
+const MAX_WORD_BYTES = 128 * 1024 - 1;
+/** For all of them: half of what Linux takes below a stack of 8 MiB. The sandbox's own variables need a part of the rest. */
+export const MAX_WORDS_BYTES = 1024 * 1024;
+/** Each has a NUL at its end, and a pointer. */
+const BYTES_BESIDES_WORD = 1 + 8;
+
+/** Variables by which the harness tells a program of itself. */
+const OURS: readonly string[] = ['MCP_SANDBOX_CONVERSATION'];
+
+/** As every shell can name it. Without `=`, which would end the name, and without NUL. */
+const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+type Variables = Readonly<Record<string, string>>;
+
+/** What is wrong with the name of a variable, as the end of a sentence that says what was got. */
+export function variableNameTrouble(name: string): string | undefined {
+  if (OURS.includes(name)) return 'which the sandbox sets itself, expected another one';
+  if (VARIABLE_NAME.test(name)) return undefined;
+  return 'expected letters, digits and _, of which the first is no digit';
+}
+
+/** What an argument, or the value of the variable `name`, may be; undefined where `text` is that. */
+export function allowedWord(text: string, name?: string): string | undefined {
+  const most = MAX_WORD_BYTES - (name === undefined ? 0 : Buffer.byteLength(`${name}=`));
+  if (Buffer.byteLength(text) <= most && !text.includes('\0') && text.isWellFormed()) return undefined;
+  return `well-formed text without NUL of at most ${most} bytes`;
+}
+
+/** What the kernel counts of them, to be compared with MAX_WORDS_BYTES. */
+export function wordsBytes(args: readonly string[], env: Variables): number {
+  const words = [...args, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+  return words.reduce((sum, word) => sum + Buffer.byteLength(word) + BYTES_BESIDES_WORD, 0);
+}

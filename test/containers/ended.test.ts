@@ -1,0 +1,76 @@
+// When a container has ended: not before its first process is gone, whatever has become of its streams.
+
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { hostFacts } from '../../src/config/host-facts.js';
+import { parseSettings } from '../../src/config/settings.js';
+import { removeRunDir } from '../../src/engine/cli-engine.js';
+import { type LaunchContext, type LaunchPad, makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
+import { Sandbox } from '../../src/sandbox/sandbox.js';
+import { eventually, ourContainers } from '../support/nothing-left.js';
+import { bridgeEnv, tempHome } from '../support/start-bridge.js';
+
+/** Speaks as far as it must, closes its streams, and leaves a child that would go on for ever. */
+const MUTE = `
+import os, signal, sys, time
+os.write(2, b'{"type":"hello","protocol":PROTOCOL,"harness":"x","python":"3.11.2"}\\n')
+time.sleep(0.5)
+for number in range(1, 65):
+    try: signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+if os.fork() == 0:
+    for fd in (0, 1, 2): os.close(fd)
+    while True: time.sleep(0.01)
+for fd in (0, 1, 2): os.close(fd)
+while True: time.sleep(1)
+`;
+
+let home: string;
+let context: LaunchContext;
+let pad: LaunchPad;
+beforeEach(async () => {
+  home = tempHome();
+  const { settings } = parseSettings(bridgeEnv(home, {}), hostFacts());
+  context = { settings, instance: randomBytes(6).toString('hex'), observer: () => {} };
+  pad = await makeLaunchPad(context, AbortSignal.timeout(60_000));
+});
+afterEach(() => {
+  removeRunDir({ stateDir: context.settings.stateDir, instance: context.instance });
+  rmSync(home, { recursive: true, force: true });
+});
+
+const states = (pid: number): string =>
+  existsSync(`/proc/${pid}`) ? (readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0] ?? '') : '';
+
+const protocolOf = (): string =>
+  /PROTOCOL_VERSION = (\d+)/.exec(
+    readFileSync(new URL('../../src/protocol/frames.ts', import.meta.url), 'utf8'),
+  )?.[1] ?? '';
+
+it('a container that closes its streams and goes on is killed, and has not ended before', async () => {
+  const command = ['python3', '-I', '-c', MUTE.replace('PROTOCOL', protocolOf())];
+  const spec = { ...specOn(pad, context, 'mute'), command };
+  const options = { timeoutMs: 20_000, observer: () => {} };
+  const sandbox = await Sandbox.start(pad.engine, spec, options, new AbortController().signal);
+  const { pid } = sandbox;
+  expect(pid).toBeGreaterThan(1);
+  expect(await sandbox.ended).toMatchObject({ how: 'lost' });
+  // A zombie, which the engine's monitor is about to reap, has ended.
+  expect(states(pid ?? 0)).toMatch(/^[ZX]?$/);
+  await sandbox[Symbol.asyncDispose]();
+  expect(await eventually(() => ourContainers(`name=${spec.name}`).length === 0, 5_000)).toBe(true);
+});
+
+it('it can be killed for as long as it lives, and its pid file stays until then', async () => {
+  const command = ['python3', '-I', '-c', MUTE.replace('time.sleep(0.5)', '')];
+  const spec = { ...specOn(pad, context, 'killed'), command };
+  const container = pad.engine.start(spec);
+  for (const stream of [container.stdout, container.stderr]) stream.resume();
+  await eventually(() => container.pid !== undefined, 10_000);
+  const pid = container.pid ?? 0;
+  container.kill();
+  await container.exited;
+  expect(states(pid)).toMatch(/^[ZX]?$/);
+  await container[Symbol.asyncDispose]();
+});
