@@ -21,7 +21,7 @@ const BELOW_SERVER = [
 const FLOORS = {
   base: [],
   observe: ['base'],
-  exec: ['base', 'config'],
+  exec: ['base', 'protocol', 'config'],
   protocol: ['base'],
   config: ['base', 'protocol'],
   engine: ['base', 'protocol', 'config'],

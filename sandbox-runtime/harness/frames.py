@@ -40,7 +40,7 @@ CALL_PARAMS: dict[str, tuple[str, ...]] = {
     "resources.read": ("server", "uri"),
     "prompts.list": ("server",),
     "prompts.get": ("server", "prompt", "arguments"),
-    "saved.put": ("name", "source", "signature", "description"),
+    "saved.put": ("name", "source", "signature", "description", "replace"),
     "saved.list": (),
     "saved.get": ("name",),
 }

@@ -42,12 +42,19 @@ function defineNames() {
   define('mcp', require('./mcp/index.cjs'));
   for (const brief of catalog.discovered) {
     const loadedProxy = () => proxies.get(brief.name);
-    define(
-      `mcp_${brief.alias}`,
-      missingServer(brief, loadedProxy, (name) => catalog.unknown(name)),
-    );
+    const missing = missingServer(brief, loadedProxy, (name) => catalog.unknown(name));
+    for (const bound of boundNames(brief)) define(bound, missing);
   }
-  for (const { name, alias } of catalog.servers) define(`mcp_${alias}`, proxies.get(name));
+  for (const server of catalog.servers)
+    for (const bound of boundNames(server)) define(bound, proxies.get(server.name));
+}
+
+/** By its alias; a server that is called `class` has the alias `class_` for Python's sake, and is `mcp_class` as well. */
+function boundNames({ name, alias }) {
+  const word = name.toLowerCase();
+  const isKeyword =
+    /^[a-z]+$/.test(word) && /^_(?:_\d+)?$/.test(alias.slice(word.length)) && alias.startsWith(word);
+  return isKeyword ? [`mcp_${alias}`, `mcp_${word}`] : [`mcp_${alias}`];
 }
 
 /** Where both kinds of import look; a package of the program's own keeps its place. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,16 @@ from mcp._errors import UnknownServerError, UnknownToolError, did_you_mean, some
 
 if TYPE_CHECKING:
     from mcp._signature import Signature
+
+
+def bound_names(name: str, alias: str) -> list[str]:
+    """The names under which code finds a server: by its alias, and as `mcp_class` where it is called `class`.
+
+    A keyword alone is no identifier, so its alias has an underscore more; behind `mcp_` it needs none.
+    """
+    word = name.lower()
+    names = [f"mcp_{alias}"]
+    return [*names, f"mcp_{word}"] if keyword.iskeyword(word) else names
 
 
 class Tool:

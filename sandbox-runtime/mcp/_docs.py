@@ -19,6 +19,8 @@ MAX_SENTENCE_CHARS = 160
 MAX_FOUND = 100
 # Of servers that a search does not know.
 MAX_UNKNOWN_SHOWN = 8
+# For the user: how the bridge learns what a server has.
+LEARN = "the user runs `mcp-sandbox-bridge servers refresh`"
 # Of the lines together: some sixty tools. More of them is a search's work.
 MAX_SHOWN_CHARS = 12_000
 SEARCH = "name one, or use runtime.search_tool_docs_sync(words)"
@@ -133,7 +135,7 @@ def never_started(briefs: Iterable[Mapping[str, Any]]) -> str:
         return ""
     return (
         f"Not searched, their tools being unknown until they have started: {some_of(names, MAX_UNKNOWN_SHOWN)}. "
-        'A run with servers=["*"] starts them, or the user runs `mcp-sandbox-bridge servers refresh`.'
+        f'A run with servers=["*"] starts them, or {LEARN}.'
     )
 
 
@@ -226,7 +228,7 @@ def unloaded_entry(brief: Mapping[str, Any], tools: Sequence[Tool] | None) -> At
     """A server that is not loaded, and its tools where they are known."""
     load = how_to_load(brief)
     if tools is None:
-        count = "its tools are not known yet, since it has never been started"
+        count = f"its tools are not known yet, since it has never been started; {LEARN}"
     else:
         count = count_of_tools(len(tools))
     lines = [] if tools is None else capped([tool_line(tool) for tool in tools])

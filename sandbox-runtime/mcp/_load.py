@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from mcp._binding import current
+from mcp._catalog import bound_names
 from mcp._proxy import MissingServer, ServerProxy
 
 LOADED = "LOADED_MCP_SERVERS"
@@ -26,16 +27,16 @@ async def load_server(name: str) -> ServerProxy:
         loaded = catalog.find(brief["name"])
         if loaded is None:
             loaded = catalog.add(doc)
-            _publish(loaded.alias, ServerProxy(loaded), loaded.name)
+            _publish(bound_names(loaded.name, loaded.alias), ServerProxy(loaded), loaded.name)
     return current().names["mcp_servers"][loaded.name]
 
 
-def _publish(alias: str, proxy: ServerProxy, name: str) -> None:
+def _publish(words: list[str], proxy: ServerProxy, name: str) -> None:
     """Binds the names that a run finds bound, but for those that the code has taken for its own."""
     names = current().names
     before = names[LOADED]
     names["mcp_servers"][name] = proxy
-    bound = {f"mcp_{alias}": proxy, LOADED: (*before, name)}
+    bound = {**dict.fromkeys(words, proxy), LOADED: (*before, name)}
     main = vars(sys.modules["__main__"])
     for key, value in bound.items():
         if key not in main or main[key] is before or isinstance(main[key], MissingServer):

@@ -30,22 +30,24 @@ class SavedTools(list[AttrDict]):
         return list, (list(self),)
 
 
-def save_tool(func: Callable[..., Any]) -> str:
+def save_tool(func: Callable[..., Any], *, replace: bool = False) -> str:
     """Keeps a function (def or async def) for later runs; the imports of this run that it uses are kept with it.
 
+    At most 8 in one run. A tool of this name that another run has saved stays, with an MCPError, unless `replace`.
     Other functions and data of this run are not: TypeError or ValueError says what cannot be kept.
     """
     from mcp._keep import keep
 
     binding = current()
     kept = keep(func, binding.names)
-    replaced = binding.link.request_sync("saved.put", kept._asdict())["replaced"]
+    params = {**kept._asdict(), "replace": bool(replace)}
+    replaced = binding.link.request_sync("saved.put", params)["replaced"]
     what = "Saved, in place of an earlier one" if replaced else "Saved"
     return f"{what}. In a later run: from {USER_TOOLS} import {kept.name}"
 
 
 def saved_tools() -> SavedTools:
-    """The saved tools, each with `name`, `signature` and `description`."""
+    """The saved tools, each with `name`, `signature`, `description`, and when and by which `run` it was saved."""
     return SavedTools(AttrDict(tool) for tool in current().link.request_sync("saved.list", {}))
 
 

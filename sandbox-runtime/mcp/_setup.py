@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp import _imports, runtime
 from mcp._binding import Binding, Link, set_current
-from mcp._catalog import Catalog
+from mcp._catalog import Catalog, bound_names
 from mcp._proxy import MissingServer, ServerMap, ServerProxy
 
 
@@ -19,11 +19,13 @@ def bind(
     catalog = Catalog(loaded, discovered)
     proxies = {server.name: ServerProxy(server) for server in catalog.servers}
     names: dict[str, Any] = {
-        f"mcp_{brief['alias']}": MissingServer(brief["name"])
+        bound: MissingServer(brief["name"])
         for brief in discovered
         if brief["name"] not in proxies
+        for bound in bound_names(brief["name"], brief["alias"])
     }
-    names.update((f"mcp_{server.alias}", proxies[server.name]) for server in catalog.servers)
+    for server in catalog.servers:
+        names.update(dict.fromkeys(bound_names(server.name, server.alias), proxies[server.name]))
     names["mcp"] = sys.modules["mcp"]
     names["runtime"] = runtime
     names["mcp_servers"] = ServerMap(proxies)

@@ -59,6 +59,15 @@ class CallTest(unittest.TestCase):
         self.assertNotIn("sandbox-runtime", "\n".join(error["traceback"]))
         return error["type"], error["message"]
 
+    def test_a_server_called_by_a_keyword(self) -> None:
+        echo = {"tools.call": lambda params: structured(params["server"])}
+        servers = [server("class", tool("get"), alias="class_")]
+        code = "(await mcp_class.get(), await mcp_class_.get(), mcp_class is mcp_servers['class'])"
+        host = run(code, servers, handlers=echo)
+        self.assertEqual(host.value, ["class", "class", True], (host.frames, host.stderr))
+        host = run("mcp_import.get", [], [brief("Import", alias="import_")])
+        self.assertIn('servers=["Import"]', host.one("raised")["error"]["message"])
+
     def test_access_patterns(self) -> None:
         wanted = {"tool": "create_issue", "title": "t"}
         for code in (

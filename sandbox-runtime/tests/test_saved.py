@@ -16,9 +16,13 @@ class Shelf:
 
     def __init__(self) -> None:
         self.saved: dict[str, Frame] = {}
+        # Names that another run has saved.
+        self.of_others: set[str] = set()
 
     def put(self, params: Mapping[str, Any]) -> Any:
         replaced = params["name"] in self.saved
+        if params["name"] in self.of_others and not params["replace"]:
+            raise Refuse("There is a saved tool of another run.")
         self.saved[params["name"]] = dict(params)
         return {"replaced": replaced}
 
@@ -86,6 +90,15 @@ class SavedTest(unittest.TestCase):
             "Saved, in place of an earlier one. In a later run: from user_tools import f",
         )
         self.check("from user_tools import f\nf()", 2)
+
+    def test_another_runs_is_replaced_on_request(self) -> None:
+        self.save("def f():\n    return 1", "f")
+        self.shelf.of_others.add("f")
+        self.assertIn("of another run", self.refused("def f():\n    return 2\nsave_tool(f)"))
+        self.check("from user_tools import f\nf()", 1)
+        self.check("def f():\n    return 2\nsave_tool(f, replace=True)[:23]", "Saved, in place of an e")
+        self.check("from user_tools import f\nf()", 2)
+        self.assertIn("positional", self.refused("def f(): pass\nsave_tool(f, True)"))
 
     def test_async_with_servers(self) -> None:
         code = "async def get(n):\n    return (await mcp_github.get(id=n)).id, runtime.list_servers_sync()"

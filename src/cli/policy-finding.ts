@@ -37,7 +37,8 @@ export function examinePolicy({
   return {
     status: 'warn',
     detail: `${count}; of nothing that is known: ${named.join(', ')}${more}`,
-    remedy: 'Compare the names with `mcp-sandbox-bridge servers`; case counts, and aliases do not.',
+    remedy:
+      'Compare the names with `mcp-sandbox-bridge servers`; case counts where something is allowed, and aliases count nowhere.',
   };
 }
 

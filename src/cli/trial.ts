@@ -50,7 +50,14 @@ export async function memoryTrial(
 
 /** A command that does nothing, as `execute` runs it. */
 export function commandTrial(bridge: Bridge, signal: AbortSignal): Promise<Outcome> {
-  const task = { type: 'command', argv: ['true'], stdin: undefined, cwd: WORK, env: {} } as const;
+  const task = {
+    type: 'command',
+    argv: ['true'],
+    stdin: undefined,
+    cwd: WORK,
+    env: {},
+    shownBytes: 0,
+  } as const;
   return bridge.run({ task, servers: [], files: [], timeoutSeconds: TRIAL_SECONDS }, UNWATCHED, signal);
 }
 

@@ -1,6 +1,11 @@
 // Patterns over the names of servers and tools. `*` stands for any characters, none included; a backslash takes the next
-// character for itself; nothing else is special, and case counts. No shell's glob: names are no paths, so dots, slashes,
-// brackets and quotes mean themselves. Matching takes time in proportion to the name, since servers choose their names.
+// character for itself; nothing else is special. What allows is matched exactly, what denies by look-alikes too. No shell's
+// glob: names are no paths, so dots, slashes, brackets and quotes mean themselves. Matching takes time in proportion to the name, since servers choose their names.
+
+import { folded } from './folded-name.js';
+
+/** `wide` also matches names that differ by case, invisible characters, Unicode's compatibility forms, and space at the ends. */
+export type Reach = 'exact' | 'wide';
 
 /** A longer one is a mistake: no name that it could match is as long. */
 const MAX_PATTERN_CHARS = 300;
@@ -17,10 +22,10 @@ export function patternTrouble(text: string): string | undefined {
 }
 
 /** A pattern over names of one kind. */
-export const namePattern = (text: string): Matches => matcher(tokensOf(text));
+export const namePattern = (text: string, reach: Reach): Matches => matcher(tokensOf(text), reach);
 
 /** A pattern over tools, asked for an MCP method such as `resources/read`. */
-export const requestPattern = (text: string): Matches => requestMatcher(tokensOf(text));
+export const requestPattern = (text: string, reach: Reach): Matches => requestMatcher(tokensOf(text), reach);
 
 /** A pattern `server` or `server.tool`. */
 export interface ServerPattern {
@@ -38,15 +43,15 @@ export interface ServerPattern {
  * Names may have dots of their own (`io.github.someone/server`), so a pattern is tried at each of its dots that is not
  * escaped. One with dots means a whole server only where it has no star and is that server's name.
  */
-export function serverPattern(text: string): ServerPattern {
+export function serverPattern(text: string, reach: Reach): ServerPattern {
   const tokens = tokensOf(text);
   const dots = tokens.flatMap(({ kind }, index) => (kind === 'dot' ? [index] : []));
   const isExact = tokens.every(({ kind }) => kind !== 'star');
-  const coversServer = dots.length === 0 || isExact ? matcher(tokens) : () => false;
+  const coversServer = dots.length === 0 || isExact ? matcher(tokens, reach) : () => false;
   const splits = dots.map((at) => ({
-    server: matcher(tokens.slice(0, at)),
-    tool: matcher(tokens.slice(at + 1)),
-    request: requestMatcher(tokens.slice(at + 1)),
+    server: matcher(tokens.slice(0, at), reach),
+    tool: matcher(tokens.slice(at + 1), reach),
+    request: requestMatcher(tokens.slice(at + 1), reach),
   }));
   return {
     text,
@@ -63,11 +68,12 @@ export function serverPattern(text: string): ServerPattern {
  * A pattern was written with tools in mind, and `*read` is not to let resources be read. So it means a method only where
  * it is `*` alone, or where it begins with the method's family in so many words, as `resources/*` does.
  */
-function requestMatcher(tokens: readonly Token[]): Matches {
-  const firstStar = tokens.findIndex(({ kind }) => kind === 'star');
-  const spelledOut = (firstStar < 0 ? tokens : tokens.slice(0, firstStar)).map(({ text }) => text).join('');
-  const isEverything = tokens.length > 0 && tokens.every(({ kind }) => kind === 'star');
-  const matches = matcher(tokens);
+function requestMatcher(tokens: readonly Token[], reach: Reach): Matches {
+  const matches = matcher(tokens, reach);
+  const texts = textsOf(tokens);
+  const seen = reach === 'wide' ? foldedTexts(texts) : texts;
+  const [spelledOut = ''] = seen;
+  const isEverything = seen.length > 1 && seen.every((text) => text === '');
   return (method) => {
     const family = method.slice(0, method.indexOf('/') + 1);
     return isEverything || (spelledOut.startsWith(family) && matches(method));
@@ -81,13 +87,35 @@ function tokensOf(text: string): readonly Token[] {
   });
 }
 
-/** The texts between stars are looked for one after the other, each as early as it comes. */
-function matcher(tokens: readonly Token[]): Matches {
+/** Wide is more than exact, never less: folding may take from a pattern what an exact match rests on. */
+function matcher(tokens: readonly Token[], reach: Reach): Matches {
+  const texts = textsOf(tokens);
+  const exact = textMatcher(texts);
+  if (reach === 'exact') return exact;
+  const wide = textMatcher(foldedTexts(texts));
+  return (name) => exact(name) || wide(folded(name).trim());
+}
+
+/** What stands before, between and behind its stars. */
+function textsOf(tokens: readonly Token[]): readonly string[] {
   const texts = [''];
   for (const { kind, text } of tokens) {
     if (kind === 'star') texts.push('');
     else texts.push(`${texts.pop() ?? ''}${text}`);
   }
+  return texts;
+}
+
+/** As names are seen, without white space at the ends of the whole. */
+function foldedTexts(texts: readonly string[]): readonly string[] {
+  const seen = texts.map(folded);
+  seen[0] = (seen[0] ?? '').trimStart();
+  seen.push((seen.pop() ?? '').trimEnd());
+  return seen;
+}
+
+/** The texts between stars are looked for one after the other, each as early as it comes. */
+function textMatcher(texts: readonly string[]): Matches {
   const first = texts[0] ?? '';
   if (texts.length === 1) return (name) => name === first;
   const last = texts.at(-1) ?? '';

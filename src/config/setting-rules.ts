@@ -42,20 +42,24 @@ export const list = <T extends z.ZodType<unknown, string>>(item: T) =>
     )
     .pipe(z.array(item));
 
-const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
-/** A size, such as 512m. */
+const UNITS = 'bkmgt';
+const SIZE = /^(?<number>\d+(?:\.\d+)?) *(?:(?<unit>[kmgt])(?:i?b)?|b)?$/;
+/** A size, such as 512m; as people write it elsewhere, 512MB and 512MiB are the same, of 1024. */
 export const bytes = z
   .string()
   .toLowerCase()
-  .regex(/^\d+(\.\d+)?[bkmg]?$/)
-  .transform((text) => Math.floor(Number.parseFloat(text) * (UNIT_BYTES[text.replace(/[\d.]/g, '')] ?? 1)));
+  .regex(SIZE)
+  .transform((text) => {
+    const { number = '', unit = 'b' } = SIZE.exec(text)?.groups ?? {};
+    return Math.floor(Number(number) * 1024 ** UNITS.indexOf(unit));
+  });
 
-/** The cap on each stream of a command, the same for the bridge and for the command server. */
+/** The cap on what a command writes, on both streams together, the same for the bridge and for the command server. */
 export const outputBytes = (meaning: string) =>
   setting(bytes.pipe(z.number().min(OUTPUT_BYTES.min).max(OUTPUT_BYTES.max)), {
     meaning,
     default: '40000',
-    allowed: 'bytes, or a number with k or m; from 100 to 64m',
+    allowed: 'bytes, or a number with k or m, such as 64k, 64kB or 64KiB; from 100 to 64m',
   });
 
 /** Every variable of `shape` that a table tells of, in its order. */

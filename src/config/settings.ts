@@ -99,6 +99,12 @@ export type Settings = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = 'MCP_BRIDGE_';
+/** Of `code-exec`, which reads them itself. */
+const EXEC_PREFIX = 'MCP_EXEC_';
+const COMMAND_RULES = ['MCP_EXEC_ALLOW', 'MCP_EXEC_DENY'];
+/** A rule means the program that its name leads to, which only the machine knows in which commands run. */
+const WHERE_RULES_HOLD =
+  'The bridge cannot see which programs its containers have, so it would be without effect: set it at a `code-exec`, and hand calls to that with MCP_BRIDGE_EXECUTE_SERVER; or take execute out of MCP_BRIDGE_TOOLS.';
 const MB_BYTES = 1024 ** 2;
 const VALUE_CHARS_SHOWN = 120;
 const REMEDY =
@@ -134,9 +140,16 @@ export function parseSettings(
   const settings = toSettings(values, host, Object.fromEntries(said));
   const trouble = stateDirTrouble(settings.stateDir, said.has('MCP_BRIDGE_STATE_DIR'), host);
   if (trouble !== undefined) throw settingsError([trouble]);
+  const rules = COMMAND_RULES.filter((name) => said.has(name));
+  if (rules.length > 0 && values.MCP_BRIDGE_TOOLS.includes('execute'))
+    throw settingsError(rules.map((name) => `${name} is a rule of the command server. ${WHERE_RULES_HOLD}`));
   return {
     settings,
-    warnings: [...unknownVariables(said.keys()), ...shortenedTimeout(said.has('MCP_BRIDGE_TIMEOUT'), values)],
+    warnings: [
+      ...unknownVariables(said.keys()),
+      ...othersVariables(said.keys()),
+      ...shortenedTimeout(said.has('MCP_BRIDGE_TIMEOUT'), values),
+    ],
   };
 }
 
@@ -228,6 +241,16 @@ function unknownVariables(names: Iterable<string>): string[] {
     .map(
       (name) =>
         `${clip(harmless(name), VALUE_CHARS_SHOWN)} is no setting of this version.${didYouMean(name, known)}`,
+    );
+}
+
+/** Those of the command server do nothing here, but for the one that both have. */
+function othersVariables(names: Iterable<string>): string[] {
+  const known: readonly string[] = variableNames;
+  return [...names]
+    .filter((name) => name.startsWith(EXEC_PREFIX) && !known.includes(name))
+    .map(
+      (name) => `${clip(harmless(name), VALUE_CHARS_SHOWN)} is for \`code-exec\`, and without effect here.`,
     );
 }
 

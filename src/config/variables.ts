@@ -72,7 +72,7 @@ export const variables = z.object({
   MCP_BRIDGE_MEMORY: setting(bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)), {
     meaning: 'Memory of one container, swap included.',
     default: '512m',
-    allowed: 'bytes, or a number with k, m or g; at least 32m',
+    allowed: 'bytes, or a number with k, m, g or t, such as 512m, 512MB or 512MiB; at least 32m',
   }),
   MCP_BRIDGE_PIDS: setting(integer(PIDS.min, PIDS.max), {
     meaning: 'Processes and threads in one container.',
@@ -237,7 +237,8 @@ export const variables = z.object({
     allowed: 'an image reference, or the name of a profile that `image build` has built',
   }),
   MCP_BRIDGE_EXECUTE_NETWORK: setting(z.enum(['on', 'off']), {
-    meaning: 'Whether commands in containers of `execute` can reach the network.',
+    meaning:
+      "Whether commands in containers of `execute` can reach the network; under gVisor it takes a newer one than Debian 12's.",
     default: 'off',
     allowed: 'on or off',
   }),
@@ -247,7 +248,7 @@ export const variables = z.object({
     allowed: 'the name of a volume; the engine makes one that is not there',
   }),
   MCP_EXEC_MAX_OUTPUT_BYTES: outputBytes(
-    'Most that `execute` gives back of stdout and of stderr each, from containers; a server has its own variable of this name.',
+    'Most that `execute` gives back of stdout and stderr together, from containers; one answer carries about 3 MB, all of it is a link. A server has its own variable of this name.',
   ),
   MCP_SERVERS_CONFIG: optional(z.string(), {
     meaning: 'Further configuration files with MCP servers; they come before all others.',

@@ -31,6 +31,11 @@ export class CappedBytes {
     this.#tailMax = Math.floor(maxBytes / 2);
   }
 
+  /** All that was added. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   add(chunk: Buffer): void {
     this.#bytes += chunk.length;
     const room = this.#headMax - this.#headBytes;
@@ -47,22 +52,26 @@ export class CappedBytes {
     if (this.#tailBytes >= 2 * this.#tailMax || this.#tail.length > 1_000) this.#shorten();
   }
 
-  /** Head, a line that says how much is missing (where something is), and tail. */
-  result(): Capped {
+  /**
+   * Head, a line that says how much is missing (where something is) and where all of it can be read, and tail; in
+   * `maxBytes` where that is less than what is kept.
+   */
+  result(maxBytes = Number.POSITIVE_INFINITY, whole?: string): Capped {
     this.#shorten();
-    const head = Buffer.concat(this.#head);
     const [tail = Buffer.alloc(0)] = this.#tail;
-    const isWhole = this.#headBytes + tail.length === this.#bytes;
-    if (isWhole) {
-      const all = Buffer.concat([head, tail]);
-      const base64 = isUtf8(all) ? undefined : all.toString('base64');
-      return { text: all.toString(), bytes: this.#bytes, dropped: 0, base64 };
+    const kept = Buffer.concat([...this.#head, tail]);
+    if (kept.length === this.#bytes && this.#bytes <= maxBytes) {
+      const base64 = isUtf8(kept) ? undefined : kept.toString('base64');
+      return { text: kept.toString(), bytes: this.#bytes, dropped: 0, base64 };
     }
-    const first = endingWhole(head);
-    const last = beginningWhole(tail);
+    const headMax = Math.min(this.#headMax, Math.ceil(maxBytes / 2));
+    const tailMax = Math.min(this.#tailMax, Math.floor(maxBytes / 2));
+    const first = endingWhole(kept.subarray(0, headMax));
+    const last = beginningWhole(kept.subarray(kept.length - tailMax));
     const dropped = this.#bytes - first.length - last.length;
     const before = first.toString();
-    const line = `[… ${dropped} of ${this.#bytes} bytes left out …]`;
+    const where = whole === undefined ? '' : `; whole: ${whole}`;
+    const line = `[… ${dropped} of ${this.#bytes} bytes left out${where} …]`;
     const gap = { start: before.length + 1, end: before.length + 1 + line.length };
     const text = `${before}\n${line}\n${last.toString()}`;
     return { text, bytes: this.#bytes, dropped, gap, base64: undefined };

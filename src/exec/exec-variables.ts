@@ -43,7 +43,7 @@ export const execVariables = z.object({
     allowed: 'origins separated by commas, such as https://example.com',
   }),
   MCP_EXEC_MAX_OUTPUT_BYTES: outputBytes(
-    'Most that is given back of stdout and of stderr each; about 10,000 tokens.',
+    'Most that is given back of stdout and stderr together, about 10,000 tokens; one answer carries about 3 MB.',
   ),
   MCP_EXEC_TIMEOUT_MS: setting(integer(1, DAY_MS), {
     meaning: 'Milliseconds that a command may take when its call does not say.',

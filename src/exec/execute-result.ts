@@ -2,8 +2,9 @@
 // the command wrote, as far as it is kept.
 
 import { type Piece, toldApart } from '../base/own-lines.js';
-import { clip, harmless } from '../base/text.js';
+import { clip, harmless, shownExactly } from '../base/text.js';
 import type { Capped } from './capped-bytes.js';
+import type { OutputStream, Whole } from './capped-output.js';
 import type { CommandEnd } from './run-command.js';
 
 export type ExecuteResult = {
@@ -13,6 +14,12 @@ export type ExecuteResult = {
 };
 
 const MAX_SHOWN_CHARS = 160;
+/** Of an answer as JSON, which has the output twice: clients end servers over 8 MiB, and the bridge sends 7 at most. */
+export const MAX_ANSWER_CHARS = 6 * 1024 ** 2;
+/** So many bytes of output fit into an answer whatever they are: one is 11 characters at most, in both its forms. */
+export const SURE_OUTPUT_BYTES = Math.floor(MAX_ANSWER_CHARS / 12);
+/** A character that is 3 bytes is one of JSON's: more than this never fits. */
+const MOST_OUTPUT_BYTES = (3 * MAX_ANSWER_CHARS) / 2;
 /** What a caller can do about the kernel's word. */
 const NOT_STARTED: Readonly<Record<string, string>> = {
   EAGAIN: 'no more processes may be started here; wait until other commands have ended',
@@ -44,9 +51,34 @@ export function outcomeOf(
   return signal === undefined ? `exit status ${exitCode}` : `ended by ${signal}`;
 }
 
-/** A command that failed is an answer like any other; one that was killed by us, or did not start, is an error. */
-export function resultOf(end: CommandEnd, timeoutMs: number): ExecuteResult {
-  const { exitCode, signal, killedFor, notStarted, stdout, stderr, durationMs } = end;
+/**
+ * A command that failed is an answer like any other; one that was killed by us, or did not start, is an error. Output that
+ * no answer has room for is left out like output above the cap: the command has run, so its answer must arrive.
+ */
+export function resultOf(end: CommandEnd, timeoutMs: number, whole: Whole = {}): ExecuteResult {
+  let maxBytes = Math.min(end.output.heldBytes, MOST_OUTPUT_BYTES);
+  for (;;) {
+    const result = withOutput(end, end.output.result(maxBytes, whole), timeoutMs, whole);
+    const chars = answerChars(result);
+    if (chars <= MAX_ANSWER_CHARS || maxBytes === 0) return result;
+    maxBytes = Math.floor(maxBytes * Math.min(0.9, MAX_ANSWER_CHARS / chars));
+  }
+}
+
+/** Of an answer as JSON: as it is, or as the bridge sends it, where what does not show is an escape; the longer counts. */
+export function answerChars(result: Readonly<Record<string, unknown>>): number {
+  const visible = (_name: string, value: unknown) =>
+    typeof value === 'string' ? shownExactly(value) : value;
+  return Math.max(JSON.stringify(result).length, JSON.stringify(result, visible).length);
+}
+
+function withOutput(
+  end: CommandEnd,
+  { stdout, stderr }: Readonly<Record<OutputStream, Capped>>,
+  timeoutMs: number,
+  whole: Whole,
+): ExecuteResult {
+  const { exitCode, signal, killedFor, notStarted, durationMs } = end;
   const isFine = exitCode === 0 && killedFor === undefined;
   const pieces = [
     ...(isFine ? [] : [{ own: `[${outcomeOf(end, timeoutMs)}]` }]),
@@ -60,17 +92,15 @@ export function resultOf(end: CommandEnd, timeoutMs: number): ExecuteResult {
       signal: signal ?? null,
       timedOut: killedFor === 'timeout',
       ...(notStarted === undefined ? {} : { notStarted }),
-      ...fieldsOf('stdout', stdout),
-      ...fieldsOf('stderr', stderr),
+      ...fieldsOf('stdout', stdout, whole),
+      ...fieldsOf('stderr', stderr, whole),
       durationMs: Math.round(durationMs),
     },
     isError: notStarted !== undefined || killedFor !== undefined,
   };
 }
 
-type Stream = 'stdout' | 'stderr';
-
-function piecesOf(stream: Stream, { text, bytes, gap, base64 }: Capped): readonly Piece[] {
+function piecesOf(stream: OutputStream, { text, bytes, gap, base64 }: Capped): readonly Piece[] {
   if (text === '') return [];
   if (gap !== undefined) {
     // One by one: what the head leaves open must not swallow the line between.
@@ -83,12 +113,14 @@ function piecesOf(stream: Stream, { text, bytes, gap, base64 }: Capped): readonl
 }
 
 function fieldsOf(
-  stream: Stream,
+  stream: OutputStream,
   { text, bytes, dropped, base64 }: Capped,
+  { [stream]: uri }: Whole,
 ): Readonly<Record<string, unknown>> {
+  const whole = uri === undefined ? {} : { [`${stream}Uri`]: uri };
   return {
     [stream]: text.toWellFormed(),
     ...(base64 === undefined ? {} : { [`${stream}Base64`]: base64 }),
-    ...(dropped === 0 ? {} : { [`${stream}Truncated`]: true, [`${stream}Bytes`]: bytes }),
+    ...(dropped === 0 ? {} : { [`${stream}Truncated`]: true, [`${stream}Bytes`]: bytes, ...whole }),
   };
 }

@@ -12,7 +12,7 @@ export type ExecuteLimits = {
   readonly maxTimeoutMs: number;
   /** Of relative paths, and the one place whose files stay. */
   readonly workdir: string;
-  /** Of stdout and of stderr each. */
+  /** Of stdout and stderr together. */
   readonly maxOutputBytes: number;
 };
 
@@ -47,7 +47,7 @@ export const definitionFor = (limits?: ExecuteLimits) => ({
 const stays = (limits: ExecuteLimits | undefined): string =>
   limits === undefined
     ? 'Of long output, head and tail come back.'
-    : `Files in ${limits.workdir} stay; everything else may go. Of stdout and stderr each, head and tail of ${limits.maxOutputBytes} bytes come back.`;
+    : `Files in ${limits.workdir} stay; everything else may go. Of stdout and stderr, head and tail of ${limits.maxOutputBytes} bytes come back.`;
 
 export type ExecuteDefinition = ReturnType<typeof definitionFor>;
 

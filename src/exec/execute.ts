@@ -128,8 +128,12 @@ export class Execute {
         maxOutputBytes,
         signal,
       );
-      const { durationMs, stdout, stderr } = end;
-      const measured = { durationMs, stdoutBytes: stdout.bytes, stderrBytes: stderr.bytes };
+      const { durationMs, output } = end;
+      const measured = {
+        durationMs,
+        stdoutBytes: output.bytes('stdout'),
+        stderrBytes: output.bytes('stderr'),
+      };
       this.#tell({ ...told, ...measured, outcome: outcomeOf(end, timeoutMs) });
       return resultOf(end, timeoutMs);
     } finally {

@@ -106,7 +106,7 @@ export class HttpFace implements AsyncDisposable {
       await answered;
     } catch (thrown) {
       if (response.headersSent) response.destroy();
-      else if (thrown instanceof BodyRefused) say(response, thrown.status, { error: thrown.message });
+      else if (thrown instanceof BodyRefused) say(response, thrown.status, thrown.answer);
       else say(response, 500, { error: messageOf(thrown) });
     }
   }

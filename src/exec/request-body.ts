@@ -1,19 +1,39 @@
-// The bodies of requests, bounded one by one and in sum: what a caller sends is held in memory until it is answered.
+// The bodies of requests, bounded one by one and in sum: what a caller sends is held in memory until it is answered. What
+// would be too expensive to parse is refused before it is parsed.
 
 import type { IncomingMessage } from 'node:http';
+import { MAX_DEPTH, MAX_VALUES } from '../protocol/frames.js';
+import { parseJson, sliceAt } from '../protocol/json-text.js';
 
 /** Of one request: the 40 MB that the bridge carries, with their escapes. */
 const MAX_BYTES = 64 * 1024 ** 2;
 /** Of all requests under way. A body costs several times its size while it is parsed. */
 const MAX_HELD_BYTES = 4 * MAX_BYTES;
 
-/** `status` is HTTP's. */
+/** As in a frame: 63 MB of `{},` are 14 s and 1.9 GB to JSON.parse. */
+const LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
+/** An id that is longer is not repeated. */
+const MAX_ID_CHARS = 200;
+// JSON-RPC 2.0, section 5.1: one that cannot be read, and one that another time may be.
+const PARSE_ERROR = -32_700;
+const BUSY = -32_000;
+
+export type RequestId = string | number | null;
+
 export class BodyRefused extends Error {
+  /** `status` is HTTP's; `id` is the refused request's own, null where it cannot be read. */
   constructor(
     readonly status: 400 | 413 | 503,
     message: string,
+    readonly id: RequestId = null,
   ) {
     super(message);
+  }
+
+  /** What JSON-RPC answers to such a request. */
+  get answer(): Readonly<Record<string, unknown>> {
+    const code = this.status === 503 ? BUSY : PARSE_ERROR;
+    return { jsonrpc: '2.0', id: this.id, error: { code, message: this.message } };
   }
 }
 
@@ -39,10 +59,23 @@ export class RequestBodies {
         throw new BodyRefused(503, `Requests under way have ${MAX_HELD_BYTES} bytes together: try again.`);
       chunks.push(chunk);
     }
+    const text = Buffer.concat(chunks).toString();
     try {
-      return JSON.parse(Buffer.concat(chunks).toString()) as unknown;
+      return parseJson(text, LIMITS);
     } catch (thrown) {
-      throw new BodyRefused(400, `The body is no JSON: ${(thrown as Error).message}`);
+      throw new BodyRefused(400, `The body cannot be taken: ${(thrown as Error).message}.`, idIn(text));
     }
+  }
+}
+
+/** The id of the request that `text` is meant to be, whatever else is wrong with it. */
+function idIn(text: string): RequestId {
+  const written = sliceAt(text, ['id']);
+  if (written === undefined || written.length > MAX_ID_CHARS) return null;
+  try {
+    const id: unknown = JSON.parse(written);
+    return typeof id === 'string' || typeof id === 'number' ? id : null;
+  } catch {
+    return null;
   }
 }

@@ -6,7 +6,7 @@ import { ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '../base/errors.js';
 import { onExit } from '../base/exit-hook.js';
-import { type Capped, CappedBytes } from './capped-bytes.js';
+import { CappedOutput } from './capped-output.js';
 import type { ProcessLimit } from './process-limit.js';
 import { CALL_VARIABLE, killStrays } from './strays.js';
 
@@ -29,8 +29,7 @@ export type CommandEnd = {
   readonly killedFor: 'timeout' | 'cancelled' | undefined;
   /** Why it did not start, in the kernel's word (ENOENT, EACCES, E2BIG); undefined where it did. */
   readonly notStarted: string | undefined;
-  readonly stdout: Capped;
-  readonly stderr: Capped;
+  readonly output: CappedOutput;
   readonly durationMs: number;
 };
 
@@ -39,7 +38,7 @@ const TERM_GRACE_MS = 200;
 /** What it has written stands in our pipes when it ends; a child that it left behind may hold them open for ever. */
 const DRAIN_MS = 250;
 
-/** Never rejects. When it resolves, nothing that the command has started is left. */
+/** Never rejects; `maxOutputBytes` is of both streams together. When it resolves, nothing that the command has started is left. */
 export async function runCommand(
   command: Command,
   maxOutputBytes: number,
@@ -54,15 +53,14 @@ export async function runCommand(
 
 function ended(command: Command, maxOutputBytes: number, signal: AbortSignal): Promise<CommandEnd> {
   const startedAt = performance.now();
-  const stdout = new CappedBytes(maxOutputBytes);
-  const stderr = new CappedBytes(maxOutputBytes);
+  const output = new CappedOutput(maxOutputBytes);
   return new Promise((resolve) => {
     let killedFor: CommandEnd['killedFor'];
     let killTimer: NodeJS.Timeout | undefined;
     const child = started(command);
     if (!(child instanceof ChildProcess)) {
       const none = { exitCode: undefined, signal: undefined, killedFor: undefined, durationMs: 0 };
-      resolve({ ...none, notStarted: child.notStarted, stdout: stdout.result(), stderr: stderr.result() });
+      resolve({ ...none, notStarted: child.notStarted, output });
       return;
     }
     const unhook = onExit(() => killGroup(child, 'SIGKILL'));
@@ -81,7 +79,7 @@ function ended(command: Command, maxOutputBytes: number, signal: AbortSignal): P
       unhook();
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
       const durationMs = performance.now() - startedAt;
-      resolve({ ...end, killedFor, stdout: stdout.result(), stderr: stderr.result(), durationMs });
+      resolve({ ...end, killedFor, output, durationMs });
     };
     child.once('error', (thrown: NodeJS.ErrnoException) => {
       if (child.pid !== undefined) return;
@@ -97,8 +95,8 @@ function ended(command: Command, maxOutputBytes: number, signal: AbortSignal): P
         finish(end);
       });
     });
-    child.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk));
-    child.stderr?.on('data', (chunk: Buffer) => stderr.add(chunk));
+    child.stdout?.on('data', (chunk: Buffer) => output.add('stdout', chunk));
+    child.stderr?.on('data', (chunk: Buffer) => output.add('stderr', chunk));
     // A command need not read what it is given.
     child.stdin?.on('error', () => {});
     child.stdin?.end(command.stdin);

@@ -116,6 +116,7 @@ export const callParams = {
     source: z.string(),
     signature: z.string(),
     description: z.string(),
+    replace: z.boolean(),
   }),
   'saved.list': z.strictObject({}),
   'saved.get': z.strictObject({ name: z.string() }),

@@ -12,6 +12,7 @@ import { allowedPart } from './policy.js';
 import { notLoaded } from './reach.js';
 import { recorded } from './recorded.js';
 import type { RunParts } from './run.js';
+import { SavedByRun } from './saved-by-run.js';
 
 export type DirectCall = {
   /** Unique among all bridges. */
@@ -102,7 +103,16 @@ async function ask(
   const loadServer = (other: string) => Promise.reject(notLoaded(other, discovered));
   const { onToolProgress } = watcher;
   const loaded = [allowedPart(whole, policy())];
-  const api = hostApi({ loaded, discovered, known, loadServer, lease, saved, shapes, onToolProgress });
+  const api = hostApi({
+    loaded,
+    discovered,
+    known,
+    loadServer,
+    lease,
+    saved: new SavedByRun(saved, runId),
+    shapes,
+    onToolProgress,
+  });
   const subject = (of: string, name: string) => {
     const spec = lease.specOf(of);
     return { name, changed: (spec && known.changedOf(spec)(name)) ?? null };

@@ -14,7 +14,7 @@ import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
 import type { Question } from './question.js';
 import { howToLoad, notLoaded } from './reach.js';
 import { resourceCalls } from './resource-calls.js';
-import type { SavedTools } from './saved-tools.js';
+import type { SavedByRun } from './saved-by-run.js';
 
 /** Each question by its method. */
 export type HostApi = { readonly [M in CallMethod]: Question<CallParams[M]> };
@@ -36,7 +36,7 @@ export type HostApiParts = {
   readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   /** The run's servers. */
   readonly lease: Pick<ServerLease, 'get'>;
-  readonly saved: SavedTools;
+  readonly saved: Pick<SavedByRun, 'put' | 'list' | 'get'>;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
   /** What a tool says of how far it is, while it is called. */

@@ -64,6 +64,7 @@ export class Leavings {
   readonly #run: KeptRun;
   readonly #observer: Observer;
   readonly #output: Readonly<Record<Stream, WholeOutput>> | undefined;
+  readonly #sharedBytes: number | undefined;
   readonly #files: Arrived[] = [];
   readonly #names = new Set<string>();
   readonly #skipped: Array<Left['skipped'][number]> = [];
@@ -72,11 +73,14 @@ export class Leavings {
   #result: { readonly name: string; readonly mimeType: string; readonly text: string } | undefined;
   #trouble: string | undefined;
 
-  constructor(store: KeptFiles, observer: Observer) {
+  /** `sharedBytes`: what the answer shows of both streams together; undefined where each has MAX_OUTPUT_CHARS. */
+  constructor(store: KeptFiles, observer: Observer, sharedBytes?: number) {
     this.#store = store;
+    this.#sharedBytes = sharedBytes;
     this.#observer = observer;
     this.#run = store.open();
-    const whole = (name: string) => new WholeOutput(this.#run, name, MAX_OUTPUT_CHARS, store.quotaBytes);
+    const shownChars = sharedBytes === undefined ? MAX_OUTPUT_CHARS : Math.min(sharedBytes, MAX_FILE_BYTES);
+    const whole = (name: string) => new WholeOutput(this.#run, name, shownChars, store.quotaBytes);
     if (store.isOn) this.#output = { stdout: whole('stdout.txt'), stderr: whole('stderr.txt') };
   }
 
@@ -120,8 +124,8 @@ export class Leavings {
   /** Puts everything where it can be read. Never rejects. */
   async settle(): Promise<Settled> {
     const files = await this.#settleFiles();
-    const stdout = await this.#try(() => this.#output?.stdout.end());
-    const stderr = await this.#try(() => this.#output?.stderr.end());
+    const stdout = await this.#try(() => this.#output?.stdout.end(this.#isCut('stdout')));
+    const stderr = await this.#try(() => this.#output?.stderr.end(this.#isCut('stderr')));
     const result = await this.#try(() => this.#putResult());
     const isSealed = await this.#try(() => this.#run.seal().then(() => true));
     if (isSealed === undefined) {
@@ -136,6 +140,14 @@ export class Leavings {
     await this.#output?.stdout.close();
     await this.#output?.stderr.close();
     await this.#try(() => this.#run.discard());
+  }
+
+  /** Whether the answer leaves something out of a stream that has to share its room. */
+  #isCut(stream: Stream): boolean {
+    const { [stream]: own, stdout, stderr } = this.#output ?? {};
+    if (this.#sharedBytes === undefined || own === undefined) return false;
+    const allBytes = (stdout?.bytes ?? 0) + (stderr?.bytes ?? 0);
+    return allBytes > this.#sharedBytes && own.bytes > Math.floor(this.#sharedBytes / 2);
   }
 
   async #settleFiles(): Promise<readonly LeftFile[]> {

@@ -1,11 +1,19 @@
 // What the user allows: of servers, their tools, resources and prompts, and how much of them. Pure. Every list is a layer of its
 // own, whoever wrote it: what any of them denies is denied, and what an allow list does not name is denied too. Real
-// names count, never aliases, and each verdict names the rule that it comes from.
+// names count, never aliases, and each verdict names the rule that it comes from. What takes something away means
+// look-alikes of a name as well (config/folded-name.ts); what allows means the name exactly.
 
 import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
-import { namePattern, requestPattern, type ServerPattern, serverPattern } from '../config/name-pattern.js';
+import { folded, looksLike } from '../config/folded-name.js';
+import {
+  namePattern,
+  type Reach,
+  requestPattern,
+  type ServerPattern,
+  serverPattern,
+} from '../config/name-pattern.js';
 import { DEFAULT_CALLS_IN_FLIGHT_PER_SERVER, type PolicyFile } from '../config/policy-file.js';
 import type { Settings } from '../config/settings.js';
 import { MAX_CALLS_IN_FLIGHT, type ServerDoc, type ToolDoc } from '../protocol/frames.js';
@@ -114,12 +122,12 @@ function patternLists(
   where: string,
   lists: { readonly allow?: readonly string[] | undefined; readonly deny: readonly string[] },
 ): Lists {
-  const named = (name: string) => (text: string) => ({
-    ...serverPattern(text),
+  const named = (name: string, reach: Reach) => (text: string) => ({
+    ...serverPattern(text, reach),
     rule: `${name} '${shown(text)}'${where}`,
   });
-  const allow = lists.allow?.map(named(allowName));
-  const deny = lists.deny.map(named(denyName));
+  const allow = lists.allow?.map(named(allowName, 'exact'));
+  const deny = lists.deny.map(named(denyName, 'wide'));
   const covers = (server: string, subject: Subject) => (pattern: ServerPattern) => {
     if (subject.kind === 'tool') return pattern.coversTool(server, subject.name);
     if (subject.kind === 'request') return pattern.coversRequest(server, subject.method);
@@ -139,52 +147,70 @@ function patternLists(
   return { layer, patterns: [...(allow ?? []), ...deny] };
 }
 
-/** Of a name that somebody else chose: `constructor` is no rule. */
-const serverRules = (content: PolicyFile | undefined, server: string) =>
-  content !== undefined && Object.hasOwn(content.perServer, server) ? content.perServer[server] : undefined;
+type ServerRules = PolicyFile['perServer'][string];
+
+/** The entries of `perServer` for servers that look like this one, with the names that they stand under. */
+const alike = (
+  content: PolicyFile | undefined,
+  server: string,
+): readonly (readonly [string, ServerRules])[] =>
+  Object.entries(content?.perServer ?? {}).filter(([name]) => looksLike(name, server));
 
 function perServerLists(path: string, content: PolicyFile): Lists {
-  const compiled = new Map(
-    Object.entries(content.perServer).map(([server, { allow, deny, resources }]) => {
-      const ruled = (list: string) => (text: string) => ({
-        matches: namePattern(text),
-        matchesRequest: requestPattern(text),
-        rule: `perServer.${shown(server)}.${list} '${shown(text)}' in ${path}`,
-      });
-      return [server, { allow: allow?.map(ruled('allow')), deny: deny.map(ruled('deny')), resources }];
-    }),
-  );
-  type Compiled = NonNullable<ReturnType<typeof compiled.get>>['deny'][number];
-  const covers = (subject: Subject) => (pattern: Compiled) => {
+  const compiled = Object.entries(content.perServer).map(([server, { allow, deny, resources }]) => {
+    const at = `perServer.${shown(server)}`;
+    const ruled = (list: string, reach: Reach) => (text: string) => ({
+      matches: namePattern(text, reach),
+      matchesRequest: requestPattern(text, reach),
+      rule: `${at}.${list} '${shown(text)}' in ${path}`,
+    });
+    return {
+      server,
+      at,
+      allow: allow?.map(ruled('allow', 'exact')),
+      deny: deny.map(ruled('deny', 'wide')),
+      resources,
+      resourcesRule: `${at}.resources in ${path}`,
+    };
+  });
+  type Compiled = (typeof compiled)[number];
+  const entries = new Map(compiled.map((entry) => [entry.server, entry]));
+  const covers = (subject: Subject) => (pattern: Compiled['deny'][number]) => {
     if (subject.kind === 'tool') return pattern.matches(subject.name);
     return subject.kind === 'request' && pattern.matchesRequest(subject.method);
   };
-  /** What the field `resources` says of a question that it is about; undefined where it says nothing. */
-  const saidOfResources = (server: string, { kind }: Subject): Verdict | undefined => {
-    const resources = kind === 'request' ? compiled.get(server)?.resources : undefined;
-    if (resources === undefined) return undefined;
-    return { allowed: resources === 'allow', rule: `perServer.${shown(server)}.resources in ${path}` };
+  /** The rule of one entry, which is the server's own or that of a look-alike. */
+  const deniedBy = (entry: Compiled, server: string, subject: Subject): string | undefined => {
+    if (subject.kind === 'request') {
+      if (entry.resources === 'deny') return entry.resourcesRule;
+      // It goes before its own entry's list, and gives a look-alike nothing.
+      if (entry.resources === 'allow' && entry.server === server) return undefined;
+    }
+    return entry.deny.find(covers(subject))?.rule;
   };
   const layer: Layer = {
     denies: (server, subject) => {
-      const said = saidOfResources(server, subject);
-      if (said !== undefined) return said.allowed ? undefined : said.rule;
-      return compiled.get(server)?.deny.find(covers(subject))?.rule;
+      if (subject.kind === 'server') return undefined;
+      return compiled
+        .filter((entry) => looksLike(entry.server, server))
+        .flatMap((entry) => deniedBy(entry, server, subject) ?? [])[0];
     },
     allows: (server, subject) => {
-      const said = saidOfResources(server, subject);
-      if (said !== undefined) return said;
-      const allow = compiled.get(server)?.allow;
-      if (allow === undefined || subject.kind === 'server') return undefined;
-      const found = allow.find(covers(subject));
+      if (subject.kind === 'server') return undefined;
+      // A look-alike without an entry of its own has what the other is allowed taken away, and none of it given.
+      const own = entries.get(server);
+      if (subject.kind === 'request' && own?.resources === 'allow')
+        return { allowed: true, rule: own.resourcesRule };
+      const isRestricted = ({ allow, ...entry }: Compiled) =>
+        allow !== undefined && looksLike(entry.server, server);
+      const restricting = own ?? compiled.find(isRestricted);
+      if (restricting?.allow === undefined) return undefined;
+      const found = own?.allow?.find(covers(subject));
       if (found !== undefined) return { allowed: true, rule: found.rule };
-      return {
-        allowed: false,
-        rule: `perServer.${shown(server)}.allow in ${path}, which does not name it`,
-      };
+      return { allowed: false, rule: `${restricting.at}.allow in ${path}, which does not name it` };
     },
   };
-  const patterns = [...compiled].flatMap(([server, { allow = [], deny }]) => {
+  const patterns = compiled.flatMap(({ server, at, allow = [], deny }) => {
     const concernsServer = (name: string) => name === server;
     const whole = {
       coversServer: concernsServer,
@@ -199,7 +225,7 @@ function perServerLists(path: string, content: PolicyFile): Lists {
       coversTool: (name: string, tool: string) => name === server && matches(tool),
       coversRequest: (name: string, method: string) => name === server && matchesRequest(method),
     }));
-    return [{ ...whole, rule: `perServer.${shown(server)} in ${path}` }, ...ofTools];
+    return [{ ...whole, rule: `${at} in ${path}` }, ...ofTools];
   });
   return { layer, patterns };
 }
@@ -211,7 +237,7 @@ function hostLayer(specs: readonly DownstreamSpec[]): Layer {
       name,
       {
         only: only && new Set(only),
-        except: new Set(except),
+        except: new Set(except.map(seen)),
         rule: `${source.host}'s own choice of tools in ${source.file}`,
       },
     ]),
@@ -220,12 +246,14 @@ function hostLayer(specs: readonly DownstreamSpec[]): Layer {
     denies: (server, subject) => {
       const filter = filters.get(server);
       if (filter === undefined || subject.kind !== 'tool') return undefined;
-      const isOff = filter.except.has(subject.name) || filter.only?.has(subject.name) === false;
+      const isOff = filter.except.has(seen(subject.name)) || filter.only?.has(subject.name) === false;
       return isOff ? filter.rule : undefined;
     },
     allows: () => undefined,
   };
 }
+
+const seen = (name: string): string => folded(name).trim();
 
 type File = PolicyRules['file'];
 
@@ -241,21 +269,27 @@ function runLimits(file: File): RunLimits {
   };
 }
 
+type LimitName = Exclude<keyof ServerRules['limits'], undefined>;
+
 function serverLimits(file: File, server: string): ServerLimits {
   const all = file?.content.limits;
-  const own = serverRules(file?.content, server)?.limits;
   const of = limitIn(file);
-  const at = `perServer.${shown(server)}.limits`;
+  const rules = alike(file?.content, server);
+  const exact = rules.filter(([name]) => name === server);
+  /** The server's own, else the tightest of those whose names it looks like. */
+  const own = (name: LimitName): Limit | undefined =>
+    (exact.length > 0 ? exact : rules)
+      .flatMap(([at, { limits }]) => of(`perServer.${shown(at)}.limits.${name}`, limits[name]) ?? [])
+      .sort((one, other) => one.max - other.max)[0];
   return {
-    callsPerRun: of(`${at}.callsPerRun`, own?.callsPerRun),
-    callsInFlight: of(`${at}.callsInFlight`, own?.callsInFlight) ??
+    callsPerRun: own('callsPerRun'),
+    callsInFlight: own('callsInFlight') ??
       of('limits.callsInFlightPerServer', all?.callsInFlightPerServer) ?? {
         max: DEFAULT_CALLS_IN_FLIGHT_PER_SERVER,
         rule: "the bridge's own",
       },
-    secondsPerCall:
-      of(`${at}.secondsPerCall`, own?.secondsPerCall) ?? of('limits.secondsPerCall', all?.secondsPerCall),
-    bytesPerCall: of(`${at}.bytesPerCall`, own?.bytesPerCall) ?? of('limits.bytesPerCall', all?.bytesPerCall),
+    secondsPerCall: own('secondsPerCall') ?? of('limits.secondsPerCall', all?.secondsPerCall),
+    bytesPerCall: own('bytesPerCall') ?? of('limits.bytesPerCall', all?.bytesPerCall),
   };
 }
 

@@ -29,6 +29,7 @@ import type { Left, Outcome } from './outcome.js';
 import { allowedPart, type Policy } from './policy.js';
 import { preflight } from './preflight.js';
 import { keptText, recorded } from './recorded.js';
+import { SavedByRun } from './saved-by-run.js';
 import type { SavedTools } from './saved-tools.js';
 import { checkOf, filesOf, languageOf, startOf, type Task, textOf } from './task.js';
 import { Transcript } from './transcript.js';
@@ -166,7 +167,8 @@ async function converse(
   deadline: Deadline,
 ): Promise<Ended> {
   const { id, task, timeoutSeconds, files } = request;
-  const { known, policy, gates, lease, saved, shapes, observer, watcher } = parts;
+  const { known, policy, gates, lease, shapes, observer, watcher } = parts;
+  const saved = new SavedByRun(parts.saved, id);
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(task, sandbox, deadline);
   const leftMs = deadline.pause();
@@ -224,7 +226,7 @@ async function converse(
   });
   const inFlight = policy().runLimits.callsInFlight.max;
   using desk = new CallDesk(guarded, (frame) => sandbox.send(frame), inFlight);
-  const leavings = new Leavings(parts.kept, observer);
+  const leavings = new Leavings(parts.kept, observer, task.type === 'command' ? task.shownBytes : undefined);
   const cut = cutOff(sandbox, deadline, leavings);
   deadline.start(leftMs);
   sandbox.run(
@@ -254,7 +256,9 @@ async function converse(
   const cage = cageOf(sandbox, desk.calls, waitingFor(desk, [...whole.keys()], lease));
   const left = await keep(leavings, transcript, deadline);
   const conclusion = conclude(end, deadline.cause, request, transcript, cage);
-  const note = [failureNote(failed), conclusion.note].filter((line) => line !== undefined).join('\n');
+  const note = [failureNote(failed), saved.note, conclusion.note]
+    .filter((line) => line !== undefined)
+    .join('\n');
   return {
     conclusion: { ...conclusion, note: note === '' ? undefined : note, left },
     calls: desk.calls,

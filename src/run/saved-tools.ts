@@ -21,8 +21,12 @@ const TAKEN = /^(?:__|mcp_)|^(?:mcp|runtime|save_tool|user_tools)$/;
 const MAX_HEAD_CHARS = 200;
 const SIGNATURE_MARK = '# ';
 const DESCRIPTION_MARK = '#: ';
-/** Two lines, in which a character takes three bytes at most. */
-const HEAD_BYTES = 2 * (3 * MAX_HEAD_CHARS + 4);
+/** When and by which run it was made, and last changed. In the third line, which is ours; elsewhere it is a comment of the code's. */
+const HISTORY =
+  /^#@ created (?<created>\S+), run (?<maker>\S+)(?:; changed (?<changed>\S+), run (?<changer>\S+))?$/;
+const HISTORY_LINE = 2;
+/** Three lines, in which a character takes three bytes at most. */
+const HEAD_BYTES = 3 * (3 * MAX_HEAD_CHARS + 4);
 
 export type SavedTool = {
   readonly name: string;
@@ -30,7 +34,19 @@ export type SavedTool = {
   readonly signature: string;
   /** The first line of its docstring. */
   readonly description: string;
+  /** When it was first saved, as ISO 8601; empty in a file that a person wrote. */
+  readonly created: string;
+  /** When it was last replaced; empty where it never was. */
+  readonly changed: string;
+  /** Id of the run that has saved it as it is now; empty in a file that a person wrote. */
+  readonly run: string;
 };
+
+/** What is saved of a function. */
+export type NewTool = Pick<SavedTool, 'name' | 'signature' | 'description'> & { readonly source: string };
+
+/** The run that saves it, and whether it may take the place of one that is there. */
+export type SavedBy = { readonly run: string; readonly mayReplace: boolean };
 
 export class SavedTools {
   readonly #dir: string;
@@ -47,11 +63,15 @@ export class SavedTools {
       const after = (mark: string) => lines.find((line) => line.startsWith(mark))?.slice(mark.length) ?? '';
       const signature = oneLine(after(SIGNATURE_MARK));
       // In a file that a person wrote, the first comment is about something else.
+      const { created, changed, run } = historyOf(lines);
       const isSignature = signature.replace(/^async /, '').startsWith(`${name}(`);
       return {
         name,
         signature: isSignature ? signature : '',
         description: oneLine(after(DESCRIPTION_MARK)),
+        created,
+        changed,
+        run,
       };
     });
   }
@@ -65,20 +85,33 @@ export class SavedTools {
     throw refuse(`There is no saved tool '${clip(name, 80)}'.${didYouMean(name, names)}`);
   }
 
-  /** Says whether there was one of this name. Throws E_DENIED for what is not kept, E_STATE where nothing can be. */
-  put(tool: SavedTool & { readonly source: string }): { readonly replaced: boolean } {
+  /**
+   * Says whether there was one of this name. Throws E_DENIED for what is not kept and for what would replace another
+   * without leave, E_STATE where nothing can be kept.
+   */
+  put(tool: NewTool, { run, mayReplace }: SavedBy): { readonly replaced: boolean } {
     const { name } = tool;
     if (!this.#enabled) throw refuse('Saving tools is switched off (MCP_BRIDGE_SAVE_TOOLS=off).');
     if (!NAME.test(name) || TAKEN.test(name) || PYTHON_KEYWORDS.has(name))
       throw refuse(`'${clip(name, 80)}' is not a name for a saved tool: use a plain Python function name.`);
-    const text = `${SIGNATURE_MARK}${oneLine(tool.signature)}\n${DESCRIPTION_MARK}${oneLine(tool.description)}\n${tool.source.toWellFormed()}`;
-    if (Buffer.byteLength(text) > MAX_SOURCE_BYTES) throw refuse(tooLarge(name));
     const names = this.#names();
     const replaced = names.includes(name);
     // Some file systems take the two for one file.
     const twin = names.find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
     if (twin !== undefined) throw refuse(`'${name}' differs from the saved tool '${twin}' only in case.`);
-    if (!replaced && names.length >= MAX_TOOLS) throw refuse(`There are ${MAX_TOOLS} saved tools already.`);
+    if (!replaced && names.length >= MAX_TOOLS)
+      throw refuse(
+        `There are ${MAX_TOOLS} saved tools already. The user can delete those that are not needed.`,
+      );
+    const before = replaced ? historyOf((this.#read(name, HEAD_BYTES) ?? '').split('\n')) : undefined;
+    if (before !== undefined && !mayReplace) throw taken(name, before);
+    const text = [
+      `${SIGNATURE_MARK}${oneLine(tool.signature)}`,
+      `${DESCRIPTION_MARK}${oneLine(tool.description)}`,
+      historyLine(before, run, new Date().toISOString()),
+      tool.source.toWellFormed(),
+    ].join('\n');
+    if (Buffer.byteLength(text) > MAX_SOURCE_BYTES) throw refuse(tooLarge(name));
     this.#write(name, text);
     return { replaced };
   }
@@ -123,6 +156,33 @@ export class SavedTools {
       if (file !== undefined) closeSync(file);
     }
   }
+}
+
+type History = Pick<SavedTool, 'created' | 'changed' | 'run'> & { readonly maker: string };
+
+function historyOf(lines: readonly string[]): History {
+  const {
+    created = '',
+    maker = '',
+    changed = '',
+    changer,
+  } = HISTORY.exec(lines[HISTORY_LINE] ?? '')?.groups ?? {};
+  return { created, changed, maker, run: changer ?? maker };
+}
+
+function historyLine(before: History | undefined, run: string, at: string): string {
+  if (before === undefined || before.created === '') return `#@ created ${at}, run ${run}`;
+  const created = `#@ created ${before.created}, run ${before.maker}`;
+  // A run that mends its own has made it once.
+  return before.run === run && before.changed === '' ? created : `${created}; changed ${at}, run ${run}`;
+}
+
+function taken(name: string, { created, run }: History): BridgeError {
+  const by = created === '' ? 'in a file that no run has written' : `by run ${run}, first at ${created}`;
+  return new BridgeError('E_DENIED', `There is a saved tool '${name}' already, ${by}.`, {
+    fault: 'guest',
+    remedy: `To put this one in its place: save_tool(${name}, replace=True). Or give it another name.`,
+  });
 }
 
 /** Text of the guest's or of a person's file, for a list. */

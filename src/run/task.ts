@@ -31,6 +31,8 @@ export type Command = {
   readonly cwd: string;
   /** Besides the sandbox's own. */
   readonly env: Readonly<Record<string, string>>;
+  /** Its answer has so many bytes of stdout and stderr together; of a command that writes more, all of it is kept. */
+  readonly shownBytes: number;
 };
 
 export type Task = Cell | Program | Command;

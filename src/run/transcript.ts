@@ -58,14 +58,11 @@ export class Transcript {
 
   captured(stream: 'stdout' | 'stderr'): Captured {
     const { [stream]: kept } = this.#streams;
-    if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0 };
+    const whole = this.#whole[stream];
+    if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0, whole };
     const { dropped, droppedBytes, head, tail } = kept;
     // One by one: a sequence that the code has left open at the end of the head must not swallow the line between.
-    return capturedWithGap(harmless(head), harmless(tail), {
-      dropped,
-      droppedBytes,
-      whole: this.#whole[stream],
-    });
+    return capturedWithGap(harmless(head), harmless(tail), { dropped, droppedBytes, whole });
   }
 
   get pictures(): Pictures {

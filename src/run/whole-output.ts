@@ -13,6 +13,7 @@ export class WholeOutput {
   readonly #answerChars: number;
   #early: string[] | undefined = [];
   #earlyChars = 0;
+  #bytes = 0;
   #stream: KeptStream | undefined;
   #roomBytes: number;
   #missingBytes = 0;
@@ -26,18 +27,21 @@ export class WholeOutput {
   }
 
   add(text: string): void {
+    this.#bytes += Buffer.byteLength(text);
     if (this.#early === undefined) return this.#write(text);
     this.#early.push(text);
     this.#earlyChars += text.length;
-    if (this.#earlyChars <= this.#answerChars) return;
-    const early = this.#early.join('');
-    this.#early = undefined;
-    this.#stream = this.#open();
-    this.#write(early);
+    if (this.#earlyChars > this.#answerChars) this.#keep(this.#early);
   }
 
-  /** Undefined where the answer holds all of it. Throws what kept it from being kept. */
-  async end(): Promise<Kept | undefined> {
+  /** All that was added, kept or not. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Undefined where the answer holds all of it, unless `isCut` says that it does not. Throws what kept it from being kept. */
+  async end(isCut: boolean): Promise<Kept | undefined> {
+    if (isCut && this.#early !== undefined) this.#keep(this.#early);
     if (this.#missingBytes > 0)
       this.#stream?.write(Buffer.from(`\n[… ${this.#missingBytes} further bytes were not kept …]\n`));
     return await this.#stream?.end();
@@ -46,6 +50,12 @@ export class WholeOutput {
   /** Never throws. */
   async close(): Promise<void> {
     await this.#stream?.close();
+  }
+
+  #keep(early: readonly string[]): void {
+    this.#early = undefined;
+    this.#stream = this.#open();
+    this.#write(early.join(''));
   }
 
   #write(text: string): void {

@@ -54,7 +54,7 @@ ${isCell ? FILES : ''}## Find
 | \`await runtime.list_resources(server)\`, \`read_resource(server, uri)\` | what a server offers for reading; its text, or bytes with a \`media_type\` |
 | \`await runtime.list_prompts(server)\`, \`get_prompt(server, name, x=...)\` | a server's prompts; one filled in |
 | \`runtime.display(*objects)\` | shows figures, images, tables, Markdown |
-| \`save_tool(func)\`, \`runtime.saved_tools()\` | keep a function for later runs: \`from user_tools import name\` |
+| \`save_tool(func, replace=False)\`, \`runtime.saved_tools()\` | keep a function for later runs: \`from user_tools import name\`; \`replace\` takes the place of another run's |
 | \`runtime.progress(done, total=None, message=None)\` | tells the user how far a long run is |
 
 \`create_issue(*, title: str, labels: list[str] = ...) -> {id: int, url?: str}\` reads: keyword arguments only, \`...\` a

@@ -15,7 +15,7 @@ const PARSE_ERROR = -32_700;
 const INTERNAL_ERROR = -32_603;
 const MESSAGE_LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
 /** A kept file of MAX_FILE_BYTES in base64 fits, and clients are known to end servers over 8 MiB. */
-const MAX_SENT_CHARS = 7 * 1024 * 1024;
+export const MAX_SENT_CHARS = 7 * 1024 * 1024;
 /** Clients written with pydantic refuse more than 200 levels. */
 const SENT_LIMITS = { maxDepth: 160, maxValues: MAX_VALUES };
 /** Of answers that the agent has not read. Above it nothing more is taken from the agent, and progress is not told. */

@@ -44,10 +44,10 @@ test('patterns of servers that are known, ready or not', () => {
 });
 
 test('a pattern that means no server is a warning that names it', () => {
-  expect(examine(['Github.delete_*', 'files'], ['gihub'])).toEqual({
+  expect(examine(['Gitlab.delete_*', 'files'], ['gihub'])).toEqual({
     status: 'warn',
     detail:
-      "3 patterns, 2 of 2 servers denied; of nothing that is known: MCP_BRIDGE_ALLOW 'gihub', MCP_BRIDGE_DENY 'Github.delete_*'",
+      "3 patterns, 2 of 2 servers denied; of nothing that is known: MCP_BRIDGE_ALLOW 'gihub', MCP_BRIDGE_DENY 'Gitlab.delete_*'",
     remedy: expect.stringContaining('mcp-sandbox-bridge servers'),
   });
 });

@@ -22,23 +22,75 @@ describe('over one name', () => {
     ['\\a\\.b', ['a.b'], ['\\a.b']],
     ['é*', ['é', 'été'.slice(0, 1)], ['e']],
   ])('%s', (pattern, matching, others) => {
-    const matches = namePattern(pattern);
+    const matches = namePattern(pattern, 'exact');
     expect(matching.filter((name) => !matches(name))).toEqual([]);
     expect(others.filter(matches)).toEqual([]);
   });
 
   test('a name that was made for it takes no longer than another', () => {
-    const matches = namePattern(`${'*a'.repeat(100)}*b`);
+    const matches = namePattern(`${'*a'.repeat(100)}*b`, 'wide');
     const startedAt = performance.now();
     expect(matches('a'.repeat(100_000))).toBe(false);
     expect(performance.now() - startedAt).toBeLessThan(200);
   });
 });
 
+describe('wide', () => {
+  test.each<[string, readonly string[], readonly string[]]>([
+    [
+      'delete_item',
+      [
+        'delete_item',
+        'Delete_Item',
+        'DELETE_ITEM',
+        'delete_item\u200b',
+        '\u2060delete\u00ad_item',
+        'dele\ufe0fte_item',
+        'delete\u0000_item',
+        'delete_item\u{e0041}',
+        '\u3164delete_item\u2800',
+        ' delete_item\n',
+        '\u00a0delete_item\u3000',
+        'ｄｅｌｅｔｅ＿ｉｔｅｍ',
+        '𝒹elete_item',
+        'delete_İtem',
+        'delete_ıtem',
+      ],
+      ['delete_items', 'delete item', 'undelete_item', 'd\u0435lete_item', ''],
+    ],
+    ['*.DEL*', ['x.delete', 'x.Del'], ['xdelete']],
+    ['delete_*', ['Delete_', 'DELETE_repo', '\u200bdelete_repo'], ['delete']],
+    ['* x *', ['a x b', 'A X B', 'a\u00a0x\u00a0b'], ['axb']],
+    // What an exact match rests on may not survive folding.
+    ['a *', ['a ', 'a b'], ['b']],
+    ['straße', ['STRASSE', 'strasse'], ['strase']],
+    ['ΟΔΟΣ*', ['οδος', 'οδοσ', 'οδοςx'], ['οδο']],
+    ['é', ['e\u0301', 'É'], ['e']],
+  ])('%s', (pattern, matching, others) => {
+    const matches = namePattern(pattern, 'wide');
+    expect(matching.filter((name) => !matches(name))).toEqual([]);
+    expect(others.filter(matches)).toEqual([]);
+  });
+
+  test('means servers and tools alike', () => {
+    const pattern = serverPattern('github.delete_*', 'wide');
+    expect(pattern.coversTool('GitHub', 'Delete\u200b_repo')).toBe(true);
+    expect(pattern.concernsServer('GITHUB ')).toBe(true);
+    expect(pattern.coversTool('gitlab', 'delete_repo')).toBe(false);
+  });
+
+  test('a name that takes long to normalize is too long for one', () => {
+    const matches = namePattern('*del*', 'wide');
+    const startedAt = performance.now();
+    expect(matches('e\u0301\u0316'.repeat(1_000_000))).toBe(false);
+    expect(performance.now() - startedAt).toBeLessThan(500);
+  });
+});
+
 describe('over servers and their tools', () => {
   /** Of `server` alone, and of `server.tool`. */
   const verdicts = (text: string, server: string, tool: string) => {
-    const pattern = serverPattern(text);
+    const pattern = serverPattern(text, 'exact');
     return [pattern.coversServer(server), pattern.coversTool(server, tool), pattern.concernsServer(server)];
   };
 

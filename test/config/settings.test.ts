@@ -226,8 +226,8 @@ test.each([
   ['MCP_BRIDGE_TIMEOUT', '-1'],
   ['MCP_BRIDGE_MAX_TIMEOUT', '86401'],
   ['MCP_BRIDGE_MEMORY', '31m'],
-  ['MCP_BRIDGE_MEMORY', '512 m'],
-  ['MCP_BRIDGE_MEMORY', '1t'],
+  ['MCP_BRIDGE_MEMORY', '512 x'],
+  ['MCP_BRIDGE_MEMORY', '1p'],
   ['MCP_BRIDGE_PIDS', '15'],
   ['MCP_BRIDGE_PIDS', '32769'],
   ['MCP_BRIDGE_CPUS', '0'],
@@ -350,6 +350,52 @@ test('every variable is documented', () => {
     expect(row.meaning).toMatch(/\.$/);
     expect(row.allowed).not.toBe('');
   }
+});
+
+test.each([
+  ['512m', 512 * 1024 ** 2],
+  ['512mb', 512 * 1024 ** 2],
+  ['512MB', 512 * 1024 ** 2],
+  ['512MiB', 512 * 1024 ** 2],
+  ['512 MiB', 512 * 1024 ** 2],
+  ['1.5g', 1.5 * 1024 ** 3],
+  ['2GiB', 2 * 1024 ** 3],
+  ['1t', 1024 ** 4],
+  ['1TB', 1024 ** 4],
+  ['65536k', 64 * 1024 ** 2],
+  ['536870912', 512 * 1024 ** 2],
+  ['536870912b', 512 * 1024 ** 2],
+])('the size %s is understood', (written, size) => {
+  expect(settingsOf({ MCP_BRIDGE_MEMORY: written }).memoryBytes).toBe(size);
+});
+
+test.each(['512 x', '512ib', '512bb', 'm', '-1m', '1e9', '0x10', '512mm', '512mi b'])(
+  'the size %s is none',
+  (written) => {
+    expect(errorOf({ MCP_BRIDGE_MEMORY: written }).message).toContain(
+      `MCP_BRIDGE_MEMORY is '${written}'; allowed: bytes`,
+    );
+  },
+);
+
+test('rules of the command server stop a bridge that runs commands itself, and are told of elsewhere', () => {
+  const MCP_BRIDGE_TOOLS = 'run_python,execute';
+  for (const name of ['MCP_EXEC_ALLOW', 'MCP_EXEC_DENY']) {
+    const { code, message } = errorOf({ [name]: 'rm', MCP_BRIDGE_TOOLS });
+    expect([code, message]).toEqual([
+      'E_SETTINGS',
+      expect.stringContaining(`${name} is a rule of the command server`),
+    ]);
+    expect(message).toMatch(/`code-exec`.*MCP_BRIDGE_EXECUTE_SERVER.*MCP_BRIDGE_TOOLS/);
+    // One that hands calls to a server has it without effect as well.
+    expect(errorOf({ [name]: 'rm', MCP_BRIDGE_TOOLS, MCP_BRIDGE_EXECUTE_SERVER: 'sandbox' }).code).toBe(
+      'E_SETTINGS',
+    );
+    expect(parseSettings({ [name]: 'rm' }, host).warnings).toEqual([
+      `${name} is for \`code-exec\`, and without effect here.`,
+    ]);
+  }
+  expect(parseSettings({ MCP_EXEC_MAX_OUTPUT_BYTES: '1k' }, host).warnings).toEqual([]);
 });
 
 describe('the state directory', () => {

@@ -195,6 +195,33 @@ describe('execute over HTTP', () => {
     expect((await fetch(new URL('/health', url))).status).toBe(200);
   });
 
+  it('bounds what it parses, before it does, and says so under the id of the request', async () => {
+    const { url } = await face();
+    const many = '{},'.repeat(2_000_000).slice(0, -1);
+    const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`;
+    const call = (args: string, id: string) =>
+      `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"execute","arguments":{"command":"ls","args":${args}}},"id":${id}}`;
+    const asked = [
+      [call(`[${many}]`, '77'), 77, 'holds more than 1000000 values'],
+      [call(deep, '"a\\u0062"'), 'ab', 'is nested deeper than 128 levels'],
+      [call(deep, '{}'), null, 'is nested deeper than 128 levels'],
+      ['{"jsonrpc":"2.0","id":5,"method":', 5, 'not one well-formed JSON value'],
+    ] as const;
+    for (const [body, id, reason] of asked) {
+      const answer = await fetch(url, { method: 'POST', body });
+      const { error, ...rest } = (await answer.json()) as { error: { message: string } };
+      expect([answer.status, rest]).toEqual([400, { jsonrpc: '2.0', id }]);
+      expect(error.message).toContain(reason);
+    }
+  });
+
+  it('tells a real client why its call was not taken, and goes on', async () => {
+    const made = await client((await face()).url);
+    const args = { command: 'ls', args: [], env: { A: new Array(1_000_001).fill(0) } };
+    await expect(call(made, args)).rejects.toThrow('holds more than 1000000 values');
+    expect(text(await call(made, { command: 'echo', args: ['on'] }))).toBe('on');
+  });
+
   it('keeps a silent stream open, and tells of progress whoever asked', async () => {
     const { url } = await face();
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });

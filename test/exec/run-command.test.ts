@@ -16,8 +16,10 @@ const command = (args: readonly string[], change: Partial<Command> = {}): Comman
   limit: undefined,
   ...change,
 });
-const run = (args: readonly string[], change?: Partial<Command>, maxBytes = 40_000, signal = never) =>
-  runCommand(command(args, change), maxBytes, signal);
+const run = async (args: readonly string[], change?: Partial<Command>, maxBytes = 40_000, signal = never) => {
+  const end = await runCommand(command(args, change), maxBytes, signal);
+  return { ...end, ...end.output.result(maxBytes, {}) };
+};
 
 /** Processes whose arguments hold `mark`. */
 const marked = (mark: string) =>

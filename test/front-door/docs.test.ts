@@ -1,6 +1,6 @@
 // What code in the sandbox finds out about tools, what it may keep for later, and what earlier answers have taught.
 
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileServer, npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
@@ -121,6 +121,20 @@ describe('shapes of answers', () => {
   });
 });
 
+it('of a server that was never started, search and documentation say so, and how it is learned', async () => {
+  await using own = await startBridge({ class: hostileServer('class'), later: hostileServer('later') }, {});
+  const { result, ...rest } = await own.run(
+    `[str(await runtime.search_tool_docs("echo")), repr(runtime.describe_server("later")), (await mcp_class.echo(text="x"))]`,
+    { servers: ['class'] },
+  );
+  expect(rest).toMatchObject({ status: 'success' });
+  const [search, described, answer] = result as string[];
+  for (const text of [search, described]) expect(text).toContain('`mcp-sandbox-bridge servers refresh`');
+  expect(search).toContain('Not searched, their tools being unknown until they have started: later');
+  expect(described).toContain('never been started');
+  expect(answer).toBe('x');
+});
+
 describe('saved tools', () => {
   it('are kept as text and imported by later runs, with servers and each other', async () => {
     const save = `
@@ -146,6 +160,39 @@ save_tool(twice)`;
     expect(await shown('runtime.saved_tools()')).toBe(
       '=>\nasync say(text)  # Says it, as JSON.\nasync twice(text)',
     );
+  });
+
+  it('are replaced by another run only where it asks for that, and the answer says so', async () => {
+    const save = (value: number, more: string) => `def mine():\n    return ${value}\nsave_tool(mine${more})`;
+    expect(await run(save(1, ''))).toMatchObject({ status: 'success' });
+    const refused = await run(save(2, ''));
+    expect(refused).toMatchObject({ status: 'error', errorType: 'MCPError' });
+    expect(refused.error).toMatch(/There is a saved tool 'mine' already, by run \S+, first at 20\d\d-/);
+    expect(refused.error).toContain('save_tool(mine, replace=True)');
+    expect((await run('from user_tools import mine\nmine()')).result).toBe(1);
+    const quiet = `${save(2, ', replace=True')}\nNone`;
+    expect(await run(quiet)).toMatchObject({
+      status: 'success',
+      note: 'This run has replaced saved tools of earlier runs: mine.',
+    });
+    expect((await run('from user_tools import mine\nmine()')).result).toBe(2);
+  });
+
+  it('of one run are a few', async () => {
+    const code = `
+from mcp._binding import current
+saved = []
+for n in range(9):
+    name = f"many{n}"
+    try:
+        current().link.request_sync("saved.put", {"name": name, "source": "", "signature": "", "description": "", "replace": True})
+        saved.append(n)
+    except runtime.MCPError as error:
+        saved.append(str(error))
+saved[7:]`;
+    const { result } = await run(code);
+    expect(result).toEqual([7, expect.stringContaining('has saved 8 functions, the most that one run may')]);
+    rmSync(join(stateDir, 'user-tools'), { recursive: true });
   });
 
   it('are on no path of the sandbox, and there only for who asks', async () => {

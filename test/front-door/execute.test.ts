@@ -106,8 +106,8 @@ for (const { name, oci, runs, env } of KINDS) {
       );
       const { stdout, stdoutBytes, stdoutTruncated } = big.structuredContent as Record<string, unknown>;
       expect([stdoutBytes, stdoutTruncated]).toEqual([1_000_011, true]);
-      expect(String(stdout).length).toBeLessThan(40_100);
-      expect(stdout).toMatch(/^begin\nx+\n\[… \d+ of 1000011 bytes left out …\]\nx+\nend\n$/);
+      expect(String(stdout).length).toBeLessThan(40_200);
+      expect(stdout).toMatch(/^begin\nx+\n\[… \d+ of 1000011 bytes left out; whole: \S+ …\]\nx+\nend\n$/);
       const input = 'é'.repeat(2_000_000);
       const sum = createHash('sha256').update(input).digest('hex');
       expect(text(await call(bridge, { command: 'sha256sum', stdin: input }))).toContain(sum);
@@ -180,6 +180,64 @@ for (const { name, oci, runs, env } of KINDS) {
   });
 }
 
+describe('execute with a cap of its own', () => {
+  const open = (cap: string) =>
+    startBridge(
+      {},
+      {
+        env: { ...LAUNCHED, MCP_BRIDGE_EXECUTE_OCI_RUNTIME: 'auto', MCP_EXEC_MAX_OUTPUT_BYTES: cap },
+      },
+    );
+  const read = async (bridge: TestBridge, uri: unknown): Promise<string> => {
+    const { contents } = await bridge.client.readResource({ uri: String(uri) });
+    const [only] = contents;
+    return only !== undefined && 'text' in only ? String(only.text) : '';
+  };
+
+  it('gives back what fits into an answer of output that the cap allows, and where all of it is', async () => {
+    await using bridge = await open('8000000');
+    const told = await call(
+      bridge,
+      sh('echo begin; head -c 5000000 /dev/zero | tr "\\0" x; echo; echo end; echo ran > f'),
+    );
+    const { stdout, stdoutBytes, stdoutUri } = told.structuredContent as Record<string, unknown>;
+    expect(stdoutBytes).toBe(5_000_011);
+    expect(String(stdout).length).toBeGreaterThan(2_500_000);
+    expect(text(told)).toMatch(/^begin\nx+\n\[… \d+ of 5000011 bytes left out; whole: \S+ …\]\nx+\nend$/);
+    expect(await read(bridge, stdoutUri)).toHaveLength(5_000_011);
+    expect(text(await call(bridge, sh('cat f')))).toBe('ran');
+    const whole = await call(bridge, sh('head -c 2500000 /dev/zero | tr "\\0" y'));
+    expect(whole.structuredContent).toMatchObject({ stdout: 'y'.repeat(2_500_000) });
+  });
+
+  it('is one for both streams, of which one has what the other does not need', async () => {
+    await using bridge = await open('1000');
+    const print = (out: number, err: number) =>
+      sh(`head -c ${out} /dev/zero | tr "\\0" o; head -c ${err} /dev/zero | tr "\\0" e >&2`);
+    const lengths = async (out: number, err: number) => {
+      const { structuredContent } = await call(bridge, print(out, err));
+      const { stdout, stderr, ...more } = structuredContent as Record<string, unknown>;
+      const letters = (of: unknown, letter: string) =>
+        String(of)
+          .split('\n')
+          .map((line) => (line.length === 0 || line.startsWith(letter) ? line.length : 0))
+          .reduce((sum, n) => sum + n, 0);
+      return [
+        letters(stdout, 'o'),
+        letters(stderr, 'e'),
+        Object.keys(more).filter((key) => key.startsWith('std')),
+      ];
+    };
+    expect(await lengths(900, 100)).toEqual([900, 100, []]);
+    expect(await lengths(2_000, 100)).toEqual([900, 100, ['stdoutTruncated', 'stdoutBytes', 'stdoutUri']]);
+    expect((await lengths(700, 800)).slice(0, 2)).toEqual([500, 500]);
+    const { structuredContent } = await call(bridge, print(700, 800));
+    expect(await read(bridge, (structuredContent as Record<string, unknown>)['stderrUri'])).toBe(
+      'e'.repeat(800),
+    );
+  });
+});
+
 suiteWithImage('code-exec', 'execute in its own image', () => {
   it.skipIf(RUNSC === undefined)('has ls and stat also where gVisor is old', async () => {
     const { MCP_BRIDGE_TOOLS } = LAUNCHED;
@@ -216,6 +274,7 @@ describe('execute handed to a server', () => {
       MCP_EXEC_LISTEN: '127.0.0.1:0',
       MCP_EXEC_WORKDIR: home,
       MCP_EXEC_AUDIT: audit,
+      MCP_EXEC_MAX_OUTPUT_BYTES: '8m',
     });
     server = spawn(process.execPath, [MAIN, 'code-exec'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
@@ -242,6 +301,16 @@ describe('execute handed to a server', () => {
       status: 'success',
       result: 'a b\n',
     });
+  });
+
+  it('with more output than an answer carries', async () => {
+    const told = await call(bridge, sh('head -c 5000000 /dev/zero | tr "\\0" x'));
+    expect(told.structuredContent).toMatchObject({
+      exitCode: 0,
+      stdoutBytes: 5_000_000,
+      stdoutTruncated: true,
+    });
+    expect(text(told)).toMatch(/^x+\n\[… \d+ of 5000000 bytes left out …\]\nx+$/);
   });
 
   it('cancelled, the command ends', async () => {

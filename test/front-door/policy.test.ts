@@ -23,7 +23,7 @@ beforeAll(async () => {
   writeFileSync(policy, RULES, { mode: 0o600 });
   const names = ['h', 'few', 'one', 'secret'];
   bridge = await startBridge(Object.fromEntries(names.map((name) => [name, hostileServer(name)])), {
-    env: { MCP_BRIDGE_POLICY: policy, MCP_BRIDGE_DENY: '*.crash, *.a-b' },
+    env: { MCP_BRIDGE_POLICY: policy, MCP_BRIDGE_DENY: '*.crash, *.a-b, H.NAI\u0308VE, *.Echo_Raw\u200b' },
   });
 });
 afterAll(() => bridge[Symbol.asyncDispose]());
@@ -73,6 +73,15 @@ print(await runtime.search_tool_docs("crash leak secret", limit=100), LOADED_MCP
       ['E_DENIED', `Server 'secret' is denied by deny 'secret' in ${policy}. ${end}`],
       'x',
     ]);
+  });
+
+  it('a name that looks like a denied one reaches nothing either', async () => {
+    const { result } = await bridge.run(
+      `${FORGE}
+[(await forge("h", tool))[0] for tool in ["na\u00efve", "echo_raw"]] + ["echo_raw" in dir(mcp_h)]`,
+      { servers: ['h'] },
+    );
+    expect(result).toEqual(['E_DENIED', 'E_DENIED', false]);
   });
 
   it('a rule that comes while code runs holds for it, and a broken file changes nothing', async () => {

@@ -373,3 +373,13 @@ it('leaves the conversation to the program alone: not to its workers, and not to
     '',
   ]);
 });
+
+it('a server whose name is a keyword of Python is reached by it, too', async () => {
+  const { stdout, stderr } = await play({
+    files: main('console.log((await mcp_class.get({ n: 1 })).n, (await mcp_class_.get({ n: 2 })).n);'),
+    tools: [tool('get')],
+    server: { name: 'class', alias: 'class_' },
+    host: echo,
+  });
+  expect([stdout, stderr]).toEqual(['1 2\n', '']);
+});

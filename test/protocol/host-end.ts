@@ -14,6 +14,7 @@ import { door } from '../../src/run/door.js';
 import { Gates } from '../../src/run/gates.js';
 import { hostApi } from '../../src/run/host-api.js';
 import { allowedPart, type PolicyRules, policyOf } from '../../src/run/policy.js';
+import { SavedByRun } from '../../src/run/saved-by-run.js';
 import { SavedTools } from '../../src/run/saved-tools.js';
 import { Transcript } from '../../src/run/transcript.js';
 import { Progress } from '../../src/server/progress.js';
@@ -37,7 +38,7 @@ const OPEN: ServerDoc = {
   ],
 };
 const SHUT = { name: 'shut', alias: 'shut', description: '', loaded: false, tools: null };
-const NO_SAVED_TOOLS = new SavedTools('/nonexistent', false);
+const NO_SAVED_TOOLS = new SavedByRun(new SavedTools('/nonexistent', false), 'run-1');
 
 export type Heard = {
   /** The lines that were sent to the guest. */

@@ -42,7 +42,58 @@ describe('verdicts', () => {
     ['another server', { deny: ['github'] }, 'files', undefined, true, 'no rule'],
     ['denied tools leave the server', { deny: ['github.*'] }, 'github', undefined, true, 'no rule'],
     ['a denied tool', { deny: ['x', '*.del*'] }, 'files', 'del/a', false, "MCP_BRIDGE_DENY '*.del*'"],
-    ['case', { deny: ['*.del*'] }, 'files', 'Del', true, 'no rule'],
+    ['a look-alike', { deny: ['*.del*'] }, 'files', 'D\u200bel', false, "MCP_BRIDGE_DENY '*.del*'"],
+    ['of a server', { deny: ['files'] }, 'Files', undefined, false, "MCP_BRIDGE_DENY 'files'"],
+    [
+      'which no rule for the original allows',
+      { allow: ['files.read'] },
+      'files',
+      'Read',
+      false,
+      'MCP_BRIDGE_ALLOW, which does not name it',
+    ],
+    [
+      'nor one for its server',
+      { allow: ['files'] },
+      'Files',
+      undefined,
+      false,
+      'MCP_BRIDGE_ALLOW, which does not name it',
+    ],
+    [
+      "and which a host's exception means",
+      {},
+      'picky',
+      'B',
+      false,
+      "Gemini CLI's own choice of tools in /h/settings.json",
+    ],
+    [
+      'a server that looks like one with rules',
+      withFile({ perServer: { github: { ...server, deny: ['push'] } } }),
+      'GitHub',
+      'Push',
+      false,
+      "perServer.github.deny 'push' in /p.yaml",
+    ],
+    [
+      'is given nothing by them',
+      withFile({ perServer: { github: { ...server, allow: ['get*'] } } }),
+      'GitHub',
+      'get_x',
+      false,
+      'perServer.github.allow in /p.yaml, which does not name it',
+    ],
+    [
+      'but by its own',
+      withFile({
+        perServer: { github: { ...server, allow: ['get*'] }, GitHub: { ...server, allow: ['put*'] } },
+      }),
+      'GitHub',
+      'put_x',
+      true,
+      "perServer.GitHub.allow 'put*' in /p.yaml",
+    ],
     ['an allowed server', { allow: ['git*'] }, 'github', 'x', true, "MCP_BRIDGE_ALLOW 'git*'"],
     [
       'all others',
@@ -196,6 +247,53 @@ describe('verdicts', () => {
       expect(of(rules).allowed).toBe(allowed);
     });
 
+    test.each<[string, Partial<PolicyRules>, string, boolean]>([
+      ['denied in capitals', { deny: ['GITHUB.Resources/*'] }, 'github', false],
+      ['denied with an invisible letter', { deny: ['github.\u200bresources/READ '] }, 'github', false],
+      ['denied by an invisible letter and a star', { deny: ['github.\u200b*'] }, 'github', false],
+      ['denied of a look-alike', { deny: ['github.resources/*'] }, 'GitHub\u200b', false],
+      ['a pattern for tools in capitals', { deny: ['GITHUB.*READ'] }, 'github', true],
+      ['allowed in capitals', { allow: ['github.x', 'github.Resources/*'] }, 'github', false],
+      ['allowed to a look-alike', { allow: ['github.resources/*'] }, 'GitHub', false],
+      [
+        'denied in the entry of a look-alike',
+        withFile({ perServer: { github: { ...server, deny: ['Resources/*'] } } }),
+        'GITHUB',
+        false,
+      ],
+      [
+        'an allow list of a look-alike',
+        withFile({ perServer: { github: { ...server, allow: ['resources/*'] } } }),
+        'GITHUB',
+        false,
+      ],
+      [
+        'a word for its own resources',
+        withFile({ perServer: { github: { ...server, deny: ['*'], resources: 'allow' } } }),
+        'github',
+        true,
+      ],
+      [
+        'a word for the resources of a look-alike',
+        withFile({ perServer: { github: { ...server, deny: ['*'], resources: 'allow' } } }),
+        'GITHUB',
+        false,
+      ],
+      [
+        'its own word, and a look-alike’s against it',
+        withFile({
+          perServer: {
+            github: { ...server, resources: 'allow' },
+            GitHub: { ...server, resources: 'deny' },
+          },
+        }),
+        'github',
+        false,
+      ],
+    ])('look-alikes: %s', (_what, rules, name, allowed) => {
+      expect(policy(rules).request(name, 'resources/read').allowed).toBe(allowed);
+    });
+
     test('the rule is named', () => {
       expect(of({ allow: ['github.x'] }).rule).toBe('MCP_BRIDGE_ALLOW, which does not name it');
       expect(of(withFile({ perServer: { github: { ...server, allow: ['x'] } } })).rule).toBe(
@@ -262,6 +360,18 @@ describe('limits', () => {
       callsInFlight: { max: 8 },
       secondsPerCall: { max: 7 },
     });
+  });
+});
+
+test('limits hold for look-alikes, the tightest first, unless they have their own', () => {
+  const limited = (callsPerRun: number) => ({ ...server, limits: { callsPerRun } });
+  const judge = policy(withFile({ perServer: { github: limited(5), 'GitHub\u200b': limited(3) } }));
+  const most = (name: string) => judge.serverLimits(name).callsPerRun?.max;
+  expect([most('github'), most('GITHUB'), most('gitlab')]).toEqual([5, 3, undefined]);
+  const closed = policy(withFile({ perServer: { github: { ...server, resources: 'deny' } } }));
+  expect(closed.request('GitHub', 'resources/list')).toEqual({
+    allowed: false,
+    rule: 'perServer.github.resources in /p.yaml',
   });
 });
 

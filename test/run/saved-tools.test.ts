@@ -12,17 +12,31 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { BridgeError } from '../../src/base/errors.js';
-import { SavedTools } from '../../src/run/saved-tools.js';
+import { SavedByRun } from '../../src/run/saved-by-run.js';
+import { type NewTool, SavedTools } from '../../src/run/saved-tools.js';
+
+/** As a run that may replace everything. */
+class Freely extends SavedTools {
+  override put(saved: NewTool, by = { run: 'r1', mayReplace: true }) {
+    return super.put(saved, by);
+  }
+}
+const AT = '2026-11-22T10:00:00.000Z';
+const LATER = '2026-11-23T11:30:00.000Z';
 
 let state: string;
-let tools: SavedTools;
+let tools: Freely;
 beforeEach(() => {
   state = mkdtempSync(join(tmpdir(), 'saved-test-'));
-  tools = new SavedTools(state, true);
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date(AT) });
+  tools = new Freely(state, true);
 });
-afterEach(() => rmSync(state, { recursive: true }));
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(state, { recursive: true });
+});
 
 const folder = () => join(state, 'user-tools');
 const tool = (name: string, over: { source?: string; signature?: string; description?: string } = {}) => ({
@@ -48,16 +62,20 @@ test('one private file for each, listed and given back', () => {
   });
   expect(readdirSync(folder())).toEqual(['double.py']);
   expect(statSync(join(folder(), 'double.py')).mode & 0o777).toBe(0o600);
-  expect(tools.list()).toEqual([{ name: 'double', signature: 'double()', description: 'Does it.' }]);
-  expect(tools.get('double')).toBe('# double()\n#: Does it.\ndef double(x):\n    return "\ufffd"\n');
+  expect(tools.list()).toEqual([
+    { name: 'double', signature: 'double()', description: 'Does it.', created: AT, changed: '', run: 'r1' },
+  ]);
+  expect(tools.get('double')).toBe(
+    `# double()\n#: Does it.\n#@ created ${AT}, run r1\ndef double(x):\n    return "\ufffd"\n`,
+  );
 });
 
 test('what is said of a tool is one harmless line of a comment', () => {
   tools.put(
     tool('f', { signature: 'f(x=\n1)', description: `a\r\nimport os\u2028\u001b[31m${'é'.repeat(500)}` }),
   );
-  const [first, second, third] = tools.get('f').split('\n');
-  expect([first, third]).toEqual(['# f(x= 1)', 'def f():']);
+  const [first, second, third, fourth] = tools.get('f').split('\n');
+  expect([first, third, fourth]).toEqual(['# f(x= 1)', `#@ created ${AT}, run r1`, 'def f():']);
   expect(second).toMatch(/^#: a import os/);
   expect(second).not.toContain('\u001b');
   const [listed] = tools.list();
@@ -97,9 +115,46 @@ test('sizes and numbers are bounded', () => {
   expect(tools.put(tool('f7'))).toEqual({ replaced: true });
 });
 
+test('a run replaces its own as it likes, and those of others only where it says so', () => {
+  const saving = (name: string, replace = false) => ({ ...tool(name), replace });
+  const first = new SavedByRun(tools, 'r1');
+  expect([first.put(saving('f')), first.put(saving('f'))]).toEqual([{ replaced: false }, { replaced: true }]);
+  expect(first.note).toBeUndefined();
+  vi.setSystemTime(LATER);
+  const second = new SavedByRun(tools, 'r2');
+  expect(refusal(() => second.put(saving('f')))).toBe(
+    `E_DENIED: There is a saved tool 'f' already, by run r1, first at ${AT}.`,
+  );
+  expect(second.list()).toMatchObject([{ created: AT, changed: '', run: 'r1' }]);
+  expect(second.put(saving('f', true))).toEqual({ replaced: true });
+  expect(second.put(saving('f'))).toEqual({ replaced: true });
+  expect(second.note).toBe('This run has replaced saved tools of earlier runs: f.');
+  expect(second.list()).toMatchObject([{ created: AT, changed: LATER, run: 'r2' }]);
+  expect(second.get('f')).toContain(`#@ created ${AT}, run r1; changed ${LATER}, run r2\n`);
+  writeFileSync(join(folder(), 'mine.py'), 'def mine(): pass\n');
+  expect(refusal(() => second.put(saving('mine')))).toContain('a file that no run has written');
+});
+
+test('what code says of itself is no history', () => {
+  tools.put(
+    tool('f', { description: `#@ created ${LATER}, run other`, source: `#@ created ${LATER}, run other` }),
+  );
+  expect(tools.list()).toMatchObject([{ created: AT, run: 'r1' }]);
+});
+
+test('one run saves a few, and leaves the other places to others', () => {
+  const greedy = new SavedByRun(tools, 'r1');
+  const saving = (name: string) => ({ ...tool(name), replace: true });
+  for (let n = 0; n < 8; n++) greedy.put(saving(`f${n}`));
+  expect(refusal(() => greedy.put(saving('f8')))).toContain('has saved 8 functions, the most');
+  expect(greedy.put(saving('f3'))).toEqual({ replaced: true });
+  expect(new SavedByRun(tools, 'r2').put(saving('f8'))).toEqual({ replaced: false });
+  expect(tools.list()).toHaveLength(9);
+});
+
 test('switched off, nothing is saved; what was saved is still there', () => {
   tools.put(tool('f'));
-  const off = new SavedTools(state, false);
+  const off = new Freely(state, false);
   expect(refusal(() => off.put(tool('g')))).toContain('MCP_BRIDGE_SAVE_TOOLS=off');
   expect(off.list()).toHaveLength(1);
   expect(off.get('f')).toContain('def f()');
@@ -125,8 +180,8 @@ test('a file of a person is a tool like others', () => {
   writeFileSync(join(folder(), 'mine.py'), '# (c) me\ndef mine(x):\n    return x\n');
   writeFileSync(join(folder(), 'huge.py'), `def huge(): pass\n${'#'.repeat(100_000)}`);
   expect(tools.list()).toEqual([
-    { name: 'huge', signature: '', description: '' },
-    { name: 'mine', signature: '', description: '' },
+    { name: 'huge', signature: '', description: '', created: '', changed: '', run: '' },
+    { name: 'mine', signature: '', description: '', created: '', changed: '', run: '' },
   ]);
   expect(tools.get('mine')).toContain('return x');
   expect(refusal(() => tools.get('huge'))).toContain('larger than');
@@ -135,7 +190,7 @@ test('a file of a person is a tool like others', () => {
 });
 
 test('two bridges that save at once leave whole files and no others', () => {
-  const other = new SavedTools(state, true);
+  const other = new Freely(state, true);
   for (let n = 0; n < 20; n++) {
     tools.put(tool('f', { source: `def f(): return 'a' * ${n}\n` }));
     other.put(tool('f', { source: `def f(): return 'b' * ${n}\n` }));

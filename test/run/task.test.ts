@@ -103,6 +103,7 @@ describe('a command', () => {
     stdin: undefined,
     cwd: '/work/sub',
     env: { A: 'b c' },
+    shownBytes: 40_000,
   };
 
   it('is started as it is, where it is to run', () => {

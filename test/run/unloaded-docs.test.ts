@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import type { ServerBrief, ServerDoc } from '../../src/protocol/frames.js';
 import { hostApi } from '../../src/run/host-api.js';
+import { SavedByRun } from '../../src/run/saved-by-run.js';
 import { SavedTools } from '../../src/run/saved-tools.js';
 
 const NEVER = new AbortController().signal;
@@ -43,7 +44,7 @@ function api() {
         return Promise.reject(new Error('reached'));
       },
     },
-    saved: new SavedTools('/nonexistent', false),
+    saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
     shapes: { learn: () => {} },
     loadServer: () => Promise.reject(new Error('loaded')),
     onToolProgress: () => {},

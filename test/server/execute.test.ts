@@ -2,7 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { parseSettings } from '../../src/config/settings.js';
+import { MAX_ANSWER_CHARS } from '../../src/exec/execute-result.js';
 import { RawJson } from '../../src/protocol/json-text.js';
+import { visible } from '../../src/render/payload.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome.js';
 import type { Bridge, RunHooks, RunInput, ServerCall } from '../../src/server/bridge.js';
 import { capabilities, instructions } from '../../src/server/capabilities.js';
@@ -43,7 +45,8 @@ describe('in a container', () => {
       ...args,
       wait_for_previous: true,
     });
-    const task = { type: 'command', argv: ['ls', '-l', 'a b'], stdin: undefined, cwd: '/tmp', env: {} };
+    const where = { stdin: undefined, cwd: '/tmp', env: {}, shownBytes: 40_000 };
+    const task = { type: 'command', argv: ['ls', '-l', 'a b'], ...where };
     expect(seen).toEqual([{ task, servers: [], files: [], timeoutSeconds: 1.5 }]);
   });
 
@@ -128,6 +131,31 @@ describe('handed to a server', () => {
         ...{ timeoutSeconds: 2, patienceSeconds: 32 },
       },
     ]);
+  });
+
+  it('cuts what is longer than any answer of ours, and says so', async () => {
+    const content = [{ type: 'text', text: `begin${'\u0001'.repeat(4_000_000)}end` }, { type: 'image' }];
+    const raw = new RawJson(JSON.stringify({ content, structuredContent: { exitCode: 3 }, isError: false }));
+    const answer = await call({ callServer: () => Promise.resolve(raw) }, { command: 'ls' }, env);
+    expect(JSON.stringify(answer).length).toBeLessThan(MAX_ANSWER_CHARS);
+    expect(answer).toEqual({
+      result: {
+        content: [
+          { type: 'text', text: expect.stringMatching(/^\[the server's answer has 24\d+ characters, more/) },
+          { type: 'text', text: expect.stringMatching(/^begin.*\d+ characters dropped.*end$/s) },
+        ],
+        isError: false,
+      },
+      isRelayed: true,
+    });
+  });
+
+  it('counts an answer as it is sent, where what does not show is an escape', async () => {
+    const content = [{ type: 'text', text: '\u200b'.repeat(2_000_000) }];
+    const raw = new RawJson(JSON.stringify({ content }));
+    const answer = await call({ callServer: () => Promise.resolve(raw) }, { command: 'ls' }, env);
+    expect(JSON.stringify(visible(answer)).length).toBeLessThan(MAX_ANSWER_CHARS);
+    expect(answer).toMatchObject({ result: { content: [{ text: expect.stringContaining('14000') }, {}] } });
   });
 
   it('what stands in the way is an error with its next step', async () => {

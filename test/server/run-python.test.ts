@@ -1,6 +1,7 @@
 // The tool `run_python` without a sandbox: what a host is told of it, and which arguments reach a run.
 
 import { describe, expect, it } from 'vitest';
+import { toldApart } from '../../src/base/own-lines.js';
 import { parseSettings } from '../../src/config/settings.js';
 import { compact } from '../../src/render/compact.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome.js';
@@ -59,7 +60,8 @@ describe('what hosts are told', () => {
       result: { repr: 'v'.repeat(40_000), json: undefined },
     };
     const traceback = Array.from({ length: 60 }, () => 't'.repeat(500));
-    const text = compact({ ...longest, error: longest.error && { ...longest.error, traceback } }, true);
+    const error = longest.error && { ...longest.error, traceback };
+    const text = toldApart(compact({ ...longest, error }, true));
     expect(text.length).toBeGreaterThan(150_000);
     const INLINE_FILES_CHARS = 8_000;
     expect(text.length + INLINE_FILES_CHARS).toBeLessThanOrEqual(allowed);

@@ -30,6 +30,8 @@ export type Play = {
   readonly files: Readonly<Record<string, string>>;
   /** Absent where the run has no tools. */
   readonly tools?: readonly ToolDoc[];
+  /** What is otherwise of the one server that the run has. */
+  readonly server?: Partial<ServerDoc>;
   readonly discovered?: readonly ServerBrief[];
   readonly early?: string;
   readonly host?: Host;
@@ -56,13 +58,14 @@ export const brief = (name: string, more: Partial<ServerBrief> = {}): ServerBrie
   ...more,
 });
 
-const serverDoc = (tools: readonly ToolDoc[]): ServerDoc => ({
+const serverDoc = (tools: readonly ToolDoc[], more: Partial<ServerDoc>): ServerDoc => ({
   name: 'my-server',
   alias: 'my_server',
   description: 'A server.',
   version: null,
   instructions: null,
   tools,
+  ...more,
 });
 
 export const reply = (id: unknown, value: unknown): string => JSON.stringify({ type: 'reply', id, value });
@@ -71,6 +74,7 @@ export const reply = (id: unknown, value: unknown): string => JSON.stringify({ t
 export async function play({
   files,
   tools,
+  server = {},
   discovered = [],
   early = '',
   host,
@@ -83,8 +87,8 @@ export async function play({
       writeFileSync(join(folder, name), text);
     }
     const [main = ''] = Object.keys(files);
-    const loaded = tools === undefined ? [] : [serverDoc(tools)];
-    const briefs = [...loaded.map(({ name }) => brief(name, { loaded: true })), ...discovered];
+    const loaded = tools === undefined ? [] : [serverDoc(tools, server)];
+    const briefs = [...loaded.map(({ name, alias }) => brief(name, { alias, loaded: true })), ...discovered];
     const bequest = join(folder, '..', `${folder.split('/').at(-1)}.json`);
     writeFileSync(bequest, `${JSON.stringify({ loaded, discovered: briefs })}\n${early}`);
     const fd = openSync(bequest, 'r');

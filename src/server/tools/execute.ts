@@ -3,8 +3,8 @@
 
 import { resolve } from 'node:path/posix';
 import type { Settings } from '../../config/settings.js';
-import { CappedBytes } from '../../exec/capped-bytes.js';
-import { refused, resultOf } from '../../exec/execute-result.js';
+import { CappedOutput } from '../../exec/capped-output.js';
+import { refused, resultOf, SURE_OUTPUT_BYTES } from '../../exec/execute-result.js';
 import {
   commandSchema,
   complaintOf,
@@ -17,6 +17,7 @@ import { WORK } from '../../sandbox/kind.js';
 import type { Answer, Tool } from '../tool.js';
 import { metaFor } from './definition.js';
 import { hooksFor } from './hooks.js';
+import { relayedResult } from './relayed-result.js';
 
 /** In one frame, in base64, and in the sandbox's memory, in /tmp of 64 MiB. */
 const MAX_STDIN_BYTES = 32 * 1024 ** 2;
@@ -46,7 +47,7 @@ const relayed = (server: string, { timeoutSeconds, maxTimeoutSeconds }: Settings
     const call = { server, tool: NAME, setBy, args, timeoutSeconds: asked, patienceSeconds };
     const answer = await context.bridge.callServer(call, hooksFor(context), signal);
     if ('message' in answer) return outcomeWithoutRun('error', answer, asked);
-    return { result: JSON.parse(answer.text) as Readonly<Record<string, unknown>>, isRelayed: true };
+    return { result: relayedResult(answer.text), isRelayed: true };
   });
 
 function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Settings): Tool {
@@ -66,14 +67,11 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
       return refusal(
         `stdin: got ${bytes} bytes, expected at most ${MAX_STDIN_BYTES}. Write it to ${WORK} in parts.`,
       );
-    const streams = {
-      stdout: new CappedBytes(executeOutputBytes),
-      stderr: new CappedBytes(executeOutputBytes),
-    };
+    const output = new CappedOutput(executeOutputBytes);
     const hooks = hooksFor({
       progress: context.progress,
       onOutput: (stream, text, base64) => {
-        streams[stream].add(base64 === null ? Buffer.from(text) : Buffer.from(base64, 'base64'));
+        output.add(stream, base64 === null ? Buffer.from(text) : Buffer.from(base64, 'base64'));
         context.onOutput(stream, text);
       },
     });
@@ -83,14 +81,15 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
       stdin: stdin === '' ? undefined : Buffer.from(stdin),
       cwd: resolve(WORK, cwd),
       env,
+      shownBytes: Math.min(executeOutputBytes, SURE_OUTPUT_BYTES),
     } as const;
     const input = { task, servers: [], files: [], timeoutSeconds: timeoutMs / 1000 };
     const outcome = await context.bridge.run(input, hooks, signal);
     const ended = endOf(outcome);
     if (ended === undefined) return outcome;
-    const { durationMs } = outcome;
-    const written = { stdout: streams.stdout.result(), stderr: streams.stderr.result() };
-    return { result: resultOf({ ...ended, ...written, durationMs }, timeoutMs), isRelayed: false };
+    const { durationMs, stdout, stderr } = outcome;
+    const whole = { stdout: stdout.whole?.uri, stderr: stderr.whole?.uri };
+    return { result: resultOf({ ...ended, output, durationMs }, timeoutMs, whole), isRelayed: false };
   });
 }
 

@@ -1,0 +1,22 @@
+// What a name looks like, so that a rule which forbids one forbids its look-alikes too: servers choose the names of their
+// tools, and `Delete_Item` or one with an invisible character in it would pass a rule for `delete_item`. Letters of
+// another alphabet stay themselves.
+
+/** No listed tool has a longer name; normalizing takes quadratic time where a name is made for it. */
+const MAX_NAME_CHARS = 1_000;
+const PLAIN = /^[\x21-\x7e]*$/;
+/** Format and control characters, what fonts show nothing of, and the Braille cell without a dot. */
+const INVISIBLE = /[\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
+/** `name` without its case, its compatibility forms (fullwidth, ligatures…) and its invisible characters. */
+export function folded(name: string): string {
+  if (name.length > MAX_NAME_CHARS) return name;
+  if (PLAIN.test(name)) return name.toLowerCase();
+  const seen = name.normalize('NFKD').replace(INVISIBLE, '');
+  // Upper case first: some letters meet only there (ſ and s, ß and ss). NFKD leaves the İ of Turkish as I and a dot.
+  return seen.toUpperCase().toLowerCase().replaceAll('ς', 'σ').replaceAll('i\u0307', 'i').normalize('NFKD');
+}
+
+/** Whether two names look alike; white space at their ends does not count. */
+export const looksLike = (one: string, other: string): boolean =>
+  one === other || folded(one).trim() === folded(other).trim();

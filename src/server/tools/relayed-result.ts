@@ -1,0 +1,34 @@
+// What a configured server's `execute` has answered, as the agent is sent it. Such a server may give back more than any
+// answer of ours can carry; its command has run, so the agent gets what fits instead of an error.
+
+import { HeadTail } from '../../base/text.js';
+import { answerChars, MAX_ANSWER_CHARS } from '../../exec/execute-result.js';
+
+/** Of all texts together: in JSON a character is seven at most where it does not show. */
+const MAX_TEXT_CHARS = Math.floor(MAX_ANSWER_CHARS / 8);
+/** More are no output of a command. */
+const MAX_TEXTS = 100;
+
+type Result = Readonly<Record<string, unknown>>;
+type TextBlock = { readonly type: 'text'; readonly text: string };
+
+/** `text` is the CallToolResult as the server wrote it. */
+export function relayedResult(text: string): Result {
+  const result = JSON.parse(text) as Result;
+  const chars = answerChars(result);
+  if (chars <= MAX_ANSWER_CHARS) return result;
+  const { content, isError } = result;
+  const texts = (Array.isArray(content) ? content : []).filter(isText).slice(0, MAX_TEXTS);
+  const kept = texts.map(({ text: whole }) => {
+    const cut = new HeadTail(Math.floor(MAX_TEXT_CHARS / texts.length));
+    cut.add(whole);
+    return { type: 'text', text: cut.toString() };
+  });
+  const note = `[the server's answer has ${chars} characters, more than can be handed on: head and tail of its texts are here, and nothing else of it]`;
+  return { content: [{ type: 'text', text: note }, ...kept], isError: isError === true };
+}
+
+const isText = (block: unknown): block is TextBlock => {
+  const { type, text } = Object(block) as { type?: unknown; text?: unknown };
+  return type === 'text' && typeof text === 'string';
+};
