@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** Raised by one with every change that an older peer would misread. */
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
 
 /** One line, newline included. A 40 MB tool result fits with its escapes; memory per stream stays bounded. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -170,6 +170,11 @@ export const supervisorFrame = z.discriminatedUnion('type', [
     stream: z.enum(['stdout', 'stderr']),
     text: z.string(),
     base64: z.string().nullable(),
+  }),
+  z.strictObject({
+    type: z.literal('ended'),
+    code: z.int().nullable(),
+    signal: z.string().nullable(),
   }),
   z.strictObject({ type: z.literal('file'), name: z.string(), data: z.string() }),
   z.strictObject({
