@@ -5,7 +5,7 @@ import { fileLines } from './files.js';
 import { pictureLines } from './pictures.js';
 import { toonRows } from './toon.js';
 
-const trimEnd = (text: string): string => text.replace(/\n+$/, '');
+const trimEnd = (text: string): string => text.replace(/(?<!\n)\n+$/, '');
 
 /** Plain text; never empty. `links` when the addresses of files follow it as links. */
 export function compact(outcome: Outcome, links: boolean): string {

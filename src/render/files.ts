@@ -38,7 +38,7 @@ export function fileLines(outcome: Outcome, links: boolean): string[] {
   const { files, result, keepSeconds } = left;
   const isCut = [stdout, stderr].some(({ dropped, whole }) => dropped > 0 && whole === undefined);
   const inline = files.flatMap(({ name, text, content }) =>
-    text === undefined ? [] : [`--- ${sized(name, content.length)} ---\n${text.replace(/\n+$/, '')}`],
+    text === undefined ? [] : [`--- ${sized(name, content.length)} ---\n${text.replace(/(?<!\n)\n+$/, '')}`],
   );
   const kept = [...files.flatMap(({ kept }) => kept ?? []), ...(result === undefined ? [] : [result])];
   const told = kept.map(({ name, sizeBytes, uri }) => sized(name, sizeBytes) + (links ? '' : `: ${uri}`));

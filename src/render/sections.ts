@@ -11,7 +11,7 @@ export function sections(outcome: Outcome, links: boolean): string {
   const { status, stdout, stderr, pictures, note, error } = outcome;
   const parts = [
     ...(error === undefined ? [] : [failure(status, error)]),
-    `--- stdout ---\n${ended(stdout.text)}--- stderr ---\n${stderr.text}`.replace(/\n+$/, ''),
+    `--- stdout ---\n${ended(stdout.text)}--- stderr ---\n${stderr.text}`.replace(/(?<!\n)\n+$/, ''),
     ...pictureLines(pictures, stdout.text),
     ...(note === undefined ? [] : [`[note] ${note}`]),
     ...fileLines(outcome, links),
