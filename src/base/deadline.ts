@@ -1,5 +1,5 @@
 // One clock per run. Whatever ends a run first (time, the client, shutdown, a lost sandbox) is its cause for good;
-// later causes change nothing. Relies on timers alone, which Node drives by the monotonic clock.
+// later causes change nothing. Relies on timers, and on a look at the monotonic clock where one may have had no turn.
 
 import { setMaxListeners } from 'node:events';
 
