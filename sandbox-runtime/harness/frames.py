@@ -63,6 +63,7 @@ SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
     "checked": ("named",),
     "refused": ("error",),
     "output": ("stream", "text", "base64"),
+    "ended": ("code", "signal"),
     "file": ("name", "data"),
     "skipped": ("files", "more"),
     "exited": ("code", "signal"),

@@ -100,30 +100,35 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
     code, deadly_signal, was_stopped = end
     for output in guest.outputs:
         output.drain()
-    _send_artifacts(streams)
-    report = {
-        "type": "exited",
+    end_of_guest = {
         "code": code,
         "signal": None if deadly_signal is None else _signal_name(deadly_signal),
     }
-    _send(streams, report)
+    if _has_artifacts():
+        # The host stops its clock: what the files take is not the code's time.
+        _send(streams, {"type": "ended", **end_of_guest})
+        _send_artifacts(streams)
+    _send(streams, {"type": "exited", **end_of_guest})
     if deadly_signal == signal.SIGKILL and not (is_stopped or was_stopped):
         _await_hang_up(streams.host_in)
     os._exit(0)
 
 
-def _send_artifacts(streams: Streams) -> None:
-    """Whatever the code's end was, what it left in its folder for results goes to the host."""
+def _has_artifacts() -> bool:
+    """False for a folder for results that was removed, is empty, or is as we made it: nearly every run."""
     try:
-        # Removed, empty, or as we made it: nearly every run. One name is enough to know.
+        # One name is enough to know.
         with os.scandir(RESULTS_FOLDER) as entries:
-            if next(entries, None) is None:
-                return
+            return next(entries, None) is not None
     except FileNotFoundError:
-        return
+        return False
     except OSError:
         # Something else in its place, which is told as such.
-        pass
+        return True
+
+
+def _send_artifacts(streams: Streams) -> None:
+    """Whatever the code's end was, what it left in its folder for results goes to the host."""
     from harness.artifacts import send_artifacts
 
     send_artifacts(RESULTS_FOLDER, streams.supervisor_out)

@@ -65,6 +65,11 @@ class EndTest(unittest.TestCase):
         host = run(self.WRITE + ending)
         self.assertEqual(contents(host.frames), {"d/a": EVERY_BYTE * 999})
         self.assertEqual(host.frames[-1]["type"], "exited")
+        # The end comes before what was left, so that its way is not the code's time.
+        types = [frame["type"] for frame in host.frames]
+        self.assertLess(types.index("ended"), types.index("file"))
+        ended, exited = host.one("ended"), host.one("exited")
+        self.assertEqual([ended["code"], ended["signal"]], [exited["code"], exited["signal"]])
 
     def test_whatever_the_end_is(self) -> None:
         for ending in (

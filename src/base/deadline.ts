@@ -1,5 +1,5 @@
 // One clock per run. Whatever ends a run first (time, the client, shutdown, a lost sandbox) is its cause for good;
-// later causes change nothing. Relies on timers alone, which Node drives by the monotonic clock.
+// later causes change nothing. Relies on timers, and on a look at the monotonic clock where one may have had no turn.
 
 import { setMaxListeners } from 'node:events';
 
@@ -12,7 +12,11 @@ export class Deadline implements Disposable {
   readonly #controller = new AbortController();
   readonly #unlink: () => void;
   #timer: NodeJS.Timeout | undefined;
-  #endsAt = Number.POSITIVE_INFINITY;
+  /** Undefined while the clock stands. */
+  #endsAt: number | undefined;
+  /** What it has left while it stands. */
+  #leftMs = Number.POSITIVE_INFINITY;
+  #isFinished = false;
   #cause: EndCause | undefined;
 
   /** Follows `parent`: when it aborts, the cause is `cancelled` unless its reason says `shutdown`. */
@@ -28,14 +32,28 @@ export class Deadline implements Disposable {
   /** Starts the clock: the cause becomes `timeout` after `timeoutMs`. */
   start(timeoutMs: number): void {
     clearTimeout(this.#timer);
+    if (this.#isFinished) return;
     this.#endsAt = performance.now() + timeoutMs;
     this.#timer = setTimeout(() => this.end('timeout'), Math.min(timeoutMs, MAX_TIMER_MS));
   }
 
-  /** Stops the clock, for what is not the run's own time; returns the milliseconds that it has left, for start(). */
+  /**
+   * Stops the clock, for what is not the run's own time; returns the milliseconds that it has left, for start(). Where
+   * none are, the cause is `timeout`, also when something has kept the timer from its turn.
+   */
   pause(): number {
     clearTimeout(this.#timer);
-    return Math.max(0, this.#endsAt - performance.now());
+    if (this.#endsAt === undefined) return this.#leftMs;
+    this.#leftMs = Math.max(0, this.#endsAt - performance.now());
+    this.#endsAt = undefined;
+    if (this.#leftMs === 0) this.end('timeout');
+    return this.#leftMs;
+  }
+
+  /** Stops the clock for good: what it was for has ended. It is not started again; other causes still count. */
+  finish(): void {
+    this.pause();
+    this.#isFinished = true;
   }
 
   end(cause: EndCause): void {

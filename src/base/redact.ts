@@ -1,45 +1,37 @@
 // Secrets out of text that leaves our hands as words of ours: log lines, errors, a server's last words. By value, for
-// whatever the configuration is known to hold, also in the forms in which a program quotes it; and by key, for what
-// only looks like one. Data that a tool returns is not touched. Never throws; knows nothing of where text goes.
+// whatever the configuration is known to hold, however a program quotes it (`secrets/finder.ts`); and by key, for what
+// only looks like one (`secrets/by-key.ts`). Data that a tool returns is not touched. Never throws; knows nothing of
+// where text goes. Strangers write these texts, so all of it takes time in proportion to their length.
+
+import { withoutKeyed, withoutUrlPasswords } from './secrets/by-key.js';
+import { Finder, type Span } from './secrets/finder.js';
 
 /** Shorter values (`1`, `true`, `en`) are no secrets, and hiding them would make every text unreadable. */
 const MIN_CHARS = 8;
 /** Names of variables whose values are secret wherever they come from. */
 const SECRET_NAME =
   /TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIAL|AUTHORIZATION|COOKIE/i;
-/** `token=…`, `"apiKey": "…"`, `Authorization: Bearer …`; a digit tells a secret from a word such as `expired`. */
-const BY_KEY =
-  /\b([\w-]{0,40}(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|authorization|cookie)["']?\s*[=:]\s*["']?(?:(?:bearer|basic)\s+)?)(?=[^\s"',;&]*\d)[^\s"',;&]{8,}/gi;
-/** A member of a JSON object whose name says so; its value need not look like a secret. */
-const SECRET_MEMBER =
-  /("[^"\\]{0,60}(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credential|authorization|cookie)[^"\\]{0,60}"\s*:\s*)"(?:[^"\\]|\\.)*"/gis;
-/** The password of a URL. */
-const IN_URL = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:)[^\s/@]+@/gi;
-const HIDDEN = '…';
-/** Of a value that is replaced now and then: an older one has ended, and a pattern of all of them would only grow. */
+/** Of a value that is replaced now and then: an older one has ended, and what is looked for would only grow. */
 const LATEST_KEPT = 4;
 
 /** Text without secrets; what `Redactor.redact` is to those who only use it. */
 export type Redact = (text: string) => string;
 
-/** JSON text without the texts that its objects call passwords, tokens and the like. It stays JSON. */
-export function withoutSecretMembers(json: string): string {
-  return json.replace(SECRET_MEMBER, `$1"${HIDDEN}"`);
-}
-
 export class Redactor {
-  /** What is shown in place of each form of each value. */
-  readonly #shown = new Map<string, string>();
+  /** By value, the name that is shown in its place. */
+  readonly #names = new Map<string, string>();
   /** By name, the oldest first; see `addLatest`. */
   readonly #latest = new Map<string, readonly string[]>();
-  #pattern: RegExp | undefined;
+  /** What finds them all, and the names by its labels; made when it is needed. */
+  #finder: { readonly finder: Finder; readonly names: readonly string[] } | undefined;
 
   /** Learns every value of `env` that is long enough; it is shown as its variable's name. Nothing of it is forgotten. */
   addAll(env: Readonly<Record<string, string | undefined>>): void {
     for (const [name, value] of Object.entries(env)) {
-      if (value === undefined || value.trim().length < MIN_CHARS) continue;
-      for (const form of formsOf(value.trim())) this.#shown.set(form, `[${name}]`);
-      this.#pattern = undefined;
+      const trimmed = value?.trim() ?? '';
+      if (trimmed.length < MIN_CHARS || this.#names.get(trimmed) === name) continue;
+      this.#names.set(trimmed, name);
+      this.#finder = undefined;
     }
   }
 
@@ -47,12 +39,8 @@ export class Redactor {
   addLatest(name: string, value: string): void {
     const known = this.#latest.get(name) ?? [];
     if (known.includes(value)) return;
-    const kept = [...known, value].slice(-LATEST_KEPT);
-    for (const old of known.filter((one) => !kept.includes(one)))
-      for (const form of formsOf(old.trim())) this.#shown.delete(form);
-    this.#latest.set(name, kept);
-    // All that stay, since two values may have a form in common.
-    for (const one of kept) this.addAll({ [name]: one });
+    this.#latest.set(name, [...known, value].slice(-LATEST_KEPT));
+    this.#finder = undefined;
   }
 
   /** Learns the values of `env` whose names say that they are secret, or are among `names`. */
@@ -63,44 +51,43 @@ export class Redactor {
 
   /** `text` without known values, and without what stands where a secret would. */
   redact(text: string): string {
-    return this.redactValues(text).replace(BY_KEY, `$1${HIDDEN}`).replace(IN_URL, `$1${HIDDEN}@`);
+    const { finder, names } = this.#made();
+    const shown = replaced(text, finder.inText(text), ({ label }) => `[${names[label]}]`);
+    return withoutUrlPasswords(withoutKeyed(shown));
   }
 
-  /** Known values only: JSON stays JSON. */
-  redactValues(text: string): string {
-    if (this.#shown.size === 0) return text;
-    this.#pattern ??= new RegExp(
-      // The longest first, so that a value inside another leaves no rest behind.
-      [...this.#shown.keys()]
-        .sort((a, b) => b.length - a.length)
-        .map(quoted)
-        .join('|'),
-      'g',
-    );
-    return text.replace(this.#pattern, (form) => this.#shown.get(form) ?? HIDDEN);
+  /** JSON without known values. It stays JSON: a number that is one becomes a string. */
+  redactValues(json: string): string {
+    const { finder, names } = this.#made();
+    const literals = new Set<number>();
+    const spans = finder.inJson(json, (start) => literals.add(start));
+    return replaced(json, spans, ({ start, label }) => {
+      const shown = JSON.stringify(`[${names[label]}]`);
+      return literals.has(start) ? shown : shown.slice(1, -1);
+    });
+  }
+
+  #made(): { readonly finder: Finder; readonly names: readonly string[] } {
+    if (this.#finder !== undefined) return this.#finder;
+    const finder = new Finder();
+    const names: string[] = [];
+    const add = (value: string, name: string) => {
+      if (value.length >= MIN_CHARS) finder.add(value, names.push(name) - 1);
+    };
+    for (const [value, name] of this.#names) add(value, name);
+    for (const [name, values] of this.#latest) for (const value of values) add(value.trim(), name);
+    this.#finder = { finder, names };
+    return this.#finder;
   }
 }
 
-/** A value as programs write it: itself, in JSON, in base64 at each of its three offsets, in a URL. */
-function formsOf(value: string): Set<string> {
-  const json = JSON.stringify(value).slice(1, -1);
-  const asciiJson = json.replace(
-    /[^ -~]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-  const url = encodeURIComponent(value.toWellFormed());
-  const base64 = [0, 1, 2].map((offset) => base64Core(value, offset));
-  const forms = [value, json, asciiJson, url, url.replaceAll('%20', '+'), ...base64, ...base64.map(urlSafe)];
-  return new Set(forms.filter((form) => form.length >= MIN_CHARS));
+function replaced(text: string, spans: readonly Span[], shown: (span: Span) => string): string {
+  if (spans.length === 0) return text;
+  const pieces: string[] = [];
+  let at = 0;
+  for (const span of spans) {
+    pieces.push(text.slice(at, span.start), shown(span));
+    at = span.end;
+  }
+  return pieces.join('') + text.slice(at);
 }
-
-/** The characters of base64 that depend on the value alone, whatever stands before and after it in the encoded text. */
-function base64Core(value: string, offset: number): string {
-  const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(value)]);
-  const start = offset === 0 ? 0 : offset + 1;
-  return bytes.toString('base64').slice(start, Math.floor((bytes.length * 8) / 6));
-}
-
-const urlSafe = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_');
-
-const quoted = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

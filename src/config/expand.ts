@@ -3,7 +3,7 @@
 
 import type { Environment } from './settings.js';
 
-const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^$}]|\$(?!\{))*))?\}/g;
 
 export type Expanded = { readonly text: string; readonly missing: readonly string[] };
 

@@ -11,7 +11,7 @@ const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 let mainFile: string | undefined;
 // As a registry, a repository or a packed archive names it.
 const PACKAGE = new RegExp(
-  `^((npm:)?${PACKAGE_NAME}(@[^/]+)?|(github:|gitlab:)?[\\w.-]+/${PACKAGE_NAME}(#.*)?|(git\\+|https:|ssh:)\\S*/${PACKAGE_NAME}(\\.git)?(#.*)?|(\\S*/)?${PACKAGE_NAME}-\\d+\\.\\d\\S*\\.tgz)$`,
+  `^((npm:)?${PACKAGE_NAME}(@[^/]+)?|(github:|gitlab:)?[\\w.-]+/${PACKAGE_NAME}(#.*)?|(git\\+|https:|ssh:)\\S*/${PACKAGE_NAME}(\\.git)?(#[^#\\n]*)?|(\\S*/)?${PACKAGE_NAME}-\\d+\\.\\d[^\\s/]*\\.tgz)$`,
 );
 const IMAGE = new RegExp(`^([^/]\\S*/)?${PACKAGE_NAME}(:[\\w.-]+)?(@sha256:\\w+)?$`);
 const SCRIPT = new RegExp(`(^|/)${PACKAGE_NAME}(/(dist|src)/cli/main(\\.[jt]s)?)?$`);

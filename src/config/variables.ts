@@ -82,7 +82,7 @@ export const variables = z.object({
   MCP_BRIDGE_CPUS: optional(
     z
       .string()
-      .regex(/^\d*\.?\d+$/)
+      .regex(/^(?:\d+|\d*\.\d+)$/)
       .transform(Number)
       .pipe(z.number().min(CPUS.min).max(CPUS.max)),
     {

@@ -2,7 +2,8 @@
 // Keeps sizes and digests of data, and the arguments only where the operator wants them. Costs no run anything.
 
 import type { BridgeEvent, Observer } from '../base/events.js';
-import { type Redact, withoutSecretMembers } from '../base/redact.js';
+import type { Redact } from '../base/redact.js';
+import { withoutSecretMembers } from '../base/secrets/by-key.js';
 import { clip, harmless } from '../base/text.js';
 import { AuditFiles } from './audit-files.js';
 import type { AuditLine, CallLine, RunLine } from './audit-line.js';

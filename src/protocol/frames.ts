@@ -172,6 +172,11 @@ export const supervisorFrame = z.discriminatedUnion('type', [
     text: z.string(),
     base64: z.string().nullable(),
   }),
+  z.strictObject({
+    type: z.literal('ended'),
+    code: z.int().nullable(),
+    signal: z.string().nullable(),
+  }),
   z.strictObject({ type: z.literal('file'), name: z.string(), data: z.string() }),
   z.strictObject({
     type: z.literal('skipped'),

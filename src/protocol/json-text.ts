@@ -4,6 +4,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { BridgeError } from '../base/errors.js';
+import { endOfString } from '../base/secrets/by-key.js';
 
 /** Marks a RawJson's place while the rest is written. Never leaves this process, so no data can contain it. */
 const NONCE = randomUUID();
@@ -22,25 +23,12 @@ export class RawJson {
 }
 
 const QUOTE = 34;
-const BACKSLASH = 92;
 const COMMA = 44;
 const COLON = 58;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
-
-/** Index just past the string that opens at `start`. */
-function endOfString(text: string, start: number): number {
-  let quote = start;
-  for (;;) {
-    quote = text.indexOf('"', quote + 1);
-    if (quote === -1) return text.length;
-    let slashes = 0;
-    while (text.charCodeAt(quote - 1 - slashes) === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) return quote + 1;
-  }
-}
 
 export type JsonLimits = { readonly maxDepth: number; readonly maxValues: number };
 

@@ -41,7 +41,7 @@ export function filePieces(outcome: Outcome, links: boolean): readonly Piece[] {
   const inline = files.flatMap(({ name, text, content }) =>
     text === undefined
       ? []
-      : [{ own: `--- ${sized(name, content.length)} ---` }, { code: text.replace(/\n+$/, '') }],
+      : [{ own: `--- ${sized(name, content.length)} ---` }, { code: text.replace(/(?<!\n)\n+$/, '') }],
   );
   const kept = [...files.flatMap(({ kept }) => kept ?? []), ...(result === undefined ? [] : [result])];
   const told = kept.map(({ name, sizeBytes, uri }) => sized(name, sizeBytes) + (links ? '' : `: ${uri}`));

@@ -18,7 +18,7 @@ export function streamPieces({ text, gap }: Captured, isTrimmed: boolean): reado
   ];
 }
 
-const NEWLINES_AT_END = /\n+$/;
+const NEWLINES_AT_END = /(?<!\n)\n+$/;
 
 /** Lines of a traceback and between two of them. What stands in between is an exception and its message. */
 const TRACEBACK_LINE = /^(?:\s|$|Traceback \(most|During handling of the above|The above exception was)/;

@@ -16,7 +16,7 @@ export function sections(outcome: Outcome, links: boolean): readonly Piece[] {
     { own: '--- stdout ---' },
     ...streamPieces(stdout, false),
     { own: '--- stderr ---' },
-    ...streamPieces({ ...stderr, text: stderr.text.replace(/\n+$/, '') }, false),
+    ...streamPieces({ ...stderr, text: stderr.text.replace(/(?<!\n)\n+$/, '') }, false),
     ...pictureLines(pictures, stdout.text).map((own) => ({ own })),
     ...(note === undefined ? [] : [{ own: `[note] ${note}` }]),
     ...filePieces(outcome, links),

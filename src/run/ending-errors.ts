@@ -83,7 +83,7 @@ export function signalled(signal: string, task: Task, transcript: Transcript, ca
 }
 
 /** V8's own words, before it aborts. */
-const HEAP_IS_FULL = /FATAL ERROR: .*JavaScript heap out of memory/;
+const HEAP_IS_FULL = /FATAL ERROR: .{0,100}JavaScript heap out of memory/;
 
 /** Signals by which native code dies of its own mistakes; Python's faulthandler has then said where, on stderr. */
 const CRASHES = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP']);

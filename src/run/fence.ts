@@ -2,7 +2,7 @@
 // taken off by the harness, which parses the code (`harness/program.py`).
 
 /** The first line: a language, or nothing. */
-const OPENING = /^(`{3,})[ \t]*\{?[\w.+#-]*\}?[ \t]*$/;
+const OPENING = /^(`{3,})[ \t]*(?:(?:\{[\w.+#-]*\}?|[\w.+#-]+\}?|\})[ \t]*)?$/;
 
 /** What stands in the fence around all of `code`; `code` itself where there is none. */
 export function outOfFence(code: string): string {

@@ -16,13 +16,14 @@ import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/
 import type { CheckAnswer } from '../sandbox/checks.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import { CallDesk } from './call-desk.js';
+import { CodeEnd } from './code-end.js';
 import { type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
 import { door } from './door.js';
 import type { Cage } from './ending-errors.js';
 import type { Gates } from './gates.js';
 import { hostApi, type ToolProgress } from './host-api.js';
 import type { KeptFiles } from './kept-files.js';
-import { Leavings } from './leavings.js';
+import { Leavings, type Settled } from './leavings.js';
 import { OnDemand } from './on-demand.js';
 import { failureNote, type Opened, openServers } from './opening.js';
 import type { Left, Outcome } from './outcome.js';
@@ -36,7 +37,8 @@ import { Transcript } from './transcript.js';
 
 /** How long the guest may take, at its deadline, to say where it was. */
 const WHERE_WITHIN_MS = 350;
-/** How much longer a run may take whose files are arriving: a local pipe carries all that they may be in half of this. */
+const NOTHING_LEFT: Settled = { left: undefined, stdout: undefined, stderr: undefined };
+/** How much longer a run may take that its deadline has ended and whose files are arriving. */
 const FILES_WITHIN_MS = 1_000;
 
 export type RunRequest = {
@@ -172,9 +174,15 @@ async function converse(
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(task, sandbox, deadline);
   const leftMs = deadline.pause();
-  if (answer === undefined || 'how' in answer)
+  if (answer === undefined || 'how' in answer || deadline.cause !== undefined)
     return {
-      conclusion: conclude(answer, deadline.cause, request, transcript, cageOf(sandbox, 0, '')),
+      conclusion: conclude(
+        answer !== undefined && 'how' in answer ? answer : undefined,
+        deadline.cause,
+        request,
+        transcript,
+        cageOf(sandbox, 0, ''),
+      ),
       calls: 0,
     };
   if (answer.type === 'refused')
@@ -228,6 +236,7 @@ async function converse(
   using desk = new CallDesk(guarded, (frame) => sandbox.send(frame), inFlight);
   const leavings = new Leavings(parts.kept, observer, task.type === 'command' ? task.shownBytes : undefined);
   const cut = cutOff(sandbox, deadline, leavings);
+  using codeEnd = new CodeEnd(deadline);
   deadline.start(leftMs);
   sandbox.run(
     {
@@ -249,14 +258,18 @@ async function converse(
         if (frame.type === 'result') leavings.addResult(frame, text);
       },
       onFile: (frame) => leavings.addFile(frame),
+      onGuestEnd: (report) => codeEnd.told(report),
     },
   );
   watcher.onStart(desk);
-  const end = await Promise.race([sandbox.ended, cut]);
+  const end = await Promise.race([sandbox.ended, cut, codeEnd.filesLate]);
+  // However it ended: to keep what it left may take longer.
+  deadline.finish();
+  if (codeEnd.note !== undefined) sandbox.kill();
   const cage = cageOf(sandbox, desk.calls, waitingFor(desk, [...whole.keys()], lease));
   const left = await keep(leavings, transcript, deadline);
   const conclusion = conclude(end, deadline.cause, request, transcript, cage);
-  const note = [failureNote(failed), saved.note, conclusion.note]
+  const note = [failureNote(failed), saved.note, conclusion.note, codeEnd.note]
     .filter((line) => line !== undefined)
     .join('\n');
   return {
@@ -316,11 +329,12 @@ async function keep(
   transcript: Transcript,
   deadline: Deadline,
 ): Promise<Left | undefined> {
-  if (deadline.cause !== undefined && deadline.cause !== 'timeout') {
+  const isCancelled = () => deadline.cause !== undefined && deadline.cause !== 'timeout';
+  const { left, stdout, stderr } = isCancelled() ? NOTHING_LEFT : await leavings.settle();
+  if (isCancelled()) {
     await leavings.discard();
     return undefined;
   }
-  const { left, stdout, stderr } = await leavings.settle();
   if (stdout !== undefined) transcript.keptWhole('stdout', stdout);
   if (stderr !== undefined) transcript.keptWhole('stderr', stderr);
   return left;

@@ -34,7 +34,7 @@ export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
 
 /** How a sandbox ended: the supervisor's report, broken rules, a limit, or no word at all. */
 export type SandboxEnd =
-  | { readonly how: 'exited'; readonly report: FrameOf<SupervisorFrame, 'exited'> }
+  | { readonly how: 'exited'; readonly report: GuestEnd }
   | { readonly how: 'violation'; readonly error: BridgeError }
   | { readonly how: 'limit'; readonly breach: Breach }
   | { readonly how: 'lost'; readonly detail: string };
@@ -46,12 +46,17 @@ export type StartOptions = {
   readonly observer: Observer;
 };
 
+/** How the guest's process ended, in the supervisor's words. */
+export type GuestEnd = Pick<FrameOf<SupervisorFrame, 'exited'>, 'code' | 'signal'>;
+
 export type RunHandlers = {
   readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64: string | null) => void;
   /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
   readonly onGuest: (frame: GuestFrame, text: string) => void;
   /** What the code has left in its folder for results, after its end. */
   readonly onFile: (frame: LeftFrame) => void;
+  /** As soon as the code itself has ended: its files may follow. Whatever speaks for the supervisor may say it twice. */
+  readonly onGuestEnd?: (end: GuestEnd) => void;
 };
 
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
@@ -61,7 +66,13 @@ const MAX_DETAIL_CHARS = 600;
 /** After one of these a guest has said how its code ended. */
 const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
 /** What only a sandbox that has its run may say. */
-const OF_A_RUN: ReadonlySet<SupervisorFrame['type']> = new Set(['output', 'file', 'skipped', 'exited']);
+const OF_A_RUN: ReadonlySet<SupervisorFrame['type']> = new Set([
+  'output',
+  'ended',
+  'file',
+  'skipped',
+  'exited',
+]);
 
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
@@ -255,7 +266,10 @@ export class Sandbox implements AsyncDisposable {
       case 'file':
       case 'skipped':
         return this.#handlers?.onFile(frame);
+      case 'ended':
+        return this.#handlers?.onGuestEnd?.(frame);
       case 'exited':
+        this.#handlers?.onGuestEnd?.(frame);
         return void this.#whenReported(frame);
     }
   }

@@ -28,7 +28,7 @@ const cage = (memoryKills: number | undefined, calls = 0): Cage => ({
 });
 const exit = (code: number | null, signal: string | null): SandboxEnd => ({
   how: 'exited',
-  report: { type: 'exited', code, signal },
+  report: { code, signal },
 });
 const CELL: Asked = { task: { type: 'cell', code: '' }, timeoutSeconds: 30 };
 const errorOf = (end: SandboxEnd, kills: number | undefined, transcript = new Transcript()) =>

@@ -1,7 +1,7 @@
 // The order of things in one run, with a sandbox that does what the test says: nothing is started before the check has
 // passed, the clock runs while code is compiled and not while servers open, and what was not used goes back.
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { Language } from '../../src/config/languages/language.js';
 import { languageNamed } from '../../src/config/languages/records.js';
@@ -232,5 +232,84 @@ describe('files', () => {
     expect(outcome.status).toBe('timeout');
     expect(outcome.left?.files.map(({ name }) => name)).toEqual(['out/early', 'out/late']);
     expect(performance.now() - startedAt).toBeLessThan(3_000);
+  });
+});
+
+describe('the deadline', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  const exited: SupervisorFrame = { type: 'exited', code: 0, signal: null };
+  const block = (ms: number) => {
+    const until = performance.now() + ms;
+    while (performance.now() < until);
+  };
+
+  it('counts for a report that comes too late, although its timer had no turn', async () => {
+    answers = (type) => {
+      if (type === 'run') block(150);
+      return type === 'check' ? [checked('t')] : [exited];
+    };
+    expect(await run({}, { timeoutSeconds: 0.1 })).toMatchObject({ status: 'timeout' });
+  });
+
+  it('counts for an answer of the compiler that comes too late', async () => {
+    answers = (type) => {
+      block(150);
+      return type === 'check' ? [checked('t')] : [];
+    };
+    expect(await run({}, { timeoutSeconds: 0.1 })).toMatchObject({ status: 'timeout' });
+    expect(sent()).toEqual(['check']);
+  });
+
+  it('does not count for files of code that has ended in time, which have a time of their own', async () => {
+    answers = (type) => {
+      if (type !== 'run') return type === 'check' ? [checked('t')] : [];
+      setTimeout(() => {
+        container.say({ type: 'file', name: 'a', data: '' });
+        container.say(exited);
+      }, 400);
+      return [{ type: 'ended', code: 0, signal: null }];
+    };
+    const outcome = await run({}, { timeoutSeconds: 0.2 });
+    expect(outcome).toMatchObject({ status: 'success', exitCode: 0, left: { files: [{ name: 'out/a' }] } });
+    expect(sent()).toEqual(['check', 'run']);
+  });
+
+  it('does not count for files that take long to be kept', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const kept = new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 });
+    const slow = Object.assign(Object.create(kept) as KeptFiles, {
+      open: () => ({ seal: () => vi.advanceTimersByTimeAsync(60_000), discard: async () => {} }),
+    });
+    expect(await run({ kept: slow })).toMatchObject({ status: 'success' });
+  });
+
+  it('is followed by an end where files never come, and by what is known of the code', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const ended: SupervisorFrame = { type: 'ended', code: 3, signal: null };
+    answers = (type) => (type === 'check' ? [checked('t')] : type === 'run' ? [ended, ended] : []);
+    const running = run();
+    await vi.waitFor(() => expect(sent()).toEqual(['check', 'run']));
+    await vi.advanceTimersByTimeAsync(10_000);
+    const outcome = await running;
+    expect(outcome).toMatchObject({ status: 'error', exitCode: 3 });
+    expect(outcome.note).toContain('did not arrive');
+    expect(container.wasKilled).toBe(true);
+  });
+
+  it('cannot be put off by code that claims to have ended', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    answers = (type) => {
+      if (type === 'run')
+        for (let at = 0; at < 30; at++)
+          setTimeout(() => container.say({ type: 'ended', code: 0, signal: null }), at * 1000);
+      return type === 'check' ? [checked('t')] : [];
+    };
+    const running = run();
+    await vi.waitFor(() => expect(sent()).toEqual(['check', 'run']));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(container.wasKilled).toBe(true);
+    await running;
   });
 });

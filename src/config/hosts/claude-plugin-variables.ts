@@ -75,7 +75,7 @@ export class PluginVariables {
       .replace(/\$\{(CLAUDE_PLUGIN_ROOT|CLAUDE_PLUGIN_DATA|CLAUDE_PROJECT_DIR)\}/g, (whole, name: string) => {
         return this.#fixed[name] ?? whole;
       })
-      .replace(/\$\{user_config\.([^}]+)\}/g, (whole, name: string) => this.#optionValue(name) ?? whole);
+      .replace(/\$\{user_config\.([^{}]+)\}/g, (whole, name: string) => this.#optionValue(name) ?? whole);
   }
 
   #optionValue(name: string): string | undefined {

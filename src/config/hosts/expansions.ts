@@ -33,14 +33,14 @@ export const EXPANSIONS = {
   },
   /** `${env:NAME}` only. */
   windsurf: (text, context) =>
-    replaced(text, /\$\{env:([^}]*)\}/g, (_whole, name) => variable(name, context)),
+    replaced(text, /\$\{env:([^{}]*)\}/g, (_whole, name) => variable(name, context)),
   /** `${env:NAME}`, `${userHome}`, `${workspaceFolder}` and their like; other references stay. */
   editor: (text, context) =>
-    replaced(text, /\$\{([^}]*)\}/g, (whole, name) => editorValue(whole, name, context)),
+    replaced(text, /\$\{([^{}]*)\}/g, (whole, name) => editorValue(whole, name, context)),
   /** `$NAME`, `${NAME}`, `${NAME:-default}`, on Windows `%NAME%`; what is not set is empty. */
   'gemini-cli': (text, { env, host }) => {
     const bare = host.platform === 'win32' ? /\$([A-Za-z_]\w*)|%(\w{1,256})%/g : /\$([A-Za-z_]\w*)/g;
-    const pattern = new RegExp(`${bare.source}|\\$\\{([^}]+)\\}`, 'g');
+    const pattern = new RegExp(`${bare.source}|\\$\\{([^{}]+)\\}`, 'g');
     return replaced(
       text,
       pattern,
@@ -53,13 +53,13 @@ export const EXPANSIONS = {
   },
   /** `{env:NAME}`, which is empty when it is not set, and `{file:path}`. */
   opencode: (text, context) =>
-    replaced(text, /\{(env|file):([^}]+)\}/g, (_whole, kind, name) => {
+    replaced(text, /\{(env|file):([^{}]+)\}/g, (_whole, kind, name) => {
       if (kind === 'env') return setValue(context.env, name) ?? '';
       return context.contentOf(name)?.trim() ?? { kind: 'file', name };
     }),
   /** `${{ secrets.NAME }}`, which only Continue itself can look up. */
   continue: (text) =>
-    replaced(text, /\$\{\{([^}]{0,256})\}\}/g, (_whole, written) => {
+    replaced(text, /\$\{\{([^{}]{0,256})\}\}/g, (_whole, written) => {
       const [kind = '', name] = written.trim().split(/\.(.*)/s);
       return name === undefined ? { kind: 'value', name: kind } : { kind: kind.replace(/s$/, ''), name };
     }),

@@ -17,7 +17,7 @@ const OUTBOUND = ['bridge', 'default'];
 
 const workdir = z
   .string()
-  .transform((path) => path.replace(/(?<=.)\/+$/, ''))
+  .transform((path) => path.replace(/(?<=^\/|[^/])\/+$/, ''))
   .refine((path) => workdirTrouble(path) === undefined, {
     error: ({ input }) => `${workdirTrouble(String(input))}`,
   });

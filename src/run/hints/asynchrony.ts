@@ -34,6 +34,6 @@ export const asyncHints: readonly Hint[] = [
  * neither its value nor its stderr shows one.
  */
 export const unawaitedNote = (repr: string, stderr: string): string | undefined =>
-  /<coroutine object /.test(repr) || /RuntimeWarning: coroutine '.*' was never awaited/.test(stderr)
+  /<coroutine object /.test(repr) || /RuntimeWarning: coroutine '[^'\n]*' was never awaited/.test(stderr)
     ? `A call was made and not awaited, so it was not sent. ${awaitIt}`
     : undefined;

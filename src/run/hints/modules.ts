@@ -87,7 +87,7 @@ export const moduleHints: readonly Hint[] = [
     // A command is shown as it was given: a list, or a line for the shell.
     matches: says(
       new RegExp(
-        String.raw`^Command '(?:\[')?(?:\S*python[\d.]*${GAP}-m${GAP})?(?:\S*/)?${INSTALLER}${GAP}(?:pip${GAP})?(?:-[^\s'",]+${GAP})*(?:install|add)\b`,
+        String.raw`^Command '(?:\[')?(?:[^\s'",]*python[\d.]*${GAP}-m${GAP})?(?:[^\s'",]*/)?${INSTALLER}${GAP}(?:pip${GAP})?(?:-[^\s'",]+${GAP})*(?:install|add)\b`,
       ),
       /^subprocess\./,
     ),

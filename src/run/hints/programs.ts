@@ -95,7 +95,7 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     about: 'a package of Go',
     languages: ['go'],
     pattern:
-      /(?:no required module provides|cannot find module providing) package ([^\s;:]+)|: package (\S+) is not in (?:GOROOT|std)|: ([^\s:]+)@[^\s:]+: module lookup disabled|^go: downloading (\S+) [^\n]*\n[^\n]*: module lookup disabled/m,
+      /(?:no required module provides|cannot find module providing) package ([^\s;:]+)|: package (\S+) is not in (?:GOROOT|std)|: ([^\s:@]+)@[^\s:]+: module lookup disabled|^go: downloading (\S+) [^\n]*\n[^\n]*: module lookup disabled/m,
     sentence: noPackage,
   },
   {

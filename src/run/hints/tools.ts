@@ -37,7 +37,10 @@ const AS_JSON: Readonly<Record<string, string>> = {
 export const toolHints: readonly Hint[] = [
   {
     about: 'an argument that is no JSON',
-    matches: says(/argument '.*' cannot be sent as JSON: Object of type (\w+) is not JSON/, /^TypeError$/),
+    matches: says(
+      /argument '[^'\n]*' cannot be sent as JSON: Object of type (\w+) is not JSON/,
+      /^TypeError$/,
+    ),
     sentence: (_walls, type = '') =>
       `Arguments are JSON: text, numbers, booleans, None, lists and dicts. Pass ${AS_JSON[type] ?? 'its parts, or str(x),'} instead of the ${type}.`,
   },

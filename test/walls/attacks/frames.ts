@@ -10,7 +10,8 @@ const TOOLS = py`
   import ctypes, gc, json, os, signal, subprocess, sys, threading, time
   channel = next(one for one in gc.get_objects() if type(one).__name__ == "Channel")
   def say(data, fd=channel._frames_fd):
-      data = data.encode() if isinstance(data, str) else data
+      # gVisor writes to a pipe in pieces of what fits into it.
+      data = memoryview(data.encode() if isinstance(data, str) else data)
       while data:
           data = data[os.write(fd, data):]
   def call(server, text, number=1, **more):
