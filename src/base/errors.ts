@@ -44,6 +44,8 @@ export type BridgeErrorOptions = {
   /** One sentence in the imperative: the command or change that mends it. */
   readonly remedy?: string;
   readonly cause?: unknown;
+  /** How long something was waited for that never came: it hangs. */
+  readonly waitedMs?: number | undefined;
 };
 
 export class BridgeError extends Error {
@@ -51,12 +53,14 @@ export class BridgeError extends Error {
   readonly code: ErrorCode;
   readonly fault: Fault;
   readonly remedy: string | undefined;
+  readonly waitedMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: BridgeErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.fault = options.fault;
     this.remedy = options.remedy;
+    this.waitedMs = options.waitedMs;
   }
 
   /** Message and remedy as one line, for a reader who sees nothing else. */

@@ -168,7 +168,7 @@ function tooSlow(program: string, timeoutMs: number, said: string): BridgeError 
   return new BridgeError(
     'E_PROCESS',
     `${program} did not end within ${Math.round(timeoutMs / 1000)} s.${tail === '' ? '' : ` It said: ${tail}`}`,
-    { fault: 'operator' },
+    { fault: 'operator', waitedMs: timeoutMs },
   );
 }
 

@@ -14,10 +14,10 @@ export async function examineCommands({
 }: Subject): Promise<Omit<Finding, 'name'> | undefined> {
   if (!tools.includes('execute')) return undefined;
   if (executeServer !== undefined) return examineServer(executeServer, discovery);
+  // Without any sandbox at all an earlier line has said why; a trial would only wait for it again.
+  if (executeOciRuntime === undefined && 'error' in (await pad())) return undefined;
   const outcome = await commandTrial();
   if (outcome.status !== 'success') {
-    // Without any sandbox at all an earlier line has said why.
-    if (executeOciRuntime === undefined && 'error' in (await pad())) return undefined;
     const { message = outcome.status, remedy } = outcome.error ?? {};
     return { status: 'fail', detail: message, ...(remedy === undefined ? {} : { remedy }) };
   }

@@ -10,6 +10,7 @@ import { Bridge } from '../server/bridge.js';
 import { columns } from './columns.js';
 import { CHECKS } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, once } from './examination.js';
+import { errorJson, reportFailure } from './failure.js';
 import { interruptSignal } from './interrupt.js';
 import { languageFindings } from './language-findings.js';
 import { coloursFor, printJson, visible } from './output.js';
@@ -18,7 +19,19 @@ import { serverChanges } from './server-changes.js';
 import { type ServerFinding, serverFindings } from './server-findings.js';
 import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
 
-export async function doctor({ json }: { readonly json?: true }): Promise<void> {
+type DoctorOptions = { readonly json?: true };
+
+export async function doctor(options: DoctorOptions): Promise<void> {
+  try {
+    await examineAll(options);
+  } catch (thrown) {
+    // Whoever asked for JSON parses what comes.
+    if (options.json) printJson({ version: VERSION, error: errorJson(thrown) });
+    reportFailure(thrown);
+  }
+}
+
+async function examineAll({ json }: DoctorOptions): Promise<void> {
   let prepared: Prepared;
   try {
     prepared = prepare('error', 'ends');
@@ -39,14 +52,19 @@ export async function doctor({ json }: { readonly json?: true }): Promise<void> 
   const wishes = wishesOf(settings);
   const discovery = discover(context, () => {});
   await using bridge = new Bridge({ settings, discovery: context, observer });
+  const engine = once(() => attempt(chooseEngine(wishes, signal)));
   const subject: Examination = {
     settings,
     warnings,
     env: context.env,
     discovery,
     policyBook,
-    engine: once(() => attempt(chooseEngine(wishes, signal))),
-    pad: once(() => attempt(freshPad(bridge, wishes))),
+    engine,
+    // It would wait again for an engine that hangs.
+    pad: once(async () => {
+      const found = await engine();
+      return 'error' in found ? found : await attempt(freshPad(bridge, wishes));
+    }),
     trial: once(() => firstTrial(bridge, signal)),
     memoryTrial: once(() => memoryTrial(settings, context, observer, signal)),
     networkTrial: once(() => attempt(networkTrial(bridge, signal))),

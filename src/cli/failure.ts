@@ -12,6 +12,17 @@ const USAGE_ERRORS = ['E_SETTINGS', 'E_ARGUMENTS'];
 export const usageError = (message: string, remedy: string): BridgeError =>
   new BridgeError('E_ARGUMENTS', message, { fault: 'operator', remedy });
 
+/** A failure for machines: what `--json` prints where there is nothing else to print. */
+export function errorJson(thrown: unknown): Record<string, string | number> {
+  const { code, message, remedy, waitedMs } = asBridgeError(thrown);
+  return {
+    kind: code,
+    message,
+    ...(remedy === undefined ? {} : { remedy }),
+    ...(waitedMs === undefined ? {} : { waitedSeconds: Math.round(waitedMs / 1000) }),
+  };
+}
+
 /** Prints to stderr and sets the exit code: 2 for what the user wrote, else 1. */
 export function reportFailure(thrown: unknown): void {
   const { code, message, remedy, fault, stack } = asBridgeError(thrown);

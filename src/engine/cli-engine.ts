@@ -21,6 +21,7 @@ import type {
   SandboxSpec,
 } from './engine.js';
 import { killFirstProcess, runsHere } from './first-process.js';
+import { hangingRemedy, inSeconds } from './hanging.js';
 import type { OciRuntime } from './oci-runtime.js';
 import {
   INSTANCE_LABEL,
@@ -67,6 +68,7 @@ export async function probeEngine(binary: string, signal: AbortSignal): Promise<
   } catch (thrown) {
     const error = asBridgeError(thrown);
     const absent = (error.cause as { code?: unknown } | undefined)?.code === 'ENOENT';
+    if (error.waitedMs !== undefined) return hanging(binary, error.waitedMs);
     return absent
       ? {
           state: 'missing',
@@ -99,6 +101,13 @@ export async function probeEngine(binary: string, signal: AbortSignal): Promise<
     };
   }
 }
+
+const hanging = (binary: string, waitedMs: number): EngineStatus => ({
+  state: 'broken',
+  reason: `\`${binary} info\` hangs: no answer within ${inSeconds(waitedMs)}.`,
+  remedy: hangingRemedy(`${binary} info`),
+  waitedMs,
+});
 
 /** A removal that somebody else has done, or is doing, is as good. */
 const isTrouble = ({ exitCode, stderr }: ProcessResult): boolean =>

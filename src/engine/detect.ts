@@ -9,6 +9,7 @@ import { BridgeError } from '../base/errors.js';
 import { probeEngine } from './cli-engine.js';
 import { type Enforcement, enforcement } from './enforcement.js';
 import type { EngineFacts, EngineName, EngineStatus } from './engine.js';
+import { hangingRemedy, inSeconds } from './hanging.js';
 import { described, type OciRuntime, variantsOf } from './oci-runtime.js';
 import { thisOwner } from './owner.js';
 
@@ -79,7 +80,11 @@ export async function chooseEngine(
     missing
       ? `No container engine was found (tried ${candidates.join(', ')}).`
       : `${worst?.binary} cannot be used: ${worst?.status.reason}`,
-    { fault: 'operator', remedy: worst?.status.remedy ?? 'Install podman.' },
+    {
+      fault: 'operator',
+      remedy: worst?.status.remedy ?? 'Install podman.',
+      waitedMs: worst?.status.waitedMs,
+    },
   );
 }
 
@@ -94,22 +99,27 @@ const unsafe = (binary: string) =>
     },
   );
 
+/** Why an OCI runtime started no container; `waitedMs` where it never failed either. */
+export type Failure = { readonly reason: string; readonly waitedMs?: number | undefined };
+
 /**
  * The first OCI runtime under which `attempt` succeeds. `attempt` starts a real container and answers undefined, or
- * why it failed. A runtime that the operator named is tried alone: there is no silent substitute.
+ * why it failed. A runtime that the operator named is tried alone: there is no silent substitute. One that hangs ends
+ * the search: the others would hang too, for as long.
  */
 export async function chooseOciRuntime(
   engine: EngineName,
   status: Ready,
   wish: string | undefined,
-  attempt: (runtime: OciRuntime) => Promise<string | undefined>,
+  attempt: (runtime: OciRuntime) => Promise<Failure | undefined>,
 ): Promise<{ readonly runtime: OciRuntime; readonly tried: readonly Tried[] }> {
   const names = wish === undefined ? [...new Set([status.defaultOciRuntime, ...OCI_RUNTIMES])] : [wish];
   const tried: Tried[] = [];
   for (const runtime of names.flatMap((name) => variantsOf(name, engine, status.mode))) {
     const trouble = await attempt(runtime);
     const name = described(runtime);
-    tried.push({ name, ok: trouble === undefined, reason: trouble ?? 'started a container' });
+    if (trouble?.waitedMs !== undefined) throw hangs(engine, name, trouble.waitedMs, tried);
+    tried.push({ name, ok: trouble === undefined, reason: trouble?.reason ?? 'started a container' });
     if (trouble === undefined) return { runtime, tried };
   }
   throw new BridgeError('E_OCI_RUNTIME', `No OCI runtime starts a container: ${triedText(tried)}`, {
@@ -119,6 +129,19 @@ export async function chooseOciRuntime(
         ? 'Install runc (Debian: apt-get install runc), or name a working one in MCP_BRIDGE_OCI_RUNTIME.'
         : 'Unset MCP_BRIDGE_OCI_RUNTIME to let the bridge choose.',
   });
+}
+
+function hangs(engine: EngineName, runtime: string, waitedMs: number, before: readonly Tried[]): BridgeError {
+  const others = before.length === 0 ? '' : ` Before it: ${triedText(before)}`;
+  return new BridgeError(
+    'E_OCI_RUNTIME',
+    `${engine} with ${runtime} hangs: no container within ${inSeconds(waitedMs)}.${others}`,
+    {
+      fault: 'operator',
+      remedy: hangingRemedy(`${engine} --log-level=debug run --rm --network=none IMAGE true`),
+      waitedMs,
+    },
+  );
 }
 
 const choiceFile = z.object({

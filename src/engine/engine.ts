@@ -93,7 +93,13 @@ export type EngineFacts = {
 
 export type EngineStatus =
   | ({ readonly state: 'ready' } & EngineFacts)
-  | { readonly state: 'missing' | 'stopped' | 'broken'; readonly reason: string; readonly remedy: string };
+  | {
+      readonly state: 'missing' | 'stopped' | 'broken';
+      readonly reason: string;
+      readonly remedy: string;
+      /** Of one that hangs: how long its answer was waited for. */
+      readonly waitedMs?: number | undefined;
+    };
 
 export interface Engine {
   readonly name: EngineName;

@@ -14,6 +14,7 @@ import {
   chooseOciRuntime,
   type EngineChoice,
   type EngineWishes,
+  type Failure,
   rememberChoice,
   rememberedChoice,
   runtimeOf,
@@ -97,7 +98,7 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     signal,
   );
   const name = engineNameOf(binary);
-  // One that hangs must not be waited for once per OCI runtime.
+  // Failures of several that come late must not add up to more than one that hangs.
   const until = performance.now() + START_TIMEOUT_MS;
   let enforcement = UNENFORCED;
   let compiled: Files | undefined;
@@ -247,9 +248,9 @@ async function attempt(
   pad: Pick<LaunchPad, 'engine' | 'image' | 'files'>,
   { runtime, until, onStarted }: Trial,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Failure | undefined> {
   const timeoutMs = Math.round(until - performance.now());
-  if (timeoutMs <= 0) return 'not tried, since no time was left';
+  if (timeoutMs <= 0) return { reason: 'not tried, since no time was left' };
   const spec = specOn(pad, context, `try-${described(runtime).replaceAll(/[^\w.-]/g, '_')}`);
   try {
     const options = { timeoutMs, observer: context.observer, enforcement: undefined };
@@ -261,7 +262,8 @@ async function attempt(
     // No OCI runtime's doing, and no other one would do better.
     if (error.code === 'E_STATE') throw error;
     if (signal.aborted) throw new BridgeError('E_SHUTDOWN', 'The bridge is ending.', { fault: 'bridge' });
-    return error.message.replace(/^The sandbox did not start: /, '');
+    const reason = error.message.replace(/^The sandbox did not start: /, '');
+    return { reason, waitedMs: error.waitedMs };
   }
 }
 

@@ -16,6 +16,7 @@ import { clip, harmless } from '../base/text.js';
 import { within } from '../base/within.js';
 import { type Enforcement, UNENFORCED } from '../engine/enforcement.js';
 import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
+import { inSeconds } from '../engine/hanging.js';
 import { Channel } from '../protocol/channel.js';
 import {
   type GuestFrame,
@@ -37,7 +38,7 @@ export type SandboxEnd =
   | { readonly how: 'exited'; readonly report: GuestEnd }
   | { readonly how: 'violation'; readonly error: BridgeError }
   | { readonly how: 'limit'; readonly breach: Breach }
-  | { readonly how: 'lost'; readonly detail: string };
+  | { readonly how: 'lost'; readonly detail: string; readonly waitedMs?: number };
 
 export type StartOptions = {
   readonly timeoutMs: number;
@@ -145,7 +146,8 @@ export class Sandbox implements AsyncDisposable {
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     const timer = setTimeout(() => {
-      sandbox.#onEnd({ how: 'lost', detail: `no greeting within ${Math.round(options.timeoutMs / 1000)} s` });
+      const waitedMs = options.timeoutMs;
+      sandbox.#onEnd({ how: 'lost', detail: `no greeting within ${inSeconds(waitedMs)}`, waitedMs });
     }, options.timeoutMs);
     const first = await Promise.race([sandbox.#greeted, sandbox.ended]);
     clearTimeout(timer);
@@ -354,5 +356,6 @@ function startFailure(end: SandboxEnd): BridgeError {
   return new BridgeError('E_SANDBOX_START', `The sandbox did not start: ${detail}`, {
     fault: 'engine',
     remedy: 'Run `mcp-sandbox-bridge doctor`.',
+    waitedMs: end.how === 'lost' ? end.waitedMs : undefined,
   });
 }

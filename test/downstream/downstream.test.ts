@@ -251,7 +251,7 @@ test.each([
   [['garbage'], /was not ready within 0\.5 s\. Its last words:\n> stdout: <html>/],
   [['slow-start=5000'], /was not ready within 0\.5 s/],
   [['old-protocol'], /protocol version is not supported: 1999-12-31/],
-  [['mute', 'secret'], /using \[TOKEN\]/],
+  [['mute', 'secret'], /using \[TOKEN of hostile\]/],
 ])('a server that does not start is explained: %j', async (modes, message) => {
   const spec = { ...hostile(...modes), env: { TOKEN: 'sk-very-secret' } };
   const connectTimeoutMs = modes[0]?.startsWith('e') || modes[0]?.startsWith('o') ? 10_000 : 500;

@@ -131,7 +131,7 @@ describe('errors', () => {
   it('hold no secret of the configuration', async () => {
     const secretive = await live('secretive');
     await expect(readResource(secretive, 'hostile:none', NEVER)).rejects.toMatchObject({
-      message: "Resource 'hostile:none' of server 'secretive': Resource not found, key [TOKEN].",
+      message: "Resource 'hostile:none' of server 'secretive': Resource not found, key [TOKEN of secretive].",
     });
   });
 

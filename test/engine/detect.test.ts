@@ -88,7 +88,7 @@ describe('chooseOciRuntime', () => {
 
   it('takes the first that starts a container and keeps why others did not', async () => {
     const attempt = async ({ name }: OciRuntime) =>
-      name === 'crun' ? 'cgroups in hybrid mode not supported' : undefined;
+      name === 'crun' ? { reason: 'cgroups in hybrid mode not supported' } : undefined;
     expect(await chooseOciRuntime('podman', status, undefined, attempt)).toEqual({
       runtime: { name: 'runc', flags: [] },
       tried: [
@@ -99,7 +99,9 @@ describe('chooseOciRuntime', () => {
   });
 
   it('never replaces one that was named', async () => {
-    await expect(chooseOciRuntime('podman', status, 'runsc', async () => 'not found')).rejects.toMatchObject({
+    await expect(
+      chooseOciRuntime('podman', status, 'runsc', async () => ({ reason: 'not found' })),
+    ).rejects.toMatchObject({
       code: 'E_OCI_RUNTIME',
       message: expect.stringContaining('runsc --network=none --ignore-cgroups: not found'),
     });

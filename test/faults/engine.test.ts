@@ -52,7 +52,7 @@ const ENGINES: readonly EngineRow[] = [
     /image build/,
   ],
   // The time limit of `info` is 15 s.
-  ['an engine that hangs', { info: 'exec sleep 60' }, /did not end within 15 s/, 20_000],
+  ['an engine that hangs', { info: 'exec sleep 60' }, /hangs: no answer within 15 s/, 20_000],
   ...(thorough
     ? ([
         // 15 s again: the patience for a registry's first word.
@@ -63,7 +63,7 @@ const ENGINES: readonly EngineRow[] = [
           20_000,
         ],
         // A greeting is waited for a minute; the OCI runtimes share it.
-        ['containers that never greet', { run: 'exec sleep 600' }, /no greeting within/, 75_000],
+        ['containers that never greet', { run: 'exec sleep 600' }, /hangs: no container within/, 75_000],
       ] satisfies readonly EngineRow[])
     : []),
 ];

@@ -43,7 +43,7 @@ async function unread(statement: string): Promise<RawBridge> {
 /** Rejects where the bridge has not ended by then. */
 async function endsSoon(bridge: RawBridge) {
   const within = new Promise<never>((_, reject) =>
-    setTimeout(() => reject(new Error('the bridge still runs after 3 s')), 3_000).unref(),
+    setTimeout(() => reject(new Error('the bridge still runs after 10 s')), 10_000).unref(),
   );
   return await Promise.race([bridge.exited, within]);
 }
@@ -61,7 +61,7 @@ describe.each(Object.entries(WRITERS))('stderr that nobody reads, flooded by %s'
     await bridge.answer(bridge.request('ping'));
     bridge.child.stderr.resume();
     const told = () => /(\d+) lines of the log were dropped/.exec(bridge.stderr)?.[1];
-    expect(await eventually(() => told() !== undefined, 3_000)).toBe(true);
+    expect(await eventually(() => told() !== undefined, 10_000)).toBe(true);
     expect(Number(told())).toBeGreaterThan(LINES / 4);
     expect(Number(told())).toBeLessThan(LINES + 1_000);
   });
@@ -84,7 +84,7 @@ bridge.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n'); bridge.stdin
 bridge.stdout.readline()
 os.kill(bridge.pid, signal.SIGUSR2); time.sleep(1)
 os.kill(bridge.pid, signal.SIGTERM)
-try: print(bridge.wait(3))
+try: print(bridge.wait(10))
 except subprocess.TimeoutExpired: bridge.kill(); print("hung")
 `;
   const env = bridgeEnv(tempHome(), flooding(WRITERS['the log itself']));
@@ -103,7 +103,7 @@ test('a file takes every line', async () => {
   await new Promise((resolve) => child.stdout.once('data', resolve));
   child.kill('SIGUSR2');
   const count = () => readFileSync(file, 'utf8').split('injected injected').length;
-  expect(await eventually(() => count() > LINES, 5_000)).toBe(true);
+  expect(await eventually(() => count() > LINES, 10_000)).toBe(true);
   child.stdin.end();
   expect(await exited).toBe(0);
   expect(readFileSync(file, 'utf8')).not.toContain('dropped');

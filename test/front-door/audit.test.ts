@@ -81,7 +81,7 @@ it('has a line for each run, whoever asked for it, and each call with verdict an
   expect(byTool.get('echo')).toMatchObject({
     verdict: 'allowed',
     result: { bytes: expect.any(Number) },
-    argumentsText: '{"text":"[SOME_TOKEN]"}',
+    argumentsText: '{"text":"[SOME_TOKEN of h]"}',
   });
   expect(byTool.get('rpc_error')).toMatchObject({ verdict: 'allowed', error: 'E_TOOL_FAILED' });
   expect(byTool.get('fail')).toMatchObject({

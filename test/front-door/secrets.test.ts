@@ -64,14 +64,14 @@ await mcp_h.leak(how=${JSON.stringify(how)})
 `;
     const text = await run(code, ['h']);
     expect(text).toContain('MCPError');
-    expect(text).toContain('[TOKEN]');
+    expect(text).toContain('[TOKEN of ');
     expect(found(text)).toEqual([]);
   });
 
   it('in the last words of a server that does not start', async () => {
     for (let round = 0; round < 2; round++) {
       const text = await run('1', ['early']);
-      expect(text).toContain('[TOKEN]');
+      expect(text).toContain('[TOKEN of ');
       expect(found(text)).toEqual([]);
     }
     expect(found(await run('1', ['remote']))).toEqual([]);
@@ -99,7 +99,7 @@ for place in glob.glob("/proc/[0-9]*/environ") + glob.glob("/proc/[0-9]*/cmdline
     await eventually(() => processesWith(bridge.stateDir).length > 0, 5_000);
     for (const form of forms) expect(processesWith(form)).toEqual([]);
     await running;
-    expect(bridge.stderr()).toContain('[TOKEN]');
+    expect(bridge.stderr()).toContain('[TOKEN of ');
     expect(bridge.stderr().length).toBeLessThan(1_000_000);
     expect(found(bridge.stderr())).toEqual([]);
     const files = readdirSync(bridge.stateDir, { recursive: true, withFileTypes: true }).filter((file) =>

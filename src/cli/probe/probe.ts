@@ -7,7 +7,7 @@ import { engineNameOf } from '../../engine/cli-engine.js';
 import { isGvisor } from '../../engine/oci-runtime.js';
 import { probeKey, rememberProbe } from '../../sandbox/last-probe.js';
 import { specOn } from '../../sandbox/launch-pad.js';
-import { reportFailure } from '../failure.js';
+import { errorJson, reportFailure } from '../failure.js';
 import { interruptSignal } from '../interrupt.js';
 import { coloursFor, printJson } from '../output.js';
 import { type Prepared, prepare, withProgress } from '../prepare.js';
@@ -56,6 +56,7 @@ export async function probe({ json }: { readonly json?: true }): Promise<void> {
   try {
     report = await examine(prepare('error', 'ends'), signal);
   } catch (thrown) {
+    if (json) printJson({ error: errorJson(thrown) });
     reportFailure(thrown);
     process.exitCode = COULD_NOT_PROBE;
     return;

@@ -1,0 +1,8 @@
+// What is said of an engine or an OCI runtime that neither works nor fails. Installing another one seldom helps: mostly a
+// process waits in the kernel, or for a lock that such a process holds.
+
+/** One sentence for whoever has to find out; `command` is what to try by hand. */
+export const hangingRemedy = (command: string): string =>
+  `Run \`${command}\` by hand: if it hangs too, look for the engine's and the runtime's processes that do not end (\`ps -eo pid,stat,wchan:30,args | grep -E 'podman|docker|conmon|crun|runc|runsc'\`); one in state D waits in the kernel, and \`dmesg\` or a restart of the machine says more.`;
+
+export const inSeconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
