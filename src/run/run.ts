@@ -30,7 +30,7 @@ import { allowedPart, type Policy } from './policy.js';
 import { preflight } from './preflight.js';
 import { keptText, recorded } from './recorded.js';
 import type { SavedTools } from './saved-tools.js';
-import { checkOf, filesOf, languageOf, startOf, type Task, textOf } from './task.js';
+import { checkOf, filesOf, inputOf, languageOf, startOf, type Task, textOf } from './task.js';
 import { Transcript } from './transcript.js';
 
 /** How long the guest may take, at its deadline, to say where it was. */
@@ -248,6 +248,7 @@ async function converse(
       },
       onFile: (frame) => leavings.addFile(frame),
     },
+    inputOf(task),
   );
   watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut]);
