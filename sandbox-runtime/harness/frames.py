@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 HARNESS_VERSION = "0.1.0"
+INPUT_PIECE_BYTES = 3_145_728
 MAX_CALLS_IN_FLIGHT = 128
 MAX_DEPTH = 128
 MAX_FILES = 50
@@ -72,6 +73,7 @@ SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
 # From the host.
 HOST_FRAMES: dict[str, tuple[str, ...]] = {
     "check": ("code", "file"),
+    "input": ("data", "folder"),
     "run": ("timeoutSeconds", "loaded", "discovered", "files", "program"),
     "reply": ("id", "value"),
     "refusal": ("id", "error"),

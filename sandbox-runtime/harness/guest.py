@@ -45,6 +45,7 @@ def be_guest(
     """Does all that needs no program while the sandbox waits; then runs the program that is handed over."""
     # Before the harness is out of sight, and not before the greeting, for which the host waits.
     from harness.launch import Bequest, launch, prepare, stand_in
+    from harness.program_input import ProgramInput
     from harness.script import Script
 
     _prefer_as_victim()
@@ -57,7 +58,8 @@ def be_guest(
     make_results_folder()
     complaint = prepare(ahead)
     stand_in()
-    handed = take_over(handover_fd)
+    program_input = ProgramInput()
+    handed = take_over(handover_fd, program_input.add)
     if handed is None:
         os._exit(0)
     sys.stderr.write(complaint)
@@ -65,7 +67,7 @@ def be_guest(
     if program is None:
         # A program that can call nothing is left nothing.
         bequest = Bequest(host_in, frames_fd, run, early) if run["loaded"] else None
-        os._exit(launch(run, bequest, channel.send))
+        os._exit(launch(run, program_input, bequest, channel.send))
     channel.open(early)
     remember_source(program.source, program.file)
     if may_need_asyncio(program):

@@ -1,4 +1,5 @@
-"""The program on its way from the supervisor, which read and compiled it, to the guest, which has been waiting for it.
+"""The program on its way from the supervisor, which read and compiled it, to the guest, which has been waiting for it,
+and ahead of it the pieces of its standard input, which only the guest keeps.
 
 Relies on both being the same interpreter, so that marshal carries code objects as they are, without compiling twice.
 The guest gets its own end of the pipe; nothing ever comes back this way.
@@ -8,12 +9,14 @@ from __future__ import annotations
 
 import marshal
 import os
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from harness.program import Program
 from harness.wire import write_all
 
-READ_BYTES = 1024 * 1024
+# In front of each message: how long it is.
+LENGTH_BYTES = 8
 
 
 class Handover(NamedTuple):
@@ -24,23 +27,38 @@ class Handover(NamedTuple):
     early: bytes
 
 
+def hand_input(fd: int, frame: Mapping[str, Any]) -> None:
+    """Writes a piece of input. A guest that has died meanwhile is no error here: its end is told like any other."""
+    _write(fd, (frame["data"], frame["folder"]))
+
+
 def hand_over(fd: int, handover: Handover) -> None:
-    """Writes and closes `fd`. A guest that has died meanwhile is no error here: its end is told like any other."""
+    """Writes the program, and closes `fd`. A guest that has died is no error, as above."""
     program, run, early = handover
+    _write(fd, (program and tuple(program), run, early))
+    os.close(fd)
+
+
+def take_over(fd: int, on_input: Callable[[bytes, str | None], None]) -> Handover | None:
+    """Waits for the other end; None when there is nothing to run. `on_input` gets each piece, and its folder."""
+    with open(fd, "rb") as source:
+        while length := source.read(LENGTH_BYTES):
+            message = marshal.loads(source.read(int.from_bytes(length, "big")))
+            if len(message) == 2:
+                import binascii
+
+                data, folder = message
+                on_input(binascii.a2b_base64(data), folder)
+                continue
+            program, run, early = message
+            return Handover(program and Program(*program), run, early)
+    return None
+
+
+def _write(fd: int, message: tuple[Any, ...]) -> None:
+    content = marshal.dumps(message)
     try:
-        write_all(fd, marshal.dumps((program and tuple(program), run, early)))
+        write_all(fd, len(content).to_bytes(LENGTH_BYTES, "big"))
+        write_all(fd, content)
     except BrokenPipeError:
         pass
-    os.close(fd)
-
-
-def take_over(fd: int) -> Handover | None:
-    """Waits for the other end; None when there is nothing to run."""
-    chunks = []
-    while chunk := os.read(fd, READ_BYTES):
-        chunks.append(chunk)
-    os.close(fd)
-    if not chunks:
-        return None
-    program, run, early = marshal.loads(b"".join(chunks))
-    return Handover(program and Program(*program), run, early)

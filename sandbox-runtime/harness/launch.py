@@ -1,4 +1,4 @@
-"""A program that is not the harness's own Python: its standard input, its steps, and the last of them in our place.
+"""A program that is not the harness's own Python: its steps, and the last of them in our place.
 
 Relies on 1 and 2 being the supervisor's pipes and on every other descriptor being closed by an exec, but for those that
 are bequeathed. What could not be started is told in a sentence, with the exit status that a shell would give it.
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from harness.failure import describe_failure
 from harness.inputs import write_files
+from harness.program_input import ProgramInput, take_input
 
 # As a shell has them.
 NOT_EXECUTABLE = 126
@@ -61,11 +62,20 @@ class StepFailed(NotRun):
     """A step before the last failed; what it had to say stands in its own output."""
 
 
-def launch(run: Mapping[str, Any], bequest: Bequest | None, send: Callable[[Mapping[str, Any]], None]) -> int:
-    """Becomes the program; where it cannot, tells the host why and returns its exit status."""
+def launch(
+    run: Mapping[str, Any],
+    program_input: ProgramInput,
+    bequest: Bequest | None,
+    send: Callable[[Mapping[str, Any]], None],
+) -> int:
+    """Becomes the program; where it cannot, tells the host why and returns its exit status.
+
+    `program_input` is what came ahead of the run.
+    """
     program = run["program"]
     try:
         write_files(run["files"])
+        program_input.take()
         take_input(program["stdin"])
         _go_to(program.get("cwd"))
         # A copy: what the program is told, such as another PATH or TMPDIR, is nothing to us.
@@ -88,33 +98,6 @@ def _go_to(folder: str | None) -> None:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise CannotStart(f"The folder `{folder}` cannot be entered: {reason}.", NOT_EXECUTABLE) from None
-
-
-def take_input(data: str | None) -> None:
-    """Puts what is in `data` (base64) at descriptor 0; where there is none, /dev/null stays there.
-
-    A file that has no name, and no pipe: nobody has to feed it while the program runs, one that never reads it costs
-    nothing, and every way to read works, from any place and more than once. To a program it is what `< FILE` is.
-    """
-    if data is None:
-        return
-    import binascii
-
-    content = binascii.a2b_base64(data)
-    path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"stdin-{os.getpid()}")
-    try:
-        with open(path, "xb") as target:
-            target.write(content)
-        # Opened anew: a program's standard input is read and not written.
-        source = os.open(path, os.O_RDONLY)
-    except OSError as error:
-        why = f"the standard input of {len(content)} bytes cannot be kept: {error.strerror}"
-        raise OSError(error.errno, why, path) from None
-    finally:
-        if os.path.lexists(path):
-            os.unlink(path)
-    os.dup2(source, 0)
-    os.close(source)
 
 
 def prepare(commands: Sequence[list[str]]) -> str:

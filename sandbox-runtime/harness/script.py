@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import Any
 
 from harness import LOADED_AT_START
-from harness.launch import take_input
 from harness.program import Program
+from harness.program_input import take_input
 
 # What a shell says of a program that Ctrl-C has ended.
 INTERRUPTED = 130

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 from harness.failure import clip, describe_failure
 from harness.frames import HARNESS_VERSION, PROTOCOL_VERSION
 from harness.guest import be_guest
-from harness.handover import Handover, hand_over
+from harness.handover import Handover, hand_input, hand_over
 from harness.inputs import RESULTS_FOLDER
 from harness.output import Output
 from harness.program import NOT_COMPILABLE, Program, compile_program, shorten_line
@@ -86,7 +86,7 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
     gc.freeze()
     ended, wakeup = _wake_on_signals()
     guest = _fork_guest(streams, ahead, (ended, wakeup))
-    handover = _receive_run(streams)
+    handover = _receive_run(streams, guest.program_fd)
     # A program that cannot call anything does not read what the host sends either.
     is_deaf = handover.program is None and not handover.run["loaded"]
     # All that such a one can be told is to stop, and that may have come in with the run.
@@ -174,10 +174,14 @@ def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[
     return _Guest(pid, program_write, leave_read, farewell, outputs)
 
 
-def _receive_run(streams: Streams) -> Handover:
-    """Compiles what the host wants checked, as often as it does, until it says `run`; ends when the host has gone."""
+def _receive_run(streams: Streams, program_fd: int) -> Handover:
+    """Compiles what the host wants checked, as often as it does, and hands input on, until the host says `run`.
+
+    Ends when the host has gone, or wants no run any more for which it has sent input.
+    """
     reader = LineReader(streams.host_in)
     program = None
+    has_begun = False
     while line := reader.read_line():
         frame = decode(line)
         kind = frame.pop("type")
@@ -187,6 +191,11 @@ def _receive_run(streams: Streams) -> Handover:
             return Handover(None, frame, reader.unread())
         elif kind == "run" and program is not None:
             return Handover(program, frame, reader.unread())
+        elif kind == "input":
+            hand_input(program_fd, frame)
+            has_begun = True
+        elif kind == "stop" and has_begun:
+            break
         else:
             raise ValueError(f"a frame `{kind}` from the host, which had no program checked")
     os._exit(0)

@@ -40,6 +40,10 @@ def python(code: str, *args: str) -> list[str]:
     return [sys.executable, "-I", "-c", f"import signal; signal.signal(13, 0)\n{code}", *args]
 
 
+def input_frame(data: bytes, folder: str | None = None) -> Frame:
+    return {"type": "input", "data": base64.b64encode(data).decode(), "folder": folder}
+
+
 def signals(mask: str) -> set[int]:
     """Those in a mask of /proc/self/status, but for the two that glibc keeps for itself."""
     return {number for number in range(1, 65) if int(mask, 16) >> number - 1 & 1} - {32, 33}
@@ -92,15 +96,53 @@ class InputTest(unittest.TestCase):
 
     def test_no_room_for_it(self) -> None:
         small = {"small": "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"}
-        with Host(modules=small, preimport=["small"]) as host:
-            # Loaded while the host is silent.
-            time.sleep(0.3)
-            host.run(program=program(["cat"], stdin=bytes(2000)))
+        for pieces, stdin in (([], bytes(2000)), ([bytes(600)] * 4, None)):
+            with Host(modules=small, preimport=["small", "no_such"]) as host:
+                # Loaded while the host is silent, one after the other.
+                host.wait_for(lambda host: bool(host.of_type("unloaded")))
+                for piece in pieces:
+                    host.send(input_frame(piece))
+                host.run(program=program(["cat"], stdin=stdin))
+                host.finish()
+            size = 2400 if stdin is None else 2000
+            message = host.one("raised")["error"]["message"]
+            self.assertIn(f"the standard input of {size} bytes cannot be kept: File too large", message)
+            self.assertEqual((host.one("exited")["code"], host.stdout), (1, ""))
+
+    def test_in_pieces_ahead_of_the_run(self) -> None:
+        pieces = [EVERY_BYTE * 4_000, b"", b"one line", EVERY_BYTE * 4_000]
+        script = 'sha256sum; wc -c < /dev/stdin; ls -A "$0"; echo x >&0'
+        with tempfile.TemporaryDirectory() as folder, Host(env={"TMPDIR": "/nowhere"}) as host:
+            for piece in pieces:
+                host.send(input_frame(piece, folder))
+            host.run(program=program(["sh", "-c", script, folder]))
             host.finish()
-        self.assertIn(
-            "the standard input of 2000 bytes cannot be kept", host.one("raised")["error"]["message"]
-        )
-        self.assertEqual(host.one("exited")["code"], 1)
+        whole = b"".join(pieces)
+        self.assertEqual(host.stdout, f"{hashlib.sha256(whole).hexdigest()}  -\n{len(whole)}\n")
+        self.assertNotEqual(host.one("exited")["code"], 0)
+
+    def test_in_pieces_for_a_folder_that_is_not_there(self) -> None:
+        with Host() as host:
+            host.send(input_frame(b"x", "/nowhere"))
+            host.run(program=program(["cat"]))
+            host.finish()
+        message = host.one("raised")["error"]["message"]
+        self.assertIn("the standard input of 1 bytes cannot be kept: No such file or directory", message)
+
+    def test_in_pieces_for_a_guest_that_has_died(self) -> None:
+        with Host(ahead=[["sh", "-c", "kill -KILL $PPID"]]) as host:
+            for _ in range(4):
+                host.send(input_frame(EVERY_BYTE * 4_000))
+            host.run(program=program(["cat"]))
+            host.finish()
+        self.assertEqual(host.one("exited")["signal"], "SIGKILL")
+
+    def test_what_is_stopped_before_its_run_ends_at_once(self) -> None:
+        with Host() as host:
+            host.send(input_frame(b"x"))
+            host.send({"type": "stop", "reason": "timeout"})
+            host.finish()
+        self.assertEqual(([frame["type"] for frame in host.frames], host.noise), (["hello"], []))
 
 
 class StartTest(unittest.TestCase):

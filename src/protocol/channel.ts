@@ -4,6 +4,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { BridgeError } from '../base/errors.js';
+import { drained } from '../base/streams.js';
 import { clip } from '../base/text.js';
 import {
   type GuestFrame,
@@ -64,6 +65,14 @@ export class Channel {
     if (this.#closed || !this.#stdin.writable || this.#stdin.writableLength > limit) return false;
     this.#stdin.write(`${stringify(frame)}\n`);
     return true;
+  }
+
+  /** Sends each when the far side has read the one before, which holds one of them in memory; stops where it is gone. */
+  async sendInTurn(frames: Iterable<HostFrame>): Promise<void> {
+    for (const frame of frames) {
+      if (!this.send(frame)) return;
+      await drained(this.#stdin);
+    }
   }
 
   /** Nothing is sent from now on, which the far side sees; what it has said is still handed on. */

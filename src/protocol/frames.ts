@@ -40,6 +40,9 @@ export const MAX_QUEUED_CALLS = 10_000;
 /** Output of either stream travels in pieces of at most this many bytes. */
 export const OUTPUT_CHUNK_BYTES = 65_536;
 
+/** Standard input of a command that is longer goes ahead of its run, in pieces of this many bytes. A multiple of three: base64 without padding. */
+export const INPUT_PIECE_BYTES = 3 * 1024 * 1024;
+
 /** Pictures of one run that are shown; a model reads few, and each costs it up to 1,600 tokens. */
 export const MAX_PICTURES = 8;
 
@@ -263,7 +266,7 @@ export type ProgramStart = {
   /** Of the entry file, relative to the working directory. */
   readonly file: string;
   readonly args: readonly string[];
-  /** base64; null where there is none. */
+  /** base64; null where there is none, and where it went ahead of the run. */
   readonly stdin: string | null;
   /** Of one that has ways: where its steps run, absolute, in place of the working directory. */
   readonly cwd?: string;
@@ -280,6 +283,13 @@ export type HostFrame =
       readonly code: string;
       /** Under which name; null for code that is no file. */
       readonly file: string | null;
+    }
+  | {
+      readonly type: 'input';
+      /** base64; the pieces of one input, in order. */
+      readonly data: string;
+      /** Absolute: where the first has the harness keep all of them; null is where temporary files lie. */
+      readonly folder: string | null;
     }
   | {
       readonly type: 'run';

@@ -32,7 +32,7 @@ import { preflight } from './preflight.js';
 import { keptText, recorded } from './recorded.js';
 import { SavedByRun } from './saved-by-run.js';
 import type { SavedTools } from './saved-tools.js';
-import { checkOf, filesOf, languageOf, startOf, type Task, textOf } from './task.js';
+import { checkOf, filesOf, inputOf, languageOf, startOf, type Task, textOf } from './task.js';
 import { Transcript } from './transcript.js';
 
 /** How long the guest may take, at its deadline, to say where it was. */
@@ -260,6 +260,7 @@ async function converse(
       onFile: (frame) => leavings.addFile(frame),
       onGuestEnd: (report) => codeEnd.told(report),
     },
+    inputOf(task),
   );
   watcher.onStart(desk);
   const end = await Promise.race([sandbox.ended, cut, codeEnd.filesLate]);

@@ -2,8 +2,9 @@
 
 import { basename } from 'node:path/posix';
 import { isPython, type Language } from '../config/languages/language.js';
-import type { InputFile, ProgramStart } from '../protocol/frames.js';
+import { type HostFrame, INPUT_PIECE_BYTES, type InputFile, type ProgramStart } from '../protocol/frames.js';
 import { HARNESS_MOUNT } from '../sandbox/harness-files.js';
+import { WORK } from '../sandbox/kind.js';
 
 /** Python whose last expression is its value. */
 export type Cell = { readonly type: 'cell'; readonly code: string };
@@ -89,11 +90,23 @@ export function startOf(task: Task): ProgramStart | null {
 const startOfCommand = ({ argv, stdin, cwd, env }: Command): ProgramStart => ({
   file: basename(argv[0]),
   args: argv.slice(1),
-  stdin: stdin === undefined ? null : stdin.toString('base64'),
+  stdin: stdin === undefined || goesAhead(stdin) ? null : stdin.toString('base64'),
   cwd,
   env,
   ways: [{ needs: [], steps: [argv] }],
 });
+
+/**
+ * What a command reads, where it is long: ahead of its run, onto the disk, since it need fit neither into a frame nor
+ * into the sandbox's memory.
+ */
+export function* inputOf(task: Task): Generator<Extract<HostFrame, { type: 'input' }>> {
+  if (task.type !== 'command' || task.stdin === undefined || !goesAhead(task.stdin)) return;
+  for (let at = 0; at < task.stdin.length; at += INPUT_PIECE_BYTES)
+    yield { type: 'input', data: task.stdin.toString('base64', at, at + INPUT_PIECE_BYTES), folder: WORK };
+}
+
+const goesAhead = ({ length }: Buffer): boolean => length > INPUT_PIECE_BYTES;
 
 /** The entry file, in front of the others. */
 export function filesOf(task: Task, files: readonly InputFile[]): readonly InputFile[] {

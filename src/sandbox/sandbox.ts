@@ -9,7 +9,7 @@
 // sent decides, and never what the sandbox says: one that was sent `run` never waits again (rest()), and a frame out
 // of turn is its end.
 
-import { BridgeError } from '../base/errors.js';
+import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { closed } from '../base/streams.js';
 import { clip, harmless } from '../base/text.js';
@@ -29,6 +29,8 @@ import { Guard } from './guard.js';
 import type { Breach } from './watchdog.js';
 
 type FrameOf<F, T> = Extract<F, { type: T }>;
+/** Made one by one, as they are sent. */
+export type InputFrames = Iterable<FrameOf<HostFrame, 'input'>>;
 /** A file that the code left, or the names of those that stay behind. */
 export type LeftFrame = FrameOf<SupervisorFrame, 'file' | 'skipped'>;
 export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
@@ -205,14 +207,20 @@ export class Sandbox implements AsyncDisposable {
     return answer;
   }
 
-  /** Starts the code that was checked last, or a program that needs no check: the one run of this sandbox. */
-  run(frame: FrameOf<HostFrame, 'run'>, handlers: RunHandlers): void {
+  /**
+   * Starts the code that was checked last, or a program that needs no check: the one run of this sandbox. `input` goes
+   * ahead of it, as fast as the sandbox reads; from its first piece on the sandbox counts as one that has its run.
+   */
+  run(frame: FrameOf<HostFrame, 'run'>, handlers: RunHandlers, input: InputFrames = []): void {
     this.#demand(!this.hasRun, 'a sandbox serves one run');
     const isChecked = (frame.program?.ways ?? []).length === 0;
     this.#demand(!isChecked || this.#checks.passed, 'a sandbox runs what it has checked');
     this.#handlers = handlers;
     this.#startGuard();
-    this.#channel.send(frame);
+    // Without input it is sent before this returns.
+    this.#channel
+      .sendInTurn(inOrder(input, frame))
+      .catch((thrown) => this.#onEnd({ how: 'violation', error: asBridgeError(thrown) }));
   }
 
   /**
@@ -348,6 +356,11 @@ export class Sandbox implements AsyncDisposable {
     this.#noise.push(line);
     if (this.#noise.length > MAX_NOISE_LINES) this.#noise.shift();
   }
+}
+
+function* inOrder(input: InputFrames, run: FrameOf<HostFrame, 'run'>): Generator<HostFrame> {
+  yield* input;
+  yield run;
 }
 
 function startFailure(end: SandboxEnd): BridgeError {

@@ -113,6 +113,20 @@ for (const { name, oci, runs, env } of KINDS) {
       expect(text(await call(bridge, { command: 'sha256sum', stdin: input }))).toContain(sum);
     });
 
+    it('streams long input through /work, and leaves nothing of it there', async () => {
+      const input = `${'0123456789abcde\n'.repeat((45 * 1024 ** 2) / 16)}é`;
+      const sum = createHash('sha256').update(input).digest('hex');
+      // Twice over: it is a file, which the second reads anew.
+      const script = 'wc -c < /dev/stdin; sha256sum < /dev/stdin; python3 -c "$0"; ls -A | grep -c stdin';
+      const isOnDisk = 'import os; print(os.fstat(0).st_dev == os.stat("/work").st_dev)';
+      const told = await call(bridge, { command: 'sh', args: ['-c', script, isOnDisk], stdin: input });
+      expect(text(told)).toContain(`${Buffer.byteLength(input)}\n${sum}  -\nTrue\n0`);
+      // Sent or not yet: the deadline is the same.
+      const short = await call(bridge, sh('sleep 60', { stdin: input, timeout_ms: 300 }));
+      expect(text(short)).toBe('[killed after its timeout of 300 ms]');
+      expect(text(await call(bridge, sh('ls -A | grep -c stdin')))).toMatch(/\b0$/);
+    });
+
     it('gives bytes that are no text back as they are', async () => {
       const told = await call(bridge, sh("printf '\\377\\376\\000a'"));
       const { stdoutBase64 } = told.structuredContent as Record<string, unknown>;

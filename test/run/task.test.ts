@@ -3,10 +3,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Language } from '../../src/config/languages/language.js';
 import { languageNamed } from '../../src/config/languages/records.js';
+import { INPUT_PIECE_BYTES } from '../../src/protocol/frames.js';
 import {
   type Command,
   checkOf,
   filesOf,
+  inputOf,
   isPythonTask,
   languageOf,
   type Program,
@@ -115,6 +117,19 @@ describe('a command', () => {
       env: { A: 'b c' },
       ways: [{ needs: [], steps: [['/usr/bin/env', 'a b', '{file}', '']] }],
     });
+  });
+
+  it('has input of one frame in its run, and longer input ahead of it, in pieces that make it up', () => {
+    const whole = Buffer.alloc(INPUT_PIECE_BYTES, 'abcdefg');
+    const short = { ...task, stdin: whole };
+    expect([[...inputOf(short)], startOf(short)?.stdin]).toEqual([[], whole.toString('base64')]);
+    const long = { ...task, stdin: Buffer.concat([whole, whole, Buffer.from('é')]) };
+    const pieces = [...inputOf(long)];
+    expect([pieces.length, startOf(long)?.stdin]).toEqual([3, null]);
+    expect(new Set(pieces.map(({ folder }) => folder))).toEqual(new Set(['/work']));
+    const bytes = pieces.map(({ data }) => Buffer.from(data, 'base64'));
+    expect(Buffer.concat(bytes).equals(long.stdin)).toBe(true);
+    expect([...inputOf(task), ...inputOf(cell)]).toEqual([]);
   });
 
   it('is no Python, has no file, and an audit weighs its words', () => {

@@ -88,6 +88,32 @@ describe('before its run', () => {
     expect(() => sandbox.rest()).toThrow(internal);
   });
 
+  it('sends input ahead of the run, one piece in memory at a time, and no more to one that is gone', async () => {
+    const data = 'x'.repeat(100_000);
+    let made = 0;
+    function* pieces(): Generator<{ type: 'input'; data: string; folder: null }> {
+      for (; made < 20; made += 1) yield { type: 'input', data, folder: null };
+    }
+    container.stdin.pause();
+    sandbox.run({ ...RUN, program: program([way]) }, handlers, pieces());
+    expect([sandbox.hasRun, made]).toEqual([true, 0]);
+    await new Promise((resolve) => setImmediate(resolve));
+    // Such a stream holds one on either side.
+    expect(container.stdin.writableLength + container.stdin.readableLength).toBeLessThan(3 * data.length);
+    container.stdin.resume();
+    await expect.poll(() => container.sent.length).toBe(21);
+    expect(container.sent.map(({ type }) => type).join(' ')).toBe(`${'input '.repeat(20)}run`);
+
+    const gone = new FakeContainer();
+    const late = await greeted(gone);
+    made = 0;
+    gone.stdin.pause();
+    late.run({ ...RUN, program: program([way]) }, handlers, pieces());
+    gone.stdin.destroy();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(made).toBeLessThan(2);
+  });
+
   it('may wait on when its program, which needs no check, was not started', () => {
     expect(sandbox.rest()).toBe(true);
     expect(container.sent).toEqual([]);

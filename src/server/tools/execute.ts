@@ -19,8 +19,6 @@ import { metaFor } from './definition.js';
 import { hooksFor } from './hooks.js';
 import { relayedResult } from './relayed-result.js';
 
-/** In one frame, in base64, and in the sandbox's memory, in /tmp of 64 MiB. */
-const MAX_STDIN_BYTES = 32 * 1024 ** 2;
 /** Beyond a command's own time: for its turn at the server, and the way there and back. */
 const SPARE_SECONDS = 30;
 const NAME = 'execute';
@@ -62,11 +60,6 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
     const parsed = schema.safeParse(plain(given));
     if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
     const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
-    const bytes = Buffer.byteLength(stdin);
-    if (bytes > MAX_STDIN_BYTES)
-      return refusal(
-        `stdin: got ${bytes} bytes, expected at most ${MAX_STDIN_BYTES}. Write it to ${WORK} in parts.`,
-      );
     const output = new CappedOutput(executeOutputBytes);
     const hooks = hooksFor({
       progress: context.progress,
