@@ -31,7 +31,7 @@ import { knownPythonName, type PythonName } from './loans.js';
 import { startByName } from './python-name.js';
 import { Sandbox } from './sandbox.js';
 import { prepareSeccomp } from './seccomp-files.js';
-import { MAX_ASKING_SECONDS, sandboxSpec } from './spec.js';
+import { sandboxSpec } from './spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
@@ -60,8 +60,8 @@ export type LaunchContext = {
   /** Label value of every container of this process. */
   readonly instance: string;
   readonly observer: Observer;
-  /** Whether code may have a person asked, which takes time that no run has; undefined means no. */
-  readonly mayAsk?: () => boolean;
+  /** How long the clock of a run may stand still in its sandbox; undefined means that it never does. */
+  readonly standstillSeconds?: () => number;
 };
 
 export const wishesOf = ({ runtime, ociRuntime, allowRootful, cpus, stateDir }: Settings): EngineWishes => ({
@@ -209,12 +209,11 @@ function userFor(
 /** The cage of the sandbox `name`, whose container is called after it. */
 export function specOn(
   { image, files, choice }: Pick<LaunchPad, 'image' | 'files'> & Partial<Pick<LaunchPad, 'choice'>>,
-  { settings, instance, mayAsk }: LaunchContext,
+  { settings, instance, standstillSeconds }: LaunchContext,
   name: string,
   kind: SandboxKind = pythonKind(settings),
   carrier?: Carrier,
 ): SandboxSpec {
-  const maxTimeoutSeconds = settings.maxTimeoutSeconds + (mayAsk?.() === true ? MAX_ASKING_SECONDS : 0);
   return sandboxSpec({
     image: image.image,
     ...files,
@@ -224,7 +223,7 @@ export function specOn(
     carrier,
     cores: availableParallelism(),
     kind,
-    maxTimeoutSeconds,
+    maxTimeoutSeconds: settings.maxTimeoutSeconds + (standstillSeconds?.() ?? 0),
     maxWaitSeconds: settings.warm > 0 ? MAX_WAIT_SECONDS : 0,
   });
 }

@@ -28,7 +28,7 @@ export type SandboxPlan = {
   readonly carrier: Carrier | undefined;
   /** Processors of the host: code may use them all. */
   readonly cores: number;
-  /** Of its run, with the time in which that may wait for a user. */
+  /** Of its run, with the time in which that waits for servers to open, or for a user. */
   readonly maxTimeoutSeconds: number;
   /** The age up to which it may wait for its run. */
   readonly maxWaitSeconds: number;
