@@ -8,6 +8,7 @@ import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
+import { START_TIME_MS } from '../config/start-time.js';
 import { type AgentFace, NO_AGENT } from './asking/agent-face.js';
 import type { Downstream } from './downstream.js';
 import { hideLatest } from './hide-secrets.js';
@@ -29,8 +30,7 @@ export type DownstreamTimes = {
 };
 
 const DEFAULT_TIMES: DownstreamTimes = {
-  // What Claude Code grants a server.
-  connectTimeoutMs: 30_000,
+  connectTimeoutMs: START_TIME_MS,
   // Every call also ends with its run; this is for those who allow runs of an hour.
   silenceMs: 5 * 60_000,
   idleMs: 10 * 60_000,

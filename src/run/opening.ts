@@ -5,12 +5,13 @@ import PQueue from 'p-queue';
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError } from '../base/errors.js';
 import { clip, harmless, inOneLine } from '../base/text.js';
+import { START_TIME_MS } from '../config/start-time.js';
 import type { ServerDoc } from '../protocol/frames.js';
 
 /** Each may start an interpreter and a package manager, and the machine has the sandbox to start as well. */
 const AT_ONCE = 8;
 /** As long as one server may take; one that is slower goes on opening, for the next run. */
-const ALL_WITHIN_MS = 30_000;
+const ALL_WITHIN_MS = START_TIME_MS;
 const MAX_REASON_CHARS = 200;
 const MAX_NAMED = 5;
 

@@ -28,19 +28,23 @@ import { enforcementAt } from './guard.js';
 import { ENTRYPOINT, harnessVersion, prepareHarness } from './harness-files.js';
 import { type Files, OPEN_DIR } from './installed-files.js';
 import { pythonKind, type SandboxKind } from './kind.js';
+import { knownPythonName, type PythonName } from './loans.js';
+import { startByName } from './python-name.js';
 import { Sandbox } from './sandbox.js';
 import { prepareSeccomp } from './seccomp-files.js';
-import { MAX_ASKING_SECONDS, sandboxSpec } from './spec.js';
+import { sandboxSpec } from './spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
 export const START_TIMEOUT_MS = 60_000;
 
-/** What of ours the engine reads from the host. */
+/** What of ours the engine reads from the host, and what is to read it. */
 export type HostFiles = {
   readonly harnessDir: string;
   readonly lentDir: string | undefined;
   readonly seccompFile: string;
+  /** What the image calls its Python. */
+  readonly python: PythonName;
 };
 
 export type LaunchPad = {
@@ -57,8 +61,8 @@ export type LaunchContext = {
   /** Label value of every container of this process. */
   readonly instance: string;
   readonly observer: Observer;
-  /** Whether code may have a person asked, which takes time that no run has; undefined means no. */
-  readonly mayAsk?: () => boolean;
+  /** How long the clock of a run may stand still in its sandbox; undefined means that it never does. */
+  readonly standstillSeconds?: () => number;
 };
 
 export const wishesOf = ({ runtime, ociRuntime, allowRootful, cpus, stateDir }: Settings): EngineWishes => ({
@@ -83,7 +87,7 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
     tell(`looking for the image ${settings.image}`);
     const image = await chooseImage(pythonKind(settings), engine, observer, signal);
     const compiled = readCompiled(settings.stateDir, harnessKey(image));
-    const files = hostFiles(settings, remembered.mode, runtime, compiled);
+    const files = hostFiles(settings, remembered.mode, runtime, image, compiled);
     return { engine, choice: remembered, image, files, stamp };
   }
   tell('looking for podman or docker');
@@ -105,7 +109,7 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   const { runtime, tried } = await chooseOciRuntime(name, status, settings.ociRuntime, (candidate) => {
     tell(`trying whether ${described(candidate)} starts a container`);
     const engine = engineFor(context, facts, candidate);
-    const pad = { engine, image, files: hostFiles(settings, mode, candidate) };
+    const pad = { engine, image, files: hostFiles(settings, mode, candidate, image) };
     const onStarted = async (sandbox: Sandbox, spec: SandboxSpec) => {
       const asked = { ...spec, pids: hostTasks(spec.pids, candidate.name) };
       enforcement = await enforcementOf(sandbox, asked, engine, signal);
@@ -135,16 +139,23 @@ export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal)
   }
   // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
   const stamp = imageStamp(choice);
-  const files = hostFiles(settings, mode, runtime, compiled);
+  const files = hostFiles(settings, mode, runtime, image, compiled);
   return { engine: engineFor(context, facts, runtime), choice, image, files, stamp };
 }
 
 /** Made or mended as needed. Throws E_STATE. */
-function hostFiles(settings: Settings, mode: EngineMode, runtime: OciRuntime, compiled?: Files): HostFiles {
+function hostFiles(
+  settings: Settings,
+  mode: EngineMode,
+  runtime: OciRuntime,
+  { id }: ImageChoice,
+  compiled?: Files,
+): HostFiles {
   return {
     harnessDir: prepareHarness(filesDir(settings, mode, runtime), compiled),
     lentDir: undefined,
     seccompFile: prepareSeccomp(settings.stateDir, settings.seccomp),
+    python: knownPythonName(settings.stateDir, id),
   };
 }
 
@@ -199,12 +210,11 @@ function userFor(
 /** The cage of the sandbox `name`, whose container is called after it. */
 export function specOn(
   { image, files, choice }: Pick<LaunchPad, 'image' | 'files'> & Partial<Pick<LaunchPad, 'choice'>>,
-  { settings, instance, mayAsk }: LaunchContext,
+  { settings, instance, standstillSeconds }: LaunchContext,
   name: string,
   kind: SandboxKind = pythonKind(settings),
   carrier?: Carrier,
 ): SandboxSpec {
-  const maxTimeoutSeconds = settings.maxTimeoutSeconds + (mayAsk?.() === true ? MAX_ASKING_SECONDS : 0);
   return sandboxSpec({
     image: image.image,
     ...files,
@@ -214,7 +224,7 @@ export function specOn(
     carrier,
     cores: availableParallelism(),
     kind,
-    maxTimeoutSeconds,
+    maxTimeoutSeconds: settings.maxTimeoutSeconds + (standstillSeconds?.() ?? 0),
     maxWaitSeconds: settings.warm > 0 ? MAX_WAIT_SECONDS : 0,
   });
 }
@@ -249,13 +259,18 @@ async function attempt(
   { runtime, until, onStarted }: Trial,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
-  const timeoutMs = Math.round(until - performance.now());
-  if (timeoutMs <= 0) return { reason: 'not tried, since no time was left' };
-  const spec = specOn(pad, context, `try-${described(runtime).replaceAll(/[^\w.-]/g, '_')}`);
+  const { observer } = context;
+  const msLeft = () => Math.round(until - performance.now());
+  if (msLeft() <= 0) return { reason: 'not tried, since no time was left' };
+  const name = `try-${described(runtime).replaceAll(/[^\w.-]/g, '_')}`;
+  const start = (python: PythonName): Promise<Sandbox> => {
+    const spec = specOn({ ...pad, files: { ...pad.files, python } }, context, name);
+    const options = { timeoutMs: Math.max(1, msLeft()), observer, enforcement: undefined };
+    return Sandbox.start(pad.engine, spec, options, signal);
+  };
   try {
-    const options = { timeoutMs, observer: context.observer, enforcement: undefined };
-    await using sandbox = await Sandbox.start(pad.engine, spec, options, signal);
-    await onStarted(sandbox, spec);
+    await using sandbox = await startByName(pad.image, context, start, signal);
+    await onStarted(sandbox, sandbox.spec);
     return undefined;
   } catch (thrown) {
     const error = asBridgeError(thrown);

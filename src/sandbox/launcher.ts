@@ -60,11 +60,12 @@ export class Launcher implements AsyncDisposable {
     settings: Settings,
     host: Pick<HostFacts, 'home' | 'platform'>,
     observer: Observer,
-    mayAsk: () => boolean = () => false,
+    /** How long the clock of a run may stand still, as things are when its sandbox starts. */
+    standstillSeconds: () => number = () => 0,
     /** Has every sandbox retired that only waits. */
     letGo: () => void = () => {},
   ) {
-    this.#context = { settings, observer, mayAsk, instance: randomBytes(6).toString('hex') };
+    this.#context = { settings, observer, standstillSeconds, instance: randomBytes(6).toString('hex') };
     this.#lender = new Lender(this.#context, this.#closing.signal);
     this.#machine = machineFor(settings, host, letGo, observer);
   }

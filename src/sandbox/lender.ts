@@ -1,5 +1,5 @@
 // Starts sandboxes on images of others: with the image's own Python, or, where that is missing or too old, with ours.
-// Which of the two is found out by trying, once for each image; an image that has Python pays nothing for this.
+// Which of them is found out by trying, once for each image; an image that has Python pays nothing for this.
 
 import { basename } from 'node:path';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
@@ -20,8 +20,9 @@ import {
   specOn,
 } from './launch-pad.js';
 import { filesIn } from './lent-files.js';
-import { readLoans, rememberBorrower, rememberTree } from './loans.js';
+import { type PythonName, readLoans, rememberBorrower, rememberTree } from './loans.js';
 import { runOwnCode } from './own-code.js';
+import { lacksPython, startByName } from './python-name.js';
 import { Sandbox } from './sandbox.js';
 
 /** What a Python takes that hands over some twenty megabytes, whatever runs are allowed. */
@@ -33,8 +34,6 @@ const CODE = `
 import subprocess, sys
 subprocess.run([sys.executable, "-I", "${HARNESS_MOUNT}/harness/lend.py"], check=True)
 `;
-/** Every engine names the program that it did not find, and so does the entry point where it is too old. */
-const NAMES_PYTHON = /\bpython3\b/;
 
 export type Borrower = { readonly pad: LaunchPad; readonly image: ImageChoice; readonly kind: SandboxKind };
 
@@ -58,12 +57,14 @@ export class Lender {
   ): Promise<Sandbox> {
     const { pad, image, kind } = borrower;
     const { stateDir } = this.#context.settings;
-    if (image.id === pad.image.id) return start(pad.files);
+    const startOwn = () =>
+      startByName(image, this.#context, (python) => start({ ...pad.files, python }), signal);
+    if (image.id === pad.image.id) return startOwn();
     const isKnown = readLoans(stateDir).borrowers.includes(image.id);
     if (isKnown && kind.isPython) throw withoutPython(image);
     if (isKnown) return this.#startLent(borrower, start, signal);
     try {
-      return await start(pad.files);
+      return await startOwn();
     } catch (thrown) {
       if (signal.aborted || !lacksPython(thrown)) throw thrown;
       if (kind.isPython) throw withoutPython(image);
@@ -89,10 +90,10 @@ export class Lender {
       if (signal.aborted || error.code !== 'E_SANDBOX_START') throw thrown;
       throw new BridgeError(
         'E_SANDBOX_START',
-        `The image ${image.image} has no python3 of its own, and does not start with ours: ${error.message}`,
+        `The image ${image.image} has no Python of its own, and does not start with ours: ${error.message}`,
         {
           fault: 'operator',
-          remedy: `Name an image that has python3 ${OLDEST_PYTHON} or later, or see to it that programs may run from ${lentDir}.`,
+          remedy: `Name an image that has Python ${OLDEST_PYTHON} or later, or see to it that programs may run from ${lentDir}.`,
           cause: thrown,
         },
       );
@@ -120,8 +121,12 @@ export class Lender {
     const own = pythonKind(settings);
     const kind = { ...own, memoryBytes: Math.max(own.memoryBytes, TAKE_BYTES), preimport: [] };
     const options = { timeoutMs: START_TIMEOUT_MS, observer, enforcement: pad.choice.enforcement };
-    const spec = specOn(pad, this.#context, `lend-${++this.#count}`, kind);
-    await using sandbox = await Sandbox.start(pad.engine, spec, options, this.#closing);
+    const startWith = (python: PythonName): Promise<Sandbox> => {
+      const files = { ...pad.files, python };
+      const spec = specOn({ ...pad, files }, this.#context, `lend-${++this.#count}`, kind);
+      return Sandbox.start(pad.engine, spec, options, this.#closing);
+    };
+    await using sandbox = await startByName(pad.image, this.#context, startWith, this.#closing);
     const made = installFiles(dir, 'lent', await takePython(sandbox));
     this.#tellTrouble(() => {
       const hashes = rememberTree(settings.stateDir, key, basename(made));
@@ -151,18 +156,13 @@ async function takePython(sandbox: Sandbox): Promise<Files> {
   throw new BridgeError(
     'E_SANDBOX_START',
     `Python could not be taken out of the image ${sandbox.spec.image}: ${why}`,
-    { fault: 'operator', remedy: 'Name an image that has python3 of its own.' },
+    { fault: 'operator', remedy: 'Name an image that has Python of its own.' },
   );
-}
-
-function lacksPython(thrown: unknown): boolean {
-  const { code, message } = asBridgeError(thrown);
-  return code === 'E_SANDBOX_START' && NAMES_PYTHON.test(message);
 }
 
 const withoutPython = ({ image }: ImageChoice): BridgeError =>
   new BridgeError(
     'E_IMAGE_MISSING',
-    `The image ${image} has no python3 ${OLDEST_PYTHON} or later, and programs in Python need the image's own.`,
+    `The image ${image} has no Python ${OLDEST_PYTHON} or later, named python3 or python, and programs in Python need the image's own.`,
     { fault: 'operator', remedy: 'Name an image with Python for them, or none.' },
   );

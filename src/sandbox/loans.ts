@@ -1,19 +1,25 @@
-// What is remembered of lending Python, in the state directory's cache, so that it is found out once: which images have
-// none, and which directory holds what of our own images they are lent. What is lost is found out again.
+// What is remembered of the Python of images, in the state directory's cache, so that it is found out once: which images
+// have none, which call it `python`, and which directory holds what of our own images those without are lent. What is lost
+// is found out again.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 
+/** What the Python of an image may be called. */
+export type PythonName = 'python3' | 'python';
+
 const LOANS_FILE = join('cache', 'lent.json');
 /** Of each language a few versions. */
-const MAX_BORROWERS = 64;
+const MAX_IMAGES = 64;
 /** Bridges of other versions, or with another image, may share the state directory. */
 const MAX_TREES = 4;
 
 const loansFile = z.object({
   /** Ids of images. */
   borrowers: z.array(z.string()),
+  /** Ids of images that have `python`, and no `python3`. */
+  unnumbered: z.array(z.string()),
   /** Latest first. `key` says of which Python, `hash` names the directory. */
   trees: z.array(z.object({ key: z.string(), hash: z.string().regex(/^[0-9a-f]+$/) })),
 });
@@ -25,24 +31,36 @@ export function readLoans(stateDir: string): Loans {
     return loansFile.parse(JSON.parse(readFileSync(join(stateDir, LOANS_FILE), 'utf8')));
   } catch {
     // Absent, or of another version.
-    return { borrowers: [], trees: [] };
+    return { borrowers: [], unnumbered: [], trees: [] };
   }
 }
 
 /** Throws what the file system says. */
 export function rememberBorrower(stateDir: string, imageId: string): void {
-  const { borrowers, trees } = readLoans(stateDir);
-  const others = borrowers.filter((id) => id !== imageId);
-  write(stateDir, { borrowers: [imageId, ...others].slice(0, MAX_BORROWERS), trees });
+  const loans = readLoans(stateDir);
+  write(stateDir, { ...loans, borrowers: withFirst(imageId, loans.borrowers) });
+}
+
+/** By which name the image's Python is started, as far as anybody has found out. */
+export const knownPythonName = (stateDir: string, imageId: string): PythonName =>
+  readLoans(stateDir).unnumbered.includes(imageId) ? 'python' : 'python3';
+
+/** That the image has `python`, and no `python3`. Throws what the file system says. */
+export function rememberPython(stateDir: string, imageId: string): void {
+  const loans = readLoans(stateDir);
+  write(stateDir, { ...loans, unnumbered: withFirst(imageId, loans.unnumbered) });
 }
 
 /** The hashes of the directories that are still of use. Throws what the file system says. */
 export function rememberTree(stateDir: string, key: string, hash: string): readonly string[] {
-  const { borrowers, trees } = readLoans(stateDir);
-  const kept = [{ key, hash }, ...trees.filter((tree) => tree.key !== key)].slice(0, MAX_TREES);
-  write(stateDir, { borrowers, trees: kept });
+  const loans = readLoans(stateDir);
+  const kept = [{ key, hash }, ...loans.trees.filter((tree) => tree.key !== key)].slice(0, MAX_TREES);
+  write(stateDir, { ...loans, trees: kept });
   return kept.map((tree) => tree.hash);
 }
+
+const withFirst = (id: string, ids: readonly string[]): string[] =>
+  [id, ...ids.filter((other) => other !== id)].slice(0, MAX_IMAGES);
 
 function write(stateDir: string, loans: Loans): void {
   const file = join(stateDir, LOANS_FILE);

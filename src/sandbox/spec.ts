@@ -8,6 +8,7 @@ import type { Carrier, SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
 import { ENTRYPOINT, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
 import type { SandboxKind } from './kind.js';
 import { LENT_MOUNT, LENT_PYTHON } from './lent-files.js';
+import type { PythonName } from './loans.js';
 
 /** What a sandbox is made of besides the walls, which are constant. */
 export type SandboxPlan = {
@@ -15,6 +16,8 @@ export type SandboxPlan = {
   readonly harnessDir: string;
   /** Of the Python that the image is lent; undefined where it has its own. */
   readonly lentDir: string | undefined;
+  /** What the image calls its own; `python3` unless something else is known. */
+  readonly python?: PythonName;
   readonly seccompFile: string;
   readonly name: string;
   readonly user: string;
@@ -25,7 +28,7 @@ export type SandboxPlan = {
   readonly carrier: Carrier | undefined;
   /** Processors of the host: code may use them all. */
   readonly cores: number;
-  /** Of its run, with the time in which that may wait for a user. */
+  /** Of its run, with the time in which that waits for servers to open, or for a user. */
   readonly maxTimeoutSeconds: number;
   /** The age up to which it may wait for its run. */
   readonly maxWaitSeconds: number;
@@ -99,7 +102,7 @@ const largestMb = ({ volumes }: SandboxKind, tmpfs: readonly Tmpfs[]): number =>
 export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
   const { kind } = plan;
   const tmpfs = [...tmpfsWith(kind.workdir), ...kind.places];
-  const python = plan.lentDir === undefined ? ['python3'] : LENT_PYTHON;
+  const python = plan.lentDir === undefined ? [plan.python ?? 'python3'] : LENT_PYTHON;
   const deadManSeconds = plan.maxWaitSeconds + plan.maxTimeoutSeconds + SPARE_SECONDS;
   return {
     image: plan.image,

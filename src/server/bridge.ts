@@ -11,6 +11,7 @@ import { Redactor } from '../base/redact.js';
 import type { DiscoverContext } from '../config/discover.js';
 import { planFor } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
+import { longestStartSeconds } from '../config/start-time.js';
 import type { AgentFace } from '../downstream/asking/agent-face.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { InputFile } from '../protocol/frames.js';
@@ -27,6 +28,7 @@ import type { Task } from '../run/task.js';
 import { commandKind, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { Launchers } from '../sandbox/launchers.js';
+import { MAX_ASKING_SECONDS } from '../sandbox/spec.js';
 import { WarmPools } from '../sandbox/warm-pools.js';
 import { AskedAgent } from './asked-agent.js';
 import { ConfiguredServers } from './configured-servers.js';
@@ -101,10 +103,10 @@ export class Bridge implements AsyncDisposable {
     this.settings = settings;
     this.#observer = observer;
     this.redactor = redactor;
-    const mayAsk = () => settings.autoload === 'ask' && canLoad('ask', this.#agent);
+    const standstill = () => this.standstillSeconds;
     const letGo = () => this.#warm.letGo();
-    this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer, mayAsk, letGo));
-    const open = (other: Settings) => new Launcher(other, discovery.host, observer, mayAsk, letGo);
+    this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer, standstill, letGo));
+    const open = (other: Settings) => new Launcher(other, discovery.host, observer, standstill, letGo);
     const launchers = this.#owned.use(new Launchers(settings, this.launcher, open));
     this.servers = this.#owned.use(
       new ConfiguredServers({ settings, context: discovery, agent: this.#agent, observer, redactor }),
@@ -124,6 +126,15 @@ export class Bridge implements AsyncDisposable {
     this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
     this.snippets = new Snippets(settings.snippetsDir);
     this.#queue = new PQueue({ concurrency: settings.concurrency });
+  }
+
+  /**
+   * How long the clock of a run may stand still in a sandbox that starts now: until its servers are open, and while code
+   * has a person asked for another one.
+   */
+  get standstillSeconds(): number {
+    const mayAsk = this.settings.autoload === 'ask' && canLoad('ask', this.#agent);
+    return longestStartSeconds(this.servers.discovery.ready) + (mayAsk ? MAX_ASKING_SECONDS : 0);
   }
 
   /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */

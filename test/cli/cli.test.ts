@@ -102,7 +102,7 @@ describe('servers', () => {
       '  ready    files             npx',
       '  skipped  off               disabled in its file. Switch it on.',
       '  skipped  sandbox           npx  this bridge itself',
-      '  skipped  bad\\u001b[2Jname  its name has control characters. Correct the entry.',
+      '  skipped  bad\\u001b[2Jname  its name has characters that do not show. Correct the entry.',
       '',
       '1 ready, 3 skipped',
       '',

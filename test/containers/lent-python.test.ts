@@ -23,6 +23,7 @@ import { parseSettings } from '../../src/config/settings.js';
 import { filesOf, startOf } from '../../src/run/task.js';
 import { kindOf } from '../../src/sandbox/kind.js';
 import { Launcher } from '../../src/sandbox/launcher.js';
+import { makeChangedImage, podman } from '../support/changed-image.js';
 import { removeImages } from '../support/remove-images.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
 
@@ -42,8 +43,6 @@ const { settings } = parseSettings(
 );
 let events: BridgeEvent[] = [];
 const open = () => new Launcher(settings, { home, platform: 'linux' }, (event) => events.push(event));
-const podman = (...args: string[]) =>
-  execFileSync('podman', ['--log-level=error', ...args], { encoding: 'utf8' });
 
 /** A program that needs nothing but a kernel is at hand wherever Node runs: its own loader. */
 const loaderOfNode = (): string =>
@@ -51,19 +50,10 @@ const loaderOfNode = (): string =>
 
 beforeAll(async () => {
   await using launcher = open();
-  const { choice, image } = await launcher.pad();
-  const cage = [`--runtime=${choice.ociRuntime}`, 'run', '--network=none', '--ulimit=nofile=1024:1024'];
   const remove = 'import glob, os; [os.remove(each) for each in glob.glob("/usr/*bin/python3*")]';
-  const container = `trial-lent-${process.pid}`;
+  makeChangedImage(WITHOUT_PYTHON, remove, await launcher.pad());
   const folder = mkdtempSync(join(tmpdir(), 'trial-lent-'));
   const archive = join(folder, 'image.tar');
-  try {
-    podman(...cage, '--ulimit=nproc=128:128', `--name=${container}`, image.image, 'python3', '-c', remove);
-    podman('export', `--output=${archive}`, container);
-  } finally {
-    podman('rm', '--force', '--ignore', container);
-  }
-  podman('import', '--quiet', archive, WITHOUT_PYTHON);
   mkdirSync(join(folder, 'bin'));
   copyFileSync(loaderOfNode(), join(folder, 'bin/single'));
   execFileSync('tar', ['-C', folder, '-cf', archive, 'bin']);
@@ -132,8 +122,8 @@ exit 3`;
     ['/ipc', false],
     ['/lent', true],
   ]);
-  // The image's own was tried, ours taken and then used; from now on it is known.
-  expect(started()).toHaveLength(2);
+  // The image's own was tried by both names, ours taken and then used; from now on it is known.
+  expect(started()).toHaveLength(3);
   events = [];
   await run(launcher, sh, WITHOUT_PYTHON, ':');
   expect(started()).toHaveLength(1);

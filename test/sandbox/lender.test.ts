@@ -17,19 +17,22 @@ import { PLAIN_KIND, settingsOf } from '../support/plain-kind.js';
 const never = new AbortController().signal;
 const SANDBOX = {} as Sandbox;
 const NOT_FOUND = 'exec: "python3": executable file not found in $PATH';
+const NOR_PYTHON = 'exec: "python": executable file not found in $PATH';
 const GO = { ...PLAIN_KIND, image: 'golang:1.21-alpine', isPython: false };
 const image: ImageChoice = { image: GO.image, id: 'sha256:go', reason: '', replaces: undefined };
 
 let stateDir: string;
+let loansFile: string;
 let tree: string;
 let pad: LaunchPad;
 let lender: Lender;
 let trouble: readonly string[];
-/** Of each start, what the image was lent. */
-let starts: Array<string | undefined>;
+/** Of each start, what the image was lent, or else what its own Python was called. */
+let starts: string[];
 
 beforeEach(() => {
   stateDir = mkdtempSync(join(tmpdir(), 'lender-'));
+  loansFile = join(stateDir, 'cache/lent.json');
   const settings = settingsOf({ MCP_BRIDGE_STATE_DIR: stateDir }, stateDir);
   const own = { image: 'own', id: 'sha256:own', reason: '', replaces: undefined };
   tree = installFiles(
@@ -54,8 +57,8 @@ beforeEach(() => {
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
 
 /** Fails as often as there is trouble left. */
-async function start({ lentDir }: HostFiles): Promise<Sandbox> {
-  starts.push(lentDir);
+async function start({ lentDir, python }: HostFiles): Promise<Sandbox> {
+  starts.push(lentDir ?? python);
   const [said, ...rest] = trouble;
   trouble = rest;
   if (said === undefined) return SANDBOX;
@@ -64,55 +67,93 @@ async function start({ lentDir }: HostFiles): Promise<Sandbox> {
 const begin = (kind = GO, of = image) => lender.start({ pad, image: of, kind }, start, never);
 
 it('an image that has Python is started once, and nothing is written', async () => {
+  const before = readFileSync(loansFile, 'utf8');
   await begin();
-  expect([starts, readLoans(stateDir).borrowers]).toEqual([[undefined], []]);
+  expect([starts, readFileSync(loansFile, 'utf8')]).toEqual([['python3'], before]);
 });
 
 it('one that has none is lent ours, and from then on at once, by every bridge', async () => {
-  trouble = [NOT_FOUND];
+  trouble = [NOT_FOUND, NOR_PYTHON];
   await begin();
   await begin();
-  expect(starts).toEqual([undefined, tree, tree]);
+  expect(starts).toEqual(['python3', 'python', tree, tree]);
   expect(readLoans(stateDir).borrowers).toEqual([image.id]);
 });
 
 it.each([
   ['crun: executable file `python3` not found in $PATH: No such file or directory'],
-  ['python3 is 3.7 here, older than 3.9'],
+  ['Python is 3.7 here, older than 3.9'],
   ['File "/usr/lib/python3.9/json/__init__.py": No module named re'],
 ])('so is one that says: %s', async (said) => {
-  trouble = [said];
+  trouble = [said, NOR_PYTHON];
   await begin();
-  expect(starts).toEqual([undefined, tree]);
+  expect(starts).toEqual(['python3', 'python', tree]);
+});
+
+it.each([
+  ['exec: "python": executable file not found in $PATH'],
+  ["Unknown option: -I usage: python [option] ... Try `python -h' for more information."],
+  ['Python is 3.7 here, older than 3.9'],
+  ['no greeting within 60 s'],
+])('so is one whose `python` is none either: %s', async (said) => {
+  trouble = [NOT_FOUND, said];
+  await begin();
+  expect(starts).toEqual(['python3', 'python', tree]);
+});
+
+it.each([
+  ['an image of others', image],
+  ['that of run_python', { ...image, id: 'sha256:own' }],
+])('%s that calls it `python` is not lent any, and known by its id from then on', async (_, of) => {
+  trouble = [NOT_FOUND];
+  await begin(GO, of);
+  await begin({ ...GO, isPython: true }, of);
+  await begin({ ...GO, isPython: true }, { ...of, id: 'sha256:newer' });
+  expect(starts).toEqual(['python3', 'python', 'python', 'python3']);
+  expect(readLoans(stateDir)).toMatchObject({ borrowers: [], unnumbered: [of.id] });
+});
+
+it('where nobody wants the start any more, `python` is not tried', async () => {
+  const ending = new AbortController();
+  const startAndEnd = async (files: HostFiles) => {
+    ending.abort();
+    return start(files);
+  };
+  trouble = [NOT_FOUND];
+  await expect(lender.start({ pad, image, kind: GO }, startAndEnd, ending.signal)).rejects.toThrow('python3');
+  expect(starts).toEqual(['python3']);
 });
 
 it('what else keeps it from starting is no reason', async () => {
   trouble = ['no greeting within 60 s'];
   await expect(begin()).rejects.toMatchObject({ code: 'E_SANDBOX_START' });
-  expect([starts, readLoans(stateDir).borrowers]).toEqual([[undefined], []]);
+  expect([starts, readLoans(stateDir).borrowers]).toEqual([['python3'], []]);
 });
 
 it('where ours does not start either, that is said, and nothing is concluded', async () => {
-  trouble = [NOT_FOUND, 'exec /lent/loader: permission denied'];
+  trouble = [NOT_FOUND, NOR_PYTHON, 'exec /lent/loader: permission denied'];
   const message = expect.stringContaining(
-    'golang:1.21-alpine has no python3 of its own, and does not start with ours',
+    'golang:1.21-alpine has no Python of its own, and does not start with ours',
   );
   const remedy = expect.stringContaining(stateDir);
   await expect(begin()).rejects.toMatchObject({ code: 'E_SANDBOX_START', message, remedy });
   expect(readLoans(stateDir).borrowers).toEqual([]);
   await begin();
-  expect(starts).toEqual([undefined, tree, undefined]);
+  expect(starts).toEqual(['python3', 'python', tree, 'python3']);
 });
 
 it('programs in Python are not lent it, and the image of run_python never is', async () => {
-  const error = { code: 'E_IMAGE_MISSING', message: expect.stringContaining('no python3 3.9 or later') };
-  trouble = [NOT_FOUND];
+  const error = { code: 'E_IMAGE_MISSING', message: expect.stringContaining('no Python 3.9 or later') };
+  trouble = [NOT_FOUND, NOR_PYTHON];
   await expect(begin({ ...GO, isPython: true })).rejects.toMatchObject(error);
   rememberBorrower(stateDir, image.id);
   await expect(begin({ ...GO, isPython: true })).rejects.toMatchObject(error);
-  trouble = [NOT_FOUND];
-  await expect(begin(GO, pad.image)).rejects.toMatchObject({ code: 'E_SANDBOX_START' });
-  expect(starts).toEqual([undefined, undefined]);
+  trouble = [NOT_FOUND, NOR_PYTHON];
+  const both = `The sandbox did not start: ${NOT_FOUND}; and by the name python: ${NOR_PYTHON}`;
+  await expect(begin(GO, pad.image)).rejects.toMatchObject({ code: 'E_SANDBOX_START', message: both });
+  trouble = [NOT_FOUND, "Unknown option: -I usage: python [option] ... Try `python -h'"];
+  await expect(begin(GO, pad.image)).rejects.toThrow('by the name python: it is older than 3.4');
+  expect(starts).toEqual(['python3', 'python', 'python3', 'python', 'python3', 'python']);
 });
 
 it('a tree that was changed is not lent', async () => {
@@ -130,8 +171,9 @@ it('remembers some, the latest first, and does without a file that it cannot rea
   expect(readLoans(stateDir).borrowers).toHaveLength(64);
   for (const key of ['a', 'b', 'c', 'd']) rememberTree(stateDir, key, '0a');
   expect(readLoans(stateDir).trees.map(({ key }) => key)).toEqual(['d', 'c', 'b', 'a']);
-  writeFileSync(join(stateDir, 'cache/lent.json'), '{"borrowers":[],"trees":[{"key":"k","hash":"../.."}]}');
-  expect(readLoans(stateDir)).toEqual({ borrowers: [], trees: [] });
+  const bad = { borrowers: ['b'], unnumbered: [], trees: [{ key: 'k', hash: '../..' }] };
+  writeFileSync(loansFile, JSON.stringify(bad));
+  expect(readLoans(stateDir)).toEqual({ borrowers: [], unnumbered: [], trees: [] });
 });
 
 it('removes trees that are of no use any more, but none that somebody may have just made', () => {

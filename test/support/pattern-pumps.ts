@@ -17,7 +17,8 @@ const MAX_SAMPLES = 3;
 /** Each is what stands before, what is repeated, and what stands at the end. */
 export function hostileTo(pattern: RegExp): ReadonlyArray<readonly [string, string, string]> {
   // What repeats nothing looks at no more characters from each place than it is long.
-  if (!/[*+{]/.test(pattern.source.replace(/\\./g, ''))) return [];
+  // Without its escapes, such as those of properties, which have braces.
+  if (!/[*+{]/.test(pattern.source.replace(/\\[pPu]\{[^}]*\}|\\./g, ''))) return [];
   const found = new Map<string, readonly [string, string, string]>();
   const add = (before: string, pump: string) => {
     if (pump === '') return;

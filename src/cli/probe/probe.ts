@@ -78,7 +78,8 @@ async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeRe
   const pad = await plain.bridge.launcher.pad();
   const { choice, image } = pad;
   const hostEnvNames = Object.keys(discovery.env);
-  const spec = specOn(pad, { settings, instance: 'probe', observer }, 'probe');
+  const standstillSeconds = () => plain.bridge.standstillSeconds;
+  const spec = specOn(pad, { settings, instance: 'probe', observer, standstillSeconds }, 'probe');
   const cage: Cage = { spec, settings, choice, hostEnvNames };
   // One after the other: what is measured is time and memory.
   const [walls, look] = await attackWalls(plain, cage, signal);

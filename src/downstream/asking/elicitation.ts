@@ -91,7 +91,7 @@ function quoted(words: string): string {
     .replace(BLANKS, ' ')
     .replace(/\n{3,}/g, '\n\n')
     .replace(NAMES_A_SERVER, '\\$&');
-  return said.includes('\n') ? said.replace(/^/gm, '> ').replace(/ +$/gm, '') : said;
+  return said.includes('\n') ? said.replace(/^/gm, '> ').replace(/(?<! ) +$/gm, '') : said;
 }
 
 /** The schema with its labels made harmless; undefined where something else in it is not. */
