@@ -12,7 +12,13 @@ const ROOT = join(HERE, '../..');
 /** For what mkfs needs itself, beside the content. */
 const SPARE_MB = 64;
 /** What the machine runs of ours beside the package. */
-const PROGRAMS = ['main-job.mjs', 'host/job.mjs', 'host/limit-attacks.mjs', 'host/suites.mjs'];
+const PROGRAMS = [
+  'main-job.mjs',
+  'host/job.mjs',
+  'host/limit-attacks.mjs',
+  'host/suites.mjs',
+  'kernel-memory/attacks.mjs',
+];
 
 /** Makes the disk in the folder `scratch`. `image`: the name of ours, in the engine of this machine. */
 export async function jobDisk(scratch, image, say) {

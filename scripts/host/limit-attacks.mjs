@@ -1,6 +1,8 @@
 // Attacks on the limits of a run, and what a contained one must be answered with. Data only: made in a machine whose
 // control groups limit each container, so that the kernel's word is expected and never a watchdog's.
 
+import { kernelMemoryProgram } from '../kernel-memory/attacks.mjs';
+
 export const LIMITS = { memoryMb: 150, pids: 40, cpus: 0.5 };
 
 /** As the settings that the bridge under attack is started with. */
@@ -17,6 +19,18 @@ const OUT_OF_MEMORY = {
 const TOO_MANY = { text: new RegExp(`At most ${LIMITS.pids} processes`) };
 /** Seconds of processor time that code under the quota may have had per second. */
 const MOST_CPU = LIMITS.cpus * 1.3;
+
+/** Of the kernel's memory: twice the limit, which an emulated machine takes a while to fill. */
+const KERNEL_MEMORY_MB = 2 * LIMITS.memoryMb;
+const KERNEL_MEMORY_SECONDS = 60;
+/** By the kernel where the group counts it, else by the bridge. */
+const KERNEL_MEMORY_ENDED = { text: /memory limit \d+ MB exceeded|could hold \d+ MB/i };
+const kernelMemory = (kind) => ({
+  name: `memory of the kernel: ${kind}`,
+  code: kernelMemoryProgram(kind, KERNEL_MEMORY_MB),
+  timeout: KERNEL_MEMORY_SECONDS,
+  expect: KERNEL_MEMORY_ENDED,
+});
 
 /** `expect`: patterns for fields of the answer, `text` for all of it; `holds`: what its result must satisfy. */
 export const LIMIT_ATTACKS = [
@@ -79,6 +93,7 @@ while True: pass`,
     timeout: 5,
     expect: { status: /^timeout$/ },
   },
+  ...['TCP on loopback', 'UDP on loopback', 'netlink answers', 'unix sockets', 'pipes'].map(kernelMemory),
   {
     name: 'a run after all of them',
     code: '6 * 7',
