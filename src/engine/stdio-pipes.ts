@@ -32,8 +32,8 @@ export type StdioPipes = {
 };
 
 /**
- * Makes the pipes. `dir` is a folder of ours for where there is no /dev/shm, `name` is unique; no file is left. Throws E_STATE where the file
- * system has no named pipes, and E_PROCESS where there are no descriptors left.
+ * Makes the pipes. `dir` is a folder of ours for where there is no /dev/shm, `name` is unique; no file is left. Throws
+ * E_STATE where the file system has no named pipes, and E_PROCESS where there are no descriptors left.
  *
  * Each end has an open file description of its own: ours is non-blocking, the child's is not. And nobody but us holds a
  * writing end of stdin, since its closing is what tells the supervisor that the bridge is gone.
@@ -57,8 +57,14 @@ export function openStdioPipes(dir: string, name: string): StdioPipes {
     makeFifos(paths);
     // Both ends at once, so that neither of the two that stay has to wait for the other.
     const both = openSync(stdin, O_RDWR);
-    const input = { childs: open(stdin, O_RDONLY), ours: open(stdin, O_WRONLY | O_NONBLOCK) };
-    closeSync(both);
+    const input = { childs: -1, ours: -1 };
+    try {
+      input.childs = open(stdin, O_RDONLY);
+      input.ours = open(stdin, O_WRONLY | O_NONBLOCK);
+    } finally {
+      // It could be written to, so it must not stay open.
+      closeSync(both);
+    }
     const [output, errors] = [outputOf(stdout), outputOf(stderr)];
     const childEnds = [input.childs, output.childs, errors.childs] as const;
     return {
