@@ -203,7 +203,7 @@ async function containersAsUser() {
     await run(['chown', '-R', `${user}:`, copy], { quiet: true });
     await shareImage(as);
     return await vitest('containers', {
-      timeoutMs: 8 * MINUTE,
+      timeoutMs: 15 * MINUTE,
       cwd: copy,
       report: join(copy, 'report.json'),
       as,
@@ -302,7 +302,7 @@ await part('check', async () =>
 );
 // Side by side: Python's tests are single processes that mostly wait for each other.
 await Promise.all([
-  part('unit', () => vitest('unit', { timeoutMs: 6 * MINUTE })),
+  part('unit', () => vitest('unit', { timeoutMs: 10 * MINUTE })),
   part("the engine's clock", () =>
     vitest('containers', { timeoutMs: 2 * MINUTE, report: join(scratch, 'clock.json'), flags: [WAITING] }),
   ),
@@ -310,7 +310,7 @@ await Promise.all([
   part('python on the host', pythonOnHost).then(() => part('python in the image', pythonInImage)),
 ]);
 await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
-  vitest('containers', { timeoutMs: 13 * MINUTE, flags: ['--exclude', WAITING] }),
+  vitest('containers', { timeoutMs: 22 * MINUTE, flags: ['--exclude', WAITING] }),
 );
 if (isRoot) await part('containers as an ordinary user', containersAsUser);
 rmSync(scratch, { recursive: true, force: true });

@@ -140,8 +140,8 @@ const NAMESPACE_FLAGS = [0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000
 const AF = { UNIX: 1, INET: 2, INET6: 10, NETLINK: 16 };
 const SOCK = { STREAM: 1, DGRAM: 2, RAW: 3 };
 const IPPROTO = { DEFAULT: 0, TCP: 6, UDP: 17 };
-/** ICMP, DCCP, ICMPv6, L2TP, SCTP, UDP-Lite, MPTCP. */
-const LOADED_PROTOCOLS = [1, 33, 58, 115, 132, 136, 262];
+/** DCCP, L2TP, SCTP, UDP-Lite, MPTCP. */
+const LOADED_PROTOCOLS = [33, 115, 132, 136, 262];
 const NETLINK_ROUTE = 0;
 /** The lower half of an argument. The kernel reads an `int` there, and a filter sees all 64 bits of the register. */
 const INT = 0xffffffff;
@@ -269,7 +269,7 @@ export const LIMITED = [
       ]),
       // What the kernel says to whoever lacks the capability, or the protocol.
       ...[AF.INET, AF.INET6].flatMap((family) => [
-        { error: 'EPERM', when: [int(0, family), masked(1, SOCK_TYPE, SOCK.RAW), int(2, IPPROTO.DEFAULT)] },
+        { error: 'EPERM', when: [int(0, family), masked(1, SOCK_TYPE, SOCK.RAW)] },
         ...LOADED_PROTOCOLS.map((protocol) => ({
           error: 'EPROTONOSUPPORT',
           when: [int(0, family), int(2, protocol)],

@@ -93,12 +93,20 @@ function isWritable(folder: string): boolean {
   }
 }
 
+/** Where `mkfifo` is when nothing on the PATH has it. */
+const USUAL_PLACES = '/usr/bin:/bin';
+
 /** By coreutils or busybox, in 3 ms. */
 function makeFifos(paths: readonly string[]): void {
-  const { status, stderr, error } = spawnSync('mkfifo', ['-m', MODE, '--', ...paths], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    encoding: 'utf8',
-  });
+  const make = (env?: NodeJS.ProcessEnv) =>
+    spawnSync('mkfifo', ['-m', MODE, '--', ...paths], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      encoding: 'utf8',
+      ...(env === undefined ? {} : { env }),
+    });
+  let made = make();
+  if (codeOf(made.error) === 'ENOENT') made = make({ PATH: USUAL_PLACES });
+  const { status, stderr, error } = made;
   if (status === 0) return;
   if (outOfDescriptors(error)) throw error;
   throw new BridgeError(
@@ -111,8 +119,9 @@ function makeFifos(paths: readonly string[]): void {
   );
 }
 
-const outOfDescriptors = (thrown: unknown): boolean =>
-  ['EMFILE', 'ENFILE'].includes(String((thrown as NodeJS.ErrnoException | undefined)?.code));
+const codeOf = (thrown: unknown): string | undefined => (thrown as NodeJS.ErrnoException | undefined)?.code;
+
+const outOfDescriptors = (thrown: unknown): boolean => ['EMFILE', 'ENFILE'].includes(codeOf(thrown) ?? '');
 
 /** What is said where a container cannot be given its streams. */
 export const tooManyOpenFiles = (): BridgeError =>

@@ -87,6 +87,6 @@ it('and the audit has them without the secret', async () => {
   await bridge[Symbol.asyncDispose]();
   const dir = join(stateDir, 'audit');
   const kept = readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8'));
-  expect(kept.join('')).toContain('[SOME_TOKEN]');
+  expect(kept.join('')).toContain('[SOME_TOKEN of h]');
   expect(kept.join('')).not.toContain('swordfish');
 });

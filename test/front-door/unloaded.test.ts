@@ -33,6 +33,15 @@ const servers = () => ({
   memory: npmServer('@modelcontextprotocol/server-memory'),
 });
 /** The programs that the bridge has started and that still run. */
+/** Empty where it has ended meanwhile. */
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 const children = () =>
   readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid))
@@ -46,7 +55,7 @@ const children = () =>
         return false;
       }
     })
-    .map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+    .map(commandOf)
     .filter((line) => line.includes('server'));
 
 beforeAll(async () => {
