@@ -29,6 +29,8 @@ const ONCE = [
   // Of the languages, the answers of execute_code, Go's cache and the network stay: they meet what the mode decides.
   'test/front-door/{isolator-config,javascript,snippets}.test.ts',
   'test/cli/{containers.test.ts,exec/**}',
+  // Each is a command of its own, whose engine may still tidy up in the home that it was given and that is gone by then.
+  'test/scripts/containers.test.ts',
   'test/containers/{compiled-harness,kinds}.test.ts',
   'test/front-door/{output,warm}.test.ts',
   // A minute of attacks; containers/walls, probe and languages make the gravest in either mode, `npm run walls` all.
