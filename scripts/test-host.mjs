@@ -105,7 +105,9 @@ async function tryOn(suite, machine, disk, scratch) {
     timeoutMs: TIMEOUT_MS,
     console,
     onLine: ({ step, seconds, error }) =>
-      say(`${suite}: ${step}${error === undefined ? '' : ` FAILED (${error})`}, ${seconds} s by its own clock`),
+      say(
+        `${suite}: ${step}${error === undefined ? '' : ` FAILED (${error})`}, ${seconds} s by its own clock`,
+      ),
   });
   const value = (step) => lines.find((line) => line.step === step)?.value;
   return {
