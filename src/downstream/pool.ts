@@ -108,7 +108,6 @@ class SlotPool implements DownstreamPool {
       this.#retired.add(slot);
       slot.retire(() => this.#retired.delete(slot));
     }
-    // Of all, since a value that one server no longer has may have been hidden in its name only.
     for (const spec of specs) hideLatest(this.#options.redactor, spec.name, secretsOf(spec));
   }
 

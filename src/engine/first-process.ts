@@ -3,6 +3,7 @@
 // and before the file is written, there is none.
 
 import { readText } from '../base/read-text.js';
+import { processStat } from './process-stat.js';
 
 const argvOf = (pid: number): string[] => (readText(`/proc/${pid}/cmdline`) ?? '').split('\0');
 
@@ -31,21 +32,21 @@ function find(pidFile: string): { readonly pid: number; readonly monitor: number
 }
 
 /** A process for as long as it lives: its number may be another's later, and its start is its own. */
-export type Living = { readonly pid: number; readonly startedAt: string };
+export type Living = { readonly pid: number; readonly startTime: string };
 
 /** What is to be asked again by `lives`; undefined where there is no such process. */
 export function livingAt(pid: number): Living | undefined {
-  const startedAt = statOf(pid)?.startedAt;
-  return startedAt === undefined ? undefined : { pid, startedAt };
+  const startTime = processStat(pid)?.startTime;
+  return startTime === undefined ? undefined : { pid, startTime };
 }
 
 /**
  * Whether it still runs. One that has ended and that nobody has reaped does not: before a first process becomes a zombie,
  * the kernel has ended every other process of its container.
  */
-export function lives({ pid, startedAt }: Living): boolean {
-  const stat = statOf(pid);
-  return stat !== undefined && stat.startedAt === startedAt && !'ZX'.includes(stat.state);
+export function lives({ pid, startTime }: Living): boolean {
+  const stat = processStat(pid);
+  return stat !== undefined && stat.startTime === startTime && !'ZX'.includes(stat.state);
 }
 
 /** False when it had ended. */
@@ -57,14 +58,6 @@ export function killLiving(living: Living): boolean {
   } catch {
     return false;
   }
-}
-
-/** From /proc/PID/stat: the third field and the 22nd, behind a name that may hold anything. */
-function statOf(pid: number): { readonly state: string; readonly startedAt: string } | undefined {
-  const text = readText(`/proc/${pid}/stat`);
-  if (text === undefined) return undefined;
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[0] ?? 'X', startedAt: fields[19] ?? '' };
 }
 
 /** Whether the process `pid` of this machine was started with `argument`. */

@@ -2,6 +2,7 @@
 // can tell a dead owner's containers from a live one's, even after the pid was given to somebody else.
 
 import { readText } from '../base/read-text.js';
+import { processStat } from './process-stat.js';
 
 /** The label that every container of ours carries; its value is the bridge's instance id. */
 export const INSTANCE_LABEL = 'mcp-sandbox-bridge';
@@ -16,12 +17,8 @@ export const ownerLabelNames: readonly string[] = Object.values(OWNER_LABELS);
 
 export type Owner = { readonly pid: number; readonly startTime: string; readonly bootId: string };
 
-/** Field 22 of /proc/PID/stat: clock ticks after boot; '' where there is no such process, or no /proc. */
-function startTimeOf(pid: number): string {
-  const stat = readText(`/proc/${pid}/stat`) ?? '';
-  // The command name stands in parentheses and may itself hold spaces and parentheses.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-}
+/** '' where there is no such process, or no /proc. */
+const startTimeOf = (pid: number): string => processStat(pid)?.startTime ?? '';
 
 const bootId = (): string => (readText('/proc/sys/kernel/random/boot_id') ?? '').trim();
 

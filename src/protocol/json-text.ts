@@ -4,7 +4,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { BridgeError } from '../base/errors.js';
-import { endOfString } from '../base/secrets/by-key.js';
+import { endOfString } from '../base/json-string.js';
 
 /** Marks a RawJson's place while the rest is written. Never leaves this process, so no data can contain it. */
 const NONCE = randomUUID();

@@ -28,7 +28,7 @@ const EXCEPTION_LINE = /^[\p{L}\p{N}_.<>]+(?:: |:?$)/u;
  * Whether what the code says of its failure has a line at the margin that is no part of a traceback: it could be taken
  * for the next step, which we write there.
  */
-export function hasLooseLine(failure: string): boolean {
+function hasLooseLine(failure: string): boolean {
   let isBehindException = false;
   for (const line of failure.split('\n')) {
     if (TRACEBACK_LINE.test(line)) {

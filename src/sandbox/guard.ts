@@ -52,7 +52,7 @@ export class Guard implements Disposable {
 
 /** What the container of the first process `pid` is held to, by its kernel or by a guard. */
 export function enforcementAt(pid: number, asked: Asked): Enforcement {
-  const scales = scalesFor(pid, WRITABLE, new Map());
+  const scales = scalesFor(pid, WRITABLE);
   return lookAt(pid, asked, scales.glance() !== undefined && (scales.weigh() ?? 0) > 0);
 }
 

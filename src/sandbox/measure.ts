@@ -23,10 +23,13 @@ export const boundsOf = ({ memoryBytes }: Pick<SandboxSpec, 'memoryBytes'>): Bou
   hostFloorBytes: Math.min(HOST_FLOOR_BYTES, totalmem() * HOST_FLOOR_PART),
 });
 
+/** For whoever weighs pages alone. */
+const NO_ROOM: SocketRoom = new Map();
+
 /**
  * Looks at the container of the first process `pid`, whose files are in the folders `tmpfs` and whose sockets have `room`.
  */
-export const scalesFor = (pid: number, tmpfs: readonly string[], room: SocketRoom): Scales => ({
+export const scalesFor = (pid: number, tmpfs: readonly string[], room: SocketRoom = NO_ROOM): Scales => ({
   glance: () => orUndefined(() => glance(pid, tmpfs, room)),
   weigh: () => orUndefined(() => weigh(pid, tmpfs)),
 });

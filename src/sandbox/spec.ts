@@ -48,25 +48,10 @@ const tmpfsWith = (workdir: string): readonly Tmpfs[] => [
 const SHM_MB = 16;
 /** What the kernel tells in /proc of its machine, of how it was started and built, and of the work of others. */
 const HOST_FILES = [
-  ...[
-    '/proc/bus',
-    '/proc/cmdline',
-    '/proc/config.gz',
-    '/proc/diskstats',
-    '/proc/driver',
-    '/proc/fs',
-    '/proc/interrupts',
-  ],
-  ...['/proc/iomem', '/proc/ioports', '/proc/irq', '/proc/key-users', '/proc/modules', '/proc/partitions'],
-  ...[
-    '/proc/pressure',
-    '/proc/schedstat',
-    '/proc/softirqs',
-    '/proc/sys/kernel/random/boot_id',
-    '/proc/tty',
-    '/proc/zoneinfo',
-  ],
-];
+  ...['bus', 'cmdline', 'config.gz', 'diskstats', 'driver', 'fs', 'interrupts', 'iomem', 'ioports'],
+  ...['irq', 'key-users', 'modules', 'partitions', 'pressure'],
+  ...['schedstat', 'softirqs', 'sys/kernel/random/boot_id', 'tty', 'zoneinfo'],
+].map((name) => `/proc/${name}`);
 /** Of a file on a volume, which is disk: what is in all of them, only the disk itself limits. */
 const VOLUME_FILE_MB = 1024;
 /** Every place of this cage that files can be written to: what is in them is memory. */

@@ -2,6 +2,8 @@
 // so. Nothing is known of the texts themselves. Every one of these looks at each character a bounded number of times:
 // strangers write what they read.
 
+import { endOfString } from '../json-string.js';
+
 const HIDDEN = '…';
 const WORDS = 'token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|authorization|cookie';
 /** `token=`, `"apiKey": "`, `Authorization: Bearer `, also with escaped quotes; what follows is the value. */
@@ -101,16 +103,4 @@ function afterSpace(text: string, from: number): number {
   let at = from;
   while (isSpace(text, at)) at++;
   return at;
-}
-
-/** Index just past the string of JSON that opens at `start`; the text's length where it does not end. */
-export function endOfString(text: string, start: number): number {
-  let quote = start;
-  for (;;) {
-    quote = text.indexOf('"', quote + 1);
-    if (quote === -1) return text.length;
-    let slashes = 0;
-    while (text[quote - 1 - slashes] === '\\') slashes++;
-    if (slashes % 2 === 0) return quote + 1;
-  }
 }

@@ -72,7 +72,7 @@ export class AttackedBridge implements AsyncDisposable {
       const first = pid;
       const { pids, ociRuntime } = this.#settings;
       host = hostLook(first, { ...this.#settings, pids: hostTasks(pids, ociRuntime) });
-      const scales = scalesFor(first, WRITABLE, new Map());
+      const scales = scalesFor(first, WRITABLE);
       const bundle = bundleOf(first);
       const before = bundle === undefined ? 0 : bytesIn(bundle);
       poll = setInterval(() => {

@@ -1,0 +1,19 @@
+// What the kernel says of a process in one line, /proc/PID/stat. Linux only: elsewhere there is none to read.
+
+import { readText } from '../base/read-text.js';
+
+export type ProcessStat = {
+  /** One letter: R, S, D, Z (ended, and not reaped yet) … */
+  readonly state: string;
+  /** Clock ticks after boot. With the number of a process it names that process and no later one. */
+  readonly startTime: string;
+};
+
+/** Undefined where there is no such process. */
+export function processStat(pid: number): ProcessStat | undefined {
+  const text = readText(`/proc/${pid}/stat`);
+  if (text === undefined) return undefined;
+  // The command name stands in parentheses and may itself hold spaces and parentheses; what follows are fields 3 to 52.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[0] ?? '', startTime: fields[19] ?? '' };
+}
