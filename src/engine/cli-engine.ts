@@ -334,6 +334,14 @@ export class CliEngine implements Engine {
     return exitCode === 0 && pid > 1 && runsHere(pid, command) ? pid : undefined;
   }
 
+  /** What the OCI runtime says of itself where the engine runs elsewhere; undefined where the engine keeps it to itself. */
+  async runtimeVersion(signal: AbortSignal): Promise<string | undefined> {
+    const { runtimeVersionArgs } = this.#dialect;
+    if (runtimeVersionArgs === undefined) return undefined;
+    const { exitCode, stdout } = await this.command(runtimeVersionArgs, QUERY_TIMEOUT_MS, signal);
+    return exitCode === 0 ? stdout : undefined;
+  }
+
   /** What the engine says of the container `name`; undefined where there is none, or nothing that can be read. */
   async factsOf(name: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
     const { factsFormat, parseFacts } = this.#dialect;

@@ -38,6 +38,8 @@ export type LaunchChoice = { readonly launch: Launch; readonly reason: string };
 export type Dialect = {
   readonly name: EngineName;
   readonly infoArgs: readonly string[];
+  /** Prints the version of the OCI runtime where containers run, in its own words; undefined where the engine keeps it. */
+  readonly runtimeVersionArgs: readonly string[] | undefined;
   /** Prints the address that the client itself would use; undefined where infoArgs tell whether it is another machine's. */
   readonly endpointArgs: readonly string[] | undefined;
   /** Parses the output of infoArgs, and that of endpointArgs; throws where it is not what this engine prints. */
@@ -148,6 +150,7 @@ const podmanMap = z.looseObject({ UidMap: z.array(z.string()) });
 const podman: Dialect = {
   name: 'podman',
   infoArgs: ['info', '--format', 'json'],
+  runtimeVersionArgs: ['info', '--format', '{{.Host.OCIRuntime.Version}}'],
   endpointArgs: undefined,
   parseInfo: (text, connection) => {
     const { host, store, version } = podmanInfo.parse(JSON.parse(text));
@@ -266,6 +269,7 @@ const dockerInfo = z.looseObject({
 const docker: Dialect = {
   name: 'docker',
   infoArgs: ['info', '--format', '{{json .}}'],
+  runtimeVersionArgs: undefined,
   endpointArgs: ['context', 'inspect', '--format', '{{.Endpoints.docker.Host}}'],
   parseInfo: (text, connection, endpoint) => {
     const info = dockerInfo.parse(JSON.parse(text));

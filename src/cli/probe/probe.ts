@@ -7,7 +7,7 @@ import { engineNameOf } from '../../engine/cli-engine.js';
 import { isGvisor } from '../../engine/oci-runtime.js';
 import { carry } from '../../sandbox/carried-files.js';
 import { probeKey, rememberProbe } from '../../sandbox/last-probe.js';
-import { specOn } from '../../sandbox/launch-pad.js';
+import { type LaunchPad, specOn } from '../../sandbox/launch-pad.js';
 import { errorJson, reportFailure } from '../failure.js';
 import { interruptSignal } from '../interrupt.js';
 import { coloursFor, printJson } from '../output.js';
@@ -107,12 +107,16 @@ async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeRe
         ]),
     limit('container log', 'nothing on disk', judgeLog(deadline)),
     await ownerControl(plain, prepared, seen.host !== undefined, signal),
-    advisory('OCI runtime', RUNTIME_REQUEST, judgeRuntime(await versionOf(choice.ociRuntime, signal))),
+    advisory('OCI runtime', RUNTIME_REQUEST, judgeRuntime(await runtimeVersion(pad, signal))),
   ];
   const report = makeReport(controls, cage, probedAt, performance.now() - startedAt);
   remember(report, prepared, probeKey(choice, image.id, settings));
   return report;
 }
+
+/** A program of that name on this machine is not the one that runs containers elsewhere. */
+const runtimeVersion = ({ engine, choice }: LaunchPad, signal: AbortSignal): Promise<string | undefined> =>
+  engine.isElsewhere ? engine.runtimeVersion(signal) : versionOf(choice.ociRuntime, signal);
 
 /** All attempts of the table in one sandbox; throws what kept it from running. */
 async function attackWalls(
