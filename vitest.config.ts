@@ -7,6 +7,7 @@ const containers = [
   'test/front-door/**/*.test.ts',
   'test/containers/**/*.test.ts',
   'test/faults/**/*.test.ts',
+  'test/remote/**/*.test.ts',
   'test/**/containers.test.ts',
   'test/walls/walls.test.ts',
 ];
