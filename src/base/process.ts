@@ -72,7 +72,7 @@ export async function run(
 }
 
 /** Our own environment with `more` on top, for a program that talks back. Handed on whole; nothing is read of it. */
-export function environmentWith(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+export function environmentWith(more: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
   const { env } = process;
   return { ...env, ...more };
 }

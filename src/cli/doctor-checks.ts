@@ -44,6 +44,20 @@ const SECCOMP = {
 const DELEGATE =
   'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
 const MIN_NODE = [20, 11] as const;
+/** How ids in a container relate to the machine that it runs on. */
+const IDS = {
+  rootless: 'rootless: the engine runs as a user, without privileges',
+  'userns-mapped': 'as root, in a user namespace: no id in a container is root outside',
+  rootful: 'rootful: root in a container would be root on the machine of the engine',
+} as const;
+/** The same where that machine is one of this computer's and does nothing else. */
+const IN_A_MACHINE = {
+  rootless: 'where the engine runs as a user',
+  'userns-mapped': 'where no id in a container is root',
+  rootful:
+    'which is the boundary: the engine runs as root in there, and root in there is nobody on this computer',
+} as const;
+const ROOTFUL_REMEDY = 'Use podman or rootless docker, or enable userns-remap in the docker daemon.';
 /** One user namespace of a sandbox. */
 const SUBID_COUNT = 65_536;
 
@@ -116,19 +130,11 @@ export const CHECKS: readonly Check[] = [
     examine: async ({ engine }) => {
       const found = await engine();
       if ('error' in found) return undefined;
-      switch (found.value.status.mode) {
-        case 'rootless':
-          return ok('rootless: the engine runs as you, without privileges');
-        case 'userns-mapped':
-          return ok('as root, in a user namespace: no id in a container is root on the host');
-        case 'vm':
-          return ok('in a virtual machine');
-        case 'rootful':
-          return warn(
-            'rootful: root in a container would be root on the host',
-            'Use podman or rootless docker, or enable userns-remap in the docker daemon.',
-          );
-      }
+      const { mode, ids } = found.value.status;
+      if (mode === 'vm') return ok(`in a virtual machine of this computer, ${IN_A_MACHINE[ids]}`);
+      const where = mode === 'remote' ? 'the engine runs elsewhere; ' : '';
+      if (ids === 'rootful') return warn(`${where}${IDS.rootful}`, ROOTFUL_REMEDY);
+      return ok(`${where}${IDS[ids]}`);
     },
   },
   {

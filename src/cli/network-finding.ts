@@ -4,6 +4,7 @@
 import { networkedLanguages } from '../config/languages/plan.js';
 import { REACH } from '../engine/carriers.js';
 import { isGvisor, OLD_GVISOR } from '../engine/oci-runtime.js';
+import { isElsewhere } from '../engine/place.js';
 import { networked } from '../sandbox/kind.js';
 import type { Examination, Finding } from './examination.js';
 
@@ -34,7 +35,7 @@ export async function examineNetwork({
   }
   const carrier = tried.value === 'none' ? 'default' : tried.value;
   const detail = `open for ${open.join(', ')} by ${carrier}: ${REACH[carrier]}`;
-  if (found.value.choice.mode !== 'vm') return { status: 'ok', detail };
+  if (!isElsewhere(found.value.choice.mode)) return { status: 'ok', detail };
   return {
     status: 'warn',
     detail: `${detail}; and so are services on this computer's own localhost, by the machine's address for it`,

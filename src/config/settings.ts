@@ -31,6 +31,9 @@ export type Settings = {
   readonly said: ReadonlySet<VariableName>;
   /** `podman`, `docker` or an absolute path; undefined means that the bridge chooses. */
   readonly runtime: string | undefined;
+  readonly engineUrl: string | undefined;
+  /** What the engines' own clients read to find their engine, as one text: another text may be another engine. */
+  readonly engineVariables: string;
   readonly ociRuntime: string | undefined;
   readonly image: string;
   readonly seccomp: SeccompProfile;
@@ -153,12 +156,17 @@ export function parseSettings(
   };
 }
 
+/** What podman's and docker's own clients read to find their engine. */
+const ENGINE_VARIABLES = ['CONTAINER_HOST', 'CONTAINER_CONNECTION', 'DOCKER_HOST', 'DOCKER_CONTEXT'];
+
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
   const rules = pathRules(host);
   const stateDir = stateDirFrom(values.MCP_BRIDGE_STATE_DIR, env, host);
   return {
     said: new Set(variableNames.filter((name) => env[name] !== undefined)),
     runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
+    engineUrl: values.MCP_BRIDGE_ENGINE_URL,
+    engineVariables: JSON.stringify(ENGINE_VARIABLES.map((name) => env[name])),
     ociRuntime: values.MCP_BRIDGE_OCI_RUNTIME,
     image: values.MCP_BRIDGE_IMAGE,
     seccomp: values.MCP_BRIDGE_SECCOMP,

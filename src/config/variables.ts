@@ -29,6 +29,7 @@ const user = z
     return uid >= 1 && uid <= MAX_ID && gid <= MAX_ID;
   });
 const word = z.string().regex(WORD);
+const engineUrl = z.string().regex(/^(?:ssh|tcp|unix|npipe):\/\/[^\s"'`$\\]+$/);
 const ownPath = z.string().refine((text) => /^(\/|~(?=$|[/\\])|[A-Za-z]:[\\/])/.test(text));
 const OWN_PATH = 'an absolute path, or one that begins with ~/';
 const namePattern = z.string().refine((text) => patternTrouble(text) === undefined);
@@ -47,6 +48,11 @@ export const variables = z.object({
     meaning: 'OCI runtime under the engine.',
     default: 'the first that works here',
     allowed: 'a name such as crun, runc or runsc, or an absolute path',
+  }),
+  MCP_BRIDGE_ENGINE_URL: optional(engineUrl, {
+    meaning: 'Where the engine is, when it is not on this machine.',
+    default: "what the engine's own client is set to",
+    allowed: 'ssh://user@host/path/of/podman.sock, tcp://host:port or unix:///path/of/socket',
   }),
   MCP_BRIDGE_IMAGE: setting(word, {
     meaning: 'Image that holds Python; `data` has numpy, pandas, scipy and matplotlib.',

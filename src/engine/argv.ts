@@ -24,7 +24,10 @@ const mountFlag = (mount: Mount, { mountOptions, mountWithColon }: Dialect): str
 export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts): string[] {
   const { launch } = dialect.launch(facts.mode);
   return [
-    ...dialect.globalFlags(facts.ociRuntime && withNetwork(facts.ociRuntime, spec.network !== 'none')),
+    ...dialect.globalFlags({
+      mode: facts.mode,
+      ociRuntime: facts.ociRuntime && withNetwork(facts.ociRuntime, spec.network !== 'none'),
+    }),
     'run',
     ...dialect.runFlags(facts, spec),
     '--rm',
@@ -38,7 +41,7 @@ export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts)
     '--read-only',
     '--cap-drop=ALL',
     '--security-opt=no-new-privileges',
-    `--security-opt=seccomp=${spec.seccompFile}`,
+    ...dialect.seccompFlags(facts.mode, spec.seccompFile),
     '--ipc=private',
     `--user=${spec.user}`,
     `--workdir=${spec.workdir}`,

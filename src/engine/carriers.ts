@@ -6,6 +6,7 @@ import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
 import { BridgeError } from '../base/errors.js';
 import type { Carrier, EngineMode } from './engine.js';
+import { isElsewhere } from './place.js';
 
 const NO_HOST_DOMAINS = '--dns-search=.';
 
@@ -50,7 +51,7 @@ const podmanHelpers = z.looseObject({ host: z.looseObject({ slirp4netns: helper,
 
 /** From `podman info`, which lists what it finds of what it can use. podman runs pasta for no engine of root's. */
 export function podmanCarrier(info: string, mode: EngineMode): Carrier | undefined {
-  if (mode === 'vm') return 'default';
+  if (isElsewhere(mode)) return 'default';
   const { slirp4netns, pasta } = podmanHelpers.parse(JSON.parse(info)).host;
   if (slirp4netns !== undefined && slirp4netns.executable !== '') return 'slirp4netns';
   return mode === 'rootless' && pasta !== undefined && pasta.executable !== '' ? 'pasta' : undefined;

@@ -1,8 +1,8 @@
 // One container that one `run` client of the engine has started. A detached client leaves as soon as it runs, an attached
 // one stays until the container's end. A container has ended when its first process is gone. That its streams are closed
 // is no end: code inside could close them and go on, so then it is killed. The client's death ends nothing, so killing
-// goes by the host pid of the first process where the engine tells it, and by the container's id always. kill() is
-// synchronous: it is also what the exit hook calls.
+// goes by the host pid of the first process where the engine tells it, and otherwise by the engine, which is told to remove
+// the container. kill() is synchronous: it is also what the exit hook calls.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -31,6 +31,8 @@ const GONE_WITHIN_MS = 3_000;
 const KILL_POLL_MS = 20;
 /** A container whose last process ends closes its streams a moment before that. */
 const ENDS_WITHIN_MS = 200;
+/** Between two requests to remove a container that is still being made, and cannot be removed before it is there. */
+const REMOVE_AGAIN_MS = 200;
 /** How long a killed first process is waited for; one that the kernel cannot end is left to the engine and to the next start. */
 const KILLED_WITHIN_MS = 10_000;
 /**
@@ -49,8 +51,12 @@ export type LaunchPlan = {
   readonly pidFile: string | undefined;
   /** Where the engine's helpers write what they must: conmon leaves a file `oom` in its working directory. */
   readonly runDir: string;
-  /** Removes by id or name, by force; never rejects. */
+  /** Added to the client's environment; undefined takes a variable away. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Removes by id or name, by force, which kills what runs; never rejects. */
   readonly remove: (id: string) => Promise<void>;
+  /** What `remove` runs for the name, for the exit hook, which cannot wait. */
+  readonly removeCommand: readonly [string, ...string[]];
 };
 
 export class CliContainer implements Container {
@@ -71,6 +77,8 @@ export class CliContainer implements Container {
   #first: Living | undefined;
   #killTimer: NodeJS.Timeout | undefined;
   #disposing: Promise<void> | undefined;
+  /** Its removal by the engine, which is how it is killed where its first process cannot be seen. */
+  #removal: Promise<void> | undefined;
 
   /** Throws E_PROCESS where there are no descriptors left for its pipes. */
   constructor(plan: LaunchPlan) {
@@ -83,7 +91,7 @@ export class CliContainer implements Container {
       stdio: pipes === undefined ? ['pipe', 'pipe', 'pipe'] : [...pipes.childEnds],
       detached: true,
       cwd: plan.runDir,
-      env: environmentWith(LOCALE),
+      env: environmentWith({ ...LOCALE, ...plan.env }),
     });
     pipes?.closeChildEnds();
     const clientExited = exitOf(client);
@@ -112,7 +120,10 @@ export class CliContainer implements Container {
   kill(): void {
     const { pidFile } = this.#plan;
     if (this.#hasEnded) return;
-    if (pidFile === undefined) return this.#killClient();
+    if (pidFile === undefined) {
+      this.#removal ??= this.#removeUntilEnded();
+      return;
+    }
     if (this.#killFirst(pidFile) || this.#killTimer !== undefined) return;
     // Being made. A client that is killed now leaves a half-made container that it has not told its engine of, so the
     // first process is waited for; a client that makes none ends by itself.
@@ -123,6 +134,21 @@ export class CliContainer implements Container {
   [Symbol.asyncDispose](): Promise<void> {
     this.#disposing ??= this.#dispose();
     return this.#disposing;
+  }
+
+  /** Asked again while its client stays, since a container that is being made is not there yet; never rejects. */
+  async #removeUntilEnded(): Promise<void> {
+    // A first process that has not been greeted yet ends by itself when its input does.
+    this.stdin.destroy();
+    const until = performance.now() + GONE_WITHIN_MS;
+    do {
+      await this.#plan.remove(this.name);
+      await Promise.race([this.exited, delay(REMOVE_AGAIN_MS)]);
+    } while (!this.#hasEnded && performance.now() < until);
+    if (this.#hasEnded) return;
+    this.#killClient();
+    await this.exited;
+    await this.#plan.remove(this.name);
   }
 
   async #whenEnded(clientExited: Promise<ContainerExit>): Promise<ContainerExit> {
@@ -170,7 +196,25 @@ export class CliContainer implements Container {
   /** For the exit hook, which cannot wait; what this leaves half-made is found by the next start's sweep. */
   #killNow(): void {
     const { pidFile } = this.#plan;
-    if (pidFile === undefined || !this.#killFirst(pidFile)) this.#killClient();
+    if (pidFile !== undefined && this.#killFirst(pidFile)) return;
+    if (pidFile === undefined) this.#askForRemoval();
+    this.#killClient();
+  }
+
+  /** Outlives us. A container that nobody removes ends when its input does, or by the engine's own clock. */
+  #askForRemoval(): void {
+    const [program, ...args] = this.#plan.removeCommand;
+    try {
+      spawn(program, args, {
+        stdio: 'ignore',
+        detached: true,
+        env: environmentWith(this.#plan.env),
+      })
+        .on('error', () => {})
+        .unref();
+    } catch {
+      // There are no processes left to be had; see above.
+    }
   }
 
   #killClient(): void {
@@ -196,8 +240,9 @@ export class CliContainer implements Container {
 
   async #dispose(): Promise<void> {
     const hasLostMonitor = this.#hasLostMonitor;
-    // The channel is closed by now, so what cannot be killed by pid sees the end of its input and ends.
+    // The channel is closed by now, so what has ended its run, or waits, sees the end of its input and ends.
     if (this.#plan.pidFile !== undefined) this.kill();
+    await this.#removal;
     const inTime = await Promise.race([
       this.exited.then(() => true),
       delay(GONE_WITHIN_MS).then(() => false),

@@ -7,9 +7,11 @@ import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { type ProcessResult, run } from '../base/process.js';
 import { clip } from '../base/text.js';
+import { unlessAborted } from '../base/unless-aborted.js';
 import { runArgv } from './argv.js';
 import { demandCarrier } from './carriers.js';
 import { CliContainer } from './cli-container.js';
+import { type Derivation, derivedName, makeDerivedImage, pruneDerivedImages } from './derived-image.js';
 import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
 import type {
   Carrier,
@@ -32,6 +34,7 @@ import {
   ownerLabels,
   thisOwner,
 } from './owner.js';
+import { CONNECTION_VARIABLES, type Connection, connectionEnv, isElsewhere } from './place.js';
 import { Volumes } from './volumes.js';
 import { whyNotPulled } from './why-not-pulled.js';
 
@@ -39,6 +42,9 @@ const INFO_TIMEOUT_MS = 15_000;
 const QUERY_TIMEOUT_MS = 15_000;
 const REMOVE_TIMEOUT_MS = 30_000;
 const PULL_TIMEOUT_MS = 600_000;
+/** Between tries to remove what could not be removed, doubled each time. */
+const FIRST_RETRY_MS = 2_000;
+const LAST_RETRY_MS = 60_000;
 const OWNER_FILE = 'owner.json';
 const NO_SUCH_IMAGE = /no such (?:image|object)|not known|not found|unable to find/i;
 /** A directory without a readable owner is being made for a moment, or was when its bridge was killed. */
@@ -47,7 +53,9 @@ const OWNED_WITHIN_MS = 60_000;
 export type CliEngineOptions = {
   readonly binary: string;
   readonly ociRuntime: OciRuntime | undefined;
-  readonly facts: Pick<EngineFacts, 'mode'>;
+  readonly facts: Pick<EngineFacts, 'mode' | 'ids'>;
+  /** MCP_BRIDGE_ENGINE_URL. */
+  readonly url: string | undefined;
   /** Unique to this bridge process; the value of its containers' label. */
   readonly instance: string;
   readonly stateDir: string;
@@ -58,13 +66,22 @@ export type CliEngineOptions = {
 export const engineNameOf = (binary: string): EngineName =>
   basename(binary).includes('docker') ? 'docker' : 'podman';
 
-/** What the engine of `binary` says of itself; never throws. */
-export async function probeEngine(binary: string, signal: AbortSignal): Promise<EngineStatus> {
+/** What the engine of `binary` says of itself, at its own address or at that of `connection`; never throws. */
+export async function probeEngine(
+  binary: string,
+  connection: Connection,
+  signal: AbortSignal,
+): Promise<EngineStatus> {
   const name = engineNameOf(binary);
   const dialect = dialects[name];
+  const env = connectionEnv(name, connection.url);
+  const ask = (args: readonly string[]) =>
+    run([binary, ...args], { timeoutMs: INFO_TIMEOUT_MS, env }, signal);
   let result: ProcessResult;
+  let endpoint: string | undefined;
   try {
-    result = await run([binary, ...dialect.infoArgs], { timeoutMs: INFO_TIMEOUT_MS }, signal);
+    result = await ask(dialect.infoArgs);
+    endpoint = connection.url ?? (await endpointOf(dialect, ask));
   } catch (thrown) {
     const error = asBridgeError(thrown);
     const absent = (error.cause as { code?: unknown } | undefined)?.code === 'ENOENT';
@@ -82,17 +99,13 @@ export async function probeEngine(binary: string, signal: AbortSignal): Promise<
       result.stderr.trim() || `${name} info ended with ${result.exitCode ?? 'a timeout'}`,
       500,
     );
-    const stopped = /cannot connect|is the docker daemon running|unable to connect/i.test(reason);
+    const stopped = NOT_ANSWERING.test(reason);
     return stopped
-      ? {
-          state: 'stopped',
-          reason,
-          remedy: name === 'docker' ? 'Start the docker daemon.' : 'Run `podman machine start`.',
-        }
+      ? { state: 'stopped', reason, remedy: startRemedy(name, connection) }
       : { state: 'broken', reason, remedy: `Run \`${binary} info\` and mend what it says.` };
   }
   try {
-    return { state: 'ready', ...dialect.parseInfo(result.stdout) };
+    return { state: 'ready', ...dialect.parseInfo(result.stdout, connection, endpoint) };
   } catch (thrown) {
     return {
       state: 'broken',
@@ -100,6 +113,30 @@ export async function probeEngine(binary: string, signal: AbortSignal): Promise<
       remedy: `Check that ${binary} is ${name}.`,
     };
   }
+}
+
+/** What podman 4 and 5 and docker 20 to 28 say when nobody answers at the address, or the way there is closed. */
+const NOT_ANSWERING =
+  /cannot connect|is the docker daemon running|unable to connect|connection refused|connection reset|no such host|no route to host|i\/o timeout|failed to connect|ssh: handshake failed/i;
+
+/** The address that the client itself would use; undefined where it says none. */
+async function endpointOf(
+  { endpointArgs }: Dialect,
+  ask: (args: readonly string[]) => Promise<ProcessResult>,
+): Promise<string | undefined> {
+  if (endpointArgs === undefined) return undefined;
+  const { exitCode, stdout } = await ask(endpointArgs);
+  const said = stdout.trim();
+  return exitCode === 0 && /^[a-z]+:\/\//.test(said) ? said : undefined;
+}
+
+function startRemedy(name: EngineName, { url, platform }: Connection): string {
+  if (url !== undefined)
+    return `Start the engine at ${url}, or correct MCP_BRIDGE_ENGINE_URL; \`${CONNECTION_VARIABLES[name].address}=${url} ${name} info\` has to answer.`;
+  if (name === 'docker') return 'Start the docker daemon.';
+  return platform === 'linux'
+    ? 'Start the service that `podman system connection list` names, or unset CONTAINER_HOST.'
+    : 'Run `podman machine start`.';
 }
 
 const hanging = (binary: string, waitedMs: number): EngineStatus => ({
@@ -123,7 +160,9 @@ export function removeRunDir(of: Pick<CliEngineOptions, 'stateDir' | 'instance'>
 
 function ownerOf(runDir: string): Owner | undefined {
   try {
-    return JSON.parse(readFileSync(join(runDir, OWNER_FILE), 'utf8')) as Owner;
+    const owner = JSON.parse(readFileSync(join(runDir, OWNER_FILE), 'utf8')) as Omit<Owner, 'machine'>;
+    // Earlier versions did not say the machine.
+    return { machine: '', ...owner };
   } catch {
     return undefined;
   }
@@ -137,6 +176,11 @@ export class CliEngine implements Engine {
   readonly #options: CliEngineOptions;
   readonly #owner: Owner = thisOwner();
   readonly #runDir: string;
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  /** Containers and volumes that could not be removed when their time came. */
+  readonly #unremoved = new Set<string>();
+  /** Names of images by what they are made of; anybody may remove one at any time. */
+  readonly #derived = new Map<string, Promise<string>>();
   #carrier: Carrier | undefined;
 
   constructor(options: CliEngineOptions) {
@@ -145,6 +189,7 @@ export class CliEngine implements Engine {
     this.name = engineNameOf(options.binary);
     this.#dialect = dialects[this.name];
     this.#runDir = runDirOf(options);
+    this.#env = connectionEnv(this.name, options.url);
     this.volumes = new Volumes({
       binary: this.binary,
       dialect: this.#dialect,
@@ -153,6 +198,11 @@ export class CliEngine implements Engine {
       command: (args, timeoutMs, signal) => this.command(args, timeoutMs, signal),
       tellTrouble: (message) => this.#tellTrouble(message),
     });
+  }
+
+  /** Whether neither processes nor files of its containers are this machine's. */
+  get isElsewhere(): boolean {
+    return isElsewhere(this.#options.facts.mode);
   }
 
   /** How containers are launched, and why so. */
@@ -187,7 +237,7 @@ export class CliEngine implements Engine {
   async pull(image: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
     const result = await run(
       [this.binary, 'pull', image],
-      { timeoutMs: PULL_TIMEOUT_MS, onLine: onProgress },
+      { timeoutMs: PULL_TIMEOUT_MS, onLine: onProgress, env: this.#env },
       signal,
     );
     if (result.exitCode === 0) return;
@@ -202,6 +252,42 @@ export class CliEngine implements Engine {
     );
   }
 
+  /**
+   * Makes the image where it is not there, and returns its name; once for all who ask at the same time, and until a start
+   * of it fails. Throws E_IMAGE_BUILD.
+   */
+  derive(derivation: Derivation, signal: AbortSignal): Promise<string> {
+    const making = this.#derived.get(derivation.key) ?? this.#derive(derivation);
+    this.#derived.set(derivation.key, making);
+    making.catch(() => this.#derived.delete(derivation.key));
+    return unlessAborted(making, signal);
+  }
+
+  /** Goes on when one of those who wait for it gives up. */
+  async #derive(derivation: Derivation): Promise<string> {
+    const { signal } = new AbortController();
+    const name = derivedName(derivation.key);
+    if ((await this.imageId(name, signal)) !== undefined) return name;
+    this.#makeRunDir();
+    const command: CliEngine['command'] = (...args) => this.command(...args);
+    const made = await makeDerivedImage(derivation, this.#runDir, this.#dialect.buildArgs, command, signal);
+    // Nobody waits for it.
+    pruneDerivedImages([made], command, signal).catch(() => {});
+    return made;
+  }
+
+  /** A start failed: what was derived may be gone. */
+  forgetDerived(): void {
+    this.#derived.clear();
+  }
+
+  /** The image of `key`, which nobody will start from again. Never rejects. */
+  async removeDerived(key: string): Promise<void> {
+    this.#derived.delete(key);
+    const args = ['rmi', derivedName(key)];
+    await this.command(args, REMOVE_TIMEOUT_MS, new AbortController().signal).catch(() => {});
+  }
+
   start(spec: SandboxSpec): Container {
     this.#makeRunDir();
     const cidFile = join(this.#runDir, `${spec.name}.cid`);
@@ -210,13 +296,15 @@ export class CliEngine implements Engine {
     const labelled = { ...spec, labels: { ...spec.labels, ...ownerLabels(instance, this.#owner) } };
     return new CliContainer({
       binary: this.binary,
-      argv: runArgv(labelled, this.#dialect, { mode: facts.mode, ociRuntime, cidFile, pidFile }),
+      argv: runArgv(labelled, this.#dialect, { ...facts, ociRuntime, cidFile, pidFile }),
+      env: this.#env,
       launch: this.launch.launch,
       name: spec.name,
       runDir: this.#runDir,
       cidFile,
-      pidFile: this.#dialect.writesPidFile && facts.mode !== 'vm' ? pidFile : undefined,
+      pidFile: this.#dialect.writesPidFile && !this.isElsewhere ? pidFile : undefined,
       remove: (id) => this.#remove([id]),
+      removeCommand: [this.binary, ...this.#dialect.removeArgs([spec.name])],
     });
   }
 
@@ -225,7 +313,7 @@ export class CliEngine implements Engine {
    * machine's. A pid is only believed when the process of that number here runs `command`.
    */
   async pidOf(name: string, command: string, signal: AbortSignal): Promise<number | undefined> {
-    if (this.#options.facts.mode === 'vm') return undefined;
+    if (this.isElsewhere) return undefined;
     const { exitCode, stdout } = await this.command(
       ['container', 'inspect', '--format', '{{.State.Pid}}', name],
       QUERY_TIMEOUT_MS,
@@ -258,9 +346,15 @@ export class CliEngine implements Engine {
   }
 
   /** One command of the engine; a non-zero exit is a result, not an error. */
-  async command(args: readonly string[], timeoutMs: number, signal: AbortSignal): Promise<ProcessResult> {
+  async command(
+    args: readonly string[],
+    timeoutMs: number,
+    signal: AbortSignal,
+    onLine?: (line: string) => void,
+  ): Promise<ProcessResult> {
     const argv = [this.binary, ...args] as const;
-    const result = await run(argv, { timeoutMs }, signal);
+    const options = { timeoutMs, env: this.#env, ...(onLine === undefined ? {} : { onLine }) };
+    const result = await run(argv, options, signal);
     this.#options.observer({
       type: 'engine.command',
       argv,
@@ -289,16 +383,41 @@ export class CliEngine implements Engine {
   }
 
   async #remove(ids: readonly string[]): Promise<void> {
+    const trouble = await this.#troubleRemoving(ids);
+    if (trouble === undefined) return;
+    this.#tellTrouble(`could not remove ${ids.join(', ')}: ${trouble}`);
+    if (this.isElsewhere) this.#removeLater(ids);
+  }
+
+  /** Undefined when they are gone. */
+  async #troubleRemoving(ids: readonly string[]): Promise<string | undefined> {
     try {
       let result = await this.#removeOnce(ids);
       // Of a container whose monitor was killed podman 4.3 only notices at the first try that it has ended.
       if (isTrouble(result)) result = await this.#removeOnce(ids);
-      if (isTrouble(result)) {
-        this.#tellTrouble(`could not remove ${ids.join(', ')}: ${clip(result.stderr.trim(), 300)}`);
-      }
+      return isTrouble(result) ? clip(result.stderr.trim(), 300) : undefined;
     } catch (thrown) {
-      this.#tellTrouble(messageOf(thrown));
+      return messageOf(thrown);
     }
+  }
+
+  /** The way to the engine was cut, or its machine sleeps: they are removed when it is back, or by the next start's sweep. */
+  #removeLater(ids: readonly string[]): void {
+    const isWaiting = this.#unremoved.size > 0;
+    for (const id of ids) this.#unremoved.add(id);
+    if (!isWaiting) this.#retryAfter(FIRST_RETRY_MS);
+  }
+
+  #retryAfter(pauseMs: number): void {
+    setTimeout(() => void this.#retryRemoval(pauseMs), pauseMs).unref();
+  }
+
+  async #retryRemoval(pauseMs: number): Promise<void> {
+    const ids = [...this.#unremoved];
+    if ((await this.#troubleRemoving(ids)) !== undefined)
+      return this.#retryAfter(Math.min(2 * pauseMs, LAST_RETRY_MS));
+    for (const id of ids) this.#unremoved.delete(id);
+    if (this.#unremoved.size > 0) this.#retryAfter(FIRST_RETRY_MS);
   }
 
   #removeOnce(ids: readonly string[]): Promise<ProcessResult> {

@@ -12,11 +12,12 @@ import type { EngineFacts, EngineName, EngineStatus } from './engine.js';
 import { hangingRemedy, inSeconds } from './hanging.js';
 import { described, type OciRuntime, variantsOf } from './oci-runtime.js';
 import { thisOwner } from './owner.js';
+import { isElsewhere } from './place.js';
 
 // In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
 const CHOICE_DIR = 'cache';
 /** Raised when another bridge's file would mean something else. */
-const CHOICE_VERSION = 2;
+const CHOICE_VERSION = 3;
 /** Tried in this order after the engine's own default; Debian 12's crun refuses hybrid cgroups where runc works. */
 const OCI_RUNTIMES = ['crun', 'runc'] as const;
 
@@ -49,6 +50,10 @@ export type EngineWishes = {
   readonly runtime: string | undefined;
   readonly ociRuntime: string | undefined;
   readonly allowRootful: boolean;
+  /** MCP_BRIDGE_ENGINE_URL. */
+  readonly url: string | undefined;
+  /** What else says to the engines' own clients where their engine is: another one is another choice. */
+  readonly clientVariables: string;
   /** Whether CPUs are limited: what enforces that is another thing than what shares them fairly. */
   readonly limitsCpus: boolean;
   readonly stateDir: string;
@@ -64,12 +69,13 @@ export async function chooseEngine(
   const candidates = wishes.runtime === undefined ? ['podman', 'docker'] : [wishes.runtime];
   const troubles: Array<{ binary: string; status: Exclude<EngineStatus, Ready> }> = [];
   for (const binary of candidates) {
-    const status = await probeEngine(binary, signal);
+    const status = await probeEngine(binary, { url: wishes.url, platform: process.platform }, signal);
     if (status.state !== 'ready') {
       troubles.push({ binary, status });
       continue;
     }
-    if (status.mode === 'rootful' && !wishes.allowRootful) throw unsafe(binary);
+    // In a machine of this computer it is the machine that keeps root away from the host.
+    if (status.ids === 'rootful' && status.mode !== 'vm' && !wishes.allowRootful) throw unsafe(binary);
     return { binary, status };
   }
   // An engine that is there but broken says more than one that is absent.
@@ -113,7 +119,7 @@ export async function chooseOciRuntime(
   wish: string | undefined,
   attempt: (runtime: OciRuntime) => Promise<Failure | undefined>,
 ): Promise<{ readonly runtime: OciRuntime; readonly tried: readonly Tried[] }> {
-  const names = wish === undefined ? [...new Set([status.defaultOciRuntime, ...OCI_RUNTIMES])] : [wish];
+  const names = candidates(engine, status, wish);
   const tried: Tried[] = [];
   for (const runtime of names.flatMap((name) => variantsOf(name, engine, status.mode))) {
     const trouble = await attempt(runtime);
@@ -129,6 +135,22 @@ export async function chooseOciRuntime(
         ? 'Install runc (Debian: apt-get install runc), or name a working one in MCP_BRIDGE_OCI_RUNTIME.'
         : 'Unset MCP_BRIDGE_OCI_RUNTIME to let the bridge choose.',
   });
+}
+
+function candidates(engine: EngineName, status: Ready, wish: string | undefined): readonly string[] {
+  const { defaultOciRuntime } = status;
+  if (engine === 'podman' && isElsewhere(status.mode)) {
+    if (wish === undefined || wish === defaultOciRuntime) return [defaultOciRuntime];
+    throw new BridgeError(
+      'E_OCI_RUNTIME',
+      `MCP_BRIDGE_OCI_RUNTIME is ${wish}, but podman runs elsewhere, where its service decides: it uses ${defaultOciRuntime}.`,
+      {
+        fault: 'operator',
+        remedy: `Unset MCP_BRIDGE_OCI_RUNTIME, or set runtime = "${wish}" below [engine] in containers.conf where the service runs, and start it again.`,
+      },
+    );
+  }
+  return wish === undefined ? [...new Set([defaultOciRuntime, ...OCI_RUNTIMES])] : [wish];
 }
 
 function hangs(engine: EngineName, runtime: string, waitedMs: number, before: readonly Tried[]): BridgeError {
@@ -149,7 +171,9 @@ const choiceFile = z.object({
   choice: z.object({
     binary: z.string(),
     version: z.string(),
-    mode: z.enum(['rootless', 'userns-mapped', 'vm', 'rootful']),
+    mode: z.enum(['rootless', 'userns-mapped', 'vm', 'remote', 'rootful']),
+    ids: z.enum(['rootless', 'userns-mapped', 'rootful']),
+    limits: z.object({ memory: z.boolean(), pids: z.boolean(), cpu: z.boolean() }),
     storageDriver: z.string(),
     storageRoot: z.string(),
     cgroups: z.string(),
@@ -172,6 +196,8 @@ const keyOf = (wishes: EngineWishes): string =>
     wishes.runtime,
     wishes.ociRuntime,
     wishes.allowRootful,
+    wishes.url,
+    wishes.clientVariables,
     wishes.limitsCpus,
     process.getuid?.(),
     release(),

@@ -1,14 +1,25 @@
 // What podman and docker spell differently, as two records. A difference that is not here does not exist; neither
 // record runs anything.
 
+import { join } from 'node:path';
 import { z } from 'zod';
 import { DOCKER_NETWORKS, PODMAN_NETWORKS, podmanCarrier } from './carriers.js';
-import type { Carrier, EngineFacts, EngineMode, EngineName, Mount, SandboxSpec } from './engine.js';
+import type {
+  Carrier,
+  EngineFacts,
+  EngineMode,
+  EngineName,
+  IdMapping,
+  Mount,
+  SandboxSpec,
+} from './engine.js';
 import { isGvisor, type OciRuntime } from './oci-runtime.js';
+import { type Connection, dockerMode, isElsewhere, podmanMode } from './place.js';
 
 /** What a launch needs besides the cage. */
 export type LaunchFacts = {
   readonly mode: EngineMode;
+  readonly ids: IdMapping;
   readonly ociRuntime: OciRuntime | undefined;
   readonly cidFile: string;
   readonly pidFile: string;
@@ -26,9 +37,15 @@ export type LaunchChoice = { readonly launch: Launch; readonly reason: string };
 export type Dialect = {
   readonly name: EngineName;
   readonly infoArgs: readonly string[];
-  /** Parses the output of infoArgs; throws where it is not what this engine prints. */
-  readonly parseInfo: (text: string) => EngineFacts;
-  readonly globalFlags: (ociRuntime: OciRuntime | undefined) => string[];
+  /** Prints the address that the client itself would use; undefined where infoArgs tell whether it is another machine's. */
+  readonly endpointArgs: readonly string[] | undefined;
+  /** Parses the output of infoArgs, and that of endpointArgs; throws where it is not what this engine prints. */
+  readonly parseInfo: (text: string, connection: Connection, endpoint: string | undefined) => EngineFacts;
+  readonly globalFlags: (facts: Pick<LaunchFacts, 'mode' | 'ociRuntime'>) => string[];
+  /** Builds the image from a folder with a Containerfile; no network, no registry, no layers that outlive it. */
+  readonly buildArgs: (image: string, contextDir: string) => string[];
+  /** What makes the container run under the profile, and under no other one. */
+  readonly seccompFlags: (mode: EngineMode, seccompFile: string) => string[];
   readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
   readonly networkFlags: (network: SandboxSpec['network']) => readonly string[];
   /** What can carry a container's traffic, by the output of infoArgs; undefined where nothing can. */
@@ -60,21 +77,28 @@ const ID_COUNT = 65_536;
  * of an entry in /etc/subuid. Rootless at 1, since 0 of the user's own namespace is the user: so that neither root nor
  * the user has an id inside. (`--userns=nomap` does the same, but podman 4.3 then leaves group 0 in the process.)
  */
-const FIRST_ID = { 'userns-mapped': 1_879_048_192, rootless: 1, vm: undefined, rootful: undefined } as const;
+const FIRST_ID = { 'userns-mapped': 1_879_048_192, rootless: 1, rootful: undefined } as const;
 
-/** The group outside that is the group of root inside; undefined where that is not for the bridge to say. */
+/** The group of this machine that is the group of root inside; undefined where that is not for the bridge to say. */
 export const rootGroupOf = (mode: EngineMode): number | undefined =>
   mode === 'userns-mapped' ? FIRST_ID[mode] : undefined;
 
-function idMap({ mode, ociRuntime }: LaunchFacts): string[] {
+function idMap({ ids, ociRuntime }: LaunchFacts): string[] {
   // Rootless it could then reach nothing in the user's home, and has a namespace of its own for what runs the guest.
-  if (mode === 'rootless' && ociRuntime !== undefined && isGvisor(ociRuntime.name)) return [];
-  const first = FIRST_ID[mode];
+  if (ids === 'rootless' && ociRuntime !== undefined && isGvisor(ociRuntime.name)) return [];
+  const first = FIRST_ID[ids];
   return first === undefined ? [] : [`--uidmap=0:${first}:${ID_COUNT}`, `--gidmap=0:${first}:${ID_COUNT}`];
 }
 
 // Policies of one value as what podman needs to be told; a second value would not compile without its words.
 const PODMAN_NAMESPACES = { own: ['--pid=private', '--uts=private', '--cgroupns=private'] } as const;
+// A configuration of the engine's may name proxies for every container; a variable that is said is left as it is.
+const NO_PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [
+  `--env=${name}=`,
+  `--env=${name.toLowerCase()}=`,
+]);
+/** docker, and a podman that runs elsewhere, whose client knows neither flag. */
+const PROXIES_EMPTIED = { none: NO_PROXIES } as const;
 const PODMAN_HOST_ENV = { none: ['--http-proxy=false', '--env-host=false'] } as const;
 const PODMAN_HOSTS_FILE = { none: ['--no-hosts'] } as const;
 
@@ -95,13 +119,16 @@ const PODMAN_LAUNCH = {
   },
   remote: {
     launch: 'attached',
-    reason: 'the client of a podman machine has no pipes to hand over, so it stays and copies',
+    reason: 'the client of a podman that runs elsewhere has no pipes to hand over, so it stays and copies',
   },
 } as const;
 
 const podmanInfo = z.looseObject({
   host: z.looseObject({
     cgroupVersion: z.string(),
+    cgroupControllers: z.array(z.string()).nullish(),
+    hostname: z.string().optional(),
+    distribution: z.looseObject({ variant: z.string().optional() }).optional(),
     ociRuntime: z.looseObject({ name: z.string() }),
     security: z.looseObject({ rootless: z.boolean() }),
     serviceIsRemote: z.boolean().optional(),
@@ -113,31 +140,56 @@ const podmanInfo = z.looseObject({
 const podman: Dialect = {
   name: 'podman',
   infoArgs: ['info', '--format', 'json'],
-  parseInfo: (text) => {
+  endpointArgs: undefined,
+  parseInfo: (text, connection) => {
     const { host, store, version } = podmanInfo.parse(JSON.parse(text));
+    const ids = host.security.rootless ? 'rootless' : 'userns-mapped';
+    const said = {
+      isRemote: host.serviceIsRemote === true,
+      hostname: host.hostname ?? '',
+      variant: host.distribution?.variant ?? '',
+    };
+    const controllers = host.cgroupControllers ?? [];
     return {
       version: version.Version,
-      mode: host.serviceIsRemote === true ? 'vm' : host.security.rootless ? 'rootless' : 'userns-mapped',
+      mode: podmanMode(ids, said, connection),
+      ids,
+      limits: {
+        memory: controllers.includes('memory'),
+        pids: controllers.includes('pids'),
+        cpu: controllers.includes('cpu'),
+      },
       storageDriver: store.graphDriverName,
       storageRoot: store.graphRoot,
       defaultOciRuntime: host.ociRuntime.name,
       cgroups: host.cgroupVersion,
     };
   },
-  globalFlags: (ociRuntime) => [
+  globalFlags: ({ mode, ociRuntime }) => [
     '--log-level=error',
-    ...(ociRuntime === undefined ? [] : [`--runtime=${ociRuntime.name}`]),
-    ...(ociRuntime?.flags ?? []).map((flag) => `--runtime-flag=${flag}`),
+    // The service decides: its client knows no such flags.
+    ...(ociRuntime === undefined || isElsewhere(mode)
+      ? []
+      : [`--runtime=${ociRuntime.name}`, ...ociRuntime.flags.map((flag) => `--runtime-flag=${flag}`)]),
   ],
+  buildArgs: (image, contextDir) => [
+    'build',
+    ...['--network=none', '--pull=never', '--layers=false', '--quiet', `--tag=${image}`],
+    `--file=${join(contextDir, 'Containerfile')}`,
+    contextDir,
+  ],
+  // A service that runs elsewhere would open the file there; the label of our derived image has the profile's text.
+  seccompFlags: (mode, seccompFile) =>
+    isElsewhere(mode) ? ['--seccomp-policy=image'] : [`--security-opt=seccomp=${seccompFile}`],
   runFlags: (facts, spec) => [
     // conmon ends the container even when every process of ours is gone.
     `--timeout=${spec.deadManSeconds}`,
-    // A remote client (podman machine) cannot write the machine's pids.
-    ...(facts.mode === 'vm' ? [] : [`--pidfile=${facts.pidFile}`]),
+    // The pids of another machine mean nothing here, and the client of its service knows no such flag.
+    ...(isElsewhere(facts.mode) ? [] : [`--pidfile=${facts.pidFile}`]),
     // Else podman adds writable tmpfs on /run and /var/tmp, half of RAM each and without noexec.
     '--read-only-tmpfs=false',
     ...PODMAN_NAMESPACES[spec.namespaces],
-    ...PODMAN_HOST_ENV[spec.hostEnv],
+    ...(isElsewhere(facts.mode) ? PROXIES_EMPTIED : PODMAN_HOST_ENV)[spec.hostEnv],
     ...PODMAN_HOSTS_FILE[spec.hostsFile],
     `--umask=${spec.umask}`,
     // Not by TZ: a zone in the engine's configuration is mounted over the image's UTC, and no other flag undoes that.
@@ -156,7 +208,7 @@ const podman: Dialect = {
     `--filter=label=${filterLabel}`,
     `--format={{.ID}}${labels.map((label) => `\t{{index .Labels "${label}"}}`).join('')}`,
   ],
-  launch: (mode) => PODMAN_LAUNCH[mode === 'vm' ? 'remote' : 'local'],
+  launch: (mode) => PODMAN_LAUNCH[isElsewhere(mode) ? 'remote' : 'local'],
   mountOptions: {
     data: 'ro,nosuid,nodev,noexec,z',
     programs: 'ro,nosuid,nodev,z',
@@ -172,14 +224,6 @@ const podman: Dialect = {
   writesPidFile: true,
 };
 
-// The client's own configuration may name proxies for every container; a variable that is said, is left as it is.
-const DOCKER_HOST_ENV = {
-  none: ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [
-    `--env=${name}=`,
-    `--env=${name.toLowerCase()}=`,
-  ]),
-} as const;
-
 const dockerInfo = z.looseObject({
   ServerVersion: z.string(),
   Driver: z.string(),
@@ -188,23 +232,34 @@ const dockerInfo = z.looseObject({
   CgroupVersion: z.string().optional(),
   OperatingSystem: z.string(),
   SecurityOptions: z.array(z.string()).nullable(),
+  Name: z.string().optional(),
+  MemoryLimit: z.boolean().optional(),
+  PidsLimit: z.boolean().optional(),
+  CpuCfsQuota: z.boolean().optional(),
 });
 
 const docker: Dialect = {
   name: 'docker',
   infoArgs: ['info', '--format', '{{json .}}'],
-  parseInfo: (text) => {
+  endpointArgs: ['context', 'inspect', '--format', '{{.Endpoints.docker.Host}}'],
+  parseInfo: (text, connection, endpoint) => {
     const info = dockerInfo.parse(JSON.parse(text));
     const options = (info.SecurityOptions ?? []).map((option) => option.split(',')[0]);
+    const ids = options.includes('name=rootless')
+      ? 'rootless'
+      : options.includes('name=userns')
+        ? 'userns-mapped'
+        : 'rootful';
+    const said = { operatingSystem: info.OperatingSystem, name: info.Name ?? '' };
     return {
       version: info.ServerVersion,
-      mode: options.includes('name=rootless')
-        ? 'rootless'
-        : options.includes('name=userns')
-          ? 'userns-mapped'
-          : info.OperatingSystem.includes('Docker Desktop')
-            ? 'vm'
-            : 'rootful',
+      mode: dockerMode(ids, said, endpoint, connection),
+      ids,
+      limits: {
+        memory: info.MemoryLimit === true,
+        pids: info.PidsLimit === true,
+        cpu: info.CpuCfsQuota === true,
+      },
       storageDriver: info.Driver,
       storageRoot: info.DockerRootDir,
       defaultOciRuntime: info.DefaultRuntime,
@@ -212,12 +267,20 @@ const docker: Dialect = {
     };
   },
   globalFlags: () => [],
+  buildArgs: (image, contextDir) => [
+    'build',
+    ...['--network=none', '--quiet', `--tag=${image}`],
+    `--file=${join(contextDir, 'Containerfile')}`,
+    contextDir,
+  ],
+  // Its client reads the file and sends the text, wherever the daemon is.
+  seccompFlags: (_mode, seccompFile) => [`--security-opt=seccomp=${seccompFile}`],
   // docker has no dead-man's switch (the harness ends when its stdin does), no masks beyond its own, no umask and no
   // way to do without /etc/hosts, which then names the container and nothing else.
   runFlags: ({ ociRuntime }, spec) => [
     ...(ociRuntime === undefined ? [] : [`--runtime=${ociRuntime.name}`]),
     `--env=TZ=${spec.timezone}`,
-    ...DOCKER_HOST_ENV[spec.hostEnv],
+    ...PROXIES_EMPTIED[spec.hostEnv],
   ],
   networkFlags: (network) => DOCKER_NETWORKS[network === 'none' ? 'none' : 'outbound'],
   carrier: () => 'default',

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { BridgeError } from '../base/errors.js';
 import { type ReadText, readText } from '../base/read-text.js';
 import { groupLimit, hasOwnCpuGroup } from './cgroup.js';
+import type { EngineLimits } from './engine.js';
 
 /** Controls that an operator may accept to be without. */
 export const CONTROLS = ['memory', 'pids', 'cpu'] as const;
@@ -22,7 +23,15 @@ export const enforcement = z.object({
 });
 export type Enforcement = z.infer<typeof enforcement>;
 
-export const CLAIMED: Enforcement = { memory: 'claimed', pids: 'claimed', cpu: 'claimed' };
+/**
+ * Of a container on another machine: by what its engine says that it can limit. Processes are counted per user id by every
+ * kernel, so the containers then have ids of their own.
+ */
+export const claimedBy = ({ memory, pids, cpu }: EngineLimits): Enforcement => ({
+  memory: memory ? 'claimed' : 'none',
+  pids: pids ? 'claimed' : 'rlimit',
+  cpu: cpu ? 'claimed' : 'none',
+});
 export const UNENFORCED: Enforcement = { memory: 'none', pids: 'none', cpu: 'none' };
 
 /** What the container was started with. */

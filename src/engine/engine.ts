@@ -5,8 +5,13 @@ import type { Readable, Writable } from 'node:stream';
 
 export type EngineName = 'podman' | 'docker';
 
-/** How container ids relate to the host: `rootless` (the engine runs as the user), `userns-mapped` (as root, no id maps to host root), `vm` (inside a machine), `rootful` (unsafe). */
-export type EngineMode = 'rootless' | 'userns-mapped' | 'vm' | 'rootful';
+/**
+ * How ids in a container relate to those of the machine that it runs on: `rootless` (the engine runs as a user),
+ * `userns-mapped` (as root, and no id maps to root), `rootful` (they are the same, which is unsafe on a host).
+ */
+export type IdMapping = 'rootless' | 'userns-mapped' | 'rootful';
+/** Where containers run, and on this machine how their ids map: `vm` is a machine of this computer, `remote` another one. */
+export type EngineMode = IdMapping | 'vm' | 'remote';
 
 /** Of the host, read-only; only one that is `executable` may hold programs. */
 export type Mount = { readonly source: string; readonly target: string; readonly executable: boolean };
@@ -33,7 +38,7 @@ export type SandboxSpec = {
   readonly capabilities: 'none';
   readonly newPrivileges: 'never';
   readonly namespaces: 'own';
-  /** Host path of a seccomp profile in the engines' JSON. */
+  /** Path on this machine of a seccomp profile in the engines' JSON; a podman that runs elsewhere takes the image's. */
   readonly seccompFile: string;
   readonly user: string;
   readonly workdir: string;
@@ -81,10 +86,16 @@ export interface Container extends AsyncDisposable {
   kill(): void;
 }
 
+export type EngineLimits = { readonly memory: boolean; readonly pids: boolean; readonly cpu: boolean };
+
 /** What the engine says of itself, in our words. */
 export type EngineFacts = {
   readonly version: string;
   readonly mode: EngineMode;
+  /** On the machine where containers run; the same as `mode` where that is this one. */
+  readonly ids: IdMapping;
+  /** What the engine says that it can limit; what it does is only seen on this machine. */
+  readonly limits: EngineLimits;
   readonly storageDriver: string;
   readonly storageRoot: string;
   readonly defaultOciRuntime: string;

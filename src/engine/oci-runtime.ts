@@ -3,6 +3,7 @@
 
 import { basename } from 'node:path';
 import type { EngineMode, EngineName } from './engine.js';
+import { isElsewhere } from './place.js';
 
 /** A runtime's name or path, and flags of its own that the engine is to hand on. */
 export type OciRuntime = { readonly name: string; readonly flags: readonly string[] };
@@ -39,9 +40,9 @@ const GVISOR_TASKS = 32;
 export const hostTasks = (pids: number, ociRuntime: string | undefined): number =>
   ociRuntime !== undefined && isGvisor(ociRuntime) ? GVISOR_TASKS * pids : pids;
 
-/** docker and a podman machine take runtimes with their flags from the daemon's own configuration. */
+/** docker, and a podman that runs elsewhere, take runtimes with their flags from the daemon's own configuration. */
 export function variantsOf(name: string, engine: EngineName, mode: EngineMode): readonly OciRuntime[] {
-  const canHandOn = engine === 'podman' && mode !== 'vm';
+  const canHandOn = engine === 'podman' && !isElsewhere(mode);
   return (canHandOn && isGvisor(name) ? GVISOR_VARIANTS : [[]]).map((flags) => ({ name, flags }));
 }
 

@@ -18,11 +18,13 @@ import {
   rememberChoice,
   rememberedChoice,
   runtimeOf,
+  type Tried,
 } from '../engine/detect.js';
-import { CLAIMED, demandEnforcement, type Enforcement, lookAt, UNENFORCED } from '../engine/enforcement.js';
-import type { Carrier, EngineMode, SandboxSpec } from '../engine/engine.js';
+import { claimedBy, demandEnforcement, type Enforcement, lookAt, UNENFORCED } from '../engine/enforcement.js';
+import type { Carrier, EngineLimits, EngineMode, EngineStatus, SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, hostTasks, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
+import { carry, dropCarried, type HostFiles } from './carried-files.js';
 import { compileIn, keepCompiled, readCompiled } from './compiled-harness.js';
 import { enforcementAt } from './guard.js';
 import { ENTRYPOINT, harnessVersion, prepareHarness } from './harness-files.js';
@@ -35,17 +37,15 @@ import { prepareSeccomp } from './seccomp-files.js';
 import { sandboxSpec } from './spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
+type Found = {
+  readonly runtime: OciRuntime;
+  readonly tried: readonly Tried[];
+  readonly enforcement: Enforcement;
+  readonly compiled: Files | undefined;
+};
+
 /** A start takes about 0.2 s, and up to a minute when the store copies the image for a new id mapping. */
 export const START_TIMEOUT_MS = 60_000;
-
-/** What of ours the engine reads from the host, and what is to read it. */
-export type HostFiles = {
-  readonly harnessDir: string;
-  readonly lentDir: string | undefined;
-  readonly seccompFile: string;
-  /** What the image calls its Python. */
-  readonly python: PythonName;
-};
 
 export type LaunchPad = {
   readonly engine: CliEngine;
@@ -65,82 +65,124 @@ export type LaunchContext = {
   readonly standstillSeconds?: () => number;
 };
 
-export const wishesOf = ({ runtime, ociRuntime, allowRootful, cpus, stateDir }: Settings): EngineWishes => ({
+export const wishesOf = ({
   runtime,
   ociRuntime,
   allowRootful,
+  cpus,
+  stateDir,
+  ...settings
+}: Settings): EngineWishes => ({
+  runtime,
+  ociRuntime,
+  allowRootful,
+  url: settings.engineUrl,
+  clientVariables: settings.engineVariables,
   limitsCpus: cpus !== undefined,
   stateDir,
 });
 
 /** Throws what stands in the way, with its remedy. */
 export async function makeLaunchPad(context: LaunchContext, signal: AbortSignal): Promise<LaunchPad> {
-  const { settings, observer } = context;
-  const tell = (step: string) => observer({ type: 'setup.step', step });
-  const wishes = wishesOf(settings);
-  const remembered = rememberedChoice(wishes);
-  if (remembered !== undefined) {
-    demandEnforcement(remembered.enforcement, settings.acceptUnenforced);
-    const runtime = runtimeOf(remembered);
-    const engine = engineFor(context, remembered, runtime);
-    const stamp = imageStamp(remembered);
-    tell(`looking for the image ${settings.image}`);
-    const image = await chooseImage(pythonKind(settings), engine, observer, signal);
-    const compiled = readCompiled(settings.stateDir, harnessKey(image));
-    const files = hostFiles(settings, remembered.mode, runtime, image, compiled);
-    return { engine, choice: remembered, image, files, stamp };
+  const remembered = rememberedChoice(wishesOf(context.settings));
+  return remembered === undefined
+    ? chosenByTrying(context, signal)
+    : chosenBefore(context, remembered, signal);
+}
+
+/** On the engine that an earlier start has found. */
+async function chosenBefore(
+  context: LaunchContext,
+  choice: EngineChoice,
+  signal: AbortSignal,
+): Promise<LaunchPad> {
+  const { settings } = context;
+  demandEnforcement(choice.enforcement, settings.acceptUnenforced);
+  const runtime = runtimeOf(choice);
+  const engine = engineFor(context, choice, runtime);
+  const stamp = imageStamp(choice);
+  const image = await imageOn(context, engine, signal);
+  const compiled = readCompiled(settings.stateDir, harnessKey(image));
+  const files = hostFiles(settings, choice.mode, runtime, image, compiled);
+  return { engine, choice, image, files, stamp };
+}
+
+async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchPad> {
+  const { settings } = context;
+  tell(context, 'looking for podman or docker');
+  const { binary, status } = await chooseEngine(wishesOf(settings), signal);
+  const facts = { binary, ...status };
+  const image = await imageOn(context, engineFor(context, facts, undefined), signal);
+  const { runtime, tried, enforcement, compiled } = await tryRuntimes(context, facts, image, signal);
+  const { defaultOciRuntime: _, ...known } = facts;
+  const choice = choiceOf(known, { runtime, tried, enforcement });
+  demandEnforcement(enforcement, settings.acceptUnenforced);
+  try {
+    rememberChoice(wishesOf(settings), choice);
+    if (compiled !== undefined) keepCompiled(settings.stateDir, harnessKey(image), compiled);
+  } catch (thrown) {
+    // Only the next start is slower for it.
+    context.observer({
+      type: 'engine.trouble',
+      message: `the choice is not remembered: ${messageOf(thrown)}`,
+    });
   }
-  tell('looking for podman or docker');
-  const { binary, status } = await chooseEngine(wishes, signal);
-  const { version, mode, storageDriver, storageRoot, cgroups } = status;
-  const facts = { binary, mode };
-  tell(`looking for the image ${settings.image}`);
-  const image = await chooseImage(
-    pythonKind(settings),
-    engineFor(context, facts, undefined),
-    observer,
-    signal,
-  );
-  const name = engineNameOf(binary);
+  // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
+  const stamp = imageStamp(choice);
+  const files = hostFiles(settings, choice.mode, runtime, image, compiled);
+  return { engine: engineFor(context, facts, runtime), choice, image, files, stamp };
+}
+
+/** The first OCI runtime that starts the real thing, what then holds it, and what its Python made of the harness. */
+async function tryRuntimes(
+  context: LaunchContext,
+  facts: Extract<EngineStatus, { state: 'ready' }> & { readonly binary: string },
+  image: ImageChoice,
+  signal: AbortSignal,
+): Promise<Found> {
+  const { settings } = context;
   // Failures of several that come late must not add up to more than one that hangs.
   const until = performance.now() + START_TIMEOUT_MS;
   let enforcement = UNENFORCED;
   let compiled: Files | undefined;
-  const { runtime, tried } = await chooseOciRuntime(name, status, settings.ociRuntime, (candidate) => {
-    tell(`trying whether ${described(candidate)} starts a container`);
+  const name = engineNameOf(facts.binary);
+  const { runtime, tried } = await chooseOciRuntime(name, facts, settings.ociRuntime, async (candidate) => {
+    tell(context, `trying whether ${described(candidate)} starts a container`);
     const engine = engineFor(context, facts, candidate);
-    const pad = { engine, image, files: hostFiles(settings, mode, candidate, image) };
+    const pad = { engine, image, files: hostFiles(settings, facts.mode, candidate, image) };
     const onStarted = async (sandbox: Sandbox, spec: SandboxSpec) => {
       const asked = { ...spec, pids: hostTasks(spec.pids, candidate.name) };
-      enforcement = await enforcementOf(sandbox, asked, engine, signal);
+      enforcement = await enforcementOf(sandbox, asked, engine, facts.limits, signal);
       compiled = await compileIn(sandbox);
     };
     return attempt(context, pad, { runtime: candidate, until, onStarted }, signal);
   });
-  const choice: EngineChoice = {
-    binary,
-    version,
-    mode,
-    storageDriver,
-    storageRoot,
-    cgroups,
-    ociRuntime: runtime.name,
-    ociFlags: runtime.flags,
-    tried,
-    enforcement,
-  };
-  demandEnforcement(enforcement, settings.acceptUnenforced);
-  try {
-    rememberChoice(wishes, choice);
-    if (compiled !== undefined) keepCompiled(settings.stateDir, harnessKey(image), compiled);
-  } catch (thrown) {
-    // Only the next start is slower for it.
-    observer({ type: 'engine.trouble', message: `the choice is not remembered: ${messageOf(thrown)}` });
-  }
-  // The trial may have made a copy of the image for the id mapping, so it is the state after it that counts.
-  const stamp = imageStamp(choice);
-  const files = hostFiles(settings, mode, runtime, image, compiled);
-  return { engine: engineFor(context, facts, runtime), choice, image, files, stamp };
+  return { runtime, tried, enforcement, compiled };
+}
+
+const choiceOf = (
+  known: Omit<EngineChoice, 'ociRuntime' | 'ociFlags' | 'tried' | 'enforcement'>,
+  { runtime, tried, enforcement }: Omit<Found, 'compiled'>,
+): EngineChoice => ({
+  binary: known.binary,
+  version: known.version,
+  mode: known.mode,
+  ids: known.ids,
+  limits: known.limits,
+  storageDriver: known.storageDriver,
+  storageRoot: known.storageRoot,
+  cgroups: known.cgroups,
+  ociRuntime: runtime.name,
+  ociFlags: runtime.flags,
+  tried,
+  enforcement,
+});
+
+const tell = ({ observer }: LaunchContext, step: string): void => observer({ type: 'setup.step', step });
+
+function imageOn(context: LaunchContext, engine: CliEngine, signal: AbortSignal): Promise<ImageChoice> {
+  tell(context, `looking for the image ${context.settings.image}`);
+  return chooseImage(pythonKind(context.settings), engine, context.observer, signal);
 }
 
 /** Made or mended as needed. Throws E_STATE. */
@@ -185,7 +227,7 @@ export async function engineToSweepWith(context: LaunchContext, signal: AbortSig
   const remembered = rememberedChoice(wishes);
   if (remembered !== undefined) return engineFor(context, remembered, undefined);
   const { binary, status } = await chooseEngine(wishes, signal);
-  return engineFor(context, { binary, mode: status.mode }, undefined);
+  return engineFor(context, { binary, ...status }, undefined);
 }
 
 /** Where ids begin that belong to no user of any image; a container's own is one of this many above it. */
@@ -231,13 +273,14 @@ export function specOn(
 
 function engineFor(
   { settings, instance, observer }: LaunchContext,
-  facts: Pick<EngineChoice, 'binary' | 'mode'>,
+  { binary, mode, ids }: Pick<EngineChoice, 'binary' | 'mode' | 'ids'>,
   ociRuntime: OciRuntime | undefined,
 ): CliEngine {
   return new CliEngine({
-    binary: facts.binary,
+    binary,
     ociRuntime,
-    facts,
+    facts: { mode, ids },
+    url: settings.engineUrl,
     instance,
     stateDir: settings.stateDir,
     observer,
@@ -263,14 +306,18 @@ async function attempt(
   const msLeft = () => Math.round(until - performance.now());
   if (msLeft() <= 0) return { reason: 'not tried, since no time was left' };
   const name = `try-${described(runtime).replaceAll(/[^\w.-]/g, '_')}`;
-  const start = (python: PythonName): Promise<Sandbox> => {
-    const spec = specOn({ ...pad, files: { ...pad.files, python } }, context, name);
+  const start = async (python: PythonName): Promise<Sandbox> => {
+    const brought = { image: pad.image, files: { ...pad.files, python } };
+    const carried = await carry(pad.engine, brought, signal);
+    const spec = specOn({ ...pad, ...carried }, context, name);
     const options = { timeoutMs: Math.max(1, msLeft()), observer, enforcement: undefined };
     return Sandbox.start(pad.engine, spec, options, signal);
   };
   try {
     await using sandbox = await startByName(pad.image, context, start, signal);
     await onStarted(sandbox, sandbox.spec);
+    // What is started later has its harness compiled.
+    void dropCarried(pad.engine, pad);
     return undefined;
   } catch (thrown) {
     const error = asBridgeError(thrown);
@@ -286,11 +333,13 @@ async function enforcementOf(
   sandbox: Sandbox,
   spec: SandboxSpec,
   engine: CliEngine,
+  limits: EngineLimits,
   signal: AbortSignal,
 ): Promise<Enforcement> {
+  if (engine.isElsewhere) return claimedBy(limits);
   const own = sandbox.pid;
   if (own !== undefined) return enforcementAt(own, spec);
   // docker tells the pid when it is asked; watching and killing would need it at every start, so that is not offered.
   const asked = await engine.pidOf(spec.name, ENTRYPOINT, signal);
-  return asked === undefined ? CLAIMED : lookAt(asked, spec, false);
+  return asked === undefined ? claimedBy(limits) : lookAt(asked, spec, false);
 }

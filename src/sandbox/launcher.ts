@@ -15,11 +15,11 @@ import type { Volume } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, isGvisor, OLD_GVISOR } from '../engine/oci-runtime.js';
 import { type MachineLease, needsMachine, PodmanMachine } from '../engine/podman-machine.js';
+import { carry, type HostFiles } from './carried-files.js';
 import { networked, pythonKind, type SandboxKind } from './kind.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
   engineToSweepWith,
-  type HostFiles,
   imageStamp,
   type LaunchContext,
   type LaunchPad,
@@ -167,7 +167,10 @@ export class Launcher implements AsyncDisposable {
       const hung = performance.now() - startedAt > START_TIMEOUT_MS / 2;
       const isEnding = signal.aborted || this.#closing.signal.aborted;
       const isAnothers = NO_ENGINES_DOING.has(asBridgeError(thrown).code);
-      if (!remembered || hung || isAnothers || isEnding) throw thrown;
+      // Elsewhere the way there may be cut, and then what the engine says of itself is the better word.
+      const mayBeStale = remembered || this.#ready?.engine.isElsewhere === true;
+      this.#ready?.engine.forgetDerived();
+      if (!mayBeStale || hung || isAnothers || isEnding) throw thrown;
       forgetChoice(wishes);
       this.#forgetPad();
       return this.#startOn(await this.#padFor(kind, signal), kind, signal);
@@ -225,9 +228,10 @@ export class Launcher implements AsyncDisposable {
     await Promise.all(kind.volumes.map((volume) => this.#makeVolume(volume, pad, link.signal)));
     const { observer } = this.#context;
     const options = { timeoutMs: START_TIMEOUT_MS, observer, enforcement: pad.choice.enforcement };
-    const startWith = (files: HostFiles): Promise<Sandbox> => {
+    const startWith = async (files: HostFiles): Promise<Sandbox> => {
+      const carried = await carry(pad.engine, { image, files }, link.signal);
       observer({ type: 'setup.step', step: 'starting a container' });
-      const spec = specOn({ ...pad, image, files }, this.#context, String(++this.#count), kind, carrier);
+      const spec = specOn({ ...pad, ...carried }, this.#context, String(++this.#count), kind, carrier);
       return Sandbox.start(pad.engine, spec, options, link.signal);
     };
     try {

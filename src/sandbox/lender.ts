@@ -7,12 +7,12 @@ import { clip } from '../base/text.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { runtimeOf } from '../engine/detect.js';
 import type { ImageChoice } from '../engine/image-choice.js';
+import { carry, type HostFiles } from './carried-files.js';
 import { HARNESS_MOUNT, OLDEST_PYTHON } from './harness-files.js';
 import { type Files, installedDir, installFiles, OPEN_DIR, removeOthers } from './installed-files.js';
 import { pythonKind, type SandboxKind } from './kind.js';
 import {
   filesDir,
-  type HostFiles,
   harnessKey,
   type LaunchContext,
   type LaunchPad,
@@ -121,9 +121,10 @@ export class Lender {
     const own = pythonKind(settings);
     const kind = { ...own, memoryBytes: Math.max(own.memoryBytes, TAKE_BYTES), preimport: [] };
     const options = { timeoutMs: START_TIMEOUT_MS, observer, enforcement: pad.choice.enforcement };
-    const startWith = (python: PythonName): Promise<Sandbox> => {
-      const files = { ...pad.files, python };
-      const spec = specOn({ ...pad, files }, this.#context, `lend-${++this.#count}`, kind);
+    const startWith = async (python: PythonName): Promise<Sandbox> => {
+      const brought = { image: pad.image, files: { ...pad.files, python } };
+      const carried = await carry(pad.engine, brought, this.#closing);
+      const spec = specOn({ ...pad, ...carried }, this.#context, `lend-${++this.#count}`, kind);
       return Sandbox.start(pad.engine, spec, options, this.#closing);
     };
     await using sandbox = await startByName(pad.image, this.#context, startWith, this.#closing);

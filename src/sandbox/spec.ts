@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Enforcement } from '../engine/enforcement.js';
-import type { Carrier, SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
+import type { Carrier, Mount, SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
 import { ENTRYPOINT, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
 import type { SandboxKind } from './kind.js';
 import { LENT_MOUNT, LENT_PYTHON } from './lent-files.js';
@@ -14,6 +14,8 @@ import type { PythonName } from './loans.js';
 export type SandboxPlan = {
   readonly image: string;
   readonly harnessDir: string;
+  /** Whether `image` holds them already, since the engine could not mount them. */
+  readonly areInImage?: boolean | undefined;
   /** Of the Python that the image is lent; undefined where it has its own. */
   readonly lentDir: string | undefined;
   /** What the image calls its own; `python3` unless something else is known. */
@@ -84,6 +86,18 @@ function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SandboxPlan): U
 const largestMb = ({ volumes }: SandboxKind, tmpfs: readonly Tmpfs[]): number =>
   Math.max(...tmpfs.map(({ sizeMb }) => sizeMb), volumes.length > 0 ? VOLUME_FILE_MB : 0);
 
+const STAT = '/proc/stat';
+/** No file of ours can take its place there. Node ends where it finds no line in it, so its programs see the machine's own. */
+const maskedElsewhere = ({ isPython }: SandboxKind): readonly string[] => (isPython ? [STAT] : []);
+
+const mountsOf = ({ harnessDir, lentDir, areInImage }: SandboxPlan): readonly Mount[] =>
+  areInImage === true
+    ? []
+    : [
+        { source: harnessDir, target: HARNESS_MOUNT, executable: false },
+        ...(lentDir === undefined ? [] : [{ source: lentDir, target: LENT_MOUNT, executable: true }]),
+      ];
+
 export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
   const { kind } = plan;
   const tmpfs = [...tmpfsWith(kind.workdir), ...kind.places];
@@ -114,10 +128,7 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     workdir: kind.workdir,
     // The harness, read-only, and where the image has no Python one that runs it, which is not on anybody's PATH. No
     // other host path is visible.
-    mounts: [
-      { source: plan.harnessDir, target: HARNESS_MOUNT, executable: false },
-      ...(plan.lentDir === undefined ? [] : [{ source: plan.lentDir, target: LENT_MOUNT, executable: true }]),
-    ],
+    mounts: mountsOf(plan),
     // Writable, in memory, sized, and nothing in them can be a device, or be executed as a program but in the one place
     // where a compiler puts its own.
     tmpfs,
@@ -128,9 +139,14 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     shmMb: SHM_MB,
     // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts. What the
     // host is made of, how it was started and built, and what its other programs make it do is none of the guest's business.
-    masked: ['/sys', '/dev/mqueue', ...HOST_FILES],
+    masked: [
+      '/sys',
+      '/dev/mqueue',
+      ...HOST_FILES,
+      ...(plan.areInImage === true ? maskedElsewhere(kind) : []),
+    ],
     // The same; but programs count the processors in it.
-    replaced: [{ source: join(plan.harnessDir, STAT_FILE), target: '/proc/stat' }],
+    replaced: plan.areInImage === true ? [] : [{ source: join(plan.harnessDir, STAT_FILE), target: STAT }],
     env: { HOME: kind.workdir, LANG: 'C.UTF-8', TMPDIR: '/tmp', ...kind.env },
     // Proxy variables carry credentials, and both engines hand them on unasked.
     hostEnv: 'none',

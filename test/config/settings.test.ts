@@ -30,6 +30,7 @@ function errorOf(env: Environment): BridgeError {
 test('an empty environment gives the documented defaults', () => {
   expect(settingsOf({})).toEqual({
     said: new Set(),
+    engineVariables: '[null,null,null,null]',
     runtime: undefined,
     ociRuntime: undefined,
     image: 'python:3.14-slim',
@@ -81,6 +82,7 @@ test('an empty environment gives the documented defaults', () => {
 test('every variable can be set', () => {
   const env = {
     MCP_BRIDGE_RUNTIME: '/opt/podman',
+    MCP_BRIDGE_ENGINE_URL: 'ssh://me@box:2222/run/podman.sock',
     MCP_BRIDGE_OCI_RUNTIME: 'runsc',
     MCP_BRIDGE_IMAGE: 'python:3.12',
     MCP_BRIDGE_SECCOMP: 'compat',
@@ -130,6 +132,8 @@ test('every variable can be set', () => {
   expect(settingsOf(env)).toEqual({
     said: new Set(Object.keys(env)),
     runtime: '/opt/podman',
+    engineUrl: 'ssh://me@box:2222/run/podman.sock',
+    engineVariables: '[null,null,null,null]',
     ociRuntime: 'runsc',
     image: 'python:3.12',
     seccomp: 'compat',
@@ -212,6 +216,8 @@ test.each([
   ['MCP_BRIDGE_RUNTIME', 'podmann'],
   ['MCP_BRIDGE_SNIPPETS', 'prompts'],
   ['MCP_BRIDGE_OCI_RUNTIME', '--privileged'],
+  ['MCP_BRIDGE_ENGINE_URL', 'box:2375'],
+  ['MCP_BRIDGE_ENGINE_URL', 'ssh://me@box/$(id)'],
   ['MCP_BRIDGE_EXECUTE_OCI_RUNTIME', '--privileged'],
   ['MCP_BRIDGE_EXECUTE_WORK', '/etc'],
   ['MCP_BRIDGE_EXECUTE_WORK', 'a:/b'],

@@ -150,6 +150,8 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
     }),
     settings,
     choice: {
+      ids: 'userns-mapped',
+      limits: { memory: true, pids: true, cpu: true },
       ...report.engine,
       mode: 'userns-mapped',
       storageDriver: '',

@@ -29,6 +29,7 @@ const argv = (
 ) =>
   runArgv({ ...spec, network, labels: { 'mcp-sandbox-bridge': 'i' } }, dialects[engine], {
     mode,
+    ids: mode === 'vm' || mode === 'remote' ? 'rootless' : mode,
     ociRuntime,
     cidFile: '/s/c',
     pidFile: '/s/p',
@@ -205,6 +206,7 @@ describe('runArgv', () => {
     const started = (engine: 'podman' | 'docker') =>
       runArgv(lent, dialects[engine], {
         mode: 'rootless',
+        ids: 'rootless',
         ociRuntime: undefined,
         cidFile: '/c',
         pidFile: '/p',
@@ -281,7 +283,13 @@ describe('runArgv', () => {
   it('a volume holds programs and no devices, and belongs to the user of the container', () => {
     const volumes = [{ name: 'w', target: '/work', isKept: false }];
     const withVolume = sandboxSpec({ ...plan, kind: { ...PLAIN_KIND, volumes } });
-    const facts = { mode: 'userns-mapped', ociRuntime: undefined, cidFile: '/c', pidFile: '/p' } as const;
+    const facts = {
+      mode: 'userns-mapped',
+      ids: 'userns-mapped',
+      ociRuntime: undefined,
+      cidFile: '/c',
+      pidFile: '/p',
+    } as const;
     const flags = (engine: 'podman' | 'docker') =>
       runArgv(withVolume, dialects[engine], facts).filter((flag) => flag.includes('/work'));
     expect(flags('podman')).toContain('--volume=w:/work:rw,nosuid,nodev,U,z');
@@ -292,10 +300,45 @@ describe('runArgv', () => {
     expect([largest(spec), largest(withVolume)]).toEqual([128 * 1024 ** 2, 1024 ** 3]);
   });
 
-  it('a remote podman is not asked for pids of another machine', () => {
-    expect(argv('podman', 'vm').join(' ')).not.toContain('--pidfile');
+  it.each(['vm', 'remote'] as const)(
+    'podman as %s is given no flag that its client does not know',
+    (mode) => {
+      const flags = argv('podman', mode, { name: 'runc', flags: ['x'] }).map((word) => word.split('=')[0]);
+      for (const unknown of [
+        '--pidfile',
+        '--runtime',
+        '--runtime-flag',
+        '--http-proxy',
+        '--env-host',
+        '--detach',
+      ])
+        expect(flags).not.toContain(unknown);
+      // The same ids as on this machine, the profile by the image's label, and no proxy of the service's.
+      for (const known of ['--uidmap', '--gidmap', '--seccomp-policy', '--timeout'])
+        expect(flags).toContain(known);
+      expect(argv('podman', mode)).toContain('--env=HTTPS_PROXY=');
+    },
+  );
+
+  it('mounts nothing of this machine where the image holds the files', () => {
+    const carried = sandboxSpec({ ...plan, areInImage: true });
+    expect([carried.mounts, carried.replaced]).toEqual([[], []]);
+    expect(carried.masked).toContain('/proc/stat');
+    const facts = {
+      mode: 'remote',
+      ids: 'rootless',
+      ociRuntime: undefined,
+      cidFile: '/c',
+      pidFile: '/p',
+    } as const;
+    for (const engine of ['podman', 'docker'] as const) {
+      const words = runArgv(carried, dialects[engine], facts);
+      expect(words.filter((word) => /^--(?:volume|mount)=/.test(word))).toEqual([]);
+    }
   });
 });
+
+const HERE = { url: undefined, platform: 'linux' } as const;
 
 describe('dialects', () => {
   it('read what the engines say of themselves', () => {
@@ -307,21 +350,19 @@ describe('dialects', () => {
       OperatingSystem: 'Debian',
       SecurityOptions: ['name=seccomp,profile=builtin'],
     };
-    expect(dialects.docker.parseInfo(JSON.stringify(docker)).mode).toBe('rootful');
-    expect(
-      dialects.docker.parseInfo(JSON.stringify({ ...docker, SecurityOptions: ['name=rootless'] })).mode,
-    ).toBe('rootless');
-    expect(
-      dialects.docker.parseInfo(JSON.stringify({ ...docker, OperatingSystem: 'Docker Desktop' })).mode,
-    ).toBe('vm');
-    expect(() => dialects.podman.parseInfo('{"host":{}}')).toThrow();
+    const modeOf = (info: object) => dialects.docker.parseInfo(JSON.stringify(info), HERE, undefined).mode;
+    expect(modeOf(docker)).toBe('rootful');
+    expect(modeOf({ ...docker, SecurityOptions: ['name=rootless'] })).toBe('rootless');
+    expect(modeOf({ ...docker, OperatingSystem: 'Docker Desktop' })).toBe('vm');
+    expect(() => dialects.podman.parseInfo('{"host":{}}', HERE, undefined)).toThrow();
   });
 });
 
 it.each<['podman' | 'docker', EngineMode, string, RegExp]>([
   ['podman', 'rootless', 'detached', /half the time/],
   ['podman', 'userns-mapped', 'detached', /half the time/],
-  ['podman', 'vm', 'attached', /machine has no pipes/],
+  ['podman', 'vm', 'attached', /runs elsewhere has no pipes/],
+  ['podman', 'remote', 'attached', /runs elsewhere has no pipes/],
   ['docker', 'rootless', 'attached', /docker has no way/],
 ])('%s, %s, is launched %s, and it says why', (engine, mode, launch, reason) => {
   expect(dialects[engine].launch(mode)).toEqual({ launch, reason: expect.stringMatching(reason) });
@@ -334,6 +375,7 @@ it.each([
 ] as const)('%s is told a path with a colon by --mount', (engine, mount) => {
   const argv = runArgv(sandboxSpec({ ...plan, harnessDir: '/a:b/ipc' }), dialects[engine], {
     mode: 'rootless',
+    ids: 'rootless',
     ociRuntime: undefined,
     cidFile: '/s/c',
     pidFile: '/s/p',

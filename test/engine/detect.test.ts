@@ -25,6 +25,8 @@ const wishes = (runtime: string, allowRootful = false): EngineWishes => ({
   runtime,
   ociRuntime: undefined,
   allowRootful,
+  url: undefined,
+  clientVariables: '',
   limitsCpus: false,
   stateDir: dir,
 });
@@ -80,6 +82,8 @@ describe('chooseOciRuntime', () => {
     state: 'ready',
     version: '4',
     mode: 'rootless',
+    ids: 'rootless',
+    limits: { memory: true, pids: true, cpu: true },
     storageDriver: 'overlay',
     storageRoot: '/',
     defaultOciRuntime: 'crun',

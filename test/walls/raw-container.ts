@@ -84,7 +84,7 @@ export class RawContainers {
 
   #argv(name: string, off: readonly Relaxation[], program: string): string[] {
     const spec = specOn(this.#pad, this.#context, name);
-    const { mode, ociRuntime: runtime, ociFlags: flags } = this.#pad.choice;
+    const { mode, ids, ociRuntime: runtime, ociFlags: flags } = this.#pad.choice;
     const ociRuntime = { name: runtime, flags };
     const argv = runArgv(
       {
@@ -93,7 +93,7 @@ export class RawContainers {
         labels: { ...spec.labels, ...ownerLabels(this.#context.instance, thisOwner()) },
       },
       dialects[this.#pad.engine.name],
-      { mode, ociRuntime, cidFile: this.#file(name, 'cid'), pidFile: this.#file(name, 'pid') },
+      { mode, ids, ociRuntime, cidFile: this.#file(name, 'cid'), pidFile: this.#file(name, 'pid') },
     );
     // A control is waited for.
     const attached = argv.filter((flag) => flag !== '--detach');
