@@ -170,8 +170,8 @@ export const CHECKS: readonly Check[] = [
     examine: async ({ pad, signal }) => {
       const found = await pad();
       if ('error' in found) return found.error.code.startsWith('E_IMAGE') ? failed(found.error) : undefined;
-      const { image, choice } = found.value;
-      const facts = await inspectImage(choice.binary, image.image, signal);
+      const { image, engine } = found.value;
+      const facts = await inspectImage(engine.client, image.image, signal);
       const size = facts === undefined ? '' : `, ${megabytes(facts.sizeBytes)}`;
       return ok(`${image.image}${size} (${image.reason})`);
     },

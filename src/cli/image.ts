@@ -4,7 +4,7 @@ import { VERSION } from '../base/version.js';
 import { chooseEngine } from '../engine/detect.js';
 import { buildImage } from '../engine/image.js';
 import { listImages } from '../engine/image-choice.js';
-import { BASE_PROFILE, readRecipe } from '../engine/recipe.js';
+import { BASE_PROFILE, foreignArchitecture, readRecipe } from '../engine/recipe.js';
 import { pythonKind } from '../sandbox/kind.js';
 import { wishesOf } from '../sandbox/launch-pad.js';
 import { columns } from './columns.js';
@@ -21,11 +21,15 @@ export async function imageBuild(
   for (const profile of profiles) readRecipe(profile);
   const { settings } = prepare('warn', 'ends');
   const signal = interruptSignal();
-  const { binary } = await chooseEngine(wishesOf(settings), signal);
+  const { client, status } = await chooseEngine(wishesOf(settings), signal);
+  const architecture = foreignArchitecture(status.architecture);
   const paint = coloursFor(process.stderr);
   const onProgress = (line: string) => process.stderr.write(`${paint.dim(line)}\n`);
   for (const profile of profiles) {
-    const built = await buildImage({ binary, profile, suite, version: VERSION, onProgress }, signal);
+    const built = await buildImage(
+      { client, architecture, profile, suite, version: VERSION, onProgress },
+      signal,
+    );
     process.stdout.write(
       `${built.image}  ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}\n`,
     );
@@ -35,8 +39,8 @@ export async function imageBuild(
 export async function imageList({ json }: { readonly json?: true }): Promise<void> {
   const { settings } = prepare('warn', 'ends');
   const signal = interruptSignal();
-  const { binary } = await chooseEngine(wishesOf(settings), signal);
-  const images = await listImages(pythonKind(settings), binary, signal);
+  const { client } = await chooseEngine(wishesOf(settings), signal);
+  const images = await listImages(pythonKind(settings), client, signal);
   if (json) {
     printJson({ images });
     return;

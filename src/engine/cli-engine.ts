@@ -34,7 +34,13 @@ import {
   ownerLabels,
   thisOwner,
 } from './owner.js';
-import { CONNECTION_VARIABLES, type Connection, connectionEnv, isElsewhere } from './place.js';
+import {
+  CONNECTION_VARIABLES,
+  type Connection,
+  connectionEnv,
+  type EngineClient,
+  isElsewhere,
+} from './place.js';
 import { Volumes } from './volumes.js';
 import { whyNotPulled } from './why-not-pulled.js';
 
@@ -117,7 +123,7 @@ export async function probeEngine(
 
 /** What podman 4 and 5 and docker 20 to 28 say when nobody answers at the address, or the way there is closed. */
 const NOT_ANSWERING =
-  /cannot connect|is the docker daemon running|unable to connect|connection refused|connection reset|no such host|no route to host|i\/o timeout|failed to connect|ssh: handshake failed/i;
+  /cannot connect|is the docker daemon running|unable to connect|connection refused|connection reset|no such host|no route to host|i\/o timeout|failed to connect|missing address|ssh: handshake failed/i;
 
 /** The address that the client itself would use; undefined where it says none. */
 async function endpointOf(
@@ -131,8 +137,12 @@ async function endpointOf(
 }
 
 function startRemedy(name: EngineName, { url, platform }: Connection): string {
-  if (url !== undefined)
-    return `Start the engine at ${url}, or correct MCP_BRIDGE_ENGINE_URL; \`${CONNECTION_VARIABLES[name].address}=${url} ${name} info\` has to answer.`;
+  if (url !== undefined) {
+    const byHand = `\`${CONNECTION_VARIABLES[name].address}=${url} ${name} info\` has to answer`;
+    const key =
+      url.startsWith('ssh:') && name === 'podman' ? `, with a key in CONTAINER_SSHKEY or an ssh agent` : '';
+    return `Start the engine at ${url}, or correct MCP_BRIDGE_ENGINE_URL: ${byHand}${key}.`;
+  }
   if (name === 'docker') return 'Start the docker daemon.';
   return platform === 'linux'
     ? 'Start the service that `podman system connection list` names, or unset CONTAINER_HOST.'
@@ -176,7 +186,7 @@ export class CliEngine implements Engine {
   readonly #options: CliEngineOptions;
   readonly #owner: Owner = thisOwner();
   readonly #runDir: string;
-  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly client: EngineClient;
   /** Containers and volumes that could not be removed when their time came. */
   readonly #unremoved = new Set<string>();
   /** Names of images by what they are made of; anybody may remove one at any time. */
@@ -189,7 +199,7 @@ export class CliEngine implements Engine {
     this.name = engineNameOf(options.binary);
     this.#dialect = dialects[this.name];
     this.#runDir = runDirOf(options);
-    this.#env = connectionEnv(this.name, options.url);
+    this.client = { binary: options.binary, env: connectionEnv(this.name, options.url) };
     this.volumes = new Volumes({
       binary: this.binary,
       dialect: this.#dialect,
@@ -237,7 +247,7 @@ export class CliEngine implements Engine {
   async pull(image: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
     const result = await run(
       [this.binary, 'pull', image],
-      { timeoutMs: PULL_TIMEOUT_MS, onLine: onProgress, env: this.#env },
+      { timeoutMs: PULL_TIMEOUT_MS, onLine: onProgress, env: this.client.env },
       signal,
     );
     if (result.exitCode === 0) return;
@@ -297,7 +307,7 @@ export class CliEngine implements Engine {
     return new CliContainer({
       binary: this.binary,
       argv: runArgv(labelled, this.#dialect, { ...facts, ociRuntime, cidFile, pidFile }),
-      env: this.#env,
+      env: this.client.env,
       launch: this.launch.launch,
       name: spec.name,
       runDir: this.#runDir,
@@ -353,7 +363,7 @@ export class CliEngine implements Engine {
     onLine?: (line: string) => void,
   ): Promise<ProcessResult> {
     const argv = [this.binary, ...args] as const;
-    const options = { timeoutMs, env: this.#env, ...(onLine === undefined ? {} : { onLine }) };
+    const options = { timeoutMs, env: this.client.env, ...(onLine === undefined ? {} : { onLine }) };
     const result = await run(argv, options, signal);
     this.#options.observer({
       type: 'engine.command',

@@ -6,13 +6,13 @@ import { release } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { BridgeError } from '../base/errors.js';
-import { probeEngine } from './cli-engine.js';
+import { engineNameOf, probeEngine } from './cli-engine.js';
 import { type Enforcement, enforcement } from './enforcement.js';
 import type { EngineFacts, EngineName, EngineStatus } from './engine.js';
 import { hangingRemedy, inSeconds } from './hanging.js';
 import { described, type OciRuntime, variantsOf } from './oci-runtime.js';
 import { thisOwner } from './owner.js';
-import { isElsewhere } from './place.js';
+import { connectionEnv, type EngineClient, isElsewhere } from './place.js';
 
 // In a folder of its own: the state directory may be ~/MCPs, whose JSON files are read as lists of servers.
 const CHOICE_DIR = 'cache';
@@ -65,10 +65,10 @@ type Ready = Extract<EngineStatus, { state: 'ready' }>;
 export async function chooseEngine(
   wishes: EngineWishes,
   signal: AbortSignal,
-): Promise<{ readonly binary: string; readonly status: Ready }> {
-  const candidates = wishes.runtime === undefined ? ['podman', 'docker'] : [wishes.runtime];
+): Promise<{ readonly client: EngineClient; readonly binary: string; readonly status: Ready }> {
+  const programs = wishes.runtime === undefined ? ['podman', 'docker'] : [wishes.runtime];
   const troubles: Array<{ binary: string; status: Exclude<EngineStatus, Ready> }> = [];
-  for (const binary of candidates) {
+  for (const binary of programs) {
     const status = await probeEngine(binary, { url: wishes.url, platform: process.platform }, signal);
     if (status.state !== 'ready') {
       troubles.push({ binary, status });
@@ -76,7 +76,7 @@ export async function chooseEngine(
     }
     // In a machine of this computer it is the machine that keeps root away from the host.
     if (status.ids === 'rootful' && status.mode !== 'vm' && !wishes.allowRootful) throw unsafe(binary);
-    return { binary, status };
+    return { client: { binary, env: connectionEnv(engineNameOf(binary), wishes.url) }, binary, status };
   }
   // An engine that is there but broken says more than one that is absent.
   const worst = troubles.find(({ status }) => status.state !== 'missing') ?? troubles[0];
@@ -84,7 +84,7 @@ export async function chooseEngine(
   throw new BridgeError(
     missing ? 'E_ENGINE_MISSING' : 'E_ENGINE_BROKEN',
     missing
-      ? `No container engine was found (tried ${candidates.join(', ')}).`
+      ? `No container engine was found (tried ${programs.join(', ')}).`
       : `${worst?.binary} cannot be used: ${worst?.status.reason}`,
     {
       fault: 'operator',
@@ -173,6 +173,7 @@ const choiceFile = z.object({
     version: z.string(),
     mode: z.enum(['rootless', 'userns-mapped', 'vm', 'remote', 'rootful']),
     ids: z.enum(['rootless', 'userns-mapped', 'rootful']),
+    architecture: z.string(),
     limits: z.object({ memory: z.boolean(), pids: z.boolean(), cpu: z.boolean() }),
     storageDriver: z.string(),
     storageRoot: z.string(),

@@ -126,6 +126,7 @@ const PODMAN_LAUNCH = {
 const podmanInfo = z.looseObject({
   host: z.looseObject({
     cgroupVersion: z.string(),
+    arch: z.string().optional(),
     cgroupControllers: z.array(z.string()).nullish(),
     hostname: z.string().optional(),
     distribution: z.looseObject({ variant: z.string().optional() }).optional(),
@@ -154,6 +155,7 @@ const podman: Dialect = {
       version: version.Version,
       mode: podmanMode(ids, said, connection),
       ids,
+      architecture: host.arch ?? '',
       limits: {
         memory: controllers.includes('memory'),
         pids: controllers.includes('pids'),
@@ -233,6 +235,7 @@ const dockerInfo = z.looseObject({
   OperatingSystem: z.string(),
   SecurityOptions: z.array(z.string()).nullable(),
   Name: z.string().optional(),
+  Architecture: z.string().optional(),
   MemoryLimit: z.boolean().optional(),
   PidsLimit: z.boolean().optional(),
   CpuCfsQuota: z.boolean().optional(),
@@ -255,6 +258,7 @@ const docker: Dialect = {
       version: info.ServerVersion,
       mode: dockerMode(ids, said, endpoint, connection),
       ids,
+      architecture: info.Architecture ?? '',
       limits: {
         memory: info.MemoryLimit === true,
         pids: info.PidsLimit === true,

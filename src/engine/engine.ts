@@ -94,6 +94,8 @@ export type EngineFacts = {
   readonly mode: EngineMode;
   /** On the machine where containers run; the same as `mode` where that is this one. */
   readonly ids: IdMapping;
+  /** Of its processor, as it names it: amd64 and x86_64, arm64 and aarch64 are the same. */
+  readonly architecture: string;
   /** What the engine says that it can limit; what it does is only seen on this machine. */
   readonly limits: EngineLimits;
   readonly storageDriver: string;

@@ -9,8 +9,10 @@ import type { Observer } from '../base/events.js';
 import { run } from '../base/process.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { ImageSource } from '../config/languages/plan.js';
+import { derivedName } from './derived-image.js';
 import type { Engine } from './engine.js';
 import { inspectImage } from './image.js';
+import type { EngineClient } from './place.js';
 import { BASE_PROFILE, localImageName, readRecipe } from './recipe.js';
 import { profiles } from './recipe-dir.js';
 
@@ -182,23 +184,27 @@ async function pullFromLiveRegistry(
   }
 }
 
+/** Those that hold the bridge's files on top of another one serve nobody by their name. */
+const isOurs = (name: string): boolean =>
+  name.startsWith(`localhost/${PACKAGE_NAME}/`) && !name.startsWith(derivedName(''));
+
 /** The local images that could serve, with the one that would. */
 export async function listImages(
   wish: ImageWish,
-  binary: string,
+  client: EngineClient,
   signal: AbortSignal,
 ): Promise<readonly LocalImage[]> {
   const listed = await run(
-    [binary, 'images', '--format', '{{.Repository}}:{{.Tag}}'],
-    { timeoutMs: LIST_TIMEOUT_MS },
+    [client.binary, 'images', '--format', '{{.Repository}}:{{.Tag}}'],
+    { timeoutMs: LIST_TIMEOUT_MS, env: client.env },
     signal,
   );
-  const ours = listed.stdout.split('\n').filter((name) => name.startsWith(`localhost/${PACKAGE_NAME}/`));
+  const ours = listed.stdout.split('\n').filter((name) => isOurs(name));
   const profile = profileOf(wish.image);
   const wanted = profile === undefined ? wish.image : builtImage(profile);
   const names = [...new Set([wanted, ...ours])];
   const found = await Promise.all(
-    names.map(async (image) => ({ image, facts: await inspectImage(binary, image, signal) })),
+    names.map(async (image) => ({ image, facts: await inspectImage(client, image, signal) })),
   );
   const present = found.flatMap(({ image, facts }) => (facts === undefined ? [] : [{ image, ...facts }]));
   const own = wish.imageSource === 'operator' ? undefined : builtImage(wish.profile);

@@ -8,13 +8,15 @@ import { asBridgeError, BridgeError } from '../base/errors.js';
 import { run, tailOf } from '../base/process.js';
 import { PACKAGE_NAME, PACKAGE_ROOT } from '../base/version.js';
 import { debianSources, readAptFacts } from './apt-sources.js';
+import type { EngineClient } from './place.js';
 import { CARRIED_TO, localImageName, type Recipe, readRecipe } from './recipe.js';
 import { RECIPE_DIR } from './recipe-dir.js';
 import { unsafeEntries } from './tar-audit.js';
 
 export type BuildOptions = {
-  /** podman or docker, a name or a path. */
-  readonly binary: string;
+  readonly client: EngineClient;
+  /** Debian's name of the engine's, such as arm64; undefined takes this machine's. */
+  readonly architecture: string | undefined;
   readonly profile: string;
   /** Debian release; undefined takes the recipe's. trixie has Python 3.13, bullseye 3.9. */
   readonly suite: string | undefined;
@@ -62,7 +64,7 @@ export async function buildImage(options: BuildOptions, signal: AbortSignal): Pr
     const error = asBridgeError(thrown);
     throw error.code === 'E_PROCESS' ? failed(error.message, error) : error;
   } finally {
-    await remove(scratch, options.binary);
+    await remove(scratch, options.client.binary);
   }
 }
 
@@ -70,7 +72,7 @@ async function unpack(
   recipe: Recipe,
   suite: string,
   scratch: string,
-  { onProgress }: BuildOptions,
+  { onProgress, architecture }: BuildOptions,
   signal: AbortSignal,
 ): Promise<string> {
   const tarFile = join(scratch, 'image.tar');
@@ -93,6 +95,8 @@ async function unpack(
       ...carrying(recipe),
       ...recipe.hooks.map((hook) => `--customize-hook=${script(hook)}`),
       ...(await aptOptions(signal)),
+      // Of another processor: its programs run here while they are installed, which takes qemu's (Debian: qemu-user-static).
+      ...(architecture === undefined ? [] : [`--architectures=${architecture}`]),
       // The engine makes /dev; a node in the archive could not be unpacked rootless.
       '--skip=output/dev',
       suite,
@@ -155,39 +159,39 @@ async function importImage(
   recipe: Recipe,
   image: string,
   tarFile: string,
-  { binary, version }: BuildOptions,
+  { client, version }: BuildOptions,
   signal: AbortSignal,
 ): Promise<{ id: string; sizeBytes: number }> {
-  const before = await inspectImage(binary, image, signal);
+  const before = await inspectImage(client, image, signal);
   const changes = [
     `CMD ${JSON.stringify(recipe.command)}`,
     ...Object.entries(recipe.env).map(([name, value]) => `ENV ${name}=${value}`),
     `LABEL ${PACKAGE_NAME}.image=${recipe.profile}-${version}`,
   ];
   const imported = await run(
-    [binary, 'import', ...changes.flatMap((change) => ['--change', change]), tarFile, image],
-    { timeoutMs: IMPORT_TIMEOUT_MS },
+    [client.binary, 'import', ...changes.flatMap((change) => ['--change', change]), tarFile, image],
+    { timeoutMs: IMPORT_TIMEOUT_MS, env: client.env },
     signal,
   );
-  if (imported.exitCode !== 0) throw failed(`${binary} import failed: ${tailOf(imported)}`);
-  const after = await inspectImage(binary, image, signal);
-  if (after === undefined) throw failed(`${binary} imported ${image} but does not find it.`);
+  if (imported.exitCode !== 0) throw failed(`${client.binary} import failed: ${tailOf(imported)}`);
+  const after = await inspectImage(client, image, signal);
+  if (after === undefined) throw failed(`${client.binary} imported ${image} but does not find it.`);
   if (before !== undefined && before.id !== after.id) {
     // What had the name before is of no more use; containers that still run on it keep it.
-    await run([binary, 'rmi', before.id], { timeoutMs: QUERY_TIMEOUT_MS }, signal);
+    await run([client.binary, 'rmi', before.id], { timeoutMs: QUERY_TIMEOUT_MS, env: client.env }, signal);
   }
   return after;
 }
 
 /** Id and size of a local image, or undefined. */
 export async function inspectImage(
-  binary: string,
+  { binary, env }: EngineClient,
   image: string,
   signal: AbortSignal,
 ): Promise<{ readonly id: string; readonly sizeBytes: number } | undefined> {
   const result = await run(
     [binary, 'image', 'inspect', '--format', '{{.Id}} {{.Size}}', image],
-    { timeoutMs: QUERY_TIMEOUT_MS },
+    { timeoutMs: QUERY_TIMEOUT_MS, env },
     signal,
   );
   const [id, size] = result.stdout.trim().split(' ');

@@ -31,6 +31,12 @@ export function connectionEnv(
   return { [address]: url, ...Object.fromEntries(others.map((name) => [name, undefined])) };
 }
 
+/** The program that is asked, and what its environment has besides ours; undefined takes a variable away. */
+export type EngineClient = {
+  readonly binary: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+};
+
 /** Sockets of a docker daemon on this machine. */
 const LOCAL_SOCKET = /^unix:\/\/(?:\/var)?\/run\/(?:user\/\d+\/)?docker\.sock$/;
 

@@ -4,7 +4,6 @@
 // when the machine is to be stopped, what waits is let go of first.
 
 import { spawn } from 'node:child_process';
-import { isAbsolute, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import { run, tailOf } from '../base/process.js';
@@ -15,10 +14,6 @@ export type MachineOptions = {
   readonly binary: string;
   /** Idle time after which a machine that we started is stopped. */
   readonly idleMs: number;
-  /** Mounted into containers, so the machine must see it too. */
-  readonly stateDir: string;
-  readonly home: string;
-  readonly platform: NodeJS.Platform;
   /** Ends what only waits: everything whose lease rests. */
   readonly letGo: () => void;
   readonly onProgress: (line: string) => void;
@@ -42,8 +37,6 @@ const TIMEOUTS: MachineTimeouts = { queryMs: 15_000, initMs: 900_000, startMs: 1
 const LAST_LOOK_MS = 1_000;
 /** Containers that wait are gone in a second or two. */
 const LET_GO_MS = 10_000;
-/** What podman shares with its machine on macOS unless told otherwise, besides the home directory. */
-const DARWIN_SHARES = ['/Users', '/private', '/var/folders'];
 
 const machineList = z.array(
   z.looseObject({ Name: z.string(), Default: z.boolean().optional(), Running: z.boolean().optional() }),
@@ -76,7 +69,6 @@ export class PodmanMachine implements AsyncDisposable {
    * abort the start that others wait for. Throws E_ENGINE_* or E_STATE.
    */
   async use(signal: AbortSignal): Promise<MachineLease> {
-    this.#requireSharedStateDir();
     const lease = this.#newLease();
     try {
       await unlessAborted(this.#whenUp(), signal, {
@@ -252,27 +244,6 @@ export class PodmanMachine implements AsyncDisposable {
       return false;
     }
   }
-
-  #requireSharedStateDir(): void {
-    const { stateDir, home, platform } = this.#options;
-    // On Windows the machine sees every drive.
-    if (platform === 'win32') return;
-    if ([home, ...(platform === 'darwin' ? DARWIN_SHARES : [])].some((share) => isBelow(stateDir, share)))
-      return;
-    throw new BridgeError(
-      'E_STATE',
-      `The state directory ${stateDir} is not shared with the podman machine.`,
-      {
-        fault: 'operator',
-        remedy: `Set MCP_BRIDGE_STATE_DIR to a directory below ${home}.`,
-      },
-    );
-  }
-}
-
-function isBelow(path: string, parent: string): boolean {
-  const way = relative(parent, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 function broken(message: string, cause?: unknown): BridgeError {

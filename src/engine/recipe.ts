@@ -104,3 +104,15 @@ const extendsAnother = (loaded: unknown): boolean =>
 export function localImageName(recipe: Recipe, version: string, suite: string = recipe.suite): string {
   return `localhost/${PACKAGE_NAME}/${recipe.name}:${version}${suite === recipe.suite ? '' : `-${suite}`}`;
 }
+
+/** What engines call the processors that Debian is built for, and Debian's and Node's own names. */
+const PROCESSORS = [
+  { debian: 'amd64', node: 'x64', names: ['amd64', 'x86_64'] },
+  { debian: 'arm64', node: 'arm64', names: ['arm64', 'aarch64'] },
+] as const;
+
+/** Debian's name of an engine's processor where that is not this machine's; undefined where nothing has to be said. */
+export function foreignArchitecture(said: string, ours: string = process.arch): string | undefined {
+  const found = PROCESSORS.find(({ names }) => names.some((name) => name === said));
+  return found === undefined || found.node === ours ? undefined : found.debian;
+}

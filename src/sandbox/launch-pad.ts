@@ -168,6 +168,7 @@ const choiceOf = (
   version: known.version,
   mode: known.mode,
   ids: known.ids,
+  architecture: known.architecture,
   limits: known.limits,
   storageDriver: known.storageDriver,
   storageRoot: known.storageRoot,

@@ -58,7 +58,7 @@ export class Launcher implements AsyncDisposable {
 
   constructor(
     settings: Settings,
-    host: Pick<HostFacts, 'home' | 'platform'>,
+    host: Pick<HostFacts, 'platform'>,
     observer: Observer,
     /** How long the clock of a run may stand still, as things are when its sandbox starts. */
     standstillSeconds: () => number = () => 0,
@@ -301,19 +301,18 @@ const imageKeyOf = ({ image, imageSource, profile }: SandboxKind): string =>
   `${imageSource} ${profile} ${image}`;
 
 function machineFor(
-  { runtime, stateDir, machineIdleSeconds }: Settings,
-  { home, platform }: Pick<HostFacts, 'home' | 'platform'>,
+  { runtime, engineUrl, machineIdleSeconds }: Settings,
+  { platform }: Pick<HostFacts, 'platform'>,
   letGo: () => void,
   observer: Observer,
 ): PodmanMachine | undefined {
   const binary = runtime ?? 'podman';
-  if (!needsMachine(platform) || engineNameOf(binary) !== 'podman') return undefined;
+  // An engine at an address of its own is started and stopped by others.
+  if (!needsMachine(platform) || engineUrl !== undefined || engineNameOf(binary) !== 'podman')
+    return undefined;
   return new PodmanMachine({
     binary,
     idleMs: machineIdleSeconds * 1000,
-    stateDir,
-    home,
-    platform,
     letGo,
     onProgress: (message) => observer({ type: 'image.progress', image: 'podman machine', message }),
   });

@@ -20,7 +20,7 @@ const settings = settingsOf({});
 const kind: SandboxKind = { ...pythonKind(settings), image: IMAGE, imageSource: 'operator', pids: 64 };
 
 let events: BridgeEvent[] = [];
-const open = (of = settings) => new Launcher(of, { home, platform: 'linux' }, (event) => events.push(event));
+const open = (of = settings) => new Launcher(of, { platform: 'linux' }, (event) => events.push(event));
 const steps = () => events.flatMap((event) => (event.type === 'setup.step' ? [event.step] : []));
 const podman = (...args: string[]) =>
   execFileSync('podman', ['--log-level=error', ...args], { encoding: 'utf8' });

@@ -42,7 +42,7 @@ const { settings } = parseSettings(
   hostFacts(),
 );
 let events: BridgeEvent[] = [];
-const open = () => new Launcher(settings, { home, platform: 'linux' }, (event) => events.push(event));
+const open = () => new Launcher(settings, { platform: 'linux' }, (event) => events.push(event));
 
 /** A program that needs nothing but a kernel is at hand wherever Node runs: its own loader. */
 const loaderOfNode = (): string =>

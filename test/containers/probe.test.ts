@@ -151,6 +151,7 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
     settings,
     choice: {
       ids: 'userns-mapped',
+      architecture: 'amd64',
       limits: { memory: true, pids: true, cpu: true },
       ...report.engine,
       mode: 'userns-mapped',

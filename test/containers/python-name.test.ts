@@ -25,7 +25,7 @@ beforeAll(async () => {
   const home = tempHome();
   const env = bridgeEnv(home, { MCP_BRIDGE_STATE_DIR: used, MCP_BRIDGE_WARM: '0' });
   const { settings } = parseSettings(env, hostFacts());
-  await using launcher = new Launcher(settings, { home, platform: 'linux' }, () => {});
+  await using launcher = new Launcher(settings, { platform: 'linux' }, () => {});
   makeChangedImage(IMAGE, RENAME, await launcher.pad());
 }, 60_000);
 afterAll(() => removeImages(IMAGE));

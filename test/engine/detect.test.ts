@@ -83,6 +83,7 @@ describe('chooseOciRuntime', () => {
     version: '4',
     mode: 'rootless',
     ids: 'rootless',
+    architecture: 'amd64',
     limits: { memory: true, pids: true, cpu: true },
     storageDriver: 'overlay',
     storageRoot: '/',

@@ -11,7 +11,7 @@ import { debianSources } from '../../src/engine/apt-sources.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { buildImage } from '../../src/engine/image.js';
 import { chooseImage, type ImageWish, ownImage } from '../../src/engine/image-choice.js';
-import { localImageName, parseRecipe, readRecipe } from '../../src/engine/recipe.js';
+import { foreignArchitecture, localImageName, parseRecipe, readRecipe } from '../../src/engine/recipe.js';
 import { profiles, RECIPE_DIR } from '../../src/engine/recipe-dir.js';
 import { unsafeEntries } from '../../src/engine/tar-audit.js';
 import { processesWith } from '../support/nothing-left.js';
@@ -294,7 +294,8 @@ describe('buildImage', () => {
     // Somebody else may build meanwhile; the folder of a living build stands in a command line.
     const left = () => folders().filter((name) => !before.includes(name) && processesWith(name).length === 0);
     const options = {
-      binary: 'podman',
+      client: { binary: 'podman', env: {} },
+      architecture: undefined,
       profile: 'base',
       suite: undefined,
       version: '0.0.0',
@@ -305,4 +306,14 @@ describe('buildImage', () => {
     });
     expect(left()).toEqual([]);
   });
+});
+
+it.each([
+  ['amd64', 'x64', undefined],
+  ['x86_64', 'x64', undefined],
+  ['aarch64', 'x64', 'arm64'],
+  ['amd64', 'arm64', 'amd64'],
+  ['riscv64', 'x64', undefined],
+])('an engine on %s and a bridge on %s: %s has to be said', (said, ours, debian) => {
+  expect(foreignArchitecture(said, ours)).toBe(debian);
 });
