@@ -32,6 +32,7 @@ export default defineConfig({
           name: 'containers',
           include: containers,
           globalSetup: 'test/support/global-setup.ts',
+          setupFiles: 'test/support/left-out-setup.ts',
           fileParallelism: false,
           sequence: { groupOrder: 1 },
           testTimeout: 90_000,

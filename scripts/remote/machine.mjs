@@ -181,12 +181,23 @@ export class RemoteMachine {
     return folder;
   }
 
-  #spawn(argv, asRoot, stdin) {
+  /** What stands before a command that is to be run inside, as root and with the environment that it is given. */
+  inside() {
     const { pid } = this.#holder;
-    const inside = [`--mount=/proc/${pid}/ns/mnt`, `--pid=/proc/${pid}/ns/pid_for_children`, '--wd=/'];
+    return [
+      'nsenter',
+      `--mount=/proc/${pid}/ns/mnt`,
+      `--pid=/proc/${pid}/ns/pid_for_children`,
+      '--wd=/',
+      '--',
+    ];
+  }
+
+  #spawn(argv, asRoot, stdin) {
+    const [program, ...inside] = this.inside();
     const as = [...(asRoot ? [] : AS_ENGINE), ...environment(asRoot ? 'root' : 'engine')];
     // A group of its own, by which it is ended; nothing inside is a child of ours.
-    return spawn('nsenter', [...inside, '--', ...as, ...argv], {
+    return spawn(program, [...inside, ...as, ...argv], {
       stdio: [stdin, 'pipe', 'pipe'],
       detached: true,
     });

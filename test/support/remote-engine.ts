@@ -17,6 +17,8 @@ export type RemoteEngine = {
   readonly machine: {
     /** The one folder that both sides see. */
     readonly shared: string;
+    /** What stands before a command that is to be run inside as root. */
+    inside(): string[];
     run(
       argv: readonly string[],
       options?: { readonly asRoot?: boolean; readonly input?: Readable },
