@@ -16,6 +16,7 @@ import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
 import type {
   Carrier,
   Container,
+  ContainerFacts,
   Engine,
   EngineFacts,
   EngineName,
@@ -331,6 +332,26 @@ export class CliEngine implements Engine {
     );
     const pid = Number(stdout.trim());
     return exitCode === 0 && pid > 1 && runsHere(pid, command) ? pid : undefined;
+  }
+
+  /** What the OCI runtime says of itself where the engine runs elsewhere; undefined where the engine keeps it to itself. */
+  async runtimeVersion(signal: AbortSignal): Promise<string | undefined> {
+    const { runtimeVersionArgs } = this.#dialect;
+    if (runtimeVersionArgs === undefined) return undefined;
+    const { exitCode, stdout } = await this.command(runtimeVersionArgs, QUERY_TIMEOUT_MS, signal);
+    return exitCode === 0 ? stdout : undefined;
+  }
+
+  /** What the engine says of the container `name`; undefined where there is none, or nothing that can be read. */
+  async factsOf(name: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
+    const { factsFormat, parseFacts } = this.#dialect;
+    const args = ['container', 'inspect', '--format', factsFormat, name];
+    const { exitCode, stdout } = await this.command(args, QUERY_TIMEOUT_MS, signal);
+    try {
+      return exitCode === 0 ? parseFacts(stdout) : undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   async sweep(signal: AbortSignal): Promise<number> {

@@ -98,7 +98,6 @@ describe('arguments that pass', () => {
       env: { GREETING: 'hé llo=1', _EMPTY: '' },
       servers: ['memory', 'memory'],
       timeout: 7,
-      wait_for_previous: true,
     });
     expect(input).toEqual({
       task: {
@@ -131,12 +130,11 @@ describe('arguments that pass', () => {
 
   it('variables, of a snippet too', async () => {
     expect(await programOf({ snippet_name: 'hello', env: { A: '1' } })).toMatchObject({ env: { A: '1' } });
-    expect(await programOf({ ...CODE, env: null })).toMatchObject({ env: {} });
     expect(await programOf(CODE)).toMatchObject({ env: {} });
   });
 
-  it('null, which some hosts write for what is left out, and an empty snippet_name', async () => {
-    const { input } = await called({ ...CODE, snippet_name: '', stdin: null, args: null, timeout: null });
+  it('an empty snippet_name, which is none', async () => {
+    const { input } = await called({ ...CODE, snippet_name: '' });
     expect(input).toMatchObject({ servers: [], files: [], timeoutSeconds: settings.timeoutSeconds });
   });
 
@@ -165,7 +163,6 @@ const PATH = 'a relative path such as data.csv or in/data.csv';
 describe('arguments that do not', () => {
   it.each<[string, unknown, string, string?]>([
     ['neither', {}, `language: got nothing, nor a snippet_name, expected ${EITHER}.`],
-    ['nothing at all', undefined, `language: got nothing, nor a snippet_name, expected ${EITHER}.`],
     ['no object', ['go'], `arguments: got ["go"], expected an object with ${EITHER}.`],
     [
       'both',

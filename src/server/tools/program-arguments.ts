@@ -52,8 +52,6 @@ export const programSchema = ({ maxTimeoutSeconds }: Settings) =>
     env: z.record(z.string(), z.string()).default({}),
     servers: z.array(z.string()).default([]),
     timeout: z.int().min(1).max(maxTimeoutSeconds).optional(),
-    // As in run_python.
-    wait_for_previous: z.unknown().optional(),
   });
 
 const allowed = (offered: readonly Language[], { maxTimeoutSeconds }: Settings): Allowed => ({
@@ -92,7 +90,7 @@ export async function readProgram(
   source: ProgramSource,
 ): Promise<RunInput | Objection> {
   const { settings, offered } = source;
-  const parsed = schema.safeParse(withoutNulls(args));
+  const parsed = schema.safeParse(args);
   if (!parsed.success) return shapeComplaint(parsed.error, args, allowed(offered, settings));
   const given = parsed.data;
   const origin = given.snippet_name ? await fromSnippet(given, source) : fromCode(given, offered);
@@ -191,12 +189,6 @@ function fileObjection(file: string): Objection | undefined {
   if (problem === undefined) return undefined;
   return complaint(`entrypoint_filename: got ${described(file)}, which ${problem}, expected ${PLAIN_NAME}.`);
 }
-
-/** Some hosts write null for what their model leaves out. */
-const withoutNulls = (args: unknown): unknown =>
-  typeof args !== 'object' || args === null || Array.isArray(args)
-    ? (args ?? {})
-    : Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
 
 /** `python, go or ruby`. */
 function oneOf(offered: readonly Language[]): string {
