@@ -33,6 +33,7 @@ export type MachineTimeouts = {
 };
 
 const TIMEOUTS: MachineTimeouts = { queryMs: 15_000, initMs: 900_000, startMs: 180_000, stopMs: 60_000 };
+const WAIT_CANCELLED = 'Waiting for the podman machine was cancelled.';
 /** The bridge has about 100 ms to end politely; whether containers still run is worth a little more. */
 const LAST_LOOK_MS = 1_000;
 /** Containers that wait are gone in a second or two. */
@@ -71,14 +72,18 @@ export class PodmanMachine implements AsyncDisposable {
   async use(signal: AbortSignal): Promise<MachineLease> {
     const lease = this.#newLease();
     try {
-      await unlessAborted(this.#whenUp(), signal, {
-        message: 'Waiting for the podman machine was cancelled.',
-      });
+      await unlessAborted(this.#whenUp(), signal, { message: WAIT_CANCELLED });
       return lease;
     } catch (thrown) {
       lease[Symbol.dispose]();
       throw thrown;
     }
+  }
+
+  /** Has it looked at anew, and started where its user has stopped it: what a lease holds may be gone. Throws as use() does. */
+  async lookAgain(signal: AbortSignal): Promise<void> {
+    this.#up = undefined;
+    await unlessAborted(this.#whenUp(), signal, { message: WAIT_CANCELLED });
   }
 
   /** Stops what we started unless containers run; the stop itself outlives us, since it takes seconds. */
