@@ -2,6 +2,7 @@
 // were, and if it is passed over, is that as it should be or for somebody to mend.
 
 import { isAbsolute } from 'node:path';
+import { mergedVariables } from '../base/environment.js';
 import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
@@ -45,7 +46,7 @@ function ofReady(spec: DownstreamSpec, env: Environment): ServerFinding {
   const { command, cwd, env: own } = spec;
   // A relative path with a folder in it counts from the server's own directory, which may be made later.
   const relative = !isAbsolute(command) && /[/\\]/.test(command);
-  if (relative || findProgram(command, { ...env, ...own }) !== undefined) {
+  if (relative || findProgram(command, mergedVariables(env, own, process.platform)) !== undefined) {
     return { ...base, status: 'ok', detail: `ready: ${command}${cwd === undefined ? '' : ` in ${cwd}`}` };
   }
   return {

@@ -15,6 +15,7 @@ import type { Source } from './hosts/source.js';
 import { filesOf, projectFolder, workspaceOf } from './hosts/source-files.js';
 import { EXPLICIT, SOURCES } from './hosts/sources.js';
 import type { LastGoodFiles } from './last-good.js';
+import { pathKey } from './same-path.js';
 import type { Environment, Settings } from './settings.js';
 
 /** Of a file that comes with a project: it holds no history, and a stranger's must not cost seconds before each run. */
@@ -62,13 +63,14 @@ export function discover(
 class Search {
   readonly #context: DiscoverContext;
   readonly #admission: Admission;
-  readonly #contents = new Map<string, ConfigFile>();
+  /** By the key of each file's path. */
+  readonly #contents = new Map<string, { readonly file: string; readonly content: ConfigFile }>();
   readonly #problems = new Map<string, string>();
   readonly #skipped: SkippedSpec[] = [];
   readonly #seen = new Set<string>();
   /** The files of each record. */
   readonly #filesOf: ReadonlyMap<Source, readonly string[]>;
-  /** Those that are the user's, wherever we were started. */
+  /** The keys of those that are the user's, wherever we were started. */
   readonly #own: ReadonlySet<string>;
 
   constructor(context: DiscoverContext, sources: readonly Source[]) {
@@ -80,7 +82,8 @@ class Search {
     });
     this.#filesOf = new Map(sources.map((source, index) => [source, files[index] ?? []]));
     const isOwn = (source: Source | undefined) => source?.approval === 'none' && source !== EXPLICIT;
-    this.#own = new Set(files.flatMap((some, index) => (isOwn(sources[index]) ? some : [])));
+    const own = files.flatMap((some, index) => (isOwn(sources[index]) ? some : []));
+    this.#own = new Set(own.map((file) => pathKey(file, host)));
     this.#admission = new Admission(
       settings,
       knownDecisions(env, host, (file) => this.#open(file)),
@@ -90,7 +93,7 @@ class Search {
   read(source: Source): void {
     for (const file of this.#filesOf.get(source) ?? []) {
       // Started in the home folder, what looks like a project's file is the user's, and is read as that.
-      if (source.approval === 'project' && this.#own.has(file)) continue;
+      if (source.approval === 'project' && this.#isOwn(file)) continue;
       const content = this.#open(file, source.scope === 'project' ? MAX_PROJECT_BYTES : undefined);
       const absent = content.state === 'absent';
       if (absent && source === EXPLICIT) this.#problems.set(file, NAMED_BUT_ABSENT);
@@ -105,8 +108,14 @@ class Search {
       ready: this.#admission.ready,
       skipped: this.#skipped,
       problems: [...this.#problems].map(([file, message]) => ({ file, message })),
-      files: [...this.#contents].flatMap(([file, { state }]) => (state === 'parsed' ? [file] : [])),
+      files: [...this.#contents.values()].flatMap(({ file, content }) =>
+        content.state === 'parsed' ? [file] : [],
+      ),
     };
+  }
+
+  #isOwn(file: string): boolean {
+    return this.#own.has(pathKey(file, this.#context.host));
   }
 
   #readEntries(source: Source, file: string, content: unknown): void {
@@ -119,7 +128,7 @@ class Search {
     const shared = { expansion: source.expansion, dialect: source.dialect, description, env, host };
     for (const { name, value, pointer, file: own = file, trouble } of entries) {
       // The same entry by two ways, such as a file that is named explicitly as well: the first way counts.
-      const place = `${own}#${pointer}`;
+      const place = `${pathKey(own, host)}#${pointer}`;
       if (this.#seen.has(place)) continue;
       this.#seen.add(place);
       const at: SpecSource = { host: source.host, scope: source.scope, file: own, pointer };
@@ -147,12 +156,13 @@ class Search {
   }
 
   #open(file: string, maxBytes?: number): ConfigFile {
-    let content = this.#contents.get(file);
+    const { host, lastGood } = this.#context;
+    const key = pathKey(file, host);
+    let content = this.#contents.get(key)?.content;
     if (content === undefined) {
-      const { host, lastGood } = this.#context;
       const found = readConfigFile(file, host, maxBytes);
       content = lastGood?.current(file, found, host) ?? found;
-      this.#contents.set(file, content);
+      this.#contents.set(key, { file, content });
       const problem = content.state === 'absent' ? undefined : problemOf(content);
       if (problem !== undefined) this.#problems.set(file, problem);
     }

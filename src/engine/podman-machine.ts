@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { z } from 'zod';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import { run, tailOf } from '../base/process.js';
+import { groupOptions } from '../base/process-group.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { within } from '../base/within.js';
 
@@ -93,7 +94,7 @@ export class PodmanMachine implements AsyncDisposable {
     const name = this.#startedHere;
     this.#startedHere = undefined;
     if (name === undefined || !(await this.#isIdle(LAST_LOOK_MS, new AbortController().signal))) return;
-    spawn(this.#options.binary, ['machine', 'stop', name], { detached: true, stdio: 'ignore' })
+    spawn(this.#options.binary, ['machine', 'stop', name], { ...groupOptions(), stdio: 'ignore' })
       .on('error', (error) => this.#options.onProgress(messageOf(error)))
       .unref();
   }

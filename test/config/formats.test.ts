@@ -30,6 +30,21 @@ describe.each([TOML, YAML, JSONC])('%s', (name) => {
     expect(names()).toEqual(['a']);
   });
 
+  test('is read with the line breaks of Windows, and a mistake has the same place', () => {
+    const withCrLf = (text: string) => text.replaceAll('\n', '\r\n');
+    const text = (good[name] ?? '').replace('{"mcpServers"', '// first\n{\n"mcpServers"');
+    home.write(name, withCrLf(text));
+    expect(names()).toEqual(['a']);
+    const placeIn = (content: string) => {
+      home.write(name, content);
+      const [{ message } = { message: '' }] = home.discover().problems;
+      return /:\d+:\d+: .*/.exec(message)?.[0] ?? message;
+    };
+    const bad = `${text}\n\n]{[`;
+    expect(placeIn(withCrLf(bad))).toBe(placeIn(bad));
+    expect(placeIn(bad)).toMatch(/^:[3-9]:\d+: /);
+  });
+
   test('may be empty', () => {
     home.write(name, ' \n');
     expect(home.discover()).toMatchObject({ ready: [], problems: [] });

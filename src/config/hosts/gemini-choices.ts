@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import type { ConfigFile } from '../config-file.js';
 import { type HostFacts, pathRules } from '../host-facts.js';
+import { pathKey } from '../same-path.js';
 import type { Environment } from '../settings.js';
 import type { HostDecisions } from './host-decisions.js';
 import { isRecord } from './records.js';
@@ -78,9 +79,10 @@ function trustOf(
   host: HostFacts,
 ): boolean | undefined {
   const { dirname, relative, isAbsolute } = pathRules(host);
+  const below = pathKey(realPath(folder), host);
   const above = Object.entries(rules)
     .filter(([path, level]) => {
-      const reach = relative(realPath(level === 'TRUST_PARENT' ? dirname(path) : path), realPath(folder));
+      const reach = relative(pathKey(realPath(level === 'TRUST_PARENT' ? dirname(path) : path), host), below);
       return reach !== '..' && !/^\.\.[/\\]/.test(reach) && !isAbsolute(reach);
     })
     .sort(([one], [other]) => other.length - one.length);

@@ -2,7 +2,7 @@
 // look at whether a folder is there.
 
 import { existsSync } from 'node:fs';
-import { messageOf } from '../../base/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import { withoutPrefix } from '../call-error.js';
 import { atItsEntry, CLOSED_BY_BRIDGE, type Problem } from '../link.js';
 import type { ProcessCommand } from './process-tree.js';
@@ -25,6 +25,11 @@ export function startProblem(command: ProcessCommand, failure: StartFailure): Pr
 }
 
 function told({ command, cwd }: ProcessCommand, { thrown, timedOutMs, ending, lastWords }: StartFailure) {
+  // Arguments that its command cannot be given.
+  if (thrown instanceof BridgeError && thrown.code === 'E_PROCESS') {
+    const { message, remedy = 'Correct them' } = thrown;
+    return { reason: message.replace(/\.$/, ''), remedy };
+  }
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
   // Node says ENOENT for a missing working directory too.
   if (code === 'ENOENT' && cwd !== undefined && !existsSync(cwd)) {
