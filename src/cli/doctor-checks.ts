@@ -12,6 +12,7 @@ import type { Settings } from '../config/settings.js';
 import { runtimeOf, triedText } from '../engine/detect.js';
 import { CONTROLS } from '../engine/enforcement.js';
 import { inspectImage } from '../engine/image.js';
+import { imageReasonInWords } from '../engine/image-choice.js';
 import { described, isGvisor } from '../engine/oci-runtime.js';
 import { lastProbe, probeKey } from '../sandbox/last-probe.js';
 import type { LaunchPad } from '../sandbox/launch-pad.js';
@@ -174,7 +175,7 @@ export const CHECKS: readonly Check[] = [
       const { image, engine } = found.value;
       const facts = await inspectImage(engine.client, image.image, signal);
       const size = facts === undefined ? '' : `, ${megabytes(facts.sizeBytes)}`;
-      return ok(`${image.image}${size} (${image.reason})`);
+      return ok(`${image.image}${size} (${imageReasonInWords(image.reason)})`);
     },
   },
   {

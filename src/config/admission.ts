@@ -9,7 +9,7 @@ import type { Source } from './hosts/source.js';
 import { NO_HOST } from './hosts/sources.js';
 import { isOurselves } from './self.js';
 import type { Settings } from './settings.js';
-import type { SkipReason } from './skip-reason.js';
+import type { ServerSkipReason } from './skip-reason.js';
 
 export class Admission {
   readonly #settings: Pick<Settings, 'allowSelfServer' | 'trustProject' | 'depth'>;
@@ -46,8 +46,8 @@ export class Admission {
     entry: Entry,
     source: Source,
     at: SpecSource,
-    objection: SkipReason | undefined,
-  ): SkipReason | undefined {
+    objection: ServerSkipReason | undefined,
+  ): ServerSkipReason | undefined {
     const exclusive = this.#exclusive.get(at.host);
     if (exclusive !== undefined && at.scope !== 'managed')
       return { kind: 'managed-only', host: at.host, file: exclusive };
@@ -67,7 +67,7 @@ export class Admission {
   }
 
   /** Why an entry of a project's own file may not start, if so. */
-  objection(name: string, source: Source, at: SpecSource): SkipReason | undefined {
+  objection(name: string, source: Source, at: SpecSource): ServerSkipReason | undefined {
     if (source.approval === 'none') return undefined;
     const decisions = this.#decisions.get(at.host);
     const decided = decisions?.approval?.(name, at);
@@ -86,11 +86,11 @@ export class Admission {
       ?.find((off) => off.host === host || off.scope === 'explicit' || host === NO_HOST);
   }
 
-  #reasonOff(name: string, entry: Entry, { host }: SpecSource): SkipReason | undefined {
+  #reasonOff(name: string, entry: Entry, { host }: SpecSource): ServerSkipReason | undefined {
     return entry.state === 'off' ? entry.reason : this.#decisions.get(host)?.reasonOff(name);
   }
 
-  #admit(spec: DownstreamSpec, objection: SkipReason | undefined): SkipReason | undefined {
+  #admit(spec: DownstreamSpec, objection: ServerSkipReason | undefined): ServerSkipReason | undefined {
     const { allowSelfServer, depth } = this.#settings;
     if (!allowSelfServer && spec.transport === 'stdio' && isOurselves(spec.command, spec.args, spec.cwd))
       return { kind: 'this-bridge' };
@@ -105,7 +105,7 @@ export class Admission {
   }
 }
 
-const sameAs = ({ name, source }: DownstreamSpec): SkipReason => ({
+const sameAs = ({ name, source }: DownstreamSpec): ServerSkipReason => ({
   kind: 'same-server',
   name,
   file: source.file,

@@ -1,10 +1,10 @@
 // The words for every reason why an entry is passed over: what a person reads, what can be done about it, and whether
-// somebody has to. The one place with these sentences, for the list, doctor, login and the agent's error.
+// somebody has to. The one entry with these sentences, for the list, doctor, login and the agent's error.
 
 import { harmless } from '../base/text.js';
 import type { SkippedSpec } from './downstream-spec.js';
 import { isProgram } from './hosts/sources.js';
-import type { Mistake, Need, PluginOption, SkipReason } from './skip-reason.js';
+import type { Mistake, Need, PluginOption, ServerSkipReason } from './skip-reason.js';
 
 export type Explanation = {
   /** Half a sentence without a full stop; may quote what a file says, as it stands there. */
@@ -18,30 +18,27 @@ export type Explanation = {
 /** Where the sentences are read: whether the reader sees beside them which file the entry stands in. */
 export type Beside = 'nothing' | 'the file';
 
-type Words = {
-  readonly text: string;
-  readonly remedy?: string | undefined;
-  readonly severity: Explanation['severity'];
-};
-/** The facts of the entry that a remedy needs. */
-type Place = {
+/** An explanation whose remedy may still hold characters that do not show. */
+type Explained = Omit<Explanation, 'remedy'> & Partial<Pick<Explanation, 'remedy'>>;
+/** What a remedy names of the entry. */
+type EntryFacts = {
   readonly name: string;
   readonly host: string;
   readonly file: string;
   /** ` in FILE`, or nothing where the reader sees the file beside it. */
   readonly inFile: string;
 };
-type Explain<K extends SkipReason['kind']> = (
-  reason: Extract<SkipReason, { readonly kind: K }>,
-  place: Place,
-) => Words;
+type Explain<K extends ServerSkipReason['kind']> = (
+  reason: Extract<ServerSkipReason, { readonly kind: K }>,
+  entry: EntryFacts,
+) => Explained;
 
 /** What to say of a skipped entry, in the same words wherever it is said. */
 export function explainSkip(
   { name, reason, source: { host, file } }: SkippedSpec,
   beside: Beside = 'nothing',
 ): Explanation {
-  const explain = REASONS[reason.kind] as Explain<SkipReason['kind']>;
+  const explain = REASONS[reason.kind] as Explain<ServerSkipReason['kind']>;
   const inFile = beside === 'the file' ? '' : ` in ${file}`;
   const { text, remedy, severity } = explain(reason, { name, host, file, inFile });
   return { text, remedy: remedy === undefined ? undefined : harmless(remedy), severity };
@@ -50,20 +47,24 @@ export function explainSkip(
 const OWN_COPY =
   'To use it here, put a copy of the entry with the value in it, or with an environment variable, into ~/.config/mcp/servers/.';
 
-const switchOn = ({ host, inFile }: Place): string =>
+const switchOn = ({ host, inFile }: EntryFacts): string =>
   `Switch it on${isProgram(host) ? ` in ${host}` : inFile}.`;
 
-const disabled = (text: string, place: Place): Words => ({ text, remedy: switchOn(place), severity: 'ok' });
+const disabled = (text: string, entry: EntryFacts): Explained => ({
+  text,
+  remedy: switchOn(entry),
+  severity: 'ok',
+});
 
-const onlyInHost = (text: string, { host }: Place): Words => ({
+const onlyInHost = (text: string, { host }: EntryFacts): Explained => ({
   text,
   remedy: `Only ${host} can use it so. To use it here, register the server itself in another file, with its command or address.`,
   severity: 'warn',
 });
 
-const onlyHostSupplies = ({ host }: Place): string => `Only ${host} can supply it. ${OWN_COPY}`;
+const onlyHostSupplies = ({ host }: EntryFacts): string => `Only ${host} can supply it. ${OWN_COPY}`;
 
-const REASONS: { readonly [K in SkipReason['kind']]: Explain<K> } = {
+const REASONS: { readonly [K in ServerSkipReason['kind']]: Explain<K> } = {
   'this-bridge': () => ({ text: 'this bridge itself', severity: 'ok' }),
   'nested-bridge': () => ({
     text: 'this bridge runs inside another bridge',
@@ -94,19 +95,19 @@ const REASONS: { readonly [K in SkipReason['kind']]: Explain<K> } = {
     remedy: `Approve it in ${host}, or put a copy into a file of your own.`,
     severity: 'warn',
   }),
-  'disabled-in-file': (_reason, place) => disabled('disabled in its file', place),
-  'disabled-in-host': ({ host }, place) => disabled(`disabled in ${host}`, place),
-  'disabled-for-project': ({ host }, place) => disabled(`disabled in ${host} for this project`, place),
-  'plugin-not-enabled': ({ host, file, id }, place) =>
-    disabled(`disabled in ${host}: ${file} does not enable ${id}`, place),
+  'disabled-in-file': (_reason, entry) => disabled('disabled in its file', entry),
+  'disabled-in-host': ({ host }, entry) => disabled(`disabled in ${host}`, entry),
+  'disabled-for-project': ({ host }, entry) => disabled(`disabled in ${host} for this project`, entry),
+  'plugin-not-enabled': ({ host, file, id }, entry) =>
+    disabled(`disabled in ${host}: ${file} does not enable ${id}`, entry),
   'folder-not-trusted': ({ host }) => ({
     text: `disabled: ${host} does not trust this folder`,
     remedy: `Trust the folder in ${host}.`,
     severity: 'ok',
   }),
-  excluded: ({ host, setting }, place) => disabled(`disabled in ${host}: ${setting} names it`, place),
-  'not-among-allowed': ({ host, setting }, place) =>
-    disabled(`disabled in ${host}: ${setting} does not name it`, place),
+  excluded: ({ host, setting }, entry) => disabled(`disabled in ${host}: ${setting} names it`, entry),
+  'not-among-allowed': ({ host, setting }, entry) =>
+    disabled(`disabled in ${host}: ${setting} does not name it`, entry),
   'perhaps-disabled': ({ host, file }) => ({
     text: `disabled in ${host}, perhaps: ${file} cannot be read`,
     remedy: 'Mend that file.',
@@ -117,32 +118,32 @@ const REASONS: { readonly [K in SkipReason['kind']]: Explain<K> } = {
     remedy: 'If it is to be used, change that rule.',
     severity: 'ok',
   }),
-  'host-type': ({ type }, place) =>
-    onlyInHost(`is of type '${type}', which exists only inside its host`, place),
-  'account-connector': ({ host }, place) =>
-    onlyInHost(`has no command; ${host} keeps remote servers in the account, not in its file`, place),
-  'host-sign-in': ({ host, provider }, place) =>
-    onlyInHost(`needs the sign-in of ${host} (authProviderType '${provider}')`, place),
-  'host-extension': ({ host }, place) => onlyInHost(`is provided by an extension of ${host}`, place),
-  'hub-block': ({ host }, place) => onlyInHost(`is a block of the ${host} hub`, place),
-  'plugin-bundle': ({ host }, place) =>
-    onlyInHost(`is a bundle (.mcpb), which only ${host} can unpack`, place),
+  'host-type': ({ type }, entry) =>
+    onlyInHost(`is of type '${type}', which exists only inside its host`, entry),
+  'account-connector': ({ host }, entry) =>
+    onlyInHost(`has no command; ${host} keeps remote servers in the account, not in its file`, entry),
+  'host-sign-in': ({ host, provider }, entry) =>
+    onlyInHost(`needs the sign-in of ${host} (authProviderType '${provider}')`, entry),
+  'host-extension': ({ host }, entry) => onlyInHost(`is provided by an extension of ${host}`, entry),
+  'hub-block': ({ host }, entry) => onlyInHost(`is a block of the ${host} hub`, entry),
+  'plugin-bundle': ({ host }, entry) =>
+    onlyInHost(`is a bundle (.mcpb), which only ${host} can unpack`, entry),
   websocket: ({ type }) => ({
     text: `is of type '${type}'; WebSocket servers are not supported`,
     remedy: 'If it has an address for HTTP, register that.',
     severity: 'warn',
   }),
-  'needs-plugin-options': ({ options }, place) => ({
+  'needs-plugin-options': ({ options }, entry) => ({
     text: `needs ${options.map(optionInWords).join(', ')}`,
-    remedy: remedyOfOptions(options, place),
+    remedy: remedyOfOptions(options, entry),
     severity: 'warn',
   }),
-  unusable: ({ needs, mistakes }, place) => ({
+  unusable: ({ needs, mistakes }, entry) => ({
     text: [
       ...(needs.length === 0 ? [] : [`needs ${needsInWords(needs)}`]),
       ...new Set(mistakes.map(mistakeInWords)),
     ].join('; '),
-    remedy: remedyOfUnusable(needs, mistakes, place),
+    remedy: remedyOfUnusable(needs, mistakes, entry),
     severity: 'warn',
   }),
 };
@@ -150,9 +151,9 @@ const REASONS: { readonly [K in SkipReason['kind']]: Explain<K> } = {
 const optionInWords = ({ name, isSensitive }: PluginOption): string =>
   `plugin option ${name}${isSensitive ? ', which Claude Code keeps among its credentials' : ''}`;
 
-function remedyOfOptions(options: readonly PluginOption[], place: Place): string {
-  if (options.some(({ isSensitive }) => isSensitive)) return onlyHostSupplies(place);
-  return `Give the plugin its ${options.length === 1 ? 'option' : 'options'} in ${place.host}.`;
+function remedyOfOptions(options: readonly PluginOption[], entry: EntryFacts): string {
+  if (options.some(({ isSensitive }) => isSensitive)) return onlyHostSupplies(entry);
+  return `Give the plugin its ${options.length === 1 ? 'option' : 'options'} in ${entry.host}.`;
 }
 
 /** `environment variable A, B; input token` */
@@ -174,11 +175,11 @@ function needKindInWords(need: Need): string {
 function remedyOfUnusable(
   [first]: readonly Need[],
   mistakes: readonly Mistake[],
-  place: Place,
+  entry: EntryFacts,
 ): string | undefined {
   // Its own words say the command that mends it.
   if (mistakes.some((mistake) => mistake.kind === 'wrong-file' && mistake.isUnsafe)) return undefined;
-  const { inFile } = place;
+  const { inFile } = entry;
   switch (first?.kind) {
     case undefined:
       return `Correct the entry${inFile}.`;
@@ -187,7 +188,7 @@ function remedyOfUnusable(
     case 'file':
       return `Make that file, or correct the entry${inFile}.`;
     case 'host-value':
-      return onlyHostSupplies(place);
+      return onlyHostSupplies(entry);
   }
 }
 

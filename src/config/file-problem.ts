@@ -3,13 +3,13 @@
 import { clip, harmless } from '../base/text.js';
 
 /** Line and column in a file, both from 1. */
-export type Place = { readonly line: number; readonly column: number };
+export type LineAndColumn = { readonly line: number; readonly column: number };
 
 export type FileTrouble = {
   /** For a person. Begins with `FILE:LINE:COLUMN: ` where there is a place, and does not name the file otherwise. */
   readonly message: string;
   /** Where the mistake stands; absent where it is in no single place. */
-  readonly place?: Place | undefined;
+  readonly place?: LineAndColumn | undefined;
 };
 
 export type FileProblem = FileTrouble & { readonly file: string };

@@ -1,7 +1,7 @@
 // Why an entry of a configuration file is passed over, as a kind with its facts. Each is made where the fact is known.
 // Holds no words: those for people stand in explain-skip.ts, and nothing may depend on them.
 
-export type SkipReason =
+export type ServerSkipReason =
   | { readonly kind: 'this-bridge' }
   | { readonly kind: 'nested-bridge' }
   /** The server is used already, under this name, by an entry of this file. */
@@ -88,7 +88,7 @@ export type Mistake =
     };
 
 /** The reason for an entry that holds one mistake. */
-export const mistaken = (mistake: Mistake): SkipReason => ({
+export const mistaken = (mistake: Mistake): ServerSkipReason => ({
   kind: 'unusable',
   needs: [],
   mistakes: [mistake],

@@ -9,6 +9,7 @@ import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import { run, tailOf } from '../base/process.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { within } from '../base/within.js';
+import { saysMachineRuns } from './client-words.js';
 
 export type MachineOptions = {
   readonly binary: string;
@@ -122,7 +123,7 @@ export class PodmanMachine implements AsyncDisposable {
       this.#startedHere = name;
     } catch (thrown) {
       // Somebody was faster; then it is theirs to stop, too.
-      if (!/already running/i.test(messageOf(thrown))) throw thrown;
+      if (!saysMachineRuns(messageOf(thrown))) throw thrown;
     }
   }
 

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import { explainSkip } from '../../src/config/explain-skip.js';
-import type { Mistake, SkipReason } from '../../src/config/skip-reason.js';
+import type { Mistake, ServerSkipReason } from '../../src/config/skip-reason.js';
 import { Home, reasonsIn } from './home.js';
 
 const file = '/home/ann/.cursor/mcp.json';
-const of = (reason: SkipReason, host = 'Cursor', beside?: 'the file') =>
+const of = (reason: ServerSkipReason, host = 'Cursor', beside?: 'the file') =>
   explainSkip({ name: 'a', reason, source: { host, scope: 'user', file, pointer: '/mcpServers/a' } }, beside);
-const needs = (...some: Extract<SkipReason, { kind: 'unusable' }>['needs']): SkipReason => ({
+const needs = (...some: Extract<ServerSkipReason, { kind: 'unusable' }>['needs']): ServerSkipReason => ({
   kind: 'unusable',
   needs: some,
   mistakes: [],
 });
-const mistakes = (...some: readonly Mistake[]): SkipReason => ({
+const mistakes = (...some: readonly Mistake[]): ServerSkipReason => ({
   kind: 'unusable',
   needs: [],
   mistakes: some,
@@ -32,7 +32,7 @@ const shared: Mistake = {
 };
 const ONLY_CURSOR = /^Only Cursor can supply it\. .*mcp\/servers/;
 
-test.each<[string, SkipReason, 'ok' | 'warn', string | RegExp | undefined]>([
+test.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]>([
   ['this bridge itself', { kind: 'this-bridge' }, 'ok', undefined],
   ['same as a in /x.json', { kind: 'same-server', name: 'a', file: '/x.json' }, 'ok', undefined],
   ['same as b in /x.json', { kind: 'same-server', name: 'b', file: '/x.json' }, 'ok', 'It is used as b.'],

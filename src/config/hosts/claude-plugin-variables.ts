@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { HostFacts } from '../host-facts.js';
 import type { Environment } from '../settings.js';
-import type { PluginOption, SkipReason } from '../skip-reason.js';
+import type { PluginOption, ServerSkipReason } from '../skip-reason.js';
 import { isRecord } from './records.js';
 import { locate } from './source-files.js';
 
@@ -47,7 +47,7 @@ export class PluginVariables {
   }
 
   /** Why the entry may not start: options without a value; undefined when all of them have one. */
-  get trouble(): SkipReason | undefined {
+  get trouble(): ServerSkipReason | undefined {
     const options = [...this.#missing.values()];
     return options.length === 0 ? undefined : { kind: 'needs-plugin-options', options };
   }

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { type HostFacts, pathRules } from '../host-facts.js';
 import type { Environment } from '../settings.js';
-import type { SkipReason } from '../skip-reason.js';
+import type { ServerSkipReason } from '../skip-reason.js';
 import { CLAUDE_FOLDER, type PluginPlace, PluginVariables } from './claude-plugin-variables.js';
 import { isRecord } from './records.js';
 import { locate } from './source-files.js';
@@ -19,9 +19,9 @@ export type PluginEntry = {
   readonly file: string;
   readonly pointer: string;
   /** Why no entry can be read from the value; undefined when one can. */
-  readonly refusal: SkipReason | undefined;
+  readonly refusal: ServerSkipReason | undefined;
   /** Why a usable entry is not started; undefined when it may be. */
-  readonly trouble: SkipReason | undefined;
+  readonly trouble: ServerSkipReason | undefined;
 };
 
 export type PluginContext = {
@@ -77,7 +77,7 @@ export function pluginEntries(list: unknown, context: PluginContext): PluginEntr
     const isOn = decides === settingsFile ? memberAt(enabledPlugins, id) === true : isOnHere;
     const config = memberAt(pluginConfigs, id);
     const options = record.parse(isRecord(config) ? config['options'] : {});
-    const off: SkipReason = { kind: 'plugin-not-enabled', host: HOST, file: decides, id };
+    const off: ServerSkipReason = { kind: 'plugin-not-enabled', host: HOST, file: decides, id };
     return serversOf(plugin, context).map(({ name, value, file, pointer, refusal }) => {
       const filled = new PluginVariables(plugin, options, context);
       return {
@@ -156,7 +156,7 @@ function serversOf(plugin: Plugin, context: PluginContext): Written[] {
   return [...new Map(found.map((one) => [one.name, one])).values()];
 }
 
-const BUNDLED: SkipReason = { kind: 'plugin-bundle', host: HOST };
+const BUNDLED: ServerSkipReason = { kind: 'plugin-bundle', host: HOST };
 
 /** With the key `mcpServers`, or without it. */
 function fromFile(file: string, { read }: PluginContext): Written[] {

@@ -2,7 +2,7 @@
 // is a small function of its own. Translates an entry into the bridge's words and judges none of its values.
 
 import { clip, harmless } from '../../base/text.js';
-import { mistaken, type SkipReason } from '../skip-reason.js';
+import { mistaken, type ServerSkipReason } from '../skip-reason.js';
 import { isRecord, kindOf } from './records.js';
 
 export type Transport = 'stdio' | 'http' | 'sse' | 'auto';
@@ -45,7 +45,7 @@ export type Dialect = {
   readonly callTimes: readonly TimeField[];
   readonly startTimes: readonly TimeField[];
   /** Why an entry is none that anybody but the host could serve. */
-  readonly refuse?: (entry: RawEntry) => SkipReason | undefined;
+  readonly refuse?: (entry: RawEntry) => ServerSkipReason | undefined;
   /** Brings what is of another shape into the usual one, before anything else is read. */
   readonly reshape?: (entry: RawEntry) => RawEntry;
 };
@@ -58,7 +58,7 @@ export type Translated = {
 };
 
 /** Why an entry is not used. */
-type Refused = { readonly reason: SkipReason };
+type Refused = { readonly reason: ServerSkipReason };
 
 export function translate(entry: RawEntry, dialect: Dialect): Translated {
   const names: Record<string, string> = { ...dialect.fields };
@@ -100,7 +100,7 @@ function inAnyCase<T>(written: string, words: Readonly<Record<string, T>>): T | 
 }
 
 /** Types of hosts that stand for a part of the host, or for what no client of ours speaks. */
-const NOT_SERVED: Readonly<Record<string, SkipReason>> = {
+const NOT_SERVED: Readonly<Record<string, ServerSkipReason>> = {
   sdk: { kind: 'host-type', type: 'sdk' },
   'sse-ide': { kind: 'host-type', type: 'sse-ide' },
   'ws-ide': { kind: 'host-type', type: 'ws-ide' },

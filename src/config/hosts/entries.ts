@@ -3,7 +3,7 @@
 
 import { type Format, formatOf } from '../file-formats.js';
 import { type HostFacts, pathRules } from '../host-facts.js';
-import type { SkipReason } from '../skip-reason.js';
+import type { ServerSkipReason } from '../skip-reason.js';
 import { keyOfProject } from './claude-code.js';
 import { isRecord } from './records.js';
 import { PROJECT, type Source } from './source.js';
@@ -16,9 +16,9 @@ export type WrittenEntry = {
   /** Where it stands in another file than the one that led there. */
   readonly file?: string;
   /** Why no entry can be read from the value. */
-  readonly refusal?: SkipReason | undefined;
+  readonly refusal?: ServerSkipReason | undefined;
   /** Why it may not start, whatever it says. */
-  readonly trouble?: SkipReason | undefined;
+  readonly trouble?: ServerSkipReason | undefined;
 };
 
 export type Entries = {

@@ -5,7 +5,7 @@ import { parse as parseDotenv } from 'dotenv';
 import { readGuarded } from '../guarded-file.js';
 import { absolutePath, type HostFacts } from '../host-facts.js';
 import type { Environment } from '../settings.js';
-import type { Mistake, Need, SkipReason } from '../skip-reason.js';
+import type { Mistake, Need, ServerSkipReason } from '../skip-reason.js';
 import { EXPANSIONS, type Expansion, type ExpansionContext } from './expansions.js';
 
 /** Files that an entry names hold a token or a page of variables. */
@@ -86,7 +86,7 @@ export class Filling {
   }
 
   /** Why the entry cannot be used; undefined as long as nothing stands against it. */
-  get objection(): SkipReason | undefined {
+  get objection(): ServerSkipReason | undefined {
     if (this.#needs.length + this.#mistakes.length === 0) return undefined;
     return { kind: 'unusable', needs: this.#needs, mistakes: this.#mistakes };
   }

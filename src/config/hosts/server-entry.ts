@@ -3,7 +3,7 @@
 
 import { clip, harmless } from '../../base/text.js';
 import type { DownstreamSpec, SpecSource, StdioSpec, ToolFilter } from '../downstream-spec.js';
-import { type Mistake, mistaken, type SkipReason } from '../skip-reason.js';
+import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
 import { type Dialect, type RawEntry, timeOf, translate, transportOf } from './dialect.js';
 import {
   type LocalFields,
@@ -30,10 +30,10 @@ export type EntryContext = FillingContext & {
 /** `off` was switched off by the user. */
 export type Entry =
   | { readonly state: 'ready'; readonly spec: DownstreamSpec }
-  | { readonly state: 'off'; readonly reason: SkipReason }
-  | { readonly state: 'unusable'; readonly reason: SkipReason };
+  | { readonly state: 'off'; readonly reason: ServerSkipReason }
+  | { readonly state: 'unusable'; readonly reason: ServerSkipReason };
 
-const unusable = (reason: SkipReason): Entry => ({ state: 'unusable', reason });
+const unusable = (reason: ServerSkipReason): Entry => ({ state: 'unusable', reason });
 
 export function parseEntry(name: string, value: unknown, context: EntryContext): Entry {
   const nameTrouble = troubleOfName(name);
