@@ -1,5 +1,5 @@
 // The words for every reason why an entry is passed over: what a person reads, what can be done about it, and whether
-// somebody has to. The one entry with these sentences, for the list, doctor, login and the agent's error.
+// somebody has to. The one place with these sentences, for the list, doctor, login and the agent's error.
 
 import { harmless } from '../base/text.js';
 import type { SkippedSpec } from './downstream-spec.js';
@@ -24,7 +24,6 @@ type Explained = Omit<Explanation, 'remedy'> & Partial<Pick<Explanation, 'remedy
 type EntryFacts = {
   readonly name: string;
   readonly host: string;
-  readonly file: string;
   /** ` in FILE`, or nothing where the reader sees the file beside it. */
   readonly inFile: string;
 };
@@ -40,7 +39,7 @@ export function explainSkip(
 ): Explanation {
   const explain = REASONS[reason.kind] as Explain<ServerSkipReason['kind']>;
   const inFile = beside === 'the file' ? '' : ` in ${file}`;
-  const { text, remedy, severity } = explain(reason, { name, host, file, inFile });
+  const { text, remedy, severity } = explain(reason, { name, host, inFile });
   return { text, remedy: remedy === undefined ? undefined : harmless(remedy), severity };
 }
 
