@@ -6,17 +6,14 @@ import { mergedVariables } from '../base/environment.js';
 import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
+import { explainSkip } from '../config/explain-skip.js';
 import type { Environment } from '../config/settings.js';
-import { remedyOf } from '../config/skipped-remedy.js';
 import type { Finding } from './examination.js';
 import { findProgram } from './machine.js';
 import type { ServerChange } from './server-changes.js';
 import { publicUrl } from './server-list.js';
 
 export type ServerFinding = Finding & { readonly source: SpecSource };
-
-// Passed over because the user wants it so, or because it is there already.
-const AS_IT_SHOULD_BE = /^(?:this bridge itself|disabled|same as|shadowed|denied by)/;
 
 export function serverFindings(
   { ready, skipped }: Discovery,
@@ -65,9 +62,12 @@ const WAYS: Readonly<Record<RemoteSpec['transport'], string>> = {
 };
 
 function ofSkipped(skipped: SkippedSpec): ServerFinding {
-  const { name, reason, source } = skipped;
-  const base = { name, source, detail: `passed over: ${reason}` };
-  if (AS_IT_SHOULD_BE.test(reason)) return { ...base, status: 'ok' };
-  const remedy = remedyOf(skipped) ?? 'Do what it says, or leave it: nothing else needs it.';
-  return { ...base, status: 'warn', remedy };
+  const { name, source } = skipped;
+  const {
+    text,
+    severity,
+    remedy = 'Do what it says, or leave it: nothing else needs it.',
+  } = explainSkip(skipped);
+  const base = { name, source, detail: `passed over: ${text}`, status: severity };
+  return severity === 'ok' ? base : { ...base, remedy };
 }

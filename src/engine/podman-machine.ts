@@ -10,6 +10,7 @@ import { run, tailOf } from '../base/process.js';
 import { groupOptions } from '../base/process-group.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { within } from '../base/within.js';
+import { saysMachineRuns } from './client-words.js';
 
 export type MachineOptions = {
   readonly binary: string;
@@ -128,7 +129,7 @@ export class PodmanMachine implements AsyncDisposable {
       this.#startedHere = name;
     } catch (thrown) {
       // Somebody was faster; then it is theirs to stop, too.
-      if (!/already running/i.test(messageOf(thrown))) throw thrown;
+      if (!saysMachineRuns(messageOf(thrown))) throw thrown;
     }
   }
 

@@ -32,6 +32,7 @@ import { ENTRYPOINT, harnessVersion, prepareHarness } from './harness-files.js';
 import { type Files, OPEN_DIR } from './installed-files.js';
 import { pythonKind, type SandboxKind } from './kind.js';
 import { knownPythonName, type PythonName } from './loans.js';
+import { NotStarted } from './not-started.js';
 import { startByName } from './python-name.js';
 import { Sandbox } from './sandbox.js';
 import { prepareSeccomp } from './seccomp-files.js';
@@ -346,7 +347,7 @@ async function attempt(
     // No OCI runtime's doing, and no other one would do better.
     if (error.code === 'E_STATE') throw error;
     if (signal.aborted) throw new BridgeError('E_SHUTDOWN', 'The bridge is ending.', { fault: 'bridge' });
-    const reason = error.message.replace(/^The sandbox did not start: /, '');
+    const reason = error instanceof NotStarted ? error.detail : error.message;
     return { reason, waitedMs: error.waitedMs };
   }
 }

@@ -27,6 +27,7 @@ import {
 } from '../protocol/frames.js';
 import { type CheckAnswer, Checks } from './checks.js';
 import { Guard } from './guard.js';
+import { NotStarted } from './not-started.js';
 import type { Breach } from './watchdog.js';
 
 type FrameOf<F, T> = Extract<F, { type: T }>;
@@ -376,9 +377,5 @@ function* inOrder(input: InputFrames, run: FrameOf<HostFrame, 'run'>): Generator
 function startFailure(end: SandboxEnd): BridgeError {
   if (end.how === 'violation') return end.error;
   const detail = end.how === 'lost' ? end.detail : `it ended before it was greeted (${end.how})`;
-  return new BridgeError('E_SANDBOX_START', `The sandbox did not start: ${detail}`, {
-    fault: 'engine',
-    remedy: 'Run `mcp-sandbox-bridge doctor`.',
-    waitedMs: end.how === 'lost' ? end.waitedMs : undefined,
-  });
+  return new NotStarted(detail, { waitedMs: end.how === 'lost' ? end.waitedMs : undefined });
 }

@@ -17,6 +17,8 @@ const settings = z.looseObject({
   security: z.looseObject({ folderTrust: z.unknown() }).catch({ folderTrust: undefined }),
 });
 
+const HOST = 'Gemini CLI';
+
 // biome-ignore lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 const TRUSTED_FOLDERS = '${GEMINI_CLI_TRUSTED_FOLDERS_PATH}';
 
@@ -58,14 +60,14 @@ export function geminiDecisions(
   return {
     approval: () => (trust === undefined ? undefined : trust ? 'approved' : 'refused'),
     reasonOff: (name) => {
-      if (trust === false) return 'disabled: Gemini CLI does not trust this folder';
-      if (excluded.includes(normal(name))) return 'disabled in Gemini CLI: mcp.excluded names it';
+      if (trust === false) return { kind: 'folder-not-trusted', host: HOST };
+      if (excluded.includes(normal(name))) return { kind: 'excluded', host: HOST, setting: 'mcp.excluded' };
       if (allowed !== undefined && !allowed.map(normal).includes(normal(name))) {
-        return 'disabled in Gemini CLI: mcp.allowed does not name it';
+        return { kind: 'not-among-allowed', host: HOST, setting: 'mcp.allowed' };
       }
       // Of a file that cannot be read nobody knows what it switched off.
-      if (switchesRefused) return `disabled in Gemini CLI, perhaps: ${switches} cannot be read`;
-      return switchedOff.has(normal(name)) ? 'disabled in Gemini CLI' : undefined;
+      if (switchesRefused) return { kind: 'perhaps-disabled', host: HOST, file: switches };
+      return switchedOff.has(normal(name)) ? { kind: 'disabled-in-host', host: HOST } : undefined;
     },
   };
 }
