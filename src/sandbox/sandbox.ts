@@ -192,7 +192,8 @@ export class Sandbox implements AsyncDisposable {
 
   /** How many of its processes the kernel has killed for want of memory; undefined where nobody can know. */
   get memoryKills(): number | undefined {
-    return this.#guard?.memoryKills;
+    // Where nothing limits memory, nothing kills for that limit.
+    return this.#enforcement.memory === 'none' ? 0 : this.#guard?.memoryKills;
   }
 
   /** Whether it was given its run: from then on nothing that it says decides anything. */
