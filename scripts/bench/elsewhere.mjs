@@ -25,8 +25,8 @@ async function ofKind(kind, stage, bare) {
   if (why !== undefined) return [{ measure: `calls over ${kind}`, skipped: why }];
   const engine = await openRemoteEngine(kind);
   try {
-    await engine.load(bare.facts.image);
-    const there = { ...engine.environment(), ...ACCEPTED, MCP_BRIDGE_IMAGE: bare.facts.image };
+    await engine.load(bare.choice.image);
+    const there = { ...engine.environment(), ...ACCEPTED, MCP_BRIDGE_IMAGE: bare.choice.image };
     return [
       await waiting(kind, stage, there),
       await cold(kind, stage, there),
