@@ -1,16 +1,16 @@
-// One tool of one server, called for the agent itself and not by code: no sandbox, and the same door, policy, limits and
+// One tool of one server, called for the agent itself and not by code: no sandbox, and the same guard, policy, limits and
 // audit as every call from inside one. What the server answers is relayed as it is.
 
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { RunStatus } from '../base/events.js';
 import { weigh } from '../base/weight.js';
+import type { ServerDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt, stringify } from '../protocol/json-text.js';
-import { door } from './door.js';
-import { hostApi } from './host-api.js';
-import { allowedPart } from './policy.js';
+import { guardCalls } from './guarded-calls.js';
+import { toolCall } from './guest-call.js';
+import { LoadedServers } from './loaded-servers.js';
 import { notLoaded } from './reach.js';
-import { recorded } from './recorded.js';
 import type { RunParts } from './run.js';
 import { SavedByRun } from './saved-by-run.js';
 
@@ -94,36 +94,24 @@ const cancelled = (cause: unknown): BridgeError =>
 
 async function ask(
   { id: runId, server, tool, args }: DirectCall,
-  whole: Awaited<ReturnType<DirectParts['open']>>,
+  whole: ServerDoc,
   parts: DirectParts,
   signal: AbortSignal,
 ): Promise<RawJson> {
-  const { policy, known, lease, saved, shapes, gates, observer, watcher } = parts;
-  const discovered = parts.discovered(server === whole.name ? [server] : [], new Map());
-  const loadServer = (other: string) => Promise.reject(notLoaded(other, discovered));
-  const { onToolProgress } = watcher;
-  const loaded = [allowedPart(whole, policy())];
-  const api = hostApi({
-    loaded,
-    discovered,
-    known,
-    loadServer,
-    lease,
-    saved: new SavedByRun(saved, runId),
-    shapes,
-    onToolProgress,
-  });
-  const subject = (of: string, name: string) => {
-    const spec = lease.specOf(of);
-    return { name, changed: (spec && known.changedOf(spec)(name)) ?? null };
-  };
-  const about = { runId, policy, subject, observer };
-  const guarded = recorded(door(api, { ...about, gates, whole: () => whole }), {
-    ...about,
-    mode: parts.audit,
-  });
-  // As a frame from a sandbox would say it.
-  const text = stringify({ id: 1, params: { server, tool, arguments: args } });
-  const answer = await guarded['tools.call']({ server, tool, arguments: undefined }, text, signal);
+  const discovered = parts.discovered([whole.name], new Map());
+  const guard = guardCalls(
+    {
+      runId,
+      loaded: new LoadedServers([whole], parts.policy),
+      discovered,
+      loadServer: (other) => Promise.reject(notLoaded(other, discovered)),
+      saved: new SavedByRun(parts.saved, runId),
+      onToolProgress: parts.watcher.onToolProgress,
+      observer: parts.observer,
+    },
+    parts,
+    parts,
+  );
+  const answer = await guard.answer(toolCall(server, tool, args), signal);
   return answer instanceof RawJson ? answer : new RawJson(stringify(answer));
 }

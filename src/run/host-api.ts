@@ -1,5 +1,5 @@
-// What the harness may ask the host for: one handler per call method, complete by its type. Every argument was parsed
-// by the wire's own schema, and has passed run/door.ts, which asks the policy before anything is done on the guest's behalf.
+// What the harness may ask the host for: one handler per call method, complete by its type. Each takes a call that the
+// guard has admitted (call-guard.ts), and reads nothing but what was parsed when the call was made (guest-call.ts).
 
 import { closest, didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
@@ -9,15 +9,13 @@ import type { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
 import { type FoundTool, searchTools } from '../downstream/catalog/search.js';
 import type { CallProgress } from '../downstream/downstream.js';
 import type { ServerLease } from '../downstream/server-lease.js';
-import type { CallMethod, CallParams, ServerBrief, ServerDoc, ToolHit } from '../protocol/frames.js';
-import { RawJson, sliceAt, wellFormedJson } from '../protocol/json-text.js';
-import type { Question } from './question.js';
+import type { ServerBrief, ServerDoc, ToolHit } from '../protocol/frames.js';
+import { RawJson, wellFormedJson } from '../protocol/json-text.js';
+import type { Admitted, Handlers } from './call-guard.js';
+import type { LoadedServers } from './loaded-servers.js';
 import { howToLoad, notLoaded } from './reach.js';
 import { resourceCalls } from './resource-calls.js';
 import type { SavedByRun } from './saved-by-run.js';
-
-/** Each question by its method. */
-export type HostApi = { readonly [M in CallMethod]: Question<CallParams[M]> };
 
 /** How far a tool that the code has called says it is; `tool` is `server.tool`. */
 export type ToolProgress = {
@@ -28,11 +26,11 @@ export type ToolProgress = {
 };
 
 export type HostApiParts = {
-  readonly loaded: readonly ServerDoc[];
+  readonly loaded: LoadedServers;
   readonly discovered: readonly ServerBrief[];
   /** Documentation of all that is discovered, loaded or not. */
   readonly known: Pick<Known, 'docOf' | 'allDocs'>;
-  /** Gives the run one more server, or refuses it. */
+  /** Opens one more server for the run, or refuses it. */
   readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   /** The run's servers. */
   readonly lease: Pick<ServerLease, 'get'>;
@@ -43,10 +41,10 @@ export type HostApiParts = {
   readonly onToolProgress: (progress: ToolProgress) => void;
 };
 
-export function hostApi(parts: HostApiParts): HostApi {
-  const docs = new Map(parts.loaded.map((doc) => [doc.name, doc]));
+export function hostApi(parts: HostApiParts): Handlers {
+  const { loaded } = parts;
   const reach = (server: string): ServerDoc => {
-    const doc = docs.get(server);
+    const doc = loaded.shown(server);
     if (doc === undefined) throw notLoaded(server, parts.discovered);
     return doc;
   };
@@ -54,16 +52,17 @@ export function hostApi(parts: HostApiParts): HostApi {
   // What may be looked up, which is more than what may be called.
   const describe = (server: string): ServerDoc => {
     const brief = parts.discovered.find(({ name }) => name === server);
-    const doc = docs.get(server) ?? (brief && parts.known.docOf(server));
+    const doc = loaded.shown(server) ?? (brief && parts.known.docOf(server));
     if (doc !== undefined) return doc;
     if (brief !== undefined) throw neverStarted(brief);
     return reach(server);
   };
 
-  const callTool = async ({ server, tool }: CallParams['tools.call'], text: string, signal: AbortSignal) => {
+  const callTool = async ({ params, argumentsText }: Admitted<'tools.call'>, signal: AbortSignal) => {
+    const { server, tool } = params;
     const doc = reach(server);
     if (!doc.tools.some(({ name }) => name === tool)) throw unknownTool(doc, tool);
-    const args = new RawJson(wellFormedJson(sliceAt(text, ['params', 'arguments']) ?? '{}'));
+    const args = new RawJson(wellFormedJson(argumentsText));
     const onProgress = ({ progress, total, message }: CallProgress) =>
       parts.onToolProgress({
         tool: `${server}.${tool}`,
@@ -80,27 +79,24 @@ export function hostApi(parts: HostApiParts): HostApi {
   return {
     'tools.call': callTool,
     'servers.list': () => parts.discovered,
-    'tools.list': ({ server }) => describe(server).tools,
-    'docs.get': ({ server, tool }) => {
+    'tools.list': ({ params }) => describe(params.server).tools,
+    'docs.get': ({ params: { server, tool } }) => {
       const doc = describe(server);
       if (tool === null) return doc.tools;
       const found = doc.tools.find(({ name, alias }) => name === tool || alias === tool);
       if (found === undefined) throw unknownTool(doc, tool);
       return [found];
     },
-    'docs.search': ({ query, limit }) =>
+    'docs.search': ({ params: { query, limit } }) =>
       searchTools(parts.known.allDocs(), query, limit).map((found) =>
-        toHit(found, docs.get(found.server.name)),
+        toHit(found, loaded.shown(found.server.name)),
       ),
-    'servers.load': async ({ server }, _text, signal) => {
-      const doc = docs.get(server) ?? (await parts.loadServer(server, signal));
-      docs.set(server, doc);
-      return doc;
-    },
+    'servers.load': async ({ params: { server } }, signal) =>
+      loaded.shown(server) ?? loaded.add(await parts.loadServer(server, signal)),
     ...resourceCalls({ lease: parts.lease, reach }),
-    'saved.put': (tool) => parts.saved.put(tool),
+    'saved.put': ({ params }) => parts.saved.put(params),
     'saved.list': () => parts.saved.list(),
-    'saved.get': ({ name }) => ({ source: parts.saved.get(name) }),
+    'saved.get': ({ params }) => ({ source: parts.saved.get(params.name) }),
   };
 }
 

@@ -1,5 +1,5 @@
-// What the guest may ask of a server besides its tools: resources and prompts. run/door.ts has judged, counted and
-// limited each of these calls like a call of a tool.
+// What the guest may ask of a server besides its tools: resources and prompts. The guard (call-guard.ts) has judged,
+// counted and limited each of these calls like a call of a tool.
 
 import type { Downstream } from '../downstream/downstream.js';
 import {
@@ -10,8 +10,8 @@ import {
   readResource,
 } from '../downstream/resources.js';
 import type { ServerLease } from '../downstream/server-lease.js';
-import type { CallParams, ServerDoc } from '../protocol/frames.js';
-import type { Question } from './question.js';
+import type { ServerDoc } from '../protocol/frames.js';
+import type { Handlers } from './call-guard.js';
 
 export type ResourceCallParts = {
   readonly lease: Pick<ServerLease, 'get'>;
@@ -21,10 +21,8 @@ export type ResourceCallParts = {
 
 type Methods = 'resources.list' | 'resources.read' | 'prompts.list' | 'prompts.get';
 
-type Handlers = { readonly [M in Methods]: Question<CallParams[M]> };
-
-/** The part of HostApi for them. */
-export function resourceCalls(parts: ResourceCallParts): Handlers {
+/** The handlers of these methods. */
+export function resourceCalls(parts: ResourceCallParts): Pick<Handlers, Methods> {
   const ask = async <T>(
     server: string,
     question: (downstream: Downstream) => Promise<T>,
@@ -35,7 +33,7 @@ export function resourceCalls(parts: ResourceCallParts): Handlers {
   };
 
   return {
-    'resources.list': ({ server }, _text, signal) =>
+    'resources.list': ({ params: { server } }, signal) =>
       ask(
         server,
         async (downstream) => {
@@ -47,9 +45,9 @@ export function resourceCalls(parts: ResourceCallParts): Handlers {
         },
         signal,
       ),
-    'resources.read': ({ server, uri }, _text, signal) =>
+    'resources.read': ({ params: { server, uri } }, signal) =>
       ask(server, (downstream) => readResource(downstream, uri, signal), signal),
-    'prompts.list': ({ server }, _text, signal) =>
+    'prompts.list': ({ params: { server } }, signal) =>
       ask(
         server,
         async (downstream) => {
@@ -58,7 +56,7 @@ export function resourceCalls(parts: ResourceCallParts): Handlers {
         },
         signal,
       ),
-    'prompts.get': ({ server, prompt, arguments: args }, _text, signal) =>
+    'prompts.get': ({ params: { server, prompt, arguments: args } }, signal) =>
       ask(server, (downstream) => getPrompt(downstream, prompt, args, signal), signal),
   };
 }

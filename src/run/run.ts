@@ -15,21 +15,22 @@ import type { ServerLease } from '../downstream/server-lease.js';
 import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import type { CheckAnswer } from '../sandbox/checks.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
-import { CallDesk } from './call-desk.js';
+import { keptText } from './call-audit.js';
 import { CodeEnd } from './code-end.js';
 import { type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
-import { door } from './door.js';
+import { Dispatcher } from './dispatcher.js';
 import type { Cage } from './ending-errors.js';
 import type { Gates } from './gates.js';
-import { hostApi, type ToolProgress } from './host-api.js';
+import { guardCalls } from './guarded-calls.js';
+import type { ToolProgress } from './host-api.js';
 import type { KeptFiles } from './kept-files.js';
 import { Leavings, type Settled } from './leavings.js';
+import { LoadedServers } from './loaded-servers.js';
 import { OnDemand } from './on-demand.js';
 import { failureNote, type Opened, openServers } from './opening.js';
 import type { Left, Outcome } from './outcome.js';
-import { allowedPart, type Policy } from './policy.js';
+import type { Policy } from './policy.js';
 import { preflight } from './preflight.js';
-import { keptText, recorded } from './recorded.js';
 import { SavedByRun } from './saved-by-run.js';
 import type { SavedTools } from './saved-tools.js';
 import { checkOf, filesOf, inputOf, languageOf, startOf, type Task, textOf } from './task.js';
@@ -169,7 +170,7 @@ async function converse(
   deadline: Deadline,
 ): Promise<Ended> {
   const { id, task, timeoutSeconds, files } = request;
-  const { known, policy, gates, lease, shapes, observer, watcher } = parts;
+  const { policy, lease, observer, watcher } = parts;
   const saved = new SavedByRun(parts.saved, id);
   deadline.start(timeoutSeconds * 1000);
   const answer = await check(task, sandbox, deadline);
@@ -188,10 +189,9 @@ async function converse(
   if (answer.type === 'refused')
     return { conclusion: concludeRefused(answer.error, task, sandbox.spec, transcript), calls: 0 };
   const { docs, failed } = await opening;
-  const whole = new Map(docs.map((doc) => [doc.name, doc]));
-  const loaded = [...whole.values()].map((doc) => allowedPart(doc, policy()));
-  const discovered = parts.discovered([...whole.keys()], failed);
-  const objection = preflight(answer.named, loaded, discovered);
+  const loaded = new LoadedServers(docs, policy);
+  const discovered = parts.discovered(loaded.names, failed);
+  const objection = preflight(answer.named, loaded.allShown, discovered);
   if (objection !== undefined) throw objection;
   using onDemand = new OnDemand({
     mode: parts.autoload,
@@ -203,37 +203,21 @@ async function converse(
       return () => deadline.start(leftMs);
     },
   });
-  const loadServer = async (server: string, signal: AbortSignal) => {
-    const doc = await onDemand.load(server, signal);
-    whole.set(server, doc);
-    return allowedPart(doc, policy());
-  };
-  const { onToolProgress } = watcher;
-  const api = hostApi({
-    loaded,
-    discovered,
-    known,
-    loadServer,
-    lease,
-    saved,
-    shapes,
-    onToolProgress,
-  });
-  const subject = (server: string, tool: string) => ({
-    name: tool,
-    // As the run's server is now: it may have listed its tools anew since it was loaded.
-    get changed() {
-      const spec = lease.specOf(server);
-      return (spec && known.changedOf(spec)(tool)) ?? null;
+  const guard = guardCalls(
+    {
+      runId: id,
+      loaded,
+      discovered,
+      loadServer: (server, ends) => onDemand.load(server, ends),
+      saved,
+      onToolProgress: watcher.onToolProgress,
+      observer,
     },
-  });
-  const about = { runId: id, policy, subject, observer };
-  const guarded = recorded(door(api, { ...about, gates, whole: (server) => whole.get(server) }), {
-    ...about,
-    mode: parts.audit,
-  });
+    parts,
+    parts,
+  );
   const inFlight = policy().runLimits.callsInFlight.max;
-  using desk = new CallDesk(guarded, (frame) => sandbox.send(frame), inFlight);
+  using dispatcher = new Dispatcher(guard, (frame) => sandbox.send(frame), inFlight);
   const leavings = new Leavings(parts.kept, observer, task.type === 'command' ? task.shownBytes : undefined);
   const cut = cutOff(sandbox, deadline, leavings);
   using codeEnd = new CodeEnd(deadline);
@@ -242,7 +226,7 @@ async function converse(
     {
       type: 'run',
       timeoutSeconds,
-      loaded,
+      loaded: loaded.allShown,
       discovered,
       files: filesOf(task, files),
       program: startOf(task),
@@ -254,7 +238,7 @@ async function converse(
         watcher.onOutput(stream, text, base64);
       },
       onGuest: (frame, text) => {
-        hear(frame, text, transcript, desk, watcher);
+        hear(frame, text, transcript, dispatcher, watcher);
         if (frame.type === 'result') leavings.addResult(frame, text);
       },
       onFile: (frame) => leavings.addFile(frame),
@@ -262,12 +246,12 @@ async function converse(
     },
     inputOf(task),
   );
-  watcher.onStart(desk);
+  watcher.onStart(dispatcher);
   const end = await Promise.race([sandbox.ended, cut, codeEnd.filesLate]);
   // However it ended: to keep what it left may take longer.
   deadline.finish();
   if (codeEnd.note !== undefined) sandbox.kill();
-  const cage = cageOf(sandbox, desk.calls, waitingFor(desk, [...whole.keys()], lease));
+  const cage = cageOf(sandbox, dispatcher.calls, waitingFor(dispatcher, loaded.names, lease));
   const left = await keep(leavings, transcript, deadline);
   const conclusion = conclude(end, deadline.cause, request, transcript, cage);
   const note = [failureNote(failed), saved.note, conclusion.note, codeEnd.note]
@@ -275,8 +259,8 @@ async function converse(
     .join('\n');
   return {
     conclusion: { ...conclusion, note: note === '' ? undefined : note, left },
-    calls: desk.calls,
-    servers: [...whole.keys()],
+    calls: dispatcher.calls,
+    servers: loaded.names,
   };
 }
 
@@ -297,10 +281,10 @@ async function check(
 }
 
 /** A person who has not answered is the likeliest reason, and the one that more time mends. */
-function waitingFor(desk: CallDesk, servers: readonly string[], lease: ServerLease): string {
-  if (desk.inFlight === 0) return '';
+function waitingFor(dispatcher: Dispatcher, servers: readonly string[], lease: ServerLease): string {
+  if (dispatcher.inFlight === 0) return '';
   const asking = servers.filter((name) => lease.isAsking(name)).join(', ');
-  return desk.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
+  return dispatcher.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
 }
 
 const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, calls: number, waitingFor: string): Cage => ({
@@ -315,12 +299,12 @@ function hear(
   frame: GuestFrame,
   text: string,
   transcript: Transcript,
-  desk: CallDesk,
+  dispatcher: Dispatcher,
   { onProgress }: Watcher,
 ): void {
-  if (frame.type === 'call') desk.accept(frame, text);
+  if (frame.type === 'call') dispatcher.accept(frame, text);
   else if (frame.type === 'progress') onProgress(frame);
-  else if (frame.type === 'abandon') desk.abandon(frame.id);
+  else if (frame.type === 'abandon') dispatcher.abandon(frame.id);
   else transcript.add(frame, text);
 }
 

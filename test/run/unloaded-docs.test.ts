@@ -2,7 +2,11 @@
 
 import { expect, test } from 'vitest';
 import type { ServerBrief, ServerDoc } from '../../src/protocol/frames.js';
-import { hostApi } from '../../src/run/host-api.js';
+import { Gates } from '../../src/run/gates.js';
+import { type CallServers, guardCalls } from '../../src/run/guarded-calls.js';
+import { callFrom, type GuestCall } from '../../src/run/guest-call.js';
+import { LoadedServers } from '../../src/run/loaded-servers.js';
+import { policyOf } from '../../src/run/policy.js';
 import { SavedByRun } from '../../src/run/saved-by-run.js';
 import { SavedTools } from '../../src/run/saved-tools.js';
 
@@ -31,49 +35,63 @@ const brief = (name: string, tools: number | null): ServerBrief => ({
   tools,
 });
 
-function api() {
+function guarded() {
   const reached: string[] = [];
   const all = [doc('open'), doc('shut'), doc('gone')];
-  const made = hostApi({
-    loaded: [doc('open')],
-    discovered: [brief('open', 2), brief('shut', 2), brief('never', null)],
-    known: { docOf: (name) => all.find((one) => one.name === name), allDocs: () => all.slice(0, 2) },
+  const policy = () => policyOf({ allow: undefined, deny: [], file: undefined }, []);
+  const servers = {
+    known: { docOf: (name: string) => all.find((one) => one.name === name), allDocs: () => all.slice(0, 2) },
     lease: {
       get: (name: string) => {
         reached.push(name);
         return Promise.reject(new Error('reached'));
       },
+      specOf: () => undefined,
     },
-    saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
-    shapes: { learn: () => {} },
-    loadServer: () => Promise.reject(new Error('loaded')),
-    onToolProgress: () => {},
-  });
-  return { made, reached };
+    policy,
+  } as unknown as CallServers;
+  const guard = guardCalls(
+    {
+      runId: 'run-1',
+      loaded: new LoadedServers([doc('open')], policy),
+      discovered: [brief('open', 2), brief('shut', 2), brief('never', null)],
+      loadServer: () => Promise.reject(new Error('loaded')),
+      saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
+      onToolProgress: () => {},
+      observer: () => {},
+    },
+    servers,
+    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'on' },
+  );
+  /** The answer to what a frame of the guest asks. */
+  const ask = (method: string, params: Record<string, unknown>) => {
+    const call = callFrom({ type: 'call', id: 1, method, params }, JSON.stringify({ params }));
+    return guard.answer(call as GuestCall, NEVER);
+  };
+  return { ask, reached };
 }
 
-test('documentation is there for what is discovered, and says what is not known yet and how it will be', () => {
-  const { made, reached } = api();
-  const get = (server: string, tool: string | null = null) => made['docs.get']({ server, tool }, '', NEVER);
-  expect(get('shut')).toHaveLength(2);
-  expect(get('shut', 'send_mail')).toMatchObject([{ name: 'send-mail' }]);
-  expect(made['tools.list']({ server: 'shut' }, '', NEVER)).toHaveLength(2);
-  expect(() => get('shut', 'sendmail')).toThrow(
+test('documentation is there for what is discovered, and says what is not known yet and how it will be', async () => {
+  const { ask, reached } = guarded();
+  const get = (server: string, tool: string | null = null) => ask('docs.get', { server, tool });
+  expect(await get('shut')).toHaveLength(2);
+  expect(await get('shut', 'send_mail')).toMatchObject([{ name: 'send-mail' }]);
+  expect(await ask('tools.list', { server: 'shut' })).toHaveLength(2);
+  await expect(get('shut', 'sendmail')).rejects.toThrow(
     "Server 'shut' has no tool 'sendmail'. Did you mean 'send-mail'?",
   );
-  expect(() => get('never')).toThrow(
+  await expect(get('never')).rejects.toThrow(
     'The tools of server \'never\' are not known yet, since it has never been started. Pass servers=["never"] in the call to load it. Or the user runs `mcp-sandbox-bridge servers refresh never`.',
   );
   // Kept from when it was configured, but it is no more.
-  expect(() => get('gone')).toThrow("Server 'gone' is not available.");
-  expect(made['docs.search']({ query: 'send mail', limit: 5 }, '', NEVER)).toHaveLength(2);
+  await expect(get('gone')).rejects.toThrow("Server 'gone' is not available.");
+  expect(await ask('docs.search', { query: 'send mail', limit: 5 })).toHaveLength(2);
   expect(reached).toEqual([]);
 });
 
 test('a documented tool of a server that is not loaded is not called', async () => {
-  const { made, reached } = api();
-  const call = async (server: string) =>
-    made['tools.call']({ server, tool: 'read', arguments: undefined }, '{"params":{"arguments":{}}}', NEVER);
+  const { ask, reached } = guarded();
+  const call = (server: string) => ask('tools.call', { server, tool: 'read', arguments: {} });
   await expect(call('shut')).rejects.toMatchObject({ code: 'E_SERVER_NOT_LOADED' });
   expect(reached).toEqual([]);
   await expect(call('open')).rejects.toThrow('reached');

@@ -5,9 +5,6 @@ import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import { clip, harmless, inOneLine } from '../base/text.js';
 import {
-  type CallMethod,
-  callParams,
-  type GuestFrame,
   type HostFrame,
   MAX_CALLS_IN_FLIGHT,
   MAX_PENDING_BYTES,
@@ -17,19 +14,18 @@ import {
   type Refusal,
 } from '../protocol/frames.js';
 import { RawJson, stringify } from '../protocol/json-text.js';
-import type { HostApi } from './host-api.js';
+import type { CallGuard } from './call-guard.js';
+import { type CallFrame, callFrom, type GuestCall } from './guest-call.js';
 
-type CallFrame = Extract<GuestFrame, { type: 'call' }>;
-/** A call without its parsed arguments, which may be many times as large as their text. */
-type Call = {
+/** What is said of a call that waits, and of one that is refused; all of it is the frame's own claim. */
+type Label = {
   readonly id: number;
   readonly server: string | null;
   readonly tool: string | null;
   /** Who answers it, for people. */
   readonly awaited: string;
 };
-type Pending = { readonly call: Call; readonly controller: AbortController };
-type Question = (text: string, signal: AbortSignal) => unknown;
+type Pending = { readonly label: Label; readonly controller: AbortController };
 
 /** A refusal quotes what it refuses; hostile code could have its own megabytes sent back to it. */
 const MAX_MESSAGE_CHARS = 8_000;
@@ -37,8 +33,8 @@ const MAX_NAME_CHARS = 256;
 /** Of the tools that a run waits for: code may have called a thousand. */
 const MAX_NAMES_SHOWN = 3;
 
-export class CallDesk implements Disposable {
-  readonly #api: HostApi;
+export class Dispatcher implements Disposable {
+  readonly #guard: Pick<CallGuard, 'answer'>;
   readonly #send: (frame: HostFrame) => boolean;
   readonly #queue: PQueue;
   readonly #pending = new Map<number, Pending>();
@@ -47,9 +43,13 @@ export class CallDesk implements Disposable {
   #answered = 0;
 
   /** `send` is false when the guest has too much unread and the frame was dropped. */
-  constructor(api: HostApi, send: (frame: HostFrame) => boolean, maxInFlight = MAX_CALLS_IN_FLIGHT) {
+  constructor(
+    guard: Pick<CallGuard, 'answer'>,
+    send: (frame: HostFrame) => boolean,
+    maxInFlight = MAX_CALLS_IN_FLIGHT,
+  ) {
     this.#queue = new PQueue({ concurrency: Math.min(maxInFlight, MAX_CALLS_IN_FLIGHT) });
-    this.#api = api;
+    this.#guard = guard;
     this.#send = send;
   }
 
@@ -65,8 +65,8 @@ export class CallDesk implements Disposable {
   /** `github.search_issues (3), jira.get`, in the order in which they were asked for; empty when none is. */
   get waitingFor(): string {
     const counts = new Map<string, number>();
-    for (const { call } of this.#pending.values()) {
-      counts.set(call.awaited, (counts.get(call.awaited) ?? 0) + 1);
+    for (const { label } of this.#pending.values()) {
+      counts.set(label.awaited, (counts.get(label.awaited) ?? 0) + 1);
     }
     const names = [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count})`));
     const shown = names
@@ -79,14 +79,14 @@ export class CallDesk implements Disposable {
   /** Takes a call; its answer is sent when it is there. `text` is the frame's own line, which is ASCII. */
   accept(frame: CallFrame, text: string): void {
     const [server, tool] = [nameIn(frame, 'server'), nameIn(frame, 'tool')];
-    const call: Call = { id: frame.id, server, tool, awaited: awaited(frame.method, server, tool) };
-    const obstacle = this.#obstacle(call.id, text.length);
-    if (obstacle !== undefined) return this.#refuse(call, obstacle);
-    const question = questionOf(frame, this.#api);
+    const label: Label = { id: frame.id, server, tool, awaited: awaited(frame.method, server, tool) };
+    const obstacle = this.#obstacle(label.id, text.length);
+    if (obstacle !== undefined) return this.#refuse(label, obstacle);
+    const call = callFrom(frame, text);
     const controller = new AbortController();
-    this.#pending.set(call.id, { call, controller });
+    this.#pending.set(label.id, { label, controller });
     this.#pendingChars += text.length;
-    void this.#queue.add(() => this.#answer(call, question, text, controller.signal));
+    void this.#queue.add(() => this.#answer(label, call, text.length, controller.signal));
   }
 
   /** The guest no longer waits for this call. */
@@ -119,25 +119,32 @@ export class CallDesk implements Disposable {
     return undefined;
   }
 
-  async #answer(call: Call, question: Question, text: string, signal: AbortSignal): Promise<void> {
+  /** `call` is an error where its frame says nothing that can be asked: it is refused in its turn, like an answer that failed. */
+  async #answer(
+    label: Label,
+    call: GuestCall | BridgeError,
+    chars: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
-      if (!signal.aborted) this.#reply(call, await question(text, signal));
+      if (call instanceof BridgeError) throw call;
+      if (!signal.aborted) this.#reply(label, await this.#guard.answer(call, signal));
     } catch (thrown) {
-      if (!signal.aborted) this.#refuse(call, asBridgeError(thrown));
+      if (!signal.aborted) this.#refuse(label, asBridgeError(thrown));
     } finally {
-      this.#pendingChars -= text.length;
-      if (this.#pending.delete(call.id)) this.#answered++;
+      this.#pendingChars -= chars;
+      if (this.#pending.delete(label.id)) this.#answered++;
     }
   }
 
-  #reply(call: Call, value: unknown): void {
+  #reply(label: Label, value: unknown): void {
     const json = value instanceof RawJson ? value : new RawJson(stringify(value ?? null));
     this.#repliedChars += json.text.length;
-    if (this.#send({ type: 'reply', id: call.id, value: json })) return;
-    this.#refuse(call, tooMuch(`More than ${MAX_UNREAD_BYTES} bytes of answers wait to be read.`));
+    if (this.#send({ type: 'reply', id: label.id, value: json })) return;
+    this.#refuse(label, tooMuch(`More than ${MAX_UNREAD_BYTES} bytes of answers wait to be read.`));
   }
 
-  #refuse({ id, server, tool }: Call, error: BridgeError): void {
+  #refuse({ id, server, tool }: Label, error: BridgeError): void {
     const message = clip(error.advice, MAX_MESSAGE_CHARS);
     const refusal: Refusal = { code: error.code, message, server, tool };
     this.#send({ type: 'refusal', id, error: refusal });
@@ -154,29 +161,6 @@ function awaited(method: string, server: string | null, tool: string | null): st
   const [kind] = method.split('.', 1);
   return kind === 'resources' || kind === 'prompts' ? `${kind} of ${server}` : 'the bridge';
 }
-
-/** What the frame asks for; a wrong question throws when it is asked, as an answer that failed. */
-function questionOf({ method, params }: CallFrame, api: HostApi): Question {
-  if (!Object.hasOwn(callParams, method)) {
-    return wrong(`There is no method '${clip(method, MAX_NAME_CHARS)}'.`);
-  }
-  return parsedQuestion(method as CallMethod, params, api);
-}
-
-function parsedQuestion<M extends CallMethod>(method: M, params: unknown, api: HostApi): Question {
-  const parsed = callParams[method].safeParse(params);
-  if (parsed.success) return (text, signal) => api[method](parsed.data as never, text, signal);
-  const issue = parsed.error.issues[0];
-  const where = issue === undefined ? '' : ` ${issue.path.join('.')}: ${issue.message}`;
-  return wrong(`Wrong parameters for ${method}:${where}`);
-}
-
-const wrong = (message: string): Question => {
-  const error = new BridgeError('E_PROTOCOL', message, { fault: 'guest' });
-  return () => {
-    throw error;
-  };
-};
 
 const tooMuch = (message: string) =>
   new BridgeError('E_TOO_MUCH_DATA', message, {

@@ -1,9 +1,12 @@
-// The door, through the wire: forged calls meet the rule that denies them and reach no server; a limit is an error of
+// The guard, through the wire: forged calls meet the rule that denies them and reach no server; a limit is an error of
 // its own call and of no other.
 
 import { describe, expect, test } from 'vitest';
 import type { PolicyFile } from '../../src/config/policy-file.js';
 import type { Refusal, ToolDoc } from '../../src/protocol/frames.js';
+import type { Admitted, Handlers } from '../../src/run/call-guard.js';
+import { type GuestCall, toolCall } from '../../src/run/guest-call.js';
+import { type Policy, policyOf } from '../../src/run/policy.js';
 import { type Heard, hear, type Scene } from '../protocol/host-end.js';
 
 const tool = (name: string, changed: string | null = null): ToolDoc => ({
@@ -280,5 +283,55 @@ describe('limits', () => {
     );
     expect(answers.every(({ error }) => error?.code !== 'E_LIMIT')).toBe(true);
     expect(most).toBe(3);
+  });
+});
+
+describe('one verdict', () => {
+  test('is what the caller is refused by and what the audit is told', async () => {
+    const questions = [call('erase-all', { a: 1 }), call('any', {}, 'shut'), call('read', { b: 2 })];
+    // The more special rule would be met first, were the tool judged without its server.
+    const { heard, ...answers } = await ask(questions, { rules: { deny: ['*.erase*', 'shut.a*', 'shut'] } });
+    expect([answers[0]?.error?.message, answers[1]?.error?.message]).toEqual([
+      expect.stringContaining("is denied by MCP_BRIDGE_DENY '*.erase*'."),
+      expect.stringContaining("is denied by MCP_BRIDGE_DENY 'shut'."),
+    ]);
+    expect([...heard.audited].sort((a, b) => a.call - b.call)).toMatchObject([
+      { call: 0, tool: 'erase-all', allowed: false, rule: "MCP_BRIDGE_DENY '*.erase*'", error: 'E_DENIED' },
+      { call: 1, server: 'shut', allowed: false, rule: "MCP_BRIDGE_DENY 'shut'", error: 'E_DENIED' },
+      { call: 2, tool: 'read', allowed: true, rule: 'no rule', argumentsText: '{"b":2}' },
+    ]);
+  });
+
+  test('is asked for once by each call', async () => {
+    const asked: string[] = [];
+    const policy = policyOf({ allow: undefined, deny: [], file: undefined }, []);
+    const counting: Policy = {
+      ...policy,
+      tool: (server, tool) => {
+        // Documentation is judged too, when it is shown.
+        if (!('description' in tool)) asked.push(tool.name);
+        return policy.tool(server, tool);
+      },
+      request: (server, method) => {
+        asked.push(method);
+        return policy.request(server, method);
+      },
+    };
+    const { heard } = await ask([call('read'), ['resources.list', OF_OPEN]], { policy: counting });
+    expect(heard.audited).toHaveLength(2);
+    expect(asked.sort()).toEqual(['read', 'resources/list']);
+  });
+
+  test('is on every call that a handler takes, or it does not compile', () => {
+    const handlers = {} as Handlers;
+    const made: GuestCall = toolCall('open', 'read', {});
+    const forged = { ...made, verdict: { allowed: true, rule: 'mine' } };
+    const attempts = [
+      // @ts-expect-error A call that nobody has judged.
+      () => handlers['tools.call'](made, new AbortController().signal),
+      // @ts-expect-error A verdict of one's own: only the guard has its mark.
+      (): Admitted => forged,
+    ];
+    expect(attempts).toHaveLength(2);
   });
 });

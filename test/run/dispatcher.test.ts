@@ -1,15 +1,14 @@
-// What the desk takes and what it refuses: by number, by bytes and by shape, each with its own name.
+// What the dispatcher takes and what it refuses: by number, by bytes and by shape, each with its own name.
 
 import { describe, expect, test } from 'vitest';
 import { type HostFrame, MAX_FRAME_BYTES, MAX_RUN_BYTES } from '../../src/protocol/frames.js';
 import { RawJson } from '../../src/protocol/json-text.js';
-import { CallDesk } from '../../src/run/call-desk.js';
-import type { HostApi } from '../../src/run/host-api.js';
+import { Dispatcher } from '../../src/run/dispatcher.js';
 
 type Sent = { readonly id: number; readonly code: string | undefined; readonly length: number };
 
-/** A desk whose tools answer with `answer`, and what it sent to a guest that reads while `reads` says so. */
-function desk(answer: () => unknown, reads: () => boolean = () => true) {
+/** A dispatcher whose calls are answered with `answer`, and what it sent to a guest that reads while `reads` says so. */
+function dispatcher(answer: () => unknown, reads: () => boolean = () => true) {
   const sent: Sent[] = [];
   const send = (frame: HostFrame): boolean => {
     if (frame.type === 'reply' && !reads()) return false;
@@ -18,16 +17,14 @@ function desk(answer: () => unknown, reads: () => boolean = () => true) {
       sent.push({ id: frame.id, code: frame.error.code, length: JSON.stringify(frame).length });
     return true;
   };
-  const methods = ['tools.call', 'servers.list', 'docs.search', 'resources.read', 'prompts.list'];
-  const api = Object.fromEntries(methods.map((method) => [method, answer])) as unknown as HostApi;
-  const made = new CallDesk(api, send);
+  const made = new Dispatcher({ answer: async () => answer() }, send);
   const call = (id: number, text = '{}', params: object = { server: 's', tool: 't', arguments: {} }) =>
     made.accept({ type: 'call', id, method: 'tools.call', params: { ...params } }, text);
-  return { desk: made, sent, call };
+  return { dispatcher: made, sent, call };
 }
 
 const waiting = (method: string, params: object) => {
-  const { desk: made } = desk(never);
+  const { dispatcher: made } = dispatcher(never);
   made.accept({ type: 'call', id: 1, method, params: { ...params } }, '{}');
   return made.waitingFor;
 };
@@ -37,7 +34,7 @@ const codes = (sent: readonly Sent[]) => sent.map(({ code }) => code);
 
 describe('refused by name', () => {
   test('an id that is in use; one that was answered may come again', async () => {
-    const { sent, call } = desk(() => 1);
+    const { sent, call } = dispatcher(() => 1);
     call(1);
     call(1);
     await settled();
@@ -47,7 +44,7 @@ describe('refused by name', () => {
   });
 
   test('more calls than may wait', () => {
-    const { desk: made, sent, call } = desk(never);
+    const { dispatcher: made, sent, call } = dispatcher(never);
     for (let id = 0; id < 20_000; id++) call(id);
     expect(made.inFlight).toBe(10_128);
     expect(new Set(codes(sent))).toEqual(new Set(['E_TOO_MANY_CALLS']));
@@ -55,7 +52,7 @@ describe('refused by name', () => {
 
   test('more bytes of arguments than may wait, until some are answered', async () => {
     const open: Array<() => void> = [];
-    const { sent, call } = desk(() => new Promise<void>((resolve) => open.push(resolve)));
+    const { sent, call } = dispatcher(() => new Promise<void>((resolve) => open.push(resolve)));
     const large = 'x'.repeat(MAX_FRAME_BYTES);
     for (let id = 0; id < 4; id++) call(id, large);
     expect(codes(sent)).toEqual(['E_TOO_MUCH_DATA', 'E_TOO_MUCH_DATA']);
@@ -70,7 +67,7 @@ describe('refused by name', () => {
 
   test('an answer that the guest leaves unread', async () => {
     let reads = false;
-    const { sent, call } = desk(
+    const { sent, call } = dispatcher(
       () => 1,
       () => reads,
     );
@@ -84,7 +81,7 @@ describe('refused by name', () => {
 
   test('calls of a run that was answered with its share', async () => {
     const piece = new RawJson(`"${'x'.repeat(MAX_FRAME_BYTES)}"`);
-    const { sent, call } = desk(() => piece);
+    const { sent, call } = dispatcher(() => piece);
     for (let id = 0; id < 20; id++) {
       call(id);
       await new Promise((resolve) => setImmediate(resolve));
@@ -107,7 +104,7 @@ describe('refused by name', () => {
       { type: 'call', id: 1, method: 'tools.call', params: { server: 's', tool: 't', arguments: [] } },
     ],
   ] as const)('%s, without sending it back', async (_what, frame) => {
-    const { desk: made, sent } = desk(() => 1);
+    const { dispatcher: made, sent } = dispatcher(() => 1);
     made.accept(frame, '{}');
     await settled();
     expect(codes(sent)).toEqual(['E_PROTOCOL']);
