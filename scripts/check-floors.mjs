@@ -27,7 +27,7 @@ const FLOORS = {
   engine: ['base', 'protocol', 'config'],
   sandbox: ['base', 'protocol', 'config', 'engine'],
   downstream: ['base', 'protocol', 'config'],
-  run: ['base', 'protocol', 'config', 'engine', 'sandbox', 'downstream'],
+  run: ['base', 'protocol', 'config', 'exec', 'engine', 'sandbox', 'downstream'],
   render: ['base', 'protocol', 'config', 'run'],
   server: BELOW_SERVER,
   cli: [...BELOW_SERVER, 'server'],

@@ -65,11 +65,14 @@ export function conclude(
       // Without a word of the supervisor: the kernel took it along with the guest.
       if (wasKilledForMemory(cage))
         return { ...said, status: 'error', error: outOfMemory(cage.spec.memoryBytes) };
-      return { ...said, status: 'error', error: lost(end.detail, asked, cage) };
+      return { ...said, status: 'error', error: lost(end.detail, cage, { isHarmless: leavesNothing(cage) }) };
     case 'exited':
       return { ...said, ...exited(end.report, asked.task, transcript, cage) };
   }
 }
+
+/** What code without calls and without a network can have changed is gone with its sandbox. */
+const leavesNothing = ({ calls, spec }: Cage): boolean => calls === 0 && spec.network === 'none';
 
 /**
  * The outcome of code that is no Python. Nothing has run, and nothing is spent; of a program it is told as CPython does,
@@ -156,8 +159,6 @@ function raisedBy(task: Task, raised: GuestError, hint: string | undefined): Out
   if (task.type === 'cell') return told;
   const begun = isPythonTask(task) ? undefined : NOT_BEGUN.get(raised.type);
   if (begun === undefined) return { ...told, traceback: [] };
-  // A command's message is the end of a line that says so.
-  const lead = task.type === 'command' ? '' : begun.lead;
-  const message = clip(`${lead}${harmless(raised.message)}`, MAX_MESSAGE_CHARS);
+  const message = clip(`${begun.lead}${harmless(raised.message)}`, MAX_MESSAGE_CHARS);
   return { type: begun.type, message, traceback: [], remedy: hint };
 }

@@ -3,7 +3,6 @@
 
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
-import type { RunStatus } from '../base/events.js';
 import { weigh } from '../base/weight.js';
 import type { ServerDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt, stringify } from '../protocol/json-text.js';
@@ -11,7 +10,8 @@ import { guardCalls } from './guarded-calls.js';
 import { toolCall } from './guest-call.js';
 import { LoadedServers } from './loaded-servers.js';
 import { notLoaded } from './reach.js';
-import type { RunParts } from './run.js';
+import { RunRecord } from './run-record.js';
+import type { RunServices } from './run-request.js';
 import { SavedByRun } from './saved-by-run.js';
 
 export type DirectCall = {
@@ -30,53 +30,41 @@ export type DirectCall = {
   readonly patienceSeconds: number;
 };
 
-export type DirectParts = Pick<
-  RunParts,
-  | 'open'
-  | 'discovered'
-  | 'known'
-  | 'policy'
-  | 'gates'
-  | 'lease'
-  | 'saved'
-  | 'shapes'
-  | 'audit'
-  | 'observer'
-  | 'watcher'
->;
+export type DirectServices = Pick<RunServices, 'servers' | 'calls' | 'saved' | 'observer' | 'watcher'>;
 
 /** The text of a CallToolResult. Throws a BridgeError where there is none, E_SERVER_UNAVAILABLE where none came in time. */
 export async function callDirectly(
   call: DirectCall,
-  parts: DirectParts,
+  services: DirectServices,
   signal: AbortSignal,
 ): Promise<RawJson> {
-  const { id: runId, client, language, server, tool, args, timeoutSeconds } = call;
-  const { observer } = parts;
-  const startedAt = performance.now();
-  const servers = [server];
-  const code = weigh(stringify(args));
-  observer({ type: 'run.started', run: runId, client, servers, code, language, timeoutSeconds });
-  const tell = (status: RunStatus, calls: number) => {
-    const durationMs = performance.now() - startedAt;
-    observer({ type: 'run.ended', run: runId, servers, status, durationMs, calls });
-  };
+  const record = recordOf(call, services);
   using deadline = new Deadline(signal);
   deadline.start(call.patienceSeconds * 1000);
+  const servers = [call.server];
   let calls = 0;
   try {
-    const whole = await parts.open(server, deadline.signal);
+    const doc = await services.servers.open(call.server, deadline.signal);
     calls = 1;
-    parts.watcher.onStart({ calls, inFlight: 1, waitingFor: `${server}.${tool}` });
-    const answer = await ask(call, whole, parts, deadline.signal);
-    tell(sliceAt(answer.text, ['isError']) === 'true' ? 'error' : 'success', calls);
+    services.watcher.onStart({ calls, inFlight: 1, waitingFor: `${call.server}.${call.tool}` });
+    const answer = await ask(call, doc, services, deadline.signal);
+    record.ended(sliceAt(answer.text, ['isError']) === 'true' ? 'error' : 'success', servers, calls);
     return answer;
   } catch (thrown) {
     const { cause } = deadline;
-    tell(cause === undefined ? 'error' : cause === 'timeout' ? cause : 'cancelled', calls);
+    const status = cause === undefined ? 'error' : cause === 'timeout' ? cause : 'cancelled';
+    record.ended(status, servers, calls);
     if (cause === undefined) throw asBridgeError(thrown);
     throw cause === 'timeout' ? silent(call) : cancelled(thrown);
   }
+}
+
+function recordOf(
+  { id: run, client, language, server, args, timeoutSeconds }: DirectCall,
+  { observer }: DirectServices,
+): RunRecord {
+  const code = weigh(stringify(args));
+  return new RunRecord({ run, client, servers: [server], code, language, timeoutSeconds }, observer);
 }
 
 const silent = ({ server, patienceSeconds }: DirectCall): BridgeError =>
@@ -94,23 +82,23 @@ const cancelled = (cause: unknown): BridgeError =>
 
 async function ask(
   { id: runId, server, tool, args }: DirectCall,
-  whole: ServerDoc,
-  parts: DirectParts,
+  doc: ServerDoc,
+  { servers, calls, saved, observer, watcher: { onToolProgress } }: DirectServices,
   signal: AbortSignal,
 ): Promise<RawJson> {
-  const discovered = parts.discovered([whole.name], new Map());
+  const discovered = servers.discovered([doc.name], new Map());
   const guard = guardCalls(
     {
       runId,
-      loaded: new LoadedServers([whole], parts.policy),
+      loaded: new LoadedServers([doc], servers.policy),
       discovered,
       loadServer: (other) => Promise.reject(notLoaded(other, discovered)),
-      saved: new SavedByRun(parts.saved, runId),
-      onToolProgress: parts.watcher.onToolProgress,
-      observer: parts.observer,
+      saved: new SavedByRun(saved, runId),
+      onToolProgress,
+      observer,
     },
-    parts,
-    parts,
+    servers,
+    calls,
   );
   const answer = await guard.answer(toolCall(server, tool, args), signal);
   return answer instanceof RawJson ? answer : new RawJson(stringify(answer));

@@ -71,15 +71,20 @@ function whereItWas(task: Task, where: readonly string[], { hasRun, waitingFor }
 
 /** A signal is the code's own doing, or a crash, unless the kernel says that it was about memory. */
 export function signalled(signal: string, task: Task, transcript: Transcript, cage: Cage): OutcomeError {
-  if (signal === 'SIGKILL' && wasKilledForMemory(cage)) return outOfMemory(cage.spec.memoryBytes);
-  if (signal === 'SIGABRT' && HEAP_IS_FULL.test(transcript.captured('stderr').text)) {
-    const message = `JavaScript heap out of memory, of ${megabytes(cage.spec.memoryBytes)}.`;
-    return own('E_MEMORY', message, memoryRemedy);
-  }
+  const memory = memoryBehind(signal, transcript.captured('stderr').text, cage);
+  if (memory !== undefined) return memory;
   const words = wordsFor(task);
   const hint = task.type === 'program' && CRASHES.has(signal) ? hintOf(task, transcript, cage) : undefined;
   const message = `${words.subject} was ended by ${clip(inOneLine(harmless(signal)), 40)}.`;
   return own('E_SIGNAL', message, hint ?? remedyAfter(signal, words, cage));
+}
+
+/** The memory limit that a signal stands for, by the kernel's word or by V8's on stderr; undefined for any other signal. */
+export function memoryBehind(signal: string, stderr: string, cage: Cage): OutcomeError | undefined {
+  if (signal === 'SIGKILL' && wasKilledForMemory(cage)) return outOfMemory(cage.spec.memoryBytes);
+  if (signal !== 'SIGABRT' || !HEAP_IS_FULL.test(stderr)) return undefined;
+  const message = `JavaScript heap out of memory, of ${megabytes(cage.spec.memoryBytes)}.`;
+  return own('E_MEMORY', message, memoryRemedy);
 }
 
 /** V8's own words, before it aborts. */
@@ -136,11 +141,13 @@ export function breached(breach: Breach): OutcomeError {
 
 const DOCTOR = 'if it vanishes again, run `mcp-sandbox-bridge doctor`.';
 
-/** Nothing in the code can take the supervisor's last word, but for what looks for it. */
-export function lost(detail: string, { task }: Asked, { hasRun, calls, spec }: Cage): OutcomeError {
+/** Nothing in the code can take the supervisor's last word, but for what looks for it. `isHarmless`: it can be done twice. */
+export function lost(
+  detail: string,
+  { hasRun, calls }: Cage,
+  { isHarmless }: { readonly isHarmless: boolean },
+): OutcomeError {
   const message = `The sandbox vanished: ${detail}`;
-  // What it can have changed is then gone with it.
-  const isHarmless = calls === 0 && spec.network === 'none' && task.type !== 'command';
   if (!hasRun || isHarmless) {
     return own('E_SANDBOX_LOST', message, `This is hardly the code's doing: send it again; ${DOCTOR}`);
   }

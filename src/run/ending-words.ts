@@ -31,8 +31,6 @@ const PROGRAM: EndingWords = {
   signalled: 'Nobody outside has sent that: it was the program, or one that it started.',
 };
 
-const COMMAND: EndingWords = { ...PROGRAM, subject: 'The command' };
-
 const PYTHON_PROGRAM: EndingWords = { ...CELL, subject: PROGRAM.subject, exited: PROGRAM.exited };
 
 /** Node says this itself only of a program that nobody else has started. */
@@ -45,7 +43,6 @@ const NODE_PROGRAM: EndingWords = {
 
 export function wordsFor(task: Task): EndingWords {
   if (task.type === 'cell') return CELL;
-  if (task.type === 'command') return COMMAND;
   if (isPythonTask(task)) return PYTHON_PROGRAM;
   return task.language.tools === 'javascript' ? NODE_PROGRAM : PROGRAM;
 }

@@ -18,9 +18,12 @@ export const MAX_REPR_CHARS = 40_000;
 export const SHOWN_RESULT_CHARS = 20_000;
 const MAX_WHERE_LINES = 20;
 
+/** Where all of a stream is; undefined where it was not kept. */
+type Whole = Readonly<Record<'stdout' | 'stderr', Kept | undefined>>;
+
 export class Transcript {
   readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
-  readonly #whole: { stdout?: Kept; stderr?: Kept } = {};
+  #whole: Whole = { stdout: undefined, stderr: undefined };
   readonly #album = new Album();
   #result: ResultValue | undefined;
   #raised: GuestError | undefined;
@@ -51,9 +54,9 @@ export class Transcript {
     }
   }
 
-  /** From now on said where something was left out: all of that stream can be read there. */
-  keptWhole(stream: 'stdout' | 'stderr', whole: Kept): void {
-    this.#whole[stream] = whole;
+  /** Where something is left out of a stream, it is said from now on where all of it can be read. */
+  keptWhole(whole: Whole): void {
+    this.#whole = whole;
   }
 
   captured(stream: 'stdout' | 'stderr'): Captured {

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { languageNamed } from '../../src/config/languages/records.js';
+import { endingOf } from '../../src/run/command-ending.js';
 import { conclude, concludeRefused } from '../../src/run/conclude.js';
 import type { Asked, Cage } from '../../src/run/ending-errors.js';
 import { Transcript } from '../../src/run/transcript.js';
@@ -81,15 +82,17 @@ describe('ends', () => {
 
   it('advises to send again only what has done nothing outside of the sandbox', () => {
     const lost: SandboxEnd = { how: 'lost', detail: 'gone' };
-    const remedy = (it: Cage, asked = CELL) =>
-      conclude(lost, undefined, asked, new Transcript(), it).error?.remedy ?? '';
+    const remedy = (it: Cage) => conclude(lost, undefined, CELL, new Transcript(), it).error?.remedy ?? '';
     const quiet = cage(0);
     const open = { ...quiet, spec: { ...quiet.spec, network: 'pasta' as const } };
-    const command = { ...CELL, task: { type: 'command' } as Asked['task'] };
+    const ofCommand = (it: Cage) => {
+      const ending = endingOf(lost, undefined, { raised: undefined, stderr: '' }, it);
+      return 'failure' in ending ? (ending.failure.error.remedy ?? '') : '';
+    };
     expect(remedy(quiet)).toContain('send it again');
     expect(remedy({ ...cage(0, 2), hasRun: false })).toContain('send it again');
-    expect(remedy({ ...open, hasRun: false }, command)).toContain('send it again');
-    for (const said of [remedy(cage(0, 2)), remedy(open), remedy(quiet, command)]) {
+    expect(ofCommand({ ...open, hasRun: false })).toContain('send it again');
+    for (const said of [remedy(cage(0, 2)), remedy(open), ofCommand(quiet)]) {
       expect(said).not.toMatch(/send it again/);
       expect(said).toContain('would be done twice');
       expect(said).toContain('mcp-sandbox-bridge doctor');

@@ -3,18 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Language } from '../../src/config/languages/language.js';
 import { languageNamed } from '../../src/config/languages/records.js';
-import { INPUT_PIECE_BYTES } from '../../src/protocol/frames.js';
-import {
-  type Command,
-  checkOf,
-  filesOf,
-  inputOf,
-  isPythonTask,
-  languageOf,
-  type Program,
-  startOf,
-  textOf,
-} from '../../src/run/task.js';
+import { checkOf, filesOf, languageOf, type Program, startOf } from '../../src/run/task.js';
 
 const language = (steps: Language['ways'][number]['steps']): Language => ({
   ...(languageNamed('bash') as Language),
@@ -98,45 +87,8 @@ describe('how it is started', () => {
   });
 });
 
-describe('a command', () => {
-  const task: Command = {
-    type: 'command',
-    argv: ['/usr/bin/env', 'a b', '{file}', ''],
-    stdin: undefined,
-    cwd: '/work/sub',
-    env: { A: 'b c' },
-    shownBytes: 40_000,
-  };
-
-  it('is started as it is, where it is to run', () => {
-    expect(startOf(task)).toEqual({
-      file: 'env',
-      args: ['a b', '{file}', ''],
-      stdin: null,
-      cwd: '/work/sub',
-      env: { A: 'b c' },
-      ways: [{ needs: [], steps: [['/usr/bin/env', 'a b', '{file}', '']] }],
-    });
-  });
-
-  it('has input of one frame in its run, and longer input ahead of it, in pieces that make it up', () => {
-    const whole = Buffer.alloc(INPUT_PIECE_BYTES, 'abcdefg');
-    const short = { ...task, stdin: whole };
-    expect([[...inputOf(short)], startOf(short)?.stdin]).toEqual([[], whole.toString('base64')]);
-    const long = { ...task, stdin: Buffer.concat([whole, whole, Buffer.from('é')]) };
-    const pieces = [...inputOf(long)];
-    expect([pieces.length, startOf(long)?.stdin]).toEqual([3, null]);
-    expect(new Set(pieces.map(({ folder }) => folder))).toEqual(new Set(['/work']));
-    const bytes = pieces.map(({ data }) => Buffer.from(data, 'base64'));
-    expect(Buffer.concat(bytes).equals(long.stdin)).toBe(true);
-    expect([...inputOf(task), ...inputOf(cell)]).toEqual([]);
-  });
-
-  it('is no Python, has no file, and an audit weighs its words', () => {
-    expect([isPythonTask(task), checkOf(task), languageOf(task)]).toEqual([false, undefined, 'command']);
-    expect(filesOf(task, [])).toEqual([]);
-    expect(textOf(task)).toBe('["/usr/bin/env","a b","{file}",""]');
-  });
+it('is told to the audit by the name of its language', () => {
+  expect([languageOf(cell), languageOf(program())]).toEqual(['python', 'bash']);
 });
 
 describe('files', () => {
