@@ -156,78 +156,106 @@ const alike = (
 ): readonly (readonly [string, ServerRules])[] =>
   Object.entries(content?.perServer ?? {}).filter(([name]) => looksLike(name, server));
 
+/** One entry of `perServer`, with its patterns made ready. */
+type ServerEntry = {
+  readonly server: string;
+  /** Where it stands in the file, for its rules. */
+  readonly at: string;
+  readonly allow: readonly EntryPattern[] | undefined;
+  readonly deny: readonly EntryPattern[];
+  readonly resources: ServerRules['resources'];
+  readonly resourcesRule: string;
+};
+
+type EntryPattern = {
+  readonly matches: (tool: string) => boolean;
+  readonly matchesRequest: (method: string) => boolean;
+  readonly rule: string;
+};
+
 function perServerLists(path: string, content: PolicyFile): Lists {
-  const compiled = Object.entries(content.perServer).map(([server, { allow, deny, resources }]) => {
-    const at = `perServer.${shown(server)}`;
-    const ruled = (list: string, reach: Reach) => (text: string) => ({
-      matches: namePattern(text, reach),
-      matchesRequest: requestPattern(text, reach),
-      rule: `${at}.${list} '${shown(text)}' in ${path}`,
-    });
-    return {
-      server,
-      at,
-      allow: allow?.map(ruled('allow', 'exact')),
-      deny: deny.map(ruled('deny', 'wide')),
-      resources,
-      resourcesRule: `${at}.resources in ${path}`,
-    };
-  });
-  type Compiled = (typeof compiled)[number];
-  const entries = new Map(compiled.map((entry) => [entry.server, entry]));
-  const covers = (subject: Subject) => (pattern: Compiled['deny'][number]) => {
-    if (subject.kind === 'tool') return pattern.matches(subject.name);
-    return subject.kind === 'request' && pattern.matchesRequest(subject.method);
-  };
-  /** The rule of one entry, which is the server's own or that of a look-alike. */
-  const deniedBy = (entry: Compiled, server: string, subject: Subject): string | undefined => {
-    if (subject.kind === 'request') {
-      if (entry.resources === 'deny') return entry.resourcesRule;
-      // It goes before its own entry's list, and gives a look-alike nothing.
-      if (entry.resources === 'allow' && entry.server === server) return undefined;
-    }
-    return entry.deny.find(covers(subject))?.rule;
-  };
+  const entries = Object.entries(content.perServer).map(([server, rules]) => entryOf(server, rules, path));
   const layer: Layer = {
     denies: (server, subject) => {
       if (subject.kind === 'server') return undefined;
-      return compiled
+      return entries
         .filter((entry) => looksLike(entry.server, server))
         .flatMap((entry) => deniedBy(entry, server, subject) ?? [])[0];
     },
-    allows: (server, subject) => {
-      if (subject.kind === 'server') return undefined;
-      // A look-alike without an entry of its own has what the other is allowed taken away, and none of it given.
-      const own = entries.get(server);
-      if (subject.kind === 'request' && own?.resources === 'allow')
-        return { allowed: true, rule: own.resourcesRule };
-      const isRestricted = ({ allow, ...entry }: Compiled) =>
-        allow !== undefined && looksLike(entry.server, server);
-      const restricting = own ?? compiled.find(isRestricted);
-      if (restricting?.allow === undefined) return undefined;
-      const found = own?.allow?.find(covers(subject));
-      if (found !== undefined) return { allowed: true, rule: found.rule };
-      return { allowed: false, rule: `${restricting.at}.allow in ${path}, which does not name it` };
-    },
+    allows: allowedByEntries(entries, path),
   };
-  const patterns = compiled.flatMap(({ server, at, allow = [], deny }) => {
-    const concernsServer = (name: string) => name === server;
-    const whole = {
-      coversServer: concernsServer,
-      concernsServer,
-      coversTool: concernsServer,
-      coversRequest: concernsServer,
-    };
-    const ofTools = [...allow, ...deny].map(({ matches, matchesRequest, rule }) => ({
-      rule,
-      coversServer: () => false,
-      concernsServer,
-      coversTool: (name: string, tool: string) => name === server && matches(tool),
-      coversRequest: (name: string, method: string) => name === server && matchesRequest(method),
-    }));
-    return [{ ...whole, rule: `${at} in ${path}` }, ...ofTools];
+  return { layer, patterns: entries.flatMap((entry) => patternsOf(entry, path)) };
+}
+
+function entryOf(server: string, { allow, deny, resources }: ServerRules, path: string): ServerEntry {
+  const at = `perServer.${shown(server)}`;
+  const ruled = (list: string, reach: Reach) => (text: string) => ({
+    matches: namePattern(text, reach),
+    matchesRequest: requestPattern(text, reach),
+    rule: `${at}.${list} '${shown(text)}' in ${path}`,
   });
-  return { layer, patterns };
+  return {
+    server,
+    at,
+    allow: allow?.map(ruled('allow', 'exact')),
+    deny: deny.map(ruled('deny', 'wide')),
+    resources,
+    resourcesRule: `${at}.resources in ${path}`,
+  };
+}
+
+const entryCovers =
+  (subject: Subject) =>
+  (pattern: EntryPattern): boolean => {
+    if (subject.kind === 'tool') return pattern.matches(subject.name);
+    return subject.kind === 'request' && pattern.matchesRequest(subject.method);
+  };
+
+/** The rule of one entry, which is the server's own or that of a look-alike. */
+function deniedBy(entry: ServerEntry, server: string, subject: Subject): string | undefined {
+  if (subject.kind === 'request') {
+    if (entry.resources === 'deny') return entry.resourcesRule;
+    // It goes before its own entry's list, and gives a look-alike nothing.
+    if (entry.resources === 'allow' && entry.server === server) return undefined;
+  }
+  return entry.deny.find(entryCovers(subject))?.rule;
+}
+
+function allowedByEntries(entries: readonly ServerEntry[], path: string): Layer['allows'] {
+  const byName = new Map(entries.map((entry) => [entry.server, entry]));
+  return (server, subject) => {
+    if (subject.kind === 'server') return undefined;
+    // A look-alike without an entry of its own has what the other is allowed taken away, and none of it given.
+    const own = byName.get(server);
+    if (subject.kind === 'request' && own?.resources === 'allow')
+      return { allowed: true, rule: own.resourcesRule };
+    const isRestricted = ({ allow, ...entry }: ServerEntry) =>
+      allow !== undefined && looksLike(entry.server, server);
+    const restricting = own ?? entries.find(isRestricted);
+    if (restricting?.allow === undefined) return undefined;
+    const found = own?.allow?.find(entryCovers(subject));
+    if (found !== undefined) return { allowed: true, rule: found.rule };
+    return { allowed: false, rule: `${restricting.at}.allow in ${path}, which does not name it` };
+  };
+}
+
+/** What an entry names: its server whole, and tools and requests of it. */
+function patternsOf({ server, at, allow = [], deny }: ServerEntry, path: string): readonly RuledPattern[] {
+  const concernsServer = (name: string) => name === server;
+  const whole = {
+    coversServer: concernsServer,
+    concernsServer,
+    coversTool: concernsServer,
+    coversRequest: concernsServer,
+  };
+  const ofTools = [...allow, ...deny].map(({ matches, matchesRequest, rule }) => ({
+    rule,
+    coversServer: () => false,
+    concernsServer,
+    coversTool: (name: string, tool: string) => name === server && matches(tool),
+    coversRequest: (name: string, method: string) => name === server && matchesRequest(method),
+  }));
+  return [{ ...whole, rule: `${at} in ${path}` }, ...ofTools];
 }
 
 /** The choice that the user has made among a server's tools in a host. */
