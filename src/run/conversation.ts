@@ -3,15 +3,15 @@
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { GuestFrame, HostFrame, ServerBrief } from '../protocol/frames.js';
 import type { RunHandlers, Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
+import type { Left } from './artifacts.js';
+import { Artifacts } from './artifacts.js';
 import type { CallGuard } from './call-guard.js';
 import { CodeEnd } from './code-end.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Cage } from './ending-errors.js';
 import { guardCalls } from './guarded-calls.js';
-import { Leavings } from './leavings.js';
 import type { LoadedServers } from './loaded-servers.js';
 import { OnDemand } from './on-demand.js';
-import type { Left } from './outcome.js';
 import type { Run } from './run-request.js';
 import { endOf, keep } from './sandbox-use.js';
 import { SavedByRun } from './saved-by-run.js';
@@ -45,15 +45,15 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const guard = guardOf(run, servers, saved, onDemand);
   const inFlight = policy().runLimits.callsInFlight.max;
   using dispatcher = new Dispatcher(guard, (frame) => sandbox.send(frame), inFlight);
-  const leavings = new Leavings(services.kept, services.observer);
+  const artifacts = new Artifacts(services.kept, services.observer);
   using codeEnd = new CodeEnd(deadline);
   deadline.start(deadline.pause());
-  sandbox.run(startFrame(run, servers), listeners(run, dispatcher, leavings, codeEnd), []);
+  sandbox.run(startFrame(run, servers), listeners(run, dispatcher, artifacts, codeEnd), []);
   services.watcher.onStart(dispatcher);
-  const end = await endOf(sandbox, deadline, codeEnd, leavings);
+  const end = await endOf(sandbox, deadline, codeEnd, artifacts);
   const waits = waitingFor(dispatcher, servers.loaded.names, lease);
   const cage = cageOf(sandbox, dispatcher.calls, waits);
-  const { left, stdout, stderr } = await keep(leavings, deadline);
+  const { left, stdout, stderr } = await keep(artifacts, deadline);
   transcript.keptWhole({ stdout, stderr });
   return { end, cage, left, savedNote: saved.note, lateNote: codeEnd.note };
 }
@@ -105,7 +105,7 @@ const startFrame = (
 function listeners(
   { transcript, services: { watcher } }: Run,
   dispatcher: Dispatcher,
-  leavings: Leavings,
+  artifacts: Artifacts,
   codeEnd: CodeEnd,
 ): RunHandlers {
   const hear = (frame: GuestFrame, text: string) => {
@@ -117,14 +117,14 @@ function listeners(
   return {
     onOutput: (stream, text, base64) => {
       transcript.addOutput(stream, text);
-      leavings.addOutput(stream, text);
+      artifacts.addOutput(stream, text);
       watcher.onOutput(stream, text, base64);
     },
     onGuest: (frame, text) => {
       hear(frame, text);
-      if (frame.type === 'result') leavings.addResult(frame, text);
+      if (frame.type === 'result') artifacts.addResult(frame, text);
     },
-    onFile: (frame) => leavings.addFile(frame),
+    onFile: (frame) => artifacts.addFile(frame),
     onGuestEnd: (report) => codeEnd.told(report),
   };
 }

@@ -5,6 +5,7 @@ import type { Redact } from '../base/redact.js';
 import { gapLine } from '../base/text.js';
 import type { RawJson } from '../protocol/json-text.js';
 import { NO_PICTURES, type Pictures } from './album.js';
+import type { Left } from './artifacts.js';
 import type { Kept } from './kept-run.js';
 
 /** One captured stream: harmless text, head and tail kept, and how many characters are missing from its middle. */
@@ -44,33 +45,6 @@ export type OutcomeError = {
   readonly remedy: string | undefined;
   /** True where message and traceback are the code's own words. */
   readonly isByCode?: boolean;
-};
-
-/** A file from the folder for results. */
-export type LeftFile = {
-  /** Harmless, relative, unique among the files of its run. */
-  readonly name: string;
-  readonly mimeType: string;
-  readonly content: Buffer;
-  /** All of it, where it is small and safe to show. */
-  readonly text: string | undefined;
-  /** Where it can be read later; undefined where its text is shown, or it could not be kept. */
-  readonly kept: Kept | undefined;
-};
-
-/** What the code left in its folder for results, and what became of it. */
-export type Left = {
-  readonly files: readonly LeftFile[];
-  /** The value of the last expression, where it is too long for the answer. */
-  readonly result: Kept | undefined;
-  /** Names of those that stayed behind, each with the reason as the end of a sentence about it. */
-  readonly skipped: ReadonlyArray<{ readonly name: string; readonly reason: string }>;
-  /** Further ones, without their names. */
-  readonly skippedMore: number;
-  /** How long what was kept can be read. */
-  readonly keepSeconds: number;
-  /** Why something could not be kept; undefined where nothing went wrong. */
-  readonly trouble: string | undefined;
 };
 
 export type Outcome = {

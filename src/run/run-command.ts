@@ -12,6 +12,7 @@ import { CappedOutput, type OutputStream, type Whole } from '../exec/capped-outp
 import type { CommandEnd } from '../exec/run-command.js';
 import type { GuestError, Sandbox } from '../sandbox/sandbox.js';
 import { NO_PICTURES } from './album.js';
+import { Artifacts, type Settled } from './artifacts.js';
 import { keptText } from './call-audit.js';
 import { CodeEnd } from './code-end.js';
 import { type Command, commandFrame, inputOf, vectorText } from './command.js';
@@ -19,12 +20,11 @@ import { type CommandEnding, type CommandFailure, endingOf, statusOf } from './c
 import { own } from './ending-errors.js';
 import type { KeptFiles } from './kept-files.js';
 import type { Kept } from './kept-run.js';
-import { Leavings, type Settled } from './leavings.js';
 import { type Captured, capturedWithGap, type Outcome } from './outcome.js';
 import { RunRecord } from './run-record.js';
 import type { Watcher } from './run-request.js';
 import { endOf, keep, refuseCancelled, type Sandboxes, takeSandbox } from './sandbox-use.js';
-import { MAX_OUTPUT_CHARS } from './transcript.js';
+import { MAX_OUTPUT_CHARS } from './shown-amounts.js';
 
 export type CommandRequest = {
   /** Unique among all bridges. */
@@ -96,7 +96,7 @@ function recordOf(
 async function attend({ request, services, deadline, output }: Run, sandbox: Sandbox): Promise<Ended> {
   const { command, timeoutSeconds } = request;
   const { kept, observer, watcher } = services;
-  const leavings = new Leavings(kept, observer, command.shownBytes);
+  const artifacts = new Artifacts(kept, observer, command.shownBytes);
   using codeEnd = new CodeEnd(deadline);
   let raised: GuestError | undefined;
   deadline.start(timeoutSeconds * 1000);
@@ -105,21 +105,21 @@ async function attend({ request, services, deadline, output }: Run, sandbox: San
     {
       onOutput: (stream, text, base64) => {
         output.add(stream, text, base64);
-        leavings.addOutput(stream, text);
+        artifacts.addOutput(stream, text);
         watcher.onOutput(stream, text, base64);
       },
       onGuest: (frame) => {
         if (frame.type === 'raised') raised ??= frame.error;
       },
-      onFile: (frame) => leavings.addFile(frame),
+      onFile: (frame) => artifacts.addFile(frame),
       onGuestEnd: (report) => codeEnd.told(report),
     },
     inputOf(command),
   );
   watcher.onStart({ calls: 0, inFlight: 0, waitingFor: '' });
-  const end = await endOf(sandbox, deadline, codeEnd, leavings);
+  const end = await endOf(sandbox, deadline, codeEnd, artifacts);
   const { spec, memoryKills, hasRun } = sandbox;
-  const settled = await keep(leavings, deadline);
+  const settled = await keep(artifacts, deadline);
   const heard = { raised, stderr: output.held.stderr.text };
   const cage = { spec, memoryKills, hasRun, calls: 0, waitingFor: '' };
   return { ending: endingOf(end, deadline.cause, heard, cage), settled, note: codeEnd.note };

@@ -5,8 +5,8 @@ import type { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
 import { within } from '../base/within.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
+import type { Artifacts, Settled } from './artifacts.js';
 import type { CodeEnd } from './code-end.js';
-import type { Leavings, Settled } from './leavings.js';
 
 /** Where a run gets its sandbox, and where it leaves it. */
 export type Sandboxes = {
@@ -48,9 +48,9 @@ export async function endOf(
   sandbox: Sandbox,
   deadline: Deadline,
   codeEnd: CodeEnd,
-  leavings: Leavings,
+  artifacts: Artifacts,
 ): Promise<SandboxEnd | undefined> {
-  const end = await Promise.race([sandbox.ended, cutOff(sandbox, deadline, leavings), codeEnd.filesLate]);
+  const end = await Promise.race([sandbox.ended, cutOff(sandbox, deadline, artifacts), codeEnd.filesLate]);
   // However it ended: to keep what it left may take longer.
   deadline.finish();
   if (codeEnd.note !== undefined) sandbox.kill();
@@ -58,21 +58,21 @@ export async function endOf(
 }
 
 /** Puts what was left where it can be read; of a run that nobody waits for, nothing stays. */
-export async function keep(leavings: Leavings, deadline: Deadline): Promise<Settled> {
+export async function keep(artifacts: Artifacts, deadline: Deadline): Promise<Settled> {
   const isCancelled = () => deadline.cause !== undefined && deadline.cause !== 'timeout';
-  const settled = isCancelled() ? NOTHING_LEFT : await leavings.settle();
+  const settled = isCancelled() ? NOTHING_LEFT : await artifacts.settle();
   if (!isCancelled()) return settled;
-  await leavings.discard();
+  await artifacts.discard();
   return NOTHING_LEFT;
 }
 
 /** Resolves when the run was cut short. At its deadline the guest is asked where it is; else there is no time for that. */
-async function cutOff(sandbox: Sandbox, deadline: Deadline, leavings: Leavings): Promise<undefined> {
+async function cutOff(sandbox: Sandbox, deadline: Deadline, artifacts: Artifacts): Promise<undefined> {
   await aborted(deadline.signal);
   if (deadline.cause === 'timeout') {
     sandbox.send({ type: 'stop', reason: 'timeout' });
     await within(WHERE_WITHIN_MS, sandbox.ended);
-    if (leavings.isArriving) await within(FILES_WITHIN_MS, sandbox.ended);
+    if (artifacts.isArriving) await within(FILES_WITHIN_MS, sandbox.ended);
   }
   sandbox.kill();
   return undefined;

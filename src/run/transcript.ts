@@ -8,14 +8,10 @@ import type { GuestError } from '../sandbox/sandbox.js';
 import { Album, type Pictures } from './album.js';
 import type { Kept } from './kept-run.js';
 import { type Captured, capturedWithGap, type ResultValue } from './outcome.js';
+import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS } from './shown-amounts.js';
 
-/** Claude Code moves answers above 50,000 characters to a file; this leaves room for the rest of the answer. */
-export const MAX_OUTPUT_CHARS = 40_000;
 /** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
 const MAX_RESULT_JSON_CHARS = 100_000;
-export const MAX_REPR_CHARS = 40_000;
-/** Where the harness itself cuts a value between its items (`mcp/_brief.py`); what is longer is not seen whole. */
-export const SHOWN_RESULT_CHARS = 20_000;
 const MAX_WHERE_LINES = 20;
 
 /** Where all of a stream is; undefined where it was not kept. */

@@ -1,7 +1,8 @@
 // What a guest has said, as it is shown: the line in the middle of long output is ours, whatever stands around it.
 
 import { expect, it } from 'vitest';
-import { MAX_OUTPUT_CHARS, Transcript } from '../../src/run/transcript.js';
+import { MAX_OUTPUT_CHARS } from '../../src/run/shown-amounts.js';
+import { Transcript } from '../../src/run/transcript.js';
 
 it.each([
   ['a title that is left open before it', `${'a'.repeat(19_000)}\u001b]0;${'b'.repeat(1_000)}`, '\u0007end'],

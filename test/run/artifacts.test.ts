@@ -7,40 +7,40 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES } from '../../src/protocol/frames.js';
+import { Artifacts } from '../../src/run/artifacts.js';
 import { KeptFiles } from '../../src/run/kept-files.js';
-import { Leavings } from '../../src/run/leavings.js';
 
 let stateDir: string;
 beforeEach(() => {
-  stateDir = mkdtempSync(join(tmpdir(), 'leavings-'));
+  stateDir = mkdtempSync(join(tmpdir(), 'artifacts-'));
 });
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
 
 function start(keepSeconds = 3600, quotaBytes = 64 * 1024 ** 2) {
   const events: BridgeEvent[] = [];
   const kept = new KeptFiles({ stateDir, keepSeconds, quotaBytes });
-  const leavings = new Leavings(kept, (event) => void events.push(event));
+  const artifacts = new Artifacts(kept, (event) => void events.push(event));
   const file = (name: string, content: Buffer | string) =>
-    leavings.addFile({ type: 'file', name, data: Buffer.from(content).toString('base64') });
-  return { kept, leavings, events, file };
+    artifacts.addFile({ type: 'file', name, data: Buffer.from(content).toString('base64') });
+  return { kept, artifacts, events, file };
 }
 const kept = () => existsSync(join(stateDir, 'kept'));
 
 describe('files', () => {
   test('nothing left is nothing said and nothing on the disk', async () => {
-    const { leavings } = start();
-    leavings.addOutput('stdout', 'x'.repeat(40_000));
-    expect(await leavings.settle()).toEqual({ left: undefined, stdout: undefined, stderr: undefined });
+    const { artifacts } = start();
+    artifacts.addOutput('stdout', 'x'.repeat(40_000));
+    expect(await artifacts.settle()).toEqual({ left: undefined, stdout: undefined, stderr: undefined });
     expect(kept()).toBe(false);
   });
 
   test('small text is shown at once and kept nowhere; the rest has an address', async () => {
-    const { kept: store, leavings, file } = start();
+    const { kept: store, artifacts, file } = start();
     file('a.csv', 'x,y\r\n1,2\r\n');
     file('b.bin', Buffer.from([0, 1, 255]));
     file('long.txt', 'l'.repeat(4_001));
     file('page.html', '<script>alert(1)</script>'.repeat(200));
-    const { left } = await leavings.settle();
+    const { left } = await artifacts.settle();
     expect(left?.files.map(({ name, mimeType, text }) => [name, mimeType, text])).toEqual([
       ['out/a.csv', 'text/csv', 'x,y\r\n1,2\r\n'],
       ['out/b.bin', 'application/octet-stream', undefined],
@@ -54,9 +54,9 @@ describe('files', () => {
   });
 
   test('small texts are shown up to a sum', async () => {
-    const { leavings, file } = start();
+    const { artifacts, file } = start();
     for (let n = 0; n < 3; n++) file(`${n}.txt`, 't'.repeat(3_500));
-    const { left } = await leavings.settle();
+    const { left } = await artifacts.settle();
     expect(left?.files.map(({ text }) => text !== undefined)).toEqual([true, true, false]);
   });
 
@@ -68,18 +68,18 @@ describe('files', () => {
     ['tags', 'a\u{e0041}b'],
     ['a byte order mark in its middle', 'a\ufeffb'],
   ])('text with %s is not shown', async (_what, content) => {
-    const { leavings, file } = start();
+    const { artifacts, file } = start();
     file('a.txt', content);
-    expect((await leavings.settle()).left?.files[0]).toMatchObject({
+    expect((await artifacts.settle()).left?.files[0]).toMatchObject({
       text: undefined,
       mimeType: 'application/octet-stream',
     });
   });
 
   test('a byte order mark at the start is left out of what is shown, and of nothing else', async () => {
-    const { leavings, file } = start();
+    const { artifacts, file } = start();
     file('a.csv', '\ufeffa,b\r\n1,2\r\n');
-    expect((await leavings.settle()).left?.files[0]).toMatchObject({
+    expect((await artifacts.settle()).left?.files[0]).toMatchObject({
       text: 'a,b\r\n1,2\r\n',
       mimeType: 'text/csv',
       content: Buffer.from('\ufeffa,b\r\n1,2\r\n'),
@@ -87,11 +87,11 @@ describe('files', () => {
   });
 
   test('a picture is one when it begins like one', async () => {
-    const { leavings, file } = start();
+    const { artifacts, file } = start();
     file('a.png', Buffer.from('89504e470d0a1a0a00', 'hex'));
     file('b.png', '<html>'.repeat(1_000));
     file('c.svg', Buffer.from('<svg/>\0'));
-    expect((await leavings.settle()).left?.files.map(({ mimeType }) => mimeType)).toEqual([
+    expect((await artifacts.settle()).left?.files.map(({ mimeType }) => mimeType)).toEqual([
       'image/png',
       'text/plain',
       'application/octet-stream',
@@ -99,14 +99,14 @@ describe('files', () => {
   });
 
   test('a forged flood is counted again: too many, too large, too much, no base64', async () => {
-    const { leavings, file } = start();
-    leavings.addFile({ type: 'file', name: 'bad', data: '****' });
+    const { artifacts, file } = start();
+    artifacts.addFile({ type: 'file', name: 'bad', data: '****' });
     file('large', Buffer.alloc(MAX_FILE_BYTES + 1));
     for (let n = 0; n < 8; n++) file(`m${n}`, Buffer.alloc(MAX_FILE_BYTES));
     for (let n = 0; n < 100; n++) file(`s${n}`, '');
     for (let n = 0; n < 100; n++)
-      leavings.addFile({ type: 'skipped', files: [{ name: `k${n}`, reason: 'link' }], more: 1 });
-    const { left } = await leavings.settle();
+      artifacts.addFile({ type: 'skipped', files: [{ name: `k${n}`, reason: 'link' }], more: 1 });
+    const { left } = await artifacts.settle();
     expect(left?.files).toHaveLength(MAX_FILES);
     const bytes = left?.files.reduce((sum, { content }) => sum + content.length, 0);
     expect(bytes).toBeLessThanOrEqual(MAX_FILES_BYTES);
@@ -115,9 +115,9 @@ describe('files', () => {
   });
 
   test('names are made harmless and unique', async () => {
-    const { leavings, file } = start();
+    const { artifacts, file } = start();
     for (const name of ['../../x', '/x', 'a\nb', 'a\nb']) file(name, 'x');
-    expect((await leavings.settle()).left?.files.map(({ name }) => name)).toEqual([
+    expect((await artifacts.settle()).left?.files.map(({ name }) => name)).toEqual([
       'out/x',
       'out/x (2)',
       'out/a\\nb',
@@ -128,22 +128,22 @@ describe('files', () => {
 
 describe('output that the answer has no room for', () => {
   test('is kept whole, each stream by itself', async () => {
-    const { kept: store, leavings } = start();
+    const { kept: store, artifacts } = start();
     const lines = Array.from({ length: 20_000 }, (_, n) => `line ${n} é😀\n`);
     const text = lines.join('');
     for (let at = 0; at < lines.length; at += 700)
-      leavings.addOutput('stdout', lines.slice(at, at + 700).join(''));
-    leavings.addOutput('stderr', 'short');
-    const { stdout, stderr } = await leavings.settle();
+      artifacts.addOutput('stdout', lines.slice(at, at + 700).join(''));
+    artifacts.addOutput('stderr', 'short');
+    const { stdout, stderr } = await artifacts.settle();
     expect((await store.read(stdout?.uri ?? ''))?.content.toString()).toBe(text);
     expect(stderr).toBeUndefined();
   });
 
   test('a flood costs its cap, and the end says how much is missing', async () => {
-    const { kept: store, leavings } = start();
+    const { kept: store, artifacts } = start();
     const piece = 'é'.repeat(32_000);
-    for (let n = 0; n < 1_000; n++) leavings.addOutput('stdout', piece);
-    const { stdout } = await leavings.settle();
+    for (let n = 0; n < 1_000; n++) artifacts.addOutput('stdout', piece);
+    const { stdout } = await artifacts.settle();
     expect(stdout?.sizeBytes).toBeLessThanOrEqual(MAX_FILE_BYTES);
     const content = (await store.read(stdout?.uri ?? ''))?.content.toString() ?? '';
     const [, missing = ''] = /\n\[… (\d+) further bytes were not kept …\]\n$/.exec(content) ?? [];
@@ -153,16 +153,16 @@ describe('output that the answer has no room for', () => {
   });
 
   test('a small quota is the cap', async () => {
-    const { leavings } = start(3600, 1024 ** 2);
-    for (let n = 0; n < 50; n++) leavings.addOutput('stdout', 'x'.repeat(60_000));
-    expect((await leavings.settle()).stdout?.sizeBytes).toBeLessThanOrEqual(1024 ** 2);
+    const { artifacts } = start(3600, 1024 ** 2);
+    for (let n = 0; n < 50; n++) artifacts.addOutput('stdout', 'x'.repeat(60_000));
+    expect((await artifacts.settle()).stdout?.sizeBytes).toBeLessThanOrEqual(1024 ** 2);
   });
 
   test('that comes after the end changes nothing', async () => {
-    const { leavings, events } = start();
-    leavings.addOutput('stdout', 'x'.repeat(50_000));
-    const { stdout } = await leavings.settle();
-    leavings.addOutput('stdout', 'late');
+    const { artifacts, events } = start();
+    artifacts.addOutput('stdout', 'x'.repeat(50_000));
+    const { stdout } = await artifacts.settle();
+    artifacts.addOutput('stdout', 'late');
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(stdout?.sizeBytes).toBe(50_000);
     expect(events).toEqual([]);
@@ -177,40 +177,40 @@ describe('a value that is too long', () => {
     ] as const;
 
   test('is kept as JSON, digits and all', async () => {
-    const { kept: store, leavings } = start();
+    const { kept: store, artifacts } = start();
     const json = `[${'12345678901234567890,'.repeat(6_000)}1]`;
-    leavings.addResult(...result(json, json));
-    const { left } = await leavings.settle();
+    artifacts.addResult(...result(json, json));
+    const { left } = await artifacts.settle();
     expect(left?.result).toMatchObject({ name: 'result.json', mimeType: 'application/json' });
     expect((await store.read(left?.result?.uri ?? ''))?.content.toString()).toBe(json);
   });
 
   test('is kept where the harness has cut what it shows of it', async () => {
-    const { leavings } = start();
+    const { artifacts } = start();
     const json = `[${'1,'.repeat(10_000)}1]`;
-    leavings.addResult(...result(json, '[1, 1, … 9,999 more items]'));
-    expect((await leavings.settle()).left?.result).toMatchObject({ name: 'result.json', sizeBytes: 20_003 });
+    artifacts.addResult(...result(json, '[1, 1, … 9,999 more items]'));
+    expect((await artifacts.settle()).left?.result).toMatchObject({ name: 'result.json', sizeBytes: 20_003 });
   });
 
   test('is kept as Python shows it where JSON cannot hold it', async () => {
-    const { leavings } = start();
-    leavings.addResult(...result('null', 'r'.repeat(50_000), false));
-    expect((await leavings.settle()).left?.result).toMatchObject({ name: 'result.txt', sizeBytes: 50_000 });
+    const { artifacts } = start();
+    artifacts.addResult(...result('null', 'r'.repeat(50_000), false));
+    expect((await artifacts.settle()).left?.result).toMatchObject({ name: 'result.txt', sizeBytes: 50_000 });
   });
 
   test('a short one is not kept', async () => {
-    const { leavings } = start();
-    leavings.addResult(...result('[1]', '[1]'));
-    expect((await leavings.settle()).left).toBeUndefined();
+    const { artifacts } = start();
+    artifacts.addResult(...result('[1]', '[1]'));
+    expect((await artifacts.settle()).left).toBeUndefined();
   });
 });
 
 describe('where nothing can be kept', () => {
-  const fill = ({ leavings, file }: ReturnType<typeof start>) => {
+  const fill = ({ artifacts, file }: ReturnType<typeof start>) => {
     file('small.txt', 'small');
     file('big.bin', Buffer.alloc(9_000));
-    leavings.addOutput('stdout', 'x'.repeat(50_000));
-    return leavings.settle();
+    artifacts.addOutput('stdout', 'x'.repeat(50_000));
+    return artifacts.settle();
   };
 
   test('a disk that fails costs the files, and is told to the model and to the log', async () => {
@@ -242,10 +242,10 @@ describe('where nothing can be kept', () => {
   });
 
   test('a run that nobody waits for leaves nothing', async () => {
-    const { leavings, file } = start();
+    const { artifacts, file } = start();
     file('big.bin', Buffer.alloc(9_000));
-    leavings.addOutput('stdout', 'x'.repeat(50_000));
-    await leavings.discard();
+    artifacts.addOutput('stdout', 'x'.repeat(50_000));
+    await artifacts.discard();
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(kept() ? readdirSync(join(stateDir, 'kept')) : []).toEqual([]);
   });

@@ -18,9 +18,35 @@ import { RESULTS_FOLDER, shownName, uniqueName } from './file-names.js';
 import { fileType } from './file-type.js';
 import type { KeptFiles } from './kept-files.js';
 import { type Kept, type KeptRun, OverQuota } from './kept-run.js';
-import type { Left, LeftFile } from './outcome.js';
-import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS, SHOWN_RESULT_CHARS } from './transcript.js';
+import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS, SHOWN_RESULT_CHARS } from './shown-amounts.js';
 import { WholeOutput } from './whole-output.js';
+
+/** A file from the folder for results. */
+export type LeftFile = {
+  /** Harmless, relative, unique among the files of its run. */
+  readonly name: string;
+  readonly mimeType: string;
+  readonly content: Buffer;
+  /** All of it, where it is small and safe to show. */
+  readonly text: string | undefined;
+  /** Where it can be read later; undefined where its text is shown, or it could not be kept. */
+  readonly kept: Kept | undefined;
+};
+
+/** What the code left in its folder for results, and what became of it. */
+export type Left = {
+  readonly files: readonly LeftFile[];
+  /** The value of the last expression, where it is too long for the answer. */
+  readonly result: Kept | undefined;
+  /** Names of those that stayed behind, each with the reason as the end of a sentence about it. */
+  readonly skipped: ReadonlyArray<{ readonly name: string; readonly reason: string }>;
+  /** Further ones, without their names. */
+  readonly skippedMore: number;
+  /** How long what was kept can be read. */
+  readonly keepSeconds: number;
+  /** Why something could not be kept; undefined where nothing went wrong. */
+  readonly trouble: string | undefined;
+};
 
 /** Texts that a model reads at once, without asking for them: one, and all of them. */
 const MAX_INLINE_CHARS = 4_000;
@@ -59,7 +85,7 @@ type Arrived = { readonly name: string; readonly content: Buffer };
 type ResultFrame = Extract<GuestFrame, { type: 'result' }>;
 type Stream = 'stdout' | 'stderr';
 
-export class Leavings {
+export class Artifacts {
   readonly #store: KeptFiles;
   readonly #run: KeptRun;
   readonly #observer: Observer;
