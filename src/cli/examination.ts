@@ -6,7 +6,7 @@ import type { Discovery } from '../config/discover.js';
 import type { Environment, Settings } from '../config/settings.js';
 import type { chooseEngine } from '../engine/detect.js';
 import type { SandboxSpec } from '../engine/engine.js';
-import type { PolicyBook } from '../run/policy-book.js';
+import type { PolicyBook } from '../run/policy/policy-book.js';
 import type { LaunchPad } from '../sandbox/launch-pad.js';
 import type { CommandTrial, Trial } from './trial.js';
 

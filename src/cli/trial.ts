@@ -5,7 +5,7 @@ import type { DiscoverContext } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import type { SandboxSpec } from '../engine/engine.js';
 import { outcomeOf } from '../exec/execute-result.js';
-import type { Outcome, OutcomeError } from '../run/outcome.js';
+import type { Outcome, OutcomeError } from '../run/outcome/outcome.js';
 import { pythonKind, WORK } from '../sandbox/kind.js';
 import { Bridge, UNWATCHED } from '../server/bridge.js';
 

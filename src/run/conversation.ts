@@ -3,19 +3,19 @@
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { GuestFrame, HostFrame, ServerBrief } from '../protocol/frames.js';
 import type { RunHandlers, Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
-import type { Left } from './artifacts.js';
-import { Artifacts } from './artifacts.js';
-import type { CallGuard } from './call-guard.js';
+import type { Left } from './artifacts/artifacts.js';
+import { Artifacts } from './artifacts/artifacts.js';
+import type { CallGuard } from './calls/call-guard.js';
+import { Dispatcher } from './calls/dispatcher.js';
+import { guardCalls } from './calls/guarded-calls.js';
+import type { LoadedServers } from './calls/loaded-servers.js';
+import { OnDemand } from './calls/on-demand.js';
+import { SavedByRun } from './calls/saved-by-run.js';
 import { CodeEnd } from './code-end.js';
-import { Dispatcher } from './dispatcher.js';
-import type { Cage } from './ending-errors.js';
-import { guardCalls } from './guarded-calls.js';
-import type { LoadedServers } from './loaded-servers.js';
-import { OnDemand } from './on-demand.js';
+import type { Cage } from './outcome/ending-errors.js';
+import { filesOf, startOf } from './programs/task.js';
 import type { Run } from './run-request.js';
 import { endOf, keep } from './sandbox-use.js';
-import { SavedByRun } from './saved-by-run.js';
-import { filesOf, startOf } from './task.js';
 
 /** The servers that a run begins with, and those that it could have. */
 export type OpenServers = {

@@ -6,13 +6,13 @@ import { asBridgeError, BridgeError } from '../base/errors.js';
 import { weigh } from '../base/weight.js';
 import type { ServerDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt, stringify } from '../protocol/json-text.js';
-import { guardCalls } from './guarded-calls.js';
-import { toolCall } from './guest-call.js';
-import { LoadedServers } from './loaded-servers.js';
-import { notLoaded } from './reach.js';
+import { guardCalls } from './calls/guarded-calls.js';
+import { toolCall } from './calls/guest-call.js';
+import { LoadedServers } from './calls/loaded-servers.js';
+import { notLoaded } from './calls/reach.js';
+import { SavedByRun } from './calls/saved-by-run.js';
 import { RunRecord } from './run-record.js';
 import type { RunServices } from './run-request.js';
-import { SavedByRun } from './saved-by-run.js';
 
 export type DirectCall = {
   /** Unique among all bridges. */

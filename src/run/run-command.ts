@@ -11,20 +11,20 @@ import type { Capped } from '../exec/capped-bytes.js';
 import { CappedOutput, type OutputStream, type Whole } from '../exec/capped-output.js';
 import type { CommandEnd } from '../exec/run-command.js';
 import type { GuestError, Sandbox } from '../sandbox/sandbox.js';
-import { NO_PICTURES } from './album.js';
-import { Artifacts, type Settled } from './artifacts.js';
-import { keptText } from './call-audit.js';
+import { Artifacts, type Settled } from './artifacts/artifacts.js';
+import type { KeptFiles } from './artifacts/kept-files.js';
+import type { Kept } from './artifacts/kept-run.js';
+import { MAX_OUTPUT_CHARS } from './artifacts/shown-amounts.js';
+import { keptText } from './calls/call-audit.js';
 import { CodeEnd } from './code-end.js';
-import { type Command, commandFrame, inputOf, vectorText } from './command.js';
-import { type CommandEnding, type CommandFailure, endingOf, statusOf } from './command-ending.js';
-import { own } from './ending-errors.js';
-import type { KeptFiles } from './kept-files.js';
-import type { Kept } from './kept-run.js';
-import { type Captured, capturedWithGap, type Outcome } from './outcome.js';
+import { NO_PICTURES } from './outcome/album.js';
+import { type CommandEnding, type CommandFailure, endingOf, statusOf } from './outcome/command-ending.js';
+import { own } from './outcome/ending-errors.js';
+import { type Captured, capturedWithGap, type Outcome } from './outcome/outcome.js';
+import { type Command, commandFrame, inputOf, vectorText } from './programs/command.js';
 import { RunRecord } from './run-record.js';
 import type { Watcher } from './run-request.js';
 import { endOf, keep, refuseCancelled, type Sandboxes, takeSandbox } from './sandbox-use.js';
-import { MAX_OUTPUT_CHARS } from './shown-amounts.js';
 
 export type CommandRequest = {
   /** Unique among all bridges. */

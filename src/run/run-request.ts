@@ -6,13 +6,13 @@ import type { AutoloadMode } from '../config/variables.js';
 import type { AgentFace } from '../downstream/asking/agent-face.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
-import type { CallServers, CallServices } from './guarded-calls.js';
-import type { ToolProgress } from './host-api.js';
-import type { KeptFiles } from './kept-files.js';
+import type { KeptFiles } from './artifacts/kept-files.js';
+import type { CallServers, CallServices } from './calls/guarded-calls.js';
+import type { ToolProgress } from './calls/host-api.js';
+import type { SavedTools } from './calls/saved-tools.js';
+import type { Transcript } from './outcome/transcript.js';
+import type { Task } from './programs/task.js';
 import type { Sandboxes } from './sandbox-use.js';
-import type { SavedTools } from './saved-tools.js';
-import type { Task } from './task.js';
-import type { Transcript } from './transcript.js';
 
 export type RunRequest = {
   /** Unique among all bridges. */

@@ -8,17 +8,17 @@ import { weigh } from '../base/weight.js';
 import type { NamedTool } from '../protocol/frames.js';
 import type { CheckAnswer } from '../sandbox/checks.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
-import { type Conclusion, conclude, concludeFailure, concludeRefused } from './conclude.js';
+import { LoadedServers } from './calls/loaded-servers.js';
 import { type Conversed, cageOf, converse, type OpenServers } from './conversation.js';
-import { LoadedServers } from './loaded-servers.js';
 import { failureNote, type Opened, openServers } from './opening.js';
-import type { Outcome } from './outcome.js';
+import { type Conclusion, conclude, concludeFailure, concludeRefused } from './outcome/conclude.js';
+import type { Outcome } from './outcome/outcome.js';
+import { Transcript } from './outcome/transcript.js';
 import { preflight } from './preflight.js';
+import { checkOf, languageOf, type Task } from './programs/task.js';
 import { RunRecord } from './run-record.js';
 import type { Run, RunRequest, RunServices } from './run-request.js';
 import { aborted, refuseCancelled, takeSandbox } from './sandbox-use.js';
-import { checkOf, languageOf, type Task } from './task.js';
-import { Transcript } from './transcript.js';
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(

@@ -5,7 +5,7 @@ import type { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
 import { within } from '../base/within.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
-import type { Artifacts, Settled } from './artifacts.js';
+import type { Artifacts, Settled } from './artifacts/artifacts.js';
 import type { CodeEnd } from './code-end.js';
 
 /** Where a run gets its sandbox, and where it leaves it. */

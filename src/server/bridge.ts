@@ -16,11 +16,14 @@ import type { AgentFace } from '../downstream/asking/agent-face.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { InputFile } from '../protocol/frames.js';
 import type { RawJson } from '../protocol/json-text.js';
+import { KeptFiles } from '../run/artifacts/kept-files.js';
+import { Gates } from '../run/calls/gates.js';
+import { canLoad } from '../run/calls/on-demand.js';
+import { SavedTools } from '../run/calls/saved-tools.js';
 import { callDirectly, type DirectCall, type DirectServices } from '../run/direct-call.js';
-import { Gates } from '../run/gates.js';
-import { KeptFiles } from '../run/kept-files.js';
-import { canLoad } from '../run/on-demand.js';
-import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
+import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
+import { Snippets } from '../run/programs/snippets.js';
+import type { Task } from '../run/programs/task.js';
 import { runCode } from '../run/run.js';
 import {
   type CommandOutcome,
@@ -30,9 +33,6 @@ import {
 } from '../run/run-command.js';
 import type { RunServices, Watcher } from '../run/run-request.js';
 import type { Sandboxes } from '../run/sandbox-use.js';
-import { SavedTools } from '../run/saved-tools.js';
-import { Snippets } from '../run/snippets.js';
-import type { Task } from '../run/task.js';
 import { commandKind, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { Launchers } from '../sandbox/launchers.js';

@@ -18,7 +18,7 @@ import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
 import { visible } from '../render/payload.js';
 import { isStructured, render } from '../render/render.js';
-import { outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
+import { outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
 import type { Bridge } from './bridge.js';
 import { CallTool } from './call-request.js';
 import { type LogLevel, OutputLog } from './log-notifications.js';

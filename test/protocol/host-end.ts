@@ -9,14 +9,14 @@ import type { ServerLease } from '../../src/downstream/server-lease.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { ServerDoc, ToolDoc } from '../../src/protocol/frames.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
-import { Dispatcher } from '../../src/run/dispatcher.js';
-import { Gates } from '../../src/run/gates.js';
-import { guardCalls } from '../../src/run/guarded-calls.js';
-import { LoadedServers } from '../../src/run/loaded-servers.js';
-import { allowedPart, type Policy, type PolicyRules, policyOf } from '../../src/run/policy.js';
-import { SavedByRun } from '../../src/run/saved-by-run.js';
-import { SavedTools } from '../../src/run/saved-tools.js';
-import { Transcript } from '../../src/run/transcript.js';
+import { Dispatcher } from '../../src/run/calls/dispatcher.js';
+import { Gates } from '../../src/run/calls/gates.js';
+import { guardCalls } from '../../src/run/calls/guarded-calls.js';
+import { LoadedServers } from '../../src/run/calls/loaded-servers.js';
+import { SavedByRun } from '../../src/run/calls/saved-by-run.js';
+import { SavedTools } from '../../src/run/calls/saved-tools.js';
+import { Transcript } from '../../src/run/outcome/transcript.js';
+import { allowedPart, type Policy, type PolicyRules, policyOf } from '../../src/run/policy/policy.js';
 import { Progress } from '../../src/server/progress.js';
 
 const OPEN: ServerDoc = {

@@ -4,7 +4,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import type { SupervisorFrame } from '../../src/protocol/frames.js';
-import { KeptFiles } from '../../src/run/kept-files.js';
+import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
 import { type CommandServices, runCommand } from '../../src/run/run-command.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 

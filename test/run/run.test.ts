@@ -6,13 +6,13 @@ import { BridgeError } from '../../src/base/errors.js';
 import type { Language } from '../../src/config/languages/language.js';
 import { languageNamed } from '../../src/config/languages/records.js';
 import type { ServerDoc, SupervisorFrame } from '../../src/protocol/frames.js';
-import { Gates } from '../../src/run/gates.js';
-import { KeptFiles } from '../../src/run/kept-files.js';
-import { policyOf } from '../../src/run/policy.js';
+import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
+import { Gates } from '../../src/run/calls/gates.js';
+import { policyOf } from '../../src/run/policy/policy.js';
+import type { Program } from '../../src/run/programs/task.js';
 import { runCode } from '../../src/run/run.js';
 import type { RunRequest, RunServers, RunServices } from '../../src/run/run-request.js';
 import type { Sandboxes } from '../../src/run/sandbox-use.js';
-import type { Program } from '../../src/run/task.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 
 const request: RunRequest = {

@@ -7,7 +7,7 @@ import { MAX_ANSWER_CHARS } from '../../src/exec/execute-result.js';
 import type { CommandEnd } from '../../src/exec/run-command.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { visible } from '../../src/render/payload.js';
-import { outcomeWithoutRun } from '../../src/run/outcome.js';
+import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import type { CommandOutcome } from '../../src/run/run-command.js';
 import type { Bridge, CommandInput, ServerCall } from '../../src/server/bridge.js';
 import { capabilities, instructions } from '../../src/server/capabilities.js';

@@ -10,7 +10,7 @@ import {
   definitionFor,
   type ExecuteDefinition,
 } from '../../exec/execute-tool.js';
-import { outcomeWithoutRun } from '../../run/outcome.js';
+import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import { WORK } from '../../sandbox/kind.js';
 import type { Answer, Tool } from '../tool.js';
 import { metaFor } from './definition.js';
