@@ -30,9 +30,9 @@ export type Conversed = {
   readonly end: SandboxEnd | undefined;
   readonly cage: Cage;
   readonly left: Left | undefined;
-  /** Of saved tools that the run has replaced. */
+  /** Names the saved tools of earlier runs that this run has replaced; undefined where it has replaced none. */
   readonly savedNote: string | undefined;
-  /** Of files that have not arrived in time. */
+  /** Says that files have not arrived in time; undefined where all have. */
   readonly lateNote: string | undefined;
 };
 

@@ -17,7 +17,7 @@ import type { RunServices } from './run-request.js';
 export type DirectCall = {
   /** Unique among all bridges. */
   readonly id: string;
-  /** Whoever asked, in its own words. */
+  /** Client name and version, as the agent reported them. */
   readonly client: string;
   /** What an audit calls it. */
   readonly language: string;

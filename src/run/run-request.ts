@@ -17,7 +17,7 @@ import type { Sandboxes } from './sandbox-use.js';
 export type RunRequest = {
   /** Unique among all bridges. */
   readonly id: string;
-  /** Whoever asked, in its own words. */
+  /** Client name and version, as the agent reported them. */
   readonly client: string;
   readonly task: Task;
   readonly timeoutSeconds: number;

@@ -25,14 +25,14 @@ import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from 
 import { Snippets } from '../run/programs/snippets.js';
 import type { Task } from '../run/programs/task.js';
 import { runCode } from '../run/run.js';
+import type { RunServices, Watcher } from '../run/run-request.js';
+import type { Sandboxes } from '../run/sandbox-use.js';
 import {
   type CommandOutcome,
   type CommandRequest,
   type CommandServices,
-  runCommand,
-} from '../run/run-command.js';
-import type { RunServices, Watcher } from '../run/run-request.js';
-import type { Sandboxes } from '../run/sandbox-use.js';
+  runSandboxedCommand,
+} from '../run/sandboxed-command.js';
 import { commandKind, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { Launchers } from '../sandbox/launchers.js';
@@ -168,7 +168,7 @@ export class Bridge implements AsyncDisposable {
   async runCommand(input: CommandInput, hooks: RunHooks, signal: AbortSignal): Promise<CommandOutcome> {
     return await this.#inTurn([], hooks, signal, async (id, ends) => {
       const request = { id, client: this.client, ...input };
-      const outcome = await runCommand(request, this.#commandServices(hooks), ends);
+      const outcome = await runSandboxedCommand(request, this.#commandServices(hooks), ends);
       return 'failed' in outcome ? { failed: this.#withoutSecrets(outcome.failed) } : outcome;
     });
   }

@@ -8,7 +8,7 @@ import type { CommandEnd } from '../../src/exec/run-command.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { visible } from '../../src/render/payload.js';
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
-import type { CommandOutcome } from '../../src/run/run-command.js';
+import type { CommandOutcome } from '../../src/run/sandboxed-command.js';
 import type { Bridge, CommandInput, ServerCall } from '../../src/server/bridge.js';
 import { capabilities, instructions } from '../../src/server/capabilities.js';
 import { Progress } from '../../src/server/progress.js';

@@ -10,7 +10,7 @@ import type { AuditMode } from '../../config/variables.js';
 import { MAX_NAME_CHARS } from '../../protocol/frames.js';
 import { RawJson, sliceAt } from '../../protocol/json-text.js';
 import type { Verdict } from '../policy/policy.js';
-import type { Asked, GuestCall } from './guest-call.js';
+import type { CallTarget, GuestCall } from './guest-call.js';
 
 export type CallAuditParts = {
   readonly runId: string;
@@ -22,7 +22,7 @@ export type CallAuditParts = {
 export type JudgedCall = {
   readonly call: GuestCall;
   /** Its own; of what asks nothing of a server nothing is told. */
-  readonly asked: Extract<Asked, { readonly name: string }>;
+  readonly target: Extract<CallTarget, { readonly name: string }>;
   readonly verdict: Verdict;
 };
 
@@ -56,14 +56,14 @@ export class CallAudit {
     }
   }
 
-  #tell({ call: { id, argumentsText }, asked, verdict }: JudgedCall, ended: Ended): void {
+  #tell({ call: { id, argumentsText }, target, verdict }: JudgedCall, ended: CallEnd): void {
     const { runId, mode, observer } = this.#parts;
     observer({
       type: 'run.call',
       run: runId,
       call: id,
-      server: clip(asked.server, MAX_NAME_CHARS),
-      tool: clip(asked.name, MAX_NAME_CHARS),
+      server: clip(target.server, MAX_NAME_CHARS),
+      tool: clip(target.name, MAX_NAME_CHARS),
       allowed: verdict.allowed,
       rule: verdict.rule,
       failed: ended.error !== undefined,
@@ -74,7 +74,7 @@ export class CallAudit {
   }
 }
 
-type Ended = {
+type CallEnd = {
   readonly result: Weight | undefined;
   /** The code of what it failed with. */
   readonly error: string | undefined;

@@ -10,7 +10,7 @@ import type { CallMethod, ServerDoc, ToolDoc, ToolHit } from '../../protocol/fra
 import { denied, type JudgedTool, type Policy, type Verdict } from '../policy/policy.js';
 import type { CallAudit } from './call-audit.js';
 import type { CallLimits } from './call-limits.js';
-import type { Asked, GuestCall } from './guest-call.js';
+import type { CallTarget, GuestCall } from './guest-call.js';
 
 /** The guard's mark. It is not exported, so that no other file can make an Admitted. */
 const ADMITTED = Symbol('admitted');
@@ -55,35 +55,35 @@ export class CallGuard {
 
   /** The value for the reply. Throws a BridgeError for the refusal; what is asked of a server is told to the audit either way. */
   async answer(call: GuestCall, signal: AbortSignal): Promise<unknown> {
-    const { asked } = call;
-    const judgement = this.#judge(asked);
-    if (asked.kind === 'lookup' || asked.kind === 'no server')
+    const { target } = call;
+    const judgement = this.#judge(target);
+    if (target.kind === 'lookup' || target.kind === 'no server')
       return this.#visible(call, await this.#pass(admit(call, judgement), signal));
-    const work = () => this.#tellingRefusals(asked, () => this.#pass(admit(call, judgement), signal));
-    return await this.#parts.audit.record({ call, asked, verdict: judgement.verdict }, work, signal);
+    const work = () => this.#tellingRefusals(target, () => this.#pass(admit(call, judgement), signal));
+    return await this.#parts.audit.record({ call, target, verdict: judgement.verdict }, work, signal);
   }
 
   /** From the guard to the handler, within the limits. */
   async #pass(call: Admitted, signal: AbortSignal): Promise<unknown> {
     const { limits, handlers, whole } = this.#parts;
-    const { asked, argumentsText } = call;
+    const { target, argumentsText } = call;
     const ask = (ends: AbortSignal) => handlerOf(handlers, call)(ends);
-    if (asked.kind === 'tool' || asked.kind === 'request')
-      return await limits.hold({ ...asked, argumentsText }, ask, signal);
+    if (target.kind === 'tool' || target.kind === 'request')
+      return await limits.hold({ ...target, argumentsText }, ask, signal);
     // Starting a server is a call of it. A person may have to be asked first, so nothing limits how long it takes.
-    if (asked.kind === 'start' && whole(asked.server) === undefined) limits.count(asked.server);
+    if (target.kind === 'start' && whole(target.server) === undefined) limits.count(target.server);
     return await ask(signal);
   }
 
-  #judge(asked: Asked): Judgement {
-    if (asked.kind === 'no server') return UNJUDGED;
-    const { server } = asked;
+  #judge(target: CallTarget): Judgement {
+    if (target.kind === 'no server') return UNJUDGED;
+    const { server } = target;
     const policy = this.#parts.policy();
     const ofServer = judged(policy.server(server), `Server '${server}'`);
     if (ofServer.refusal !== undefined) return ofServer;
-    if (asked.kind === 'tool') return this.#judgeTool(server, asked.name, policy);
-    if (asked.kind === 'request')
-      return judged(policy.request(server, asked.name), `'${asked.name}' of server '${server}'`);
+    if (target.kind === 'tool') return this.#judgeTool(server, target.name, policy);
+    if (target.kind === 'request')
+      return judged(policy.request(server, target.name), `'${target.name}' of server '${server}'`);
     return ofServer;
   }
 
@@ -110,27 +110,27 @@ export class CallGuard {
   }
 
   /** Whoever answers has left out what is denied; here nothing of it gets through. */
-  #visible({ method, asked }: GuestCall, answer: unknown): unknown {
-    if (asked.kind === 'lookup') return (answer as readonly ToolDoc[]).filter(this.#maySee(asked.server));
+  #visible({ method, target }: GuestCall, answer: unknown): unknown {
+    if (target.kind === 'lookup') return (answer as readonly ToolDoc[]).filter(this.#maySee(target.server));
     if (method !== 'docs.search') return answer;
     return (answer as readonly ToolHit[]).filter(({ server, tool }) => this.#maySee(server)(tool));
   }
 
   /** What is refused by policy is an event, besides what the audit is told. */
-  async #tellingRefusals<T>(asked: Told, work: () => Promise<T>): Promise<T> {
+  async #tellingRefusals<T>(target: Told, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (thrown) {
       // Of the handlers, only the one that loads a server has one of these codes, and that is a refusal too.
       if (thrown instanceof BridgeError && ['E_DENIED', 'E_LIMIT'].includes(thrown.code))
-        this.#tellRefusal(asked, thrown);
+        this.#tellRefusal(target, thrown);
       throw thrown;
     }
   }
 
-  #tellRefusal(asked: Told, { code, message }: BridgeError): void {
+  #tellRefusal(target: Told, { code, message }: BridgeError): void {
     const { runId: run, observer } = this.#parts;
-    const [server = '', tool = '', why = ''] = [asked.server, asked.name, message].map((text) =>
+    const [server = '', tool = '', why = ''] = [target.server, target.name, message].map((text) =>
       clip(text, MAX_TOLD_CHARS),
     );
     observer({ type: 'run.refused', run, server, tool, code, message: why });

@@ -10,7 +10,7 @@ import type { RequestMethod } from '../policy/policy.js';
 export type CallFrame = Extract<GuestFrame, { type: 'call' }>;
 
 /** What a call wants of which server. `name` is what policy, limits, audit and log call it. */
-export type Asked =
+export type CallTarget =
   | { readonly kind: 'tool'; readonly server: string; readonly name: string }
   | { readonly kind: 'request'; readonly server: string; readonly name: RequestMethod }
   | { readonly kind: 'start'; readonly server: string; readonly name: typeof LOADING }
@@ -29,7 +29,7 @@ type CallOf<M extends CallMethod> = {
   readonly params: CallParams[M];
   /** JSON, as the caller has written it: the arguments of a tool, or all parameters of another method. */
   readonly argumentsText: string;
-  readonly asked: Asked;
+  readonly target: CallTarget;
 };
 
 export type GuestCall<M extends CallMethod = CallMethod> = { readonly [K in M]: CallOf<K> }[M];
@@ -52,7 +52,7 @@ export function callFrom({ id, method, params }: CallFrame, text: string): Guest
   const argumentsAt = known === 'tools.call' ? ['params', 'arguments'] : ['params'];
   const argumentsText = sliceAt(text, argumentsAt) ?? '{}';
   // The schema of the method has just been passed, which the compiler cannot know of a name in a variable.
-  return asCall({ id, method: known, params: parsed.data, argumentsText } as Unasked);
+  return asCall({ id, method: known, params: parsed.data, argumentsText } as Untargeted);
 }
 
 /** The one call of a run without code: the agent asks for a tool itself. */
@@ -64,9 +64,9 @@ export const toolCall = (server: string, tool: string, args: unknown): GuestCall
     argumentsText: stringify(args) ?? '{}',
   });
 
-type Unasked = { readonly [M in CallMethod]: Omit<CallOf<M>, 'asked'> }[CallMethod];
+type Untargeted = { readonly [M in CallMethod]: Omit<CallOf<M>, 'target'> }[CallMethod];
 
-const asCall = (call: Unasked): GuestCall => ({ ...call, asked: askedBy(call) }) as GuestCall;
+const asCall = (call: Untargeted): GuestCall => ({ ...call, target: targetOf(call) }) as GuestCall;
 
 const REQUESTS = {
   'resources.list': 'resources/list',
@@ -75,7 +75,7 @@ const REQUESTS = {
   'prompts.get': 'prompts/get',
 } as const satisfies Partial<Record<CallMethod, RequestMethod>>;
 
-function askedBy({ method, params }: Unasked): Asked {
+function targetOf({ method, params }: Untargeted): CallTarget {
   switch (method) {
     case 'tools.call':
       return { kind: 'tool', server: params.server, name: params.tool };

@@ -49,21 +49,21 @@ export type CommandOutcome =
   | { readonly failed: Outcome };
 
 /** A command that is under way. */
-type Run = {
+type CommandRun = {
   readonly request: CommandRequest;
   readonly services: CommandServices;
   readonly deadline: Deadline;
   readonly output: CommandOutput;
 };
 
-type Ended = {
+type CommandEnded = {
   readonly ending: CommandEnding;
   readonly settled?: Settled;
   readonly note?: string | undefined;
 };
 
 /** Never rejects for what command, agent or engine did. */
-export async function runCommand(
+export async function runSandboxedCommand(
   request: CommandRequest,
   services: CommandServices,
   signal: AbortSignal,
@@ -71,13 +71,13 @@ export async function runCommand(
   const record = recordOf(request, services);
   using deadline = new Deadline(signal);
   const output = new CommandOutput(request.command.maxOutputBytes);
-  const run: Run = { request, services, deadline, output };
+  const run: CommandRun = { request, services, deadline, output };
   const ended = await endedIn(run).catch((thrown: unknown) => ({ ending: notRun(deadline, thrown) }));
   const durationMs = record.ended(statusOf(ended.ending), [], 0);
   return outcomeOf(run, ended, durationMs);
 }
 
-async function endedIn(run: Run): Promise<Ended> {
+async function endedIn(run: CommandRun): Promise<CommandEnded> {
   refuseCancelled(run.deadline);
   using lent = await takeSandbox(run.services.sandboxes, run.deadline);
   return await attend(run, lent.sandbox);
@@ -93,7 +93,10 @@ function recordOf(
 }
 
 /** Starts the command, and resolves when it has ended and what it left is kept. */
-async function attend({ request, services, deadline, output }: Run, sandbox: Sandbox): Promise<Ended> {
+async function attend(
+  { request, services, deadline, output }: CommandRun,
+  sandbox: Sandbox,
+): Promise<CommandEnded> {
   const { command, timeoutSeconds } = request;
   const { kept, observer, watcher } = services;
   const artifacts = new Artifacts(kept, observer, command.shownBytes);
@@ -132,7 +135,11 @@ function notRun({ cause }: Deadline, thrown: unknown): CommandEnding {
   return { failure: { status, error: own(code, message, remedy) } };
 }
 
-function outcomeOf(run: Run, { ending, settled, note }: Ended, durationMs: number): CommandOutcome {
+function outcomeOf(
+  run: CommandRun,
+  { ending, settled, note }: CommandEnded,
+  durationMs: number,
+): CommandOutcome {
   if ('failure' in ending) return { failed: failedOutcome(run, ending.failure, durationMs, settled, note) };
   const whole = { stdout: settled?.stdout?.uri, stderr: settled?.stderr?.uri };
   return { end: { ...ending.own, output: run.output.capped, durationMs }, whole };
@@ -140,7 +147,7 @@ function outcomeOf(run: Run, { ending, settled, note }: Ended, durationMs: numbe
 
 /** Told as of every run, with what the command had written until then. */
 function failedOutcome(
-  { request: { timeoutSeconds }, output }: Run,
+  { request: { timeoutSeconds }, output }: CommandRun,
   { status, exitCode, signal, error }: CommandFailure,
   durationMs: number,
   settled: Settled | undefined,

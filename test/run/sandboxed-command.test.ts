@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import type { SupervisorFrame } from '../../src/protocol/frames.js';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
-import { type CommandServices, runCommand } from '../../src/run/run-command.js';
+import { type CommandServices, runSandboxedCommand } from '../../src/run/sandboxed-command.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 
 const exited = (code: number | null, signal: string | null = null): SupervisorFrame => ({
@@ -56,7 +56,7 @@ async function run(answer: () => void, timeoutSeconds = 30, signal = new AbortCo
     shownBytes: 100,
   } as const;
   const request = { id: 'run-1', client: 'test', command, timeoutSeconds };
-  return runCommand(request, services, signal);
+  return runSandboxedCommand(request, services, signal);
 }
 const status = () => events.find((event) => event.type === 'run.ended')?.status;
 const say = (...frames: readonly SupervisorFrame[]) => {
