@@ -6,7 +6,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseSettings } from '../../src/config/settings.js';
 import { RawJson } from '../../src/protocol/json-text.js';
-import { outcomeWithoutRun } from '../../src/run/outcome.js';
+import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import type { Bridge, RunInput, ServerCall } from '../../src/server/bridge.js';
 import { serveAgent } from '../../src/server/server.js';
 import { cleanArguments } from '../../src/server/tools/clean-arguments.js';
