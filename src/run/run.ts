@@ -18,7 +18,7 @@ import { preflight } from './preflight.js';
 import { checkOf, languageOf, type Task } from './programs/task.js';
 import { RunRecord } from './run-record.js';
 import type { Run, RunRequest, RunServices } from './run-request.js';
-import { aborted, refuseCancelled, takeSandbox } from './sandbox-use.js';
+import { aborted, type LentSandbox, refuseCancelled, takeSandbox } from './sandbox-use.js';
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(
@@ -48,12 +48,25 @@ async function ended(run: Run): Promise<Ended> {
   refuseCancelled(run.deadline);
   // Side by side with the sandbox and the check.
   const opening = startOpening(run);
-  using lent = await takeSandbox(run.services.sandboxes, run.deadline);
-  const checked = await check(run, lent.sandbox);
-  if ('conclusion' in checked) return withoutCalls(run, checked.conclusion);
-  const servers = await open(run, opening, checked.named);
+  using lent = await takeChecked(run);
+  if ('conclusion' in lent.checked) return withoutCalls(run, lent.checked.conclusion);
+  const servers = await open(run, opening, lent.checked.named);
   const conversed = await converse(run, lent.sandbox, servers);
   return concluded(run, servers, conversed);
+}
+
+/**
+ * A sandbox that has checked the code. One that is lost over the check is replaced, once: nothing has run in it, and where
+ * containers run elsewhere, one that had ended while it waited is only seen to be gone when it is asked something.
+ */
+async function takeChecked(run: Run): Promise<LentSandbox & { readonly checked: Checked }> {
+  const lent = await takeSandbox(run.services.sandboxes, run.deadline);
+  const checked = await check(run, lent.sandbox);
+  if (!('isLost' in checked) || !checked.isLost || run.deadline.cause !== undefined)
+    return { ...lent, checked };
+  lent[Symbol.dispose]();
+  const another = await takeSandbox(run.services.sandboxes, run.deadline);
+  return { ...another, checked: await check(run, another.sandbox) };
 }
 
 const withoutCalls = ({ request: { servers } }: Run, conclusion: Conclusion): Ended => ({
@@ -79,21 +92,24 @@ function startOpening({ request: { servers, others = [] }, services, deadline }:
   return opening;
 }
 
+/** The tools that the code names, or what the run has come to. */
+type Checked =
+  | { readonly named: readonly NamedTool[] }
+  | { readonly conclusion: Conclusion; readonly isLost: boolean };
+
 /** The tools that the code names, or what the run has come to over its check. Its clock runs meanwhile, and stands then. */
-async function check(
-  { request, deadline, transcript }: Run,
-  sandbox: Sandbox,
-): Promise<{ readonly named: readonly NamedTool[] } | { readonly conclusion: Conclusion }> {
+async function check({ request, deadline, transcript }: Run, sandbox: Sandbox): Promise<Checked> {
   const { task, timeoutSeconds } = request;
   deadline.start(timeoutSeconds * 1000);
   const answer = await checkIn(sandbox, task, deadline);
   deadline.pause();
   if (answer === undefined || 'how' in answer || deadline.cause !== undefined) {
     const end = answer !== undefined && 'how' in answer ? answer : undefined;
-    return { conclusion: conclude(end, deadline.cause, request, transcript, cageOf(sandbox, 0, '')) };
+    const conclusion = conclude(end, deadline.cause, request, transcript, cageOf(sandbox, 0, ''));
+    return { conclusion, isLost: end?.how === 'lost' };
   }
   if (answer.type === 'checked') return { named: answer.named };
-  return { conclusion: concludeRefused(answer.error, task, sandbox.spec, transcript) };
+  return { conclusion: concludeRefused(answer.error, task, sandbox.spec, transcript), isLost: false };
 }
 
 /** What the sandbox says of the code, or how it ended over it; undefined when that took too long or was cancelled. */

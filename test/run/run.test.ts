@@ -166,10 +166,25 @@ describe('before it is started', () => {
     expect([sent(), ends, container.wasKilled]).toEqual([['check'], ['back'], false]);
   });
 
-  it('a sandbox that ends over the check is told of as such', async () => {
-    answers = () => [];
-    container.onFrame = () => container.end();
-    expect(await run()).toMatchObject({ status: 'error', error: { type: 'E_SANDBOX_LOST' } });
+  it('a sandbox that is lost over the check is replaced, and the code is run in the other one', async () => {
+    const gone = new FakeContainer();
+    gone.onFrame = () => gone.end();
+    const taken = [greeted(gone), greeted(container)];
+    const take = () => taken.shift() ?? Promise.reject(new Error('a third one was taken'));
+    expect(await run({ take })).toMatchObject({ status: 'success' });
+    expect([sent(), ends]).toEqual([
+      ['check', 'run'],
+      ['back', 'retired'],
+    ]);
+  });
+
+  it('two sandboxes that end over the check are told of as such', async () => {
+    const gone = [new FakeContainer(), new FakeContainer()];
+    for (const each of gone) each.onFrame = () => each.end();
+    const taken = gone.map((each) => greeted(each));
+    const take = () => taken.shift() ?? Promise.reject(new Error('a third one was taken'));
+    expect(await run({ take })).toMatchObject({ status: 'error', error: { type: 'E_SANDBOX_LOST' } });
+    expect(ends).toEqual(['back', 'back']);
   });
 
   it('nothing is taken for a run that was cancelled in the queue', async () => {
