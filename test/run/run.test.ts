@@ -167,12 +167,18 @@ describe('before it is started', () => {
   });
 
   it('a sandbox that is lost over the check is replaced, and the code is run in the other one', async () => {
-    const gone = new FakeContainer();
+    const [gone, other] = [new FakeContainer(), new FakeContainer()];
     gone.onFrame = () => gone.end();
-    const taken = [greeted(gone), greeted(container)];
+    const told: string[] = [];
+    other.onFrame = ({ type }) => {
+      told.push(type);
+      if (type === 'run') other.sayAsGuest({ type: 'result', value: 1, repr: '1', exact: true });
+      for (const frame of answers(type)) other.say(frame);
+    };
+    const taken = [greeted(gone), greeted(other)];
     const take = () => taken.shift() ?? Promise.reject(new Error('a third one was taken'));
     expect(await run({ take })).toMatchObject({ status: 'success' });
-    expect([sent(), ends]).toEqual([
+    expect([told, ends]).toEqual([
       ['check', 'run'],
       ['back', 'retired'],
     ]);

@@ -12,7 +12,11 @@ import { serveAgent } from '../../src/server/server.js';
 import { cleanArguments } from '../../src/server/tools/clean-arguments.js';
 
 type Args = Readonly<Record<string, unknown>>;
-type Reached = { readonly run: RunInput | CommandInput | undefined; readonly relayed: unknown; readonly text: string };
+type Reached = {
+  readonly run: RunInput | CommandInput | undefined;
+  readonly relayed: unknown;
+  readonly text: string;
+};
 
 const HOST = { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false } as const;
 
@@ -114,7 +118,9 @@ describe('null', () => {
   it('within a file is left out as well', async () => {
     const files = [{ name: 'a', text: 'x', base64: null }];
     const data = Buffer.from('x').toString('base64');
-    expect((await called('run_python', { code: '1', files })).run).toMatchObject({ files: [{ name: 'a', data }] });
+    expect((await called('run_python', { code: '1', files })).run).toMatchObject({
+      files: [{ name: 'a', data }],
+    });
     const additional_files = [{ filename: 'a', content: 'x', encoding: null }];
     expect((await called('execute_code', { ...CODE, additional_files })).run).toMatchObject({
       files: [{ name: 'a', data }],
