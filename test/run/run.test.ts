@@ -180,7 +180,7 @@ describe('before it is started', () => {
     expect(await run({ take })).toMatchObject({ status: 'success' });
     expect([told, ends]).toEqual([
       ['check', 'run'],
-      ['back', 'retired'],
+      ['back', 'started', 'retired'],
     ]);
   });
 
