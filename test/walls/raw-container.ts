@@ -4,6 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { readText } from '../../src/base/read-text.js';
 import { hostFacts } from '../../src/config/host-facts.js';
 import { parseSettings } from '../../src/config/settings.js';
 import { runArgv } from '../../src/engine/argv.js';
@@ -12,6 +13,7 @@ import { dialects } from '../../src/engine/dialects.js';
 import { killFirstProcess } from '../../src/engine/first-process.js';
 import { ownerLabels, thisOwner } from '../../src/engine/owner.js';
 import { type LaunchContext, type LaunchPad, makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
+import { engineCommand, engineUnderTest } from '../support/engine-under-test.js';
 import type { Setting } from './attack.js';
 import { type Relaxation, relaxed } from './relaxations.js';
 import type { World } from './world.js';
@@ -60,7 +62,8 @@ export class RawContainers {
     const argv = this.#argv(name, off, program);
     // A directory of the host, handed on only where a control asks for it.
     const folder = openSync(this.#world.folder, 'r');
-    const child = spawn(this.#pad.choice.binary, argv, {
+    const [, ...toEngine] = engineUnderTest.client;
+    const child = spawn(this.#pad.choice.binary, [...toEngine, ...argv], {
       cwd: this.#world.folder,
       stdio: ['pipe', 'pipe', 'pipe', folder],
       env: { ...process.env, ...this.#world.environment },
@@ -106,8 +109,19 @@ export class RawContainers {
 
   #kill(name: string, child: ChildProcess): void {
     if (killFirstProcess(this.#file(name, 'pid'))) return;
+    // The client's end is not the container's, whose pid is not of this machine.
+    if (engineUnderTest.kind !== 'local') removeContainer(readText(this.#file(name, 'cid')));
     child.kill('SIGKILL');
     for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+  }
+}
+
+function removeContainer(id: string | undefined): void {
+  if (id === undefined) return;
+  try {
+    engineCommand('rm', '--force', id.trim());
+  } catch {
+    // It has ended by itself.
   }
 }
 

@@ -37,7 +37,10 @@ const NO_MASKS: Edit = (argv) =>
 const NO_ID_MAP = without('--uidmap=', '--gidmap=', '--userns=');
 
 export const relaxations = {
-  seccomp: all(without('--security-opt=seccomp='), plus('--security-opt=seccomp=unconfined')),
+  seccomp: all(
+    without('--security-opt=seccomp=', '--seccomp-policy='),
+    plus('--security-opt=seccomp=unconfined'),
+  ),
   capabilities: replaced(/^--cap-drop=ALL$/, `--cap-add=${CAPABILITIES}`),
   'no new privileges': without('--security-opt=no-new-privileges'),
   user: replaced(/^--user=.*/, '--user=0:0'),
