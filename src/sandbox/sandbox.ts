@@ -14,6 +14,7 @@ import type { Observer } from '../base/events.js';
 import { closed } from '../base/streams.js';
 import { clip, harmless } from '../base/text.js';
 import { within } from '../base/within.js';
+import { isExpectedWarning, saysNotAnswering } from '../engine/client-words.js';
 import { type Enforcement, UNENFORCED } from '../engine/enforcement.js';
 import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
 import { inSeconds } from '../engine/hanging.js';
@@ -333,12 +334,21 @@ export class Sandbox implements AsyncDisposable {
     await within(LAST_FRAME_WITHIN_MS, Promise.all([closed(stdout), closed(stderr)]));
     if (this.#breach !== undefined) return this.#onEnd({ how: 'limit', breach: this.#breach });
     if (this.#report !== undefined) return this.#onEnd({ how: 'exited', report: this.#report });
-    const words = this.#noise.join(' ').trim();
-    const how = signal ?? (code === undefined ? 'no word' : `exit code ${code}`);
     this.#onEnd({
       how: 'lost',
-      detail: words === '' ? `the container ended with ${how}` : clip(words, MAX_DETAIL_CHARS),
+      detail: this.#lastWords(signal ?? (code === undefined ? 'no word' : `exit code ${code}`)),
     });
+  }
+
+  /** Why it was lost, in the words of the engine's client, as far as it said any. */
+  #lastWords(exit: string): string {
+    const words = this.#noise
+      .filter((line) => !isExpectedWarning(line))
+      .join(' ')
+      .trim();
+    if (words === '') return `the container ended with ${exit}`;
+    const lost = this.#isGreeted && saysNotAnswering(words) ? 'the connection to the engine was lost: ' : '';
+    return clip(lost + words, MAX_DETAIL_CHARS);
   }
 
   /** Ends it for good; what it had said before is still in our pipes. */
