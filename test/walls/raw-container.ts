@@ -12,6 +12,7 @@ import { removeRunDir } from '../../src/engine/cli-engine.js';
 import { dialects } from '../../src/engine/dialects.js';
 import { killFirstProcess } from '../../src/engine/first-process.js';
 import { ownerLabels, thisOwner } from '../../src/engine/owner.js';
+import { carry } from '../../src/sandbox/carried-files.js';
 import { type LaunchContext, type LaunchPad, makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
 import { engineCommand, engineUnderTest } from '../support/engine-under-test.js';
 import type { Setting } from './attack.js';
@@ -48,12 +49,14 @@ export class RawContainers {
   static async open(env: Readonly<Record<string, string>>, world: World): Promise<RawContainers> {
     const { settings } = parseSettings(env, hostFacts());
     const context = { settings, instance: world.token.slice('canary-'.length), observer: () => {} };
-    return new RawContainers(await makeLaunchPad(context, AbortSignal.timeout(120_000)), context, world);
+    const signal = AbortSignal.timeout(120_000);
+    const pad = await makeLaunchPad(context, signal);
+    return new RawContainers({ ...pad, ...(await carry(pad.engine, pad, signal)) }, context, world);
   }
 
   get setting(): Setting {
-    const { mode, ociRuntime } = this.#pad.choice;
-    return { mode, ociRuntime: (ociRuntime ?? 'default').replace(/^.*\//, '') };
+    const { mode, ids, ociRuntime } = this.#pad.choice;
+    return { mode, ids, ociRuntime: (ociRuntime ?? 'default').replace(/^.*\//, '') };
   }
 
   /** Runs `program` for at most `seconds` after its start, without the defences `off`. Never rejects. */
@@ -69,7 +72,8 @@ export class RawContainers {
       env: { ...process.env, ...this.#world.environment },
     });
     closeSync(folder);
-    child.stdin?.end();
+    // The client of podman 4's service takes the end of its input for the end of the rest.
+    if (engineUnderTest.kind === 'local') child.stdin?.end();
     const timer = setTimeout(() => this.#kill(name, child), (seconds + 1) * 1000);
     const last = setTimeout(() => this.#kill(name, child), (seconds + START_SECONDS) * 1000);
     try {
