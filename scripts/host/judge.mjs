@@ -56,19 +56,22 @@ const JUDGES = {
       );
     }),
   ],
-  probe: ({ exitCode, engine, controls }) => [
-    check(
-      'probe: rootless under crun',
-      engine.mode === 'rootless' && /crun$/.test(engine.ociRuntime),
-      JSON.stringify(engine),
-    ),
-    ...controls
-      .filter(({ required }) => required)
-      .map(({ control, verdict, observed, how }) =>
-        check(`probe: ${control}`, verdict === 'ENFORCED', `${verdict}: ${observed} (${how})`),
+  probe: ({ exitCode, engine, controls, ...failure }) => {
+    if (controls === undefined) return [check('probe', false, JSON.stringify(failure))];
+    return [
+      check(
+        'probe: rootless under crun',
+        engine.mode === 'rootless' && /crun$/.test(engine.ociRuntime),
+        JSON.stringify(engine),
       ),
-    check('probe exits with 0', exitCode === 0, `it exited with ${exitCode}`),
-  ],
+      ...controls
+        .filter(({ required }) => required)
+        .map(({ control, verdict, observed, how }) =>
+          check(`probe: ${control}`, verdict === 'ENFORCED', `${verdict}: ${observed} (${how})`),
+        ),
+      check('probe exits with 0', exitCode === 0, `it exited with ${exitCode}`),
+    ];
+  },
   left: (containers) => [check('no container left', containers.length === 0, containers.join(', '))],
 };
 

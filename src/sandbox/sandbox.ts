@@ -27,6 +27,7 @@ import {
 } from '../protocol/frames.js';
 import { type CheckAnswer, Checks } from './checks.js';
 import { Guard } from './guard.js';
+import { NotStarted } from './not-started.js';
 import type { Breach } from './watchdog.js';
 
 type FrameOf<F, T> = Extract<F, { type: T }>;
@@ -191,7 +192,8 @@ export class Sandbox implements AsyncDisposable {
 
   /** How many of its processes the kernel has killed for want of memory; undefined where nobody can know. */
   get memoryKills(): number | undefined {
-    return this.#guard?.memoryKills;
+    // Where nothing limits memory, nothing kills for that limit.
+    return this.#enforcement.memory === 'none' ? 0 : this.#guard?.memoryKills;
   }
 
   /** Whether it was given its run: from then on nothing that it says decides anything. */
@@ -376,9 +378,5 @@ function* inOrder(input: InputFrames, run: FrameOf<HostFrame, 'run'>): Generator
 function startFailure(end: SandboxEnd): BridgeError {
   if (end.how === 'violation') return end.error;
   const detail = end.how === 'lost' ? end.detail : `it ended before it was greeted (${end.how})`;
-  return new BridgeError('E_SANDBOX_START', `The sandbox did not start: ${detail}`, {
-    fault: 'engine',
-    remedy: 'Run `mcp-sandbox-bridge doctor`.',
-    waitedMs: end.how === 'lost' ? end.waitedMs : undefined,
-  });
+  return new NotStarted(detail, { waitedMs: end.how === 'lost' ? end.waitedMs : undefined });
 }

@@ -22,9 +22,10 @@ const tool = executeCode(settings);
 
 const ruby = languageNamed('ruby');
 const SNIPPET = { name: 'hello', file: 'hello.rb', language: ruby, code: 'puts 1' } as Snippet;
+const FROM_WINDOWS = { ...SNIPPET, name: 'crlf', code: 'puts 1\r\nputs 2\r\n' };
 const find = (name: string): Promise<Snippet> =>
-  name === 'hello'
-    ? Promise.resolve(SNIPPET)
+  name === 'hello' || name === 'crlf'
+    ? Promise.resolve(name === 'crlf' ? FROM_WINDOWS : SNIPPET)
     : Promise.reject(
         new BridgeError('E_ARGUMENTS', `There is no snippet '${name}'.`, {
           fault: 'agent',
@@ -74,6 +75,13 @@ describe('arguments that pass', () => {
   ])('language %j is %s, in %s', async (word, name, file) => {
     const program = await programOf({ language: word, entrypoint_code: 'x' });
     expect(program).toMatchObject({ language: { name }, file, code: 'x', args: [], stdin: undefined });
+  });
+
+  it('with the line breaks of Windows, which Bash takes for parts of words', async () => {
+    const entrypoint_code = 'if true; then\r\n  echo "a\rb"\r\nfi\r\n';
+    const plain = 'if true; then\n  echo "a\rb"\nfi\n';
+    expect((await programOf({ language: 'bash', entrypoint_code })).code).toBe(plain);
+    expect((await programOf({ snippet_name: 'crlf' })).code).toBe('puts 1\nputs 2\n');
   });
 
   it('in a Markdown fence, which Python alone takes off itself', async () => {

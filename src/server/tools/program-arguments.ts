@@ -106,12 +106,15 @@ export async function readProgram(
   const stdin = given.stdin === undefined ? undefined : Buffer.from(given.stdin);
   const { args: words, env } = given;
   return {
-    task: { type: 'program', language, code, file, args: words, env, stdin },
+    task: { type: 'program', language, code: withPlainLines(code), file, args: words, env, stdin },
     servers: [...new Set(given.servers)],
     files,
     timeoutSeconds: given.timeout ?? planFor(language, settings).timeoutSeconds,
   };
 }
+
+/** To Bash the carriage return of a line from Windows is part of its last word; all other languages pass over it. */
+const withPlainLines = (code: string): string => code.replaceAll('\r\n', '\n');
 
 type Origin = { readonly language: Language; readonly code: string; readonly file: string };
 
