@@ -65,7 +65,7 @@ function patternOf(text = '') {
 async function countsOn(kind, files) {
   console.log(pc.bold(`\n── ${kind}`));
   const report = join(scratch, `${kind}.json`);
-  const { args, environment } = suiteOn(kind, files, report);
+  const { args, environment } = suiteOn(kind, files, { report, isShort: values.short });
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
   const child = spawn(process.execPath, [vitest, 'run', ...args], {
     cwd: ROOT,

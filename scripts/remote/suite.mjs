@@ -22,15 +22,16 @@ export const WHOLE = {
   'docker-tls': EVERYWHERE,
 };
 
-/** What everybody's run of the tests has time for: the walls once, and the main job each other way. */
+/** What everybody's run of the tests has time for: the walls once, less those that need a run each, and the main job else. */
+const QUICK_WALLS = '^(?:kernel|privileges|files|network|processes|between-runs)[.]';
 export const SHORT = {
   'podman-unix': [WALLS],
   'podman-ssh': [MAIN_JOB],
   'docker-tls': [MAIN_JOB],
 };
 
-/** Arguments of vitest, and what is added to its environment, for `files` against `kind`, which may be 'local'. */
-export function suiteOn(kind, files, report) {
+/** Arguments of vitest, and what is added to its environment, for `files` against `kind`, which may be 'local'; `isShort` as in SHORT. */
+export function suiteOn(kind, files, { report, isShort }) {
   if (kind !== 'local' && !REMOTE_KINDS.includes(kind)) throw new Error(`there is no engine ${kind}`);
   return {
     args: [
@@ -40,7 +41,10 @@ export function suiteOn(kind, files, report) {
       `--outputFile.json=${report}`,
       ...files,
     ],
-    environment: kind === 'local' ? {} : { TEST_REMOTE_ENGINE: kind },
+    environment: {
+      ...(kind === 'local' ? {} : { TEST_REMOTE_ENGINE: kind }),
+      ...(isShort ? { WALLS_ONLY: QUICK_WALLS } : {}),
+    },
   };
 }
 
