@@ -17,6 +17,7 @@ const FAULTS = {
     'Breaks things under the built bridge, more often than the tests do, and counts what leaked, hung or was lost.',
   options: {
     kills: count('times that the bridge is killed', 200),
+    'remote-kills': count('times that it is killed whose engine runs elsewhere', 50),
     rounds: count('rounds of cancellations', 5),
     crowd: count('runs at once', 100),
     flood: count('megabytes of output of one run', 1000),
@@ -47,6 +48,7 @@ const amounts = isSoak
   ? { SOAK_CALLS: values.calls, SOAK_CONCURRENCY: values.concurrency }
   : {
       FAULT_KILLS: values.kills,
+      FAULT_REMOTE_KILLS: values['remote-kills'],
       FAULT_ROUNDS: values.rounds,
       FAULT_CROWD: values.crowd,
       FAULT_FLOOD_MB: values.flood,

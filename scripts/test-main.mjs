@@ -1,6 +1,6 @@
 // Every check and test there is, each with a time limit, and one table at the end. The further images are built on the
 // way, where they are missing. As root the container tests run a second time for an unprivileged user, who gets a copy
-// of the checkout and of the images. The last part looks for what the others left behind. The very last line is
+// of the checkout and of the images, and a few of them against engines that run elsewhere. The last part looks for what the others left behind. The very last line is
 // `N passed, N failed, N skipped`.
 
 import { randomBytes } from 'node:crypto';
@@ -9,6 +9,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pc from 'picocolors';
+import { REMOTE_KINDS, whyNoRemoteEngine } from './remote/engines.mjs';
+import { SHORT, suiteOn } from './remote/suite.mjs';
 import { chooseOciRuntime, containersOf, listTemporary, MARK, processesOf, run } from './test-parts.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -35,6 +37,8 @@ const ONCE = [
   'test/front-door/{output,warm}.test.ts',
   // A minute of attacks; containers/walls, probe and languages make the gravest in either mode, `npm run walls` all.
   'test/walls/**',
+  // Only root can start what stands for other machines.
+  'test/remote/**',
 ];
 /** Waits, and uses nothing meanwhile: beside the unit tests, and for one user, since the clock is the same for all. */
 const WAITING = 'test/front-door/engine-clock.test.ts';
@@ -216,6 +220,23 @@ async function containersAsUser() {
   }
 }
 
+/** What the suite has time for of the container tests, against an engine that runs elsewhere; `npm run test:remote` has all. */
+async function containersElsewhere(kind) {
+  const why = whyNoRemoteEngine(kind);
+  if (why !== undefined) {
+    console.log(`no ${kind}: ${why}`);
+    return { passed: 0, failed: 0, skipped: 1 };
+  }
+  const report = join(scratch, `${kind}.json`);
+  const { args, environment } = suiteOn(kind, SHORT[kind], { report, isShort: true });
+  const argv = Object.entries(environment).map((pair) => pair.join('='));
+  const vitestMain = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const { exitCode } = await run(['env', ...argv, process.execPath, vitestMain, 'run', ...args], {
+    timeoutMs: 8 * MINUTE,
+  });
+  return countsOf(report, exitCode);
+}
+
 async function copyCheckout(copy) {
   mkdirSync(copy, { recursive: true });
   const listed = await run(['git', 'ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
@@ -315,6 +336,9 @@ await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
   vitest('containers', { timeoutMs: 22 * MINUTE, flags: ['--exclude', WAITING] }),
 );
 if (isRoot) await part('containers as an ordinary user', containersAsUser);
+if (isRoot)
+  for (const kind of REMOTE_KINDS)
+    await part(`an engine elsewhere, ${kind}`, () => containersElsewhere(kind));
 rmSync(scratch, { recursive: true, force: true });
 await part('nothing left', nothingLeft);
 report();

@@ -62,6 +62,8 @@ class RemoteEngine {
   /** Of the client. */
   binary;
   machine;
+  /** Of the account that it runs under. */
+  uid;
   /** Where it listens: `{ path }` or `{ host, port }`. */
   address;
   #keys;
@@ -72,6 +74,7 @@ class RemoteEngine {
     this.kind = kind;
     this.binary = KINDS[kind].binary;
     this.machine = machine;
+    this.uid = way.services.some(({ asRoot }) => asRoot) ? 0 : RemoteMachine.uid;
     this.address = way.address;
     this.#keys = keys;
     this.#way = way;

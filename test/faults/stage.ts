@@ -86,7 +86,7 @@ export class Stage {
   /** The bridge takes the next call as if nothing had happened. */
   async stillWorks(bridge: Pick<TestBridge, 'run'>): Promise<void> {
     const payload = await this.answered(bridge.run('6 * 7'));
-    expect(payload).toMatchObject({ status: 'success', result: 42 });
+    expect(payload, JSON.stringify(payload)).toMatchObject({ status: 'success', result: 42 });
   }
 
   /** What killed bridges could not do for themselves, the next one does. */

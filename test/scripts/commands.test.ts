@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   'test:agents': ['node', 'scripts/test-agents.mjs'],
   'fixture-homes': ['node', 'scripts/fixture-homes.mjs'],
   demo: ['scripts/demo'],
+  'test:remote': ['node', 'scripts/test-remote.mjs'],
   'remote-engine': ['node', 'scripts/remote-engine.mjs'],
 };
 const run = (name: string, ...args: readonly string[]) => {
@@ -51,6 +52,8 @@ test.each([
   ['walls', '--only', '('],
   ['fixture-homes', '--only', 'nobody'],
   ['remote-engine', '--engine', 'nowhere'],
+  ['test:remote', '--engine', 'nowhere'],
+  ['test:remote', '--only', '('],
 ])('%s %s %s is refused with what was wrong', (name, option, value) => {
   const { status, stderr } = run(name, option, value);
   expect([status, stderr.includes(`${option}: `)]).toEqual([2, true]);

@@ -15,6 +15,8 @@ export type EngineUnderTest = {
   readonly shared: string | undefined;
   /** Before a command that is to be run as root where the engine runs. */
   readonly inside: readonly string[];
+  /** Of whoever the engine runs as. */
+  readonly uid: number;
 };
 
 const LOCAL: EngineUnderTest = {
@@ -23,6 +25,7 @@ const LOCAL: EngineUnderTest = {
   environment: {},
   shared: undefined,
   inside: [],
+  uid: process.getuid?.() ?? 0,
 };
 
 const told = process.env['TEST_ENGINE'];

@@ -45,6 +45,7 @@ async function startRemote(wanted: string): Promise<RemoteEngine> {
     environment: { ...engine.environment(), ...ACCEPTED[engine.binary] },
     shared: engine.machine.shared,
     inside: engine.machine.inside(),
+    uid: engine.uid,
   };
   // The client is also started by tests themselves, which pass on what they have.
   Object.assign(process.env, ofClient, { TEST_ENGINE: JSON.stringify(told) });

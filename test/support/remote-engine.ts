@@ -12,6 +12,8 @@ export type RemoteEngine = {
   readonly kind: RemoteKind;
   /** The client's program. */
   readonly binary: 'podman' | 'docker';
+  /** Of the account that the engine runs under. */
+  readonly uid: number;
   /** Where the engine listens. */
   readonly address: Address;
   readonly machine: {

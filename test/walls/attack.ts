@@ -1,7 +1,7 @@
 // What an attack is: data. It is tried in a sandbox of the real bridge, where it must be held, and once more as its
 // control with the named defence off, where it must get through; an attack whose control does not is unproven.
 
-import type { EngineMode } from '../../src/engine/engine.js';
+import type { EngineMode, IdMapping } from '../../src/engine/engine.js';
 import type { Payload } from '../support/start-bridge.js';
 import type { RawOutput } from './raw-container.js';
 import type { Relaxation } from './relaxations.js';
@@ -104,7 +104,7 @@ export type AttackResult = {
 };
 
 /** How the table is run: what decides which controls are possible. */
-export type Setting = { readonly mode: EngineMode; readonly ociRuntime: string };
+export type Setting = { readonly mode: EngineMode; readonly ids: IdMapping; readonly ociRuntime: string };
 
 /** A text without the indentation that its first line has. */
 export function py(parts: TemplateStringsArray, ...values: readonly unknown[]): string {

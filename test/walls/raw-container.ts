@@ -4,6 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { readText } from '../../src/base/read-text.js';
 import { hostFacts } from '../../src/config/host-facts.js';
 import { parseSettings } from '../../src/config/settings.js';
 import { runArgv } from '../../src/engine/argv.js';
@@ -11,7 +12,9 @@ import { removeRunDir } from '../../src/engine/cli-engine.js';
 import { dialects } from '../../src/engine/dialects.js';
 import { killFirstProcess } from '../../src/engine/first-process.js';
 import { ownerLabels, thisOwner } from '../../src/engine/owner.js';
+import { carry } from '../../src/sandbox/carried-files.js';
 import { type LaunchContext, type LaunchPad, makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
+import { engineCommand, engineUnderTest } from '../support/engine-under-test.js';
 import type { Setting } from './attack.js';
 import { type Relaxation, relaxed } from './relaxations.js';
 import type { World } from './world.js';
@@ -46,12 +49,14 @@ export class RawContainers {
   static async open(env: Readonly<Record<string, string>>, world: World): Promise<RawContainers> {
     const { settings } = parseSettings(env, hostFacts());
     const context = { settings, instance: world.token.slice('canary-'.length), observer: () => {} };
-    return new RawContainers(await makeLaunchPad(context, AbortSignal.timeout(120_000)), context, world);
+    const signal = AbortSignal.timeout(120_000);
+    const pad = await makeLaunchPad(context, signal);
+    return new RawContainers({ ...pad, ...(await carry(pad.engine, pad, signal)) }, context, world);
   }
 
   get setting(): Setting {
-    const { mode, ociRuntime } = this.#pad.choice;
-    return { mode, ociRuntime: (ociRuntime ?? 'default').replace(/^.*\//, '') };
+    const { mode, ids, ociRuntime } = this.#pad.choice;
+    return { mode, ids, ociRuntime: (ociRuntime ?? 'default').replace(/^.*\//, '') };
   }
 
   /** Runs `program` for at most `seconds` after its start, without the defences `off`. Never rejects. */
@@ -60,13 +65,15 @@ export class RawContainers {
     const argv = this.#argv(name, off, program);
     // A directory of the host, handed on only where a control asks for it.
     const folder = openSync(this.#world.folder, 'r');
-    const child = spawn(this.#pad.choice.binary, argv, {
+    const [, ...toEngine] = engineUnderTest.client;
+    const child = spawn(this.#pad.choice.binary, [...toEngine, ...argv], {
       cwd: this.#world.folder,
       stdio: ['pipe', 'pipe', 'pipe', folder],
       env: { ...process.env, ...this.#world.environment },
     });
     closeSync(folder);
-    child.stdin?.end();
+    // The client of podman 4's service takes the end of its input for the end of the rest.
+    if (engineUnderTest.kind === 'local') child.stdin?.end();
     const timer = setTimeout(() => this.#kill(name, child), (seconds + 1) * 1000);
     const last = setTimeout(() => this.#kill(name, child), (seconds + START_SECONDS) * 1000);
     try {
@@ -106,8 +113,19 @@ export class RawContainers {
 
   #kill(name: string, child: ChildProcess): void {
     if (killFirstProcess(this.#file(name, 'pid'))) return;
+    // The client's end is not the container's, whose pid is not of this machine.
+    if (engineUnderTest.kind !== 'local') removeContainer(readText(this.#file(name, 'cid')));
     child.kill('SIGKILL');
     for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+  }
+}
+
+function removeContainer(id: string | undefined): void {
+  if (id === undefined) return;
+  try {
+    engineCommand('rm', '--force', id.trim());
+  } catch {
+    // It has ended by itself.
   }
 }
 

@@ -37,7 +37,10 @@ const NO_MASKS: Edit = (argv) =>
 const NO_ID_MAP = without('--uidmap=', '--gidmap=', '--userns=');
 
 export const relaxations = {
-  seccomp: all(without('--security-opt=seccomp='), plus('--security-opt=seccomp=unconfined')),
+  seccomp: all(
+    without('--security-opt=seccomp=', '--seccomp-policy='),
+    plus('--security-opt=seccomp=unconfined'),
+  ),
   capabilities: replaced(/^--cap-drop=ALL$/, `--cap-add=${CAPABILITIES}`),
   'no new privileges': without('--security-opt=no-new-privileges'),
   user: replaced(/^--user=.*/, '--user=0:0'),
@@ -71,7 +74,11 @@ export const relaxations = {
   'host files': (argv, world) => plus(`--volume=${world.folder}:${world.folder}:rw`)(argv, world),
   'engine socket': (argv, world) => plus(`--volume=${world.socket}:/run/podman/podman.sock`)(argv, world),
   'read-only harness': (argv, world) =>
-    all(replaced(/^--volume=.*:\/ipc:.*/, `--volume=${world.folder}:/ipc:rw`))(argv, world),
+    plus(`--volume=${world.folder}:/ipc:rw`)(
+      // Where the engine runs elsewhere it is part of the image.
+      argv.filter((word) => !/^--volume=.*:\/ipc:/.test(word)),
+      world,
+    ),
   // Descriptor 3 of the client is the canary's folder; see raw-container.ts.
   descriptors: plus('--preserve-fds=1'),
   /** Root itself, with everything that root has: possible for a root engine alone. */

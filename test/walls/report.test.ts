@@ -12,7 +12,7 @@ const probe: Probe = {
   code: '',
   off: ['seccomp'],
 };
-const runc: Setting = { mode: 'rootless', ociRuntime: 'runc' };
+const runc: Setting = { mode: 'rootless', ids: 'rootless', ociRuntime: 'runc' };
 const held: Seen = { verdict: 'held', detail: 'EPERM' };
 const through: Seen = { verdict: 'through', detail: 'gave 3' };
 

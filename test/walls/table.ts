@@ -143,7 +143,7 @@ const indented = (code: string): string => code.replace(/^/gm, '    ');
 const possible =
   ({ containers }: Stage) =>
   ({ off }: Control): boolean =>
-    !off.includes('everything') || containers.setting.mode !== 'rootless';
+    !off.includes('everything') || containers.setting.ids !== 'rootless';
 
 async function tryControls(controls: readonly Control[], stage: Stage): Promise<Map<string, Seen>> {
   const groups = groupBy(controls, ({ off, endless }) => JSON.stringify([[...off].sort(), endless]));

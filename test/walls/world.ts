@@ -1,15 +1,27 @@
 // The canaries: what an attack would find on the host if it got there. A file, a folder, a listener of each kind, a
-// process, a variable, a socket that looks like an engine's, and two downstream servers that keep a mark of each call.
+// process, a variable, a socket that looks like an engine's, and two downstream servers that keep a mark of each call. All
+// but the servers are where the engine runs: that is the host of an attack.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readText } from '../../src/base/read-text.js';
+import { engineUnderTest } from '../support/engine-under-test.js';
+import { eventually } from '../support/nothing-left.js';
 import type { ServerEntry } from '../support/start-bridge.js';
 
 const MARKING_SERVER = fileURLToPath(new URL('../fixtures/marking-server.mjs', import.meta.url));
@@ -32,12 +44,21 @@ export class World implements AsyncDisposable {
 
   private constructor() {
     // Not in the suite's own folder, which is closed to others: a control must be able to get here.
-    this.folder = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-test-world-'));
+    const place = engineUnderTest.shared ?? tmpdir();
+    // The account of an engine elsewhere keeps that to itself, and its containers have other ids.
+    if (place === engineUnderTest.shared) chmodSync(place, 0o755);
+    this.folder = mkdtempSync(join(place, 'mcp-sandbox-bridge-test-world-'));
     chmodSync(this.folder, 0o777);
     writeFileSync(join(this.folder, 'canary.txt'), this.token, { mode: 0o644 });
     this.socket = join(this.folder, 'engine.sock');
     this.#udp = createSocket('udp4');
-    this.#process = spawn('sleep', ['600'], { argv0: this.token, stdio: 'ignore' });
+    const [program = '', ...args] = [
+      ...engineUnderTest.inside,
+      'bash',
+      '-c',
+      `exec -a ${this.token} sleep 600`,
+    ];
+    this.#process = spawn(program, args, { stdio: 'ignore', detached: true });
     this.#marks = {
       [OPEN_SERVER]: join(this.folder, `marks-${OPEN_SERVER}`),
       [SHUT_SERVER]: join(this.folder, `marks-${SHUT_SERVER}`),
@@ -51,8 +72,8 @@ export class World implements AsyncDisposable {
     world.facts = {
       token: world.token,
       folder: world.folder,
-      uid: process.getuid?.() ?? 0,
-      pid: world.#process.pid ?? 0,
+      uid: engineUnderTest.uid,
+      pid: await pidOf(world.token),
       port: await world.#listen({ host: '127.0.0.1', port: 0 }),
       address: address.v4,
       addressPort: await world.#listen({ host: '0.0.0.0', port: 0 }),
@@ -86,7 +107,8 @@ export class World implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#process.kill('SIGKILL');
+    // The whole group: inside another namespace it is no child of ours.
+    if (this.#process.pid !== undefined) process.kill(-this.#process.pid, 'SIGKILL');
     this.#udp.close();
     for (const server of this.#servers) server.close();
     rmSync(this.folder, { recursive: true, force: true });
@@ -112,6 +134,20 @@ export class World implements AsyncDisposable {
     await once(this.#udp, 'listening');
     return this.#udp.address().port;
   }
+}
+
+/** Of the canary's process, as it is numbered where the engine runs. */
+async function pidOf(token: string): Promise<number> {
+  let found: number | undefined;
+  const look = () => {
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      if (!(readText(`/proc/${pid}/cmdline`) ?? '').startsWith(`${token}\0`)) continue;
+      found = Number(/^NSpid:.*\t(\d+)$/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1]);
+    }
+    return found !== undefined;
+  };
+  if (!(await eventually(look, 5_000)) || found === undefined) throw new Error('the canary does not run');
+  return found;
 }
 
 /** Addresses of the host besides the loopback; '' where there is none. */

@@ -1,0 +1,66 @@
+// Which container tests run against engines that run elsewhere, and what came of them: one run of vitest for each engine,
+// since the engine is started with it. They are the same tests as here; test/remote/left-out.ts says which cannot hold.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { REMOTE_KINDS } from './engines.mjs';
+
+const MAIN_JOB = 'test/front-door/main-job.test.ts';
+const WALLS = 'test/walls/walls.test.ts';
+const EVERYWHERE = [
+  MAIN_JOB,
+  ...['files', 'warm', 'lifecycle', 'code'].map((name) => `test/front-door/${name}.test.ts`),
+  'test/faults/cancellation.test.ts',
+  'test/containers/limits.test.ts',
+];
+
+/** All that is meant to hold. The controls of the attack table are written in podman's words. */
+export const WHOLE = {
+  local: [...EVERYWHERE, WALLS],
+  'podman-unix': [...EVERYWHERE, WALLS],
+  'podman-ssh': EVERYWHERE,
+  'docker-tls': EVERYWHERE,
+};
+
+/** What everybody's run of the tests has time for: the walls once, less those that need a run each, and the main job else. */
+const QUICK_WALLS = '^(?:kernel|privileges|files|network|processes|between-runs)[.]';
+export const SHORT = {
+  'podman-unix': [WALLS],
+  'podman-ssh': [MAIN_JOB],
+  'docker-tls': [MAIN_JOB],
+};
+
+/** Arguments of vitest, and what is added to its environment, for `files` against `kind`, which may be 'local'; `isShort` as in SHORT. */
+export function suiteOn(kind, files, { report, isShort }) {
+  if (kind !== 'local' && !REMOTE_KINDS.includes(kind)) throw new Error(`there is no engine ${kind}`);
+  return {
+    args: [
+      '--project=containers',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+      ...files,
+    ],
+    environment: {
+      ...(kind === 'local' ? {} : { TEST_REMOTE_ENGINE: kind }),
+      ...(isShort ? { WALLS_ONLY: QUICK_WALLS } : {}),
+    },
+  };
+}
+
+/** By file: how many passed, failed and were passed over, and the reasons of those that are left out. */
+export function countsByFile(report, root) {
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
+  return new Map(
+    testResults.map(({ name, status, assertionResults }) => {
+      const number = (...wanted) => assertionResults.filter((one) => wanted.includes(one.status)).length;
+      const failed = number('failed');
+      const counts = {
+        passed: number('passed'),
+        failed: failed === 0 && status === 'failed' && number('passed') === 0 ? 1 : failed,
+        skipped: number('skipped', 'pending', 'todo', 'disabled'),
+      };
+      return [name.replace(`${join(root, '/')}`, ''), counts];
+    }),
+  );
+}
