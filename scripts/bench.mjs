@@ -1,6 +1,6 @@
 // Measures the bridge on this machine, each figure beside what it is compared with, taken in turns in the same run.
 // Writes raw numbers, a table and a plot to bench-results/. A missed target is a result, not a failure: the exit code
-// is 1 only where something could not be measured. With --publish the plot and the judged rows go into the README too;
+// is 1 only where something could not be measured. With --publish the plot and the judged rows go into the documents too;
 // --from takes them from an earlier run instead of measuring; --help says how.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { plot } from './bench/plot.mjs';
 import { publish } from './bench/publish.mjs';
 import { markdownTable, textTable } from './bench/report.mjs';
 import { MAIN, ROOT, Stage } from './bench/stage.mjs';
+import { REGIONS } from './measured-region.mjs';
 import { takeOptions, USAGE_EXIT_CODE } from './options.mjs';
 
 const RESULTS = join(ROOT, 'bench-results');
@@ -29,7 +30,7 @@ const options = (known) =>
       only: { value: 'NAME,NAME', says: 'only these measures', among: known },
       json: { value: 'FILE', says: 'write the raw numbers there too' },
       out: { value: 'FOLDER', says: 'where raw numbers, table and plot are written', default: RESULTS },
-      publish: { says: 'put the plot and the judged rows into the README' },
+      publish: { says: `put the plot and the judged rows into ${REGIONS.bench}` },
       from: { value: 'FILE', says: 'take the numbers of an earlier run instead of measuring' },
     },
   });
@@ -95,7 +96,7 @@ if (from === undefined) await measure();
 else publishEarlier(JSON.parse(readFileSync(from, 'utf8')));
 
 function publishEarlier({ rows, ...facts }) {
-  console.log(`wrote ${publish(rows, aboutOf(facts)).join(' and ')}`);
+  console.log(`wrote ${publish(rows, aboutOf(facts)).join(', ')}`);
 }
 
 async function measure() {

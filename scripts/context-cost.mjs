@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { MAIN, npmServer, Stage } from './bench/stage.mjs';
 import { bothWays, definitionOf } from './context/both-ways.mjs';
 import { crossReference, oneFile, oneNode, todos } from './context/reading-tasks.mjs';
-import { costNote, costTable } from './context/table.mjs';
+import { costNote, costSummary, costTable } from './context/table.mjs';
 import { graph, renaming, report } from './context/writing-tasks.mjs';
+import { putIntoRegion, REGIONS } from './measured-region.mjs';
 import { leaveWrong, takeOptions } from './options.mjs';
-import { putIntoReadme } from './readme-region.mjs';
 
 const TASKS = [todos, graph, renaming, report, crossReference, oneFile, oneNode];
 
@@ -22,7 +22,9 @@ const options = () =>
       "Does the same tasks by direct calls and by run_python, and counts what each takes of a model's context.",
     options: {
       only: { value: 'NAME,NAME', says: 'only these tasks', among: TASKS.map(({ name }) => name) },
-      publish: { says: 'put the table into the README' },
+      publish: {
+        says: `put the table into ${REGIONS.context}, and its sum into ${REGIONS['context-summary']}`,
+      },
       json: { value: 'FILE', says: 'write the figures there' },
     },
   });
@@ -56,7 +58,7 @@ async function measure() {
 
 const { only, publish, json } = options();
 if (publish && only.length < TASKS.length)
-  leaveWrong('--publish: the README shows all tasks, not those of --only.');
+  leaveWrong('--publish: the document shows all tasks, not those of --only.');
 if (!existsSync(MAIN)) {
   console.error('The bridge is not built. Run `npm run build`.');
   process.exit(1);
@@ -65,4 +67,7 @@ const costs = await measure();
 const table = `${costTable(costs.rows, costs.definitions)}\n\n${costNote(costs.rows)}`;
 console.log(table);
 if (json !== undefined) writeFileSync(json, `${JSON.stringify(costs, null, 1)}\n`);
-if (publish) putIntoReadme('context', table);
+if (publish) {
+  putIntoRegion('context', table);
+  putIntoRegion('context-summary', costSummary(costs.rows, costs.definitions));
+}

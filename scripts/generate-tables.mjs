@@ -9,7 +9,7 @@ const dist = new URL('../dist/', import.meta.url);
 
 /** The regions of each document; they stand between `<!-- generated:NAME -->` and `<!-- /generated -->`. */
 const DOCUMENTS = {
-  'README.md': ['settings'],
+  'docs/settings.md': ['settings'],
   'docs/servers.md': ['sources', 'policy'],
   'docs/code-exec.md': ['exec'],
   'docs/languages.md': ['languages', 'isolator'],

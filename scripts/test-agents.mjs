@@ -13,8 +13,8 @@ import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
 import { CALLS, ENDLESS, reference } from './agents/trials.mjs';
 import { MAIN, npmServer, ROOT, Stage } from './bench/stage.mjs';
+import { putIntoRegion, REGIONS } from './measured-region.mjs';
 import { takeOptions } from './options.mjs';
-import { putIntoReadme } from './readme-region.mjs';
 
 const CACHE = join(ROOT, '.cache/agents');
 const SHOWN_CHARS = 400;
@@ -33,7 +33,7 @@ const options = () =>
       only: { value: 'NAME,NAME', says: 'only these hosts', among: Object.keys(HOSTS) },
       json: { value: 'FILE', says: 'where the whole report is written', default: join(CACHE, 'report.json') },
       show: { says: 'print the beginning of every result' },
-      publish: { says: 'put the table into the README' },
+      publish: { says: `put the table into ${REGIONS.agents}` },
       from: { value: 'FILE', says: 'take an earlier report instead of trying' },
     },
   });
@@ -110,7 +110,7 @@ if (from === undefined) {
   writeFileSync(json, `${JSON.stringify(report, null, 1)}\n`);
   console.log(pc.dim(`\nwrote ${json}`));
 }
-if (publish) putIntoReadme('agents', table);
+if (publish) putIntoRegion('agents', table);
 const findings = report.hosts.flatMap(({ findings = [] }) => findings);
 if (findings.length === 0) process.exitCode = 3;
 else if (findings.some(({ held }) => held === false)) process.exitCode = 1;

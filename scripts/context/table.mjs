@@ -50,6 +50,17 @@ export function costTable(rows, definitions) {
   ].join('\n');
 }
 
+/** One sentence with the sums, for who does not read the table. */
+export function costSummary(rows, definitions) {
+  const total = (way) => sum(rows, way, 'chars') + definitions[way];
+  const times = ratioOf(total('direct'), total('python'));
+  return (
+    `Over ${rows.length} tasks on real servers, direct calls put ${count(total('direct'))} characters into the context, and ` +
+    `\`run_python\` ${count(total('python'))}: ${times} times less. [docs/context.md](docs/context.md) has each task, ` +
+    'also the small ones that direct calls do with less.'
+  );
+}
+
 /** How to read the table: what was counted, and what a host that shows structured results would add. */
 export function costNote(rows) {
   const more = sum(rows, 'direct', 'structured') / sum(rows, 'direct', 'chars') - 1;
