@@ -2,8 +2,8 @@
 // engine prints is parsed here and nowhere above. Holds the run directory with the pid and id files of live containers.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
+import { join } from 'node:path';
+import { BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { type ProcessResult, run } from '../base/process.js';
 import { clip } from '../base/text.js';
@@ -11,7 +11,7 @@ import { unlessAborted } from '../base/unless-aborted.js';
 import { runArgv } from './argv.js';
 import { demandCarrier } from './carriers.js';
 import { CliContainer } from './cli-container.js';
-import { saysGoneAlready, saysNoSuchImage, saysNotAnswering } from './client-words.js';
+import { saysGoneAlready, saysNoSuchImage } from './client-words.js';
 import { type Derivation, derivedName, makeDerivedImage, pruneDerivedImages } from './derived-image.js';
 import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
 import type {
@@ -21,11 +21,10 @@ import type {
   Engine,
   EngineFacts,
   EngineName,
-  EngineStatus,
   SandboxSpec,
 } from './engine.js';
+import { engineNameOf } from './engine-status.js';
 import { killFirstProcess, runsHere } from './first-process.js';
-import { hangingRemedy, inSeconds } from './hanging.js';
 import type { OciRuntime } from './oci-runtime.js';
 import {
   INSTANCE_LABEL,
@@ -36,13 +35,7 @@ import {
   ownerLabels,
   thisOwner,
 } from './owner.js';
-import {
-  CONNECTION_VARIABLES,
-  type Connection,
-  connectionEnv,
-  type EngineClient,
-  isElsewhere,
-} from './place.js';
+import { connectionEnv, type EngineClient, isElsewhere } from './place.js';
 import { Volumes } from './volumes.js';
 import { whyNotPulled } from './why-not-pulled.js';
 
@@ -68,90 +61,6 @@ export type CliEngineOptions = {
   readonly stateDir: string;
   readonly observer: Observer;
 };
-
-/** `podman` unless the program's name says docker. */
-export const engineNameOf = (binary: string): EngineName =>
-  basename(binary).includes('docker') ? 'docker' : 'podman';
-
-/** What the engine of `binary` says of itself, at its own address or at that of `connection`; never throws. */
-export async function probeEngine(
-  binary: string,
-  connection: Connection,
-  signal: AbortSignal,
-): Promise<EngineStatus> {
-  const name = engineNameOf(binary);
-  const dialect = dialects[name];
-  const env = connectionEnv(name, connection.url);
-  const ask = (args: readonly string[]) =>
-    run([binary, ...args], { timeoutMs: INFO_TIMEOUT_MS, env }, signal);
-  let result: ProcessResult;
-  let endpoint: string | undefined;
-  try {
-    result = await ask(dialect.infoArgs);
-    endpoint = connection.url ?? (await endpointOf(dialect, ask));
-  } catch (thrown) {
-    const error = asBridgeError(thrown);
-    const absent = (error.cause as { code?: unknown } | undefined)?.code === 'ENOENT';
-    if (error.waitedMs !== undefined) return hanging(binary, error.waitedMs);
-    return absent
-      ? {
-          state: 'missing',
-          reason: error.message,
-          remedy: `Install ${name} (Debian: apt-get install podman runc uidmap), or set MCP_BRIDGE_RUNTIME to its path.`,
-        }
-      : { state: 'broken', reason: error.message, remedy: `Run \`${binary} info\` and mend what it says.` };
-  }
-  if (result.exitCode !== 0) {
-    const reason = clip(
-      result.stderr.trim() || `${name} info ended with ${result.exitCode ?? 'a timeout'}`,
-      500,
-    );
-    const stopped = saysNotAnswering(reason);
-    return stopped
-      ? { state: 'stopped', reason, remedy: startRemedy(name, connection) }
-      : { state: 'broken', reason, remedy: `Run \`${binary} info\` and mend what it says.` };
-  }
-  try {
-    return { state: 'ready', ...dialect.parseInfo(result.stdout, connection, endpoint) };
-  } catch (thrown) {
-    return {
-      state: 'broken',
-      reason: `\`${binary} info\` printed something unexpected: ${clip(messageOf(thrown), 200)}`,
-      remedy: `Check that ${binary} is ${name}.`,
-    };
-  }
-}
-
-/** The address that the client itself would use; undefined where it says none. */
-async function endpointOf(
-  { endpointArgs }: Dialect,
-  ask: (args: readonly string[]) => Promise<ProcessResult>,
-): Promise<string | undefined> {
-  if (endpointArgs === undefined) return undefined;
-  const { exitCode, stdout } = await ask(endpointArgs);
-  const said = stdout.trim();
-  return exitCode === 0 && /^[a-z]+:\/\//.test(said) ? said : undefined;
-}
-
-function startRemedy(name: EngineName, { url, platform }: Connection): string {
-  if (url !== undefined) {
-    const byHand = `\`${CONNECTION_VARIABLES[name].address}=${url} ${name} info\` has to answer`;
-    const key =
-      url.startsWith('ssh:') && name === 'podman' ? `, with a key in CONTAINER_SSHKEY or an ssh agent` : '';
-    return `Start the engine at ${url}, or correct MCP_BRIDGE_ENGINE_URL: ${byHand}${key}.`;
-  }
-  if (name === 'docker') return 'Start the docker daemon.';
-  return platform === 'linux'
-    ? 'Start the service that `podman system connection list` names, or unset CONTAINER_HOST.'
-    : 'Run `podman machine start`.';
-}
-
-const hanging = (binary: string, waitedMs: number): EngineStatus => ({
-  state: 'broken',
-  reason: `\`${binary} info\` hangs: no answer within ${inSeconds(waitedMs)}.`,
-  remedy: hangingRemedy(`${binary} info`),
-  waitedMs,
-});
 
 /** A removal that somebody else has done, or is doing, is as good. */
 const isTrouble = ({ exitCode, stderr }: ProcessResult): boolean =>

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Settings } from '../config/settings.js';
-import { CliEngine, engineNameOf } from '../engine/cli-engine.js';
+import { CliEngine } from '../engine/cli-engine.js';
 import {
   chooseEngine,
   chooseOciRuntime,
@@ -22,6 +22,7 @@ import {
 } from '../engine/detect.js';
 import { claimedBy, demandEnforcement, type Enforcement, lookAt, UNENFORCED } from '../engine/enforcement.js';
 import type { Carrier, EngineLimits, EngineMode, EngineStatus, SandboxSpec } from '../engine/engine.js';
+import { engineNameOf } from '../engine/engine-status.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, hostTasks, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
 import { isElsewhere } from '../engine/place.js';

@@ -3,7 +3,7 @@
 
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent } from '../../base/events.js';
-import { engineNameOf } from '../../engine/cli-engine.js';
+import { engineNameOf } from '../../engine/engine-status.js';
 import { isGvisor } from '../../engine/oci-runtime.js';
 import { carry } from '../../sandbox/carried-files.js';
 import { probeKey, rememberProbe } from '../../sandbox/last-probe.js';

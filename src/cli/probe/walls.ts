@@ -1,7 +1,7 @@
 // The walls as a table: what is asked for, the attempt in Python, and when what it says means that the wall held. All
 // attempts go into one sandbox, each in a process of its own; each answers with one line.
 
-import { engineNameOf } from '../../engine/cli-engine.js';
+import { engineNameOf } from '../../engine/engine-status.js';
 import { isGvisor } from '../../engine/oci-runtime.js';
 import { WRITABLE } from '../../sandbox/spec.js';
 import type { Cage } from './control.js';
