@@ -14,7 +14,8 @@ import type { Downstream } from './downstream.js';
 import { hideLatest } from './hide-secrets.js';
 import type { LoginFor } from './remote/server-login.js';
 import { type ServerLease, SlotLease } from './server-lease.js';
-import { type DownstreamState, Slot } from './slot.js';
+import { Slot } from './slot.js';
+import type { DownstreamState } from './slot-state.js';
 import { childEnv } from './stdio/env.js';
 
 export type DownstreamTimes = {

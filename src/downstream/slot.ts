@@ -1,5 +1,6 @@
 // One configured server's place in the pool: idle -> opening -> ready, and back to idle when it crashes or is not
-// used, or to resting when it does not start. Everyone who asks while it opens shares that one attempt.
+// used, or to resting when it does not start, until its time is over. Everyone who asks while it opens shares that one
+// attempt. One that waits for its user's login is idle.
 
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
@@ -9,19 +10,15 @@ import type { AgentFace } from './asking/agent-face.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
 import { WaitsForUser } from './link.js';
 import type { LoginFor } from './remote/server-login.js';
-
-/** What is known of a server without starting it. */
-export type DownstreamState = {
-  readonly name: string;
-  readonly state: 'idle' | 'opening' | 'ready' | 'resting';
-  /** Their number; undefined unless it is ready. */
-  readonly tools: number | undefined;
-  readonly problems: readonly string[];
-  /** How it last ended or why it did not start; undefined when neither has happened. */
-  readonly reason: string | undefined;
-  /** While it rests: how long until a call tries again. */
-  readonly retryInMs: number | undefined;
-};
+import {
+  asOfNow,
+  type DownstreamState,
+  describe,
+  type Idle,
+  type Resting,
+  restingError,
+  type SlotState,
+} from './slot-state.js';
 
 export type SlotOptions = {
   readonly env: Readonly<Record<string, string>>;
@@ -46,22 +43,16 @@ export class Slot {
   readonly spec: DownstreamSpec;
   readonly #options: SlotOptions;
   readonly #ending = new AbortController();
-  #open: OpenDownstream | undefined;
-  #opening: Promise<Downstream> | undefined;
+  #state: SlotState = { at: 'idle', reason: undefined };
+  /** Of all that were released, which end while the next one may be open already. */
   #closing: Promise<void> = Promise.resolve();
-  #inFlight = 0;
-  #idleTimer: NodeJS.Timeout | undefined;
   #failures = 0;
   /** How often in a row it crashed in a call without having answered any; see MAX_CRASHES. */
   #crashes = 0;
-  #reason: string | undefined;
-  /** Of the reason, as long as it rests for that. */
-  #remedy: string | undefined;
-  #retryAt = 0;
-  #retired = false;
   /** Runs that have been given this server and have not ended. */
   #holders = 0;
-  #onGone: () => void = () => {};
+  /** Once it is retired: who hears that nothing of it runs any more. */
+  #onGone: (() => void) | undefined;
 
   constructor(spec: DownstreamSpec, options: SlotOptions) {
     this.spec = spec;
@@ -70,35 +61,22 @@ export class Slot {
 
   /** The live server, started if need be. Throws E_SERVER_UNAVAILABLE at once while it rests. */
   get(): Promise<Downstream> {
-    if (this.#open !== undefined) {
-      this.#watchIdle();
-      return Promise.resolve(this.#open.downstream);
+    const state = asOfNow(this.#state);
+    switch (state.at) {
+      case 'ready':
+        this.#serve(state.open, state.inFlight);
+        return Promise.resolve(state.open.downstream);
+      case 'opening':
+        return state.downstream;
+      case 'resting':
+        return Promise.reject(restingError(state));
+      case 'idle':
+        return this.#begin(state);
     }
-    if (this.#opening === undefined) {
-      const restMs = this.#retryAt - performance.now();
-      if (restMs > 0) return Promise.reject(this.#restingError(restMs));
-      this.#opening = this.#start().finally(() => {
-        this.#opening = undefined;
-        this.#releaseIfRetired();
-      });
-      // All who asked may have gone by the time it fails.
-      this.#opening.catch(() => {});
-    }
-    return this.#opening;
   }
 
   get state(): DownstreamState {
-    const live = this.#open?.downstream;
-    const restMs = this.#retryAt - performance.now();
-    const state = live ? 'ready' : this.#opening ? 'opening' : restMs > 0 ? 'resting' : 'idle';
-    return {
-      name: this.spec.name,
-      state,
-      tools: live?.tools().length,
-      problems: live?.problems() ?? [],
-      reason: live ? undefined : this.#reason,
-      retryInMs: state === 'resting' ? Math.ceil(restMs) : undefined,
-    };
+    return describe(this.spec.name, asOfNow(this.#state));
   }
 
   get isAsking(): boolean {
@@ -114,7 +92,6 @@ export class Slot {
    * nothing of it runs any more.
    */
   retire(onGone: () => void): void {
-    this.#retired = true;
     this.#onGone = onGone;
     this.#releaseIfRetired();
   }
@@ -131,121 +108,158 @@ export class Slot {
   /** Ends it now, whatever it is doing; resolves when its processes are gone. */
   async close(): Promise<void> {
     this.#ending.abort('shutdown');
-    this.#release();
+    const state = this.#state;
     // Opening rejects with E_SHUTDOWN, after it has ended what it had started.
-    await this.#opening?.catch(() => {});
+    if (state.at === 'opening') await state.downstream.catch(() => {});
     this.#release();
     await this.#closing;
   }
 
-  async #start(): Promise<Downstream> {
-    const { observer, env, connectTimeoutMs, silenceMs, redactor, loginFor, agent } = this.#options;
-    const server = this.spec.name;
+  get #open(): OpenDownstream | undefined {
+    const state = this.#state;
+    return state.at === 'ready' ? state.open : undefined;
+  }
+
+  #begin(idle: Idle): Promise<Downstream> {
+    const downstream = this.#start(idle);
+    // All who asked may have gone by the time it fails.
+    downstream.catch(() => {});
+    this.#state = { at: 'opening', reason: idle.reason, downstream };
+    return downstream;
+  }
+
+  async #start(idle: Idle): Promise<Downstream> {
     const startedAt = performance.now();
-    observer({ type: 'downstream.connecting', server });
     try {
-      const open = await openDownstream(
-        this.spec,
-        {
-          env,
-          connectTimeoutMs,
-          silenceMs,
-          redactor,
-          loginFor,
-          agent,
-          observer,
-          onActivity: (inFlight) => this.#onActivity(open, inFlight),
-          onAnswer: () => {
-            this.#crashes = 0;
-          },
-          onListed: () => this.#options.onListed(open.downstream),
-          onRefreshFailed: (message) =>
-            observer({
-              type: 'downstream.failed',
-              server,
-              message: `The earlier list of tools stays: ${message}`,
-            }),
-        },
-        this.#ending.signal,
-      );
-      this.#open = open;
-      this.#options.onListed(open.downstream);
-      this.#inFlight = 0;
-      this.#failures = 0;
-      this.#reason = undefined;
-      void open.downstream.closed.then((reason) => this.#onClosed(open, reason));
-      this.#watchIdle();
-      const tools = open.downstream.tools().length;
-      observer({ type: 'downstream.ready', server, tools, durationMs: performance.now() - startedAt });
+      const open = await this.#connect();
+      this.#onOpen(open, startedAt);
       return open.downstream;
     } catch (thrown) {
-      if (!this.#ending.signal.aborted) this.#rest(thrown);
+      if (this.#state.at === 'opening') this.#onFailed(thrown, idle);
       throw thrown;
+    } finally {
+      this.#releaseIfRetired();
     }
   }
 
-  #rest(thrown: unknown): void {
-    const { observer } = this.#options;
-    this.#reason = thrown instanceof BridgeError ? thrown.message : messageOf(thrown);
-    this.#remedy = thrown instanceof BridgeError ? thrown.remedy : undefined;
+  async #connect(): Promise<OpenDownstream> {
+    const { observer, env, connectTimeoutMs, silenceMs, redactor, loginFor, agent } = this.#options;
+    const server = this.spec.name;
+    observer({ type: 'downstream.connecting', server });
+    const open = await openDownstream(
+      this.spec,
+      {
+        env,
+        connectTimeoutMs,
+        silenceMs,
+        redactor,
+        loginFor,
+        agent,
+        observer,
+        onActivity: (inFlight) => this.#onActivity(open, inFlight),
+        onAnswer: () => {
+          this.#crashes = 0;
+        },
+        onListed: () => this.#options.onListed(open.downstream),
+        onRefreshFailed: (message) =>
+          observer({
+            type: 'downstream.failed',
+            server,
+            message: `The earlier list of tools stays: ${message}`,
+          }),
+      },
+      this.#ending.signal,
+    );
+    return open;
+  }
+
+  #onOpen(open: OpenDownstream, startedAt: number): void {
+    const { downstream } = open;
+    this.#serve(open, 0);
+    this.#options.onListed(downstream);
+    this.#failures = 0;
+    void downstream.closed.then((reason) => this.#onClosed(open, reason));
+    this.#options.observer({
+      type: 'downstream.ready',
+      server: this.spec.name,
+      tools: downstream.tools().length,
+      durationMs: performance.now() - startedAt,
+    });
+  }
+
+  #onFailed(thrown: unknown, idle: Idle): void {
+    if (this.#ending.signal.aborted) {
+      this.#state = idle;
+      return;
+    }
+    const reason = thrown instanceof BridgeError ? thrown.message : messageOf(thrown);
+    const remedy = thrown instanceof BridgeError ? thrown.remedy : undefined;
     // The user's next run may come right after the login.
-    if (!(thrown instanceof WaitsForUser)) this.#restAfter(this.#failures++);
-    observer({ type: 'downstream.failed', server: this.spec.name, message: this.#reason });
+    this.#state =
+      thrown instanceof WaitsForUser
+        ? { at: 'idle', reason }
+        : { at: 'resting', reason, remedy, until: this.#restUntil(this.#failures++) };
+    this.#options.observer({ type: 'downstream.failed', server: this.spec.name, message: reason });
   }
 
-  #restAfter(earlier: number): void {
+  #restUntil(earlier: number): number {
     const { restMs, maxRestMs } = this.#options;
-    this.#retryAt = performance.now() + Math.min(maxRestMs, restMs * 2 ** earlier);
-  }
-
-  #restingError(restMs: number): BridgeError {
-    const reason = this.#reason ?? `Server '${this.spec.name}' could not be started.`;
-    const later = `It is not tried again at once: retry in ${Math.ceil(restMs / 1000)} s.`;
-    const remedy = this.#remedy === undefined ? later : `${this.#remedy} ${later}`;
-    return new BridgeError('E_SERVER_UNAVAILABLE', reason, { fault: 'operator', remedy });
+    return performance.now() + Math.min(maxRestMs, restMs * 2 ** earlier);
   }
 
   #onClosed(open: OpenDownstream, reason: string): void {
     this.#options.observer({ type: 'downstream.closed', server: this.spec.name, reason });
-    if (this.#open !== open) return;
-    this.#reason = `Server '${this.spec.name}' ${reason}.`;
-    this.#remedy = undefined;
+    const state = this.#state;
+    if (state.at !== 'ready' || state.open !== open) return;
     // The calls under way are told after this, so they are still counted here.
-    if (this.#inFlight > 0 && ++this.#crashes >= MAX_CRASHES) {
-      this.#reason = `Server '${this.spec.name}' ${reason}, ${this.#crashes} times in a row.`;
-      this.#restAfter(this.#crashes - MAX_CRASHES);
-    }
-    this.#release();
+    const mustRest = state.inFlight > 0 && ++this.#crashes >= MAX_CRASHES;
+    this.#release(
+      mustRest
+        ? {
+            at: 'resting',
+            reason: `Server '${this.spec.name}' ${reason}, ${this.#crashes} times in a row.`,
+            remedy: undefined,
+            until: this.#restUntil(this.#crashes - MAX_CRASHES),
+          }
+        : { at: 'idle', reason: `Server '${this.spec.name}' ${reason}.` },
+    );
   }
 
   #onActivity(open: OpenDownstream, inFlight: number): void {
     // Calls of one that has crashed end after the next one has taken its place.
     if (this.#open !== open) return;
-    this.#inFlight = inFlight;
-    this.#watchIdle();
+    this.#serve(open, inFlight);
     this.#releaseIfRetired();
   }
 
-  #releaseIfRetired(): void {
-    const isBusy = this.#holders > 0 || this.#inFlight > 0 || this.#opening !== undefined;
-    if (this.#retired && !isBusy) this.#release();
-  }
-
   /** Starts the idle clock anew; it stands still while calls are under way. */
-  #watchIdle(): void {
-    clearTimeout(this.#idleTimer);
-    if (this.#inFlight > 0) return;
-    this.#idleTimer = setTimeout(() => this.#release(), this.#options.idleMs);
-    this.#idleTimer.unref();
+  #serve(open: OpenDownstream, inFlight: number): void {
+    this.#stopClock();
+    const idleTimer =
+      inFlight > 0 ? undefined : setTimeout(() => this.#release(), this.#options.idleMs).unref();
+    this.#state = { at: 'ready', open, inFlight, idleTimer };
   }
 
-  /** Lets go of the live one and has it ended; `#closing` tells when that is done. */
-  #release(): void {
-    clearTimeout(this.#idleTimer);
-    const open = this.#open;
-    this.#open = undefined;
-    if (open !== undefined) this.#closing = Promise.all([this.#closing, open.close()]).then(() => {});
+  #stopClock(): void {
+    if (this.#state.at === 'ready') clearTimeout(this.#state.idleTimer);
+  }
+
+  #releaseIfRetired(): void {
+    const state = this.#state;
+    const isBusy = state.at === 'opening' || (state.at === 'ready' && state.inFlight > 0);
+    if (this.#onGone !== undefined && this.#holders === 0 && !isBusy) this.#release();
+  }
+
+  /** Lets go of the live one, if there is one, and has it ended; `#closing` tells when that is done. */
+  #release(next: Idle | Resting = { at: 'idle', reason: undefined }): void {
+    const state = this.#state;
+    if (state.at === 'ready') {
+      this.#stopClock();
+      this.#state = next;
+      this.#closing = Promise.all([this.#closing, state.open.close()]).then(() => {});
+    }
     // A run that holds it may have it started again.
-    if (this.#retired && this.#holders === 0) void this.#closing.then(this.#onGone, this.#onGone);
+    if (this.#onGone !== undefined && this.#holders === 0)
+      void this.#closing.then(this.#onGone, this.#onGone);
   }
 }

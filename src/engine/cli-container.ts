@@ -60,6 +60,14 @@ export type LaunchPlan = {
   readonly removeCommand: readonly [string, ...string[]];
 };
 
+/** The processes of a container in the moment in which its detached client had left, as far as they could be seen. */
+type Launched = {
+  /** The pid of the engine's monitor. */
+  readonly monitor: number | undefined;
+  /** The container's first process. */
+  readonly first: Living | undefined;
+};
+
 export class CliContainer implements Container {
   readonly name: string;
   readonly exited: Promise<ContainerExit>;
@@ -69,13 +77,9 @@ export class CliContainer implements Container {
   readonly stdout: Readable;
   readonly stderr: Readable;
   readonly #removeExitHook: () => void;
-  /** The detached client has left, and its container runs or has run. */
-  #hasLaunched = false;
+  /** Undefined while there is a client, and for good where the client stays or has made no container. */
+  #launched: Launched | undefined;
   #hasEnded = false;
-  /** The pid of the engine's monitor, as far as it could be seen. */
-  #monitor: number | undefined;
-  /** The first process, once it has been seen. */
-  #first: Living | undefined;
   #killTimer: NodeJS.Timeout | undefined;
   #disposing: Promise<void> | undefined;
   /** Its removal by the engine, which is how it is killed where its first process cannot be seen. */
@@ -155,35 +159,33 @@ export class CliContainer implements Container {
   async #whenEnded(clientExited: Promise<ContainerExit>): Promise<ContainerExit> {
     const streamsClosed = Promise.all([closed(this.stdout), closed(this.stderr)]);
     const exit = await clientExited;
-    this.#hasLaunched = this.#plan.launch === 'detached' && exit.code === 0;
-    if (this.#hasLaunched) {
-      this.#lookAtProcesses();
+    if (this.#plan.launch === 'detached' && exit.code === 0) {
+      this.#launched = this.#lookAtProcesses();
       await streamsClosed;
-      if (!(await this.#isGone())) return { code: undefined, signal: undefined };
+      if (!(await this.#isGone(this.#launched))) return { code: undefined, signal: undefined };
     }
     this.#hasEnded = true;
     this.#removeExitHook();
-    return this.#hasLaunched ? { code: undefined, signal: undefined } : exit;
+    return this.#launched !== undefined ? { code: undefined, signal: undefined } : exit;
   }
 
   /** Also where its monitor, by which it is known otherwise, has been killed. False when there was none to kill. */
   #killFirst(pidFile: string): boolean {
     if (killFirstProcess(pidFile)) return true;
-    return this.#first !== undefined && killLiving(this.#first);
+    const first = this.#launched?.first;
+    return first !== undefined && killLiving(first);
   }
 
-  #lookAtProcesses(): void {
+  #lookAtProcesses(): Launched {
     const { pidFile } = this.#plan;
-    if (pidFile === undefined) return;
-    this.#monitor = monitorBy(pidFile);
-    const pid = firstProcess(pidFile);
-    this.#first = pid === undefined ? undefined : livingAt(pid);
+    const monitor = pidFile === undefined ? undefined : monitorBy(pidFile);
+    const pid = pidFile === undefined ? undefined : firstProcess(pidFile);
+    return { monitor, first: pid === undefined ? undefined : livingAt(pid) };
   }
 
   /** Waits for the end of the first process, which it is made to come to; false where even that does not end it. */
-  async #isGone(): Promise<boolean> {
+  async #isGone({ first }: Launched): Promise<boolean> {
     const closedAt = performance.now();
-    const first = this.#first;
     while (first !== undefined && lives(first)) {
       const waitedMs = performance.now() - closedAt;
       if (waitedMs > KILLED_WITHIN_MS) return false;
@@ -220,18 +222,19 @@ export class CliContainer implements Container {
 
   #killClient(): void {
     // One that has left has left its pid to others.
-    if (this.#client.pid === undefined || this.#hasLaunched || this.#hasEnded) return;
+    if (this.#client.pid === undefined || this.#launched !== undefined || this.#hasEnded) return;
     signalGroup(this.#client.pid, 'SIGKILL', this.#client.exitCode !== null);
   }
 
   /** It is the monitor that removes what has ended; one that somebody has killed does not. */
   get #hasLostMonitor(): boolean {
     const { pidFile } = this.#plan;
-    return pidFile !== undefined && this.#monitor !== undefined && !runsHere(this.#monitor, pidFile);
+    const monitor = this.#launched?.monitor;
+    return pidFile !== undefined && monitor !== undefined && !runsHere(monitor, pidFile);
   }
 
   async #isRemovedByEngine(inTime: boolean): Promise<boolean> {
-    if (this.#hasLaunched) return inTime;
+    if (this.#launched !== undefined) return inTime;
     return (await this.exited).signal === undefined;
   }
 
@@ -250,7 +253,8 @@ export class CliContainer implements Container {
       await this.#plan.remove(readText(this.#plan.cidFile)?.trim() || this.name);
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
     // By these files the next start finds one that could not be ended.
-    if (this.#first !== undefined && lives(this.#first)) return;
+    const first = this.#launched?.first;
+    if (first !== undefined && lives(first)) return;
     for (const file of [this.#plan.cidFile, this.#plan.pidFile])
       if (file !== undefined) rmSync(file, { force: true });
     this.#removeExitHook();

@@ -3,7 +3,8 @@
 // running; all that this gains is the files' time, since it counts once and the sandbox is killed after it.
 
 import type { Deadline } from '../base/deadline.js';
-import type { GuestEnd, SandboxEnd } from '../sandbox/sandbox.js';
+import type { SandboxEnd } from '../sandbox/sandbox.js';
+import type { GuestEnd } from '../sandbox/turn.js';
 
 /** How long files may take from the end of the code: a local pipe carries all that they may be in a tenth of this. */
 const FILES_WITHIN_MS = 5_000;

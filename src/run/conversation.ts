@@ -2,7 +2,8 @@
 
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { GuestFrame, HostFrame, ServerBrief } from '../protocol/frames.js';
-import type { RunHandlers, Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
+import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
+import type { RunHandlers } from '../sandbox/turn.js';
 import type { Left } from './artifacts/artifacts.js';
 import { Artifacts } from './artifacts/artifacts.js';
 import type { CallGuard } from './calls/call-guard.js';

@@ -1,5 +1,6 @@
 // One container and its channel, as a single-use thing: started, greeted, given one run, gone. There is no reset.
-// Whatever ends it first is its end for good. Reads frames; knows nothing of tools, policy or MCP.
+// Whatever ends it first is its end for good. Which frames may come when is told by turn.ts; this file acts on it. It
+// knows nothing of tools, policy or MCP.
 //
 // Before its run a sandbox may be asked to check code, and then go on waiting. That is no second use. Code of a call
 // runs only after the host has sent `run`, and a check is answered by our own harness alone: until then nothing has
@@ -12,29 +13,35 @@
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { closed } from '../base/streams.js';
-import { clip, harmless } from '../base/text.js';
 import { within } from '../base/within.js';
-import { isExpectedWarning, saysNotAnswering } from '../engine/client-words.js';
 import { type Enforcement, UNENFORCED } from '../engine/enforcement.js';
 import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
 import { inSeconds } from '../engine/hanging.js';
 import { Channel } from '../protocol/channel.js';
-import {
-  type GuestFrame,
-  type HostFrame,
-  PROTOCOL_VERSION,
-  type SupervisorFrame,
-} from '../protocol/frames.js';
-import { type CheckAnswer, Checks } from './checks.js';
+import { type HostFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../protocol/frames.js';
+import { asEngineWords, EngineWords } from './engine-words.js';
 import { Guard } from './guard.js';
 import { NotStarted } from './not-started.js';
+import {
+  afterGuest,
+  afterSupervisor,
+  beginCheck,
+  beginRun,
+  type CheckAnswer,
+  type GuestEnd,
+  type Hello,
+  isOfRun,
+  mayRest,
+  type RunFrame,
+  type RunHandlers,
+  type Step,
+  type Turn,
+} from './turn.js';
 import type { Breach } from './watchdog.js';
 
 type FrameOf<F, T> = Extract<F, { type: T }>;
 /** Made one by one, as they are sent. */
 export type InputFrames = Iterable<FrameOf<HostFrame, 'input'>>;
-/** A file that the code left, or the names of those that stay behind. */
-export type LeftFrame = FrameOf<SupervisorFrame, 'file' | 'skipped'>;
 export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
 
 /** How a sandbox ended: the supervisor's report, broken rules, a limit, or no word at all. */
@@ -51,33 +58,17 @@ export type StartOptions = {
   readonly observer: Observer;
 };
 
-/** How the guest's process ended, in the supervisor's words. */
-export type GuestEnd = Pick<FrameOf<SupervisorFrame, 'exited'>, 'code' | 'signal'>;
-
-export type RunHandlers = {
-  readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64: string | null) => void;
-  /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
-  readonly onGuest: (frame: GuestFrame, text: string) => void;
-  /** What the code has left in its folder for results, after its end. */
-  readonly onFile: (frame: LeftFrame) => void;
-  /** As soon as the code itself has ended: its files may follow. Whatever speaks for the supervisor may say it twice. */
-  readonly onGuestEnd?: (end: GuestEnd) => void;
-};
-
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
 const LAST_FRAME_WITHIN_MS = 500;
-const MAX_NOISE_LINES = 20;
-const MAX_DETAIL_CHARS = 600;
-/** After one of these a guest has said how its code ended. */
-const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
-/** What only a sandbox that has its run may say. */
-const OF_A_RUN: ReadonlySet<SupervisorFrame['type']> = new Set([
-  'output',
-  'ended',
-  'file',
-  'skipped',
-  'exited',
-]);
+
+/**
+ * A sandbox that lives is where its conversation is. What a dying or a gone one had said before is still in our pipes and
+ * is read on, in the turn that it `was` in. Nothing leads back from `dying`, and nothing at all from `gone`.
+ */
+type State =
+  | Turn
+  | { readonly at: 'dying'; readonly was: Turn; readonly breach: Breach | undefined }
+  | { readonly at: 'gone'; readonly was: Turn };
 
 export class Sandbox implements AsyncDisposable {
   readonly ended: Promise<SandboxEnd>;
@@ -89,18 +80,12 @@ export class Sandbox implements AsyncDisposable {
   readonly #container: Container;
   readonly #channel: Channel;
   readonly #observer: Observer;
-  readonly #noise: string[] = [];
-  readonly #checks = new Checks();
-  readonly #greeted: Promise<FrameOf<SupervisorFrame, 'hello'>>;
-  #isGreeted = false;
-  #onHello: (hello: FrameOf<SupervisorFrame, 'hello'>) => void = () => {};
-  #onEnd: (end: SandboxEnd) => void = () => {};
-  #handlers: RunHandlers | undefined;
-  #report: FrameOf<SupervisorFrame, 'exited'> | undefined;
+  readonly #words = new EngineWords();
+  readonly #greeted: Promise<Hello>;
+  readonly #settle: (end: SandboxEnd) => void;
+  #state: State;
+  /** From the first check of code until it waits again or is gone; even then it knows what the kernel has killed. */
   #guard: Guard | undefined;
-  #breach: Breach | undefined;
-  #guestIsDone = false;
-  #isAlive = true;
 
   private constructor(
     container: Container,
@@ -113,20 +98,20 @@ export class Sandbox implements AsyncDisposable {
     this.spec = spec;
     this.#enforcement = enforcement ?? UNENFORCED;
     this.#observer = observer;
+    let onHello = (_hello: Hello): void => {};
     this.#greeted = new Promise((resolve) => {
-      this.#onHello = resolve;
+      onHello = resolve;
     });
+    this.#state = { at: 'starting', onHello };
+    let settle = (_end: SandboxEnd): void => {};
     this.ended = new Promise((resolve) => {
-      this.#onEnd = (end) => {
-        this.#isAlive = false;
-        this.#guard?.[Symbol.dispose]();
-        resolve(end);
-      };
+      settle = resolve;
     });
+    this.#settle = settle;
     this.#channel = new Channel(container, {
-      onGuest: (frame, text) => this.#fromGuest(frame, text),
+      onGuest: (frame, text) => this.#take(frame.type, afterGuest(this.#turn, frame, text)),
       onSupervisor: (frame) => this.#fromSupervisor(frame),
-      onNoise: (line) => this.#keepNoise(line),
+      onNoise: (line) => this.#onNoise(line),
       onViolation: (error, line) => this.#onViolation(error, line),
     });
     // The container's group is gone soon after its last process: this is the last moment to look into it.
@@ -151,7 +136,7 @@ export class Sandbox implements AsyncDisposable {
     if (signal.aborted) onAbort();
     const timer = setTimeout(() => {
       const waitedMs = options.timeoutMs;
-      sandbox.#onEnd({ how: 'lost', detail: `no greeting within ${inSeconds(waitedMs)}`, waitedMs });
+      sandbox.#end({ how: 'lost', detail: `no greeting within ${inSeconds(waitedMs)}`, waitedMs });
     }, options.timeoutMs);
     const first = await Promise.race([sandbox.#greeted, sandbox.ended]);
     clearTimeout(timer);
@@ -178,7 +163,7 @@ export class Sandbox implements AsyncDisposable {
 
   /** False once it has ended or was killed, whatever the cause. */
   get isAlive(): boolean {
-    return this.#isAlive && this.#container.isRunning;
+    return !('was' in this.#state) && this.#container.isRunning;
   }
 
   get name(): string {
@@ -198,13 +183,16 @@ export class Sandbox implements AsyncDisposable {
 
   /** Whether it was given its run: from then on nothing that it says decides anything. */
   get hasRun(): boolean {
-    return this.#handlers !== undefined;
+    return isOfRun(this.#turn);
   }
 
   /** Has the Python `code` compiled, and nothing of it run. Resolves with the answer; never, when `ended` comes first. */
   check(code: string, file: string | null = null): Promise<CheckAnswer> {
-    this.#demand(!this.hasRun, 'a sandbox checks nothing after its run has begun');
-    const answer = this.#checks.begin(code);
+    let onAnswer = (_answer: CheckAnswer): void => {};
+    const answer = new Promise<CheckAnswer>((resolve) => {
+      onAnswer = resolve;
+    });
+    this.#enter(beginCheck(this.#turn, code, onAnswer));
     this.#startGuard();
     this.#channel.send({ type: 'check', code, file });
     return answer;
@@ -214,16 +202,13 @@ export class Sandbox implements AsyncDisposable {
    * Starts the code that was checked last, or a program that needs no check: the one run of this sandbox. `input` goes
    * ahead of it, as fast as the sandbox reads; from its first piece on the sandbox counts as one that has its run.
    */
-  run(frame: FrameOf<HostFrame, 'run'>, handlers: RunHandlers, input: InputFrames = []): void {
-    this.#demand(!this.hasRun, 'a sandbox serves one run');
-    const isChecked = (frame.program?.ways ?? []).length === 0;
-    this.#demand(!isChecked || this.#checks.passed, 'a sandbox runs what it has checked');
-    this.#handlers = handlers;
+  run(frame: RunFrame, handlers: RunHandlers, input: InputFrames = []): void {
+    this.#enter(beginRun(this.#turn, frame, handlers));
     this.#startGuard();
     // Without input it is sent before this returns.
     this.#channel
       .sendInTurn(inOrder(input, frame))
-      .catch((thrown) => this.#onEnd({ how: 'violation', error: asBridgeError(thrown) }));
+      .catch((thrown) => this.#end({ how: 'violation', error: asBridgeError(thrown) }));
   }
 
   /**
@@ -231,11 +216,10 @@ export class Sandbox implements AsyncDisposable {
    * Throws E_INTERNAL for one that was given its run: see above.
    */
   rest(): boolean {
-    this.#demand(!this.hasRun, 'a sandbox that was given its run never waits again');
-    const isAsItWas = !this.#checks.leftMarks && (this.memoryKills ?? 0) === 0;
+    const isAsItWas = mayRest(this.#turn) && (this.memoryKills ?? 0) === 0;
     this.#guard?.[Symbol.dispose]();
     this.#guard = undefined;
-    return isAsItWas && !this.#checks.underWay && this.isAlive;
+    return isAsItWas && this.isAlive;
   }
 
   /** False when the guest has stopped reading and the frame was dropped. */
@@ -245,8 +229,7 @@ export class Sandbox implements AsyncDisposable {
 
   /** Synchronous; `ended` follows. */
   kill(): void {
-    this.#isAlive = false;
-    this.#container.kill();
+    this.#die(undefined);
   }
 
   /** Resolves when the container is gone. */
@@ -257,76 +240,59 @@ export class Sandbox implements AsyncDisposable {
     this.#observer({ type: 'sandbox.ended', container: this.name, reason: end.how });
   }
 
-  #fromGuest(frame: GuestFrame, text: string): void {
-    if (!this.hasRun) return this.#onOutOfTurn(frame.type);
-    if (LAST_WORDS.has(frame.type)) this.#guestIsDone = true;
-    this.#handlers?.onGuest(frame, text);
+  get #turn(): Turn {
+    return 'was' in this.#state ? this.#state.was : this.#state;
+  }
+
+  /** The conversation goes on, whether or not its end is decided. */
+  #enter(turn: Turn): void {
+    this.#state = 'was' in this.#state ? { ...this.#state, was: turn } : turn;
+  }
+
+  #take(type: string, step: Step | undefined): void {
+    if (step === undefined) return this.#onOutOfTurn(type);
+    this.#enter(step.next);
+    step.tell();
   }
 
   #fromSupervisor(frame: SupervisorFrame): void {
-    if (!this.#isInTurn(frame)) return this.#onOutOfTurn(frame.type);
-    switch (frame.type) {
-      case 'hello':
-        this.#isGreeted = true;
-        return this.#onHello(frame);
-      case 'unloaded':
-        return this.#observer({ ...frame, type: 'sandbox.unloaded', container: this.name });
-      case 'checked':
-      case 'refused':
-        return this.#checks.onAnswer(frame);
-      case 'output':
-        return this.#handlers?.onOutput(frame.stream, frame.text, frame.base64);
-      case 'file':
-      case 'skipped':
-        return this.#handlers?.onFile(frame);
-      case 'ended':
-        return this.#handlers?.onGuestEnd?.(frame);
-      case 'exited':
-        this.#handlers?.onGuestEnd?.(frame);
-        return void this.#whenReported(frame);
-    }
-  }
-
-  /** Before the run the supervisor greets and answers; after it, there is output, what was left, and one end to tell of. */
-  #isInTurn({ type }: SupervisorFrame): boolean {
-    if (OF_A_RUN.has(type)) return this.hasRun;
-    if (this.hasRun) return false;
-    return type === 'hello' ? !this.#isGreeted : type === 'unloaded' || this.#checks.underWay;
+    const step = afterSupervisor(this.#turn, frame);
+    this.#take(frame.type, step);
+    if (step === undefined) return;
+    if (frame.type === 'exited') void this.#whenReported(frame);
+    if (frame.type === 'unloaded')
+      this.#observer({ ...frame, type: 'sandbox.unloaded', container: this.name });
   }
 
   #onOutOfTurn(type: string): void {
     this.#channel.close();
     const error = new BridgeError('E_PROTOCOL', `the sandbox sent '${type}' out of turn`, { fault: 'guest' });
-    this.#onEnd({ how: 'violation', error });
+    this.#end({ how: 'violation', error });
   }
 
   /** Before the harness has greeted, what stands on its stream is the engine's own: its monitor complains there. */
   #onViolation(error: BridgeError, line: string | undefined): void {
-    if (this.#isGreeted || line === undefined) return this.#onEnd({ how: 'violation', error });
-    this.#onEnd({ how: 'lost', detail: clip(harmless(line), MAX_DETAIL_CHARS) });
-  }
-
-  #demand(condition: boolean, rule: string): void {
-    if (!condition) throw new BridgeError('E_INTERNAL', rule, { fault: 'bridge' });
+    const isOfEngine = this.#turn.at === 'starting' && line !== undefined;
+    this.#end(isOfEngine ? { how: 'lost', detail: asEngineWords(line) } : { how: 'violation', error });
   }
 
   /** From the first byte of code on: compiling takes memory too. */
   #startGuard(): void {
     const { pid } = this;
-    if (pid === undefined || this.#guard !== undefined) return;
+    if (pid === undefined || this.#guard !== undefined || this.#state.at === 'gone') return;
     this.#guard = new Guard(pid, this.spec, this.#enforcement, (breach) => this.#onBreach(breach));
   }
 
   /** The report came by the other stream: what the guest said last may still be on its way. */
-  async #whenReported(report: FrameOf<SupervisorFrame, 'exited'>): Promise<void> {
-    this.#report = report;
+  async #whenReported(report: GuestEnd): Promise<void> {
     // Looked at now: see memoryKills. The supervisor has waited for that where it matters.
     void this.memoryKills;
     this.#channel.hangUp();
     // Not in the same tick even then: frames that arrived together are handed on first.
-    if (this.#guestIsDone) await new Promise((resolve) => setImmediate(resolve));
+    const turn = this.#turn;
+    if (isOfRun(turn) && turn.hasLastWord) await new Promise((resolve) => setImmediate(resolve));
     else await within(LAST_FRAME_WITHIN_MS, closed(this.#container.stdout));
-    this.#onEnd({ how: 'exited', report });
+    this.#end({ how: 'exited', report });
   }
 
   /** The container is gone; its last bytes may still be in our pipes. */
@@ -334,43 +300,47 @@ export class Sandbox implements AsyncDisposable {
     const { code, signal } = await this.#container.exited;
     const { stdout, stderr } = this.#container;
     await within(LAST_FRAME_WITHIN_MS, Promise.all([closed(stdout), closed(stderr)]));
-    if (this.#breach !== undefined) return this.#onEnd({ how: 'limit', breach: this.#breach });
-    if (this.#report !== undefined) return this.#onEnd({ how: 'exited', report: this.#report });
-    this.#onEnd({
-      how: 'lost',
-      detail: this.#lastWords(signal ?? (code === undefined ? 'no word' : `exit code ${code}`)),
-    });
-  }
-
-  /** Why it was lost, in the words of the engine's client, as far as it said any. */
-  #lastWords(exit: string): string {
-    const words = this.#noise
-      .filter((line) => !isExpectedWarning(line))
-      .join(' ')
-      .trim();
-    if (words === '') return `the container ended with ${exit}`;
-    const lost = this.#isGreeted && saysNotAnswering(words) ? 'the connection to the engine was lost: ' : '';
-    return clip(lost + words, MAX_DETAIL_CHARS);
+    const state = this.#state;
+    if (state.at === 'dying' && state.breach !== undefined)
+      return this.#end({ how: 'limit', breach: state.breach });
+    const turn = this.#turn;
+    if (turn.at === 'reported') return this.#end({ how: 'exited', report: turn.report });
+    const exit = signal ?? (code === undefined ? 'no word' : `exit code ${code}`);
+    const detail = this.#words.whyLost(exit, { wasGreeted: turn.at !== 'starting' });
+    this.#end({ how: 'lost', detail });
   }
 
   /** Ends it for good; what it had said before is still in our pipes. */
   async #onBreach(breach: Breach): Promise<void> {
-    this.#breach = breach;
-    this.kill();
+    this.#die(breach);
     this.#observer({ type: 'sandbox.limit', container: this.name, ...breach });
     const { stdout, stderr } = this.#container;
     await within(LAST_FRAME_WITHIN_MS, Promise.all([closed(stdout), closed(stderr)]));
-    this.#onEnd({ how: 'limit', breach });
+    this.#end({ how: 'limit', breach });
   }
 
-  #keepNoise(line: string): void {
+  /** A limit is the better reason, also for one that is being killed. */
+  #die(breach: Breach | undefined): void {
+    const isDying = this.#state.at === 'dying' && breach === undefined;
+    if (this.#state.at !== 'gone' && !isDying) this.#state = { at: 'dying', was: this.#turn, breach };
+    this.#container.kill();
+  }
+
+  /** The first end counts. */
+  #end(end: SandboxEnd): void {
+    if (this.#state.at === 'gone') return;
+    this.#state = { at: 'gone', was: this.#turn };
+    this.#guard?.[Symbol.dispose]();
+    this.#settle(end);
+  }
+
+  #onNoise(line: string): void {
     this.#observer({ type: 'sandbox.noise', container: this.name, line });
-    this.#noise.push(line);
-    if (this.#noise.length > MAX_NOISE_LINES) this.#noise.shift();
+    this.#words.add(line);
   }
 }
 
-function* inOrder(input: InputFrames, run: FrameOf<HostFrame, 'run'>): Generator<HostFrame> {
+function* inOrder(input: InputFrames, run: RunFrame): Generator<HostFrame> {
   yield* input;
   yield run;
 }

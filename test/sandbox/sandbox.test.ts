@@ -202,3 +202,51 @@ describe('from its run on', () => {
     expect([pool.ready, retired]).toEqual([0, [sandbox]]);
   });
 });
+
+describe('at its end', () => {
+  beforeEach(async () => {
+    await check(checked);
+    sandbox.run(RUN, handlers);
+  });
+
+  it('the first end counts, and nothing makes it live again', async () => {
+    container.say(checked);
+    expect(await sandbox.ended).toMatchObject(outOfTurn);
+    sandbox.kill();
+    container.say({ type: 'exited', code: 0, signal: null });
+    await sandbox[Symbol.asyncDispose]();
+    expect(await sandbox.ended).toMatchObject(outOfTurn);
+    expect([sandbox.isAlive, sandbox.hasRun]).toEqual([false, true]);
+    expect(() => sandbox.run(RUN, handlers)).toThrow(internal);
+    expect(() => sandbox.check('1')).toThrow(internal);
+    expect(() => sandbox.rest()).toThrow(internal);
+  });
+
+  it('a report that is still in the pipe of one that was killed is its end', async () => {
+    container.say({ type: 'exited', code: 5, signal: null });
+    sandbox.kill();
+    expect(sandbox.isAlive).toBe(false);
+    expect(await sandbox.ended).toMatchObject({ how: 'exited', report: { code: 5 } });
+  });
+});
+
+describe('gone while it waits', () => {
+  beforeEach(async () => {
+    await check(checked);
+    container.end();
+    expect(await sandbox.ended).toMatchObject({ how: 'lost' });
+  });
+
+  it('never answers a check, and does not wait again', async () => {
+    const first = await Promise.race([sandbox.check('1'), sandbox.ended]);
+    expect(first).toMatchObject({ how: 'lost' });
+    expect(() => sandbox.run(RUN, handlers)).toThrow(internal);
+    expect(sandbox.rest()).toBe(false);
+  });
+
+  it('a run that comes too late is its run all the same', () => {
+    sandbox.run(RUN, handlers);
+    expect([sandbox.hasRun, sandbox.isAlive]).toEqual([true, false]);
+    expect(() => sandbox.rest()).toThrow(internal);
+  });
+});

@@ -13,7 +13,7 @@ import {
   type SkipReason,
 } from '../../protocol/frames.js';
 import { sliceAt, wellFormedJson } from '../../protocol/json-text.js';
-import type { LeftFrame } from '../../sandbox/sandbox.js';
+import type { LeftFrame } from '../../sandbox/turn.js';
 import { RESULTS_FOLDER, shownName, uniqueName } from './file-names.js';
 import { fileType } from './file-type.js';
 import type { KeptFiles } from './kept-files.js';

@@ -1,0 +1,165 @@
+// Whose turn it is in the conversation with one sandbox: which frames may come next, and what each leads to. It greets,
+// waits, answers checks, is given its one run and reports how that ended; nothing leads back from its run. Pure: the
+// data of a turn is there in that turn only, and a frame or a wish that a turn does not know is refused. Sends nothing.
+
+import { BridgeError } from '../base/errors.js';
+import type { GuestFrame, HostFrame, SupervisorFrame } from '../protocol/frames.js';
+
+type FrameOf<F, T> = Extract<F, { type: T }>;
+export type Hello = FrameOf<SupervisorFrame, 'hello'>;
+export type RunFrame = FrameOf<HostFrame, 'run'>;
+/** `checked` with the tools that the code names, or `refused` with what is wrong. */
+export type CheckAnswer = FrameOf<SupervisorFrame, 'checked' | 'refused'>;
+/** A file that the code left, or the names of those that stay behind. */
+export type LeftFrame = FrameOf<SupervisorFrame, 'file' | 'skipped'>;
+/** How the guest's process ended, in the supervisor's words. */
+export type GuestEnd = Pick<FrameOf<SupervisorFrame, 'exited'>, 'code' | 'signal'>;
+
+export type RunHandlers = {
+  readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64: string | null) => void;
+  /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
+  readonly onGuest: (frame: GuestFrame, text: string) => void;
+  /** What the code has left in its folder for results, after its end. */
+  readonly onFile: (frame: LeftFrame) => void;
+  /** As soon as the code itself has ended: its files may follow. Whatever speaks for the supervisor may say it twice. */
+  readonly onGuestEnd?: (end: GuestEnd) => void;
+};
+
+type Starting = { readonly at: 'starting'; readonly onHello: (hello: Hello) => void };
+type Waiting = {
+  readonly at: 'waiting';
+  /** Whether the program that it was asked about last may be run. */
+  readonly hasProgram: boolean;
+  /** Whether no check was so large, or took so long, that the sandbox is no longer as it was. */
+  readonly isAsItWas: boolean;
+};
+type Checking = {
+  readonly at: 'checking';
+  readonly onAnswer: (answer: CheckAnswer) => void;
+  /** By performance.now(). */
+  readonly startedAt: number;
+  readonly isAsItWas: boolean;
+};
+/** `hasLastWord`: whether the guest has said how its code ended. */
+type OfRun = { readonly handlers: RunHandlers; readonly hasLastWord: boolean };
+type Running = OfRun & { readonly at: 'running' };
+/** The supervisor has told of the end; the guest's last words come by another stream, and may come later. */
+type Reported = OfRun & { readonly at: 'reported'; readonly report: GuestEnd };
+export type Turn = Starting | Waiting | Checking | Running | Reported;
+
+/** The turn that follows a frame, and the call that hands the frame to whom it is for, once that turn has begun. */
+export type Step = { readonly next: Turn; readonly tell: () => void };
+
+/** What models write compiles in milliseconds; the compiler keeps memory that the next run would lack. */
+const LIGHT_CODE_CHARS = 100_000;
+const LIGHT_CHECK_MS = 250;
+/** After one of these a guest has said how its code ended. */
+const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
+
+/** Whether it was given its run. */
+export const isOfRun = (turn: Turn): turn is Running | Reported =>
+  turn.at === 'running' || turn.at === 'reported';
+
+/** The turn in which an answer about `code` is due; what was checked before is replaced. Throws E_INTERNAL. */
+export function beginCheck(turn: Turn, code: string, onAnswer: Checking['onAnswer']): Checking {
+  switch (turn.at) {
+    case 'waiting': {
+      const isAsItWas = turn.isAsItWas && code.length <= LIGHT_CODE_CHARS;
+      return { at: 'checking', onAnswer, startedAt: performance.now(), isAsItWas };
+    }
+    case 'starting':
+      throw broken('a sandbox checks nothing before its greeting');
+    case 'checking':
+      throw broken('a sandbox checks one program at a time');
+    case 'running':
+    case 'reported':
+      throw broken('a sandbox checks nothing after its run has begun');
+  }
+}
+
+/** The turn of the one run: of the program that was checked last, or of one that needs no check. Throws E_INTERNAL. */
+export function beginRun(turn: Turn, { program }: RunFrame, handlers: RunHandlers): Running {
+  const needsCheck = (program?.ways ?? []).length === 0;
+  switch (turn.at) {
+    case 'waiting':
+      if (needsCheck && !turn.hasProgram) throw broken('a sandbox runs what it has checked');
+      return { at: 'running', handlers, hasLastWord: false };
+    case 'starting':
+      throw broken('a sandbox runs nothing before its greeting');
+    case 'checking':
+      throw broken('a sandbox runs nothing while it owes an answer');
+    case 'running':
+    case 'reported':
+      throw broken('a sandbox serves one run');
+  }
+}
+
+/** Whether it may wait for another run. Throws E_INTERNAL for one that was given its run. */
+export function mayRest(turn: Turn): boolean {
+  if (isOfRun(turn)) throw broken('a sandbox that was given its run never waits again');
+  return turn.at === 'waiting' && turn.isAsItWas;
+}
+
+/** Undefined when the guest's frame is out of turn: before the run there is no guest. */
+export function afterGuest(turn: Turn, frame: GuestFrame, text: string): Step | undefined {
+  if (!isOfRun(turn)) return undefined;
+  const next = LAST_WORDS.has(frame.type) ? { ...turn, hasLastWord: true } : turn;
+  return { next, tell: () => turn.handlers.onGuest(frame, text) };
+}
+
+/**
+ * Undefined when the supervisor's frame is out of turn. Before the run it greets and answers; after it, there is
+ * output, what was left, and the end to tell of.
+ */
+export function afterSupervisor(turn: Turn, frame: SupervisorFrame): Step | undefined {
+  switch (frame.type) {
+    case 'hello':
+      if (turn.at !== 'starting') return undefined;
+      return {
+        next: { at: 'waiting', hasProgram: false, isAsItWas: true },
+        tell: () => turn.onHello(frame),
+      };
+    case 'unloaded':
+      return isOfRun(turn) ? undefined : { next: turn, tell: () => {} };
+    case 'checked':
+    case 'refused':
+      return turn.at === 'checking' ? afterAnswer(turn, frame) : undefined;
+    case 'output':
+    case 'ended':
+    case 'file':
+    case 'skipped':
+    case 'exited':
+      return isOfRun(turn) ? afterRunFrame(turn, frame) : undefined;
+  }
+}
+
+function afterAnswer({ onAnswer, startedAt, isAsItWas }: Checking, answer: CheckAnswer): Step {
+  const isLight = performance.now() - startedAt <= LIGHT_CHECK_MS;
+  return {
+    next: { at: 'waiting', hasProgram: answer.type === 'checked', isAsItWas: isAsItWas && isLight },
+    tell: () => onAnswer(answer),
+  };
+}
+
+function afterRunFrame(
+  turn: Running | Reported,
+  frame: FrameOf<SupervisorFrame, 'output' | 'ended' | 'file' | 'skipped' | 'exited'>,
+): Step {
+  const { handlers, hasLastWord } = turn;
+  switch (frame.type) {
+    case 'output':
+      return { next: turn, tell: () => handlers.onOutput(frame.stream, frame.text, frame.base64) };
+    case 'file':
+    case 'skipped':
+      return { next: turn, tell: () => handlers.onFile(frame) };
+    case 'ended':
+      return { next: turn, tell: () => handlers.onGuestEnd?.(frame) };
+    case 'exited':
+      return {
+        next: { at: 'reported', handlers, hasLastWord, report: frame },
+        tell: () => handlers.onGuestEnd?.(frame),
+      };
+  }
+}
+
+const broken = (rule: string): BridgeError => new BridgeError('E_INTERNAL', rule, { fault: 'bridge' });

@@ -1,0 +1,150 @@
+// Every turn of the conversation with a sandbox against every frame that may come and every wish that we may have: what
+// leads on is listed, and all the rest is refused.
+
+import { describe, expect, it, vi } from 'vitest';
+import type { GuestFrame, ProgramStart, SupervisorFrame } from '../../src/protocol/frames.js';
+import {
+  afterGuest,
+  afterSupervisor,
+  beginCheck,
+  beginRun,
+  mayRest,
+  type RunFrame,
+  type RunHandlers,
+  type Turn,
+} from '../../src/sandbox/turn.js';
+
+const error = { type: 'SyntaxError', message: 'no', traceback: [] };
+const SUPERVISOR: { readonly [T in SupervisorFrame['type']]: Extract<SupervisorFrame, { type: T }> } = {
+  hello: { type: 'hello', protocol: 1, harness: '0', python: '3' },
+  unloaded: { type: 'unloaded', module: 'm', error: 'e' },
+  checked: { type: 'checked', named: [] },
+  refused: { type: 'refused', error },
+  output: { type: 'output', stream: 'stdout', text: 'x', base64: null },
+  ended: { type: 'ended', code: 0, signal: null },
+  file: { type: 'file', name: 'a', data: '' },
+  skipped: { type: 'skipped', files: [], more: 0 },
+  exited: { type: 'exited', code: 3, signal: null },
+};
+const CALL: GuestFrame = { type: 'call', id: 1, method: 'servers.list', params: {} };
+const RAISED = { type: 'raised', error } as unknown as GuestFrame;
+const FRAMES = Object.keys(SUPERVISOR) as ReadonlyArray<SupervisorFrame['type']>;
+
+const heard = vi.fn();
+const handlers: RunHandlers = { onOutput: heard, onGuest: heard, onFile: heard, onGuestEnd: heard };
+const ofRun = { handlers, hasLastWord: false };
+const TURNS: { readonly [A in Turn['at']]: Extract<Turn, { at: A }> } = {
+  starting: { at: 'starting', onHello: heard },
+  waiting: { at: 'waiting', hasProgram: true, isAsItWas: true },
+  checking: { at: 'checking', onAnswer: heard, startedAt: performance.now(), isAsItWas: true },
+  running: { at: 'running', ...ofRun },
+  reported: { at: 'reported', ...ofRun, report: { code: 0, signal: null } },
+};
+const NAMES = Object.keys(TURNS) as ReadonlyArray<Turn['at']>;
+
+const internal = expect.objectContaining({ code: 'E_INTERNAL' });
+const RUN: RunFrame = {
+  type: 'run',
+  timeoutSeconds: 5,
+  loaded: [],
+  discovered: [],
+  files: [],
+  program: null,
+};
+const program: ProgramStart = {
+  file: 'main.sh',
+  args: [],
+  stdin: null,
+  ways: [{ needs: ['sh'], steps: [['sh', './main.sh']] }],
+};
+
+/** Where a frame leads, by turn; what is not listed is out of turn. */
+const LEADS_TO: { readonly [A in Turn['at']]: Partial<Record<SupervisorFrame['type'], Turn['at']>> } = {
+  starting: { hello: 'waiting', unloaded: 'starting' },
+  waiting: { unloaded: 'waiting' },
+  checking: { unloaded: 'checking', checked: 'waiting', refused: 'waiting' },
+  running: {
+    output: 'running',
+    ended: 'running',
+    file: 'running',
+    skipped: 'running',
+    exited: 'reported',
+  },
+  reported: {
+    output: 'reported',
+    ended: 'reported',
+    file: 'reported',
+    skipped: 'reported',
+    exited: 'reported',
+  },
+};
+
+describe.each(NAMES)('in the turn %s', (at) => {
+  const turn = TURNS[at];
+  const isOfRun = at === 'running' || at === 'reported';
+
+  it.each(FRAMES)('`%s` of the supervisor leads on or is refused', (type) => {
+    heard.mockClear();
+    const step = afterSupervisor(turn, SUPERVISOR[type]);
+    expect(step?.next.at).toBe(LEADS_TO[at][type]);
+    // The turn has begun before anybody hears of it.
+    expect(heard).not.toHaveBeenCalled();
+    step?.tell();
+    expect(heard).toHaveBeenCalledTimes(step === undefined || type === 'unloaded' ? 0 : 1);
+  });
+
+  it('the guest is heard in its run only', () => {
+    for (const frame of [CALL, RAISED])
+      expect(afterGuest(turn, frame, '')?.next.at).toBe(isOfRun ? at : undefined);
+  });
+
+  it('a check is asked for, the run is given and the sandbox rests from `waiting` only', () => {
+    if (at === 'waiting') {
+      expect(beginCheck(turn, '1', heard).at).toBe('checking');
+      expect(beginRun(turn, RUN, handlers).at).toBe('running');
+      expect(beginRun(turn, { ...RUN, program }, handlers).at).toBe('running');
+    } else {
+      expect(() => beginCheck(turn, '1', heard)).toThrow(internal);
+      expect(() => beginRun(turn, RUN, handlers)).toThrow(internal);
+      expect(() => beginRun(turn, { ...RUN, program }, handlers)).toThrow(internal);
+    }
+    if (isOfRun) expect(() => mayRest(turn)).toThrow(internal);
+    else expect(mayRest(turn)).toBe(at === 'waiting');
+  });
+});
+
+describe('what a turn remembers', () => {
+  const waiting = TURNS.waiting;
+
+  it('only a check that passed leaves a program, and each check replaces what was there', () => {
+    const checking = beginCheck(waiting, '1', heard);
+    const refused = afterSupervisor(checking, SUPERVISOR.refused)?.next as Turn;
+    expect(() => beginRun(refused, RUN, handlers)).toThrow(internal);
+    expect(beginRun(refused, { ...RUN, program }, handlers).at).toBe('running');
+    const again = afterSupervisor(beginCheck(refused, '1', heard), SUPERVISOR.checked)?.next as Turn;
+    expect(beginRun(again, RUN, handlers).at).toBe('running');
+  });
+
+  it('code that is large, and an answer that took long, leave marks that no later check takes away', () => {
+    const large = beginCheck(waiting, 'x'.repeat(100_001), heard);
+    const slow = { ...TURNS.checking, startedAt: performance.now() - 300 };
+    for (const marked of [large, slow]) {
+      const after = afterSupervisor(marked, SUPERVISOR.checked)?.next as Turn;
+      expect(mayRest(after)).toBe(false);
+      const later = afterSupervisor(beginCheck(after, '1', heard), SUPERVISOR.checked)?.next as Turn;
+      expect(mayRest(later)).toBe(false);
+    }
+  });
+
+  it('the guest’s last word, before the report and after it', () => {
+    expect(afterGuest(TURNS.running, CALL, '')?.next).toMatchObject({ hasLastWord: false });
+    const last = afterGuest(TURNS.running, RAISED, '')?.next as Turn;
+    expect(afterSupervisor(last, SUPERVISOR.exited)?.next).toEqual({
+      at: 'reported',
+      handlers,
+      hasLastWord: true,
+      report: SUPERVISOR.exited,
+    });
+    expect(afterGuest(TURNS.reported, RAISED, '')?.next).toMatchObject({ at: 'reported', hasLastWord: true });
+  });
+});
