@@ -30,7 +30,7 @@ Examples:
   $ ${PACKAGE_NAME} exec main.go --file util/util.go   run a program in any of its languages
   $ claude mcp add sandbox -- ${PACKAGE_NAME}          register with Claude Code
 
-Settings are environment variables (MCP_BRIDGE_…); the README lists them.`;
+Settings are environment variables (MCP_BRIDGE_…); docs/settings.md lists them.`;
 
 const EXEC_EXAMPLES = `
 Examples:

@@ -11,7 +11,7 @@ import { readGuarded } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
 import { patternTrouble } from './name-pattern.js';
 
-/** What the README says of one field; `perServer.*` stands for any server. */
+/** What its table says of one field; `perServer.*` stands for any server. */
 export type PolicyRow = {
   readonly field: string;
   readonly meaning: string;
@@ -144,7 +144,7 @@ const ROWS: readonly PolicyRow[] = [
   },
 ];
 
-/** Every field in the README's order. */
+/** Every field in the order of its table. */
 export function policyTable(): readonly PolicyRow[] {
   return ROWS;
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { OUTPUT_BYTES } from './bounds.js';
 
-/** What the README says of one variable. */
+/** What its table says of one variable. */
 export type SettingRow = {
   readonly name: string;
   readonly meaning: string;

@@ -269,5 +269,5 @@ function shortenedTimeout(isSaid: boolean, values: Values): string[] {
   return [`MCP_BRIDGE_TIMEOUT is ${timeout}; runs get ${most}, which is MCP_BRIDGE_MAX_TIMEOUT.`];
 }
 
-/** Every variable in the README's order. */
+/** Every variable in the order of its table. */
 export const settingsTable = (): readonly SettingRow[] => tableOf(variables.shape);

@@ -1,5 +1,5 @@
 // Every environment variable with its rule, meaning, default and allowed values, as one zod schema. Settings, the
-// errors and the README's table are all made from it. Reads nothing itself.
+// errors and the table of docs/settings.md are all made from it. Reads nothing itself.
 
 import { z } from 'zod';
 import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from './bounds.js';
@@ -317,5 +317,5 @@ export type ToolName = z.output<typeof variables>['MCP_BRIDGE_TOOLS'][number];
 export type Values = z.output<typeof variables>;
 
 export type VariableName = keyof Values;
-/** In the README's order. */
+/** in the order of its table. */
 export const variableNames = Object.keys(variables.shape) as readonly VariableName[];
