@@ -124,7 +124,8 @@ export async function chooseOciRuntime(
   for (const runtime of names.flatMap((name) => variantsOf(name, engine, status.mode))) {
     const trouble = await attempt(runtime);
     const name = described(runtime);
-    if (trouble?.waitedMs !== undefined) throw hangs(engine, name, trouble.waitedMs, tried);
+    if (trouble?.waitedMs !== undefined)
+      throw hangs(engine, name, trouble.waitedMs, tried, isElsewhere(status.mode));
     tried.push({ name, ok: trouble === undefined, reason: trouble?.reason ?? 'started a container' });
     if (trouble === undefined) return { runtime, tried };
   }
@@ -153,14 +154,20 @@ function candidates(engine: EngineName, status: Ready, wish: string | undefined)
   return wish === undefined ? [...new Set([defaultOciRuntime, ...OCI_RUNTIMES])] : [wish];
 }
 
-function hangs(engine: EngineName, runtime: string, waitedMs: number, before: readonly Tried[]): BridgeError {
+function hangs(
+  engine: EngineName,
+  runtime: string,
+  waitedMs: number,
+  before: readonly Tried[],
+  isThere: boolean,
+): BridgeError {
   const others = before.length === 0 ? '' : ` Before it: ${triedText(before)}`;
   return new BridgeError(
     'E_OCI_RUNTIME',
     `${engine} with ${runtime} hangs: no container within ${inSeconds(waitedMs)}.${others}`,
     {
       fault: 'operator',
-      remedy: hangingRemedy(`${engine} --log-level=debug run --rm --network=none IMAGE true`),
+      remedy: hangingRemedy(`${engine} --log-level=debug run --rm --network=none IMAGE true`, isThere),
       waitedMs,
     },
   );

@@ -35,7 +35,7 @@ export async function probeEngine(
   } catch (thrown) {
     const error = asBridgeError(thrown);
     const absent = (error.cause as { code?: unknown } | undefined)?.code === 'ENOENT';
-    if (error.waitedMs !== undefined) return hanging(binary, error.waitedMs);
+    if (error.waitedMs !== undefined) return hanging(binary, error.waitedMs, connection);
     return absent
       ? {
           state: 'missing',
@@ -89,9 +89,9 @@ function startRemedy(name: EngineName, { url, platform }: Connection): string {
     : 'Run `podman machine start`.';
 }
 
-const hanging = (binary: string, waitedMs: number): EngineStatus => ({
+const hanging = (binary: string, waitedMs: number, { url, platform }: Connection): EngineStatus => ({
   state: 'broken',
   reason: `\`${binary} info\` hangs: no answer within ${inSeconds(waitedMs)}.`,
-  remedy: hangingRemedy(`${binary} info`),
+  remedy: hangingRemedy(`${binary} info`, url !== undefined || platform !== 'linux'),
   waitedMs,
 });

@@ -127,3 +127,26 @@ describe('owners', () => {
     expect(isAlive(ownerFrom(['garbage', '', '']))).toBe(true);
   });
 });
+
+it('says of an engine elsewhere that hangs to look where it runs, and not at processes of this machine', async () => {
+  const status = {
+    state: 'ready',
+    version: '5',
+    mode: 'remote',
+    ids: 'rootless',
+    architecture: 'amd64',
+    limits: { memory: true, pids: true, cpu: true },
+    storageDriver: 'overlay',
+    storageRoot: '/',
+    defaultOciRuntime: 'crun',
+    cgroups: 'v2',
+  } as const;
+  const hangs = async () => ({ reason: 'no greeting within 60 s', waitedMs: 60_000 });
+  await expect(chooseOciRuntime('podman', status, undefined, hangs)).rejects.toMatchObject({
+    remedy: expect.stringMatching(/where the engine runs.*MCP_BRIDGE_ENGINE_URL/),
+  });
+  await expect(chooseOciRuntime('podman', status, 'runc', hangs)).rejects.toMatchObject({
+    code: 'E_OCI_RUNTIME',
+    message: expect.stringContaining('its service decides: it uses crun'),
+  });
+});

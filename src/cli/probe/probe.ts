@@ -102,10 +102,14 @@ async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeRe
       : [
           {
             ...limit('CPUs', `${settings.cpus}`, judgeCpus(deadline)),
-            required: !settings.acceptUnenforced.includes('cpu'),
+            // The quota of another machine's control group cannot be read from here.
+            required: deadline.host !== undefined && !settings.acceptUnenforced.includes('cpu'),
           },
         ]),
-    limit('container log', 'nothing on disk', judgeLog(deadline)),
+    {
+      ...limit('container log', 'nothing on disk', judgeLog(deadline)),
+      required: deadline.host !== undefined || deadline.told !== undefined,
+    },
     await ownerControl(plain, prepared, seen.host !== undefined, signal),
     advisory('OCI runtime', RUNTIME_REQUEST, judgeRuntime(await runtimeVersion(pad, signal))),
   ];
