@@ -1,5 +1,6 @@
-// Checks the architecture of src/: imports go down only, each npm package stays behind its door, and no file
-// imports itself by a detour. Reads import lines, not types. Usage: node scripts/check-floors.mjs [FOLDER]
+// Checks the architecture of src/: imports go down only, from floor to floor and between the rooms of a floor; each npm
+// package stays behind its door, and no file imports itself by a detour. Reads import lines, not types.
+// Usage: node scripts/check-floors.mjs [FOLDER]
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
@@ -27,10 +28,24 @@ const FLOORS = {
   engine: ['base', 'protocol', 'config'],
   sandbox: ['base', 'protocol', 'config', 'engine'],
   downstream: ['base', 'protocol', 'config'],
-  run: ['base', 'protocol', 'config', 'engine', 'sandbox', 'downstream'],
+  run: ['base', 'protocol', 'config', 'exec', 'engine', 'sandbox', 'downstream'],
   render: ['base', 'protocol', 'config', 'run'],
   server: BELOW_SERVER,
   cli: [...BELOW_SERVER, 'server'],
+};
+
+/**
+ * Rooms of a floor, and which others of its rooms each may use. What stands outside of them may use all of them, and they
+ * may not use it.
+ */
+const ROOMS = {
+  run: {
+    policy: [],
+    artifacts: [],
+    calls: ['policy'],
+    programs: ['artifacts'],
+    outcome: ['artifacts', 'programs'],
+  },
 };
 
 /** The doors: floors or single files that may import a package. */
@@ -124,7 +139,7 @@ function check(file, text) {
         at,
         `${floor}/ may not use ${other}/; it may use ${FLOORS[floor]?.join(', ') || 'nothing'}`,
       );
-    }
+    } else if (other === floor) checkRoom(file, code, at, resolved);
   }
   for (const { pattern, doors, advice } of WORDS) {
     if (isBehind(file, doors)) continue;
@@ -134,6 +149,17 @@ function check(file, text) {
         violations.push(`src/${file}:${index + 1}: ${found[0].trim()} is not for here; ${advice}`);
     }
   }
+}
+
+function checkRoom(file, code, at, resolved) {
+  const [floor, room] = file.split('/');
+  const others = ROOMS[floor]?.[room];
+  if (others === undefined) return;
+  const other = resolved.split('/')[1];
+  if (other === room || others.includes(other)) return;
+  const shown = other.endsWith('.ts') ? `${floor}/${other}` : `${floor}/${other}/`;
+  const allowed = others.map((each) => `${floor}/${each}`).join(', ') || 'nothing else there';
+  report(file, code, at, `${floor}/${room}/ may not use ${shown}; it may use ${allowed}`);
 }
 
 function checkPackage(file, code, at, target) {

@@ -21,7 +21,7 @@ const ALLOWED = {
   'config/policy-file.ts': [1, "yaml's mistakes quote the file below their first line"],
   'downstream/call-error.ts': [1, "the SDK's prefix ahead of a server's words"],
   'downstream/oauth/oauth-fetch.ts': [2, 'the SDK quotes whole pages'],
-  'run/hints/hint.ts': [1, "what Python and other languages say of the guest's mistakes"],
+  'run/outcome/hints/hint.ts': [1, "what Python and other languages say of the guest's mistakes"],
   'sandbox/python-name.ts': [2, 'what engines and Python say of a Python that is missing or old'],
   // Texts put together or laid out; nothing else depends on them.
   'downstream/oauth/logins.ts': [1, 'takes a full stop off'],
@@ -30,8 +30,8 @@ const ALLOWED = {
   'render/sections.ts': [1, 'adds a full stop'],
   // Not words of a sentence.
   'base/deadline.ts': [1, 'the reason of an AbortSignal is a kind'],
-  'run/leavings.ts': [1, 'the reason of a frame is a kind'],
-  'run/policy-book.ts': [1, 'tells the same trouble once'],
+  'run/artifacts/artifacts.ts': [1, 'the reason of a frame is a kind'],
+  'run/policy/policy-book.ts': [1, 'tells the same trouble once'],
 };
 
 /** Members that hold words, which variables of these names do as well. */

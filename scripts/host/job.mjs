@@ -17,6 +17,8 @@ const BRIDGE = join(MODULES, '.bin/mcp-sandbox-bridge');
 const DELEGATED = `/sys/fs/cgroup/user.slice/user-${USER.id}.slice/user@${USER.id}.service/cgroup.controllers`;
 /** For one answer; the product's own deadlines are shorter. */
 const PATIENCE_MS = 600_000;
+/** Of the engine in an emulated machine; one that is well takes a second or two. */
+const ENGINE_PATIENCE_MS = 60_000;
 const LOOKS_FOR_LEFTOVERS = 15;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
@@ -35,13 +37,26 @@ async function step(name, work) {
 }
 
 /** Never throws: exit code and what was said. */
-function run(program, args, env = {}) {
-  const options = { env: { ...process.env, ...env }, timeout: PATIENCE_MS, maxBuffer: MAX_OUTPUT_BYTES };
+function run(program, args, env = {}, timeout = PATIENCE_MS) {
+  const options = { env: { ...process.env, ...env }, timeout, maxBuffer: MAX_OUTPUT_BYTES };
   return new Promise((resolve) => {
     execFile(program, args, options, (error, stdout, stderr) =>
       resolve({ exitCode: error === null ? 0 : (error.code ?? 1), stdout, stderr }),
     );
   });
+}
+
+/** What the engine answers; undefined where it hangs. */
+async function answered(program, args) {
+  const result = await run(program, args, {}, ENGINE_PATIENCE_MS);
+  return result.exitCode === 0 ? result : undefined;
+}
+
+/** What there is of the engine's processes, and what in the kernel each waits for. */
+async function processes() {
+  const { stdout } = await run('ps', ['-eo', 'pid,ppid,stat,etimes,wchan:24,args', '--cols', '220']);
+  const lines = stdout.split('\n').filter((line) => /podman|conmon|crun|runc|python3/.test(line));
+  return lines.join('\n');
 }
 
 /** A command of ours that prints JSON, whatever it then exits with. */
@@ -138,7 +153,10 @@ await step('probe', () =>
 await step('left', async () => {
   // The engine's own tidying takes a moment after a container has ended.
   for (let look = 0; ; look += 1) {
-    const { stdout } = await run('podman', ['ps', '--all', '--format', '{{.Names}} {{.Status}}']);
+    const listed = await answered('podman', ['ps', '--all', '--format', '{{.Names}} {{.Status}}']);
+    // An engine that hangs is no engine without containers: who waits for what is the first question then.
+    if (listed === undefined) return [`podman ps hangs; ${await processes()}`];
+    const { stdout } = listed;
     const containers = stdout.split('\n').filter(Boolean);
     if (containers.length === 0 || look === LOOKS_FOR_LEFTOVERS) return containers;
     await new Promise((resolve) => setTimeout(resolve, 1_000));

@@ -4,7 +4,7 @@ import { BridgeError } from '../base/errors.js';
 import { VERSION } from '../base/version.js';
 import { discover } from '../config/discover.js';
 import { chooseEngine, type EngineWishes, forgetChoice } from '../engine/detect.js';
-import { withoutDenied } from '../run/policy-book.js';
+import { withoutDenied } from '../run/policy/policy-book.js';
 import { type LaunchPad, wishesOf } from '../sandbox/launch-pad.js';
 import { Bridge } from '../server/bridge.js';
 import { columns } from './columns.js';

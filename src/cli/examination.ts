@@ -6,10 +6,9 @@ import type { Discovery } from '../config/discover.js';
 import type { Environment, Settings } from '../config/settings.js';
 import type { chooseEngine } from '../engine/detect.js';
 import type { SandboxSpec } from '../engine/engine.js';
-import type { Outcome } from '../run/outcome.js';
-import type { PolicyBook } from '../run/policy-book.js';
+import type { PolicyBook } from '../run/policy/policy-book.js';
 import type { LaunchPad } from '../sandbox/launch-pad.js';
-import type { Trial } from './trial.js';
+import type { CommandTrial, Trial } from './trial.js';
 
 export type Finding = {
   readonly name: string;
@@ -34,7 +33,7 @@ export type Examination = {
   readonly memoryTrial: () => Promise<Trial>;
   /** What carries the traffic of a sandbox that has a network, from one that was started. */
   readonly networkTrial: () => Promise<Attempt<SandboxSpec['network']>>;
-  readonly commandTrial: () => Promise<Outcome>;
+  readonly commandTrial: () => Promise<CommandTrial>;
   readonly signal: AbortSignal;
 };
 

@@ -3,7 +3,8 @@
 
 import { HeadTail } from '../base/text.js';
 import { madeVisibleJson } from '../base/unseen.js';
-import type { Left, Outcome } from '../run/outcome.js';
+import type { Left } from '../run/artifacts/artifacts.js';
+import type { Outcome } from '../run/outcome/outcome.js';
 
 /** Of each stream: a string may have 512 MB, and JSON needs up to six characters for one. */
 const MAX_STREAM_CHARS = 64 * 1024 ** 2;

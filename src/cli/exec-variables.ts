@@ -2,7 +2,12 @@
 // own environment.
 
 import { clip, harmless } from '../base/text.js';
-import { allowedWord, MAX_WORDS_BYTES, variableNameTrouble, wordsBytes } from '../run/program-words.js';
+import {
+  allowedWord,
+  MAX_WORDS_BYTES,
+  variableNameTrouble,
+  wordsBytes,
+} from '../run/programs/program-words.js';
 import { usageError } from './failure.js';
 
 const MAX_ECHO_CHARS = 80;

@@ -3,7 +3,7 @@
 
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
-import { REQUEST_METHODS, type RuledPattern } from '../run/policy.js';
+import { REQUEST_METHODS, type RuledPattern } from '../run/policy/policy.js';
 import type { Examination, Finding } from './examination.js';
 import { visible } from './output.js';
 

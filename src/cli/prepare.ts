@@ -9,7 +9,7 @@ import { type IsolatorConfig, readIsolatorFile } from '../config/languages/isola
 import { parseSettings, type Settings } from '../config/settings.js';
 import { type LogLevel, logObserver, openLog } from '../observe/log.js';
 import { type LossyWriter, stderrWriter } from '../observe/lossy-writer.js';
-import { PolicyBook } from '../run/policy-book.js';
+import { PolicyBook } from '../run/policy/policy-book.js';
 import { coloursFor } from './output.js';
 
 export type Prepared = {

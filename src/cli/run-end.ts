@@ -1,6 +1,7 @@
 // How a run ends for a shell: what the code left, what went wrong, and the exit code.
 
-import type { Left, Outcome } from '../run/outcome.js';
+import type { Left } from '../run/artifacts/artifacts.js';
+import type { Outcome } from '../run/outcome/outcome.js';
 import { USAGE_EXIT_CODE } from './failure.js';
 import { coloursFor, sayDim } from './output.js';
 import { writeOut } from './write-out.js';

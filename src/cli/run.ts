@@ -6,7 +6,7 @@ import { madeVisibleJson } from '../base/unseen.js';
 import { stringify } from '../protocol/json-text.js';
 import { payloadOf } from '../render/payload.js';
 import { pictureLines } from '../render/pictures.js';
-import type { Outcome } from '../run/outcome.js';
+import type { Outcome } from '../run/outcome/outcome.js';
 import { Progress } from '../server/progress.js';
 import { runPython } from '../server/tools/run-python.js';
 import { withBridge } from './command-bridge.js';

@@ -1,7 +1,7 @@
 // `servers`: what was discovered, from which file, and what was passed over with the reason. Starts nothing.
 
 import { discover } from '../config/discover.js';
-import { withoutDenied } from '../run/policy-book.js';
+import { withoutDenied } from '../run/policy/policy-book.js';
 import { coloursFor, printJson } from './output.js';
 import { prepare } from './prepare.js';
 import { serverChanges } from './server-changes.js';

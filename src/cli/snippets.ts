@@ -1,7 +1,7 @@
 // `snippets`: what execute_code and `exec --snippet` find in the operator's folder, and what lies there and is none.
 
 import { clip } from '../base/text.js';
-import { type SnippetSurvey, Snippets } from '../run/snippets.js';
+import { type SnippetSurvey, Snippets } from '../run/programs/snippets.js';
 import { columns } from './columns.js';
 import { coloursFor, printJson, visible } from './output.js';
 import { prepare } from './prepare.js';

@@ -4,7 +4,8 @@ import type { Observer } from '../base/events.js';
 import type { DiscoverContext } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import type { SandboxSpec } from '../engine/engine.js';
-import type { Outcome } from '../run/outcome.js';
+import { outcomeOf } from '../exec/execute-result.js';
+import type { Outcome, OutcomeError } from '../run/outcome/outcome.js';
 import { pythonKind, WORK } from '../sandbox/kind.js';
 import { Bridge, UNWATCHED } from '../server/bridge.js';
 
@@ -20,6 +21,8 @@ export type Trial = {
 export const MEMORY_PROBE = { limitMib: 64, useMib: 160 } as const;
 const MIB_BYTES = 1024 ** 2;
 const TRIAL_SECONDS = 20;
+/** A command that does nothing writes nothing. */
+const TRIAL_OUTPUT_BYTES = 1_000;
 
 /** The kernel's word for a process whose calls go through a filter. */
 const FILTERED = 'Seccomp:\t2';
@@ -48,17 +51,27 @@ export async function memoryTrial(
   return await tryOut(bridge, TAKE_MEMORY, signal);
 }
 
+/** What came of a command that does nothing: `error` where it did not end well. */
+export type CommandTrial = Pick<Outcome, 'status' | 'durationMs'> & {
+  readonly error?: Pick<OutcomeError, 'message' | 'remedy'> | undefined;
+};
+
 /** A command that does nothing, as `execute` runs it. */
-export function commandTrial(bridge: Bridge, signal: AbortSignal): Promise<Outcome> {
-  const task = {
-    type: 'command',
+export async function commandTrial(bridge: Bridge, signal: AbortSignal): Promise<CommandTrial> {
+  const command = {
     argv: ['true'],
     stdin: undefined,
     cwd: WORK,
     env: {},
-    shownBytes: 0,
+    maxOutputBytes: TRIAL_OUTPUT_BYTES,
+    shownBytes: TRIAL_OUTPUT_BYTES,
   } as const;
-  return bridge.run({ task, servers: [], files: [], timeoutSeconds: TRIAL_SECONDS }, UNWATCHED, signal);
+  const outcome = await bridge.runCommand({ command, timeoutSeconds: TRIAL_SECONDS }, UNWATCHED, signal);
+  if ('failed' in outcome) return outcome.failed;
+  const { end } = outcome;
+  if (end.exitCode === 0) return { status: 'success', durationMs: end.durationMs };
+  const message = `The command \`true\` came to this: ${outcomeOf(end, TRIAL_SECONDS * 1000)}.`;
+  return { status: 'error', durationMs: end.durationMs, error: { message, remedy: undefined } };
 }
 
 /** What carries a network here, seen in a sandbox that has one and runs nothing. Throws why there is none. */

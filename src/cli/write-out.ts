@@ -4,7 +4,7 @@
 import { closeSync, constants, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.js';
-import { nameProblem, RESULTS_FOLDER } from '../run/file-names.js';
+import { nameProblem, RESULTS_FOLDER } from '../run/artifacts/file-names.js';
 
 /** Separators and drives of another system; a name that has them was made for that. */
 const FOREIGN = /[\\:]/;

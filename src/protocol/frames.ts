@@ -92,7 +92,7 @@ const isObject = (value: unknown): boolean =>
 
 const callId = z.int().nonnegative();
 
-/** What the guest may ask the host for. Each has one handler in run/host-api.ts; a method without one does not compile. */
+/** What the guest may ask the host for. Each has one handler in run/calls/host-api.ts; a method without one does not compile. */
 export const callParams = {
   'tools.call': z.strictObject({
     server: z.string(),

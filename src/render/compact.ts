@@ -1,7 +1,7 @@
 // The default form: what a terminal would have shown, with as few words of ours as possible. A model reads this.
 
 import type { Piece } from '../base/own-lines.js';
-import type { Outcome, ResultValue } from '../run/outcome.js';
+import type { Outcome, ResultValue } from '../run/outcome/outcome.js';
 import { filePieces } from './files.js';
 import { pictureLines } from './pictures.js';
 import { failurePieces, streamPieces } from './pieces.js';

@@ -2,8 +2,9 @@
 // and address. An address is said once, and what stayed behind is said with its reason.
 
 import type { Piece } from '../base/own-lines.js';
-import type { Kept } from '../run/kept-run.js';
-import type { Left, LeftFile, Outcome } from '../run/outcome.js';
+import type { Left, LeftFile } from '../run/artifacts/artifacts.js';
+import type { Kept } from '../run/artifacts/kept-run.js';
+import type { Outcome } from '../run/outcome/outcome.js';
 
 /** The protocol's own block for something that can be read with `resources/read`. */
 export type ResourceLink = {

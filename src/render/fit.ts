@@ -1,10 +1,10 @@
-// The text of an answer, brought below what any client takes; its pictures have their own bound (run/album.ts). Single
+// The text of an answer, brought below what any client takes; its pictures have their own bound (run/outcome/album.ts). Single
 // texts are capped where they arise; this bounds their sum, in whatever form they are shown: a control character of one
 // byte is seven in JSON, and twice that in JSON in JSON.
 
 import { clip, harmless } from '../base/text.js';
 import { stringify } from '../protocol/json-text.js';
-import { type Captured, capturedWithGap, type Outcome, type OutcomeError } from '../run/outcome.js';
+import { type Captured, capturedWithGap, type Outcome, type OutcomeError } from '../run/outcome/outcome.js';
 
 /** Stdio clients are known to end servers over answers of 8 MiB; a model could not read a tenth of this either. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;

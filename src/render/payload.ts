@@ -3,7 +3,7 @@
 
 import { linesOf, shownExactly } from '../base/text.js';
 import { mapStrings, RawJson } from '../protocol/json-text.js';
-import type { Outcome } from '../run/outcome.js';
+import type { Outcome } from '../run/outcome/outcome.js';
 import { type FileEntry, fileEntries } from './files.js';
 import { type PictureSize, pictureSizes } from './pictures.js';
 

@@ -1,7 +1,7 @@
 // Pictures as blocks of an MCP result, and as the lines that stand for them in its text: a client that shows none, and
 // the person who reads along, see at least that there were some.
 
-import type { Picture, Pictures } from '../run/album.js';
+import type { Picture, Pictures } from '../run/outcome/album.js';
 
 /** The shape of the protocol's ImageContent that we make. */
 export type ImageBlock = { readonly type: 'image'; readonly data: string; readonly mimeType: string };

@@ -2,7 +2,7 @@
 // whether it is the bridge's or the code's.
 
 import type { Piece } from '../base/own-lines.js';
-import type { Captured, Outcome, OutcomeError } from '../run/outcome.js';
+import type { Captured, Outcome, OutcomeError } from '../run/outcome/outcome.js';
 
 /** A stream with the line that says what is missing from its middle as ours; none for an empty one. */
 export function streamPieces({ text, gap }: Captured, isTrimmed: boolean): readonly Piece[] {

@@ -3,7 +3,7 @@
 import { toldApart } from '../base/own-lines.js';
 import { shownExactly } from '../base/text.js';
 import { stringify } from '../protocol/json-text.js';
-import type { Outcome } from '../run/outcome.js';
+import type { Outcome } from '../run/outcome/outcome.js';
 import { compact } from './compact.js';
 import { type ResourceLink, resourceLinks } from './files.js';
 import { fitted } from './fit.js';

@@ -3,7 +3,7 @@
 // where it is missing, as in every form.
 
 import type { Piece } from '../base/own-lines.js';
-import type { Outcome } from '../run/outcome.js';
+import type { Outcome } from '../run/outcome/outcome.js';
 import { filePieces } from './files.js';
 import { pictureLines } from './pictures.js';
 import { failurePieces, streamPieces } from './pieces.js';

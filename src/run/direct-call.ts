@@ -1,23 +1,23 @@
-// One tool of one server, called for the agent itself and not by code: no sandbox, and the same door, policy, limits and
+// One tool of one server, called for the agent itself and not by code: no sandbox, and the same guard, policy, limits and
 // audit as every call from inside one. What the server answers is relayed as it is.
 
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
-import type { RunStatus } from '../base/events.js';
 import { weigh } from '../base/weight.js';
+import type { ServerDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt, stringify } from '../protocol/json-text.js';
-import { door } from './door.js';
-import { hostApi } from './host-api.js';
-import { allowedPart } from './policy.js';
-import { notLoaded } from './reach.js';
-import { recorded } from './recorded.js';
-import type { RunParts } from './run.js';
-import { SavedByRun } from './saved-by-run.js';
+import { guardCalls } from './calls/guarded-calls.js';
+import { toolCall } from './calls/guest-call.js';
+import { LoadedServers } from './calls/loaded-servers.js';
+import { notLoaded } from './calls/reach.js';
+import { SavedByRun } from './calls/saved-by-run.js';
+import { RunRecord } from './run-record.js';
+import type { RunServices } from './run-request.js';
 
 export type DirectCall = {
   /** Unique among all bridges. */
   readonly id: string;
-  /** Whoever asked, in its own words. */
+  /** Client name and version, as the agent reported them. */
   readonly client: string;
   /** What an audit calls it. */
   readonly language: string;
@@ -30,53 +30,41 @@ export type DirectCall = {
   readonly patienceSeconds: number;
 };
 
-export type DirectParts = Pick<
-  RunParts,
-  | 'open'
-  | 'discovered'
-  | 'known'
-  | 'policy'
-  | 'gates'
-  | 'lease'
-  | 'saved'
-  | 'shapes'
-  | 'audit'
-  | 'observer'
-  | 'watcher'
->;
+export type DirectServices = Pick<RunServices, 'servers' | 'calls' | 'saved' | 'observer' | 'watcher'>;
 
 /** The text of a CallToolResult. Throws a BridgeError where there is none, E_SERVER_UNAVAILABLE where none came in time. */
 export async function callDirectly(
   call: DirectCall,
-  parts: DirectParts,
+  services: DirectServices,
   signal: AbortSignal,
 ): Promise<RawJson> {
-  const { id: runId, client, language, server, tool, args, timeoutSeconds } = call;
-  const { observer } = parts;
-  const startedAt = performance.now();
-  const servers = [server];
-  const code = weigh(stringify(args));
-  observer({ type: 'run.started', run: runId, client, servers, code, language, timeoutSeconds });
-  const tell = (status: RunStatus, calls: number) => {
-    const durationMs = performance.now() - startedAt;
-    observer({ type: 'run.ended', run: runId, servers, status, durationMs, calls });
-  };
+  const record = recordOf(call, services);
   using deadline = new Deadline(signal);
   deadline.start(call.patienceSeconds * 1000);
+  const servers = [call.server];
   let calls = 0;
   try {
-    const whole = await parts.open(server, deadline.signal);
+    const doc = await services.servers.open(call.server, deadline.signal);
     calls = 1;
-    parts.watcher.onStart({ calls, inFlight: 1, waitingFor: `${server}.${tool}` });
-    const answer = await ask(call, whole, parts, deadline.signal);
-    tell(sliceAt(answer.text, ['isError']) === 'true' ? 'error' : 'success', calls);
+    services.watcher.onStart({ calls, inFlight: 1, waitingFor: `${call.server}.${call.tool}` });
+    const answer = await ask(call, doc, services, deadline.signal);
+    record.ended(sliceAt(answer.text, ['isError']) === 'true' ? 'error' : 'success', servers, calls);
     return answer;
   } catch (thrown) {
     const { cause } = deadline;
-    tell(cause === undefined ? 'error' : cause === 'timeout' ? cause : 'cancelled', calls);
+    const status = cause === undefined ? 'error' : cause === 'timeout' ? cause : 'cancelled';
+    record.ended(status, servers, calls);
     if (cause === undefined) throw asBridgeError(thrown);
     throw cause === 'timeout' ? silent(call) : cancelled(thrown);
   }
+}
+
+function recordOf(
+  { id: run, client, language, server, args, timeoutSeconds }: DirectCall,
+  { observer }: DirectServices,
+): RunRecord {
+  const code = weigh(stringify(args));
+  return new RunRecord({ run, client, servers: [server], code, language, timeoutSeconds }, observer);
 }
 
 const silent = ({ server, patienceSeconds }: DirectCall): BridgeError =>
@@ -94,36 +82,24 @@ const cancelled = (cause: unknown): BridgeError =>
 
 async function ask(
   { id: runId, server, tool, args }: DirectCall,
-  whole: Awaited<ReturnType<DirectParts['open']>>,
-  parts: DirectParts,
+  doc: ServerDoc,
+  { servers, calls, saved, observer, watcher: { onToolProgress } }: DirectServices,
   signal: AbortSignal,
 ): Promise<RawJson> {
-  const { policy, known, lease, saved, shapes, gates, observer, watcher } = parts;
-  const discovered = parts.discovered(server === whole.name ? [server] : [], new Map());
-  const loadServer = (other: string) => Promise.reject(notLoaded(other, discovered));
-  const { onToolProgress } = watcher;
-  const loaded = [allowedPart(whole, policy())];
-  const api = hostApi({
-    loaded,
-    discovered,
-    known,
-    loadServer,
-    lease,
-    saved: new SavedByRun(saved, runId),
-    shapes,
-    onToolProgress,
-  });
-  const subject = (of: string, name: string) => {
-    const spec = lease.specOf(of);
-    return { name, changed: (spec && known.changedOf(spec)(name)) ?? null };
-  };
-  const about = { runId, policy, subject, observer };
-  const guarded = recorded(door(api, { ...about, gates, whole: () => whole }), {
-    ...about,
-    mode: parts.audit,
-  });
-  // As a frame from a sandbox would say it.
-  const text = stringify({ id: 1, params: { server, tool, arguments: args } });
-  const answer = await guarded['tools.call']({ server, tool, arguments: undefined }, text, signal);
+  const discovered = servers.discovered([doc.name], new Map());
+  const guard = guardCalls(
+    {
+      runId,
+      loaded: new LoadedServers([doc], servers.policy),
+      discovered,
+      loadServer: (other) => Promise.reject(notLoaded(other, discovered)),
+      saved: new SavedByRun(saved, runId),
+      onToolProgress,
+      observer,
+    },
+    servers,
+    calls,
+  );
+  const answer = await guard.answer(toolCall(server, tool, args), signal);
   return answer instanceof RawJson ? answer : new RawJson(stringify(answer));
 }

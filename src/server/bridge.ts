@@ -16,15 +16,23 @@ import type { AgentFace } from '../downstream/asking/agent-face.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { InputFile } from '../protocol/frames.js';
 import type { RawJson } from '../protocol/json-text.js';
-import { callDirectly, type DirectCall, type DirectParts } from '../run/direct-call.js';
-import { Gates } from '../run/gates.js';
-import { KeptFiles } from '../run/kept-files.js';
-import { canLoad } from '../run/on-demand.js';
-import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome.js';
-import { type RunParts, runCode, type Watcher } from '../run/run.js';
-import { SavedTools } from '../run/saved-tools.js';
-import { Snippets } from '../run/snippets.js';
-import type { Task } from '../run/task.js';
+import { KeptFiles } from '../run/artifacts/kept-files.js';
+import { Gates } from '../run/calls/gates.js';
+import { canLoad } from '../run/calls/on-demand.js';
+import { SavedTools } from '../run/calls/saved-tools.js';
+import { callDirectly, type DirectCall, type DirectServices } from '../run/direct-call.js';
+import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
+import { Snippets } from '../run/programs/snippets.js';
+import type { Task } from '../run/programs/task.js';
+import { runCode } from '../run/run.js';
+import type { RunServices, Watcher } from '../run/run-request.js';
+import type { Sandboxes } from '../run/sandbox-use.js';
+import {
+  type CommandOutcome,
+  type CommandRequest,
+  type CommandServices,
+  runSandboxedCommand,
+} from '../run/sandboxed-command.js';
 import { commandKind, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { Launchers } from '../sandbox/launchers.js';
@@ -41,6 +49,8 @@ export type RunInput = {
   readonly timeoutSeconds: number;
   readonly files: readonly InputFile[];
 };
+
+export type CommandInput = Pick<CommandRequest, 'command' | 'timeoutSeconds'>;
 
 /** `setBy` names what has chosen the server, for its errors. */
 export type ServerCall = Omit<DirectCall, 'id' | 'client' | 'language'> & { readonly setBy: string };
@@ -146,30 +156,20 @@ export class Bridge implements AsyncDisposable {
     // What is configured now, also for a run that waits for its turn.
     const wanted = this.servers.wanted(input.servers);
     const asked = [...wanted.servers, ...wanted.others];
-    const lease = this.servers.pool.lease(asked);
-    const number = ++this.#runs;
-    const id = `${this.#instance}-${number}`;
-    if (this.#queue.pending >= this.settings.concurrency) {
-      this.#observer({ type: 'run.queued', run: id, ahead: this.#queue.size });
-      hooks.onQueued(this.#placeOf(number));
-    }
-    const link = new LinkedSignal(signal, this.#closing.signal);
-    const running = this.#queue.add(async () => {
-      this.#begun++;
-      hooks.onPreparing(() => this.#setUp.waitsFor(asked));
-      const outcome = await runCode(
-        { id, client: this.client, ...input, ...wanted },
-        this.#parts(this.#kindOf(input.task), lease, hooks),
-        link.signal,
-      );
-      return withoutSecrets(outcome, (text) => this.redactor.redact(text));
+    using lease = this.servers.pool.lease(asked);
+    return await this.#inTurn(asked, hooks, signal, async (id, ends) => {
+      const request = { id, client: this.client, ...input, ...wanted };
+      const services = this.#servicesFor(this.#kindOf(input.task), lease, hooks);
+      return this.#withoutSecrets(await runCode(request, services, ends));
     });
-    this.#running.add(running);
-    return running.finally(() => {
-      link[Symbol.dispose]();
-      lease[Symbol.dispose]();
-      this.#running.delete(running);
-      this.sweepOnce();
+  }
+
+  /** One command in a container of its own, queued like a run. Never rejects for what agent, command or engine did. */
+  async runCommand(input: CommandInput, hooks: RunHooks, signal: AbortSignal): Promise<CommandOutcome> {
+    return await this.#inTurn([], hooks, signal, async (id, ends) => {
+      const request = { id, client: this.client, ...input };
+      const outcome = await runSandboxedCommand(request, this.#commandServices(hooks), ends);
+      return 'failed' in outcome ? { failed: this.#withoutSecrets(outcome.failed) } : outcome;
     });
   }
 
@@ -188,7 +188,7 @@ export class Bridge implements AsyncDisposable {
     using lease = this.servers.pool.lease([call.server]);
     hooks.onPreparing(() => this.#setUp.waitsFor([call.server]));
     const about = { id, client: this.client, language: 'command', ...call };
-    const calling = callDirectly(about, this.#partsFor(lease, hooks), link.signal);
+    const calling = callDirectly(about, this.#directServices(lease, hooks), link.signal);
     this.#running.add(calling);
     try {
       return await calling;
@@ -230,6 +230,34 @@ export class Bridge implements AsyncDisposable {
     await Promise.allSettled([this.#owned[Symbol.asyncDispose](), this.#sweeping, ...this.#running]);
   }
 
+  /** `work` when its turn has come, with the name of the run and what ends it. `servers` are those that it waits for. */
+  async #inTurn<T>(
+    servers: readonly string[],
+    hooks: RunHooks,
+    signal: AbortSignal,
+    work: (id: string, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const number = ++this.#runs;
+    const id = `${this.#instance}-${number}`;
+    if (this.#queue.pending >= this.settings.concurrency) {
+      this.#observer({ type: 'run.queued', run: id, ahead: this.#queue.size });
+      hooks.onQueued(this.#placeOf(number));
+    }
+    using link = new LinkedSignal(signal, this.#closing.signal);
+    const running = this.#queue.add(() => {
+      this.#begun++;
+      hooks.onPreparing(() => this.#setUp.waitsFor(servers));
+      return work(id, link.signal);
+    });
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+      this.sweepOnce();
+    }
+  }
+
   /** Turns come in order, so those that come before it are those that have neither begun nor come after it. */
   #placeOf(number: number): { readonly ahead: number } {
     const begun = () => this.#begun;
@@ -242,7 +270,6 @@ export class Bridge implements AsyncDisposable {
 
   #kindOf(task: Task): SandboxKind {
     const { settings } = this;
-    if (task.type === 'command') return this.#commandKind();
     return task.type === 'cell' ? pythonKind(settings) : kindOf(planFor(task.language, settings), settings);
   }
 
@@ -251,31 +278,46 @@ export class Bridge implements AsyncDisposable {
     return commandKind(this.settings, this.settings.executeWork ?? own);
   }
 
-  #parts(kind: SandboxKind, lease: ServerLease, watcher: Watcher): RunParts {
+  #withoutSecrets(outcome: Outcome): Outcome {
+    return withoutSecrets(outcome, (text) => this.redactor.redact(text));
+  }
+
+  #sandboxes(kind: SandboxKind): Sandboxes {
     const warm = this.#warm.of(kind);
     return {
-      ...this.#partsFor(lease, watcher),
       take: (signal) => warm.take(signal),
       giveBack: (sandbox) => warm.giveBack(sandbox),
       retire: (sandbox) => warm.retire(sandbox),
-      autoload: this.settings.autoload,
-      agent: this.#agent,
+    };
+  }
+
+  #commandServices(watcher: Watcher): CommandServices {
+    const { audit } = this.settings;
+    const sandboxes = this.#sandboxes(this.#commandKind());
+    return { sandboxes, kept: this.kept, audit, observer: this.#observer, watcher };
+  }
+
+  #servicesFor(kind: SandboxKind, lease: ServerLease, watcher: Watcher): RunServices {
+    return {
+      ...this.#directServices(lease, watcher),
+      sandboxes: this.#sandboxes(kind),
+      autoload: { mode: this.settings.autoload, agent: this.#agent },
       kept: this.kept,
     };
   }
 
-  #partsFor(lease: ServerLease, watcher: Watcher): DirectParts {
+  #directServices(lease: ServerLease, watcher: Watcher): DirectServices {
     const { servers } = this;
     return {
-      open: (server, signal) => servers.load(server, lease, signal),
-      discovered: (loaded, failed) => servers.briefs(loaded, failed),
-      known: servers.known,
-      policy: () => servers.policy(),
-      gates: this.#gates,
-      lease,
+      servers: {
+        open: (server, signal) => servers.load(server, lease, signal),
+        discovered: (loaded, failed) => servers.briefs(loaded, failed),
+        known: servers.known,
+        policy: () => servers.policy(),
+        lease,
+      },
+      calls: { gates: this.#gates, shapes: servers.shapes, audit: this.settings.audit },
       saved: this.#saved,
-      shapes: servers.shapes,
-      audit: this.settings.audit,
       observer: this.#observer,
       watcher,
     };

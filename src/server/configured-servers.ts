@@ -21,10 +21,10 @@ import type { Logins } from '../downstream/oauth/logins.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
-import { canLoad } from '../run/on-demand.js';
-import type { Objection } from '../run/outcome.js';
-import { allowedPart, denied, type Policy } from '../run/policy.js';
-import { PolicyBook, withoutDenied } from '../run/policy-book.js';
+import { canLoad } from '../run/calls/on-demand.js';
+import type { Objection } from '../run/outcome/outcome.js';
+import { allowedPart, denied, type Policy } from '../run/policy/policy.js';
+import { PolicyBook, withoutDenied } from '../run/policy/policy-book.js';
 import { type Refreshed, refreshServers } from './refresh.js';
 
 /** In the place of a server's name: all that are allowed. */

@@ -2,7 +2,7 @@
 // Whole lines in batches, harmless, and no more than the answer could hold: the rest of a flood is in the answer alone.
 
 import { clip, harmless } from '../base/text.js';
-import { MAX_OUTPUT_CHARS } from '../run/transcript.js';
+import { MAX_OUTPUT_CHARS } from '../run/artifacts/shown-amounts.js';
 
 /** Of RFC 5424, the least grave first. */
 export const LOG_LEVELS = [

@@ -3,8 +3,8 @@
 // the call's answer.
 
 import { clip, harmless, shownExactly } from '../base/text.js';
-import type { ToolProgress } from '../run/host-api.js';
-import type { ProgressReport } from '../run/run.js';
+import type { ToolProgress } from '../run/calls/host-api.js';
+import type { ProgressReport } from '../run/run-request.js';
 
 /** Claude Code gives up after 30 silent minutes, other clients after one; a person wonders after some seconds. */
 export const HEARTBEAT_MS = 3_000;

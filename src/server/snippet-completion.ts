@@ -6,9 +6,9 @@ import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { clip, harmless } from '../base/text.js';
-import { KEPT_URI_TEMPLATE } from '../run/kept-uri.js';
-import { SNIPPET_URI_TEMPLATE } from '../run/snippet-uri.js';
-import type { Snippets } from '../run/snippets.js';
+import { KEPT_URI_TEMPLATE } from '../run/artifacts/kept-uri.js';
+import { SNIPPET_URI_TEMPLATE } from '../run/programs/snippet-uri.js';
+import type { Snippets } from '../run/programs/snippets.js';
 
 /** The protocol's own limit. */
 const MAX_VALUES = 100;

@@ -3,8 +3,13 @@
 
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { asBridgeError } from '../base/errors.js';
-import { parseSnippetUri, SNIPPET_URI_TEMPLATE, SNIPPETS_URI, snippetUri } from '../run/snippet-uri.js';
-import type { SnippetBrief, Snippets } from '../run/snippets.js';
+import {
+  parseSnippetUri,
+  SNIPPET_URI_TEMPLATE,
+  SNIPPETS_URI,
+  snippetUri,
+} from '../run/programs/snippet-uri.js';
+import type { SnippetBrief, Snippets } from '../run/programs/snippets.js';
 import type { Bridge } from './bridge.js';
 
 const LIST_MIME_TYPE = 'application/json';

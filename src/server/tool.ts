@@ -3,7 +3,7 @@
 // answers as they do, with a result that is finished.
 
 import type { OutputMode } from '../render/render.js';
-import type { Outcome } from '../run/outcome.js';
+import type { Outcome } from '../run/outcome/outcome.js';
 import type { Bridge } from './bridge.js';
 import type { Progress } from './progress.js';
 

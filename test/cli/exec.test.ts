@@ -8,8 +8,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { execInput, nameInside, type Words } from '../../src/cli/exec-input.js';
 import { Collected, jsonPieces } from '../../src/cli/exec-json.js';
 import { PassOn } from '../../src/cli/pass-on.js';
-import { outcomeWithoutRun } from '../../src/run/outcome.js';
-import { Snippets } from '../../src/run/snippets.js';
+import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
+import { Snippets } from '../../src/run/programs/snippets.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { command } from './command.js';
 

@@ -5,8 +5,8 @@ import type { Examination } from '../../src/cli/examination.js';
 import { examinePolicy, idlePatterns } from '../../src/cli/policy-finding.js';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { hostFacts } from '../../src/config/host-facts.js';
-import { policyOf } from '../../src/run/policy.js';
-import { PolicyBook } from '../../src/run/policy-book.js';
+import { policyOf } from '../../src/run/policy/policy.js';
+import { PolicyBook } from '../../src/run/policy/policy-book.js';
 
 const spec = (name: string): DownstreamSpec => ({
   name,

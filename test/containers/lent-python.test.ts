@@ -20,7 +20,7 @@ import type { Language } from '../../src/config/languages/language.js';
 import { planFor } from '../../src/config/languages/plan.js';
 import { languageNamed } from '../../src/config/languages/records.js';
 import { parseSettings } from '../../src/config/settings.js';
-import { filesOf, startOf } from '../../src/run/task.js';
+import { filesOf, startOf } from '../../src/run/programs/task.js';
 import { kindOf } from '../../src/sandbox/kind.js';
 import { Launcher } from '../../src/sandbox/launcher.js';
 import { makeChangedImage, podman } from '../support/changed-image.js';

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fakeEngine } from '../faults/fake-engine.js';
-import { ERROR_CASES } from '../run/error-cases.js';
+import { ERROR_CASES } from '../run/outcome/error-cases.js';
 import { HOSTILE_SERVER, hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
 
 let bridge: TestBridge;

@@ -1,5 +1,5 @@
-// Everything of the host that a frame of the guest reaches, without a container: channel, desk, policy, host API,
-// transcript. Bytes go in as from the guest's stream, and what came of them comes out as data.
+// Everything of the host that a frame of the guest reaches, without a container: channel, dispatcher, guard, host
+// API, transcript. Bytes go in as from the guest's stream, and what came of them comes out as data.
 
 import { EventEmitter } from 'node:events';
 import { type Readable, Writable } from 'node:stream';
@@ -9,14 +9,14 @@ import type { ServerLease } from '../../src/downstream/server-lease.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { ServerDoc, ToolDoc } from '../../src/protocol/frames.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
-import { CallDesk } from '../../src/run/call-desk.js';
-import { door } from '../../src/run/door.js';
-import { Gates } from '../../src/run/gates.js';
-import { hostApi } from '../../src/run/host-api.js';
-import { allowedPart, type PolicyRules, policyOf } from '../../src/run/policy.js';
-import { SavedByRun } from '../../src/run/saved-by-run.js';
-import { SavedTools } from '../../src/run/saved-tools.js';
-import { Transcript } from '../../src/run/transcript.js';
+import { Dispatcher } from '../../src/run/calls/dispatcher.js';
+import { Gates } from '../../src/run/calls/gates.js';
+import { guardCalls } from '../../src/run/calls/guarded-calls.js';
+import { LoadedServers } from '../../src/run/calls/loaded-servers.js';
+import { SavedByRun } from '../../src/run/calls/saved-by-run.js';
+import { SavedTools } from '../../src/run/calls/saved-tools.js';
+import { Transcript } from '../../src/run/outcome/transcript.js';
+import { allowedPart, type Policy, type PolicyRules, policyOf } from '../../src/run/policy/policy.js';
 import { Progress } from '../../src/server/progress.js';
 
 const OPEN: ServerDoc = {
@@ -40,6 +40,8 @@ const OPEN: ServerDoc = {
 const SHUT = { name: 'shut', alias: 'shut', description: '', loaded: false, tools: null };
 const NO_SAVED_TOOLS = new SavedByRun(new SavedTools('/nonexistent', false), 'run-1');
 
+const NO_RULES: PolicyRules = { allow: undefined, deny: [], file: undefined };
+
 export type Heard = {
   /** The lines that were sent to the guest. */
   readonly sent: readonly string[];
@@ -48,13 +50,20 @@ export type Heard = {
   /** The types of the frames that were handed on, in order. */
   readonly frames: readonly string[];
   readonly violations: readonly BridgeError[];
-  /** Of the door. */
+  /** Refusals of the guard. */
   readonly events: readonly BridgeEvent[];
+  /** What the audit was told of each call that has ended, in the order of their ends. */
+  readonly audited: readonly Audited[];
   readonly result: string | undefined;
 };
 
+/** Without its duration, so that the same input gives the same. */
+export type Audited = Omit<Extract<BridgeEvent, { type: 'run.call' }>, 'durationMs'>;
+
 export type Scene = {
   readonly rules?: Partial<PolicyRules>;
+  /** In place of that which the rules make. */
+  readonly policy?: Policy;
   /** Further tools of the server `open`. */
   readonly tools?: readonly ToolDoc[];
   /** What a server does with a call; it may take its time. */
@@ -64,15 +73,15 @@ export type Scene = {
 /** What the host makes of `chunks`, which arrive one after the other. */
 export async function hear(
   chunks: readonly Buffer[],
-  { rules, tools = [], work }: Scene = {},
+  { rules, tools = [], work, policy = policyOf({ ...NO_RULES, ...rules }, []) }: Scene = {},
 ): Promise<Heard> {
-  const policy = policyOf({ allow: undefined, deny: [], file: undefined, ...rules }, []);
   const whole: ServerDoc = { ...OPEN, tools: [...OPEN.tools, ...tools] };
   const sent: string[] = [];
   const reached: string[] = [];
   const frames: string[] = [];
   const violations: BridgeError[] = [];
   const events: BridgeEvent[] = [];
+  const audited: Audited[] = [];
   const downstream = (server: string) => ({
     spec: { name: server },
     has: () => true,
@@ -87,7 +96,12 @@ export async function hear(
       return new RawJson(`{"content":[],"structuredContent":${args.text}}`);
     },
   });
-  const lease = { get: async (server: string) => downstream(server) } as unknown as ServerLease;
+  const lease = {
+    get: async (server: string) => downstream(server),
+    specOf: (server: string) => ({ name: server }),
+  } as unknown as ServerLease;
+  const changedOf = () => (name: string) =>
+    whole.tools.find((tool) => tool.name === name)?.changed ?? undefined;
   const stdin = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       sent.push(chunk.toString());
@@ -102,15 +116,15 @@ export async function hear(
     if (!(done > told && total >= done && total < Infinity)) throw new Error(`progress ${stringify(params)}`);
     told = done;
   });
-  let desk: CallDesk | undefined;
+  let dispatcher: Dispatcher | undefined;
   const channel = new Channel(
     { stdin, stdout, stderr: new EventEmitter() as Readable },
     {
       onGuest: (frame, text) => {
         frames.push(frame.type);
         if (violations.length > 0) throw new Error('a frame was handed on after a violation');
-        if (frame.type === 'call') desk?.accept(frame, text);
-        else if (frame.type === 'abandon') desk?.abandon(frame.id);
+        if (frame.type === 'call') dispatcher?.accept(frame, text);
+        else if (frame.type === 'abandon') dispatcher?.abandon(frame.id);
         else if (frame.type === 'progress') {
           progress.describe(() => 'Running.');
           progress.report(frame);
@@ -122,34 +136,31 @@ export async function hear(
       onViolation: (error) => void violations.push(error),
     },
   );
-  const api = hostApi({
-    loaded: [allowedPart(whole, policy)],
-    discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
-    loadServer: () => Promise.reject(new Error('no server comes later here')),
-    lease,
-    saved: NO_SAVED_TOOLS,
-    shapes: { learn: () => {} },
-    known: { docOf: () => undefined, allDocs: () => [allowedPart(whole, policy)] },
-    onToolProgress: () => {},
-  });
-  desk = new CallDesk(
-    door(api, {
+  const guard = guardCalls(
+    {
       runId: 'run-1',
+      loaded: new LoadedServers([whole], () => policy),
+      discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
+      loadServer: () => Promise.reject(new Error('no server comes later here')),
+      saved: NO_SAVED_TOOLS,
+      onToolProgress: () => {},
+      observer: (event) => {
+        if (event.type !== 'run.call') return void events.push(event);
+        const { durationMs: _durationMs, ...told } = event;
+        audited.push(told);
+      },
+    },
+    {
+      lease,
+      known: { docOf: () => undefined, allDocs: () => [allowedPart(whole, policy)], changedOf },
       policy: () => policy,
-      gates: new Gates(),
-      whole: (server) => (server === whole.name ? whole : undefined),
-      subject: (_server, name) => ({
-        name,
-        changed: whole.tools.find((tool) => tool.name === name)?.changed ?? null,
-      }),
-      observer: (event) => void events.push(event),
-    }),
-    (frame) => channel.send(frame),
-    policy.runLimits.callsInFlight.max,
+    },
+    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'arguments' },
   );
+  dispatcher = new Dispatcher(guard, (frame) => channel.send(frame), policy.runLimits.callsInFlight.max);
   // As a pipe does it, but in the same tick.
   for (const chunk of chunks) stdout.emit('data', chunk);
-  while (desk.inFlight > 0) await new Promise((resolve) => setImmediate(resolve));
-  desk[Symbol.dispose]();
-  return { sent, reached, frames, violations, events, result: transcript.result?.json?.text };
+  while (dispatcher.inFlight > 0) await new Promise((resolve) => setImmediate(resolve));
+  dispatcher[Symbol.dispose]();
+  return { sent, reached, frames, violations, events, audited, result: transcript.result?.json?.text };
 }

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import type { BridgeEvent } from '../../src/base/events.js';
 import { hostFacts } from '../../src/config/host-facts.js';
 import { parseSettings } from '../../src/config/settings.js';
-import type { Outcome } from '../../src/run/outcome.js';
+import type { Outcome } from '../../src/run/outcome/outcome.js';
 import { Bridge, UNWATCHED } from '../../src/server/bridge.js';
 import { imageOf } from '../support/built-image.js';
 import { openRemoteEngine, type RemoteEngine, whyNoRemoteEngine } from '../support/remote-engine.js';

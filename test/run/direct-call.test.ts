@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
-import { callDirectly, type DirectParts } from '../../src/run/direct-call.js';
+import { callDirectly, type DirectServices } from '../../src/run/direct-call.js';
 
 const never = (_server: string, signal: AbortSignal) =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
@@ -22,8 +22,11 @@ it.each([
 ] as const)('%s', async (_what, patienceSeconds, act, code, status) => {
   const told: BridgeEvent[] = [];
   const client = new AbortController();
-  const parts = { open: never, observer: (event: BridgeEvent) => told.push(event) } as unknown as DirectParts;
-  const calling = callDirectly({ ...call, patienceSeconds }, parts, client.signal);
+  const services = {
+    servers: { open: never },
+    observer: (event: BridgeEvent) => told.push(event),
+  } as unknown as DirectServices;
+  const calling = callDirectly({ ...call, patienceSeconds }, services, client.signal);
   act(client);
   await expect(calling).rejects.toMatchObject({ code });
   expect(told.at(-1)).toMatchObject({ type: 'run.ended', status });

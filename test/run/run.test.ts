@@ -6,11 +6,13 @@ import { BridgeError } from '../../src/base/errors.js';
 import type { Language } from '../../src/config/languages/language.js';
 import { languageNamed } from '../../src/config/languages/records.js';
 import type { ServerDoc, SupervisorFrame } from '../../src/protocol/frames.js';
-import { Gates } from '../../src/run/gates.js';
-import { KeptFiles } from '../../src/run/kept-files.js';
-import { policyOf } from '../../src/run/policy.js';
-import { type RunParts, type RunRequest, runCode } from '../../src/run/run.js';
-import type { Program } from '../../src/run/task.js';
+import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
+import { Gates } from '../../src/run/calls/gates.js';
+import { policyOf } from '../../src/run/policy/policy.js';
+import type { Program } from '../../src/run/programs/task.js';
+import { runCode } from '../../src/run/run.js';
+import type { RunRequest, RunServers, RunServices } from '../../src/run/run-request.js';
+import type { Sandboxes } from '../../src/run/sandbox-use.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
 
 const request: RunRequest = {
@@ -63,26 +65,31 @@ beforeEach(() => {
   };
 });
 
+type Overrides = Partial<Pick<Sandboxes, 'take'> & Pick<RunServers, 'open'> & Pick<RunServices, 'kept'>>;
+
 async function run(
-  overrides: Partial<RunParts> = {},
+  { take, open, kept }: Overrides = {},
   change: Partial<RunRequest> = {},
   signal = new AbortController().signal,
 ) {
   const sandbox = await greeted(container);
-  const parts = {
-    take: () => Promise.resolve(sandbox),
-    giveBack: () => ends.push('back'),
-    retire: () => ends.push('retired'),
-    open: () => Promise.resolve(SERVER),
-    discovered: () => [],
-    policy: () => policyOf({ allow: undefined, deny: [], file: undefined }, []),
-    gates: new Gates(),
-    kept: new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
+  const services = {
+    sandboxes: {
+      take: take ?? (() => Promise.resolve(sandbox)),
+      giveBack: () => ends.push('back'),
+      retire: () => ends.push('retired'),
+    },
+    servers: {
+      open: open ?? (() => Promise.resolve(SERVER)),
+      discovered: () => [],
+      policy: () => policyOf({ allow: undefined, deny: [], file: undefined }, []),
+    },
+    calls: { gates: new Gates() },
+    kept: kept ?? new KeptFiles({ stateDir: '/nowhere', keepSeconds: 0, quotaBytes: 0 }),
     observer: () => {},
     watcher: { onStart: () => ends.push('started'), onProgress: () => {}, onOutput: () => {} },
-    ...overrides,
-  } as unknown as RunParts;
-  return runCode({ ...request, ...change }, parts, signal);
+  } as unknown as RunServices;
+  return runCode({ ...request, ...change }, services, signal);
 }
 const sent = () => container.sent.map(({ type }) => type);
 
@@ -159,10 +166,31 @@ describe('before it is started', () => {
     expect([sent(), ends, container.wasKilled]).toEqual([['check'], ['back'], false]);
   });
 
-  it('a sandbox that ends over the check is told of as such', async () => {
-    answers = () => [];
-    container.onFrame = () => container.end();
-    expect(await run()).toMatchObject({ status: 'error', error: { type: 'E_SANDBOX_LOST' } });
+  it('a sandbox that is lost over the check is replaced, and the code is run in the other one', async () => {
+    const [gone, other] = [new FakeContainer(), new FakeContainer()];
+    gone.onFrame = () => gone.end();
+    const told: string[] = [];
+    other.onFrame = ({ type }) => {
+      told.push(type);
+      if (type === 'run') other.sayAsGuest({ type: 'result', value: 1, repr: '1', exact: true });
+      for (const frame of answers(type)) other.say(frame);
+    };
+    const taken = [greeted(gone), greeted(other)];
+    const take = () => taken.shift() ?? Promise.reject(new Error('a third one was taken'));
+    expect(await run({ take })).toMatchObject({ status: 'success' });
+    expect([told, ends]).toEqual([
+      ['check', 'run'],
+      ['back', 'started', 'retired'],
+    ]);
+  });
+
+  it('two sandboxes that end over the check are told of as such', async () => {
+    const gone = [new FakeContainer(), new FakeContainer()];
+    for (const each of gone) each.onFrame = () => each.end();
+    const taken = gone.map((each) => greeted(each));
+    const take = () => taken.shift() ?? Promise.reject(new Error('a third one was taken'));
+    expect(await run({ take })).toMatchObject({ status: 'error', error: { type: 'E_SANDBOX_LOST' } });
+    expect(ends).toEqual(['back', 'back']);
   });
 
   it('nothing is taken for a run that was cancelled in the queue', async () => {

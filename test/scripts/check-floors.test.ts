@@ -42,6 +42,18 @@ test.each([
   ['a dynamic import that goes up', 'base/a.ts', "await import('../cli/b.js');", '1: base/ may not use cli/'],
   ['a re-export that goes up', 'base/a.ts', "export { b } from '../run/b.js';", '1: base/ may not use run/'],
   [
+    'a room that uses one above it',
+    'run/policy/a.ts',
+    "import { b } from '../calls/b.js';",
+    '1: run/policy/ may not use run/calls/; it may use nothing else there',
+  ],
+  [
+    'a room that uses what is outside of the rooms',
+    'run/outcome/hints/a.ts',
+    "import { b } from '../../run.js';",
+    '1: run/outcome/ may not use run/run.ts; it may use run/artifacts, run/programs',
+  ],
+  [
     'a package behind another door',
     'run/a.ts',
     "import { execa } from 'execa';",

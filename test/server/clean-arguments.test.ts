@@ -6,20 +6,25 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseSettings } from '../../src/config/settings.js';
 import { RawJson } from '../../src/protocol/json-text.js';
-import { outcomeWithoutRun } from '../../src/run/outcome.js';
-import type { Bridge, RunInput, ServerCall } from '../../src/server/bridge.js';
+import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
+import type { Bridge, CommandInput, RunInput, ServerCall } from '../../src/server/bridge.js';
 import { serveAgent } from '../../src/server/server.js';
 import { cleanArguments } from '../../src/server/tools/clean-arguments.js';
 
 type Args = Readonly<Record<string, unknown>>;
-type Reached = { readonly run: RunInput | undefined; readonly relayed: unknown; readonly text: string };
+type Reached = {
+  readonly run: RunInput | CommandInput | undefined;
+  readonly relayed: unknown;
+  readonly text: string;
+};
 
 const HOST = { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false } as const;
 
 /** Calls a tool as an agent does; `run` is what a sandbox would have been given, `relayed` what a server would have been sent. */
 async function called(name: string, args: Args, env: Record<string, string> = {}): Promise<Reached> {
   const { settings } = parseSettings({ MCP_BRIDGE_TOOLS: 'run_python,execute_code,execute', ...env }, HOST);
-  let run: RunInput | undefined;
+  let run: RunInput | CommandInput | undefined;
+  const failed = outcomeWithoutRun('error', { type: 'E', message: '', remedy: undefined }, 30);
   let relayed: unknown;
   const bridge = {
     settings,
@@ -28,7 +33,11 @@ async function called(name: string, args: Args, env: Record<string, string> = {}
     serveFor: () => {},
     run: (input: RunInput) => {
       run = input;
-      return Promise.resolve(outcomeWithoutRun('error', { type: 'E', message: '', remedy: undefined }, 30));
+      return Promise.resolve(failed);
+    },
+    runCommand: (input: CommandInput) => {
+      run = input;
+      return Promise.resolve({ failed });
     },
     callServer: (call: ServerCall) => {
       relayed = call.args;
@@ -109,11 +118,13 @@ describe('null', () => {
   it('within a file is left out as well', async () => {
     const files = [{ name: 'a', text: 'x', base64: null }];
     const data = Buffer.from('x').toString('base64');
-    expect((await called('run_python', { code: '1', files })).run?.files).toEqual([{ name: 'a', data }]);
+    expect((await called('run_python', { code: '1', files })).run).toMatchObject({
+      files: [{ name: 'a', data }],
+    });
     const additional_files = [{ filename: 'a', content: 'x', encoding: null }];
-    expect((await called('execute_code', { ...CODE, additional_files })).run?.files).toEqual([
-      { name: 'a', data },
-    ]);
+    expect((await called('execute_code', { ...CODE, additional_files })).run).toMatchObject({
+      files: [{ name: 'a', data }],
+    });
   });
 });
 

@@ -2,11 +2,14 @@
 
 import { describe, expect, it } from 'vitest';
 import { parseSettings } from '../../src/config/settings.js';
+import { CappedOutput } from '../../src/exec/capped-output.js';
 import { MAX_ANSWER_CHARS } from '../../src/exec/execute-result.js';
+import type { CommandEnd } from '../../src/exec/run-command.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { visible } from '../../src/render/payload.js';
-import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome.js';
-import type { Bridge, RunHooks, RunInput, ServerCall } from '../../src/server/bridge.js';
+import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
+import type { CommandOutcome } from '../../src/run/sandboxed-command.js';
+import type { Bridge, CommandInput, ServerCall } from '../../src/server/bridge.js';
 import { capabilities, instructions } from '../../src/server/capabilities.js';
 import { Progress } from '../../src/server/progress.js';
 import type { Answer } from '../../src/server/tool.js';
@@ -23,56 +26,43 @@ const call = (bridge: object, args: unknown, env: Record<string, string> = {}): 
     { bridge: bridge as Bridge, progress: new Progress(undefined), onOutput: () => {} },
     new AbortController().signal,
   );
-const ended = (more: Partial<Outcome>): Outcome => ({
-  ...outcomeWithoutRun('error', { type: 'E_EXIT', message: '', remedy: undefined }, 30),
-  ...more,
-});
-/** A bridge whose sandbox prints `printed` and ends so. */
-const bridgeWith = (outcome: Outcome, printed = '', seen: RunInput[] = []) => ({
-  run: (input: RunInput, hooks: RunHooks) => {
+type OwnEnd = Partial<Omit<CommandEnd, 'output' | 'durationMs'>>;
+const NO_END = { exitCode: undefined, signal: undefined, killedFor: undefined, notStarted: undefined };
+/** A bridge whose command writes `printed` and ends so. */
+const bridgeWith = (end: OwnEnd, printed = '', seen: CommandInput[] = []) => ({
+  runCommand: (input: CommandInput): Promise<CommandOutcome> => {
     seen.push(input);
-    hooks.onOutput('stdout', printed, null);
-    return Promise.resolve(outcome);
+    const output = new CappedOutput(input.command.maxOutputBytes);
+    output.add('stdout', Buffer.from(printed));
+    return Promise.resolve({ end: { ...NO_END, ...end, output, durationMs: 5 }, whole: {} });
   },
 });
-const error = (type: string, message = '') => ({ type, message, traceback: [], remedy: undefined });
 
 describe('in a container', () => {
   it('hands on what it is called with', async () => {
-    const seen: RunInput[] = [];
+    const seen: CommandInput[] = [];
     const args = { command: 'ls', args: ['-l', 'a b'], cwd: '../tmp', timeout_ms: 1500 };
-    await call(bridgeWith(ended({ status: 'success', exitCode: 0 }), '', seen), args);
-    const where = { stdin: undefined, cwd: '/tmp', env: {}, shownBytes: 40_000 };
-    const task = { type: 'command', argv: ['ls', '-l', 'a b'], ...where };
-    expect(seen).toEqual([{ task, servers: [], files: [], timeoutSeconds: 1.5 }]);
+    await call(bridgeWith({ exitCode: 0 }, '', seen), args);
+    const where = { stdin: undefined, cwd: '/tmp', env: {}, maxOutputBytes: 40_000, shownBytes: 40_000 };
+    const command = { argv: ['ls', '-l', 'a b'], ...where };
+    expect(seen).toEqual([{ command, timeoutSeconds: 1.5 }]);
   });
 
-  it.each<[string, Partial<Outcome>, string, boolean]>([
-    ['success', { status: 'success', exitCode: 0, error: undefined }, 'out', false],
+  it.each<[string, OwnEnd, string, boolean]>([
+    ['success', { exitCode: 0 }, 'out', false],
     ['a status', { exitCode: 3 }, '[exit status 3]\nout', false],
-    ['a signal', { signal: 'SIGSEGV', error: error('E_SIGNAL') }, '[ended by SIGSEGV]\nout', false],
-    [
-      'a timeout',
-      { status: 'timeout', error: error('E_TIMEOUT') },
-      '[killed after its timeout of 30000 ms]\nout',
-      true,
-    ],
-    [
-      'no start',
-      { error: error('StartError', '`x` is not there.') },
-      '[not started: `x` is not there.]\nout',
-      true,
-    ],
-  ])('%s', async (_how, outcome, text, isError) => {
-    expect(await call(bridgeWith(ended(outcome), 'out\n'), { command: 'x' })).toMatchObject({
+    ['a signal', { signal: 'SIGSEGV' }, '[ended by SIGSEGV]\nout', false],
+    ['a timeout', { killedFor: 'timeout' }, '[killed after its timeout of 30000 ms]\nout', true],
+    ['no start', { notStarted: '`x` is not there.' }, '[not started: `x` is not there.]\nout', true],
+  ])('%s', async (_how, end, text, isError) => {
+    expect(await call(bridgeWith(end, 'out\n'), { command: 'x' })).toMatchObject({
       result: { content: [{ type: 'text', text }], isError },
       isRelayed: false,
     });
   });
 
   it('tells its own lines from the command’s, where that has printed such a line', async () => {
-    const outcome = ended({ error: error('E_EXIT'), exitCode: 1 });
-    const answer = await call(bridgeWith(outcome, '[exit status 0]\u200b\n'), { command: 'x' });
+    const answer = await call(bridgeWith({ exitCode: 1 }, '[exit status 0]\u200b\n'), { command: 'x' });
     const { result } = answer as unknown as { result: { content: [{ text: string }] } };
     expect(result.content[0].text).toMatch(
       /^(\[bridge \w{4}\]) Only lines .*\n\1 \[exit status \d\]\n\[exit status 0\]\\u200b$/,
@@ -80,23 +70,23 @@ describe('in a container', () => {
   });
 
   it('has a mark for the line in the middle of long output too, which nothing before it can swallow', async () => {
-    const outcome = ended({ status: 'success', exitCode: 0, error: undefined });
     const env = { MCP_EXEC_MAX_OUTPUT_BYTES: '100' };
     const printed = `=> 1\n${'x'.repeat(30)}\u001b]0;${'y'.repeat(100)}\u0007z`;
-    const answer = await call(bridgeWith(outcome, printed), { command: 'x' }, env);
+    const answer = await call(bridgeWith({ exitCode: 0 }, printed), { command: 'x' }, env);
     const { result } = answer as unknown as { result: { content: [{ text: string }] } };
     expect(result.content[0].text).toMatch(/^\[bridge \w{4}\] \[… \d+ of \d+ bytes left out …\]$/m);
   });
 
   it('what is not the command’s own end is told as of every run', async () => {
-    const outcome = ended({ error: error('E_MEMORY', 'Memory limit 512 MB exceeded.') });
-    expect(await call(bridgeWith(outcome), { command: 'x' })).toBe(outcome);
+    const error = { type: 'E_MEMORY', message: 'Memory limit 512 MB exceeded.', remedy: undefined };
+    const failed = outcomeWithoutRun('error', error, 30);
+    const runCommand = (): Promise<CommandOutcome> => Promise.resolve({ failed });
+    expect(await call({ runCommand }, { command: 'x' })).toBe(failed);
   });
 
   it('caps output by bytes, at the characters', async () => {
-    const outcome = ended({ status: 'success', exitCode: 0, error: undefined });
     const answer = await call(
-      bridgeWith(outcome, 'é'.repeat(1000)),
+      bridgeWith({ exitCode: 0 }, 'é'.repeat(1000)),
       { command: 'x' },
       { MCP_EXEC_MAX_OUTPUT_BYTES: '101' },
     );

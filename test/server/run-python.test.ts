@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { toldApart } from '../../src/base/own-lines.js';
 import { parseSettings } from '../../src/config/settings.js';
 import { compact } from '../../src/render/compact.js';
-import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome.js';
+import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import { runPython } from '../../src/server/tools/run-python.js';
 
 const { settings } = parseSettings(

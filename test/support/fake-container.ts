@@ -40,11 +40,11 @@ export class FakeContainer implements Container {
 
   /** What the supervisor's stream carries, whoever writes it. */
   say(frame: SupervisorFrame): void {
-    this.stderr.write(`${JSON.stringify(frame)}\n`);
+    this.stderr.write(lineOf(frame));
   }
 
   sayAsGuest(frame: GuestFrame): void {
-    this.stdout.write(`${JSON.stringify(frame)}\n`);
+    this.stdout.write(lineOf(frame));
   }
 
   kill(): void {
@@ -62,6 +62,12 @@ export class FakeContainer implements Container {
     this.kill();
   }
 }
+
+/** In ASCII, as the harness writes it. */
+const lineOf = (frame: object): string =>
+  `${JSON.stringify(frame).replaceAll(/[\u0080-\uffff]/g, escaped)}\n`;
+
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** A sandbox in `container`, greeted. */
 export function greeted(container: FakeContainer): Promise<Sandbox> {

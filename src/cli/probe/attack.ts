@@ -7,7 +7,7 @@ import type { DiscoverContext } from '../../config/discover.js';
 import type { Settings } from '../../config/settings.js';
 import type { ContainerFacts } from '../../engine/engine.js';
 import { hostTasks } from '../../engine/oci-runtime.js';
-import type { Outcome } from '../../run/outcome.js';
+import type { Outcome } from '../../run/outcome/outcome.js';
 import { scalesFor } from '../../sandbox/measure.js';
 import { WRITABLE } from '../../sandbox/spec.js';
 import { Bridge, UNWATCHED } from '../../server/bridge.js';

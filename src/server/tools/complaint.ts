@@ -4,7 +4,7 @@
 import type { z } from 'zod';
 import { didYouMean } from '../../base/closest.js';
 import { clip, harmless } from '../../base/text.js';
-import type { Objection } from '../../run/outcome.js';
+import type { Objection } from '../../run/outcome/outcome.js';
 
 /** Of a wrong word that is repeated. */
 const MAX_ECHO_CHARS = 80;

@@ -4,8 +4,8 @@
 import { callsTools, isFileOf, type Language } from '../../config/languages/language.js';
 import { networkedLanguages, offeredLanguages } from '../../config/languages/plan.js';
 import type { Settings } from '../../config/settings.js';
-import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
-import type { Task } from '../../run/task.js';
+import { type Outcome, outcomeWithoutRun } from '../../run/outcome/outcome.js';
+import type { Task } from '../../run/programs/task.js';
 import type { Tool } from '../tool.js';
 import { ANNOTATIONS, metaFor } from './definition.js';
 import { hooksFor } from './hooks.js';

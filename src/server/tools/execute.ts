@@ -3,7 +3,6 @@
 
 import { resolve } from 'node:path/posix';
 import type { Settings } from '../../config/settings.js';
-import { CappedOutput } from '../../exec/capped-output.js';
 import { refused, resultOf, SURE_OUTPUT_BYTES } from '../../exec/execute-result.js';
 import {
   commandSchema,
@@ -11,8 +10,7 @@ import {
   definitionFor,
   type ExecuteDefinition,
 } from '../../exec/execute-tool.js';
-import type { CommandEnd } from '../../exec/run-command.js';
-import { type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
+import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import { WORK } from '../../sandbox/kind.js';
 import type { Answer, Tool } from '../tool.js';
 import { metaFor } from './definition.js';
@@ -60,44 +58,19 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
     const parsed = schema.safeParse(given);
     if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
     const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
-    const output = new CappedOutput(executeOutputBytes);
-    const hooks = hooksFor({
-      progress: context.progress,
-      onOutput: (stream, text, base64) => {
-        output.add(stream, base64 === null ? Buffer.from(text) : Buffer.from(base64, 'base64'));
-        context.onOutput(stream, text);
-      },
-    });
-    const task = {
-      type: 'command',
+    const asked = {
       argv: [command, ...args],
       stdin: stdin === '' ? undefined : Buffer.from(stdin),
       cwd: resolve(WORK, cwd),
       env,
+      maxOutputBytes: executeOutputBytes,
       shownBytes: Math.min(executeOutputBytes, SURE_OUTPUT_BYTES),
     } as const;
-    const input = { task, servers: [], files: [], timeoutSeconds: timeoutMs / 1000 };
-    const outcome = await context.bridge.run(input, hooks, signal);
-    const ended = endOf(outcome);
-    if (ended === undefined) return outcome;
-    const { durationMs, stdout, stderr } = outcome;
-    const whole = { stdout: stdout.whole?.uri, stderr: stderr.whole?.uri };
-    return { result: resultOf({ ...ended, output, durationMs }, timeoutMs, whole), isRelayed: false };
+    const input = { command: asked, timeoutSeconds: timeoutMs / 1000 };
+    const outcome = await context.bridge.runCommand(input, hooksFor(context), signal);
+    if ('failed' in outcome) return outcome.failed;
+    return { result: resultOf(outcome.end, timeoutMs, outcome.whole), isRelayed: false };
   });
 }
 
 const refusal = (message: string): Answer => ({ result: refused(message), isRelayed: false });
-
-/** How the command itself ended; undefined for everything else that a run may come to. */
-function endOf({
-  status,
-  exitCode,
-  signal,
-  error,
-}: Outcome): Pick<CommandEnd, 'exitCode' | 'signal' | 'killedFor' | 'notStarted'> | undefined {
-  const none = { exitCode: undefined, signal: undefined, killedFor: undefined, notStarted: undefined };
-  if (status === 'success' || error?.type === 'E_EXIT') return { ...none, exitCode };
-  if (status === 'timeout') return { ...none, killedFor: 'timeout' };
-  if (error?.type === 'E_SIGNAL') return { ...none, signal: signal as NodeJS.Signals };
-  return error?.type === 'StartError' ? { ...none, notStarted: error.message } : undefined;
-}

@@ -1,6 +1,6 @@
 // What an agent is told while a run of any tool is under way: its place in the queue, what it waits for, what it does.
 
-import type { Meter } from '../../run/run.js';
+import type { Meter } from '../../run/run-request.js';
 import type { RunHooks } from '../bridge.js';
 import type { ToolContext } from '../tool.js';
 

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../protocol/frames.js';
-import { NameSet, nameProblem, PLAIN_NAME } from '../../run/file-names.js';
+import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
 import { described } from './complaint.js';
 
 type Encoding = 'utf8' | 'base64';

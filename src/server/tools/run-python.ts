@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { Settings } from '../../config/settings.js';
-import { type Objection, type Outcome, outcomeWithoutRun } from '../../run/outcome.js';
+import { type Objection, type Outcome, outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import type { RunInput } from '../bridge.js';
 import type { Tool } from '../tool.js';
 import { type Allowed, complaint, shapeComplaint } from './complaint.js';

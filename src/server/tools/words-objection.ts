@@ -1,7 +1,12 @@
 // What is wrong with the arguments and variables that a call of `execute_code` gives its program, as the agent reads it.
 
-import type { Objection } from '../../run/outcome.js';
-import { allowedWord, MAX_WORDS_BYTES, variableNameTrouble, wordsBytes } from '../../run/program-words.js';
+import type { Objection } from '../../run/outcome/outcome.js';
+import {
+  allowedWord,
+  MAX_WORDS_BYTES,
+  variableNameTrouble,
+  wordsBytes,
+} from '../../run/programs/program-words.js';
 import { complaint, described, echo } from './complaint.js';
 
 type Words = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };

@@ -17,7 +17,7 @@ import {
 import { exitCodeOf } from '../../../src/cli/probe/report.js';
 import { judgeRuntime } from '../../../src/cli/probe/runtime-version.js';
 import type { Enforcement } from '../../../src/engine/enforcement.js';
-import { type Outcome, outcomeWithoutRun } from '../../../src/run/outcome.js';
+import { type Outcome, outcomeWithoutRun } from '../../../src/run/outcome/outcome.js';
 
 const MIB = 1024 ** 2;
 const failure = { type: 'E_SIGNAL', message: 'The code was ended by SIGKILL.', remedy: undefined };

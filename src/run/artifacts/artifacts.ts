@@ -1,0 +1,235 @@
+// What a run leaves besides its answer: files from its folder for results, output that the answer has no room for, a
+// value that is too long. Collected as it arrives and kept when the run has ended. Every size and name is a claim of
+// hostile code: they are counted and capped again here. A disk that fails is told, and costs nothing else.
+
+import { messageOf } from '../../base/errors.js';
+import type { Observer } from '../../base/events.js';
+import {
+  type GuestFrame,
+  MAX_FILE_BYTES,
+  MAX_FILES,
+  MAX_FILES_BYTES,
+  MAX_SKIPPED_NAMED,
+  type SkipReason,
+} from '../../protocol/frames.js';
+import { sliceAt, wellFormedJson } from '../../protocol/json-text.js';
+import type { LeftFrame } from '../../sandbox/sandbox.js';
+import { RESULTS_FOLDER, shownName, uniqueName } from './file-names.js';
+import { fileType } from './file-type.js';
+import type { KeptFiles } from './kept-files.js';
+import { type Kept, type KeptRun, OverQuota } from './kept-run.js';
+import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS, SHOWN_RESULT_CHARS } from './shown-amounts.js';
+import { WholeOutput } from './whole-output.js';
+
+/** A file from the folder for results. */
+export type LeftFile = {
+  /** Harmless, relative, unique among the files of its run. */
+  readonly name: string;
+  readonly mimeType: string;
+  readonly content: Buffer;
+  /** All of it, where it is small and safe to show. */
+  readonly text: string | undefined;
+  /** Where it can be read later; undefined where its text is shown, or it could not be kept. */
+  readonly kept: Kept | undefined;
+};
+
+/** What the code left in its folder for results, and what became of it. */
+export type Left = {
+  readonly files: readonly LeftFile[];
+  /** The value of the last expression, where it is too long for the answer. */
+  readonly result: Kept | undefined;
+  /** Names of those that stayed behind, each with the reason as the end of a sentence about it. */
+  readonly skipped: ReadonlyArray<{ readonly name: string; readonly reason: string }>;
+  /** Further ones, without their names. */
+  readonly skippedMore: number;
+  /** How long what was kept can be read. */
+  readonly keepSeconds: number;
+  /** Why something could not be kept; undefined where nothing went wrong. */
+  readonly trouble: string | undefined;
+};
+
+/** Texts that a model reads at once, without asking for them: one, and all of them. */
+const MAX_INLINE_CHARS = 4_000;
+const MAX_INLINE_SUM_CHARS = 8_000;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+const REASONS: Readonly<Record<SkipReason, string>> = {
+  link: 'is a link',
+  special: 'is no regular file',
+  size: `is larger than ${MAX_FILE_BYTES / 1024 ** 2} MiB`,
+  total: `does not fit into ${MAX_FILES_BYTES / 1024 ** 2} MiB with the others`,
+  count: `comes after the first ${MAX_FILES} files`,
+  depth: 'lies too deep',
+  unreadable: 'cannot be read',
+};
+
+/** Why something is not kept, as the model reads it; the log has the file system's own words. */
+const OVER_QUOTA = 'it is more than may be kept (MCP_BRIDGE_KEEP_MB sets the limit)';
+const OVER_QUOTA_NOW =
+  'other runs are using what may be kept until they end (MCP_BRIDGE_KEEP_MB sets the limit)';
+const BROKEN = 'the state directory of the bridge cannot be written';
+const DISK: Readonly<Record<string, string>> = {
+  ENOSPC: "the host's disk is full",
+  EDQUOT: "the user's share of the host's disk is full",
+  ENOENT: 'its folder was removed while the code ran',
+};
+
+/** What was left, and where the whole of a stream is that the answer has no room for. */
+export type Settled = {
+  readonly left: Left | undefined;
+  readonly stdout: Kept | undefined;
+  readonly stderr: Kept | undefined;
+};
+
+type Arrived = { readonly name: string; readonly content: Buffer };
+type ResultFrame = Extract<GuestFrame, { type: 'result' }>;
+type Stream = 'stdout' | 'stderr';
+
+export class Artifacts {
+  readonly #store: KeptFiles;
+  readonly #run: KeptRun;
+  readonly #observer: Observer;
+  readonly #output: Readonly<Record<Stream, WholeOutput>> | undefined;
+  readonly #sharedBytes: number | undefined;
+  readonly #files: Arrived[] = [];
+  readonly #names = new Set<string>();
+  readonly #skipped: Array<Left['skipped'][number]> = [];
+  #skippedMore = 0;
+  #bytes = 0;
+  #result: { readonly name: string; readonly mimeType: string; readonly text: string } | undefined;
+  #trouble: string | undefined;
+
+  /** `sharedBytes`: what the answer shows of both streams together; undefined where each has MAX_OUTPUT_CHARS. */
+  constructor(store: KeptFiles, observer: Observer, sharedBytes?: number) {
+    this.#store = store;
+    this.#sharedBytes = sharedBytes;
+    this.#observer = observer;
+    this.#run = store.open();
+    const shownChars = sharedBytes === undefined ? MAX_OUTPUT_CHARS : Math.min(sharedBytes, MAX_FILE_BYTES);
+    const whole = (name: string) => new WholeOutput(this.#run, name, shownChars, store.quotaBytes);
+    if (store.isOn) this.#output = { stdout: whole('stdout.txt'), stderr: whole('stderr.txt') };
+  }
+
+  /** Whether files are on their way, so that it pays to wait for more. */
+  get isArriving(): boolean {
+    return this.#files.length > 0;
+  }
+
+  addOutput(stream: Stream, text: string): void {
+    this.#output?.[stream].add(text);
+  }
+
+  /** Takes a value that the answer has no room for; the first result counts. `text` is the frame's own line. */
+  addResult({ repr, exact }: ResultFrame, text: string): void {
+    if (!this.#store.isOn || this.#result !== undefined || text.length <= SHOWN_RESULT_CHARS) return;
+    const json = exact ? (sliceAt(text, ['value']) ?? '') : '';
+    if (repr.length <= MAX_REPR_CHARS && json.length <= SHOWN_RESULT_CHARS) return;
+    this.#result =
+      json === '' || json === 'null'
+        ? { name: 'result.txt', mimeType: 'text/plain', text: repr }
+        : { name: 'result.json', mimeType: 'application/json', text: wellFormedJson(json) };
+  }
+
+  addFile(frame: LeftFrame): void {
+    if (frame.type === 'skipped') {
+      for (const { name, reason } of frame.files) this.#skip(name, reason);
+      this.#skippedMore += frame.more;
+      return;
+    }
+    const content = Buffer.from(BASE64.test(frame.data) ? frame.data : '', 'base64');
+    const isTooMuch =
+      content.length > MAX_FILE_BYTES ||
+      this.#files.length >= MAX_FILES ||
+      this.#bytes + content.length > MAX_FILES_BYTES;
+    if (isTooMuch) return this.#skip(frame.name, 'total');
+    this.#bytes += content.length;
+    const name = uniqueName(shownName(`${RESULTS_FOLDER}/${frame.name}`), this.#names);
+    this.#files.push({ name, content });
+  }
+
+  /** Puts everything where it can be read. Never rejects. */
+  async settle(): Promise<Settled> {
+    const files = await this.#settleFiles();
+    const stdout = await this.#try(() => this.#output?.stdout.end(this.#isCut('stdout')));
+    const stderr = await this.#try(() => this.#output?.stderr.end(this.#isCut('stderr')));
+    const result = await this.#try(() => this.#putResult());
+    const isSealed = await this.#try(() => this.#run.seal().then(() => true));
+    if (isSealed === undefined) {
+      const unkept = files.map((file) => ({ ...file, kept: undefined }));
+      return { left: this.#left(unkept, undefined), stdout: undefined, stderr: undefined };
+    }
+    return { left: this.#left(files, result), stdout, stderr };
+  }
+
+  /** Nobody will read it: nothing stays on the disk. Never rejects. */
+  async discard(): Promise<void> {
+    await this.#output?.stdout.close();
+    await this.#output?.stderr.close();
+    await this.#try(() => this.#run.discard());
+  }
+
+  /** Whether the answer leaves something out of a stream that has to share its room. */
+  #isCut(stream: Stream): boolean {
+    const { [stream]: own, stdout, stderr } = this.#output ?? {};
+    if (this.#sharedBytes === undefined || own === undefined) return false;
+    const allBytes = (stdout?.bytes ?? 0) + (stderr?.bytes ?? 0);
+    return allBytes > this.#sharedBytes && own.bytes > Math.floor(this.#sharedBytes / 2);
+  }
+
+  async #settleFiles(): Promise<readonly LeftFile[]> {
+    const files: LeftFile[] = [];
+    let inlineChars = MAX_INLINE_SUM_CHARS;
+    for (const { name, content } of this.#files) {
+      const { mimeType, text } = fileType(name, content);
+      if (text !== undefined && text.length <= Math.min(MAX_INLINE_CHARS, inlineChars)) {
+        inlineChars -= text.length;
+        files.push({ name, mimeType, content, text, kept: undefined });
+        continue;
+      }
+      const kept = this.#store.isOn
+        ? await this.#try(() => this.#run.put(name, mimeType, content))
+        : undefined;
+      files.push({ name, mimeType, content, text: undefined, kept });
+    }
+    return files;
+  }
+
+  async #putResult(): Promise<Kept | undefined> {
+    if (this.#result === undefined) return undefined;
+    const { name, mimeType, text } = this.#result;
+    return await this.#run.put(name, mimeType, Buffer.from(text));
+  }
+
+  #left(files: readonly LeftFile[], result: Kept | undefined): Left | undefined {
+    if (files.length + this.#skipped.length === 0 && result === undefined && this.#trouble === undefined)
+      return undefined;
+    return {
+      files,
+      result,
+      skipped: this.#skipped,
+      skippedMore: this.#skippedMore,
+      keepSeconds: this.#store.isOn ? this.#store.keepSeconds : 0,
+      trouble: this.#trouble,
+    };
+  }
+
+  async #try<T>(keep: () => Promise<T> | undefined): Promise<T | undefined> {
+    try {
+      return await keep();
+    } catch (thrown) {
+      this.#trouble ??= troubleOf(thrown);
+      this.#observer({ type: 'kept.trouble', message: messageOf(thrown) });
+      return undefined;
+    }
+  }
+
+  #skip(name: string, reason: SkipReason): void {
+    if (this.#skipped.length >= MAX_SKIPPED_NAMED) this.#skippedMore++;
+    else this.#skipped.push({ name: shownName(`${RESULTS_FOLDER}/${name}`), reason: REASONS[reason] });
+  }
+}
+
+function troubleOf(thrown: unknown): string {
+  if (thrown instanceof OverQuota) return thrown.isForNow ? OVER_QUOTA_NOW : OVER_QUOTA;
+  return DISK[(thrown as NodeJS.ErrnoException).code ?? ''] ?? BROKEN;
+}

@@ -1,0 +1,45 @@
+// What a file is told to be. A name is a claim: only endings on this list get a type of their own, pictures only when
+// their first bytes agree, text only when it is text. Nothing is ever told to be HTML, SVG or a script, whatever it is
+// called, since a client might run it.
+
+import { extname } from 'node:path';
+import { decodedText, isHarmless } from '../../base/text.js';
+
+const TEXT_TYPES: Readonly<Record<string, string>> = {
+  '.csv': 'text/csv',
+  '.json': 'application/json',
+  '.md': 'text/markdown',
+  '.tsv': 'text/tab-separated-values',
+};
+const PLAIN_TEXT = 'text/plain';
+const UNKNOWN = 'application/octet-stream';
+
+/** Types by ending, each with what its files begin with. */
+const BINARY_TYPES: Readonly<Record<string, { readonly mimeType: string; readonly magic: RegExp }>> = {
+  '.png': { mimeType: 'image/png', magic: /^\x89PNG\r\n/ },
+  '.jpg': { mimeType: 'image/jpeg', magic: /^\xff\xd8\xff/ },
+  '.jpeg': { mimeType: 'image/jpeg', magic: /^\xff\xd8\xff/ },
+  '.gif': { mimeType: 'image/gif', magic: /^GIF8[79]a/ },
+  '.webp': { mimeType: 'image/webp', magic: /^RIFF.{4}WEBP/s },
+  '.pdf': { mimeType: 'application/pdf', magic: /^%PDF-/ },
+};
+const MAGIC_BYTES = 16;
+/** Excel's CSV files begin with one. It does not show, and is nothing to read. */
+const BYTE_ORDER_MARK = /^\ufeff/;
+
+export type FileType = {
+  readonly mimeType: string;
+  /** The content, where it is text that is safe to show (`isHarmless`); without its byte order mark, where it has one. */
+  readonly text: string | undefined;
+};
+
+/** Reads all of `content`, so it is for files that are capped. */
+export function fileType(name: string, content: Buffer): FileType {
+  const ending = extname(name).toLowerCase();
+  const binary = BINARY_TYPES[ending];
+  if (binary?.magic.test(content.subarray(0, MAGIC_BYTES).toString('latin1')))
+    return { mimeType: binary.mimeType, text: undefined };
+  const text = decodedText(content)?.replace(BYTE_ORDER_MARK, '');
+  if (text === undefined || !isHarmless(text)) return { mimeType: UNKNOWN, text: undefined };
+  return { mimeType: TEXT_TYPES[ending] ?? PLAIN_TEXT, text };
+}

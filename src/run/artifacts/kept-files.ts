@@ -1,0 +1,108 @@
+// What runs leave for later reading, on the host's disk under the state directory: found by an address that cannot be
+// guessed, for a limited time. A full disk costs a file, never a run. No name of a guest's is ever a path here, and
+// nothing that is kept is ever executed.
+
+import { constants } from 'node:fs';
+import { open, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MAX_FILE_BYTES } from '../../protocol/frames.js';
+import { INDEX_FILE, KeptRoom } from './kept-room.js';
+import { type Kept, KeptRun, keptIndex } from './kept-run.js';
+import { type KeptAddress, keptUri, parseKeptUri } from './kept-uri.js';
+
+export type KeptContent = Kept & { readonly content: Buffer };
+
+export type KeptFilesOptions = {
+  readonly stateDir: string;
+  /** Nought keeps nothing, as does a quota of nought. */
+  readonly keepSeconds: number;
+  readonly quotaBytes: number;
+  /** Milliseconds since the epoch; tests have their own. */
+  readonly now?: () => number;
+};
+
+/** Of ours, in a list that a model may read. */
+const MAX_LISTED = 100;
+/** The longest delay that a timer takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export class KeptFiles implements Disposable {
+  readonly keepSeconds: number;
+  readonly quotaBytes: number;
+  readonly #room: KeptRoom;
+  /** What this bridge's runs have kept, oldest first. */
+  readonly #own = new Map<string, { readonly kept: readonly Kept[]; readonly atMs: number }>();
+  readonly #now: () => number;
+  #expiry: NodeJS.Timeout | undefined;
+
+  constructor({ stateDir, keepSeconds, quotaBytes, now = Date.now }: KeptFilesOptions) {
+    this.keepSeconds = keepSeconds;
+    this.quotaBytes = quotaBytes;
+    this.#now = now;
+    const onRemoved = (handle: string) => void this.#own.delete(handle);
+    this.#room = new KeptRoom({ dir: join(stateDir, 'kept'), keepSeconds, quotaBytes, now, onRemoved });
+  }
+
+  /** False where the operator wants nothing kept. */
+  get isOn(): boolean {
+    return this.keepSeconds > 0 && this.quotaBytes > 0;
+  }
+
+  /** A place for what one run leaves. */
+  open(): KeptRun {
+    return new KeptRun(this.#room, (handle, kept) => {
+      this.#own.set(handle, { kept, atMs: this.#now() });
+      this.#sweepLater();
+    });
+  }
+
+  /** What this bridge's runs have kept, newest first. What other bridges keep is read by whoever knows its address. */
+  list(): readonly Kept[] {
+    const live = [...this.#own.values()].filter(({ atMs }) => !this.#room.isExpired(atMs));
+    return live
+      .reverse()
+      .flatMap(({ kept }) => kept)
+      .slice(0, MAX_LISTED);
+  }
+
+  /** What a URI leads to; undefined when it is none of ours, has expired or is gone. */
+  async read(uri: string): Promise<KeptContent | undefined> {
+    const address = parseKeptUri(uri);
+    if (address === undefined) return undefined;
+    try {
+      return await this.#read(address);
+    } catch {
+      // Removed, by us or by another bridge, or never there.
+      return undefined;
+    }
+  }
+
+  /** Removes what has expired, whoever kept it. Never rejects: what cannot be removed now is removed another time. */
+  async sweep(): Promise<void> {
+    // A bridge that keeps nothing has no say in how long others keep theirs.
+    if (this.isOn) await this.#room.sweep().catch(() => {});
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#expiry);
+  }
+
+  async #read(address: KeptAddress): Promise<KeptContent | undefined> {
+    const folder = this.#room.folderOf(address.handle);
+    if (this.#room.isExpired((await stat(folder)).mtimeMs)) return undefined;
+    const entries = keptIndex.parse(JSON.parse(await readFile(join(folder, INDEX_FILE), 'utf8')));
+    const entry = entries.find(({ name }) => name === address.name);
+    if (entry === undefined) return undefined;
+    const { name, mimeType, number } = entry;
+    await using file = await open(join(folder, String(number)), constants.O_RDONLY | constants.O_NOFOLLOW);
+    if ((await file.stat()).size > MAX_FILE_BYTES) return undefined;
+    const content = await file.readFile();
+    return { uri: keptUri(address), name, mimeType, sizeBytes: content.length, content };
+  }
+
+  #sweepLater(): void {
+    clearTimeout(this.#expiry);
+    const inMs = Math.min(this.keepSeconds * 1000 + 1_000, MAX_TIMER_MS);
+    this.#expiry = setTimeout(() => void this.sweep(), inMs).unref();
+  }
+}

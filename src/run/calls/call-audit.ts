@@ -1,0 +1,95 @@
+// Tells of everything that a guest has a server do, whatever comes of it: one event for each tool call, each question
+// about resources and prompts, and each server that code asks for. Events have sizes and digests and never data, except
+// for the arguments where the operator wants them. Decides nothing: it is handed the guard's verdict.
+
+import { asBridgeError } from '../../base/errors.js';
+import type { Observer } from '../../base/events.js';
+import { clip } from '../../base/text.js';
+import { type Weight, weigh } from '../../base/weight.js';
+import type { AuditMode } from '../../config/variables.js';
+import { MAX_NAME_CHARS } from '../../protocol/frames.js';
+import { RawJson, sliceAt } from '../../protocol/json-text.js';
+import type { Verdict } from '../policy/policy.js';
+import type { CallTarget, GuestCall } from './guest-call.js';
+
+export type CallAuditParts = {
+  readonly runId: string;
+  readonly mode: AuditMode;
+  readonly observer: Observer;
+};
+
+/** A call with the one verdict on it. */
+export type JudgedCall = {
+  readonly call: GuestCall;
+  /** Its own; of what asks nothing of a server nothing is told. */
+  readonly target: Extract<CallTarget, { readonly name: string }>;
+  readonly verdict: Verdict;
+};
+
+/** What went wrong is told in less; looking through 40 MB of data for it takes 30 ms, in which nothing else is done. */
+const MAX_FAILURE_CHARS = 1024 * 1024;
+/** Looked for first, since most results are none. */
+const SAYS_ERROR = /"isError"\s*:\s*true/;
+/** Of the arguments' text that is told: whoever keeps it also looks for secrets in it. */
+const MAX_ARGUMENTS_CHARS = 64 * 1024;
+
+export class CallAudit {
+  readonly #parts: CallAuditParts;
+
+  constructor(parts: CallAuditParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers or throws as `work` does, and tells of the call when that has ended. */
+  async record<T>(judged: JudgedCall, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const startedAt = performance.now();
+    const tell = (result: Weight | undefined, error: string | undefined) =>
+      this.#tell(judged, { result, error, durationMs: performance.now() - startedAt });
+    try {
+      const answer = await work();
+      if (answer instanceof RawJson) tell(weighed(answer.text, this.#parts.mode), failureIn(answer.text));
+      else tell(undefined, undefined);
+      return answer;
+    } catch (thrown) {
+      tell(undefined, signal.aborted ? 'E_CANCELLED' : asBridgeError(thrown).code);
+      throw thrown;
+    }
+  }
+
+  #tell({ call: { id, argumentsText }, target, verdict }: JudgedCall, ended: CallEnd): void {
+    const { runId, mode, observer } = this.#parts;
+    observer({
+      type: 'run.call',
+      run: runId,
+      call: id,
+      server: clip(target.server, MAX_NAME_CHARS),
+      tool: clip(target.name, MAX_NAME_CHARS),
+      allowed: verdict.allowed,
+      rule: verdict.rule,
+      failed: ended.error !== undefined,
+      arguments: weighed(argumentsText, mode),
+      argumentsText: keptText(argumentsText, mode),
+      ...ended,
+    });
+  }
+}
+
+type CallEnd = {
+  readonly result: Weight | undefined;
+  /** The code of what it failed with. */
+  readonly error: string | undefined;
+  readonly durationMs: number;
+};
+
+/** The code that the guest fails with when a server says that its tool has failed, which is an answer to the protocol. */
+const failureIn = (text: string): string | undefined =>
+  text.length <= MAX_FAILURE_CHARS && SAYS_ERROR.test(text) && sliceAt(text, ['isError']) === 'true'
+    ? 'E_TOOL_FAILED'
+    : undefined;
+
+/** The beginning of a text that may be told; undefined where the operator does not want arguments kept. */
+export const keptText = (text: string, mode: AuditMode): string | undefined =>
+  mode === 'arguments' ? text.slice(0, MAX_ARGUMENTS_CHARS) : undefined;
+
+const weighed = (text: string, mode: AuditMode): Weight =>
+  mode === 'off' ? { bytes: text.length, sha256: undefined } : weigh(text);

@@ -1,0 +1,60 @@
+// What one run may ask of its servers, held to the operator's limits: how often, how much, for how long, and how much of
+// it at a time. Tools, resources and prompts are held alike; the policy is asked anew each time.
+
+import { RawJson, stringify } from '../../protocol/json-text.js';
+import type { Policy } from '../policy/policy.js';
+import type { Gates } from './gates.js';
+import { keepTo, keepToBytes, withinSeconds } from './limits.js';
+
+export type CallLimitsParts = {
+  readonly runId: string;
+  readonly policy: () => Policy;
+  /** Shared by all runs. */
+  readonly gates: Gates;
+};
+
+/** What is asked of a server: a tool's name or an MCP method, and the JSON that goes with it. */
+export type Measured = { readonly server: string; readonly name: string; readonly argumentsText: string };
+
+export class CallLimits {
+  readonly #parts: CallLimitsParts;
+  readonly #ofServers = new Map<string, number>();
+  #ofRun = 0;
+
+  constructor(parts: CallLimitsParts) {
+    this.#parts = parts;
+  }
+
+  /** Counts a call, of the run and of its server. Throws E_LIMIT, and then counts nothing. */
+  count(server: string): void {
+    const policy = this.#parts.policy();
+    const all = this.#ofRun + 1;
+    const own = (this.#ofServers.get(server) ?? 0) + 1;
+    const few = 'Make fewer calls in one run, or split the work over several.';
+    keepTo(policy.runLimits.callsPerRun, 'callsPerRun', all, 'calls in one run', few);
+    const what = `calls of server '${server}' in one run`;
+    keepTo(policy.serverLimits(server).callsPerRun, 'callsPerRun', own, what, few);
+    this.#ofRun = all;
+    this.#ofServers.set(server, own);
+  }
+
+  /** Asks when it is this call's turn. Throws E_LIMIT for what is too much, also where it is the answer that is too long. */
+  async hold(
+    { server, name, argumentsText }: Measured,
+    ask: (signal: AbortSignal) => unknown,
+    signal: AbortSignal,
+  ): Promise<RawJson> {
+    const { policy, runId, gates } = this.#parts;
+    const { bytesPerCall, secondsPerCall, callsInFlight } = policy().serverLimits(server);
+    const what = `'${name}' of server '${server}'`;
+    keepToBytes(bytesPerCall, argumentsText, `for the arguments of ${what}`);
+    this.count(server);
+    const work = () => withinSeconds(secondsPerCall, what, signal, ask);
+    const place = { server, run: runId, max: callsInFlight.max };
+    const answer = await gates.enter(place, work, signal);
+    // A list was put together here; its text goes on from here too.
+    const result = answer instanceof RawJson ? answer : new RawJson(stringify(answer ?? null));
+    keepToBytes(bytesPerCall, result.text, `for the result of ${what}`);
+    return result;
+  }
+}

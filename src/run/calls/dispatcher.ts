@@ -1,0 +1,169 @@
+// The guest's calls of one run: admitted up to the limits, answered in any order, each cancellable by itself, all
+// ended together with the run. A slow call holds up nothing but itself, and while it waits only its text is kept.
+
+import PQueue from 'p-queue';
+import { asBridgeError, BridgeError } from '../../base/errors.js';
+import { clip, harmless, inOneLine } from '../../base/text.js';
+import {
+  type HostFrame,
+  MAX_CALLS_IN_FLIGHT,
+  MAX_PENDING_BYTES,
+  MAX_QUEUED_CALLS,
+  MAX_RUN_BYTES,
+  MAX_UNREAD_BYTES,
+  type Refusal,
+} from '../../protocol/frames.js';
+import { RawJson, stringify } from '../../protocol/json-text.js';
+import type { CallGuard } from './call-guard.js';
+import { type CallFrame, callFrom, type GuestCall } from './guest-call.js';
+
+/** What is said of a call that waits, and of one that is refused; all of it is the frame's own claim. */
+type Label = {
+  readonly id: number;
+  readonly server: string | null;
+  readonly tool: string | null;
+  /** Who answers it, for people. */
+  readonly awaited: string;
+};
+type Pending = { readonly label: Label; readonly controller: AbortController };
+
+/** A refusal quotes what it refuses; hostile code could have its own megabytes sent back to it. */
+const MAX_MESSAGE_CHARS = 8_000;
+const MAX_NAME_CHARS = 256;
+/** Of the tools that a run waits for: code may have called a thousand. */
+const MAX_NAMES_SHOWN = 3;
+
+export class Dispatcher implements Disposable {
+  readonly #guard: Pick<CallGuard, 'answer'>;
+  readonly #send: (frame: HostFrame) => boolean;
+  readonly #queue: PQueue;
+  readonly #pending = new Map<number, Pending>();
+  #pendingChars = 0;
+  #repliedChars = 0;
+  #answered = 0;
+
+  /** `send` is false when the guest has too much unread and the frame was dropped. */
+  constructor(
+    guard: Pick<CallGuard, 'answer'>,
+    send: (frame: HostFrame) => boolean,
+    maxInFlight = MAX_CALLS_IN_FLIGHT,
+  ) {
+    this.#queue = new PQueue({ concurrency: Math.min(maxInFlight, MAX_CALLS_IN_FLIGHT) });
+    this.#guard = guard;
+    this.#send = send;
+  }
+
+  /** Calls that were admitted so far. */
+  get calls(): number {
+    return this.#answered + this.#pending.size;
+  }
+
+  get inFlight(): number {
+    return this.#pending.size;
+  }
+
+  /** `github.search_issues (3), jira.get`, in the order in which they were asked for; empty when none is. */
+  get waitingFor(): string {
+    const counts = new Map<string, number>();
+    for (const { label } of this.#pending.values()) {
+      counts.set(label.awaited, (counts.get(label.awaited) ?? 0) + 1);
+    }
+    const names = [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count})`));
+    const shown = names
+      .slice(0, MAX_NAMES_SHOWN)
+      .map((name) => clip(inOneLine(harmless(name)), MAX_NAME_CHARS));
+    const more = names.length - shown.length;
+    return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
+  }
+
+  /** Takes a call; its answer is sent when it is there. `text` is the frame's own line, which is ASCII. */
+  accept(frame: CallFrame, text: string): void {
+    const [server, tool] = [nameIn(frame, 'server'), nameIn(frame, 'tool')];
+    const label: Label = { id: frame.id, server, tool, awaited: awaited(frame.method, server, tool) };
+    const obstacle = this.#obstacle(label.id, text.length);
+    if (obstacle !== undefined) return this.#refuse(label, obstacle);
+    const call = callFrom(frame, text);
+    const controller = new AbortController();
+    this.#pending.set(label.id, { label, controller });
+    this.#pendingChars += text.length;
+    void this.#queue.add(() => this.#answer(label, call, text.length, controller.signal));
+  }
+
+  /** The guest no longer waits for this call. */
+  abandon(id: number): void {
+    this.#pending.get(id)?.controller.abort('cancelled');
+  }
+
+  [Symbol.dispose](): void {
+    this.#queue.clear();
+    for (const { controller } of this.#pending.values()) controller.abort('cancelled');
+    this.#pending.clear();
+  }
+
+  #obstacle(id: number, chars: number): BridgeError | undefined {
+    if (this.#pending.has(id)) {
+      return new BridgeError('E_PROTOCOL', `The call id ${id} is in use.`, { fault: 'guest' });
+    }
+    if (this.#pending.size >= MAX_CALLS_IN_FLIGHT + MAX_QUEUED_CALLS) {
+      return new BridgeError('E_TOO_MANY_CALLS', `More than ${MAX_QUEUED_CALLS} calls are waiting.`, {
+        fault: 'guest',
+        remedy: 'Gather the calls in smaller batches.',
+      });
+    }
+    if (this.#pendingChars + chars > MAX_PENDING_BYTES) {
+      return tooMuch(`The calls under way hold more than ${MAX_PENDING_BYTES} bytes of arguments.`);
+    }
+    if (this.#repliedChars > MAX_RUN_BYTES) {
+      return tooMuch(`This run was answered with more than ${MAX_RUN_BYTES} bytes.`);
+    }
+    return undefined;
+  }
+
+  /** `call` is an error where its frame says nothing that can be asked: it is refused in its turn, like an answer that failed. */
+  async #answer(
+    label: Label,
+    call: GuestCall | BridgeError,
+    chars: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      if (call instanceof BridgeError) throw call;
+      if (!signal.aborted) this.#reply(label, await this.#guard.answer(call, signal));
+    } catch (thrown) {
+      if (!signal.aborted) this.#refuse(label, asBridgeError(thrown));
+    } finally {
+      this.#pendingChars -= chars;
+      if (this.#pending.delete(label.id)) this.#answered++;
+    }
+  }
+
+  #reply(label: Label, value: unknown): void {
+    const json = value instanceof RawJson ? value : new RawJson(stringify(value ?? null));
+    this.#repliedChars += json.text.length;
+    if (this.#send({ type: 'reply', id: label.id, value: json })) return;
+    this.#refuse(label, tooMuch(`More than ${MAX_UNREAD_BYTES} bytes of answers wait to be read.`));
+  }
+
+  #refuse({ id, server, tool }: Label, error: BridgeError): void {
+    const message = clip(error.advice, MAX_MESSAGE_CHARS);
+    const refusal: Refusal = { code: error.code, message, server, tool };
+    this.#send({ type: 'refusal', id, error: refusal });
+  }
+}
+
+function nameIn({ params }: CallFrame, key: 'server' | 'tool'): string | null {
+  const name = params[key];
+  return typeof name === 'string' ? clip(name, MAX_NAME_CHARS) : null;
+}
+
+function awaited(method: string, server: string | null, tool: string | null): string {
+  if (tool !== null) return `${server}.${tool}`;
+  const [kind] = method.split('.', 1);
+  return kind === 'resources' || kind === 'prompts' ? `${kind} of ${server}` : 'the bridge';
+}
+
+const tooMuch = (message: string) =>
+  new BridgeError('E_TOO_MUCH_DATA', message, {
+    fault: 'guest',
+    remedy: 'Await fewer calls at a time, or ask for less in each.',
+  });

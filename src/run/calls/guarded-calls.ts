@@ -1,0 +1,68 @@
+// The one place in which guard, limits, audit and handlers are put together, for a run's code as for a call that the
+// agent makes itself.
+
+import type { Observer } from '../../base/events.js';
+import type { AuditMode } from '../../config/variables.js';
+import type { Known } from '../../downstream/catalog/known-servers.js';
+import type { ObservedShapes } from '../../downstream/catalog/observed-shapes.js';
+import type { ServerLease } from '../../downstream/server-lease.js';
+import type { ServerBrief, ServerDoc } from '../../protocol/frames.js';
+import type { Policy } from '../policy/policy.js';
+import { CallAudit } from './call-audit.js';
+import { CallGuard } from './call-guard.js';
+import { CallLimits } from './call-limits.js';
+import type { Gates } from './gates.js';
+import { hostApi, type ToolProgress } from './host-api.js';
+import type { LoadedServers } from './loaded-servers.js';
+import type { SavedByRun } from './saved-by-run.js';
+
+/** What is known of servers, and how they are reached. */
+export type CallServers = {
+  readonly known: Pick<Known, 'docOf' | 'allDocs' | 'changedOf'>;
+  /** The run's, as they were when it was asked for. */
+  readonly lease: Pick<ServerLease, 'get' | 'specOf'>;
+  /** As it is whenever it is asked. */
+  readonly policy: () => Policy;
+};
+
+/** What the calls of all runs share. */
+export type CallServices = {
+  readonly gates: Gates;
+  /** Learns what tools answer. */
+  readonly shapes: Pick<ObservedShapes, 'learn'>;
+  /** How much is told of each call. */
+  readonly audit: AuditMode;
+};
+
+/** What is one run's own. */
+export type CallScope = {
+  readonly runId: string;
+  readonly loaded: LoadedServers;
+  readonly discovered: readonly ServerBrief[];
+  /** Opens one more server for the run, or refuses it. */
+  readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
+  readonly saved: SavedByRun;
+  readonly onToolProgress: (progress: ToolProgress) => void;
+  readonly observer: Observer;
+};
+
+/** The only way from a call to what answers it: handlers accept nothing that this guard has not admitted. */
+export function guardCalls(
+  { runId, loaded, discovered, loadServer, saved, onToolProgress, observer }: CallScope,
+  { known, lease, policy }: CallServers,
+  { gates, shapes, audit: mode }: CallServices,
+): CallGuard {
+  return new CallGuard({
+    runId,
+    policy,
+    limits: new CallLimits({ runId, policy, gates }),
+    audit: new CallAudit({ runId, mode, observer }),
+    handlers: hostApi({ loaded, discovered, known, loadServer, lease, saved, shapes, onToolProgress }),
+    whole: (server) => loaded.whole(server),
+    changed: (server, tool) => {
+      const spec = lease.specOf(server);
+      return (spec && known.changedOf(spec)(tool)) ?? null;
+    },
+    observer,
+  });
+}

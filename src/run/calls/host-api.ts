@@ -1,0 +1,127 @@
+// What the harness may ask the host for: one handler per call method, complete by its type. Each takes a call that the
+// guard has admitted (call-guard.ts), and reads nothing but what was parsed when the call was made (guest-call.ts).
+
+import { closest, didYouMean } from '../../base/closest.js';
+import { BridgeError } from '../../base/errors.js';
+import { refreshCommand } from '../../downstream/catalog/kept-catalog.js';
+import type { Known } from '../../downstream/catalog/known-servers.js';
+import type { ObservedShapes } from '../../downstream/catalog/observed-shapes.js';
+import { type FoundTool, searchTools } from '../../downstream/catalog/search.js';
+import type { CallProgress } from '../../downstream/downstream.js';
+import type { ServerLease } from '../../downstream/server-lease.js';
+import type { ServerBrief, ServerDoc, ToolHit } from '../../protocol/frames.js';
+import { RawJson, wellFormedJson } from '../../protocol/json-text.js';
+import type { Admitted, Handlers } from './call-guard.js';
+import type { LoadedServers } from './loaded-servers.js';
+import { howToLoad, notLoaded } from './reach.js';
+import { resourceCalls } from './resource-calls.js';
+import type { SavedByRun } from './saved-by-run.js';
+
+/** How far a tool that the code has called says it is; `tool` is `server.tool`. */
+export type ToolProgress = {
+  readonly tool: string;
+  readonly done: number;
+  readonly total: number | null;
+  readonly message: string | null;
+};
+
+export type HostApiParts = {
+  readonly loaded: LoadedServers;
+  readonly discovered: readonly ServerBrief[];
+  /** Documentation of all that is discovered, loaded or not. */
+  readonly known: Pick<Known, 'docOf' | 'allDocs'>;
+  /** Opens one more server for the run, or refuses it. */
+  readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
+  /** The run's servers. */
+  readonly lease: Pick<ServerLease, 'get'>;
+  readonly saved: Pick<SavedByRun, 'put' | 'list' | 'get'>;
+  /** Learns what tools answer. */
+  readonly shapes: Pick<ObservedShapes, 'learn'>;
+  /** What a tool says of how far it is, while it is called. */
+  readonly onToolProgress: (progress: ToolProgress) => void;
+};
+
+export function hostApi(parts: HostApiParts): Handlers {
+  const { loaded } = parts;
+  const reach = (server: string): ServerDoc => {
+    const doc = loaded.shown(server);
+    if (doc === undefined) throw notLoaded(server, parts.discovered);
+    return doc;
+  };
+
+  // What may be looked up, which is more than what may be called.
+  const describe = (server: string): ServerDoc => {
+    const brief = parts.discovered.find(({ name }) => name === server);
+    const doc = loaded.shown(server) ?? (brief && parts.known.docOf(server));
+    if (doc !== undefined) return doc;
+    if (brief !== undefined) throw neverStarted(brief);
+    return reach(server);
+  };
+
+  const callTool = async ({ params, argumentsText }: Admitted<'tools.call'>, signal: AbortSignal) => {
+    const { server, tool } = params;
+    const doc = reach(server);
+    if (!doc.tools.some(({ name }) => name === tool)) throw unknownTool(doc, tool);
+    const args = new RawJson(wellFormedJson(argumentsText));
+    const onProgress = ({ progress, total, message }: CallProgress) =>
+      parts.onToolProgress({
+        tool: `${server}.${tool}`,
+        done: progress,
+        total: total ?? null,
+        message: message ?? null,
+      });
+    const downstream = await parts.lease.get(server, signal);
+    const result = await downstream.callTool(tool, args, onProgress, signal);
+    parts.shapes.learn(downstream, tool, result.text);
+    return result;
+  };
+
+  return {
+    'tools.call': callTool,
+    'servers.list': () => parts.discovered,
+    'tools.list': ({ params }) => describe(params.server).tools,
+    'docs.get': ({ params: { server, tool } }) => {
+      const doc = describe(server);
+      if (tool === null) return doc.tools;
+      const found = doc.tools.find(({ name, alias }) => name === tool || alias === tool);
+      if (found === undefined) throw unknownTool(doc, tool);
+      return [found];
+    },
+    'docs.search': ({ params: { query, limit } }) =>
+      searchTools(parts.known.allDocs(), query, limit).map((found) =>
+        toHit(found, loaded.shown(found.server.name)),
+      ),
+    'servers.load': async ({ params: { server } }, signal) =>
+      loaded.shown(server) ?? loaded.add(await parts.loadServer(server, signal)),
+    ...resourceCalls({ lease: parts.lease, reach }),
+    'saved.put': ({ params }) => parts.saved.put(params),
+    'saved.list': () => parts.saved.list(),
+    'saved.get': ({ params }) => ({ source: parts.saved.get(params.name) }),
+  };
+}
+
+/** Of a loaded server, its tool is as the run has it: with the shapes of its answers. */
+function toHit({ server, tool, score }: FoundTool, loaded: ServerDoc | undefined): ToolHit {
+  const own = loaded?.tools.find(({ name }) => name === tool.name);
+  return { server: server.name, alias: server.alias, loaded: loaded !== undefined, score, tool: own ?? tool };
+}
+
+function neverStarted(brief: ServerBrief): BridgeError {
+  return new BridgeError(
+    'E_SERVER_NOT_LOADED',
+    `The tools of server '${brief.name}' are not known yet, since it has never been started. ${howToLoad(brief.name, brief.onDemand)} ` +
+      `Or the user runs \`${refreshCommand(brief.name)}\`.`,
+    { fault: 'guest' },
+  );
+}
+
+function unknownTool(doc: ServerDoc, tool: string): BridgeError {
+  const names = doc.tools.map(({ name }) => name);
+  const hint =
+    closest(tool, names) === undefined
+      ? ` It has: ${names.slice(0, 20).join(', ')}.`
+      : didYouMean(tool, names);
+  return new BridgeError('E_TOOL_UNKNOWN', `Server '${doc.name}' has no tool '${tool}'.${hint}`, {
+    fault: 'guest',
+  });
+}

@@ -1,0 +1,51 @@
+// Limits of calls, and the error that each of them ends in: it names the limit, what was got, and who has set it. Whatever
+// a call is about, a tool or a resource, it is held to them here.
+
+import { Deadline } from '../../base/deadline.js';
+import { BridgeError } from '../../base/errors.js';
+import type { Limit } from '../policy/policy.js';
+
+/** Throws E_LIMIT where `got` is more than the limit. `what` follows the number, such as `calls in one run`. */
+export function keepTo(
+  limit: Limit | undefined,
+  name: string,
+  got: number,
+  what: string,
+  remedy: string,
+): void {
+  if (limit !== undefined && got > limit.max) throw exceeded(limit, name, `${got} ${what}`, remedy);
+}
+
+/** Throws E_LIMIT where `text` has more bytes than bytesPerCall. */
+export function keepToBytes(limit: Limit | undefined, text: string, what: string): void {
+  if (limit === undefined) return;
+  const bytes = Buffer.byteLength(text);
+  keepTo(limit, 'bytesPerCall', bytes, `bytes ${what}`, 'Ask for less, or pass less, in one call.');
+}
+
+/** `work` with a deadline of its own where there is a limit; E_LIMIT when that passes. */
+export async function withinSeconds<T>(
+  limit: Limit | undefined,
+  what: string,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => T,
+): Promise<Awaited<T>> {
+  if (limit === undefined) return await work(signal);
+  using deadline = new Deadline(signal);
+  deadline.start(limit.max * 1000);
+  const startedAt = performance.now();
+  try {
+    return await work(deadline.signal);
+  } catch (thrown) {
+    if (deadline.cause !== 'timeout') throw thrown;
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    const got = `${seconds} s without an answer of ${what}`;
+    throw exceeded(limit, 'secondsPerCall', got, 'Ask it for less at a time.');
+  }
+}
+
+const exceeded = ({ max, rule }: Limit, name: string, got: string, remedy: string): BridgeError =>
+  new BridgeError('E_LIMIT', `Limit ${name}: at most ${max}, got ${got}. It is set by ${rule}.`, {
+    fault: 'guest',
+    remedy,
+  });

@@ -1,0 +1,123 @@
+// Servers that code asks for while it runs. Whether it gets them is decided here: by a setting, or by the user, who is
+// asked in plain words through the agent. A question costs none of the run's own time, since a person answers it.
+
+import { didYouMean } from '../../base/closest.js';
+import { Deadline } from '../../base/deadline.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
+import { clip, harmless } from '../../base/text.js';
+import { unlessAborted } from '../../base/unless-aborted.js';
+import type { AutoloadMode } from '../../config/variables.js';
+import type { AgentFace } from '../../downstream/asking/agent-face.js';
+import type { ServerBrief, ServerDoc } from '../../protocol/frames.js';
+import { MAX_ASKING_SECONDS } from '../../sandbox/spec.js';
+import { howToLoad } from './reach.js';
+
+/** Code could ask for every server that there is; nobody reads more than this. */
+const MAX_QUESTIONS = 8;
+
+export type OnDemandParts = {
+  readonly mode: AutoloadMode;
+  readonly agent: AgentFace;
+  readonly discovered: readonly ServerBrief[];
+  /** Opens and describes one. */
+  readonly open: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
+  /** The run's clock stands still from now until what is given back is called. */
+  readonly stopClock: () => () => void;
+  /** For all questions together. */
+  readonly maxAskingMs?: number;
+};
+
+/** Whether code may ask for servers here at all. */
+export const canLoad = (mode: AutoloadMode, agent: AgentFace): boolean =>
+  mode === 'always' || (mode === 'ask' && agent.elicits().form);
+
+/** The servers that one run gets while it runs. Disposed, it asks nobody any more. */
+export class OnDemand implements Disposable {
+  readonly #parts: OnDemandParts;
+  /** What the client says that the user did, each asked for once. */
+  readonly #answers = new Map<string, Promise<unknown>>();
+  readonly #ending = new AbortController();
+  /** Nobody can answer two questions at once. */
+  #lastQuestion: Promise<unknown> = Promise.resolve();
+  #leftMs: number;
+
+  constructor(parts: OnDemandParts) {
+    this.#parts = parts;
+    this.#leftMs = parts.maxAskingMs ?? MAX_ASKING_SECONDS * 1000;
+  }
+
+  /** By its real name. Throws E_SERVER_UNKNOWN, E_DENIED, or what opening it throws. */
+  async load(server: string, signal: AbortSignal): Promise<ServerDoc> {
+    const { discovered, open } = this.#parts;
+    const names = discovered.map(({ name }) => name);
+    if (!names.includes(server)) {
+      throw new BridgeError(
+        'E_SERVER_UNKNOWN',
+        `There is no server '${clip(server, 200)}'.${didYouMean(server, names)}`,
+        { fault: 'guest', remedy: 'runtime.discovered_servers() lists them.' },
+      );
+    }
+    await this.#decide(server, signal);
+    return await open(server, signal);
+  }
+
+  [Symbol.dispose](): void {
+    this.#ending.abort('cancelled');
+  }
+
+  async #decide(server: string, signal: AbortSignal): Promise<void> {
+    const { mode, agent } = this.#parts;
+    if (mode === 'always') return;
+    if (mode === 'never') throw refused(server, 'MCP_BRIDGE_AUTOLOAD is never');
+    if (!agent.elicits().form)
+      throw refused(server, 'the user would have to be asked, which this client cannot do');
+    let answer = this.#answers.get(server);
+    if (answer === undefined) {
+      if (this.#answers.size >= MAX_QUESTIONS)
+        throw refused(server, `the user was asked ${MAX_QUESTIONS} times in this run already`);
+      answer = this.#lastQuestion.then(() => this.#ask(server));
+      this.#answers.set(server, answer);
+      this.#lastQuestion = answer.catch(() => {});
+    }
+    const action = await unlessAborted(answer, signal);
+    if (action !== 'accept')
+      throw refused(
+        server,
+        action === 'cancel' ? 'the user left the question unanswered' : 'the user said no',
+      );
+  }
+
+  async #ask(server: string): Promise<unknown> {
+    const { agent, stopClock } = this.#parts;
+    if (this.#leftMs <= 0) throw refused(server, 'the time for asking the user is used up');
+    using deadline = new Deadline(this.#ending.signal);
+    const startedAt = performance.now();
+    const resume = stopClock();
+    deadline.start(this.#leftMs);
+    try {
+      const question = agent.elicit(
+        {
+          message: `Code that runs in the sandbox asks for the MCP server '${shown(server)}'. If you accept, it can call the tools of that server until this run ends. Load it?`,
+          requestedSchema: { type: 'object', properties: {} },
+        },
+        deadline.signal,
+      );
+      const { action } = await unlessAborted(question, deadline.signal);
+      return action;
+    } catch (thrown) {
+      const why = deadline.cause === 'timeout' ? 'the user did not answer in time' : shown(messageOf(thrown));
+      throw refused(server, why);
+    } finally {
+      this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - startedAt));
+      if (!this.#ending.signal.aborted) resume();
+    }
+  }
+}
+
+const shown = (text: string): string => clip(harmless(text), 200);
+
+const refused = (server: string, why: string): BridgeError =>
+  new BridgeError('E_DENIED', `Server '${shown(server)}' is not loaded from inside the run: ${why}.`, {
+    fault: 'operator',
+    remedy: howToLoad(server),
+  });

@@ -1,0 +1,149 @@
+// From the start of the code to its end: its calls are answered, what it says is heard, what it leaves is kept.
+
+import type { ServerLease } from '../downstream/server-lease.js';
+import type { GuestFrame, HostFrame, ServerBrief } from '../protocol/frames.js';
+import type { RunHandlers, Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
+import type { Left } from './artifacts/artifacts.js';
+import { Artifacts } from './artifacts/artifacts.js';
+import type { CallGuard } from './calls/call-guard.js';
+import { Dispatcher } from './calls/dispatcher.js';
+import { guardCalls } from './calls/guarded-calls.js';
+import type { LoadedServers } from './calls/loaded-servers.js';
+import { OnDemand } from './calls/on-demand.js';
+import { SavedByRun } from './calls/saved-by-run.js';
+import { CodeEnd } from './code-end.js';
+import type { Cage } from './outcome/ending-errors.js';
+import { filesOf, startOf } from './programs/task.js';
+import type { Run } from './run-request.js';
+import { endOf, keep } from './sandbox-use.js';
+
+/** The servers that a run begins with, and those that it could have. */
+export type OpenServers = {
+  readonly loaded: LoadedServers;
+  readonly discovered: readonly ServerBrief[];
+  /** Why a server did not open, by its name. */
+  readonly failed: ReadonlyMap<string, string>;
+};
+
+export type Conversed = {
+  /** Undefined where it was cut off before the sandbox said anything. */
+  readonly end: SandboxEnd | undefined;
+  readonly cage: Cage;
+  readonly left: Left | undefined;
+  /** Names the saved tools of earlier runs that this run has replaced; undefined where it has replaced none. */
+  readonly savedNote: string | undefined;
+  /** Says that files have not arrived in time; undefined where all have. */
+  readonly lateNote: string | undefined;
+};
+
+/** Starts the code, whose clock goes on, and resolves when it has ended and what it left is kept. */
+export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers): Promise<Conversed> {
+  const { request, services, deadline, transcript } = run;
+  const { lease, policy } = services.servers;
+  const saved = new SavedByRun(services.saved, request.id);
+  using onDemand = onDemandOf(run, servers);
+  const guard = guardOf(run, servers, saved, onDemand);
+  const inFlight = policy().runLimits.callsInFlight.max;
+  using dispatcher = new Dispatcher(guard, (frame) => sandbox.send(frame), inFlight);
+  const artifacts = new Artifacts(services.kept, services.observer);
+  using codeEnd = new CodeEnd(deadline);
+  deadline.start(deadline.pause());
+  sandbox.run(startFrame(run, servers), listeners(run, dispatcher, artifacts, codeEnd), []);
+  services.watcher.onStart(dispatcher);
+  const end = await endOf(sandbox, deadline, codeEnd, artifacts);
+  const waits = waitingFor(dispatcher, servers.loaded.names, lease);
+  const cage = cageOf(sandbox, dispatcher.calls, waits);
+  const { left, stdout, stderr } = await keep(artifacts, deadline);
+  transcript.keptWhole({ stdout, stderr });
+  return { end, cage, left, savedNote: saved.note, lateNote: codeEnd.note };
+}
+
+/** The servers that code asks for while it runs; a person may have to be asked, and the run's clock stands meanwhile. */
+function onDemandOf(
+  { services: { autoload, servers }, deadline }: Run,
+  { discovered }: OpenServers,
+): OnDemand {
+  return new OnDemand({
+    ...autoload,
+    discovered,
+    open: servers.open,
+    stopClock: () => {
+      const leftMs = deadline.pause();
+      return () => deadline.start(leftMs);
+    },
+  });
+}
+
+function guardOf(
+  { request: { id }, services }: Run,
+  { loaded, discovered }: OpenServers,
+  saved: SavedByRun,
+  onDemand: OnDemand,
+): CallGuard {
+  const { observer, watcher, servers, calls } = services;
+  const { onToolProgress } = watcher;
+  const loadServer = (server: string, signal: AbortSignal) => onDemand.load(server, signal);
+  return guardCalls(
+    { runId: id, loaded, discovered, loadServer, saved, onToolProgress, observer },
+    servers,
+    calls,
+  );
+}
+
+const startFrame = (
+  { request: { task, files, timeoutSeconds } }: Run,
+  { loaded, discovered }: OpenServers,
+): Extract<HostFrame, { type: 'run' }> => ({
+  type: 'run',
+  timeoutSeconds,
+  loaded: loaded.allShown,
+  discovered,
+  files: filesOf(task, files),
+  program: startOf(task),
+});
+
+function listeners(
+  { transcript, services: { watcher } }: Run,
+  dispatcher: Dispatcher,
+  artifacts: Artifacts,
+  codeEnd: CodeEnd,
+): RunHandlers {
+  const hear = (frame: GuestFrame, text: string) => {
+    if (frame.type === 'call') dispatcher.accept(frame, text);
+    else if (frame.type === 'progress') watcher.onProgress(frame);
+    else if (frame.type === 'abandon') dispatcher.abandon(frame.id);
+    else transcript.add(frame, text);
+  };
+  return {
+    onOutput: (stream, text, base64) => {
+      transcript.addOutput(stream, text);
+      artifacts.addOutput(stream, text);
+      watcher.onOutput(stream, text, base64);
+    },
+    onGuest: (frame, text) => {
+      hear(frame, text);
+      if (frame.type === 'result') artifacts.addResult(frame, text);
+    },
+    onFile: (frame) => artifacts.addFile(frame),
+    onGuestEnd: (report) => codeEnd.told(report),
+  };
+}
+
+/** A person who has not answered is the likeliest reason, and the one that more time mends. */
+function waitingFor(
+  dispatcher: Dispatcher,
+  servers: readonly string[],
+  lease: Pick<ServerLease, 'isAsking'>,
+): string {
+  if (dispatcher.inFlight === 0) return '';
+  const asking = servers.filter((name) => lease.isAsking(name)).join(', ');
+  return dispatcher.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
+}
+
+export const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, calls: number, waitingFor: string): Cage => ({
+  calls,
+  spec,
+  memoryKills,
+  hasRun,
+  waitingFor,
+});

@@ -1,0 +1,108 @@
+// How a command has ended, as the kernel says it: by a status, by a signal, at its deadline, or not begun. Whatever else
+// ends its sandbox is no end of its own, and leaves with a sentence and the next step, as a run of code would.
+
+import type { EndCause } from '../../base/deadline.js';
+import type { RunStatus } from '../../base/events.js';
+import { clip, harmless } from '../../base/text.js';
+import type { CommandEnd } from '../../exec/run-command.js';
+import type { GuestError, SandboxEnd } from '../../sandbox/sandbox.js';
+import {
+  breached,
+  type Cage,
+  guestError,
+  killedChild,
+  lost,
+  MAX_MESSAGE_CHARS,
+  memoryBehind,
+  outOfMemory,
+  own,
+  wasKilledForMemory,
+} from './ending-errors.js';
+import { hintFor } from './hints.js';
+import type { OutcomeError } from './outcome.js';
+
+/** Its own end; `killedFor` is its deadline. */
+type OwnEnd = Pick<CommandEnd, 'exitCode' | 'signal' | 'killedFor' | 'notStarted'>;
+
+/** What kept it from an end of its own. */
+export type CommandFailure = {
+  readonly status: Exclude<RunStatus, 'success' | 'timeout'>;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  readonly error: OutcomeError;
+};
+
+export type CommandEnding = { readonly own: OwnEnd } | { readonly failure: CommandFailure };
+
+/** What is heard of a command besides its output. */
+export type CommandHeard = {
+  /** Why the harness could not start it; the first word for it counts. */
+  readonly raised: GuestError | undefined;
+  /** What is held of its stderr. */
+  readonly stderr: string;
+};
+
+const NO_END: OwnEnd = {
+  exitCode: undefined,
+  signal: undefined,
+  killedFor: undefined,
+  notStarted: undefined,
+};
+/** What the harness calls it (`harness/launch.py`). */
+const NOT_STARTED = 'CannotStart';
+
+/** `end` is undefined when it was cut off by `cause` before the sandbox said anything. */
+export function endingOf(
+  end: SandboxEnd | undefined,
+  cause: EndCause | undefined,
+  heard: CommandHeard,
+  cage: Cage,
+): CommandEnding {
+  if (cause === 'timeout') return { own: { ...NO_END, killedFor: 'timeout' } };
+  if (cause !== undefined || end === undefined)
+    return {
+      failure: { status: 'cancelled', error: own('E_CANCELLED', 'The run was cancelled.', undefined) },
+    };
+  switch (end.how) {
+    case 'violation':
+      return failed(own(end.error.code, end.error.message, end.error.remedy));
+    case 'limit':
+      return failed(breached(end.breach));
+    case 'lost':
+      // Without a word of the supervisor: the kernel took it along with the command.
+      if (wasKilledForMemory(cage)) return failed(outOfMemory(cage.spec.memoryBytes));
+      // What it has done to /work stays.
+      return failed(lost(end.detail, cage, { isHarmless: false }));
+    case 'exited':
+      return exited(end.report, heard, cage);
+  }
+}
+
+function exited(
+  { code, signal }: Extract<SandboxEnd, { how: 'exited' }>['report'],
+  { raised, stderr }: CommandHeard,
+  cage: Cage,
+): CommandEnding {
+  if (signal !== null) {
+    const error = memoryBehind(signal, stderr, cage);
+    if (error !== undefined) return { failure: { status: 'error', signal, error } };
+    return { own: { ...NO_END, signal: signal as NodeJS.Signals } };
+  }
+  const exitCode = code ?? undefined;
+  if (raised === undefined) return { own: { ...NO_END, exitCode } };
+  if (raised.type === NOT_STARTED)
+    return { own: { ...NO_END, notStarted: clip(harmless(raised.message), MAX_MESSAGE_CHARS) } };
+  const hint = killedChild(cage) ?? hintFor(raised, cage.spec);
+  const error = { ...guestError(raised, hint), traceback: [] };
+  return { failure: { status: 'error', exitCode, error } };
+}
+
+const failed = (error: OutcomeError): CommandEnding => ({ failure: { status: 'error', error } });
+
+/** What log and audit call it. */
+export function statusOf(ending: CommandEnding): RunStatus {
+  if ('failure' in ending) return ending.failure.status;
+  const { exitCode, killedFor } = ending.own;
+  if (killedFor !== undefined) return 'timeout';
+  return exitCode === 0 ? 'success' : 'error';
+}

@@ -1,0 +1,164 @@
+// From how a run ended to its outcome: the cause that came first, then the supervisor's report, then what the guest
+// said. Every failure leaves with a sentence for the model and, where there is one, the next step.
+
+import type { EndCause } from '../../base/deadline.js';
+import type { BridgeError } from '../../base/errors.js';
+import { clip, harmless } from '../../base/text.js';
+import type { GuestError, SandboxEnd } from '../../sandbox/sandbox.js';
+import { isPythonTask, type Task } from '../programs/task.js';
+import {
+  type Asked,
+  breached,
+  type Cage,
+  guestError,
+  hintOf,
+  killedChild,
+  lost,
+  MAX_MESSAGE_CHARS,
+  outOfMemory,
+  own,
+  signalled,
+  timedOut,
+  wasKilledForMemory,
+} from './ending-errors.js';
+import { wordsFor } from './ending-words.js';
+import { unawaitedNote } from './hints/asynchrony.js';
+import type { Walls } from './hints/hint.js';
+import { hintFor } from './hints.js';
+import type { Outcome, OutcomeError } from './outcome.js';
+import type { Transcript } from './transcript.js';
+
+/** An outcome but for what the run itself measures. */
+export type Conclusion = Omit<Outcome, 'durationMs' | 'servers' | 'timeoutSeconds' | 'calls'>;
+
+/** What Python's parser and compiler raise where their own stack or memory ends. */
+const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
+
+/** What the harness calls the failures of a program that has not begun (`harness/launch.py`), in the model's words. */
+const NOT_BEGUN: ReadonlyMap<string, { readonly type: string; readonly lead: string }> = new Map([
+  ['StepFailed', { type: 'CompileError', lead: 'The program was not compiled: ' }],
+  ['CannotStart', { type: 'StartError', lead: 'The program was not started. ' }],
+]);
+/** What a Python program that does not compile ends with, as CPython itself does. */
+const NOT_COMPILED = 1;
+
+/** `end` is undefined when the run was cut off by `cause` before the sandbox said anything. */
+export function conclude(
+  end: SandboxEnd | undefined,
+  cause: EndCause | undefined,
+  asked: Asked,
+  transcript: Transcript,
+  cage: Cage,
+): Conclusion {
+  const said = heard(transcript);
+  if (cause === 'timeout')
+    return { ...said, status: 'timeout', error: timedOut(asked, transcript.where, cage) };
+  if (cause !== undefined || end === undefined) {
+    return { ...said, status: 'cancelled', error: own('E_CANCELLED', 'The run was cancelled.', undefined) };
+  }
+  switch (end.how) {
+    case 'violation':
+      return { ...said, status: 'error', error: own(end.error.code, end.error.message, end.error.remedy) };
+    case 'limit':
+      return { ...said, status: 'error', error: breached(end.breach) };
+    case 'lost':
+      // Without a word of the supervisor: the kernel took it along with the guest.
+      if (wasKilledForMemory(cage))
+        return { ...said, status: 'error', error: outOfMemory(cage.spec.memoryBytes) };
+      return { ...said, status: 'error', error: lost(end.detail, cage, { isHarmless: leavesNothing(cage) }) };
+    case 'exited':
+      return { ...said, ...exited(end.report, asked.task, transcript, cage) };
+  }
+}
+
+/** What code without calls and without a network can have changed is gone with its sandbox. */
+const leavesNothing = ({ calls, spec }: Cage): boolean => calls === 0 && spec.network === 'none';
+
+/**
+ * The outcome of code that is no Python. Nothing has run, and nothing is spent; of a program it is told as CPython does,
+ * on stderr and by an exit status.
+ */
+export function concludeRefused(
+  error: GuestError,
+  task: Task,
+  walls: Walls,
+  transcript: Transcript,
+): Conclusion {
+  const hint = TOO_DEEP.has(error.type)
+    ? 'The code is nested too deeply to be compiled. Build such data in steps, or read it from text (json.loads).'
+    : hintFor(error, walls);
+  const said = heard(transcript);
+  if (task.type === 'cell') {
+    const remedy = TOO_DEEP.has(error.type)
+      ? hint
+      : `Nothing was run. ${hint ?? 'Mend this line and send the whole code again.'}`;
+    return { ...said, status: 'validation_error', error: guestError(error, remedy) };
+  }
+  const { traceback, ...told } = guestError(error, hint);
+  return {
+    ...said,
+    status: 'error',
+    exitCode: NOT_COMPILED,
+    stderr: { text: `${traceback.join('\n')}\n`, dropped: 0 },
+    error: { ...told, traceback: [] },
+  };
+}
+
+/** The outcome of a run that never reached its sandbox, or lost the bridge on the way. */
+export function concludeFailure(
+  cause: EndCause | undefined,
+  error: BridgeError,
+  transcript: Transcript,
+): Conclusion {
+  const status = cause !== undefined ? 'cancelled' : error.fault === 'agent' ? 'validation_error' : 'error';
+  return { ...heard(transcript), status, error: own(error.code, error.message, error.remedy) };
+}
+
+const heard = (transcript: Transcript) => ({
+  exitCode: undefined,
+  stdout: transcript.captured('stdout'),
+  stderr: transcript.captured('stderr'),
+  result: transcript.result,
+  note: undefined,
+  pictures: transcript.pictures,
+});
+
+function exited(
+  { code, signal }: Extract<SandboxEnd, { how: 'exited' }>['report'],
+  task: Task,
+  transcript: Transcript,
+  cage: Cage,
+): Pick<Outcome, 'status' | 'exitCode' | 'signal' | 'error' | 'note'> {
+  if (signal !== null) {
+    const error = signalled(signal, task, transcript, cage);
+    return { status: 'error', exitCode: undefined, signal, error, note: undefined };
+  }
+  const exitCode = code ?? undefined;
+  const { raised } = transcript;
+  if (raised === undefined && exitCode === 0) {
+    const { repr = '' } = transcript.result ?? {};
+    const note = isPythonTask(task) ? unawaitedNote(repr, transcript.captured('stderr').text) : undefined;
+    return { status: 'success', exitCode, error: undefined, note };
+  }
+  const hint = killedChild(cage) ?? hintOf(task, transcript, cage);
+  const { subject, exited, exitedWith } = wordsFor(task);
+  const error =
+    raised === undefined
+      ? own(
+          'E_EXIT',
+          `${subject} ended with exit status ${exitCode}.`,
+          hint ?? exitedWith?.[code ?? 0] ?? exited,
+        )
+      : raisedBy(task, raised, hint);
+  return { status: 'error', exitCode, error, note: undefined };
+}
+
+/** A program's traceback stands on its stderr. */
+function raisedBy(task: Task, raised: GuestError, hint: string | undefined): OutcomeError {
+  const told = guestError(raised, hint);
+  if (task.type === 'cell') return told;
+  const begun = isPythonTask(task) ? undefined : NOT_BEGUN.get(raised.type);
+  if (begun === undefined) return { ...told, traceback: [] };
+  const message = clip(`${begun.lead}${harmless(raised.message)}`, MAX_MESSAGE_CHARS);
+  return { type: begun.type, message, traceback: [], remedy: hint };
+}

@@ -1,0 +1,186 @@
+// The error of each ending, in words: what happened, named after the limit that was met, and the next step. Which of them
+// it was is for conclude.ts to say.
+
+import { clip, harmless, inOneLine } from '../../base/text.js';
+import type { GuestError } from '../../sandbox/sandbox.js';
+import type { Breach } from '../../sandbox/watchdog.js';
+import { isPythonTask, type Task } from '../programs/task.js';
+import { type EndingWords, wordsFor } from './ending-words.js';
+import { megabytes, type Walls } from './hints/hint.js';
+import { fileSizeSentence, memoryRemedy } from './hints/limits.js';
+import { programHint } from './hints/programs.js';
+import { hintFor } from './hints.js';
+import type { OutcomeError } from './outcome.js';
+import type { Transcript } from './transcript.js';
+
+/** A deep recursion has a thousand lines; CPython itself folds repeats, and this bounds what hostile code sends. */
+const MAX_TRACEBACK_LINES = 60;
+const MAX_LINE_CHARS = 500;
+export const MAX_MESSAGE_CHARS = 4_000;
+
+/** What was to be run, and for how long at most. */
+export type Asked = { readonly task: Task; readonly timeoutSeconds: number };
+
+/** What is known of the cage besides how it ended. */
+export type Cage = {
+  readonly spec: Walls;
+  /** How many of its processes the kernel killed for memory; undefined where nobody can know. */
+  readonly memoryKills: number | undefined;
+  readonly hasRun: boolean;
+  /** How many calls its code has made. */
+  readonly calls: number;
+  /** The tools whose answers the code was waiting for, in words; empty when there were none. */
+  readonly waitingFor: string;
+};
+
+/** The next step after what the code has raised, or a program has said. */
+export function hintOf(task: Task, transcript: Transcript, { spec }: Cage): string | undefined {
+  const { raised } = transcript;
+  if (task.type === 'program') {
+    const said = `${raised?.message ?? ''}\n${transcript.captured('stderr').text}`.trimStart();
+    const hint = programHint(said, task.language, spec);
+    if (hint !== undefined || !isPythonTask(task)) return hint;
+  }
+  return raised === undefined ? undefined : hintFor(raised, spec);
+}
+
+export function timedOut(
+  { task, timeoutSeconds }: Asked,
+  where: readonly string[],
+  cage: Cage,
+): OutcomeError {
+  return {
+    message: `Timed out after ${timeoutSeconds} s.${whereItWas(task, where, cage)}`,
+    type: 'E_TIMEOUT',
+    traceback: where.length > 1 ? where : [],
+    remedy: killedChild(cage) ?? 'Pass a larger timeout, or do less in one run.',
+  };
+}
+
+function whereItWas(task: Task, where: readonly string[], { hasRun, waitingFor }: Cage): string {
+  if (!hasRun) return ' It was still being compiled: nothing was run.';
+  const last = where.at(-1);
+  // Of a program's steps the harness gives the command, as code.
+  if (last?.startsWith('`') && !isPythonTask(task)) return ` It was still being compiled by ${last}.`;
+  const parts = [
+    ...(last === undefined ? [] : [`at ${last.trim()}`]),
+    ...(waitingFor === '' ? [] : [`waiting for ${waitingFor}`]),
+  ];
+  return parts.length === 0 ? '' : ` It was ${parts.join(', ')}`;
+}
+
+/** A signal is the code's own doing, or a crash, unless the kernel says that it was about memory. */
+export function signalled(signal: string, task: Task, transcript: Transcript, cage: Cage): OutcomeError {
+  const memory = memoryBehind(signal, transcript.captured('stderr').text, cage);
+  if (memory !== undefined) return memory;
+  const words = wordsFor(task);
+  const hint = task.type === 'program' && CRASHES.has(signal) ? hintOf(task, transcript, cage) : undefined;
+  const message = `${words.subject} was ended by ${clip(inOneLine(harmless(signal)), 40)}.`;
+  return own('E_SIGNAL', message, hint ?? remedyAfter(signal, words, cage));
+}
+
+/** The memory limit that a signal stands for, by the kernel's word or by V8's on stderr; undefined for any other signal. */
+export function memoryBehind(signal: string, stderr: string, cage: Cage): OutcomeError | undefined {
+  if (signal === 'SIGKILL' && wasKilledForMemory(cage)) return outOfMemory(cage.spec.memoryBytes);
+  if (signal !== 'SIGABRT' || !HEAP_IS_FULL.test(stderr)) return undefined;
+  const message = `JavaScript heap out of memory, of ${megabytes(cage.spec.memoryBytes)}.`;
+  return own('E_MEMORY', message, memoryRemedy);
+}
+
+/** V8's own words, before it aborts. */
+const HEAP_IS_FULL = /FATAL ERROR: .{0,100}JavaScript heap out of memory/;
+
+/** Signals by which native code dies of its own mistakes; Python's faulthandler has then said where, on stderr. */
+const CRASHES = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP']);
+
+function remedyAfter(
+  signal: string,
+  { crashed, signalled }: EndingWords,
+  { memoryKills, spec }: Cage,
+): string {
+  if (CRASHES.has(signal)) return crashed;
+  if (signal === 'SIGXFSZ') return fileSizeSentence(spec);
+  if (signal === 'SIGXCPU') return 'It used up the processor time that a run may take: do less in one run.';
+  if (signal === 'SIGKILL' && memoryKills === undefined) {
+    return `Most often this is the memory limit of ${megabytes(spec.memoryBytes)}. ${memoryRemedy}`;
+  }
+  return signalled;
+}
+
+export const wasKilledForMemory = ({ memoryKills }: Cage): boolean => (memoryKills ?? 0) > 0;
+
+export const outOfMemory = (limitBytes: number): OutcomeError =>
+  own('E_MEMORY', `Memory limit ${megabytes(limitBytes)} exceeded.`, memoryRemedy);
+
+/** For code that outlived it: a worker that is missing explains much that went wrong later. */
+export const killedChild = (cage: Cage): string | undefined =>
+  wasKilledForMemory(cage)
+    ? `One of its processes was killed: memory limit ${megabytes(cage.spec.memoryBytes)} exceeded. ${memoryRemedy}`
+    : undefined;
+
+export function breached(breach: Breach): OutcomeError {
+  switch (breach.limit) {
+    case 'memory':
+      return outOfMemory(breach.allowed);
+    case 'kernel memory':
+      return own(
+        'E_MEMORY',
+        `Its sockets and pipes could hold ${megabytes(breach.seen)} of the host's memory, beside the memory limit of ${megabytes(breach.allowed)}.`,
+        'Keep fewer connections and pipes open at a time.',
+      );
+    case 'inodes':
+      return own('E_FILES', `Limit of ${breach.allowed} files and folders exceeded.`, 'Keep fewer files.');
+    case 'host memory':
+      return own(
+        'E_HOST_MEMORY',
+        `The host ran short of memory: ${megabytes(breach.seen)} were left.`,
+        'Use less memory, or run less at once.',
+      );
+  }
+}
+
+const DOCTOR = 'if it vanishes again, run `mcp-sandbox-bridge doctor`.';
+
+/** Nothing in the code can take the supervisor's last word, but for what looks for it. `isHarmless`: it can be done twice. */
+export function lost(
+  detail: string,
+  { hasRun, calls }: Cage,
+  { isHarmless }: { readonly isHarmless: boolean },
+): OutcomeError {
+  const message = `The sandbox vanished: ${detail}`;
+  if (!hasRun || isHarmless) {
+    return own('E_SANDBOX_LOST', message, `This is hardly the code's doing: send it again; ${DOCTOR}`);
+  }
+  const doer =
+    calls > 0 ? `It had made ${calls} calls` : 'It may have changed something outside of its sandbox';
+  const remedy = `${doer}, which would be done twice: look at what is done, and send only what is missing; ${DOCTOR}`;
+  return own('E_SANDBOX_LOST', message, remedy);
+}
+
+export const own = (type: string, message: string, remedy: string | undefined): OutcomeError => ({
+  type,
+  message,
+  traceback: [],
+  remedy,
+});
+
+export function guestError(
+  { type, message, traceback }: GuestError,
+  remedy: string | undefined,
+): OutcomeError {
+  const kept =
+    traceback.length <= MAX_TRACEBACK_LINES
+      ? traceback
+      : [
+          ...traceback.slice(0, 10),
+          `[… ${traceback.length - MAX_TRACEBACK_LINES} lines …]`,
+          ...traceback.slice(10 - MAX_TRACEBACK_LINES),
+        ];
+  return {
+    type: clip(harmless(type), 200),
+    message: clip(harmless(message === '' ? type : `${type}: ${message}`), MAX_MESSAGE_CHARS),
+    traceback: kept.map((line) => clip(harmless(line), MAX_LINE_CHARS)),
+    remedy,
+    isByCode: true,
+  };
+}

@@ -1,0 +1,107 @@
+// Modules and programs that are not in the image: which image has them, from the recipes that images are made by, and
+// that nothing can be installed.
+
+import { VERSION } from '../../../base/version.js';
+import { localImageName, modulesOf, readRecipe } from '../../../engine/recipe.js';
+import { profiles } from '../../../engine/recipe-dir.js';
+import { during, errno, type Hint, STARTS_SOMETHING, says, type Walls } from './hint.js';
+
+const MODULE = /^ModuleNotFoundError$/;
+const INSTALLER = '(?:pip3?|uv|pipx|poetry|conda|mamba|apt|apt-get|apk|npm|easy_install)';
+/** Between the words of a command. */
+const GAP = `['", ]+`;
+
+type Profile = { readonly name: string; readonly image: string; readonly modules: readonly string[] };
+
+/** Read when it is asked for: only by runs that have failed. */
+const imageProfiles = (): readonly Profile[] =>
+  profiles().map((name) => {
+    const recipe = readRecipe(name);
+    return { name, image: localImageName(recipe, VERSION), modules: modulesOf(recipe) };
+  });
+
+const INSTEAD = "use the standard library or a server's tool.";
+
+/** What the image is known to have beyond the standard library, and what another one has, where the user may set it. */
+function images(image: string): { readonly own: string; readonly others: readonly Profile[] } {
+  const known = imageProfiles();
+  const own = known.find((profile) => profile.image === image)?.modules ?? [];
+  return {
+    own: own.length === 0 ? '' : ` This image has ${own.join(', ')}.`,
+    others: known.filter((profile) => profile.image !== image && profile.modules.length > 0),
+  };
+}
+
+const offers = (others: readonly Profile[]): string =>
+  others
+    .map(({ name, modules }) => ` The user can set MCP_BRIDGE_IMAGE=${name} for ${modules.join(', ')}.`)
+    .join('');
+
+function missingModule({ image }: Walls, module: string): string {
+  const [name = ''] = module.split('.');
+  const { own, others } = images(image);
+  const having = others.filter(({ modules }) => modules.includes(name));
+  return having.length > 0
+    ? `This image has no ${name}, and nothing can be installed here.${offers(having)}`
+    : `Nothing can be installed here: ${INSTEAD}${own}${offers(others)}`;
+}
+
+function noInstalling({ image, network }: Walls): string {
+  const { own, others } = images(image);
+  const why = network === 'none' ? 'there is no network' : 'the image is read-only';
+  return `Nothing can be installed here: ${why}. Do without: ${INSTEAD}${own}${offers(others)}`;
+}
+
+const noSdk = (): string =>
+  '`mcp` is not the MCP SDK here: it has mcp.runtime, mcp.servers.<alias> and MCPError, and servers need no client.';
+
+export const moduleHints: readonly Hint[] = [
+  {
+    about: 'a server as a module',
+    matches: says(/^No module named '(mcp_\w+)'/, MODULE),
+    sentence: (_walls, name = '') =>
+      `${name} is no module: it is there without an import when the call's \`servers\` names the server.`,
+  },
+  {
+    about: 'the MCP SDK',
+    matches: says(/^No module named '(mcp\.[\w.]+)'/, MODULE),
+    sentence: noSdk,
+  },
+  {
+    about: 'a name of the MCP SDK',
+    matches: says(/^cannot import name '\w+' from 'mcp' /, /^ImportError$/),
+    sentence: noSdk,
+  },
+  {
+    about: 'an installer as a module',
+    matches: says(new RegExp(`^No module named '(?:${INSTALLER}|ensurepip|micropip)['.]`), MODULE),
+    sentence: noInstalling,
+  },
+  {
+    about: 'a missing module',
+    matches: says(/^No module named '([^']+)'/, MODULE),
+    sentence: missingModule,
+  },
+  {
+    about: 'an installer that fails',
+    // A command is shown as it was given: a list, or a line for the shell.
+    matches: says(
+      new RegExp(
+        String.raw`^Command '(?:\[')?(?:[^\s'",]*python[\d.]*${GAP}-m${GAP})?(?:[^\s'",]*/)?${INSTALLER}${GAP}(?:pip${GAP})?(?:-[^\s'",]+${GAP})*(?:install|add)\b`,
+      ),
+      /^subprocess\./,
+    ),
+    sentence: noInstalling,
+  },
+  {
+    about: 'an installer that is not there',
+    matches: errno(2, ` .*'(?:[^']*/)?${INSTALLER}'$`),
+    sentence: noInstalling,
+  },
+  {
+    about: 'a missing program',
+    matches: during(STARTS_SOMETHING, errno(2, String.raw` No such file or directory: '([\w.+-]+)'$`)),
+    sentence: (_walls, name = '') =>
+      `The image has no program ${name}; it has Python, a shell and the GNU core tools. Use those or a server's tool.`,
+  },
+];

@@ -1,0 +1,104 @@
+// What a run came to, as data. Rendering decides how it is shown; nothing here knows MCP.
+
+import type { RunStatus } from '../../base/events.js';
+import type { Redact } from '../../base/redact.js';
+import { gapLine } from '../../base/text.js';
+import type { RawJson } from '../../protocol/json-text.js';
+import type { Left } from '../artifacts/artifacts.js';
+import type { Kept } from '../artifacts/kept-run.js';
+import { NO_PICTURES, type Pictures } from './album.js';
+
+/** One captured stream: harmless text, head and tail kept, and how many characters are missing from its middle. */
+export type Captured = {
+  readonly text: string;
+  readonly dropped: number;
+  /** Where in `text` the line stands that says so, without its newlines; absent where nothing is missing. */
+  readonly gap?: { readonly start: number; readonly end: number } | undefined;
+  /** `dropped` in UTF-8; absent where it is nought. */
+  readonly droppedBytes?: number;
+  /** All of it, where it was kept. */
+  readonly whole?: Kept | undefined;
+};
+
+/** What is left of a stream at its start and at its end, with the line between them that says what is missing. */
+export function capturedWithGap(
+  head: string,
+  tail: string,
+  missing: { readonly dropped: number; readonly droppedBytes: number; readonly whole: Kept | undefined },
+): Captured {
+  const { dropped, droppedBytes, whole } = missing;
+  const line = gapLine(dropped, droppedBytes, whole === undefined ? '' : `; whole: ${whole.uri}`);
+  const start = head.length + 1;
+  return { text: `${head}\n${line}\n${tail}`, ...missing, gap: { start, end: start + line.length } };
+}
+
+/** The value of the last expression: as Python shows it, and as JSON where JSON can hold it exactly. */
+export type ResultValue = { readonly repr: string; readonly json: RawJson | undefined };
+
+export type OutcomeError = {
+  /** One line: what happened. */
+  readonly message: string;
+  /** The exception's class, or an ErrorCode of ours. */
+  readonly type: string;
+  /** Lines, user's code only; empty where there is nothing to show. */
+  readonly traceback: readonly string[];
+  readonly remedy: string | undefined;
+  /** True where message and traceback are the code's own words. */
+  readonly isByCode?: boolean;
+};
+
+export type Outcome = {
+  readonly status: RunStatus;
+  /** Undefined where no process of the guest ended by itself. */
+  readonly exitCode: number | undefined;
+  /** What ended it, where it was a signal that nobody of ours has sent. */
+  readonly signal?: string | undefined;
+  readonly stdout: Captured;
+  readonly stderr: Captured;
+  readonly servers: readonly string[];
+  readonly error: OutcomeError | undefined;
+  readonly result: ResultValue | undefined;
+  /** Absent where there is nothing to say about files. */
+  readonly left?: Left | undefined;
+  /** What a run that succeeded most likely has not meant, and the next step. */
+  readonly note: string | undefined;
+  readonly pictures: Pictures;
+  readonly timeoutSeconds: number;
+  readonly durationMs: number;
+  readonly calls: number;
+};
+
+const NOTHING: Captured = { text: '', dropped: 0 };
+
+/** What is wrong with a call before anything of it runs. */
+export type Objection = Omit<OutcomeError, 'traceback'>;
+
+/** An outcome in which no guest code ran: bad arguments, an unknown server, an engine that does not start. */
+export function outcomeWithoutRun(
+  status: Exclude<RunStatus, 'success' | 'timeout'>,
+  error: Objection & { readonly traceback?: readonly string[] },
+  timeoutSeconds: number,
+): Outcome {
+  return {
+    status,
+    exitCode: undefined,
+    stdout: NOTHING,
+    stderr: NOTHING,
+    servers: [],
+    error: { traceback: [], ...error },
+    result: undefined,
+    note: undefined,
+    pictures: NO_PICTURES,
+    timeoutSeconds,
+    durationMs: 0,
+    calls: 0,
+  };
+}
+
+/** An outcome whose error, where it is one of ours, went through `redact`. What the code itself says is its own. */
+export function withoutSecrets(outcome: Outcome, redact: Redact): Outcome {
+  const { error } = outcome;
+  if (error === undefined || !error.type.startsWith('E_')) return outcome;
+  const remedy = error.remedy === undefined ? undefined : redact(error.remedy);
+  return { ...outcome, error: { ...error, message: redact(error.message), remedy } };
+}

@@ -1,0 +1,89 @@
+// What the guest of one run has said so far, capped as it arrives: its output, its pictures, its value, how it failed,
+// where it was. Everything in it is a claim; conclude.ts decides what to make of it.
+
+import { clip, HeadTail, harmless, inOneLine } from '../../base/text.js';
+import type { GuestFrame } from '../../protocol/frames.js';
+import { RawJson, sliceAt, wellFormedJson } from '../../protocol/json-text.js';
+import type { GuestError } from '../../sandbox/sandbox.js';
+import type { Kept } from '../artifacts/kept-run.js';
+import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS } from '../artifacts/shown-amounts.js';
+import { Album, type Pictures } from './album.js';
+import { type Captured, capturedWithGap, type ResultValue } from './outcome.js';
+
+/** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
+const MAX_RESULT_JSON_CHARS = 100_000;
+const MAX_WHERE_LINES = 20;
+
+/** Where all of a stream is; undefined where it was not kept. */
+type Whole = Readonly<Record<'stdout' | 'stderr', Kept | undefined>>;
+
+export class Transcript {
+  readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
+  #whole: Whole = { stdout: undefined, stderr: undefined };
+  readonly #album = new Album();
+  #result: ResultValue | undefined;
+  #raised: GuestError | undefined;
+  #where: readonly string[] = [];
+
+  addOutput(stream: 'stdout' | 'stderr', text: string): void {
+    this.#streams[stream].add(text);
+  }
+
+  /** Keeps what a frame tells; of a result or an exception the first counts. `text` is the frame's own line. */
+  add(frame: Extract<GuestFrame, { type: 'picture' | 'result' | 'raised' | 'where' }>, text: string): void {
+    switch (frame.type) {
+      case 'picture':
+        this.#album.add(frame.data);
+        return;
+      case 'result':
+        this.#result ??= {
+          repr: clip(harmless(frame.repr), MAX_REPR_CHARS),
+          json: frame.exact ? resultJson(text) : undefined,
+        };
+        return;
+      case 'raised':
+        this.#raised ??= frame.error;
+        return;
+      case 'where':
+        this.#where = frame.lines.slice(0, MAX_WHERE_LINES).map((line) => inOneLine(harmless(line)));
+        return;
+    }
+  }
+
+  /** Where something is left out of a stream, it is said from now on where all of it can be read. */
+  keptWhole(whole: Whole): void {
+    this.#whole = whole;
+  }
+
+  captured(stream: 'stdout' | 'stderr'): Captured {
+    const { [stream]: kept } = this.#streams;
+    const whole = this.#whole[stream];
+    if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0, whole };
+    const { dropped, droppedBytes, head, tail } = kept;
+    // One by one: a sequence that the code has left open at the end of the head must not swallow the line between.
+    return capturedWithGap(harmless(head), harmless(tail), { dropped, droppedBytes, whole });
+  }
+
+  get pictures(): Pictures {
+    return this.#album.pictures;
+  }
+
+  get result(): ResultValue | undefined {
+    return this.#result;
+  }
+
+  get raised(): GuestError | undefined {
+    return this.#raised;
+  }
+
+  /** Innermost last; empty when the guest did not say. */
+  get where(): readonly string[] {
+    return this.#where;
+  }
+}
+
+function resultJson(text: string): RawJson | undefined {
+  const json = sliceAt(text, ['value']);
+  if (json === undefined || json === 'null' || json.length > MAX_RESULT_JSON_CHARS) return undefined;
+  return new RawJson(wellFormedJson(json));
+}

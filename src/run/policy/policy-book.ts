@@ -1,0 +1,106 @@
+// The operator's rules as they are now: the settings, and the policy file as it is, read anew when it has changed. What
+// cannot be read stops the start; later it changes nothing, so that no slip of an editor lets anything through.
+
+import { statSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { messageOf } from '../../base/errors.js';
+import type { Observer } from '../../base/events.js';
+import { isSettled } from '../../config/config-file.js';
+import type { Discovery } from '../../config/discover.js';
+import type { DownstreamSpec } from '../../config/downstream-spec.js';
+import type { HostFacts } from '../../config/host-facts.js';
+import { readPolicyFile } from '../../config/policy-file.js';
+import type { Settings } from '../../config/settings.js';
+import { type Policy, type PolicyRules, policyOf } from './policy.js';
+
+export class PolicyBook {
+  readonly #path: string | undefined;
+  readonly #host: HostFacts;
+  readonly #observer: Observer;
+  #rules: PolicyRules;
+  /** Of the file as it was last read; undefined where it may have changed since without a trace. */
+  #stamp: string | undefined;
+  /** What was last said of a file that cannot be used. */
+  #told: string | undefined;
+  #made:
+    | { readonly rules: PolicyRules; readonly specs: readonly DownstreamSpec[]; readonly policy: Policy }
+    | undefined;
+
+  /** Throws E_SETTINGS where there is to be a policy file and it cannot be used. */
+  constructor(
+    { policyFile, allow, deny }: Pick<Settings, 'policyFile' | 'allow' | 'deny'>,
+    host: HostFacts,
+    observer: Observer,
+  ) {
+    this.#path = policyFile;
+    this.#host = host;
+    this.#observer = observer;
+    // Before reading: a change in between is seen the next time.
+    this.#stamp = policyFile === undefined ? undefined : stampOf(policyFile);
+    const file =
+      policyFile === undefined ? undefined : { path: policyFile, content: readPolicyFile(policyFile, host) };
+    this.#rules = { allow, deny, file };
+  }
+
+  /** The policy that holds now for these servers; cheap enough to be asked for every call. */
+  policy(specs: readonly DownstreamSpec[]): Policy {
+    const rules = this.#current();
+    if (this.#made?.rules !== rules || this.#made.specs !== specs)
+      this.#made = { rules, specs, policy: policyOf(rules, specs) };
+    return this.#made.policy;
+  }
+
+  #current(): PolicyRules {
+    const path = this.#path;
+    if (path === undefined) return this.#rules;
+    const stamp = stampOf(path);
+    if (stamp !== undefined && stamp === this.#stamp) return this.#rules;
+    this.#stamp = stamp;
+    try {
+      const content = readPolicyFile(path, this.#host);
+      this.#told = undefined;
+      // What is read again shortly after a change is mostly the same, and a policy is made of it anew otherwise.
+      if (!isDeepStrictEqual(content, this.#rules.file?.content))
+        this.#rules = { ...this.#rules, file: { path, content } };
+    } catch (thrown) {
+      this.#tell(path, messageOf(thrown));
+    }
+    return this.#rules;
+  }
+
+  #tell(file: string, reason: string): void {
+    if (reason === this.#told) return;
+    this.#told = reason;
+    const message = `${reason} Until then the policy of before holds.`;
+    this.#observer({ type: 'config.problem', file, message });
+  }
+}
+
+/**
+ * Differs when the file was written, exchanged, or given other rights. Undefined where that was just now: it may change
+ * again within one tick of the file system's clock, and look the same.
+ */
+function stampOf(path: string): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
+  if (stat === undefined) return 'absent';
+  return isSettled(stat) ? [stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ') : undefined;
+}
+
+/** What of a discovery may be used: a denied server is passed over like one that is switched off. */
+export function withoutDenied(discovery: Discovery, policy: Policy): Discovery {
+  const judged = discovery.ready.map((spec) => ({ spec, verdict: policy.server(spec.name) }));
+  const passedOver = judged.filter(({ verdict }) => !verdict.allowed);
+  if (passedOver.length === 0) return discovery;
+  return {
+    ...discovery,
+    ready: judged.filter(({ verdict }) => verdict.allowed).map(({ spec }) => spec),
+    skipped: [
+      ...discovery.skipped,
+      ...passedOver.map(({ spec: { name, source }, verdict }) => ({
+        name,
+        reason: { kind: 'denied', rule: verdict.rule } as const,
+        source,
+      })),
+    ],
+  };
+}

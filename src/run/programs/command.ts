@@ -1,0 +1,54 @@
+// What a command is, and how the harness is told to start it. Pure.
+
+import { basename } from 'node:path/posix';
+import { type HostFrame, INPUT_PIECE_BYTES } from '../../protocol/frames.js';
+import { WORK } from '../../sandbox/kind.js';
+
+/** What the image, or an earlier command, has for a program; its arguments as they are. */
+export type Command = {
+  readonly argv: readonly [string, ...string[]];
+  readonly stdin: Buffer | undefined;
+  /** Absolute. */
+  readonly cwd: string;
+  /** Besides the sandbox's own. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Of stdout and stderr together, head and tail of so many bytes are held for the answer. */
+  readonly maxOutputBytes: number;
+  /** Of a command that writes more than this to both streams together, all of it is kept for reading later. */
+  readonly shownBytes: number;
+};
+
+/** What an audit weighs: the argument vector. */
+export const vectorText = ({ argv }: Command): string => JSON.stringify(argv);
+
+/** A command has no servers: nothing that it sends is answered as a call. */
+export const commandFrame = (
+  { argv, stdin, cwd, env }: Command,
+  timeoutSeconds: number,
+): Extract<HostFrame, { type: 'run' }> => ({
+  type: 'run',
+  timeoutSeconds,
+  loaded: [],
+  discovered: [],
+  files: [],
+  program: {
+    file: basename(argv[0]),
+    args: argv.slice(1),
+    stdin: stdin === undefined || goesAhead(stdin) ? null : stdin.toString('base64'),
+    cwd,
+    env,
+    ways: [{ needs: [], steps: [argv] }],
+  },
+});
+
+/**
+ * What a command reads, where it is long: ahead of its run, onto the disk, since it need fit neither into a frame nor
+ * into the sandbox's memory.
+ */
+export function* inputOf({ stdin }: Command): Generator<Extract<HostFrame, { type: 'input' }>> {
+  if (stdin === undefined || !goesAhead(stdin)) return;
+  for (let at = 0; at < stdin.length; at += INPUT_PIECE_BYTES)
+    yield { type: 'input', data: stdin.toString('base64', at, at + INPUT_PIECE_BYTES), folder: WORK };
+}
+
+const goesAhead = ({ length }: Buffer): boolean => length > INPUT_PIECE_BYTES;

@@ -1,0 +1,160 @@
+// Programs that an operator keeps for `execute_code`, by name: files in one folder, read anew on each use, since people
+// edit them. A name is compared with those that the folder lists, and is never made into a path.
+
+import { didYouMean } from '../../base/closest.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
+import { nameList } from '../../base/name-list.js';
+import { clip, decodedText, harmless, wholeCharacters } from '../../base/text.js';
+import type { Language } from '../../config/languages/language.js';
+import { descriptionOf } from './snippet-description.js';
+import {
+  type FolderListing,
+  listFolder,
+  MAX_SNIPPET_BYTES,
+  readFileOf,
+  type SkippedFile,
+  type SnippetFile,
+} from './snippet-folder.js';
+
+/** A list with more helps nobody; those after them are found by name all the same. */
+const MAX_LISTED = 1_000;
+const HEAD_BYTES = 4_096;
+const MAX_ECHO_CHARS = 80;
+
+export type Snippet = {
+  readonly name: string;
+  /** Its name in the folder. */
+  readonly file: string;
+  readonly language: Language;
+  readonly code: string;
+};
+
+export type SnippetBrief = Omit<Snippet, 'code'> & {
+  /** What it says of itself; empty where it says nothing. */
+  readonly description: string;
+};
+
+export type SnippetSurvey = {
+  readonly snippets: readonly SnippetBrief[];
+  readonly skipped: readonly SkippedFile[];
+};
+
+export class Snippets {
+  /** Undefined where there is none. */
+  readonly folder: string | undefined;
+
+  constructor(folder: string | undefined) {
+    this.folder = folder;
+  }
+
+  /** Those that can be read. Throws E_ARGUMENTS where the folder cannot. */
+  async list(): Promise<readonly SnippetBrief[]> {
+    return (await this.survey()).snippets;
+  }
+
+  /** Those that can be read, and what lies beside them. Throws E_ARGUMENTS where the folder cannot be read. */
+  async survey(): Promise<SnippetSurvey> {
+    const listing = await this.#listing();
+    const snippets: SnippetBrief[] = [];
+    const skipped = [...listing.skipped];
+    for (const { name, file, language } of named(listing.files).slice(0, MAX_LISTED)) {
+      try {
+        const head = textOf(
+          wholeCharacters(await readFileOf(listing.path, file, HEAD_BYTES), HEAD_BYTES - 4),
+        );
+        snippets.push({ name, file, language, description: descriptionOf(head) });
+      } catch (thrown) {
+        skipped.push({ file, reason: messageOf(thrown) });
+      }
+    }
+    return { snippets, skipped };
+  }
+
+  /**
+   * By its name, or by its file's whole name. Throws E_ARGUMENTS that lists the names, says why a file cannot be read,
+   * or which setting is missing.
+   */
+  async find(name: string): Promise<Snippet> {
+    const { path, files } = await this.#listing();
+    const found = chosen(name, files);
+    const { file, language } = found;
+    try {
+      return {
+        name: found.name,
+        file,
+        language,
+        code: textOf(await readFileOf(path, file, MAX_SNIPPET_BYTES)),
+      };
+    } catch (thrown) {
+      throw refuse(
+        `The snippet '${found.name}' cannot be used: its file ${file} ${messageOf(thrown)}.`,
+        'Mend the file, or pass the code itself.',
+      );
+    }
+  }
+
+  async #listing(): Promise<FolderListing> {
+    if (this.folder === undefined)
+      throw refuse(
+        'There are no snippets: no folder is set for them.',
+        'Name a folder in MCP_BRIDGE_SNIPPETS, or pass the code itself.',
+      );
+    try {
+      return await listFolder(this.folder);
+    } catch (thrown) {
+      throw refuse(
+        `There are no snippets: their folder cannot be read: ${messageOf(thrown)}.`,
+        'Make it, or correct MCP_BRIDGE_SNIPPETS; or pass the code itself.',
+      );
+    }
+  }
+}
+
+type Named = SnippetFile & { readonly name: string };
+
+/** The names under which they are listed: a file's whole name where a shorter one could mean another file. */
+function named(files: readonly SnippetFile[]): Named[] {
+  const wholes = new Set(files.map(({ file }) => file));
+  const counts = new Map<string, number>();
+  for (const { base } of files) counts.set(base, (counts.get(base) ?? 0) + 1);
+  return files.map((each) => {
+    const isClear = counts.get(each.base) === 1 && !wholes.has(each.base);
+    return { ...each, name: isClear ? each.base : each.file };
+  });
+}
+
+function chosen(wanted: string, files: readonly SnippetFile[]): Named {
+  const all = named(files);
+  // One system writes an accent as a character of its own, another does not.
+  const name = wanted.normalize();
+  const matches = (other: string) => other.normalize() === name;
+  const byFile = all.find(({ file }) => file === wanted) ?? all.find(({ file }) => matches(file));
+  if (byFile !== undefined) return byFile;
+  const [first, ...others] = all.filter(({ base }) => matches(base));
+  const shown = clip(harmless(wanted), MAX_ECHO_CHARS);
+  if (first !== undefined && others.length === 0) return first;
+  if (first !== undefined) {
+    const candidates = shownNames([first, ...others].map(({ file }) => file));
+    throw refuse(
+      `The snippet '${shown}' could be any of: ${candidates}.`,
+      "Give the file's whole name: its ending decides.",
+    );
+  }
+  const names = all.slice(0, MAX_LISTED).map((each) => each.name);
+  throw refuse(
+    `There is no snippet '${shown}'.${didYouMean(wanted, names)}`,
+    names.length === 0 ? 'The folder of snippets is empty.' : `There is: ${shownNames(names)}.`,
+  );
+}
+
+const shownNames = (names: readonly string[]): string => harmless(nameList(names));
+
+/** Throws what is wrong with it as the end of a sentence. A byte order mark is for editors. */
+function textOf(bytes: Buffer): string {
+  const text = decodedText(bytes);
+  if (text === undefined) throw new Error('is not UTF-8');
+  return text.replace(/^\uFEFF/, '');
+}
+
+const refuse = (message: string, remedy: string): BridgeError =>
+  new BridgeError('E_ARGUMENTS', message, { fault: 'agent', remedy });

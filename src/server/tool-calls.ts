@@ -1,0 +1,146 @@
+// A call of a tool, from the request to the result that the client is sent: the tool is found, called while its progress
+// and output are told, and its answer shown as this client can read it.
+
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  ErrorCode,
+  McpError,
+  type ServerNotification,
+} from '@modelcontextprotocol/sdk/types.js';
+import { didYouMean } from '../base/closest.js';
+import { asBridgeError } from '../base/errors.js';
+import type { Observer } from '../base/events.js';
+import { clip, harmless } from '../base/text.js';
+import type { Settings } from '../config/settings.js';
+import type { ToolName } from '../config/variables.js';
+import { visible } from '../render/payload.js';
+import { isStructured, render } from '../render/render.js';
+import { outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
+import type { Bridge } from './bridge.js';
+import { CallTool } from './call-request.js';
+import { type LogLevel, OutputLog } from './log-notifications.js';
+import { Progress } from './progress.js';
+import type { Answer, Tool } from './tool.js';
+import { cleanArguments } from './tools/clean-arguments.js';
+import { execute } from './tools/execute.js';
+import { executeCode } from './tools/execute-code.js';
+import { runPython } from './tools/run-python.js';
+
+/** A transport that may have seen which version of the protocol its client speaks. */
+export type ClientTransport = Transport & { readonly clientProtocol?: string | undefined };
+
+/** Versions are dates; before this one there is no `resource_link`, and clients refuse an answer with one. */
+const LINKS_SINCE = '2025-06-18';
+
+const knowsLinks = ({ clientProtocol }: ClientTransport): boolean =>
+  clientProtocol === undefined || clientProtocol >= LINKS_SINCE;
+
+const TOOLS: Readonly<Record<ToolName, (settings: Settings) => Tool>> = {
+  run_python: runPython,
+  execute_code: executeCode,
+  execute,
+};
+
+/** Those that the operator offers, by their names. */
+export const toolsOf = (settings: Settings): ReadonlyMap<string, Tool> =>
+  new Map(settings.tools.map((name) => [name, TOOLS[name](settings)]));
+
+export type CallsParts = {
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly bridge: Bridge;
+  readonly transport: ClientTransport;
+  readonly observer: Observer;
+  /** What the client wants to be told, whenever it is asked. */
+  readonly logLevel: () => LogLevel | undefined;
+};
+
+export function answerCalls(server: Server, parts: CallsParts): void {
+  const { tools, bridge, transport, observer, logLevel } = parts;
+  server.setRequestHandler(CallTool, async ({ params }, extra): Promise<CallToolResult> => {
+    const tool = toolNamed(params.name, tools);
+    const { name = 'unknown', version = '' } = server.getClientVersion() ?? {};
+    bridge.client = `${name} ${version}`.trim();
+    const notify = (notification: ServerNotification) => {
+      // A client that has gone hears nothing, which is its own doing.
+      if (!extra.signal.aborted) extra.sendNotification(notification).catch(() => {});
+    };
+    const answer = await callTool(tool, params, { bridge, logLevel, notify }, observer, extra.signal);
+    const client = server.getClientVersion()?.name ?? '';
+    return resultOf(answer, tool, bridge.settings, { client, links: knowsLinks(transport) });
+  });
+}
+
+function toolNamed(name: string, tools: ReadonlyMap<string, Tool>): Tool {
+  const tool = tools.get(name);
+  if (tool !== undefined) return tool;
+  const known = [...tools.keys()];
+  throw new McpError(
+    ErrorCode.InvalidParams,
+    `There is no tool '${clip(harmless(name), 200)}'.${didYouMean(name, known)} There is: ${known.join(', ')}.`,
+  );
+}
+
+/** `links`: whether the client knows links to resources. */
+type Reader = { readonly client: string; readonly links: boolean };
+
+function resultOf(
+  answer: Answer,
+  tool: Tool,
+  { said, outputMode, structured }: Settings,
+  { client, links }: Reader,
+): CallToolResult {
+  if ('isRelayed' in answer) {
+    const result = visible(answer.result);
+    const { structuredContent, ...rest } = result;
+    const isWanted = answer.isRelayed || isStructured({ structured, client });
+    return (isWanted && structuredContent !== undefined ? result : rest) as CallToolResult;
+  }
+  const mode = said.has('MCP_BRIDGE_OUTPUT_MODE') ? outputMode : tool.outputMode;
+  return render(answer, { mode, structured, client, links }) as unknown as CallToolResult;
+}
+
+type Caller = {
+  readonly bridge: Bridge;
+  readonly logLevel: () => LogLevel | undefined;
+  /** Not after the call was cancelled. */
+  readonly notify: (notification: ServerNotification) => void;
+};
+
+/**
+ * Nothing is notified once it has resolved. A fault of ours is that call's answer and a line in the log, never the end
+ * of the bridge.
+ */
+async function callTool(
+  tool: Tool,
+  { arguments: args, _meta }: CallToolRequest['params'],
+  { bridge, logLevel, notify }: Caller,
+  observer: Observer,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const progressToken = _meta?.progressToken;
+  using log = new OutputLog(tool.definition.name, logLevel, (params) =>
+    notify({ method: 'notifications/message', params }),
+  );
+  using progress = new Progress(
+    progressToken === undefined
+      ? undefined
+      : (params) => notify({ method: 'notifications/progress', params: { progressToken, ...params } }),
+  );
+  try {
+    const onOutput = (stream: 'stdout' | 'stderr', text: string) => log.add(stream, text);
+    const cleaned = cleanArguments(args, tool.definition.inputSchema);
+    return await tool.call(cleaned, { bridge, progress, onOutput }, signal);
+  } catch (thrown) {
+    const { code, message, remedy } = asBridgeError(thrown);
+    observer({ type: 'bridge.fault', where: tool.definition.name, message });
+    const outcome = outcomeWithoutRun(
+      'error',
+      { type: code, message, remedy },
+      bridge.settings.timeoutSeconds,
+    );
+    return withoutSecrets(outcome, (text) => bridge.redactor.redact(text));
+  }
+}

@@ -1,0 +1,115 @@
+// The table of hints: every row speaks where it should, in these words, and none of them about an innocent error.
+
+import { describe, expect, it } from 'vitest';
+import { HINTS, hintFor } from '../../../src/run/outcome/hints.js';
+import { ERROR_CASES, WALLS } from './error-cases.js';
+
+/** From `Type: message`, with the line that raised it. */
+function guestError(error: string, line = 'x = 1') {
+  const [, type = '', message = ''] = /^([\w.]+)(?:: (.*))?$/s.exec(error) ?? [];
+  return { type, message, traceback: ['  File "main.py", line 1, in <module>', line, error] };
+}
+
+describe('what has to do with the sandbox', () => {
+  it.each(ERROR_CASES)('$about: $error', ({ about, error, line, remedy }) => {
+    expect(hintFor(guestError(error, line), WALLS)).toBe(remedy);
+    const fitting = HINTS.filter((hint) => hint.matches(guestError(error, line)) !== undefined);
+    expect(fitting.map((hint) => hint.about)).toContain(about);
+  });
+
+  it('knows a magic in a script too, which is named by its path', () => {
+    const error = guestError('SyntaxError: invalid syntax (main.py, line 1)', '    %matplotlib inline');
+    const traceback = error.traceback.map((line) => line.replace('main.py', '/workspace/sub/plot.py'));
+    expect(hintFor({ ...error, traceback }, WALLS)).toMatch(/^Lines with ! and % are IPython's/);
+  });
+
+  it('has a case for every row, and a row for every case', () => {
+    const rows = HINTS.map(({ about }) => about);
+    expect(new Set(ERROR_CASES.map(({ about }) => about))).toEqual(new Set(rows));
+    expect(new Set(rows).size).toBe(rows.length);
+  });
+
+  it('names what the image has, where it is one of ours', () => {
+    const data = { ...WALLS, image: WALLS.image.replace('/python:', '/data:') };
+    expect(hintFor(guestError("ModuleNotFoundError: No module named 'polars'"), data)).toBe(
+      "Nothing can be installed here: use the standard library or a server's tool. This image has numpy, pandas, scipy, matplotlib, PIL, openpyxl.",
+    );
+  });
+});
+
+describe('a sandbox with a network', () => {
+  const open = { ...WALLS, network: 'slirp4netns' } as const;
+
+  it.each(ERROR_CASES.filter(({ remedy }) => /no network/.test(remedy ?? '')))(
+    'is not said to have none: $error',
+    ({ error, line }) => {
+      expect(hintFor(guestError(error, line), open) ?? '').not.toMatch(/no network/);
+    },
+  );
+});
+
+describe('innocent errors', () => {
+  it.each<[error: string, line?: string]>([
+    ['ValueError: no'],
+    ['ValueError: [Errno 28] is what the log said'],
+    ['KeyError: "memory"'],
+    ['BlockingIOError: [Errno 11] Resource temporarily unavailable', 's.recv(1)'],
+    ["FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'"],
+    ["FileNotFoundError: [Errno 2] No such file or directory: '/workspace/home/x'"],
+    ["PermissionError: [Errno 13] Permission denied: '/tmp/mine'", 'open("/tmp/mine")'],
+    ["PermissionError: [Errno 13] Permission denied: 'mine'", 'open("mine")'],
+    ['TimeoutError: timed out'],
+    ['RuntimeError: Network is unreachable'],
+    ["MCPError: Server 'x' is gone: getaddrinfo failed"],
+    ["MCPError: h.hang: Tool 'hang' of server 'h' did not answer within 60 s. Ask it for less."],
+    ['ModuleNotFoundError: no saved tool of this name'],
+    ["ImportError: cannot import name 'x' from 'json' (/usr/lib/python3.11/json/__init__.py)"],
+    [
+      "subprocess.CalledProcessError: Command '['grep', 'pip install', 'x']' returned non-zero exit status 1.",
+    ],
+    ["TypeError: 'int' object is not subscriptable"],
+    ['SyntaxError: invalid syntax (main.py, line 1)', '    x = = 1'],
+    ["NameError: name 'total' is not defined"],
+    ['EOFError: Ran out of input'],
+    ['RuntimeError: dictionary changed size during iteration'],
+    ['json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)'],
+    ['AssertionError'],
+  ])('%s', (error, line) => {
+    expect(hintFor(guestError(error, line), WALLS)).toBeUndefined();
+  });
+});
+
+describe('hostile errors', () => {
+  it('are repeated clipped and harmless', () => {
+    const name = `${'x'.repeat(1_000)}\u001b[2J`;
+    const said = hintFor({ type: 'MCPError', message: `${name.slice(0, 900)}.t: no`, traceback: [] }, WALLS);
+    expect(said?.length).toBeLessThan(400);
+    const painted = hintFor(guestError("ModuleNotFoundError: No module named 'a\u001b[31m\u202e'"), WALLS);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: looked for in vain
+    expect(painted).not.toMatch(/[\u001b\u202e]/);
+  });
+
+  it.each([
+    "Command 'pip -a'-a'",
+    "-a'",
+    'x',
+    '[Errno 2] ',
+    "No module named '",
+    "Command 'pip ",
+    "argument ''' cannot be sent ",
+    "'",
+    '/',
+  ])('of megabytes of %j take no time', (part) => {
+    const message = part.repeat(4_000_000 / part.length);
+    const startedAt = performance.now();
+    for (const type of [
+      'MCPError',
+      'ModuleNotFoundError',
+      'subprocess.CalledProcessError',
+      'OSError',
+      'TypeError',
+    ])
+      hintFor({ type, message, traceback: [message] }, WALLS);
+    expect(performance.now() - startedAt).toBeLessThan(200);
+  });
+});
