@@ -76,7 +76,7 @@ async function countsOn(kind, files) {
   return { exitCode, files: existsSync(report) ? countsByFile(report, ROOT) : new Map() };
 }
 
-/** One row for each file, one column for each engine: passed, and what failed or was left out. */
+/** One row for each file, one column for each engine: passed, and what failed or was passed over. */
 function print() {
   const kinds = [...results.keys()];
   const rows = [...new Set(kinds.flatMap((kind) => [...results.get(kind).files.keys()]))];
@@ -86,7 +86,7 @@ function print() {
     const { passed, failed, skipped } = counts;
     const notes = [
       ...(failed > 0 ? [pc.red(`${failed} failed`)] : []),
-      ...(skipped > 0 ? [`${skipped} left out`] : []),
+      ...(skipped > 0 ? [`${skipped} passed over`] : []),
     ];
     return [`${passed} passed`, ...notes].join(', ');
   };

@@ -1,5 +1,5 @@
-// Tests that cannot hold against an engine that runs elsewhere, each with the reason. Everything else of the tier is judged
-// as it is on this machine. scripts/test-remote.mjs fails where a row here fits no test any more.
+// Tests that cannot hold against an engine that runs elsewhere, each with the reason, which a report shows. Everything else of
+// the tier is judged as it is on this machine.
 
 import type { RemoteKind } from '../support/remote-engine.js';
 
