@@ -7,6 +7,7 @@ const containers = [
   'test/front-door/**/*.test.ts',
   'test/containers/**/*.test.ts',
   'test/faults/**/*.test.ts',
+  'test/remote/**/*.test.ts',
   'test/**/containers.test.ts',
   'test/walls/walls.test.ts',
 ];
@@ -31,6 +32,7 @@ export default defineConfig({
           name: 'containers',
           include: containers,
           globalSetup: 'test/support/global-setup.ts',
+          setupFiles: 'test/support/left-out-setup.ts',
           fileParallelism: false,
           sequence: { groupOrder: 1 },
           testTimeout: 90_000,

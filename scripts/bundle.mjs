@@ -2,7 +2,7 @@
 // wait for it: nearly four hundred small modules take twice as long. Replaces dist/cli/main.js, which then needs
 // no node_modules; the rest of dist/ stays one file per source, as tsc wrote it. Usage: node scripts/bundle.mjs
 
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -35,6 +35,8 @@ const { output } = await bundle.write({
   sourcemap: true,
 });
 await bundle.close();
+// Not by the shell that runs this: that of Windows has no chmod.
+chmodSync(join(dist, 'cli/main.js'), 0o755);
 
 const chunks = output.filter(({ type }) => type === 'chunk');
 const missing = chunks
@@ -52,7 +54,8 @@ function isForeign(specifier) {
 
 /** Whose code is in the bundle, and on what terms; the licences ask for it to go wherever the code goes. */
 function notices(moduleIds) {
-  const packages = moduleIds.map((id) => id.match(/^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0]);
+  const paths = moduleIds.map((id) => id.replaceAll('\\', '/'));
+  const packages = paths.map((path) => path.match(/^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0]);
   return [...new Set(packages.filter(Boolean))].sort().map(notice).join('\n');
 }
 

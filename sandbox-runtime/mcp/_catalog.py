@@ -97,8 +97,7 @@ class Catalog:
     def add(self, doc: Mapping[str, Any]) -> Server:
         """One more loaded server."""
         server = Server(doc)
-        # A new list: the index of a search is that of the list which it was made of.
-        self.servers = [*self.servers, server]
+        self.servers.append(server)
         self._by_name[server.name] = server
         self._by_alias[server.alias] = server
         self.discovered = [

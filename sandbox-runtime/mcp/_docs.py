@@ -139,13 +139,6 @@ def never_started(briefs: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
-def not_loaded(briefs: Iterable[Mapping[str, Any]]) -> str:
-    """What a search of the loaded servers leaves out."""
-    if all(brief["loaded"] for brief in briefs):
-        return ""
-    return "Only loaded servers were searched; await runtime.search_tool_docs(...) searches all."
-
-
 def _found_doc(hit: Found, detail: str) -> ToolDoc:
     entry = _tool_doc(f"mcp_{hit.alias}.", hit.tool, detail, with_prefix=True)
     entry["score"] = hit.score

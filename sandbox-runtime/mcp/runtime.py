@@ -6,7 +6,7 @@ function that asks the host has an async form, and a sync form where it is usefu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcp._binding import current
@@ -19,7 +19,6 @@ from mcp._docs import (
     check_limit,
     found_docs,
     never_started,
-    not_loaded,
     server_entry,
     tool_docs,
     unloaded_docs,
@@ -131,29 +130,30 @@ async def search_tool_docs(query: str, *, limit: int = 5, detail: str = "summary
 
     Each has a `score`; one of a server that is not loaded has `load`, which says how to load it.
     """
-    check_detail(detail)
-    check_limit(limit)
-    hits = await current().link.request("docs.search", {"query": query, "limit": limit})
-    return found_docs((_found(hit) for hit in hits), detail, never_started(current().catalog.discovered))
-
-
-def _found(hit: Mapping[str, Any]) -> Found:
-    brief = current().catalog.brief(hit["server"]) or {"name": hit["server"]}
-    load = None if hit["loaded"] else how_to_load(brief)
-    return Found(hit["alias"], load, Tool(hit["server"], hit["tool"]), hit["score"])
+    question = _question(query, limit, detail)
+    return _found(await current().link.request("docs.search", question), detail)
 
 
 def search_tool_docs_sync(query: str, *, limit: int = 5, detail: str = "summary") -> ToolDocs:
-    """The loaded servers' tools that fit the words best; asks nobody."""
-    from mcp._search import search_tools
+    """As search_tool_docs, for code that cannot await."""
+    question = _question(query, limit, detail)
+    return _found(current().link.request_sync("docs.search", question), detail)
 
+
+def _question(query: str, limit: int, detail: str) -> dict[str, Any]:
     check_detail(detail)
     check_limit(limit)
+    return {"query": query, "limit": limit}
+
+
+def _found(hits: Iterable[Mapping[str, Any]], detail: str) -> ToolDocs:
     catalog = current().catalog
-    aliases = {server.name: server.alias for server in catalog.servers}
-    hits = search_tools(catalog.servers, query, limit)
-    found = [Found(aliases[tool.server], None, tool, score) for tool, score in hits]
-    return found_docs(found, detail, "" if found else not_loaded(catalog.discovered))
+    found = []
+    for hit in hits:
+        brief = catalog.brief(hit["server"]) or {"name": hit["server"]}
+        load = None if hit["loaded"] else how_to_load(brief)
+        found.append(Found(hit["alias"], load, Tool(hit["server"], hit["tool"]), hit["score"]))
+    return found_docs(found, detail, never_started(catalog.discovered))
 
 
 def stubs(server: str) -> PlainText:

@@ -40,7 +40,6 @@ class LoadTest(unittest.TestCase):
             ("list(await runtime.list_servers())", ["git-hub", "slack"]),
             ("[s.loaded for s in runtime.discovered_servers(detailed=True)]", [True, True]),
             ("runtime.describe_server('slack').description", "Chat"),
-            ("[d.tool for d in runtime.search_tool_docs_sync('post')]", ["post-it"]),
             ("'Not loaded' in runtime.capability_summary()", False),
             ("[list(mcp_servers), mcp_slack is mcp_servers['slack']]", [["git-hub", "slack"], True]),
         ):
@@ -53,10 +52,6 @@ class LoadTest(unittest.TestCase):
             code + "[before, repr(old), await old.post_it(), await old['post-it']()]",
             ["<MCP server 'slack', not loaded>", "<MCP server 'slack', 1 tool>"] + ["slack.post-it"] * 2,
         )
-
-    def test_a_search_before_does_not_hide_it_from_a_search_after(self) -> None:
-        search = "[d.tool for d in runtime.search_tool_docs_sync('post')]"
-        self.check(f"a = {search}\nawait runtime.load_server('slack')\n[a, {search}]", [[], ["post-it"]])
 
     def test_help_says_how_to_load_it_and_then_what_it_has(self) -> None:
         host = self.run_code(

@@ -133,6 +133,22 @@ class FenceTest(unittest.TestCase):
         ):
             self.assertEqual(unwrap(text), "x = 1", text)
 
+    def test_line_breaks_of_windows(self) -> None:
+        code = "x = '''a\r\nb'''\r\nif x:\r\n    y = len(x)\r\n\r\ny\r\n"
+        self.assertEqual(run(code).value, 3)
+        for fenced in ("```python\r\nx = 1\r\nx\r\n```\r\n", "  x = 1\r\n  x\r\n"):
+            self.assertEqual(run(fenced).value, 1, fenced)
+
+    def test_places_in_code_with_line_breaks_of_windows(self) -> None:
+        error = run("x = 1\r\n\r\ndef f():\r\n    return 1 / 0\r\n\r\nf()\r\n").one("raised")["error"]
+        trace = "\n".join(error["traceback"])
+        self.assertRegex(trace, r"line 6, in .*\n    f\(\)\n")
+        self.assertRegex(trace, r"line 4, in f\n    return 1 / 0\n")
+        self.assertNotIn("\r", trace)
+        error = run("x = 1\r\ny = 2\r\nz = = 2\r\n").one("refused")["error"]
+        self.assertEqual(error["type"], "SyntaxError")
+        self.assertIn("line 3", "\n".join(error["traceback"]))
+
     def test_a_fence_in_a_fence(self) -> None:
         self.assertEqual(unwrap("````py\nx = '''\n```\n'''\n````"), "x = '''\n```\n'''")
 

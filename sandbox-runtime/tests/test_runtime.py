@@ -143,8 +143,6 @@ class RuntimeTest(unittest.TestCase):
         self.assertEqual(
             self.run_code("print(await runtime.query_tool_docs('git-hub'))").stdout, lines + "\n"
         )
-        found = "mcp_git_hub.create_issue(*, title: str) -> observed {id: int}  # First line."
-        self.assertEqual(self.run_code("runtime.search_tool_docs_sync('issue')").one("result")["repr"], found)
         code = "import copy, pickle\nd = runtime.query_tool_docs_sync('git-hub')\n"
         self.check(f"{code}[copy.deepcopy(d) == d, pickle.loads(pickle.dumps(d)) == d]", [True, True])
 
@@ -193,73 +191,6 @@ class RuntimeTest(unittest.TestCase):
     def test_signatures_cost_nothing_until_they_are_looked_at(self) -> None:
         looked = "import sys\n[m for m in sys.modules if m in ('mcp._signature', 'mcp._stubs', 'mcp._keep')]"
         self.check(f"f = mcp_git_hub.create_issue\n{looked}", [])
-
-    def test_search(self) -> None:
-        self.check("[d.alias for d in runtime.search_tool_docs_sync('pull requests')]", ["listPullRequests"])
-        self.check("[d.tool for d in runtime.search_tool_docs_sync('issue', limit=1)]", ["create_issue"])
-        self.check("runtime.search_tool_docs_sync('zebra')", [])
-        self.check("[d.tool for d in runtime.search_tool_docs_sync('creat isue')]", ["create_issue"])
-
-    def test_search_of_servers_that_are_not_loaded(self) -> None:
-        def hit(server: str, name: str, loaded: bool, score: int) -> dict[str, Any]:
-            doc = tool(name, ISSUE, description="Says it.")
-            return {
-                "server": server,
-                "alias": server.replace("-", "_"),
-                "loaded": loaded,
-                "score": score,
-                "tool": doc,
-            }
-
-        hits = [
-            hit("my-slack", "post", False, 3),
-            hit("git-hub", "create_issue", True, 2),
-            hit("my-slack", "send", False, 1),
-        ]
-        find = "await runtime.search_tool_docs('x', limit=3)"
-        answer = {"docs_search": lambda p: hits if p == {"query": "x", "limit": 3} else []}
-        load = 'To load it, pass servers=["my-slack"] in the call.'
-        self.check(
-            f"r = {find}\n[[d.server, d.tool, d.signature, d.score, d.get('load')] for d in r]",
-            [
-                ["my-slack", "post", "post(*, title: str)", 3, load],
-                ["git-hub", "create_issue", "create_issue(*, title: str)", 2, None],
-                ["my-slack", "send", "send(*, title: str)", 1, load],
-            ],
-            **answer,
-        )
-        shown = self.run_code(find, **answer).one("result")["repr"]
-        lines = [
-            f"# my-slack is not loaded. {load}",
-            "# Not searched, their tools being unknown until they have started: slack. "
-            'A run with servers=["*"] starts them, or the user runs `mcp-sandbox-bridge servers refresh`.',
-            "mcp_my_slack.post(*, title: str)  # Says it.",
-            "mcp_git_hub.create_issue(*, title: str)  # Says it.",
-            "mcp_my_slack.send(*, title: str)  # Says it.",
-        ]
-        self.assertEqual(shown, "\n".join(lines))
-
-    def test_a_search_says_what_it_has_left_out(self) -> None:
-        def shown(code: str, *briefs: dict[str, Any]) -> str:
-            return run(code, [GITHUB], list(briefs), {"docs.search": lambda _: []}).one("result")["repr"]
-
-        everywhere = "await runtime.search_tool_docs('x')"
-        many = [brief(f"s{i}") for i in range(20)]
-        self.assertIn(
-            "until they have started: s0, s1, s2, s3, s4, s5, s6, s7 and 12 more.", shown(everywhere, *many)
-        )
-        known = brief("slack", tools=3)
-        broken = {**brief("dead"), "problem": "it exited."}
-        self.assertEqual(shown(everywhere, known, broken), "(no tools)")
-        here = "runtime.search_tool_docs_sync('zebra')"
-        self.assertIn("Only loaded servers were searched", shown(here, known))
-        self.assertEqual(shown(here), "(no tools)")
-
-    def test_how_many_a_search_may_give(self) -> None:
-        for search in ("await runtime.search_tool_docs", "runtime.search_tool_docs_sync"):
-            for limit in (0, 101, "'5'", 1.5):
-                error = self.run_code(f"{search}('x', limit={limit})").one("raised")["error"]
-                self.assertEqual(error["message"], f"limit is {limit}; it can be 1 to 100")
 
     def test_capability_summary(self) -> None:
         many = [brief(f"a-server-with-a-long-name-{i}") for i in range(200)]

@@ -40,7 +40,7 @@ async function sideBySide(stage, bare, inFlight) {
 }
 
 /** Calls a second, counted from when the first `inFlight` have ended: what waited ready is used up by then. */
-async function sustainedRate(inFlight, calls, callOnce) {
+export async function sustainedRate(inFlight, calls, callOnce) {
   let begun = 0;
   let ended = 0;
   let startedAt = 0;

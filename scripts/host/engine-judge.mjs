@@ -22,6 +22,9 @@ const LOST = /connection|engine|machine|sandbox/i;
 /** Names the address and what to start or correct. */
 const WHAT_TO_DO = /Start the engine at ssh:\/\/|MCP_BRIDGE_ENGINE_URL/;
 
+/** Of the probe, by its names: what an engine elsewhere may only claim, and the probe has to attack. */
+const DEMANDED = ['memory, in four processes', 'processes'];
+
 const said = (answer) => JSON.stringify(answer).slice(0, 600);
 const works = (name, next) => check(`${name}: the next call works`, next.said === 42, said(next));
 const nothingLeft = (name, { left, leftAtEnd }) => [
@@ -45,19 +48,19 @@ export const engineJudges = (commandSeconds) => ({
     ),
     ...attackChecks(attacks, ATTACKS),
   ],
-  probe: ({ exitCode, engine, controls }) => [
-    check('probe: the engine runs elsewhere', engine.mode === 'remote', JSON.stringify(engine)),
-    ...['memory, in four processes', 'processes'].map((wanted) => {
-      const found = controls.find(({ control }) => control === wanted);
-      return check(
-        `probe demands and finds: ${wanted}`,
-        found?.required === true && found.verdict === 'ENFORCED',
-        said(found ?? 'not tried'),
-      );
-    }),
-    ...wallChecks(controls),
-    check('probe exits with 0', exitCode === 0, `it exited with ${exitCode}`),
-  ],
+  probe: ({ exitCode, engine, controls, ...failure }) => {
+    if (controls === undefined) return [check('probe', false, JSON.stringify(failure))];
+    return [
+      check('probe: the engine runs elsewhere', engine.mode === 'remote', JSON.stringify(engine)),
+      ...DEMANDED.map((wanted) => {
+        const found = controls.find(({ control }) => control === wanted);
+        const isHeld = found?.required === true && found.verdict === 'ENFORCED';
+        return check(`probe demands and finds: ${wanted}`, isHeld, said(found ?? 'not tried'));
+      }),
+      ...wallChecks(controls),
+      check('probe exits with 0', exitCode === 0, `it exited with ${exitCode}`),
+    ];
+  },
   left: JUDGES.left,
   cancel: ({ processSeconds, listSeconds, left }) => {
     const bound = COMMANDS_TO_CANCEL * commandSeconds;

@@ -69,15 +69,18 @@ export const JUDGES = {
     ),
     ...attackChecks(attacks, LIMIT_ATTACKS),
   ],
-  probe: ({ exitCode, engine, controls }) => [
-    check(
-      'probe: rootless under crun',
-      engine.mode === 'rootless' && /crun$/.test(engine.ociRuntime),
-      JSON.stringify(engine),
-    ),
-    ...wallChecks(controls),
-    check('probe exits with 0', exitCode === 0, `it exited with ${exitCode}`),
-  ],
+  probe: ({ exitCode, engine, controls, ...failure }) => {
+    if (controls === undefined) return [check('probe', false, JSON.stringify(failure))];
+    return [
+      check(
+        'probe: rootless under crun',
+        engine.mode === 'rootless' && /crun$/.test(engine.ociRuntime),
+        JSON.stringify(engine),
+      ),
+      ...wallChecks(controls),
+      check('probe exits with 0', exitCode === 0, `it exited with ${exitCode}`),
+    ];
+  },
   left: (containers) => [check('no container left', containers.length === 0, containers.join(', '))],
   end: () => [],
 };

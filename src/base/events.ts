@@ -6,7 +6,13 @@ import type { Weight } from './weight.js';
 export type RunStatus = 'success' | 'error' | 'timeout' | 'validation_error' | 'cancelled';
 
 export type BridgeEvent =
-  | { readonly type: 'config.problem'; readonly file: string; readonly message: string }
+  | {
+      readonly type: 'config.problem';
+      readonly file: string;
+      readonly message: string;
+      /** Of the mistake in the file, both from 1, where it has one place. */
+      readonly place?: { readonly line: number; readonly column: number } | undefined;
+    }
   | { readonly type: 'config.discovered'; readonly ready: number; readonly skipped: number }
   | {
       readonly type: 'engine.command';

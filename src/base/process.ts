@@ -4,8 +4,12 @@
 
 import { constants } from 'node:os';
 import type { Options, ResultPromise } from 'execa';
+import { mergedVariables } from './environment.js';
 import { BridgeError } from './errors.js';
 import { onExit } from './exit-hook.js';
+import { isFile } from './is-file.js';
+import { groupOptions, signalGroup } from './process-group.js';
+import { type Start, startOf } from './start-of.js';
 import { HeadTail, linesOf } from './text.js';
 
 export type RunOptions = {
@@ -35,7 +39,6 @@ const DEFAULT_GRACE_MS = 2_000;
 /** A daemon that the program leaves behind may hold its pipes for ever; what was written is read well within this. */
 const DRAIN_MS = 250;
 const TAIL_LINES = 12;
-const POSIX = process.platform !== 'win32';
 
 /**
  * Runs `argv` until it ends, whatever its exit code. Throws E_PROCESS when the program cannot be started or does
@@ -49,9 +52,10 @@ export async function run(
   const [program, ...args] = argv;
   if (signal.aborted) throw cancelled(program);
   const startedAt = performance.now();
+  const start = startOfVector(program, args, options);
   // Loaded when first needed: it is a third of all modules, and a host that only lists our tools needs none of it.
   const { execa } = await import('execa');
-  const child = execa(program, args, execaOptions(options));
+  const child = execa(start.file, start.args, execaOptions(options, start.isVerbatim));
   const stdout = collect(child.stdout, options);
   const stderr = collect(child.stderr, options);
   const end = endOnDemand(child, options, signal);
@@ -82,13 +86,26 @@ export function tailOf(result: Pick<ProcessResult, 'stdout' | 'stderr'>): string
   return lastLines(result.stderr.trim() === '' ? result.stdout : result.stderr);
 }
 
-function execaOptions(options: RunOptions) {
+function startOfVector(program: string, args: readonly string[], { env = {}, cwd = '' }: RunOptions): Start {
+  const { platform } = process;
+  // Only Windows looks a program up by these.
+  const merged = platform === 'win32' ? mergedVariables(environmentWith({}), env, platform) : {};
+  try {
+    return startOf(program, args, { platform, env: merged, cwd, isFile });
+  } catch (thrown) {
+    if (thrown instanceof BridgeError) throw thrown;
+    throw notStarted(program, thrown as NodeJS.ErrnoException);
+  }
+}
+
+function execaOptions(options: RunOptions, isVerbatim: boolean) {
   return {
     reject: false,
     buffer: false,
     encoding: 'utf8',
     stripFinalNewline: false,
-    detached: POSIX,
+    ...groupOptions(),
+    windowsVerbatimArguments: isVerbatim,
     ...(options.input === undefined ? { stdin: 'ignore' } : { input: options.input }),
     ...(options.env === undefined ? {} : { env: options.env }),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
@@ -150,13 +167,7 @@ function endOnDemand(child: Child, options: RunOptions, signal: AbortSignal) {
 }
 
 function killGroup(child: Child, name: NodeJS.Signals): void {
-  if (child.pid === undefined) return;
-  try {
-    if (POSIX) process.kill(-child.pid, name);
-    else child.kill(name);
-  } catch {
-    // ESRCH: the group is gone, which is what was wanted.
-  }
+  if (child.pid !== undefined) signalGroup(child.pid, name, child.exitCode !== null);
 }
 
 function cancelled(program: string): BridgeError {

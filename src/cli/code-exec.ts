@@ -17,6 +17,7 @@ const END_GRACE_MS = 600;
 const LAST_LINES_WITHIN_MS = 200;
 
 export async function codeExec(): Promise<void> {
+  refuseWindows(process.platform);
   const settings = parseExecSettings(process.env);
   checkPlaces(settings);
   // Commands go on whether or not somebody reads what is said of them.
@@ -47,6 +48,19 @@ export async function codeExec(): Promise<void> {
   await Promise.race([execute.idle(), new Promise((resolve) => setTimeout(resolve, END_GRACE_MS))]);
   await stderr.flush(LAST_LINES_WITHIN_MS);
   process.exit(0);
+}
+
+/** Throws E_SETTINGS on Windows, where one program has many names, and a rule for one of them would not hold. */
+export function refuseWindows(platform: NodeJS.Platform): void {
+  if (platform !== 'win32') return;
+  throw new BridgeError(
+    'E_SETTINGS',
+    'code-exec does not run on Windows: its rules about commands would not hold there.',
+    {
+      fault: 'operator',
+      remedy: 'Start it in WSL or in a container.',
+    },
+  );
 }
 
 /** Throws E_SETTINGS: a wrong path is noticed now, not by every call, or by nobody. */

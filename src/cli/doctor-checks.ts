@@ -7,10 +7,12 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type BridgeError, messageOf } from '../base/errors.js';
 import { PACKAGE_NAME } from '../base/version.js';
+import { problemInWords } from '../config/file-problem.js';
 import type { Settings } from '../config/settings.js';
 import { runtimeOf, triedText } from '../engine/detect.js';
 import { CONTROLS } from '../engine/enforcement.js';
 import { inspectImage } from '../engine/image.js';
+import { imageReasonInWords } from '../engine/image-choice.js';
 import { described, isGvisor } from '../engine/oci-runtime.js';
 import { lastProbe, probeKey } from '../sandbox/last-probe.js';
 import type { LaunchPad } from '../sandbox/launch-pad.js';
@@ -173,7 +175,7 @@ export const CHECKS: readonly Check[] = [
       const { image, engine } = found.value;
       const facts = await inspectImage(engine.client, image.image, signal);
       const size = facts === undefined ? '' : `, ${megabytes(facts.sizeBytes)}`;
-      return ok(`${image.image}${size} (${image.reason})`);
+      return ok(`${image.image}${size} (${imageReasonInWords(image.reason)})`);
     },
   },
   {
@@ -270,7 +272,7 @@ export const CHECKS: readonly Check[] = [
       const counts = `${ready.length} ready, ${skipped.length} passed over`;
       if (problems.length === 0) return ok(counts);
       return warn(
-        `${counts}; ${problems.map(({ file, message }) => `${file}: ${message}`).join('; ')}`,
+        `${counts}; ${problems.map(problemInWords).join('; ')}`,
         'Mend the files; the other ones are used meanwhile, and a bridge that runs keeps what it has read before.',
       );
     },
@@ -279,7 +281,7 @@ export const CHECKS: readonly Check[] = [
   {
     name: 'registration',
     examine: ({ discovery: { skipped } }) => {
-      const own = skipped.find(({ reason }) => reason === 'this bridge itself');
+      const own = skipped.find(({ reason }) => reason.kind === 'this-bridge');
       if (own !== undefined) return ok(`as '${own.name}' in ${own.source.host} (${own.source.file})`);
       return warn(
         'not found in the files that are read; other hosts may still have it',

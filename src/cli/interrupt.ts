@@ -3,15 +3,30 @@
 
 import { constants } from 'node:os';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const POSIX_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/**
+ * Windows has none, and Node plays these: Ctrl-C, Ctrl-Break, and the closing of the console, after which Windows leaves
+ * some seconds. Whoever ends a program otherwise there, as with SIGTERM, kills it: nothing of ours runs then.
+ */
+const WINDOWS_SIGNALS = ['SIGINT', 'SIGBREAK', 'SIGHUP'] as const;
 
-/** Aborts on the first SIGINT, SIGTERM or SIGHUP, with the signal's name as its reason. */
-export function interruptSignal(): AbortSignal {
+type InterruptOptions = {
+  readonly platform?: NodeJS.Platform;
+  readonly events?: Pick<NodeJS.EventEmitter, 'on'>;
+  readonly exit?: (code: number) => void;
+};
+
+/** Aborts on the first signal that asks us to end, with the signal's name as its reason. */
+export function interruptSignal({
+  platform = process.platform,
+  events = process,
+  exit = (code) => process.exit(code),
+}: InterruptOptions = {}): AbortSignal {
   const controller = new AbortController();
-  for (const name of SIGNALS) {
-    process.on(name, () => {
-      if (controller.signal.aborted) process.exit(128 + constants.signals[name]);
-      controller.abort(name);
+  for (const name of platform === 'win32' ? WINDOWS_SIGNALS : POSIX_SIGNALS) {
+    events.on(name, () => {
+      if (controller.signal.aborted) exit(128 + (constants.signals[name] ?? 0));
+      else controller.abort(name);
     });
   }
   return controller.signal;

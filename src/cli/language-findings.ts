@@ -3,7 +3,7 @@
 
 import { planFor } from '../config/languages/plan.js';
 import { languages } from '../config/languages/records.js';
-import { localChoice, missingRemedy } from '../engine/image-choice.js';
+import { imageReasonInWords, localChoice, missingRemedy, replacedImage } from '../engine/image-choice.js';
 import { kindOf } from '../sandbox/kind.js';
 import type { Examination, Finding } from './examination.js';
 
@@ -19,14 +19,14 @@ export async function languageFindings({ settings, pad, signal }: Examination): 
       const wish = kindOf(planFor(language, settings), settings);
       const choice = await localChoice(wish, engine, signal);
       if (choice !== undefined) {
-        const { image, reason, replaces } = choice;
-        const detail = `${image} (${reason})`;
-        if (replaces === undefined) return { name, status: 'ok', detail };
+        const replaced = replacedImage(choice);
+        const detail = `${choice.image} (${imageReasonInWords(choice.reason)})`;
+        if (replaced === undefined) return { name, status: 'ok', detail };
         return {
           name,
           status: 'warn',
           detail,
-          remedy: `Pull ${replaces}, or take it out of isolator's file.`,
+          remedy: `Pull ${replaced}, or take it out of isolator's file.`,
         };
       }
       return {

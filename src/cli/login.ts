@@ -8,7 +8,7 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import { type Discovery, discover } from '../config/discover.js';
 import type { RemoteSpec } from '../config/downstream-spec.js';
-import { remedyOf } from '../config/skipped-remedy.js';
+import { explainSkip } from '../config/explain-skip.js';
 import { LOGIN_TIMEOUT_MS, logIn } from '../downstream/oauth/log-in.js';
 import { logOut } from '../downstream/oauth/log-out.js';
 import { loginCommand } from '../downstream/oauth/login-needed.js';
@@ -124,7 +124,8 @@ function remoteSpec(server: string, { ready, skipped }: Discovery): RemoteSpec {
     const echo = clip(harmless(server), 200);
     const passedOver = skipped.find(({ name }) => name === server);
     if (passedOver !== undefined) {
-      throw wrong(`Server '${echo}' is configured but not used: ${passedOver.reason}.`, remedyOf(passedOver));
+      const { text, remedy } = explainSkip(passedOver);
+      throw wrong(`Server '${echo}' is configured but not used: ${text}.`, remedy);
     }
     const names = ready.filter(({ transport }) => transport !== 'stdio').map(({ name }) => name);
     throw wrong(

@@ -3,11 +3,14 @@
 import { accessSync, constants } from 'node:fs';
 import { userInfo } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { isFile } from '../base/is-file.js';
 import { readText } from '../base/read-text.js';
+import { findOnWindows } from '../base/start-of.js';
 import type { Environment } from '../config/settings.js';
 
 /** Absolute path of the program that `command` starts, if there is one. */
 export function findProgram(command: string, env: Environment): string | undefined {
+  if (process.platform === 'win32') return findOnWindows(command, { env, cwd: '', isFile });
   if (isAbsolute(command)) return isExecutable(command) ? command : undefined;
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   return folders.map((folder) => join(folder, command)).find(isExecutable);

@@ -28,22 +28,23 @@ export async function serve(): Promise<void> {
   const fault = firstFault(observer);
   const bridge = new Bridge({ settings, discovery, observer, redactor });
   const server = await serveAgent(bridge, new AgentTransport(process.stdin, process.stdout), observer);
-  const end = await Promise.race([
-    new Promise<string>((resolve) => {
-      server.onclose = () => resolve('the agent has gone');
+  const { reason, exitCode } = await Promise.race([
+    new Promise<End>((resolve) => {
+      server.onclose = () => resolve({ reason: 'the agent has gone', exitCode: 0 });
     }),
-    new Promise<string>((resolve) => {
-      interrupted.addEventListener('abort', () => resolve(String(interrupted.reason)));
+    new Promise<End>((resolve) => {
+      const onAbort = () => resolve({ reason: String(interrupted.reason), exitCode: 0 });
+      interrupted.addEventListener('abort', onAbort);
     }),
     fault,
   ]);
-  observer({ type: 'bridge.closing', reason: end });
+  observer({ type: 'bridge.closing', reason });
   setTimeout(() => process.exit(1), CLOSE_WITHIN_MS).unref();
   await bridge[Symbol.asyncDispose]();
   await audit[Symbol.asyncDispose]();
   await answersAreOut();
   await stderr.flush(LOG_WITHIN_MS);
-  process.exit(end === FAULT ? 1 : 0);
+  process.exit(exitCode);
 }
 
 /** What packages print, and Node's own warnings, take the log's way: elsewhere they break the conversation, or block. */
@@ -62,10 +63,11 @@ async function answersAreOut(): Promise<void> {
   await new Promise((resolve) => process.stdout.write('', resolve));
 }
 
-const FAULT = 'a fault of the bridge';
+/** Why the bridge closes, for the log, and what its process exits with. */
+type End = { readonly reason: string; readonly exitCode: 0 | 1 };
 
 /** A rejection that nobody awaited concerns one call and is logged; an exception leaves no state to trust. */
-function firstFault(observer: Observer): Promise<string> {
+function firstFault(observer: Observer): Promise<End> {
   process.on('unhandledRejection', (thrown) => {
     observer({ type: 'bridge.fault', where: 'unhandled rejection', message: messageOf(thrown) });
   });
@@ -76,7 +78,7 @@ function firstFault(observer: Observer): Promise<string> {
         where: 'uncaught exception',
         message: thrown.stack ?? messageOf(thrown),
       });
-      resolve(FAULT);
+      resolve({ reason: 'a fault of the bridge', exitCode: 1 });
     });
   });
 }

@@ -2,20 +2,18 @@
 // were, and if it is passed over, is that as it should be or for somebody to mend.
 
 import { isAbsolute } from 'node:path';
+import { mergedVariables } from '../base/environment.js';
 import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
+import { explainSkip } from '../config/explain-skip.js';
 import type { Environment } from '../config/settings.js';
-import { remedyOf } from '../config/skipped-remedy.js';
 import type { Finding } from './examination.js';
 import { findProgram } from './machine.js';
 import type { ServerChange } from './server-changes.js';
 import { publicUrl } from './server-list.js';
 
 export type ServerFinding = Finding & { readonly source: SpecSource };
-
-// Passed over because the user wants it so, or because it is there already.
-const AS_IT_SHOULD_BE = /^(?:this bridge itself|disabled|same as|shadowed|denied by)/;
 
 export function serverFindings(
   { ready, skipped }: Discovery,
@@ -45,7 +43,7 @@ function ofReady(spec: DownstreamSpec, env: Environment): ServerFinding {
   const { command, cwd, env: own } = spec;
   // A relative path with a folder in it counts from the server's own directory, which may be made later.
   const relative = !isAbsolute(command) && /[/\\]/.test(command);
-  if (relative || findProgram(command, { ...env, ...own }) !== undefined) {
+  if (relative || findProgram(command, mergedVariables(env, own, process.platform)) !== undefined) {
     return { ...base, status: 'ok', detail: `ready: ${command}${cwd === undefined ? '' : ` in ${cwd}`}` };
   }
   return {
@@ -64,9 +62,12 @@ const WAYS: Readonly<Record<RemoteSpec['transport'], string>> = {
 };
 
 function ofSkipped(skipped: SkippedSpec): ServerFinding {
-  const { name, reason, source } = skipped;
-  const base = { name, source, detail: `passed over: ${reason}` };
-  if (AS_IT_SHOULD_BE.test(reason)) return { ...base, status: 'ok' };
-  const remedy = remedyOf(skipped) ?? 'Do what it says, or leave it: nothing else needs it.';
-  return { ...base, status: 'warn', remedy };
+  const { name, source } = skipped;
+  const {
+    text,
+    severity,
+    remedy = 'Do what it says, or leave it: nothing else needs it.',
+  } = explainSkip(skipped);
+  const base = { name, source, detail: `passed over: ${text}`, status: severity };
+  return severity === 'ok' ? base : { ...base, remedy };
 }

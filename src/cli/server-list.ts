@@ -4,7 +4,8 @@
 import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, SpecSource } from '../config/downstream-spec.js';
-import { remedyOf } from '../config/skipped-remedy.js';
+import { type Beside, explainSkip } from '../config/explain-skip.js';
+import { type FileProblem, problemInWords } from '../config/file-problem.js';
 import type { coloursFor } from './output.js';
 import { visible } from './output.js';
 import type { ServerChange } from './server-changes.js';
@@ -45,7 +46,12 @@ const MIN_TEXT_CHARS = 20;
 type Changes = ReadonlyMap<string, ServerChange>;
 const NO_CHANGES: Changes = new Map();
 
-export function serverLines({ ready, skipped }: Discovery, changes = NO_CHANGES): ServerLine[] {
+/** All servers, the ready ones first; `beside` says what a reader sees beside each line. */
+export function serverLines(
+  { ready, skipped }: Discovery,
+  changes = NO_CHANGES,
+  beside: Beside = 'nothing',
+): ServerLine[] {
   return [
     ...ready.map((spec) => {
       const change = changes.get(spec.name);
@@ -58,8 +64,8 @@ export function serverLines({ ready, skipped }: Discovery, changes = NO_CHANGES)
       };
     }),
     ...skipped.map((one) => {
-      const { name, reason, source, spec } = one;
-      const remedy = remedyOf(one);
+      const { name, source, spec } = one;
+      const { text: reason, remedy } = explainSkip(one, beside);
       const way = spec === undefined ? {} : wayTo(spec);
       return { name, state: 'skipped' as const, reason, ...(remedy && { remedy }), ...way, source };
     }),
@@ -93,7 +99,8 @@ export function publicUrl(written: string): string {
 /** For people; ends with a newline. */
 export function serversText(discovery: Discovery, style: ListStyle, changes = NO_CHANGES): string {
   const { paint } = style;
-  const lines = serverLines(discovery);
+  // The heading says which file.
+  const lines = serverLines(discovery, NO_CHANGES, 'the file');
   const { problems } = discovery;
   if (lines.length + problems.length === 0) return NOTHING_FOUND;
   const nameChars = Math.min(MAX_NAME_COLUMN, Math.max(0, ...lines.map(({ name }) => visible(name).length)));
@@ -120,9 +127,7 @@ function bySource(lines: readonly ServerLine[]): Map<string, ServerLine[]> {
 
 function row(line: ServerLine, nameChars: number, style: ListStyle): string {
   const { paint } = style;
-  const { name, state, transport, command, url, reason, source } = line;
-  // The heading has said which file.
-  const remedy = line.remedy?.replace(` in ${harmless(source.file)}`, '');
+  const { name, state, transport, command, url, reason, remedy } = line;
   const start = `  ${state.padEnd(STATE_CHARS)}  `;
   const shown = visible(name).padEnd(nameChars);
   const how = command ?? (url === undefined ? undefined : `${WAYS[transport ?? 'auto']}${url}`);
@@ -134,9 +139,9 @@ function row(line: ServerLine, nameChars: number, style: ListStyle): string {
   return `${head}  ${wrapped(text, start.length + shown.length + 2, indent, style)}`;
 }
 
-function problemText({ file, message }: Discovery['problems'][number], style: ListStyle): string {
+function problemText(problem: FileProblem, style: ListStyle): string {
   const start = 'problem  ';
-  const text = oneLine(message.startsWith(file) ? message : `${file}: ${message}`);
+  const text = oneLine(problemInWords(problem));
   return style.paint.red(start) + wrapped(text, start.length, start.length, style);
 }
 

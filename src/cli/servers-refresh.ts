@@ -6,7 +6,7 @@ import { BridgeError } from '../base/errors.js';
 import { clip, harmless, inOneLine } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
-import { remedyOf } from '../config/skipped-remedy.js';
+import { explainSkip } from '../config/explain-skip.js';
 import { acceptCommand, type ToolChange } from '../downstream/catalog/kept-catalog.js';
 import { Bridge } from '../server/bridge.js';
 import type { Refreshed } from '../server/refresh.js';
@@ -48,16 +48,16 @@ function chosen(names: readonly string[], { ready, skipped }: Discovery): readon
     const spec = ready.find((candidate) => candidate.name === name);
     if (spec !== undefined) return spec;
     const passedOver = skipped.find((entry) => entry.name === name);
-    const reason = passedOver?.reason;
+    const skip = passedOver && explainSkip(passedOver);
     const known = ready.map((candidate) => candidate.name);
     throw new BridgeError(
       'E_ARGUMENTS',
-      reason === undefined
+      skip === undefined
         ? `There is no server '${visible(clip(name, MAX_TEXT_CHARS))}'.${didYouMean(name, known)}`
-        : `Server '${visible(name)}' is configured but not started: ${visible(reason)}.`,
+        : `Server '${visible(name)}' is configured but not started: ${visible(skip.text)}.`,
       {
         fault: 'operator',
-        remedy: (passedOver && remedyOf(passedOver)) ?? 'See `mcp-sandbox-bridge servers`.',
+        remedy: skip?.remedy ?? 'See `mcp-sandbox-bridge servers`.',
       },
     );
   });

@@ -9,6 +9,7 @@ import type { Source } from './hosts/source.js';
 import { NO_HOST } from './hosts/sources.js';
 import { isOurselves } from './self.js';
 import type { Settings } from './settings.js';
+import type { ServerSkipReason } from './skip-reason.js';
 
 export class Admission {
   readonly #settings: Pick<Settings, 'allowSelfServer' | 'trustProject' | 'depth'>;
@@ -45,15 +46,16 @@ export class Admission {
     entry: Entry,
     source: Source,
     at: SpecSource,
-    objection: string | undefined,
-  ): string | undefined {
+    objection: ServerSkipReason | undefined,
+  ): ServerSkipReason | undefined {
     const exclusive = this.#exclusive.get(at.host);
-    if (exclusive !== undefined && at.scope !== 'managed') return `only ${exclusive} counts for ${at.host}`;
+    if (exclusive !== undefined && at.scope !== 'managed')
+      return { kind: 'managed-only', host: at.host, file: exclusive };
     if (entry.state === 'unusable') return entry.reason;
     const earlier = this.#byName.get(name) ?? this.#offFor(name, at);
     if (earlier !== undefined) {
       const twin = entry.state === 'ready' ? this.#definitions.twinOf(entry.spec) : undefined;
-      return twin?.source === earlier ? sameAs(twin) : `shadowed by ${earlier.file}`;
+      return twin?.source === earlier ? sameAs(twin) : { kind: 'shadowed', file: earlier.file };
     }
     const off = this.#reasonOff(name, entry, at);
     if (off !== undefined) {
@@ -65,14 +67,13 @@ export class Admission {
   }
 
   /** Why an entry of a project's own file may not start, if so. */
-  objection(name: string, source: Source, at: SpecSource): string | undefined {
+  objection(name: string, source: Source, at: SpecSource): ServerSkipReason | undefined {
     if (source.approval === 'none') return undefined;
     const decisions = this.#decisions.get(at.host);
     const decided = decisions?.approval?.(name, at);
-    if (decided === 'refused') return `not approved: refused in ${at.host}`;
+    if (decided === 'refused') return { kind: 'refused-project', host: at.host };
     if (decided === 'approved' || this.#settings.trustProject) return undefined;
-    const way = decisions?.approval === undefined ? '' : `approve it in ${at.host}, or `;
-    return `not approved: it comes with the project; ${way}set MCP_BRIDGE_TRUST_PROJECT=1`;
+    return { kind: 'unapproved-project', host: decisions?.approval === undefined ? undefined : at.host };
   }
 
   /**
@@ -85,15 +86,15 @@ export class Admission {
       ?.find((off) => off.host === host || off.scope === 'explicit' || host === NO_HOST);
   }
 
-  #reasonOff(name: string, entry: Entry, { host }: SpecSource): string | undefined {
+  #reasonOff(name: string, entry: Entry, { host }: SpecSource): ServerSkipReason | undefined {
     return entry.state === 'off' ? entry.reason : this.#decisions.get(host)?.reasonOff(name);
   }
 
-  #admit(spec: DownstreamSpec, objection: string | undefined): string | undefined {
+  #admit(spec: DownstreamSpec, objection: ServerSkipReason | undefined): ServerSkipReason | undefined {
     const { allowSelfServer, depth } = this.#settings;
     if (!allowSelfServer && spec.transport === 'stdio' && isOurselves(spec.command, spec.args, spec.cwd))
-      return 'this bridge itself';
-    if (!allowSelfServer && depth > 0) return 'this bridge runs inside another bridge';
+      return { kind: 'this-bridge' };
+    if (!allowSelfServer && depth > 0) return { kind: 'nested-bridge' };
     if (objection !== undefined) return objection;
     const twin = this.#definitions.twinOf(spec);
     if (twin !== undefined) return sameAs(twin);
@@ -104,4 +105,8 @@ export class Admission {
   }
 }
 
-const sameAs = ({ name, source }: DownstreamSpec): string => `same as ${name} in ${source.file}`;
+const sameAs = ({ name, source }: DownstreamSpec): ServerSkipReason => ({
+  kind: 'same-server',
+  name,
+  file: source.file,
+});

@@ -4,13 +4,14 @@
 import type { BigIntStats } from 'node:fs';
 import { messageOf } from '../base/errors.js';
 import { formatOf, MAX_BYTES, parseText } from './file-formats.js';
+import type { FileTrouble } from './file-problem.js';
 import { readGuarded, statsOf } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
 
 export type ConfigFile =
   | { readonly state: 'absent' }
   /** `isUnsafe`: others may write it. */
-  | { readonly state: 'refused'; readonly message: string; readonly isUnsafe: boolean }
+  | ({ readonly state: 'refused'; readonly isUnsafe: boolean } & FileTrouble)
   | {
       readonly state: 'parsed';
       readonly value: unknown;
@@ -18,7 +19,7 @@ export type ConfigFile =
       /** There is no text in it. */
       readonly isBlank: boolean;
       /** Why the value is an earlier one; see last-good.ts. */
-      readonly warning?: string;
+      readonly warning?: FileTrouble;
     };
 
 /** Of all files together, as they are on disk; parsed ones take several times as much. */
@@ -52,14 +53,15 @@ export function readConfigFile(
 }
 
 function parsed(file: string, text: string, bytes: number): ConfigFile {
-  const refused = (message: string) => ({ state: 'refused', message, isUnsafe: false }) as const;
   try {
     const result = parseText(text, formatOf(file));
     if ('value' in result)
       return { state: 'parsed', value: result.value, bytes, isBlank: text.trim() === '' };
-    return refused(`${file}:${result.line}:${result.column}: ${result.mistake}`);
+    const { line, column, mistake } = result;
+    const message = `${file}:${line}:${column}: ${mistake}`;
+    return { state: 'refused', message, place: { line, column }, isUnsafe: false };
   } catch (thrown) {
-    return refused(`cannot be read: ${messageOf(thrown)}`);
+    return { state: 'refused', message: `cannot be read: ${messageOf(thrown)}`, isUnsafe: false };
   }
 }
 

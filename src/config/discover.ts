@@ -6,22 +6,24 @@ import { clip } from '../base/text.js';
 import { Admission } from './admission.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { DownstreamSpec, SkippedSpec, SpecSource } from './downstream-spec.js';
+import type { FileProblem, FileTrouble } from './file-problem.js';
 import { type HostFacts, pathRules } from './host-facts.js';
 import { pluginEntries } from './hosts/claude-plugins.js';
 import { type Entries, entriesOf } from './hosts/entries.js';
 import { knownDecisions } from './hosts/known-decisions.js';
-import { MAX_NAME_CHARS, parseEntry } from './hosts/server-entry.js';
+import { type Entry, MAX_NAME_CHARS, parseEntry } from './hosts/server-entry.js';
 import type { Source } from './hosts/source.js';
 import { filesOf, projectFolder, workspaceOf } from './hosts/source-files.js';
 import { EXPLICIT, SOURCES } from './hosts/sources.js';
 import type { LastGoodFiles } from './last-good.js';
+import { pathKey } from './same-path.js';
 import type { Environment, Settings } from './settings.js';
 
 /** Of a file that comes with a project: it holds no history, and a stranger's must not cost seconds before each run. */
 const MAX_PROJECT_BYTES = 1024 ** 2;
 /** Folders of projects are among its parts. */
 const MAX_POINTER_CHARS = 8_192;
-const NAMED_BUT_ABSENT = 'does not exist; MCP_SERVERS_CONFIG names it';
+const NAMED_BUT_ABSENT: FileTrouble = { message: 'does not exist; MCP_SERVERS_CONFIG names it' };
 
 export type DiscoverContext = {
   readonly settings: Pick<Settings, 'serversConfig' | 'allowSelfServer' | 'trustProject' | 'depth'>;
@@ -35,7 +37,7 @@ export type Discovery = {
   /** In order of precedence; no two have the same name, or are the same server by the rule of definitions.ts. */
   readonly ready: readonly DownstreamSpec[];
   readonly skipped: readonly SkippedSpec[];
-  readonly problems: readonly { readonly file: string; readonly message: string }[];
+  readonly problems: readonly FileProblem[];
   /** The files that are in use, in order of precedence. */
   readonly files: readonly string[];
 };
@@ -62,13 +64,14 @@ export function discover(
 class Search {
   readonly #context: DiscoverContext;
   readonly #admission: Admission;
-  readonly #contents = new Map<string, ConfigFile>();
-  readonly #problems = new Map<string, string>();
+  /** By the key of each file's path. */
+  readonly #contents = new Map<string, { readonly file: string; readonly content: ConfigFile }>();
+  readonly #problems = new Map<string, FileTrouble>();
   readonly #skipped: SkippedSpec[] = [];
   readonly #seen = new Set<string>();
   /** The files of each record. */
   readonly #filesOf: ReadonlyMap<Source, readonly string[]>;
-  /** Those that are the user's, wherever we were started. */
+  /** The keys of those that are the user's, wherever we were started. */
   readonly #own: ReadonlySet<string>;
 
   constructor(context: DiscoverContext, sources: readonly Source[]) {
@@ -80,7 +83,8 @@ class Search {
     });
     this.#filesOf = new Map(sources.map((source, index) => [source, files[index] ?? []]));
     const isOwn = (source: Source | undefined) => source?.approval === 'none' && source !== EXPLICIT;
-    this.#own = new Set(files.flatMap((some, index) => (isOwn(sources[index]) ? some : [])));
+    const own = files.flatMap((some, index) => (isOwn(sources[index]) ? some : []));
+    this.#own = new Set(own.map((file) => pathKey(file, host)));
     this.#admission = new Admission(
       settings,
       knownDecisions(env, host, (file) => this.#open(file)),
@@ -90,7 +94,7 @@ class Search {
   read(source: Source): void {
     for (const file of this.#filesOf.get(source) ?? []) {
       // Started in the home folder, what looks like a project's file is the user's, and is read as that.
-      if (source.approval === 'project' && this.#own.has(file)) continue;
+      if (source.approval === 'project' && this.#isOwn(file)) continue;
       const content = this.#open(file, source.scope === 'project' ? MAX_PROJECT_BYTES : undefined);
       const absent = content.state === 'absent';
       if (absent && source === EXPLICIT) this.#problems.set(file, NAMED_BUT_ABSENT);
@@ -104,28 +108,37 @@ class Search {
     return {
       ready: this.#admission.ready,
       skipped: this.#skipped,
-      problems: [...this.#problems].map(([file, message]) => ({ file, message })),
-      files: [...this.#contents].flatMap(([file, { state }]) => (state === 'parsed' ? [file] : [])),
+      problems: [...this.#problems].map(([file, trouble]) => ({ file, ...trouble })),
+      files: [...this.#contents.values()].flatMap(({ file, content }) =>
+        content.state === 'parsed' ? [file] : [],
+      ),
     };
+  }
+
+  #isOwn(file: string): boolean {
+    return this.#own.has(pathKey(file, this.#context.host));
   }
 
   #readEntries(source: Source, file: string, content: unknown): void {
     const { env, host } = this.#context;
     const { entries, description, problem } = this.#entriesOf(content, source, file);
-    if (problem !== undefined) this.#problems.set(file, problem);
+    if (problem !== undefined) this.#problems.set(file, { message: problem });
     const ofProject = source.scope === 'project';
     const workspace = ofProject ? workspaceOf(file, host) : host.cwd;
     const folder = ofProject ? projectFolder(file, workspace, host) : pathRules(host).dirname(file);
     const shared = { expansion: source.expansion, dialect: source.dialect, description, env, host };
-    for (const { name, value, pointer, file: own = file, trouble } of entries) {
+    for (const { name, value, pointer, file: own = file, refusal, trouble } of entries) {
       // The same entry by two ways, such as a file that is named explicitly as well: the first way counts.
-      const place = `${own}#${pointer}`;
+      const place = `${pathKey(own, host)}#${pointer}`;
       if (this.#seen.has(place)) continue;
       this.#seen.add(place);
       const at: SpecSource = { host: source.host, scope: source.scope, file: own, pointer };
       const objection = trouble ?? this.#admission.objection(name, source, at);
       const mayRead = objection === undefined;
-      const entry = parseEntry(name, value, { ...shared, source: at, workspace, folder, mayRead });
+      const entry: Entry =
+        refusal === undefined
+          ? parseEntry(name, value, { ...shared, source: at, workspace, folder, mayRead })
+          : { state: 'unusable', reason: refusal };
       const reason = this.#admission.consider(name, entry, source, at, objection);
       const spec = entry.state === 'ready' ? { spec: entry.spec } : {};
       if (reason !== undefined) {
@@ -147,12 +160,13 @@ class Search {
   }
 
   #open(file: string, maxBytes?: number): ConfigFile {
-    let content = this.#contents.get(file);
+    const { host, lastGood } = this.#context;
+    const key = pathKey(file, host);
+    let content = this.#contents.get(key)?.content;
     if (content === undefined) {
-      const { host, lastGood } = this.#context;
       const found = readConfigFile(file, host, maxBytes);
       content = lastGood?.current(file, found, host) ?? found;
-      this.#contents.set(file, content);
+      this.#contents.set(key, { file, content });
       const problem = content.state === 'absent' ? undefined : problemOf(content);
       if (problem !== undefined) this.#problems.set(file, problem);
     }
@@ -160,5 +174,8 @@ class Search {
   }
 }
 
-const problemOf = (content: Exclude<ConfigFile, { readonly state: 'absent' }>): string | undefined =>
-  content.state === 'refused' ? content.message : content.warning;
+function problemOf(content: Exclude<ConfigFile, { readonly state: 'absent' }>): FileTrouble | undefined {
+  if (content.state === 'parsed') return content.warning;
+  const { message, place } = content;
+  return place === undefined ? { message } : { message, place };
+}

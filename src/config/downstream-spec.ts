@@ -2,6 +2,7 @@
 // downstream floor; knows nothing of how a host spells it.
 
 import { createHash } from 'node:crypto';
+import type { ServerSkipReason } from './skip-reason.js';
 
 /** Who wrote an entry: the user for everything or for one project (`local`), the project's own files, an administrator, a plugin of the host, or the operator of this bridge. */
 export type Scope = 'user' | 'local' | 'project' | 'managed' | 'plugin' | 'explicit';
@@ -67,10 +68,10 @@ export type RemoteSpec = SpecBase & {
 /** A server that may be started or reached. */
 export type DownstreamSpec = StdioSpec | RemoteSpec;
 
-/** An entry that is not started, and why, in words for the person who wrote it. */
+/** An entry that is not started, and why; explain-skip.ts has the words for it. */
 export type SkippedSpec = {
   readonly name: string;
-  readonly reason: string;
+  readonly reason: ServerSkipReason;
   readonly source: SpecSource;
   /** What it would start or reach, where that could be read. Holds secrets, like every spec. */
   readonly spec?: DownstreamSpec;

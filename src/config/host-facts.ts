@@ -1,7 +1,7 @@
 // What the configuration needs to know of the machine and the user, as plain values, so that nothing else in this
 // floor asks the operating system and a test can be any machine. Reads no file and no environment variable.
 
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { availableParallelism, homedir, userInfo } from 'node:os';
 import path from 'node:path';
 
@@ -13,17 +13,23 @@ export type HostFacts = {
   /** The user's id; undefined where there is no such thing (Windows). */
   readonly uid: number | undefined;
   readonly exists: (file: string) => boolean;
+  /** How the disk spells the path of something that is there; absent where every spelling is a path of its own. */
+  readonly spelling?: (path: string) => string;
 };
 
 /** The facts of this machine and process. */
 export function hostFacts(): HostFacts {
+  const { platform } = process;
+  const home = homeFolder(homedir(), () => userInfo().homedir);
+  const cwd = currentFolder();
+  const common = { platform, cores: availableParallelism(), uid: process.getuid?.(), exists: existsSync };
+  if (platform !== 'darwin' && platform !== 'win32') return { ...common, home, cwd };
+  // Both came from somebody who may have typed them; every other path begins with one of them.
   return {
-    home: homeFolder(homedir(), () => userInfo().homedir),
-    platform: process.platform,
-    cores: availableParallelism(),
-    cwd: currentFolder(),
-    uid: process.getuid?.(),
-    exists: existsSync,
+    ...common,
+    home: spelledByDisk(home),
+    cwd: spelledByDisk(cwd),
+    spelling: (path) => spelledByDisk(path),
   };
 }
 
@@ -50,6 +56,22 @@ function currentFolder(): string {
     return process.cwd();
   }
 }
+
+/** The path as the file system spells it; as it was written where it is not there, or leads through a link. */
+export function spelledByDisk(
+  path: string,
+  realPath: (path: string) => string = realpathSync.native,
+): string {
+  try {
+    const real = realPath(path);
+    return alike(real) === alike(path) ? real : path;
+  } catch {
+    return path;
+  }
+}
+
+/** Without case and without the form of composed letters: two paths for which this differs are never one file. */
+export const alike = (path: string): string => path.normalize('NFC').toLowerCase();
 
 /** Path rules of the machine that the facts describe, which need not be the one that runs this. */
 export function pathRules(host: HostFacts): path.PlatformPath {

@@ -4,12 +4,14 @@
 
 import { statSync } from 'node:fs';
 import { type ConfigFile, REMEMBERED_BYTES } from './config-file.js';
+import type { FileTrouble } from './file-problem.js';
 import { type HostFacts, pathRules } from './host-facts.js';
 import type { Source } from './hosts/source.js';
 
 /** Editors that replace a file by another one need some milliseconds between the two. */
 const REPLACED_WITHIN_MS = 1_000;
 const KEPT = 'what it said before stays in use until it can be read';
+const MISSING: FileTrouble = { message: 'is missing' };
 const EMPTY = 'is empty; delete it if it is to name no servers';
 
 type Parsed = Extract<ConfigFile, { readonly state: 'parsed' }>;
@@ -33,7 +35,8 @@ export class LastGoodFiles {
     if (isGood || kept === undefined) return found;
     if (found.state !== 'absent') kept.missingSinceMs = undefined;
     const trouble = this.#passingTrouble(file, found, kept, host);
-    if (trouble !== undefined) return { ...kept.file, warning: `${trouble}; ${KEPT}` };
+    if (trouble !== undefined)
+      return { ...kept.file, warning: { ...trouble, message: `${trouble.message}; ${KEPT}` } };
     this.#kept.delete(file);
     return found;
   }
@@ -56,10 +59,11 @@ export class LastGoodFiles {
   }
 
   /** What is wrong with a file that was good; undefined where the earlier content is to count no longer. */
-  #passingTrouble(file: string, found: ConfigFile, kept: Kept, host: HostFacts): string | undefined {
-    if (found.state === 'parsed') return EMPTY;
-    if (found.state === 'refused') return found.isUnsafe ? undefined : found.message;
-    return this.#isOnItsWay(file, kept, host) ? 'is missing' : undefined;
+  #passingTrouble(file: string, found: ConfigFile, kept: Kept, host: HostFacts): FileTrouble | undefined {
+    if (found.state === 'parsed') return { message: EMPTY };
+    if (found.state === 'absent') return this.#isOnItsWay(file, kept, host) ? MISSING : undefined;
+    const { message, place, isUnsafe } = found;
+    return isUnsafe ? undefined : { message, place };
   }
 
   /** Whether it went so lately that its successor may be about to take its place. */

@@ -138,8 +138,9 @@ function isOurScript(file: string, cwd: string): boolean {
   const whole = resolve(cwd, file);
   if (SCRIPT.test(whole.replaceAll('\\', '/'))) return true;
   try {
-    mainFile ??= realpathSync(MAIN);
-    return realpathSync(whole) === mainFile;
+    mainFile ??= realpathSync.native(MAIN);
+    // As the disk spells it, which the other one of Node's two does not ask.
+    return realpathSync.native(whole) === mainFile;
   } catch {
     return false;
   }

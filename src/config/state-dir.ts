@@ -2,6 +2,7 @@
 // anybody, where making a folder fails in odd ways or never ends, and paths that engines have no way to be told.
 
 import { realpathSync } from 'node:fs';
+import { windowsVariable } from '../base/environment.js';
 import { clip, harmless } from '../base/text.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 
@@ -13,6 +14,7 @@ const SHARED_MEMORY = '/dev/shm';
 /** The engines' options for a path with a colon separate their parts by commas, in rules that differ by version. */
 const SEPARATES_PARTS = /[,"\r\n]/;
 const CHARS_SHOWN = 120;
+const OWN_FOLDER = 'mcp-sandbox-bridge';
 
 /** `written` is MCP_BRIDGE_STATE_DIR. */
 export function stateDirFrom(written: string | undefined, env: Environment, host: HostFacts): string {
@@ -55,15 +57,25 @@ function defaultStateDir(env: Environment, host: HostFacts): string {
   const { join } = pathRules(host);
   const shared = join(host.home, 'MCPs');
   if (host.exists(shared)) return shared;
-  return join(stateHome(env, host), 'mcp-sandbox-bridge');
+  return join(stateHome(env, host), OWN_FOLDER);
 }
 
 function stateHome(env: Environment, host: HostFacts): string {
   const { join, isAbsolute } = pathRules(host);
   const xdg = env['XDG_STATE_HOME'];
   // The XDG specification tells programs to pass over a relative one.
-  if (xdg !== undefined && isAbsolute(xdg)) return xdg;
+  if (xdg !== undefined && isAbsolute(xdg) && isOneFolder(xdg, host)) return xdg;
   if (host.platform === 'darwin') return join(host.home, 'Library', 'Application Support');
-  if (host.platform === 'win32') return env['LOCALAPPDATA'] ?? join(host.home, 'AppData', 'Local');
-  return join(host.home, '.local', 'state');
+  if (host.platform !== 'win32') return join(host.home, '.local', 'state');
+  const local = windowsVariable(env, 'LOCALAPPDATA');
+  return local !== undefined && isOneFolder(local, host) ? local : join(host.home, 'AppData', 'Local');
 }
+
+/**
+ * Whether `path` is the same folder wherever we are started. On Windows `/c/Users/ann`, as Git's shell writes it, is a
+ * folder of whatever drive is the current one; it stays in use only where there is state in it already.
+ */
+const isOneFolder = (path: string, host: HostFacts): boolean =>
+  host.platform !== 'win32' ||
+  /^(?:[A-Za-z]:[\\/]|[\\/]{2}[^\\/])/.test(path) ||
+  (/^[\\/]/.test(path) && host.exists(pathRules(host).join(path, OWN_FOLDER)));

@@ -28,15 +28,17 @@ const user = z
     const [uid = 0, gid = 0] = text.split(':').map(Number);
     return uid >= 1 && uid <= MAX_ID && gid <= MAX_ID;
   });
+/** As any system writes it: from a root, a drive, or the share of a Windows server. */
+const isWholePath = (text: string): boolean => /^(\/|[A-Za-z]:[\\/]|\\\\[^\\/])/.test(text);
 const word = z.string().regex(WORD);
 const engineUrl = z.string().regex(/^(?:ssh|tcp|unix|npipe):\/\/[^\s"'`$\\]+$/);
-const ownPath = z.string().refine((text) => /^(\/|~(?=$|[/\\])|[A-Za-z]:[\\/])/.test(text));
+const ownPath = z.string().refine((text) => isWholePath(text) || /^~(?=$|[/\\])/.test(text));
 const OWN_PATH = 'an absolute path, or one that begins with ~/';
 const namePattern = z.string().refine((text) => patternTrouble(text) === undefined);
 const PATTERNS =
   '`server` or `server.tool`, several separated by commas, such as github.delete_* or *.write*; `*` stands for any characters, `\\` takes the next one for itself';
 const absoluteOr = (names: readonly string[]) =>
-  z.string().refine((text) => names.includes(text) || /^(\/|[A-Za-z]:[\\/])/.test(text));
+  z.string().refine((text) => names.includes(text) || isWholePath(text));
 
 export const variables = z.object({
   MCP_BRIDGE_RUNTIME: setting(absoluteOr(['auto', 'podman', 'docker']), {
@@ -217,7 +219,7 @@ export const variables = z.object({
     allowed: OWN_PATH,
   }),
   MCP_BRIDGE_SNIPPETS: optional(
-    z.string().refine((text) => /^(\/|~(?=$|[/\\])|[A-Za-z]:[\\/])/.test(text)),
+    z.string().refine((text) => isWholePath(text) || /^~(?=$|[/\\])/.test(text)),
     {
       meaning:
         'Folder of programs that `execute_code` runs by name, each a file such as hello_world.py; its ending is its language.',

@@ -9,6 +9,7 @@ import { rmSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { onExit } from '../base/exit-hook.js';
 import { environmentWith } from '../base/process.js';
+import { groupOptions, signalGroup } from '../base/process-group.js';
 import { readText } from '../base/read-text.js';
 import { closed } from '../base/streams.js';
 import type { Launch } from './dialects.js';
@@ -89,7 +90,7 @@ export class CliContainer implements Container {
     // A process group of its own: a terminal's Ctrl-C must not reach the client before we have decided what it means.
     const client = spawn(plan.binary, plan.argv, {
       stdio: pipes === undefined ? ['pipe', 'pipe', 'pipe'] : [...pipes.childEnds],
-      detached: true,
+      ...groupOptions(),
       cwd: plan.runDir,
       env: environmentWith({ ...LOCALE, ...plan.env }),
     });
@@ -207,7 +208,7 @@ export class CliContainer implements Container {
     try {
       spawn(program, args, {
         stdio: 'ignore',
-        detached: true,
+        ...groupOptions(),
         env: environmentWith(this.#plan.env),
       })
         .on('error', () => {})
@@ -220,11 +221,7 @@ export class CliContainer implements Container {
   #killClient(): void {
     // One that has left has left its pid to others.
     if (this.#client.pid === undefined || this.#hasLaunched || this.#hasEnded) return;
-    try {
-      process.kill(-this.#client.pid, 'SIGKILL');
-    } catch {
-      // The group is gone already.
-    }
+    signalGroup(this.#client.pid, 'SIGKILL', this.#client.exitCode !== null);
   }
 
   /** It is the monitor that removes what has ended; one that somebody has killed does not. */

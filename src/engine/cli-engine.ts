@@ -11,11 +11,13 @@ import { unlessAborted } from '../base/unless-aborted.js';
 import { runArgv } from './argv.js';
 import { demandCarrier } from './carriers.js';
 import { CliContainer } from './cli-container.js';
+import { saysGoneAlready, saysNoSuchImage, saysNotAnswering } from './client-words.js';
 import { type Derivation, derivedName, makeDerivedImage, pruneDerivedImages } from './derived-image.js';
 import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
 import type {
   Carrier,
   Container,
+  ContainerFacts,
   Engine,
   EngineFacts,
   EngineName,
@@ -52,7 +54,6 @@ const PULL_TIMEOUT_MS = 600_000;
 const FIRST_RETRY_MS = 2_000;
 const LAST_RETRY_MS = 60_000;
 const OWNER_FILE = 'owner.json';
-const NO_SUCH_IMAGE = /no such (?:image|object)|not known|not found|unable to find/i;
 /** A directory without a readable owner is being made for a moment, or was when its bridge was killed. */
 const OWNED_WITHIN_MS = 60_000;
 
@@ -105,7 +106,7 @@ export async function probeEngine(
       result.stderr.trim() || `${name} info ended with ${result.exitCode ?? 'a timeout'}`,
       500,
     );
-    const stopped = NOT_ANSWERING.test(reason);
+    const stopped = saysNotAnswering(reason);
     return stopped
       ? { state: 'stopped', reason, remedy: startRemedy(name, connection) }
       : { state: 'broken', reason, remedy: `Run \`${binary} info\` and mend what it says.` };
@@ -120,10 +121,6 @@ export async function probeEngine(
     };
   }
 }
-
-/** What podman 4 and 5 and docker 20 to 28 say when nobody answers at the address, or the way there is closed. */
-const NOT_ANSWERING =
-  /cannot connect|is the docker daemon running|unable to connect|connection refused|connection reset|no such host|no route to host|i\/o timeout|failed to connect|missing address|ssh: handshake failed/i;
 
 /** The address that the client itself would use; undefined where it says none. */
 async function endpointOf(
@@ -158,7 +155,7 @@ const hanging = (binary: string, waitedMs: number): EngineStatus => ({
 
 /** A removal that somebody else has done, or is doing, is as good. */
 const isTrouble = ({ exitCode, stderr }: ProcessResult): boolean =>
-  exitCode !== 0 && !/no such container|already in progress/i.test(stderr);
+  exitCode !== 0 && !saysGoneAlready(stderr);
 
 const runDirOf = ({ stateDir, instance }: Pick<CliEngineOptions, 'stateDir' | 'instance'>): string =>
   join(stateDir, 'run', instance);
@@ -237,7 +234,7 @@ export class CliEngine implements Engine {
     );
     if (result.exitCode === 0) return result.stdout.trim();
     // An engine that cannot say is not one that says no: the remedy is another.
-    if (result.stderr.trim() === '' || NO_SUCH_IMAGE.test(result.stderr)) return undefined;
+    if (result.stderr.trim() === '' || saysNoSuchImage(result.stderr)) return undefined;
     throw new BridgeError('E_ENGINE_BROKEN', `${this.name}: ${clip(result.stderr.trim(), 300)}`, {
       fault: 'engine',
       remedy: `Run \`${this.binary} image inspect ${image}\` and mend what it says.`,
@@ -331,6 +328,26 @@ export class CliEngine implements Engine {
     );
     const pid = Number(stdout.trim());
     return exitCode === 0 && pid > 1 && runsHere(pid, command) ? pid : undefined;
+  }
+
+  /** What the OCI runtime says of itself where the engine runs elsewhere; undefined where the engine keeps it to itself. */
+  async runtimeVersion(signal: AbortSignal): Promise<string | undefined> {
+    const { runtimeVersionArgs } = this.#dialect;
+    if (runtimeVersionArgs === undefined) return undefined;
+    const { exitCode, stdout } = await this.command(runtimeVersionArgs, QUERY_TIMEOUT_MS, signal);
+    return exitCode === 0 ? stdout : undefined;
+  }
+
+  /** What the engine says of the container `name`; undefined where there is none, or nothing that can be read. */
+  async factsOf(name: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
+    const { factsFormat, parseFacts } = this.#dialect;
+    const args = ['container', 'inspect', '--format', factsFormat, name];
+    const { exitCode, stdout } = await this.command(args, QUERY_TIMEOUT_MS, signal);
+    try {
+      return exitCode === 0 ? parseFacts(stdout) : undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   async sweep(signal: AbortSignal): Promise<number> {

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { DOCKER_NETWORKS, PODMAN_NETWORKS, podmanCarrier } from './carriers.js';
 import type {
   Carrier,
+  ContainerFacts,
   EngineFacts,
   EngineMode,
   EngineName,
@@ -37,6 +38,8 @@ export type LaunchChoice = { readonly launch: Launch; readonly reason: string };
 export type Dialect = {
   readonly name: EngineName;
   readonly infoArgs: readonly string[];
+  /** Prints the version of the OCI runtime where containers run, in its own words; undefined where the engine keeps it. */
+  readonly runtimeVersionArgs: readonly string[] | undefined;
   /** Prints the address that the client itself would use; undefined where infoArgs tell whether it is another machine's. */
   readonly endpointArgs: readonly string[] | undefined;
   /** Parses the output of infoArgs, and that of endpointArgs; throws where it is not what this engine prints. */
@@ -52,6 +55,9 @@ export type Dialect = {
   readonly carrier: (info: string, mode: EngineMode) => Carrier | undefined;
   /** A writable /dev/shm of `sizeMb`; `tmpfsOptions` say the same of a tmpfs, size included. */
   readonly shmFlag: (tmpfsOptions: string, sizeMb: number) => string;
+  /** What is said of a container, and how its text is read. */
+  readonly factsFormat: string;
+  readonly parseFacts: (text: string) => ContainerFacts;
   readonly removeArgs: (ids: readonly string[]) => string[];
   /** One line per container: id, a tab, and the value of each of `labels`, tab-separated. */
   readonly listArgs: (filterLabel: string, labels: readonly string[]) => string[];
@@ -138,9 +144,13 @@ const podmanInfo = z.looseObject({
   version: z.looseObject({ Version: z.string() }),
 });
 
+/** Each line is `inside:outside:count`. */
+const podmanMap = z.looseObject({ UidMap: z.array(z.string()) });
+
 const podman: Dialect = {
   name: 'podman',
   infoArgs: ['info', '--format', 'json'],
+  runtimeVersionArgs: ['info', '--format', '{{.Host.OCIRuntime.Version}}'],
   endpointArgs: undefined,
   parseInfo: (text, connection) => {
     const { host, store, version } = podmanInfo.parse(JSON.parse(text));
@@ -203,6 +213,21 @@ const podman: Dialect = {
   carrier: podmanCarrier,
   // With --read-only-tmpfs=false podman 5 makes its own one read-only too, and then multiprocessing has no locks.
   shmFlag: (tmpfsOptions) => `--tmpfs=/dev/shm:${tmpfsOptions}`,
+  factsFormat:
+    '{{.State.Running}} {{.HostConfig.LogConfig.Type}} {{.Config.Timeout}} {{json .HostConfig.IDMappings}}',
+  parseFacts: (text) => {
+    const [running, logDriver = '', seconds, ...map] = text.trim().split(' ');
+    const { UidMap } = podmanMap.parse(JSON.parse(map.join(' ')));
+    return {
+      isRunning: running === 'true',
+      logDriver,
+      timeoutSeconds: Number(seconds) || undefined,
+      ids: UidMap.map((line) => line.split(':').map(Number)).map(([, first = 0, count = 0]) => ({
+        first,
+        count,
+      })),
+    };
+  },
   removeArgs: (ids) => ['rm', '--force', '--ignore', '--time=0', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
     'ps',
@@ -244,6 +269,7 @@ const dockerInfo = z.looseObject({
 const docker: Dialect = {
   name: 'docker',
   infoArgs: ['info', '--format', '{{json .}}'],
+  runtimeVersionArgs: undefined,
   endpointArgs: ['context', 'inspect', '--format', '{{.Endpoints.docker.Host}}'],
   parseInfo: (text, connection, endpoint) => {
     const info = dockerInfo.parse(JSON.parse(text));
@@ -289,6 +315,11 @@ const docker: Dialect = {
   networkFlags: (network) => DOCKER_NETWORKS[network === 'none' ? 'none' : 'outbound'],
   carrier: () => 'default',
   shmFlag: (_tmpfsOptions, sizeMb) => `--shm-size=${sizeMb}m`,
+  factsFormat: '{{.State.Running}} {{.HostConfig.LogConfig.Type}}',
+  parseFacts: (text) => {
+    const [running, logDriver = ''] = text.trim().split(' ');
+    return { isRunning: running === 'true', logDriver, timeoutSeconds: undefined, ids: undefined };
+  },
   removeArgs: (ids) => ['rm', '--force', '--volumes', ...ids],
   listArgs: (filterLabel, labels) => [
     'ps',

@@ -114,6 +114,16 @@ export type EngineStatus =
       readonly waitedMs?: number | undefined;
     };
 
+/** What an engine says of a container of ours, where that is all that can be had: its processes are another machine's. */
+export type ContainerFacts = {
+  readonly isRunning: boolean;
+  /** After which the engine ends it; undefined where it has no such clock. */
+  readonly timeoutSeconds: number | undefined;
+  readonly logDriver: string;
+  /** Ranges of the engine's own ids that the container's are; undefined where the engine keeps them to itself. */
+  readonly ids: ReadonlyArray<{ readonly first: number; readonly count: number }> | undefined;
+};
+
 export interface Engine {
   readonly name: EngineName;
   /** Id of a local image, or undefined. */

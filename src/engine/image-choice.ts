@@ -9,6 +9,7 @@ import type { Observer } from '../base/events.js';
 import { run } from '../base/process.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { ImageSource } from '../config/languages/plan.js';
+import { isBeforeContact } from './client-words.js';
 import { derivedName } from './derived-image.js';
 import type { Engine } from './engine.js';
 import { inspectImage } from './image.js';
@@ -20,11 +21,18 @@ export type ImageChoice = {
   readonly image: string;
   /** The engine's id, which changes when the image behind the name does. */
   readonly id: string;
-  /** Half a sentence for doctor. */
-  readonly reason: string;
-  /** Undefined unless it is our own in place of one that isolator's file names. */
-  readonly replaces: string | undefined;
+  readonly reason: ImageReason;
 };
+
+/** Why an image was chosen. */
+export type ImageReason =
+  /** The image that was meant is here; `by` says who named it. */
+  | { readonly kind: 'found'; readonly by: ImageSource }
+  /** A profile was meant, and its image has been built here. */
+  | { readonly kind: 'profile'; readonly profile: string }
+  /** Our own stands in for `image`, which is not here; `by` says who named that. */
+  | { readonly kind: 'stand-in'; readonly image: string; readonly by: ImageSource }
+  | { readonly kind: 'pulled' };
 
 export type LocalImage = {
   readonly image: string;
@@ -49,6 +57,24 @@ const NAMED_BY: Readonly<Record<ImageSource, string>> = {
   default: 'the default',
 };
 
+/** Half a sentence for doctor. */
+export function imageReasonInWords(reason: ImageReason): string {
+  switch (reason.kind) {
+    case 'found':
+      return `${NAMED_BY[reason.by]}, found locally`;
+    case 'profile':
+      return `profile ${reason.profile}, built here`;
+    case 'stand-in':
+      return `built here; ${reason.image}, ${NAMED_BY[reason.by]}, is not present`;
+    case 'pulled':
+      return 'pulled from its registry';
+  }
+}
+
+/** The image of isolator's file in whose place our own is used; undefined in all other cases. */
+export const replacedImage = ({ reason }: ImageChoice): string | undefined =>
+  reason.kind === 'stand-in' && reason.by === 'isolator' ? reason.image : undefined;
+
 /** The profile of commands, whose image has a variable of its own. */
 const COMMANDS = 'code-exec';
 
@@ -57,8 +83,6 @@ const REGISTRY_PATIENCE_MS = 15_000;
 /** How long the absence of a registry is believed. */
 const REFUSAL_LASTS_MS = 60_000;
 const LIST_TIMEOUT_MS = 30_000;
-// What podman prints before a registry has answered; any other line means that one has.
-const BEFORE_CONTACT = /^(?:Resolv|Trying to pull)/;
 
 const refusals = new Map<string, { readonly until: number; readonly error: BridgeError }>();
 
@@ -73,15 +97,17 @@ export async function chooseImage(
   signal: AbortSignal,
 ): Promise<ImageChoice> {
   const local = await localChoice(wish, engine, signal);
-  if (local?.replaces !== undefined)
-    observer({ type: 'image.replaced', image: local.replaces, by: local.image });
-  if (local !== undefined) return local;
+  if (local !== undefined) {
+    const replaced = replacedImage(local);
+    if (replaced !== undefined) observer({ type: 'image.replaced', image: replaced, by: local.image });
+    return local;
+  }
   const profile = profileOf(wish.image);
   if (profile !== undefined) throw notBuilt(profile);
   await pullOrRefuse(wish, engine, observer, signal);
   const pulled = await engine.imageId(wish.image, signal);
   if (pulled === undefined) throw missing(wish, `${engine.name} pulled it but does not find it`);
-  return { image: wish.image, id: pulled, reason: 'pulled from its registry', replaces: undefined };
+  return { image: wish.image, id: pulled, reason: { kind: 'pulled' } };
 }
 
 /** The same without asking a registry: undefined where that would be the next step, or an image has to be built. */
@@ -98,13 +124,14 @@ export async function localChoice(
     meant !== undefined || imageSource === 'operator' ? undefined : engine.imageId(own, signal),
   ]);
   if (id !== undefined) {
-    const reason =
-      meant === undefined ? `${NAMED_BY[imageSource]}, found locally` : `profile ${meant}, built here`;
-    return { image: wanted, id, reason, replaces: undefined };
+    return {
+      image: wanted,
+      id,
+      reason: meant === undefined ? { kind: 'found', by: imageSource } : { kind: 'profile', profile: meant },
+    };
   }
   if (ownId === undefined) return undefined;
-  const reason = `built here; ${image}, ${NAMED_BY[imageSource]}, is not present`;
-  return { image: own, id: ownId, reason, replaces: imageSource === 'isolator' ? image : undefined };
+  return { image: own, id: ownId, reason: { kind: 'stand-in', image, by: imageSource } };
 }
 
 /**
@@ -171,7 +198,7 @@ async function pullFromLiveRegistry(
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), REGISTRY_PATIENCE_MS);
   const onProgress = (line: string) => {
-    if (!BEFORE_CONTACT.test(line)) clearTimeout(timer);
+    if (!isBeforeContact(line)) clearTimeout(timer);
     observer({ type: 'image.progress', image, message: line });
   };
   try {

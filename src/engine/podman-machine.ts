@@ -7,8 +7,10 @@ import { spawn } from 'node:child_process';
 import { z } from 'zod';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import { run, tailOf } from '../base/process.js';
+import { groupOptions } from '../base/process-group.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { within } from '../base/within.js';
+import { saysMachineRuns } from './client-words.js';
 
 export type MachineOptions = {
   readonly binary: string;
@@ -33,6 +35,7 @@ export type MachineTimeouts = {
 };
 
 const TIMEOUTS: MachineTimeouts = { queryMs: 15_000, initMs: 900_000, startMs: 180_000, stopMs: 60_000 };
+const WAIT_CANCELLED = 'Waiting for the podman machine was cancelled.';
 /** The bridge has about 100 ms to end politely; whether containers still run is worth a little more. */
 const LAST_LOOK_MS = 1_000;
 /** Containers that wait are gone in a second or two. */
@@ -71,14 +74,18 @@ export class PodmanMachine implements AsyncDisposable {
   async use(signal: AbortSignal): Promise<MachineLease> {
     const lease = this.#newLease();
     try {
-      await unlessAborted(this.#whenUp(), signal, {
-        message: 'Waiting for the podman machine was cancelled.',
-      });
+      await unlessAborted(this.#whenUp(), signal, { message: WAIT_CANCELLED });
       return lease;
     } catch (thrown) {
       lease[Symbol.dispose]();
       throw thrown;
     }
+  }
+
+  /** Has it looked at anew, and started where its user has stopped it: what a lease holds may be gone. Throws as use() does. */
+  async lookAgain(signal: AbortSignal): Promise<void> {
+    this.#up = undefined;
+    await unlessAborted(this.#whenUp(), signal, { message: WAIT_CANCELLED });
   }
 
   /** Stops what we started unless containers run; the stop itself outlives us, since it takes seconds. */
@@ -88,7 +95,7 @@ export class PodmanMachine implements AsyncDisposable {
     const name = this.#startedHere;
     this.#startedHere = undefined;
     if (name === undefined || !(await this.#isIdle(LAST_LOOK_MS, new AbortController().signal))) return;
-    spawn(this.#options.binary, ['machine', 'stop', name], { detached: true, stdio: 'ignore' })
+    spawn(this.#options.binary, ['machine', 'stop', name], { ...groupOptions(), stdio: 'ignore' })
       .on('error', (error) => this.#options.onProgress(messageOf(error)))
       .unref();
   }
@@ -122,7 +129,7 @@ export class PodmanMachine implements AsyncDisposable {
       this.#startedHere = name;
     } catch (thrown) {
       // Somebody was faster; then it is theirs to stop, too.
-      if (!/already running/i.test(messageOf(thrown))) throw thrown;
+      if (!saysMachineRuns(messageOf(thrown))) throw thrown;
     }
   }
 

@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { ProcessResult } from '../base/process.js';
 import { clip } from '../base/text.js';
+import { saysNoSuchVolume, saysVolumeIsThere } from './client-words.js';
 import { type Dialect, type LaunchFacts, rootGroupOf } from './dialects.js';
 import type { Volume } from './engine.js';
 import { isGvisor } from './oci-runtime.js';
@@ -31,7 +32,6 @@ const REMOVE_TIMEOUT_MS = 30_000;
 /** A container is removed well within their sum. */
 const TRIES = 6;
 const PAUSE_MS = 100;
-const IS_THERE = /already exists/i;
 const MAX_SAID_CHARS = 300;
 
 export class Volumes {
@@ -46,7 +46,8 @@ export class Volumes {
     const { dialect, labels, facts, command } = this.#parts;
     const args = dialect.makeVolumeArgs(name, isKept ? [] : labels);
     const made = await command(args, MAKE_TIMEOUT_MS, signal);
-    if (made.exitCode !== 0 && !IS_THERE.test(made.stderr)) throw this.#broken(`volume create ${name}`, made);
+    if (made.exitCode !== 0 && !saysVolumeIsThere(made.stderr))
+      throw this.#broken(`volume create ${name}`, made);
     const group = rootGroupOf(facts.mode);
     if (group === undefined || facts.ociRuntime === undefined || !isGvisor(facts.ociRuntime.name)) return;
     // Its folder is private to root, and gVisor comes as the container's own (isGvisor): who may pass, and nobody else.
@@ -90,6 +91,6 @@ export class Volumes {
 
 /** One that is gone already is removed. */
 const isTrouble = ({ exitCode, stderr }: ProcessResult): boolean =>
-  exitCode !== 0 && !/no such volume/i.test(stderr);
+  exitCode !== 0 && !saysNoSuchVolume(stderr);
 
 const said = ({ stderr }: ProcessResult): string => clip(stderr.trim(), MAX_SAID_CHARS);

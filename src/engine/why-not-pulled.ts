@@ -1,6 +1,9 @@
 // What an engine says of a pull that has failed, without what it says on the way there: tries, and warnings about them.
 
-/** From its last `Error` on; all of it where there is none. */
+/**
+ * From its last line that begins with `Error` on; all of it where there is none. podman 4.3 says `Error: …`, and docker 28.2
+ * `Error response from daemon: …`.
+ */
 export function whyNotPulled(stderr: string): string {
   const lines = stderr.trim().split('\n');
   const last = lines.findLastIndex((line) => line.startsWith('Error'));

@@ -6,6 +6,7 @@ import { ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '../base/errors.js';
 import { onExit } from '../base/exit-hook.js';
+import { groupOptions, signalGroup } from '../base/process-group.js';
 import { CappedOutput } from './capped-output.js';
 import type { ProcessLimit } from './process-limit.js';
 import { CALL_VARIABLE, killStrays } from './strays.js';
@@ -115,17 +116,12 @@ function started({
 }: Command): ChildProcess | Pick<CommandEnd, 'notStarted'> {
   const [program = path, ...rest] = [...limit, path, ...args];
   try {
-    return spawn(program, rest, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    return spawn(program, rest, { cwd, env, ...groupOptions(), stdio: ['pipe', 'pipe', 'pipe'] });
   } catch (thrown) {
     return { notStarted: (thrown as NodeJS.ErrnoException).code ?? messageOf(thrown) };
   }
 }
 
-function killGroup({ pid }: ChildProcess, name: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, name);
-  } catch {
-    // Nobody of the group is left.
-  }
+function killGroup({ pid, exitCode }: ChildProcess, name: NodeJS.Signals): void {
+  if (pid !== undefined) signalGroup(pid, name, exitCode !== null);
 }

@@ -98,7 +98,7 @@ export function withoutDenied(discovery: Discovery, policy: Policy): Discovery {
       ...discovery.skipped,
       ...passedOver.map(({ spec: { name, source }, verdict }) => ({
         name,
-        reason: `denied by ${verdict.rule}`,
+        reason: { kind: 'denied', rule: verdict.rule } as const,
         source,
       })),
     ],

@@ -59,7 +59,7 @@ export class SavedTools {
 
   list(): readonly SavedTool[] {
     return this.#names().map((name) => {
-      const lines = (this.#read(name, HEAD_BYTES) ?? '').split('\n');
+      const lines = (this.#read(name, HEAD_BYTES) ?? '').split(/\r?\n/);
       const after = (mark: string) => lines.find((line) => line.startsWith(mark))?.slice(mark.length) ?? '';
       const signature = oneLine(after(SIGNATURE_MARK));
       // In a file that a person wrote, the first comment is about something else.
@@ -103,7 +103,7 @@ export class SavedTools {
       throw refuse(
         `There are ${MAX_TOOLS} saved tools already. The user can delete those that are not needed.`,
       );
-    const before = replaced ? historyOf((this.#read(name, HEAD_BYTES) ?? '').split('\n')) : undefined;
+    const before = replaced ? historyOf((this.#read(name, HEAD_BYTES) ?? '').split(/\r?\n/)) : undefined;
     if (before !== undefined && !mayReplace) throw taken(name, before);
     const text = [
       `${SIGNATURE_MARK}${oneLine(tool.signature)}`,

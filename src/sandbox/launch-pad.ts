@@ -24,6 +24,7 @@ import { claimedBy, demandEnforcement, type Enforcement, lookAt, UNENFORCED } fr
 import type { Carrier, EngineLimits, EngineMode, EngineStatus, SandboxSpec } from '../engine/engine.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, hostTasks, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
+import { isElsewhere } from '../engine/place.js';
 import { carry, dropCarried, type HostFiles } from './carried-files.js';
 import { compileIn, keepCompiled, readCompiled } from './compiled-harness.js';
 import { enforcementAt } from './guard.js';
@@ -31,11 +32,14 @@ import { ENTRYPOINT, harnessVersion, prepareHarness } from './harness-files.js';
 import { type Files, OPEN_DIR } from './installed-files.js';
 import { pythonKind, type SandboxKind } from './kind.js';
 import { knownPythonName, type PythonName } from './loans.js';
+import { NotStarted } from './not-started.js';
 import { startByName } from './python-name.js';
 import { Sandbox } from './sandbox.js';
 import { prepareSeccomp } from './seccomp-files.js';
 import { sandboxSpec } from './spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
+
+type EngineThere = Extract<EngineStatus, { state: 'ready' }> & { readonly binary: string };
 
 type Found = {
   readonly runtime: OciRuntime;
@@ -136,11 +140,12 @@ async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Prom
 /** The first OCI runtime that starts the real thing, what then holds it, and what its Python made of the harness. */
 async function tryRuntimes(
   context: LaunchContext,
-  facts: Extract<EngineStatus, { state: 'ready' }> & { readonly binary: string },
+  facts: EngineThere,
   image: ImageChoice,
   signal: AbortSignal,
 ): Promise<Found> {
   const { settings } = context;
+  await carryAhead(context, facts, image, signal);
   // Failures of several that come late must not add up to more than one that hangs.
   const until = performance.now() + START_TIMEOUT_MS;
   let enforcement = UNENFORCED;
@@ -158,6 +163,20 @@ async function tryRuntimes(
     return attempt(context, pad, { runtime: candidate, until, onStarted }, signal);
   });
   return { runtime, tried, enforcement, compiled };
+}
+
+/** An image that has to be made first has a time of its own, and is not what hangs when it takes long. */
+async function carryAhead(
+  context: LaunchContext,
+  facts: EngineThere,
+  image: ImageChoice,
+  signal: AbortSignal,
+): Promise<void> {
+  const engine = engineFor(context, facts, undefined);
+  if (!engine.isElsewhere) return;
+  tell(context, "putting the bridge's files on top of the image");
+  const runtime = { name: facts.defaultOciRuntime, flags: [] };
+  await carry(engine, { image, files: hostFiles(context.settings, facts.mode, runtime, image) }, signal);
 }
 
 const choiceOf = (
@@ -214,9 +233,12 @@ export const harnessKey = ({ id }: ImageChoice): string => `${harnessVersion()} 
  * would cost 50 ms on every call. Empty where there is no such file (docker, a machine).
  */
 export function imageStamp({
+  mode,
   storageRoot,
   storageDriver,
-}: Pick<EngineChoice, 'storageRoot' | 'storageDriver'>): string {
+}: Pick<EngineChoice, 'mode' | 'storageRoot' | 'storageDriver'>): string {
+  // A file of that path on this machine would be another store's.
+  if (isElsewhere(mode)) return '';
   const file = join(storageRoot, `${storageDriver}-images`, 'images.json');
   const stat = statSync(file, { throwIfNoEntry: false });
   return stat === undefined ? '' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`;
@@ -325,7 +347,7 @@ async function attempt(
     // No OCI runtime's doing, and no other one would do better.
     if (error.code === 'E_STATE') throw error;
     if (signal.aborted) throw new BridgeError('E_SHUTDOWN', 'The bridge is ending.', { fault: 'bridge' });
-    const reason = error.message.replace(/^The sandbox did not start: /, '');
+    const reason = error instanceof NotStarted ? error.detail : error.message;
     return { reason, waitedMs: error.waitedMs };
   }
 }

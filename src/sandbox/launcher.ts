@@ -168,11 +168,13 @@ export class Launcher implements AsyncDisposable {
       const isEnding = signal.aborted || this.#closing.signal.aborted;
       const isAnothers = NO_ENGINES_DOING.has(asBridgeError(thrown).code);
       // Elsewhere the way there may be cut, and then what the engine says of itself is the better word.
-      const mayBeStale = remembered || this.#ready?.engine.isElsewhere === true;
+      const isElsewhere = this.#machine !== undefined || this.#ready?.engine.isElsewhere === true;
+      const mayBeStale = remembered || isElsewhere;
       this.#ready?.engine.forgetDerived();
       if (!mayBeStale || hung || isAnothers || isEnding) throw thrown;
       forgetChoice(wishes);
       this.#forgetPad();
+      await this.#machine?.lookAgain(signal);
       return this.#startOn(await this.#padFor(kind, signal), kind, signal);
     }
   }

@@ -1,20 +1,25 @@
 // By which name the Python of an image is started: `python3`, or `python` where an image has nothing by the first name.
 // Found out by trying, once for each image: one that has `python3` pays nothing for this.
 
-import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
+import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Settings } from '../config/settings.js';
+import { saysTooOld } from './harness-files.js';
 import { knownPythonName, type PythonName, rememberPython } from './loans.js';
+import { NotStarted } from './not-started.js';
 
-/** Every engine names the program that it did not find, and so does the entry point where it is too old. */
-const LACKS_PYTHON = /\bpython3\b|\bPython is \d/;
-/** What a Python before 3.4 says to our command line, so that it never comes to the entry point. */
+/**
+ * Engines and OCI runtimes name the program that they did not find: runc 1.1 says `exec: "python3": executable file not found
+ * in $PATH`, and crun says ``executable file `python3` not found in $PATH``. A Python without its library names its path.
+ */
+const NAMES_PYTHON = /\bpython3\b/;
+/** What Python 2.7, like every one before 3.4, says to our command line, so that it never comes to the entry point. */
 const UNKNOWN_OPTION = /Unknown option: -I/;
 
 /** Whether a start has failed because the image has no `python3`, or one that is too old. */
 export function lacksPython(thrown: unknown): boolean {
-  const { code, message } = asBridgeError(thrown);
-  return code === 'E_SANDBOX_START' && LACKS_PYTHON.test(message);
+  if (!(thrown instanceof NotStarted)) return false;
+  return NAMES_PYTHON.test(thrown.detail) || saysTooOld(thrown.detail);
 }
 
 type Start<T> = (python: PythonName) => Promise<T>;
@@ -31,8 +36,9 @@ export async function startByName<T>(
   try {
     return await start(known);
   } catch (thrown) {
-    if (known === 'python' || signal.aborted || !lacksPython(thrown)) throw thrown;
-    const started = await startAsPython(start, asBridgeError(thrown), signal);
+    if (known === 'python' || signal.aborted || !(thrown instanceof NotStarted) || !lacksPython(thrown))
+      throw thrown;
+    const started = await startAsPython(start, thrown, signal);
     try {
       rememberPython(settings.stateDir, image.id);
     } catch (trouble) {
@@ -44,20 +50,12 @@ export async function startByName<T>(
   }
 }
 
-async function startAsPython<T>(start: Start<T>, first: BridgeError, signal: AbortSignal): Promise<T> {
+async function startAsPython<T>(start: Start<T>, first: NotStarted, signal: AbortSignal): Promise<T> {
   try {
     return await start('python');
-  } catch (thrown) {
-    const second = asBridgeError(thrown);
-    if (signal.aborted || second.code !== 'E_SANDBOX_START') throw thrown;
-    const said = UNKNOWN_OPTION.test(second.message)
-      ? 'it is older than 3.4'
-      : second.message.replace(/^The sandbox did not start: /, '');
-    const { remedy } = first;
-    throw new BridgeError(first.code, `${first.message}; and by the name python: ${said}`, {
-      fault: first.fault,
-      cause: thrown,
-      ...(remedy === undefined ? {} : { remedy }),
-    });
+  } catch (second) {
+    if (signal.aborted || !(second instanceof NotStarted)) throw second;
+    const said = UNKNOWN_OPTION.test(second.detail) ? 'it is older than 3.4' : second.detail;
+    throw new NotStarted(`${first.detail}; and by the name python: ${said}`, { cause: second });
   }
 }

@@ -14,6 +14,7 @@ import type { Observer } from '../base/events.js';
 import { closed } from '../base/streams.js';
 import { clip, harmless } from '../base/text.js';
 import { within } from '../base/within.js';
+import { isExpectedWarning, saysNotAnswering } from '../engine/client-words.js';
 import { type Enforcement, UNENFORCED } from '../engine/enforcement.js';
 import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
 import { inSeconds } from '../engine/hanging.js';
@@ -26,6 +27,7 @@ import {
 } from '../protocol/frames.js';
 import { type CheckAnswer, Checks } from './checks.js';
 import { Guard } from './guard.js';
+import { NotStarted } from './not-started.js';
 import type { Breach } from './watchdog.js';
 
 type FrameOf<F, T> = Extract<F, { type: T }>;
@@ -190,7 +192,8 @@ export class Sandbox implements AsyncDisposable {
 
   /** How many of its processes the kernel has killed for want of memory; undefined where nobody can know. */
   get memoryKills(): number | undefined {
-    return this.#guard?.memoryKills;
+    // Where nothing limits memory, nothing kills for that limit.
+    return this.#enforcement.memory === 'none' ? 0 : this.#guard?.memoryKills;
   }
 
   /** Whether it was given its run: from then on nothing that it says decides anything. */
@@ -333,12 +336,21 @@ export class Sandbox implements AsyncDisposable {
     await within(LAST_FRAME_WITHIN_MS, Promise.all([closed(stdout), closed(stderr)]));
     if (this.#breach !== undefined) return this.#onEnd({ how: 'limit', breach: this.#breach });
     if (this.#report !== undefined) return this.#onEnd({ how: 'exited', report: this.#report });
-    const words = this.#noise.join(' ').trim();
-    const how = signal ?? (code === undefined ? 'no word' : `exit code ${code}`);
     this.#onEnd({
       how: 'lost',
-      detail: words === '' ? `the container ended with ${how}` : clip(words, MAX_DETAIL_CHARS),
+      detail: this.#lastWords(signal ?? (code === undefined ? 'no word' : `exit code ${code}`)),
     });
+  }
+
+  /** Why it was lost, in the words of the engine's client, as far as it said any. */
+  #lastWords(exit: string): string {
+    const words = this.#noise
+      .filter((line) => !isExpectedWarning(line))
+      .join(' ')
+      .trim();
+    if (words === '') return `the container ended with ${exit}`;
+    const lost = this.#isGreeted && saysNotAnswering(words) ? 'the connection to the engine was lost: ' : '';
+    return clip(lost + words, MAX_DETAIL_CHARS);
   }
 
   /** Ends it for good; what it had said before is still in our pipes. */
@@ -366,9 +378,5 @@ function* inOrder(input: InputFrames, run: FrameOf<HostFrame, 'run'>): Generator
 function startFailure(end: SandboxEnd): BridgeError {
   if (end.how === 'violation') return end.error;
   const detail = end.how === 'lost' ? end.detail : `it ended before it was greeted (${end.how})`;
-  return new BridgeError('E_SANDBOX_START', `The sandbox did not start: ${detail}`, {
-    fault: 'engine',
-    remedy: 'Run `mcp-sandbox-bridge doctor`.',
-    waitedMs: end.how === 'lost' ? end.waitedMs : undefined,
-  });
+  return new NotStarted(detail, { waitedMs: end.how === 'lost' ? end.waitedMs : undefined });
 }

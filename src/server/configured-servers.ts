@@ -8,9 +8,10 @@ import type { Redactor } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
+import { explainSkip } from '../config/explain-skip.js';
+import { remedyOfMissing } from '../config/file-problem.js';
 import { LastGoodFiles } from '../config/last-good.js';
 import type { Settings } from '../config/settings.js';
-import { remedyOf, remedyOfMissing } from '../config/skipped-remedy.js';
 import type { AgentFace } from '../downstream/asking/agent-face.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog/catalog.js';
 import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
@@ -127,10 +128,11 @@ export class ConfiguredServers implements AsyncDisposable {
     }
     const passedOver = skipped.find(({ name }) => name === unknown);
     if (passedOver !== undefined) {
+      const { text, remedy } = explainSkip(passedOver);
       return {
         type: 'E_SERVER_UNKNOWN',
-        message: `${field}: '${echo}' is configured but not started: ${passedOver.reason}`,
-        remedy: remedyOf(passedOver) ?? 'See `mcp-sandbox-bridge servers`.',
+        message: `${field}: '${echo}' is configured but not started: ${text}`,
+        remedy: remedy ?? 'See `mcp-sandbox-bridge servers`.',
       };
     }
     const shown = names.slice(0, MAX_NAMES_SHOWN).join(', ') || 'none';

@@ -45,7 +45,7 @@ ${isCell ? FILES : ''}## Find
 | \`runtime.list_loaded_server_metadata()\` | the loaded servers with their tools |
 | \`await runtime.list_tools(server)\`, \`list_tools_sync(server)\` | a server's tools; the sync form those of a loaded one |
 | \`await runtime.query_tool_docs(server, tool=None, detail="summary")\`, \`query_tool_docs_sync(...)\` | a signature and a sentence for each tool; \`detail="full"\` adds parameters and schemas. Without \`_sync\` also of servers that are not loaded |
-| \`await runtime.search_tool_docs(query, limit=5)\`, \`search_tool_docs_sync(...)\` | the tools that fit best, of every known server; \`_sync\` of the loaded ones |
+| \`await runtime.search_tool_docs(query, limit=5)\`, \`search_tool_docs_sync(...)\` | the tools that fit best, of every known server |
 | \`help(mcp_github.create_issue)\`, \`help(mcp_github)\` | prints one tool with its parameters; all tools of a server |
 | \`print(runtime.stubs(server))\` | the tools as a \`.pyi\` file, with a class for each object |
 | \`runtime.describe_server(name)\` | one server, loaded or not |

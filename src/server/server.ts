@@ -33,6 +33,7 @@ import { offerResources } from './resources.js';
 import { completeSnippets } from './snippet-completion.js';
 import { offeredSnippets } from './snippet-resources.js';
 import type { Answer, Tool } from './tool.js';
+import { cleanArguments } from './tools/clean-arguments.js';
 import { execute } from './tools/execute.js';
 import { executeCode } from './tools/execute-code.js';
 import { runPython } from './tools/run-python.js';
@@ -186,7 +187,8 @@ async function callTool(
   );
   try {
     const onOutput = (stream: 'stdout' | 'stderr', text: string) => log.add(stream, text);
-    return await tool.call(args, { bridge, progress, onOutput }, signal);
+    const cleaned = cleanArguments(args, tool.definition.inputSchema);
+    return await tool.call(cleaned, { bridge, progress, onOutput }, signal);
   } catch (thrown) {
     const { code, message, remedy } = asBridgeError(thrown);
     observer({ type: 'bridge.fault', where: tool.definition.name, message });

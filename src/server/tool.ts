@@ -34,6 +34,6 @@ export type Tool<A extends Answer = Answer> = {
   };
   /** Of its answers, where the operator has chosen none. */
   readonly outputMode: OutputMode;
-  /** Never rejects for bad arguments: that is an Outcome too. */
+  /** `args` are clean (tools/clean-arguments.ts). Never rejects for bad arguments: that is an Outcome too. */
   readonly call: (args: unknown, context: ToolContext, signal: AbortSignal) => Promise<A>;
 };

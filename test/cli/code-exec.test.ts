@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, it } from 'vitest';
+import { refuseWindows } from '../../src/cli/code-exec.js';
 import { eventually, processesWith } from '../support/nothing-left.js';
 import { tempHome } from '../support/start-bridge.js';
 
@@ -28,6 +29,11 @@ it('says what it is, and what is wrong with its settings', async () => {
   const [code, said] = await ended([], { MCP_EXEC_LISTEN: '0.0.0.0:0' });
   expect(code).not.toBe(0);
   expect(said).toContain('there is no token');
+});
+
+it('does not start on Windows, where a rule for one name of a program leaves its others open', () => {
+  expect(() => refuseWindows('win32')).toThrow('does not run on Windows');
+  for (const platform of ['linux', 'darwin'] as const) expect(() => refuseWindows(platform)).not.toThrow();
 });
 
 it.each([

@@ -27,7 +27,10 @@ const examine = (deny: readonly string[], allow?: readonly string[]) => {
   const subject = {
     settings,
     policyBook: new PolicyBook(settings, hostFacts(), () => {}),
-    discovery: { ready: [spec('github'), spec('files')], skipped: [{ name: 'off', reason: 'disabled' }] },
+    discovery: {
+      ready: [spec('github'), spec('files')],
+      skipped: [{ name: 'off', reason: { kind: 'disabled-in-file' } }],
+    },
   };
   return examinePolicy(subject as unknown as Examination);
 };

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { publicUrl, serverLines, serversText } from '../../src/cli/server-list.js';
 import type { Discovery } from '../../src/config/discover.js';
 import type { DownstreamSpec, SpecSource } from '../../src/config/downstream-spec.js';
+import { mistaken } from '../../src/config/skip-reason.js';
 
 const SECRET = 's3cret-0123456789abcdef';
 const style = { paint: picocolors.createColors(false), width: undefined, home: '/home/ann' };
@@ -63,16 +64,20 @@ const MIXED = found({
     program('other', '/home/ann/bin/other', at('/home/ann/.codex/config.toml', 'Codex')),
   ],
   skipped: [
-    { name: 'off', reason: 'disabled in its file', source: at('/home/ann/.cursor/mcp.json') },
+    { name: 'off', reason: { kind: 'disabled-in-file' }, source: at('/home/ann/.cursor/mcp.json') },
     {
       name: 'pending',
-      reason: 'not approved: it comes with the project; set MCP_BRIDGE_TRUST_PROJECT=1',
+      reason: { kind: 'unapproved-project', host: undefined },
       source: { ...at('/home/ann/project/.cursor/mcp.json'), scope: 'project' },
       spec: program('pending', 'bash'),
     },
   ],
   problems: [
-    { file: '/home/ann/.continue/config.yaml', message: '/home/ann/.continue/config.yaml:3:10: no YAML' },
+    {
+      file: '/home/ann/.continue/config.yaml',
+      message: '/home/ann/.continue/config.yaml:3:10: no YAML',
+      place: { line: 3, column: 10 },
+    },
     {
       file: '/home/ann/x.json',
       message: "can be written by other users; run: chmod go-w '/home/ann/x.json'",
@@ -122,7 +127,11 @@ test.each([40, 80, 120])('thirty servers fit into %i columns, wrapped beside the
     ready: names.filter((_, i) => i % 3 !== 0).map((name) => program(name, 'npx')),
     skipped: names
       .filter((_, i) => i % 3 === 0)
-      .map((name) => ({ name, reason, source: at('/home/ann/project/.mcp.json', 'Claude Code') })),
+      .map((name) => ({
+        name,
+        reason: { kind: 'unapproved-project', host: 'Claude Code' } as const,
+        source: at('/home/ann/project/.mcp.json', 'Claude Code'),
+      })),
   });
   const lines = serversText(discovery, { ...style, width }).split('\n');
   if (width >= 80) for (const line of lines) expect(line.length).toBeLessThanOrEqual(width);
@@ -137,7 +146,13 @@ test('what a file says cannot write to the terminal', () => {
   const text = serversText(
     found({
       ready: [program('a\u001b[2Jb', 'x\u001b]0;title\u0007y\nz')],
-      skipped: [{ name: 'c', reason: 'field \u001b[31m\r\nready', source: at('/tmp/\u001b[2J.json') }],
+      skipped: [
+        {
+          name: 'c',
+          reason: mistaken({ kind: 'unknown-type', found: 'field \u001b[31m\r\nready', allowed: [] }),
+          source: at('/tmp/\u001b[2J.json'),
+        },
+      ],
       problems: [{ file: '/x', message: 'a\u0007b\nready  fake' }],
     }),
     style,

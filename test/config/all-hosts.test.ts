@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Discovery } from '../../src/config/discover.js';
+import { explainSkip } from '../../src/config/explain-skip.js';
 import {
   type Expected,
   FIXTURES,
@@ -22,7 +23,7 @@ import {
 
 const isSkipped = (one: Expected): one is Expected & { skipped: string } => 'skipped' in one;
 const reasonsOf = ({ skipped }: Discovery, name: string) =>
-  skipped.filter((one) => one.name === name).map(({ reason }) => reason);
+  skipped.filter((one) => one.name === name).map((one) => explainSkip(one).text);
 const commandOf = ({ ready }: Discovery, name: string) => {
   const spec = ready.find((one) => one.name === name);
   return spec?.transport === 'stdio' ? [spec.command, ...spec.args].join(' ') : undefined;
@@ -106,14 +107,16 @@ describe.each(PLATFORMS)('as they stand on %s', (platform) => {
     const found = machine.discover();
     const twins = found.skipped.filter(({ name }) => name.endsWith('-twin'));
     expect(twins.length).toBeGreaterThan(15);
-    for (const { name, reason } of twins) {
-      expect(`${name} ${reason}`).toBe(`${name} same as cc-twin in ${machine.path('~/.claude.json')}`);
+    for (const twin of twins) {
+      expect(`${twin.name} ${explainSkip(twin).text}`).toBe(
+        `${twin.name} same as cc-twin in ${machine.path('~/.claude.json')}`,
+      );
     }
   });
 
   test('we ourselves are found in no spelling', () => {
     const found = machine.discover();
-    const ourselves = found.skipped.filter(({ reason }) => reason === 'this bridge itself');
+    const ourselves = found.skipped.filter((one) => explainSkip(one).text === 'this bridge itself');
     expect(ourselves.length).toBe(
       all
         .flatMap(({ expected }) => expected)
@@ -147,7 +150,7 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
     const isOfProject = ({ source }: Discovery['ready'][number]) => source.scope === 'project';
     const found = machine.discover();
     expect(found.ready.filter(isOfProject).map(({ name }) => name)).toEqual(['cc-approved']);
-    const pending = found.skipped.filter(({ reason }) => /^not approved: it comes with/.test(reason));
+    const pending = found.skipped.filter((one) => /^not approved: it comes with/.test(explainSkip(one).text));
     expect(pending.length).toBeGreaterThanOrEqual(13);
 
     machine.settings = { ...machine.settings, trustProject: true };

@@ -5,6 +5,7 @@ import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Discovery } from '../../src/config/discover.js';
+import { explainSkip } from '../../src/config/explain-skip.js';
 import { Home, stdio } from './home.js';
 
 let home: Home;
@@ -18,7 +19,7 @@ afterEach(() => {
 const server = (command = 'srv', more: object = {}) => ({ command, ...more });
 const names = (discovery: Discovery) => discovery.ready.map((spec) => spec.name);
 const reasons = (discovery: Discovery) =>
-  Object.fromEntries(discovery.skipped.map((spec) => [spec.name, spec.reason]));
+  Object.fromEntries(discovery.skipped.map((one) => [one.name, explainSkip(one).text]));
 
 /** Claude Code's state, with servers of the user and what it knows of the current project. */
 const claude = (user: object, project: object = {}) =>
@@ -86,7 +87,7 @@ describe('precedence', () => {
       ['g', 'g'],
       ['h', 'h-desktop'],
     ]);
-    expect(found.skipped.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
+    expect(found.skipped.map((one) => `${one.name} ${explainSkip(one).text}`)).toEqual([
       `a shadowed by ${explicit}`,
       `b shadowed by ${state}`,
       `b shadowed by ${state}`,
@@ -165,7 +166,7 @@ describe('Claude Code', () => {
     home.write('MCPs/a.json', server('another'));
     const found = home.discover();
     expect(names(found)).toEqual(['b']);
-    expect(found.skipped.map((spec) => spec.reason)).toEqual([
+    expect(found.skipped.map((one) => explainSkip(one).text)).toEqual([
       'disabled in Claude Code for this project',
       `shadowed by ${join(home.path, '.claude.json')}`,
     ]);
@@ -466,7 +467,7 @@ describe('entries that are passed over', () => {
     home.write('MCPs/b.json', server('b'));
     const found = home.discover();
     expect(found.ready.map(({ name, source }) => [name, source.host])).toEqual([['a', 'Kiro']]);
-    expect(found.skipped.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
+    expect(found.skipped.map((one) => `${one.name} ${explainSkip(one).text}`)).toEqual([
       'a disabled in its file',
       'a disabled in its file',
       'b disabled in its file',

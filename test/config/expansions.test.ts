@@ -3,12 +3,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references under test look like template strings
 
 import { expect, test } from 'vitest';
-import {
-  EXPANSIONS,
-  type Expansion,
-  type ExpansionContext,
-  needsInWords,
-} from '../../src/config/hosts/expansions.js';
+import { needsInWords } from '../../src/config/explain-skip.js';
+import { EXPANSIONS, type Expansion, type ExpansionContext } from '../../src/config/hosts/expansions.js';
 
 const machine = (platform: NodeJS.Platform): ExpansionContext => ({
   env: { A: 'one', NESTED: '${A} $A %A% {env:A} ${env:A}', EMPTY: '' },

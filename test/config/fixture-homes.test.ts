@@ -1,6 +1,7 @@
 // Each host's own files, as its command line wrote them or its documentation shows them, on each system.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { explainSkip } from '../../src/config/explain-skip.js';
 import {
   type Expected,
   FIXTURES,
@@ -46,7 +47,8 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const unwanted = expected.filter(isSkipped);
     expect(skipped.map(({ name }) => name).sort()).toEqual(unwanted.map(({ name }) => name).sort());
     for (const one of unwanted) {
-      const { reason } = skipped.find(({ name }) => name === one.name) ?? { reason: 'missing' };
+      const passedOver = skipped.find(({ name }) => name === one.name);
+      const reason = passedOver === undefined ? 'missing' : explainSkip(passedOver).text;
       expect(`${one.name}: ${reason}`).toMatch(new RegExp(one.skipped.replace(/^\^/, `^${one.name}: `)));
     }
   });

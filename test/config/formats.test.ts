@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Home, stdio } from './home.js';
+import { Home, reasonsIn, stdio } from './home.js';
 
 let home: Home;
 beforeEach(() => {
@@ -28,6 +28,21 @@ describe.each([TOML, YAML, JSONC])('%s', (name) => {
   test('is read, also with a byte order mark', () => {
     home.write(name, `\uFEFF${good[name]}`);
     expect(names()).toEqual(['a']);
+  });
+
+  test('is read with the line breaks of Windows, and a mistake has the same place', () => {
+    const withCrLf = (text: string) => text.replaceAll('\n', '\r\n');
+    const text = (good[name] ?? '').replace('{"mcpServers"', '// first\n{\n"mcpServers"');
+    home.write(name, withCrLf(text));
+    expect(names()).toEqual(['a']);
+    const placeIn = (content: string) => {
+      home.write(name, content);
+      const [{ message } = { message: '' }] = home.discover().problems;
+      return /:\d+:\d+: .*/.exec(message)?.[0] ?? message;
+    };
+    const bad = `${text}\n\n]{[`;
+    expect(placeIn(withCrLf(bad))).toBe(placeIn(bad));
+    expect(placeIn(bad)).toMatch(/^:[3-9]:\d+: /);
   });
 
   test('may be empty', () => {
@@ -55,7 +70,8 @@ describe.each([TOML, YAML, JSONC])('%s', (name) => {
     home.write('MCPs/fine.json', { command: 'fine' });
     const found = home.discover();
     expect(found.ready.map((spec) => spec.name)).toContain('fine');
-    expect(found.problems).toEqual([{ file, message: expect.stringMatching(/^\S+:\d+:\d+: \S/) }]);
+    const place = { line: expect.any(Number), column: expect.any(Number) };
+    expect(found.problems).toEqual([{ file, message: expect.stringMatching(/^\S+:\d+:\d+: \S/), place }]);
     expect(JSON.stringify(found.problems)).not.toContain('hunter2');
   });
 });
@@ -107,9 +123,9 @@ function growing(levels: number): string {
 
 test('a value that contains itself does no harm', () => {
   home.write(YAML, 'mcpServers:\n  - &me\n    name: a\n    command: a\n    type: *me\n');
-  expect(home.discover().skipped[0]?.reason).toBe(
+  expect(Object.values(reasonsIn(home.discover()))).toEqual([
     "field 'type' is an object; allowed: stdio, sse, streamable-http, http",
-  );
+  ]);
 });
 
 describe('what is remembered of a file', () => {

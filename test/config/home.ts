@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { type DiscoverContext, type Discovery, discover } from '../../src/config/discover.js';
 import type { DownstreamSpec, RemoteSpec, StdioSpec } from '../../src/config/downstream-spec.js';
+import { explainSkip } from '../../src/config/explain-skip.js';
 import type { HostFacts } from '../../src/config/host-facts.js';
 import { SOURCES } from '../../src/config/hosts/sources.js';
 import type { LastGoodFiles } from '../../src/config/last-good.js';
@@ -30,9 +31,9 @@ export function only(discovery: Discovery): DownstreamSpec {
   throw new Error(`${discovery.ready.length} are ready: ${JSON.stringify({ skipped, problems })}`);
 }
 
-/** Each entry that is passed over, with the reason. */
+/** Each entry that is passed over, with the reason in words. */
 export const reasonsIn = (discovery: Discovery): Record<string, string> =>
-  Object.fromEntries(discovery.skipped.map((spec) => [spec.name, spec.reason]));
+  Object.fromEntries(discovery.skipped.map((one) => [one.name, explainSkip(one).text]));
 
 export class Home implements Disposable {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), 'bridge-home-')));

@@ -30,6 +30,11 @@ function errorOf(text: string | undefined): BridgeError {
   throw new Error('the policy was accepted');
 }
 
+test('the line breaks of Windows change nothing', () => {
+  const text = 'version: 1\n# The user’s own.\nallow: [github]\ndeny:\n  - "*.delete_*"\n';
+  expect(read(text.replaceAll('\n', '\r\n'))).toEqual(read(text));
+});
+
 describe('what it says', () => {
   const expected = {
     version: 1,

@@ -328,6 +328,44 @@ describe('the state folder', () => {
   ] as const)('follows the habits of %s', (platform, env, expected) => {
     expect(settingsOf(env, { platform }).stateDir).toBe(expected);
   });
+
+  const ann = { platform: 'win32', home: 'C:\\Users\\ann', cwd: 'D:\\work' } as const;
+  const LOCAL = 'C:\\Users\\ann\\AppData\\Local\\mcp-sandbox-bridge';
+  test.each<[Environment, string]>([
+    [{}, LOCAL],
+    [{ LocalAppData: 'E:\\x y' }, 'E:\\x y\\mcp-sandbox-bridge'],
+    [{ LOCALAPPDATA: '\\\\server\\profiles\\ann' }, '\\\\server\\profiles\\ann\\mcp-sandbox-bridge'],
+    [{ LOCALAPPDATA: 'relative' }, LOCAL],
+    [{ XDG_STATE_HOME: 'E:/state' }, 'E:\\state\\mcp-sandbox-bridge'],
+    // As Git's shell writes it: a folder of whatever drive is the current one.
+    [{ XDG_STATE_HOME: '/c/Users/ann/.local/state' }, LOCAL],
+  ])('on Windows is one folder, wherever we are started: %j', (env, expected) => {
+    expect(settingsOf(env, ann).stateDir).toBe(expected);
+  });
+
+  test('on Windows stays where it is already', () => {
+    const exists = (file: string) => file === '\\c\\state\\mcp-sandbox-bridge';
+    expect(settingsOf({ XDG_STATE_HOME: '/c/state' }, { ...ann, exists }).stateDir).toBe(
+      '\\c\\state\\mcp-sandbox-bridge',
+    );
+  });
+
+  test.each([
+    ['C:\\Users\\x y\\state', 'C:\\Users\\x y\\state'],
+    ['C:/Users/x y/state', 'C:\\Users\\x y\\state'],
+    ['\\\\server\\share\\state', '\\\\server\\share\\state'],
+    ['//server/share/state', '\\\\server\\share\\state'],
+    ['~\\state', 'C:\\Users\\ann\\state'],
+    ['~/state', 'C:\\Users\\ann\\state'],
+  ])('on Windows may be %s', (written, expected) => {
+    expect(settingsOf({ MCP_BRIDGE_STATE_DIR: written }, ann).stateDir).toBe(expected);
+  });
+});
+
+test('Windows: an engine by its full path, on a drive or a share', () => {
+  for (const path of ['C:\\Program Files\\RedHat\\Podman\\podman.exe', '\\\\server\\tools\\podman.exe'])
+    expect(settingsOf({ MCP_BRIDGE_RUNTIME: path }, { platform: 'win32', home: 'C:\\' }).runtime).toBe(path);
+  expect(errorOf({ MCP_BRIDGE_RUNTIME: '\\podman.exe' }).code).toBe('E_SETTINGS');
 });
 
 test('Windows separates several files by semicolons', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { childEnv } from '../../src/downstream/stdio/env.js';
 
-const NONE = { depth: 1, extraNames: [] };
+const NONE = { depth: 1, extraNames: [], platform: 'linux' as const };
 
 test('a server gets what a shell would give it and nothing secret', () => {
   const host = {
@@ -32,4 +32,24 @@ test('the spec overrides the host, and nobody overrides the depth', () => {
 test('the operator may allow further names; exported shell functions never pass', () => {
   const env = childEnv({ DISPLAY: ':0', TERM: '() { :; }; echo' }, {}, { depth: 2, extraNames: ['DISPLAY'] });
   expect(env).toEqual({ DISPLAY: ':0', MCP_BRIDGE_DEPTH: '2' });
+});
+
+test('Windows: a variable is one in whatever case, and the spec and the depth override every spelling', () => {
+  const host = { Path: 'C:\\Windows', SystemRoot: 'C:\\Windows', Display_Name: 'x', TOKEN: 'secret' };
+  const env = childEnv(
+    host,
+    { PATH: 'D:\\bin', mcp_bridge_depth: '0' },
+    { depth: 3, extraNames: ['DISPLAY_NAME'], platform: 'win32' },
+  );
+  expect(env).toEqual({
+    PATH: 'D:\\bin',
+    SystemRoot: 'C:\\Windows',
+    Display_Name: 'x',
+    MCP_BRIDGE_DEPTH: '3',
+  });
+});
+
+test('elsewhere two spellings are two variables', () => {
+  const env = childEnv({ Path: '/a' }, { PATH: '/b' }, { depth: 1, extraNames: [], platform: 'darwin' });
+  expect(env).toEqual({ Path: '/a', PATH: '/b', MCP_BRIDGE_DEPTH: '1' });
 });

@@ -10,7 +10,7 @@ import { VERSION } from '../../src/base/version.js';
 import { debianSources } from '../../src/engine/apt-sources.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { buildImage } from '../../src/engine/image.js';
-import { chooseImage, type ImageWish, ownImage } from '../../src/engine/image-choice.js';
+import { chooseImage, type ImageWish, imageReasonInWords, ownImage } from '../../src/engine/image-choice.js';
 import { foreignArchitecture, localImageName, parseRecipe, readRecipe } from '../../src/engine/recipe.js';
 import { profiles, RECIPE_DIR } from '../../src/engine/recipe-dir.js';
 import { unsafeEntries } from '../../src/engine/tar-audit.js';
@@ -223,7 +223,8 @@ describe('chooseImage', () => {
     const { choice, events } = choose([], byDefault('python:b'), async (_image, onProgress) =>
       onProgress('Getting image source signatures'),
     );
-    expect(await choice).toMatchObject({ image: 'python:b', reason: 'pulled from its registry' });
+    expect(await choice).toMatchObject({ image: 'python:b' });
+    expect(imageReasonInWords((await choice).reason)).toBe('pulled from its registry');
     expect(events).toEqual([
       { type: 'image.progress', image: 'python:b', message: 'Getting image source signatures' },
     ]);
@@ -257,8 +258,9 @@ describe('chooseImage', () => {
       expect(await built.choice).toEqual({
         image: data,
         id: `id of ${data}`,
-        reason: 'profile data, built here',
+        reason: { kind: 'profile', profile: 'data' },
       });
+      expect(imageReasonInWords((await built.choice).reason)).toBe('profile data, built here');
       const absent = choose([ownImage(), 'data'], { image, imageSource: 'operator', profile: 'base' });
       await expect(absent.choice).rejects.toMatchObject({
         code: 'E_IMAGE_MISSING',

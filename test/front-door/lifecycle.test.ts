@@ -1,10 +1,10 @@
 // Ends of every kind: cancelled, queued, killed, swept. Nothing may outlive its cause, and no one else may notice.
 
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { engineCommand } from '../support/engine-under-test.js';
 import { descendants, eventually, ourContainers, processesWith } from '../support/nothing-left.js';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
 
@@ -109,26 +109,14 @@ describe('the end of the bridge', () => {
   });
 
   it("sweeps a dead bridge's container and leaves a living one's alone", async () => {
-    const image = execFileSync('podman', ['images', '--format={{.Repository}}:{{.Tag}}'], {
-      encoding: 'utf8',
-    })
+    const image = engineCommand('images', '--format={{.Repository}}:{{.Tag}}')
       .split('\n')
       .find((name) => name.includes('mcp-sandbox-bridge/python') || name.includes('python:3.14-slim'));
     const create = (pid: number) => {
       const name = `mcp-sandbox-bridge-test-${randomUUID()}`;
-      execFileSync(
-        'podman',
-        [
-          'create',
-          '--name',
-          name,
-          '--label=mcp-sandbox-bridge=test',
-          `--label=mcp-sandbox-bridge.owner-pid=${pid}`,
-          '--network=none',
-          image ?? '',
-          'true',
-        ],
-        { stdio: 'ignore' },
+      engineCommand(
+        ...['create', '--name', name, '--label=mcp-sandbox-bridge=test'],
+        ...[`--label=mcp-sandbox-bridge.owner-pid=${pid}`, '--network=none', image ?? '', 'true'],
       );
       return name;
     };
@@ -140,7 +128,7 @@ describe('the end of the bridge', () => {
       expect(await eventually(() => !ourContainers().includes(dead), 10_000)).toBe(true);
       expect(ourContainers()).toContain(living);
     } finally {
-      execFileSync('podman', ['rm', '-f', '--ignore', dead, living], { stdio: 'ignore' });
+      for (const name of ourContainers()) if ([dead, living].includes(name)) engineCommand('rm', '-f', name);
     }
   });
 });

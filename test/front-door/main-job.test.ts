@@ -148,16 +148,30 @@ print([s["name"] for s in json.loads(os.environ["MCP_AVAILABLE_SERVERS"])], sort
     const code = `
 a = await runtime.list_tools("everything") == runtime.list_tools_sync("everything")
 b = await runtime.query_tool_docs("everything", "echo") == runtime.query_tool_docs_sync("everything", "echo")
-c = [d["tool"] for d in await runtime.search_tool_docs("echo message", limit=3)]
-d = [d["tool"] for d in runtime.search_tool_docs_sync("echo message", limit=3)]
+found = await runtime.search_tool_docs("echo message", limit=3)
+c = [d["tool"] for d in found]
+d = runtime.search_tool_docs_sync("echo message", limit=3) == found
 full = (await runtime.query_tool_docs("everything", "echo", detail="full"))
-[a, b, "echo" in c, "echo" in d, "message" in str(full), runtime.describe_server("everything")["name"], len(runtime.capability_summary()) < 1500, runtime.list_loaded_server_metadata()[0]["name"]]
+[a, b, "echo" in c, d, "message" in str(full), runtime.describe_server("everything")["name"], len(runtime.capability_summary()) < 1500, runtime.list_loaded_server_metadata()[0]["name"]]
 `;
     const payload = await run(code, ['everything']);
     expect(payload).toMatchObject({
       status: 'success',
       result: [true, true, true, true, true, 'everything', true, 'everything'],
     });
+  });
+
+  it('searches without awaiting, in a thread and while its event loop has more calls under way than are answered at once', async () => {
+    const code = `
+import asyncio
+search = lambda: [d["tool"] for d in runtime.search_tool_docs_sync("echo message", limit=3)]
+calls = [asyncio.ensure_future(mcp_everything.echo(message=str(i))) for i in range(300)]
+await asyncio.sleep(0)
+here = search()
+there = await asyncio.gather(*(asyncio.to_thread(search) for _ in range(20)))
+["echo" in here, all(found == here for found in there), len(set(await asyncio.gather(*calls)))]
+`;
+    expect(await run(code, ['everything'])).toMatchObject({ status: 'success', result: [true, true, 300] });
   });
 
   it('keeps a function for later runs', async () => {

@@ -1,12 +1,13 @@
 // Sandboxes that wait: there before they are needed, given away once, replaced when dead or stale, and never started
 // for a client that only looks.
 
-import { execFileSync } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isBuilt } from '../support/built-image.js';
+import { engineCommand, engineUnderTest } from '../support/engine-under-test.js';
 import { eventually, ourContainers } from '../support/nothing-left.js';
 import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
 
+const isDocker = engineUnderTest.kind === 'docker-tls';
 const open: TestBridge[] = [];
 async function start(env: Record<string, string> = {}): Promise<TestBridge> {
   const bridge = await startBridge({}, { env });
@@ -104,7 +105,7 @@ describe('what waits may have changed', () => {
   it('a sandbox that died while it waited is noticed and replaced', async () => {
     const bridge = await warm(1);
     const [name = ''] = ourContainers();
-    execFileSync('podman', ['kill', name], { stdio: 'ignore' });
+    engineCommand('kill', name);
     expect(await bridge.run('3 + 3')).toMatchObject({ status: 'success', result: 6 });
     expect(await eventually(() => !ourContainers().includes(name), 5_000)).toBe(true);
     expect(await waiting(1)).toBe(true);
@@ -113,19 +114,20 @@ describe('what waits may have changed', () => {
   it('a sandbox of images as they were before is not handed out', async () => {
     const bridge = await warm(1);
     const [name = ''] = ourContainers();
-    const image = execFileSync('podman', ['inspect', '--format={{.ImageName}}', name], {
-      encoding: 'utf8',
-    }).trim();
-    execFileSync('podman', ['tag', image, 'localhost/mcp-sandbox-bridge-test:moved'], { stdio: 'ignore' });
+    const image = engineCommand(
+      'inspect',
+      `--format=${isDocker ? '{{.Config.Image}}' : '{{.ImageName}}'}`,
+      name,
+    ).trim();
+    engineCommand('tag', image, 'localhost/mcp-sandbox-bridge-test:moved');
     try {
       expect(await bridge.run('4 + 4')).toMatchObject({ status: 'success', result: 8 });
       // The one that waited was ended unused: its place is taken by another.
       expect(await eventually(() => !ourContainers().includes(name), 5_000)).toBe(true);
       expect(bridge.stderr()).not.toContain('fault');
     } finally {
-      execFileSync('podman', ['untag', image, 'localhost/mcp-sandbox-bridge-test:moved'], {
-        stdio: 'ignore',
-      });
+      const remove = isDocker ? ['rmi'] : ['untag', image];
+      engineCommand(...remove, 'localhost/mcp-sandbox-bridge-test:moved');
     }
   });
 });

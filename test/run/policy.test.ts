@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import type { DownstreamSpec, ToolFilter } from '../../src/config/downstream-spec.js';
+import { explainSkip } from '../../src/config/explain-skip.js';
 import { hostFacts } from '../../src/config/host-facts.js';
 import { type PolicyFile, readPolicyFile } from '../../src/config/policy-file.js';
 import { allowedPart, type PolicyRules, policyOf, type RequestMethod } from '../../src/run/policy.js';
@@ -436,6 +437,8 @@ test('a denied server is passed over, with the rule as the reason', () => {
   const discovery = { ready: SPECS, skipped: [], problems: [], files: [] };
   const left = withoutDenied(discovery, policy({ deny: ['gith*'] }));
   expect(left.ready.map(({ name }) => name)).toEqual(['files', 'picky']);
-  expect(left.skipped).toMatchObject([{ name: 'github', reason: "denied by MCP_BRIDGE_DENY 'gith*'" }]);
+  expect(left.skipped.map((one) => [one.name, explainSkip(one).text])).toEqual([
+    ['github', "denied by MCP_BRIDGE_DENY 'gith*'"],
+  ]);
   expect(withoutDenied(discovery, policy({}))).toBe(discovery);
 });

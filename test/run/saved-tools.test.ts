@@ -70,6 +70,14 @@ test('one private file for each, listed and given back', () => {
   );
 });
 
+test('a file that an editor of Windows has written anew says the same of itself', () => {
+  tools.put(tool('f', { description: 'Does it.' }));
+  const before = tools.list();
+  const file = join(folder(), 'f.py');
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('\n', '\r\n'));
+  expect(tools.list()).toEqual(before);
+});
+
 test('what is said of a tool is one harmless line of a comment', () => {
   tools.put(
     tool('f', { signature: 'f(x=\n1)', description: `a\r\nimport os\u2028\u001b[31m${'é'.repeat(500)}` }),

@@ -1,7 +1,7 @@
 // What a run may look up of servers that it has not loaded, and that looking up is not calling.
 
 import { expect, test } from 'vitest';
-import type { ServerBrief, ServerDoc } from '../../src/protocol/frames.js';
+import type { ServerBrief, ServerDoc, ToolHit } from '../../src/protocol/frames.js';
 import { hostApi } from '../../src/run/host-api.js';
 import { SavedByRun } from '../../src/run/saved-by-run.js';
 import { SavedTools } from '../../src/run/saved-tools.js';
@@ -46,7 +46,8 @@ function api() {
     },
     saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
     shapes: { learn: () => {} },
-    loadServer: () => Promise.reject(new Error('loaded')),
+    loadServer: (name) =>
+      name === 'shut' ? Promise.resolve(doc(name)) : Promise.reject(new Error('loaded')),
     onToolProgress: () => {},
   });
   return { made, reached };
@@ -77,4 +78,15 @@ test('a documented tool of a server that is not loaded is not called', async () 
   await expect(call('shut')).rejects.toMatchObject({ code: 'E_SERVER_NOT_LOADED' });
   expect(reached).toEqual([]);
   await expect(call('open')).rejects.toThrow('reached');
+});
+
+test('a search says which of what it finds is loaded, also after a run has loaded one more', async () => {
+  const { made } = api();
+  const found = async () => {
+    const hits = (await made['docs.search']({ query: 'send mail', limit: 5 }, '', NEVER)) as ToolHit[];
+    return Object.fromEntries(hits.map(({ server, loaded }) => [server, loaded]));
+  };
+  expect(await found()).toEqual({ open: true, shut: false });
+  await made['servers.load']({ server: 'shut' }, '', NEVER);
+  expect(await found()).toEqual({ open: true, shut: true });
 });

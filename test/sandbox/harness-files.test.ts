@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { idleStat, prepareHarness } from '../../src/sandbox/harness-files.js';
+import { idleStat, prepareHarness, saysTooOld } from '../../src/sandbox/harness-files.js';
 
 let stateDir: string;
 beforeEach(() => {
@@ -64,6 +64,13 @@ it.each<[string, (dir: string) => void]>([
   expect(readFileSync(main(dir), 'utf8')).toBe(text);
   expect(lstatSync(main(dir)).isFile()).toBe(true);
   expect(readdirSync(dir).sort()).toEqual(['entrypoint.py', 'harness', 'javascript', 'mcp', 'proc-stat']);
+});
+
+it('what the entry point says of an old Python is known again', () => {
+  const text = readFileSync(join(prepareHarness(stateDir), 'entrypoint.py'), 'utf8');
+  const [, said = ''] = /sys\.exit\("(.*)"/.exec(text) ?? [];
+  expect(saysTooOld(said.replace('%d', '3').replace('%d', '7'))).toBe(true);
+  expect(saysTooOld('no greeting within 60 s')).toBe(false);
 });
 
 it('the stand-in for /proc/stat names every processor, and says nothing of what they did', () => {

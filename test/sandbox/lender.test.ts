@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { BridgeError } from '../../src/base/errors.js';
 import type { ImageChoice } from '../../src/engine/image-choice.js';
 import type { HostFiles } from '../../src/sandbox/carried-files.js';
 import { inOrder, installFiles, removeOthers } from '../../src/sandbox/installed-files.js';
@@ -12,6 +11,7 @@ import type { LaunchContext, LaunchPad } from '../../src/sandbox/launch-pad.js';
 import { harnessKey } from '../../src/sandbox/launch-pad.js';
 import { Lender } from '../../src/sandbox/lender.js';
 import { readLoans, rememberBorrower, rememberTree } from '../../src/sandbox/loans.js';
+import { NotStarted } from '../../src/sandbox/not-started.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { PLAIN_KIND, settingsOf } from '../support/plain-kind.js';
 
@@ -20,7 +20,7 @@ const SANDBOX = {} as Sandbox;
 const NOT_FOUND = 'exec: "python3": executable file not found in $PATH';
 const NOR_PYTHON = 'exec: "python": executable file not found in $PATH';
 const GO = { ...PLAIN_KIND, image: 'golang:1.21-alpine', isPython: false };
-const image: ImageChoice = { image: GO.image, id: 'sha256:go', reason: '', replaces: undefined };
+const image: ImageChoice = { image: GO.image, id: 'sha256:go', reason: { kind: 'pulled' } };
 
 let stateDir: string;
 let loansFile: string;
@@ -35,7 +35,7 @@ beforeEach(() => {
   stateDir = mkdtempSync(join(tmpdir(), 'lender-'));
   loansFile = join(stateDir, 'cache/lent.json');
   const settings = settingsOf({ MCP_BRIDGE_STATE_DIR: stateDir }, stateDir);
-  const own = { image: 'own', id: 'sha256:own', reason: '', replaces: undefined };
+  const own: ImageChoice = { image: 'own', id: 'sha256:own', reason: { kind: 'pulled' } };
   tree = installFiles(
     stateDir,
     'lent',
@@ -63,7 +63,7 @@ async function start({ lentDir, python }: HostFiles): Promise<Sandbox> {
   const [said, ...rest] = trouble;
   trouble = rest;
   if (said === undefined) return SANDBOX;
-  throw new BridgeError('E_SANDBOX_START', `The sandbox did not start: ${said}`, { fault: 'engine' });
+  throw new NotStarted(said);
 }
 const begin = (kind = GO, of = image) => lender.start({ pad, image: of, kind }, start, never);
 

@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   'test:agents': ['node', 'scripts/test-agents.mjs'],
   'fixture-homes': ['node', 'scripts/fixture-homes.mjs'],
   demo: ['scripts/demo'],
+  'remote-engine': ['node', 'scripts/remote-engine.mjs'],
 };
 const run = (name: string, ...args: readonly string[]) => {
   const [program = '', ...first] = COMMANDS[name] ?? [];
@@ -49,6 +50,7 @@ test.each([
   ['search-quality', '--only', 'no question has this in it'],
   ['walls', '--only', '('],
   ['fixture-homes', '--only', 'nobody'],
+  ['remote-engine', '--engine', 'nowhere'],
 ])('%s %s %s is refused with what was wrong', (name, option, value) => {
   const { status, stderr } = run(name, option, value);
   expect([status, stderr.includes(`${option}: `)]).toEqual([2, true]);

@@ -22,9 +22,10 @@ const tool = executeCode(settings);
 
 const ruby = languageNamed('ruby');
 const SNIPPET = { name: 'hello', file: 'hello.rb', language: ruby, code: 'puts 1' } as Snippet;
+const FROM_WINDOWS = { ...SNIPPET, name: 'crlf', code: 'puts 1\r\nputs 2\r\n' };
 const find = (name: string): Promise<Snippet> =>
-  name === 'hello'
-    ? Promise.resolve(SNIPPET)
+  name === 'hello' || name === 'crlf'
+    ? Promise.resolve(name === 'crlf' ? FROM_WINDOWS : SNIPPET)
     : Promise.reject(
         new BridgeError('E_ARGUMENTS', `There is no snippet '${name}'.`, {
           fault: 'agent',
@@ -76,6 +77,13 @@ describe('arguments that pass', () => {
     expect(program).toMatchObject({ language: { name }, file, code: 'x', args: [], stdin: undefined });
   });
 
+  it('with the line breaks of Windows, which Bash takes for parts of words', async () => {
+    const entrypoint_code = 'if true; then\r\n  echo "a\rb"\r\nfi\r\n';
+    const plain = 'if true; then\n  echo "a\rb"\nfi\n';
+    expect((await programOf({ language: 'bash', entrypoint_code })).code).toBe(plain);
+    expect((await programOf({ snippet_name: 'crlf' })).code).toBe('puts 1\nputs 2\n');
+  });
+
   it('in a Markdown fence, which Python alone takes off itself', async () => {
     const inFence = (language: string) => programOf({ language, entrypoint_code: '```js\nf();\n```\n' });
     expect(await inFence('javascript')).toMatchObject({ code: 'f();\n' });
@@ -98,7 +106,6 @@ describe('arguments that pass', () => {
       env: { GREETING: 'hé llo=1', _EMPTY: '' },
       servers: ['memory', 'memory'],
       timeout: 7,
-      wait_for_previous: true,
     });
     expect(input).toEqual({
       task: {
@@ -131,12 +138,11 @@ describe('arguments that pass', () => {
 
   it('variables, of a snippet too', async () => {
     expect(await programOf({ snippet_name: 'hello', env: { A: '1' } })).toMatchObject({ env: { A: '1' } });
-    expect(await programOf({ ...CODE, env: null })).toMatchObject({ env: {} });
     expect(await programOf(CODE)).toMatchObject({ env: {} });
   });
 
-  it('null, which some hosts write for what is left out, and an empty snippet_name', async () => {
-    const { input } = await called({ ...CODE, snippet_name: '', stdin: null, args: null, timeout: null });
+  it('an empty snippet_name, which is none', async () => {
+    const { input } = await called({ ...CODE, snippet_name: '' });
     expect(input).toMatchObject({ servers: [], files: [], timeoutSeconds: settings.timeoutSeconds });
   });
 
@@ -165,7 +171,6 @@ const PATH = 'a relative path such as data.csv or in/data.csv';
 describe('arguments that do not', () => {
   it.each<[string, unknown, string, string?]>([
     ['neither', {}, `language: got nothing, nor a snippet_name, expected ${EITHER}.`],
-    ['nothing at all', undefined, `language: got nothing, nor a snippet_name, expected ${EITHER}.`],
     ['no object', ['go'], `arguments: got ["go"], expected an object with ${EITHER}.`],
     [
       'both',

@@ -38,13 +38,10 @@ const bridgeWith = (outcome: Outcome, printed = '', seen: RunInput[] = []) => ({
 const error = (type: string, message = '') => ({ type, message, traceback: [], remedy: undefined });
 
 describe('in a container', () => {
-  it('hands on what it is called with, without what hosts add', async () => {
+  it('hands on what it is called with', async () => {
     const seen: RunInput[] = [];
-    const args = { command: 'ls', args: ['-l', 'a b'], cwd: '../tmp', timeout_ms: 1500, env: null };
-    await call(bridgeWith(ended({ status: 'success', exitCode: 0 }), '', seen), {
-      ...args,
-      wait_for_previous: true,
-    });
+    const args = { command: 'ls', args: ['-l', 'a b'], cwd: '../tmp', timeout_ms: 1500 };
+    await call(bridgeWith(ended({ status: 'success', exitCode: 0 }), '', seen), args);
     const where = { stdin: undefined, cwd: '/tmp', env: {}, shownBytes: 40_000 };
     const task = { type: 'command', argv: ['ls', '-l', 'a b'], ...where };
     expect(seen).toEqual([{ task, servers: [], files: [], timeoutSeconds: 1.5 }]);

@@ -1,12 +1,10 @@
-// The tool `run_python` without a sandbox: what a host is told of it, and which arguments reach a run.
+// The tool `run_python` without a sandbox: what a host is told of it.
 
 import { describe, expect, it } from 'vitest';
 import { toldApart } from '../../src/base/own-lines.js';
 import { parseSettings } from '../../src/config/settings.js';
 import { compact } from '../../src/render/compact.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome.js';
-import type { Bridge, RunInput } from '../../src/server/bridge.js';
-import { Progress } from '../../src/server/progress.js';
 import { runPython } from '../../src/server/tools/run-python.js';
 
 const { settings } = parseSettings(
@@ -14,38 +12,6 @@ const { settings } = parseSettings(
   { home: '/home/ann', platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false },
 );
 const tool = runPython(settings);
-
-/** What a run is given when the tool is called with `args`; undefined when none was started. */
-async function given(args: unknown): Promise<RunInput | undefined> {
-  let seen: RunInput | undefined;
-  const run = (input: RunInput) => {
-    seen = input;
-    return Promise.resolve(outcomeWithoutRun('error', { type: 'E', message: '', remedy: undefined }, 30));
-  };
-  const bridge = { run } as unknown as Bridge;
-  await tool.call(
-    args,
-    { bridge, progress: new Progress(undefined), onOutput: () => {} },
-    new AbortController().signal,
-  );
-  return seen;
-}
-
-describe('arguments', () => {
-  it('takes the order of calls that Gemini CLI adds to every tool, which was refused as unknown', async () => {
-    for (const wait of [true, false]) {
-      expect(await given({ code: '1', wait_for_previous: wait })).toMatchObject({
-        task: { code: '1' },
-        servers: [],
-      });
-    }
-    expect(tool.definition.inputSchema['properties']).not.toHaveProperty('wait_for_previous');
-  });
-
-  it('starts nothing for any other argument that it does not know', async () => {
-    expect(await given({ code: '1', wait: true })).toBeUndefined();
-  });
-});
 
 describe('what hosts are told', () => {
   const allowed = tool.definition._meta['anthropic/maxResultSizeChars'] as number;

@@ -1,23 +1,76 @@
 // One folder for everything that a suite writes, and the proof, after the last test, that nothing of it is left:
-// no container with our label, no process that a test started, no folder of ours among the temporary files.
+// no container with our label, no process that a test started, no folder of ours among the temporary files. Where the suite
+// is to run against an engine that runs elsewhere, that is started here, and ended.
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { carriers, eventually, ourContainers, processesWith } from './nothing-left.js';
+import type { EngineUnderTest } from './engine-under-test.js';
+import { openRemoteEngine, REMOTE_KINDS, type RemoteEngine } from './remote-engine.js';
 
 const PREFIX = 'mcp-sandbox-bridge-test-';
 
+const IMAGES = ['base', 'bash'];
+/** A user's podman is given no control groups there, and the bridge cannot watch processes of another machine's. */
+const ACCEPTED = { podman: { MCP_BRIDGE_ACCEPT_UNENFORCED: 'memory,pids,cpu' }, docker: {} } as const;
+
 const before = new Set(readdirSync(tmpdir()));
 let root = '';
+let remote: RemoteEngine | undefined;
 
-export function setup(): void {
+export async function setup(): Promise<void> {
   root = mkdtempSync(join(tmpdir(), PREFIX));
   process.env['TEST_ROOT'] = root;
   process.env['TEST_STATE_DIR'] = join(root, 'state');
+  const wanted = process.env['TEST_REMOTE_ENGINE'];
+  if (wanted !== undefined) remote = await startRemote(wanted);
+}
+
+/** With the images of ours that this machine has and tests use, and with what is said of it in the environment. */
+async function startRemote(wanted: string): Promise<RemoteEngine> {
+  const kind = REMOTE_KINDS.find((name) => name === wanted);
+  if (kind === undefined) throw new Error(`TEST_REMOTE_ENGINE: there is no ${wanted}`);
+  const engine = await openRemoteEngine(kind);
+  try {
+    const { isBuilt, imageOf } = await import('./built-image.js');
+    for (const profile of IMAGES) if (isBuilt(profile)) await engine.load(imageOf(profile));
+  } catch (thrown) {
+    await engine.close();
+    throw thrown;
+  }
+  const { MCP_BRIDGE_RUNTIME, MCP_BRIDGE_ENGINE_URL, ...ofClient } = engine.environment();
+  const told: EngineUnderTest = {
+    kind,
+    client: engine.client(),
+    environment: { ...engine.environment(), ...ACCEPTED[engine.binary] },
+    shared: engine.machine.shared,
+    inside: engine.machine.inside(),
+  };
+  // The client is also started by tests themselves, which pass on what they have.
+  Object.assign(process.env, ofClient, { TEST_ENGINE: JSON.stringify(told) });
+  return engine;
 }
 
 export async function teardown(): Promise<void> {
+  try {
+    await nothingLeft();
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+    await remote?.close();
+  }
+}
+
+async function nothingLeft(): Promise<void> {
+  // Only by now is it known which engine is asked.
+  const { carriers, eventually, ourContainers, processesWith } = await import('./nothing-left.js');
+  const containers = () => {
+    try {
+      return ourContainers();
+    } catch {
+      // Without podman no test can have left a container.
+      return [];
+    }
+  };
   const noContainer = await eventually(() => containers().length === 0, 10_000);
   const noProcess = await eventually(() => processesWith(root).length === 0, 5_000);
   const noCarrier = await eventually(() => carriers().length === 0, 5_000);
@@ -32,13 +85,4 @@ export async function teardown(): Promise<void> {
   );
   const found = [...left, ...folders];
   if (found.length > 0) throw new Error(`the suite left behind:\n${found.join('\n')}`);
-}
-
-function containers(): string[] {
-  try {
-    return ourContainers();
-  } catch {
-    // Without podman no test can have left a container.
-    return [];
-  }
 }

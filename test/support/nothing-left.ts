@@ -1,7 +1,7 @@
 // What a suite may not leave behind: containers with our label, processes that we started, folders of ours.
 
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { engineCommand } from './engine-under-test.js';
 
 const LABEL = 'mcp-sandbox-bridge';
 
@@ -11,21 +11,14 @@ export function ourContainers(extraFilter?: string): string[] {
     `--filter=label=${LABEL}`,
     ...(extraFilter === undefined ? [] : [`--filter=${extraFilter}`]),
   ];
-  const out = execFileSync('podman', ['ps', '--all', ...filters, '--format={{.Names}}'], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  return out.split('\n').filter((name) => name !== '');
+  return lines(engineCommand('ps', '--all', ...filters, '--format={{.Names}}'));
 }
 
 /** Names of our volumes, but for those that an operator keeps. */
 export const ourVolumes = (): string[] =>
-  execFileSync('podman', ['volume', 'ls', `--filter=label=${LABEL}`, '--format={{.Name}}'], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-    .split('\n')
-    .filter((name) => name !== '');
+  lines(engineCommand('volume', 'ls', `--filter=label=${LABEL}`, '--format={{.Name}}'));
+
+const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 
 /** Command lines of every living process that descends from `pid`. */
 export function descendants(pid: number): string[] {

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { CallToolResult, ClientCapabilities, Progress } from '@modelcontextprotocol/sdk/types.js';
+import { engineUnderTest } from './engine-under-test.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const MAIN = join(ROOT, 'dist/cli/main.js');
@@ -96,6 +97,7 @@ export function bridgeEnv(
     XDG_DATA_HOME: process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local/share'),
     ...(existsSync(STORAGE_CONF) ? { CONTAINERS_STORAGE_CONF: STORAGE_CONF } : {}),
     MCP_BRIDGE_STATE_DIR: process.env['TEST_STATE_DIR'] ?? join(home, 'state'),
+    ...engineUnderTest.environment,
     ...extra,
   };
 }

@@ -5,6 +5,7 @@ import type { BridgeEvent, Observer } from '../../base/events.js';
 import { fanOut } from '../../base/events.js';
 import type { DiscoverContext } from '../../config/discover.js';
 import type { Settings } from '../../config/settings.js';
+import type { ContainerFacts } from '../../engine/engine.js';
 import { hostTasks } from '../../engine/oci-runtime.js';
 import type { Outcome } from '../../run/outcome.js';
 import { scalesFor } from '../../sandbox/measure.js';
@@ -24,6 +25,8 @@ export type Seen = {
   readonly ranMs: number;
   /** Undefined where the container's processes are not to be seen from here. */
   readonly host: HostLook | undefined;
+  /** What the engine said of it while it ran; asked only where `host` cannot be seen. */
+  readonly told: ContainerFacts | undefined;
   /** The most memory that was seen, by the probe or by the watchdog; undefined where nobody looked. */
   readonly peakBytes: number | undefined;
   /** By how much what the engine keeps of the container grew on disk, at most. */
@@ -64,11 +67,15 @@ export class AttackedBridge implements AsyncDisposable {
     let poll: NodeJS.Timeout | undefined;
     let weighed: number | undefined;
     let keptBytes: number | undefined;
+    let told: Promise<ContainerFacts | undefined> | undefined;
     this.#breachBytes = undefined;
     const onStart = () => {
       startedAt = performance.now();
       pid = firstProcessOf(this.#settings.stateDir, this.#container);
-      if (pid === undefined) return;
+      if (pid === undefined) {
+        told = this.#ask(this.#container, signal);
+        return;
+      }
       const first = pid;
       const { pids, ociRuntime } = this.#settings;
       host = hostLook(first, { ...this.#settings, pids: hostTasks(pids, ociRuntime) });
@@ -87,10 +94,16 @@ export class AttackedBridge implements AsyncDisposable {
       clearInterval(poll);
       const gone = pid === undefined ? undefined : await isGone(pid);
       const peakBytes = Math.max(weighed ?? 0, this.#breachBytes ?? 0) || undefined;
-      return { outcome, started: startedAt !== undefined, ranMs, host, peakBytes, keptBytes, gone };
+      const started = startedAt !== undefined;
+      return { outcome, started, ranMs, host, told: await told, peakBytes, keptBytes, gone };
     } finally {
       clearInterval(poll);
     }
+  }
+
+  async #ask(container: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
+    const { engine } = await this.bridge.launcher.pad();
+    return engine.isElsewhere ? engine.factsOf(container, signal).catch(() => undefined) : undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -110,13 +110,20 @@ export function judgeDeadline({ outcome, started, ranMs, gone }: Seen): Judgemen
   return { observed, how, verdict: late <= LATE_MS ? 'ENFORCED' : 'NOT ENFORCED' };
 }
 
-export function judgeLog({ started, keptBytes }: Seen): Judgement {
+export function judgeLog({ started, keptBytes, told }: Seen): Judgement {
+  if (told !== undefined) {
+    const verdict = told.logDriver === 'none' ? 'ENFORCED' : 'NOT ENFORCED';
+    return { observed: `log driver ${told.logDriver}`, how: BY_ENGINE, verdict };
+  }
   const how = `${FLOOD_MB} MB printed; the container's folder watched`;
   if (!started || keptBytes === undefined)
     return { observed: 'its folder cannot be seen from here', how, verdict: 'UNKNOWN' };
   const observed = `${keptBytes} bytes more on disk`;
   return { observed, how, verdict: keptBytes < MAX_KEPT_BYTES ? 'ENFORCED' : 'NOT ENFORCED' };
 }
+
+/** Of a container on another machine. */
+const BY_ENGINE = 'what the engine says of the container';
 
 /** No id inside may be root, or the user who runs the bridge. */
 export function judgeIds(ids: readonly IdRange[] | undefined, ownId: number): Judgement {
@@ -126,6 +133,19 @@ export function judgeIds(ids: readonly IdRange[] | undefined, ownId: number): Ju
   const maps = (id: number) => ids.some(({ first, count }) => id >= first && id < first + count);
   const observed = ids.map(({ first, count }) => `${first}-${first + count - 1}`).join(', ');
   return { observed, how, verdict: maps(0) || maps(ownId) ? 'NOT ENFORCED' : 'ENFORCED' };
+}
+
+/** Where containers run elsewhere: id 0 of the engine's own is root there, or the user that it runs as. */
+export function judgeToldIds(ids: readonly IdRange[] | undefined): Judgement {
+  if (ids === undefined) return { observed: 'cannot be seen from here', how: BY_ENGINE, verdict: 'UNKNOWN' };
+  const observed = ids.map(({ first, count }) => `${first}-${first + count - 1}`).join(', ');
+  const hasZero = ids.length === 0 || ids.some(({ first }) => first === 0);
+  return { observed: observed || 'no map', how: BY_ENGINE, verdict: hasZero ? 'NOT ENFORCED' : 'ENFORCED' };
+}
+
+export function judgeToldDeadMan(seconds: number, cage: Cage): Judgement {
+  const verdict = seconds <= cage.spec.deadManSeconds ? 'ENFORCED' : 'NOT ENFORCED';
+  return { observed: `${seconds} s`, how: BY_ENGINE, verdict };
 }
 
 /** conmon's argument: the probe does not wait for the clock itself. */

@@ -3,6 +3,7 @@
 
 import { spawn } from 'node:child_process';
 import type { Environment, Settings } from '../../config/settings.js';
+import type { CliEngine } from '../../engine/cli-engine.js';
 import { firstProcessOf, lives } from './host-look.js';
 
 const START_WITHIN_MS = 60_000;
@@ -23,12 +24,13 @@ while True: time.sleep(1)
 
 /**
  * Milliseconds from the SIGKILL to the end of the container's first process; undefined when it lived on, null when no
- * container could be seen. What the dead bridge left on disk is the next sweep's.
+ * container could be seen. Where it runs on another machine, `elsewhere` is asked. What the dead bridge left on disk is the next sweep's.
  */
 export async function killOwner(
   main: string,
   { stateDir, maxTimeoutSeconds }: Settings,
   env: Environment,
+  elsewhere: CliEngine | undefined,
   signal: AbortSignal,
 ): Promise<number | undefined | null> {
   const seconds = Math.min(RUN_SECONDS, maxTimeoutSeconds);
@@ -46,10 +48,13 @@ export async function killOwner(
     if (container === undefined) return null;
     await sleep(CODE_RUNS_AFTER_MS);
     const pid = firstProcessOf(stateDir, container);
-    if (pid === undefined) return null;
+    if (pid === undefined && elsewhere === undefined) return null;
+    const goesOn = async () =>
+      pid === undefined ? (await elsewhere?.factsOf(container, signal))?.isRunning === true : lives(pid);
+    if (!(await goesOn())) return null;
     const killedAt = performance.now();
     kill();
-    while (lives(pid)) {
+    while (await goesOn()) {
       if (performance.now() - killedAt > GONE_WITHIN_MS) return undefined;
       await sleep(POLL_MS);
     }

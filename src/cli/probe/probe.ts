@@ -5,8 +5,9 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent } from '../../base/events.js';
 import { engineNameOf } from '../../engine/cli-engine.js';
 import { isGvisor } from '../../engine/oci-runtime.js';
+import { carry } from '../../sandbox/carried-files.js';
 import { probeKey, rememberProbe } from '../../sandbox/last-probe.js';
-import { specOn } from '../../sandbox/launch-pad.js';
+import { type LaunchPad, specOn } from '../../sandbox/launch-pad.js';
 import { errorJson, reportFailure } from '../failure.js';
 import { interruptSignal } from '../interrupt.js';
 import { coloursFor, printJson } from '../output.js';
@@ -24,6 +25,8 @@ import {
   judgeMemory,
   judgeOwner,
   judgePids,
+  judgeToldDeadMan,
+  judgeToldIds,
 } from './judge-limits.js';
 import { judgeWall } from './judge-walls.js';
 import {
@@ -79,14 +82,19 @@ async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeRe
   const { choice, image } = pad;
   const hostEnvNames = Object.keys(discovery.env);
   const standstillSeconds = () => plain.bridge.standstillSeconds;
-  const spec = specOn(pad, { settings, instance: 'probe', observer, standstillSeconds }, 'probe');
+  const carried = await carry(pad.engine, pad, signal);
+  const spec = specOn(
+    { ...pad, ...carried },
+    { settings, instance: 'probe', observer, standstillSeconds },
+    'probe',
+  );
   const cage: Cage = { spec, settings, choice, hostEnvNames };
   // One after the other: what is measured is time and memory.
-  const [walls, look] = await attackWalls(plain, cage, signal);
+  const [walls, seen] = await attackWalls(plain, cage, signal);
   const deadline = await plain.run({ code: DEADLINE_ATTACK, timeoutSeconds: DEADLINE_SECONDS }, signal);
   const controls = [
     ...walls,
-    ...hostControls(look, cage),
+    ...hostControls(seen, cage),
     ...(await attackLimits(prepared, observer, choice, signal)),
     limit('deadline', `${DEADLINE_SECONDS} s`, judgeDeadline(deadline)),
     ...(settings.cpus === undefined
@@ -98,20 +106,24 @@ async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeRe
           },
         ]),
     limit('container log', 'nothing on disk', judgeLog(deadline)),
-    await ownerControl(plain, prepared, look !== undefined, signal),
-    advisory('OCI runtime', RUNTIME_REQUEST, judgeRuntime(await versionOf(choice.ociRuntime, signal))),
+    await ownerControl(plain, prepared, seen.host !== undefined, signal),
+    advisory('OCI runtime', RUNTIME_REQUEST, judgeRuntime(await runtimeVersion(pad, signal))),
   ];
   const report = makeReport(controls, cage, probedAt, performance.now() - startedAt);
   remember(report, prepared, probeKey(choice, image.id, settings));
   return report;
 }
 
+/** A program of that name on this machine is not the one that runs containers elsewhere. */
+const runtimeVersion = ({ engine, choice }: LaunchPad, signal: AbortSignal): Promise<string | undefined> =>
+  engine.isElsewhere ? engine.runtimeVersion(signal) : versionOf(choice.ociRuntime, signal);
+
 /** All attempts of the table in one sandbox; throws what kept it from running. */
 async function attackWalls(
   bridge: AttackedBridge,
   cage: Cage,
   signal: AbortSignal,
-): Promise<[readonly ProbedControl[], Seen['host']]> {
+): Promise<[readonly ProbedControl[], Seen]> {
   await using canaries = await openCanaries();
   const asked = WALLS.filter(({ unseen }) => unseen?.(cage) === undefined);
   const code = guestCode(asked, canaries, cage);
@@ -125,24 +137,25 @@ async function attackWalls(
     });
   }
   const answers = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  return [WALLS.map((wall) => judgeWall(wall, answers, canaries.visitors(), cage)), seen.host];
+  return [WALLS.map((wall) => judgeWall(wall, answers, canaries.visitors(), cage)), seen];
 }
 
 /** What is told by a look from outside at the sandbox of the walls. */
-function hostControls(look: Seen['host'], cage: Cage): ProbedControl[] {
-  const isSeen = look !== undefined;
+function hostControls({ host, told }: Seen, cage: Cage): ProbedControl[] {
+  const isSeen = host !== undefined;
   const own = process.getuid?.() ?? 0;
+  const ids = host === undefined ? judgeToldIds(told?.ids) : judgeIds(host.ids, own);
+  const deadMan =
+    told?.timeoutSeconds === undefined
+      ? judgeDeadMan(host?.monitorSeconds, isSeen, cage)
+      : judgeToldDeadMan(told.timeoutSeconds, cage);
   return [
     {
-      ...limit('ids on the host', 'neither root nor yours', judgeIds(look?.ids, own)),
+      ...limit('ids on the host', 'neither root nor yours', ids),
       required: isSeen,
     },
     {
-      ...limit(
-        "dead-man's switch",
-        `${cage.spec.deadManSeconds} s`,
-        judgeDeadMan(look?.monitorSeconds, isSeen, cage),
-      ),
+      ...limit("dead-man's switch", `${cage.spec.deadManSeconds} s`, deadMan),
       required: isSeen && engineNameOf(cage.choice.binary) !== 'docker',
     },
   ];
@@ -183,11 +196,15 @@ async function ownerControl(
   signal: AbortSignal,
 ): Promise<ProbedControl> {
   const main = process.argv[1];
-  const goneMs = isSeen && main !== undefined ? await killOwner(main, settings, discovery.env, signal) : null;
+  const { engine } = await bridge.launcher.pad();
+  const canSee = isSeen || engine.isElsewhere;
+  const elsewhere = engine.isElsewhere ? engine : undefined;
+  const goneMs =
+    canSee && main !== undefined ? await killOwner(main, settings, discovery.env, elsewhere, signal) : null;
   await bridge.launcher.sweep(signal);
   return {
     ...limit('a bridge that is killed', 'takes its container along', judgeOwner(goneMs)),
-    required: isSeen,
+    required: canSee,
   };
 }
 

@@ -81,6 +81,10 @@ const GVISOR_DEVICES = ['fuse', 'net/tun'];
 const usualDevices = ({ choice }: Cage): string[] =>
   isGvisor(choice.ociRuntime) ? [...DEVICES, ...GVISOR_DEVICES] : DEVICES;
 
+/** As `listed` says it inside: where the image holds our files, nothing is mounted. */
+const mountsIn = ({ mounts }: Cage['spec']): string =>
+  mounts.length === 0 ? 'none' : mounts.map(({ target }) => `${target} (ro)`).join(' ');
+
 export const WALLS: readonly Wall[] = [
   {
     control: 'user namespace',
@@ -251,7 +255,7 @@ return refusal`,
   {
     control: 'mounts of the host',
     required: true,
-    requested: ({ spec }) => spec.mounts.map(({ target }) => `${target} (ro)`).join(' '),
+    requested: ({ spec }) => mountsIn(spec),
     how: "/proc/self/mountinfo, less the engine's own",
     python: () =>
       `own = set(${python([...ENGINE_FILES, ...PLACES])})
@@ -261,7 +265,7 @@ for line in open("/proc/self/mountinfo"):
     if place == "/" or place in own or place.startswith("${ZONES}") or place.split("/")[1] in ("proc", "sys", "dev"): continue
     found.add(f"{place} ({flags.split(',')[0]})")
 return listed(found)`,
-    held: (seen, { spec }) => seen === spec.mounts.map(({ target }) => `${target} (ro)`).join(' '),
+    held: (seen, { spec }) => seen === mountsIn(spec),
     unseen: underGvisor,
   },
   {

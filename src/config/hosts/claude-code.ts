@@ -4,6 +4,7 @@
 
 import { z } from 'zod';
 import type { HostFacts } from '../host-facts.js';
+import { keyOfPath } from '../same-path.js';
 import type { Environment } from '../settings.js';
 import { checkoutRoot, filesOf, locate, withinCheckout } from './source-files.js';
 import { CLAUDE_LOCAL, CLAUDE_SETTINGS } from './sources.js';
@@ -38,7 +39,7 @@ export function claudeDecisions(
   const entry = key === undefined ? undefined : projects[key];
   // Whoever trusts the home folder has not thereby read what is cloned below it.
   const isTrusted = withinCheckout(host).some((folder) => {
-    const known = spellingsOf(folder, host).find((spelling) => Object.hasOwn(projects, spelling));
+    const known = keyOf(projects, folder, host);
     return known !== undefined && trust.safeParse(projects[known]).data?.hasTrustDialogAccepted;
   });
   const local = isTrusted ? locate('./.claude/settings.local.json', env, host).map(read) : [];
@@ -65,8 +66,15 @@ export function keyOfProject(
   projects: Readonly<Record<string, unknown>>,
   host: HostFacts,
 ): string | undefined {
-  return spellingsOf(checkoutRoot(host) ?? host.cwd, host).find((key) => Object.hasOwn(projects, key));
+  return keyOf(projects, checkoutRoot(host) ?? host.cwd, host);
 }
 
-const spellingsOf = (folder: string, host: HostFacts): string[] =>
-  host.platform === 'win32' ? [folder.replaceAll('\\', '/'), folder] : [folder];
+/** Of two spellings that are both there, the one that Claude Code writes today comes first. */
+function keyOf(
+  projects: Readonly<Record<string, unknown>>,
+  folder: string,
+  host: HostFacts,
+): string | undefined {
+  const written = host.platform === 'win32' ? folder.replaceAll('\\', '/') : folder;
+  return keyOfPath(projects, written, host);
+}

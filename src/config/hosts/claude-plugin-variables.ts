@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { HostFacts } from '../host-facts.js';
 import type { Environment } from '../settings.js';
+import type { PluginOption, ServerSkipReason } from '../skip-reason.js';
 import { isRecord } from './records.js';
 import { locate } from './source-files.js';
 
@@ -31,7 +32,7 @@ export class PluginVariables {
   readonly #fixed: Readonly<Record<string, string>>;
   readonly #options: Readonly<Record<string, unknown>>;
   readonly #declared: Readonly<Record<string, unknown>>;
-  readonly #missing = new Map<string, string>();
+  readonly #missing = new Map<string, PluginOption>();
 
   constructor(
     { id, root, manifest }: PluginPlace,
@@ -45,9 +46,10 @@ export class PluginVariables {
     this.#declared = record.parse(manifest['userConfig']);
   }
 
-  get trouble(): string | undefined {
-    if (this.#missing.size === 0) return undefined;
-    return `needs ${[...this.#missing.values()].join(', ')}`;
+  /** Why the entry may not start: options without a value; undefined when all of them have one. */
+  get trouble(): ServerSkipReason | undefined {
+    const options = [...this.#missing.values()];
+    return options.length === 0 ? undefined : { kind: 'needs-plugin-options', options };
   }
 
   /** A program also gets the plugin's places as variables, as Claude Code gives them. */
@@ -85,8 +87,7 @@ export class PluginVariables {
     ).data;
     const value = said ?? declared?.default;
     if (['string', 'number', 'boolean'].includes(typeof value)) return String(value);
-    const kept = declared?.sensitive ? ', which Claude Code keeps among its credentials' : '';
-    this.#missing.set(name, `plugin option ${name}${kept}`);
+    this.#missing.set(name, { name, isSensitive: declared?.sensitive ?? false });
     return undefined;
   }
 }

@@ -7,17 +7,21 @@
 import { z } from 'zod';
 import { type HostFacts, pathRules } from '../host-facts.js';
 import type { Environment } from '../settings.js';
+import type { ServerSkipReason } from '../skip-reason.js';
 import { CLAUDE_FOLDER, type PluginPlace, PluginVariables } from './claude-plugin-variables.js';
 import { isRecord } from './records.js';
 import { locate } from './source-files.js';
 
-/** An entry of a plugin's file; `trouble` says why it is not started. */
+/** An entry of a plugin's file. */
 export type PluginEntry = {
   readonly name: string;
   readonly value: unknown;
   readonly file: string;
   readonly pointer: string;
-  readonly trouble: string | undefined;
+  /** Why no entry can be read from the value; undefined when one can. */
+  readonly refusal: ServerSkipReason | undefined;
+  /** Why a usable entry is not started; undefined when it may be. */
+  readonly trouble: ServerSkipReason | undefined;
 };
 
 export type PluginContext = {
@@ -49,6 +53,7 @@ const settings = z
 export const INSTALLED_PLUGINS = `${CLAUDE_FOLDER}/plugins/installed_plugins.json`;
 /** The project's, in order of precedence; both come before the user's. */
 const PROJECT_SETTINGS = ['./.claude/settings.local.json', './.claude/settings.json'];
+const HOST = 'Claude Code';
 /** Packed servers, which only a host with an installer can unpack. */
 const BUNDLE = /\.(mcpb|dxt)$/i;
 
@@ -72,14 +77,16 @@ export function pluginEntries(list: unknown, context: PluginContext): PluginEntr
     const isOn = decides === settingsFile ? memberAt(enabledPlugins, id) === true : isOnHere;
     const config = memberAt(pluginConfigs, id);
     const options = record.parse(isRecord(config) ? config['options'] : {});
-    return serversOf(plugin, context).map(({ name, value, file, pointer }) => {
+    const off: ServerSkipReason = { kind: 'plugin-not-enabled', host: HOST, file: decides, id };
+    return serversOf(plugin, context).map(({ name, value, file, pointer, refusal }) => {
       const filled = new PluginVariables(plugin, options, context);
       return {
         name: `plugin:${plugin.name}:${name}`,
         value: filled.entry(value),
         file,
         pointer,
-        trouble: isOn ? filled.trouble : `disabled in Claude Code: ${decides} does not enable ${id}`,
+        refusal,
+        trouble: isOn ? filled.trouble : off,
       };
     });
   });
@@ -141,14 +148,15 @@ function serversOf(plugin: Plugin, context: PluginContext): Written[] {
     if (isRecord(part)) found.push(...members(part, manifestFile, pointer));
     if (typeof part !== 'string') continue;
     const file = inside(root, part, host);
-    // A bundle is shown, and cannot be used: its entry is none.
-    if (BUNDLE.test(part)) found.push({ name: part, value: BUNDLED, file: manifestFile, pointer });
+    // A bundle is shown, and cannot be used.
+    if (BUNDLE.test(part))
+      found.push({ name: part, value: {}, file: manifestFile, pointer, refusal: BUNDLED });
     else if (file !== undefined) found.push(...fromFile(file, context));
   }
   return [...new Map(found.map((one) => [one.name, one])).values()];
 }
 
-const BUNDLED = { type: 'bundle (.mcpb)' };
+const BUNDLED: ServerSkipReason = { kind: 'plugin-bundle', host: HOST };
 
 /** With the key `mcpServers`, or without it. */
 function fromFile(file: string, { read }: PluginContext): Written[] {
@@ -164,6 +172,7 @@ const members = (map: Readonly<Record<string, unknown>>, file: string, pointer: 
     value,
     file,
     pointer: `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    refusal: undefined,
   }));
 
 /** `written` below `folder`; undefined when it leads out of it. */

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import type { ConfigFile } from '../config-file.js';
 import type { HostFacts } from '../host-facts.js';
+import { keyOfPath } from '../same-path.js';
 import type { Environment } from '../settings.js';
 import type { HostDecisions } from './host-decisions.js';
 import { checkoutRoot, locate, realPath, workspaceOf } from './source-files.js';
@@ -20,8 +21,10 @@ export function codexDecisions(
   const [file = ''] = locate(CODEX_CONFIG, env, host);
   const found = open(file);
   const projects = config.safeParse(found.state === 'parsed' ? found.value : {}).data?.projects ?? {};
-  const levelOf = (folder: string) =>
-    Object.hasOwn(projects, folder) ? project.safeParse(projects[folder]).data?.trust_level : undefined;
+  const levelOf = (folder: string) => {
+    const key = keyOfPath(projects, folder, host);
+    return key === undefined ? undefined : project.safeParse(projects[key]).data?.trust_level;
+  };
   return {
     approval: (_name, source) => {
       // Codex notes the root of the checkout where there is one, and paths without symbolic links.

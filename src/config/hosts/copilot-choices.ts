@@ -19,6 +19,7 @@ export function copilotDecisions(
   const found = open(file);
   const off = found.state === 'parsed' ? settings.safeParse(found.value).data?.disabledMcpServers : [];
   return {
-    reasonOff: (name) => (off?.includes(name) ? 'disabled in Copilot CLI' : undefined),
+    reasonOff: (name) =>
+      off?.includes(name) ? { kind: 'disabled-in-host', host: 'Copilot CLI' } : undefined,
   };
 }

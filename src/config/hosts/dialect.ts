@@ -2,6 +2,7 @@
 // is a small function of its own. Translates an entry into the bridge's words and judges none of its values.
 
 import { clip, harmless } from '../../base/text.js';
+import { mistaken, type ServerSkipReason } from '../skip-reason.js';
 import { isRecord, kindOf } from './records.js';
 
 export type Transport = 'stdio' | 'http' | 'sse' | 'auto';
@@ -44,7 +45,7 @@ export type Dialect = {
   readonly callTimes: readonly TimeField[];
   readonly startTimes: readonly TimeField[];
   /** Why an entry is none that anybody but the host could serve. */
-  readonly refuse?: (entry: RawEntry) => string | undefined;
+  readonly refuse?: (entry: RawEntry) => ServerSkipReason | undefined;
   /** Brings what is of another shape into the usual one, before anything else is read. */
   readonly reshape?: (entry: RawEntry) => RawEntry;
 };
@@ -55,6 +56,9 @@ export type Translated = {
   /** What the host calls a field, for the person who wrote it. */
   readonly spelled: (field: string) => string;
 };
+
+/** Why an entry is not used. */
+type Refused = { readonly reason: ServerSkipReason };
 
 export function translate(entry: RawEntry, dialect: Dialect): Translated {
   const names: Record<string, string> = { ...dialect.fields };
@@ -71,26 +75,21 @@ export function translate(entry: RawEntry, dialect: Dialect): Translated {
 }
 
 /** The transport that the entry asks for, or why there is none. */
-export function transportOf(entry: RawEntry, dialect: Dialect): Transport | { readonly reason: string } {
+export function transportOf(entry: RawEntry, dialect: Dialect): Transport | Refused {
   const type = memberOf(entry, 'type');
   if (type !== undefined) {
     const known = typeof type === 'string' ? inAnyCase(type, dialect.types) : undefined;
     if (known !== undefined) return known;
     const notServed = typeof type === 'string' ? inAnyCase(type, NOT_SERVED) : undefined;
     if (notServed !== undefined) return { reason: notServed };
-    return { reason: `field 'type' is ${shown(type)}; allowed: ${Object.keys(dialect.types).join(', ')}` };
+    const allowed = Object.keys(dialect.types);
+    return { reason: mistaken({ kind: 'unknown-type', found: shown(type), allowed }) };
   }
   if (memberOf(entry, 'command') !== undefined) return 'stdio';
   const addresses = Object.keys(dialect.addresses);
   const address = addresses.find((name) => memberOf(entry, name) !== undefined);
   const transport = address === undefined ? undefined : dialect.addresses[address];
-  return (
-    transport ?? {
-      reason: ['has no command', ...(addresses.length > 0 ? [`no ${addresses.join(' or ')}`] : [])].join(
-        ' and ',
-      ),
-    }
-  );
+  return transport ?? { reason: mistaken({ kind: 'no-command', addresses }) };
 }
 
 /** People write HTTP and Stdio, and mean the word of the host. */
@@ -101,19 +100,19 @@ function inAnyCase<T>(written: string, words: Readonly<Record<string, T>>): T | 
 }
 
 /** Types of hosts that stand for a part of the host, or for what no client of ours speaks. */
-const NOT_SERVED: Readonly<Record<string, string>> = {
-  sdk: "is of type 'sdk', which exists only inside its host",
-  'sse-ide': "is of type 'sse-ide', which exists only inside its host",
-  'ws-ide': "is of type 'ws-ide', which exists only inside its host",
-  'claudeai-proxy': "is of type 'claudeai-proxy', which exists only inside its host",
-  ws: "is of type 'ws'; WebSocket servers are not supported",
+const NOT_SERVED: Readonly<Record<string, ServerSkipReason>> = {
+  sdk: { kind: 'host-type', type: 'sdk' },
+  'sse-ide': { kind: 'host-type', type: 'sse-ide' },
+  'ws-ide': { kind: 'host-type', type: 'ws-ide' },
+  'claudeai-proxy': { kind: 'host-type', type: 'claudeai-proxy' },
+  ws: { kind: 'websocket', type: 'ws' },
 };
 
 /** In ms; undefined when nothing is said, or too little to be meant. */
 export function timeOf(
   entry: RawEntry,
   times: readonly TimeField[],
-): { readonly ms: number | undefined } | { readonly reason: string } {
+): { readonly ms: number | undefined } | Refused {
   for (const { at, unitMs, minMs = 0 } of times) {
     let value: unknown = entry;
     for (const name of at) value = isRecord(value) ? memberOf(value, name) : undefined;
@@ -123,7 +122,8 @@ export function timeOf(
     // How people write that there is no limit.
     if (value === 0) continue;
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
-      return { reason: `field '${at.join('.')}': expected a positive number, received ${shown(value)}` };
+      const trouble = `expected a positive number, received ${shown(value)}`;
+      return { reason: mistaken({ kind: 'wrong-field', field: at.join('.'), trouble }) };
     }
     const ms = Math.min(Math.ceil(value * unitMs), MAX_TIMER_MS);
     return { ms: ms < minMs ? undefined : ms };

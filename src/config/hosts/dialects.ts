@@ -1,6 +1,7 @@
 // The dialects that the hosts of the table in sources.ts speak, each from its host's documentation or source. A field
 // that a host does not have is not read from its file.
 
+import { mistaken } from '../skip-reason.js';
 import type { Dialect, RawEntry, TimeField, Transport } from './dialect.js';
 import { isRecord, textsOf } from './records.js';
 
@@ -46,8 +47,9 @@ export const CLAUDE_MANAGED: Dialect = {
   ...CLAUDE_CODE,
   types: { http: 'http', 'streamable-http': 'http', sse: 'sse' },
   refuse: ({ url, headers }) => {
-    if (!isHttps(url)) return 'has no https address; managedMcpServers takes nothing else';
-    return hasVariable([url, headers]) ? 'names a variable; managedMcpServers replaces none' : undefined;
+    const setting = 'managedMcpServers';
+    if (!isHttps(url)) return mistaken({ kind: 'not-https', setting });
+    return hasVariable([url, headers]) ? mistaken({ kind: 'names-variable', setting }) : undefined;
   },
 };
 
@@ -67,7 +69,7 @@ export const CLAUDE_DESKTOP: Dialect = {
   startTimes: [],
   refuse: ({ command, url }) =>
     command === undefined && url !== undefined
-      ? 'has no command; Claude Desktop keeps remote servers in the account, not in its file'
+      ? { kind: 'account-connector', host: 'Claude Desktop' }
       : undefined,
 };
 
@@ -127,7 +129,7 @@ export const CODEX: Dialect = {
   ],
   refuse: ({ command, url }) =>
     command !== undefined && url !== undefined
-      ? "has both 'command' and 'url', which Codex refuses; remove one"
+      ? mistaken({ kind: 'command-and-address', host: 'Codex' })
       : undefined,
 };
 
@@ -139,7 +141,7 @@ export const GEMINI_CLI: Dialect = {
   startTimes: [],
   refuse: ({ authProviderType: provider }) =>
     typeof provider === 'string' && provider !== 'dynamic_discovery'
-      ? `needs the sign-in of Gemini CLI (authProviderType '${provider}')`
+      ? { kind: 'host-sign-in', host: 'Gemini CLI', provider }
       : undefined,
   // `name(arguments)` allows a tool for certain arguments only, and is the tool's name nevertheless.
   reshape: (entry) =>
@@ -172,7 +174,7 @@ export const ZED: Dialect = {
   startTimes: [],
   refuse: ({ source, command, url }) =>
     source === 'extension' || (command === undefined && url === undefined)
-      ? 'is provided by an extension of Zed'
+      ? { kind: 'host-extension', host: 'Zed' }
       : undefined,
   // Once the command was an object with a path.
   reshape: (entry) => {
@@ -199,7 +201,7 @@ export const CONTINUE: Dialect = {
   fields: { ...PROGRAM, headers: 'headers' },
   callTimes: [],
   startTimes: [{ at: ['connectionTimeout'], unitMs: MS }],
-  refuse: ({ uses }) => (typeof uses === 'string' ? 'is a block of the Continue hub' : undefined),
+  refuse: ({ uses }) => (typeof uses === 'string' ? { kind: 'hub-block', host: 'Continue' } : undefined),
   reshape: (entry) => ({ ...entry, headers: { ...bearerOf(entry), ...headersOf(entry['requestOptions']) } }),
 };
 const bearerOf = ({ apiKey }: RawEntry) => (apiKey ? { Authorization: `Bearer ${String(apiKey)}` } : {});

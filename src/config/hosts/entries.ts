@@ -3,6 +3,7 @@
 
 import { type Format, formatOf } from '../file-formats.js';
 import { type HostFacts, pathRules } from '../host-facts.js';
+import type { ServerSkipReason } from '../skip-reason.js';
 import { keyOfProject } from './claude-code.js';
 import { isRecord } from './records.js';
 import { PROJECT, type Source } from './source.js';
@@ -14,8 +15,10 @@ export type WrittenEntry = {
   readonly pointer: string;
   /** Where it stands in another file than the one that led there. */
   readonly file?: string;
+  /** Why no entry can be read from the value. */
+  readonly refusal?: ServerSkipReason | undefined;
   /** Why it may not start, whatever it says. */
-  readonly trouble?: string | undefined;
+  readonly trouble?: ServerSkipReason | undefined;
 };
 
 export type Entries = {

@@ -2,6 +2,7 @@
 // both may say. And what is wrong with a field, in words for the person who wrote it.
 
 import { z } from 'zod';
+import type { Mistake } from '../skip-reason.js';
 import type { Translated } from './dialect.js';
 
 // The kernel ends a string at NUL, so one inside means another program than the text says.
@@ -53,13 +54,13 @@ export const remoteFields = z.object({
 export type LocalFields = z.output<typeof localFields>;
 export type RemoteFields = z.output<typeof remoteFields>;
 
-export function fieldTrouble(error: z.ZodError, spelled: Translated['spelled']): string {
-  return error.issues
-    .map(({ path: [field, ...rest], ...issue }) => {
-      const name = [spelled(String(field)), ...rest].join('.');
-      return `field '${name}': ${plainWords(issue as z.core.$ZodIssue, String(field))}`;
-    })
-    .join('; ');
+/** What is wrong with the fields; `spelled` gives the host's name of each. */
+export function wrongFields(error: z.ZodError, spelled: Translated['spelled']): Mistake[] {
+  return error.issues.map(({ path: [field, ...rest], ...issue }) => ({
+    kind: 'wrong-field',
+    field: [spelled(String(field)), ...rest].join('.'),
+    trouble: plainWords(issue as z.core.$ZodIssue, String(field)),
+  }));
 }
 
 function plainWords(issue: z.core.$ZodIssue, field: string): string {

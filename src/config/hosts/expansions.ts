@@ -6,9 +6,9 @@
 import { atLastBrace, expand } from '../expand.js';
 import { type HostFacts, pathRules } from '../host-facts.js';
 import type { Environment } from '../settings.js';
+import type { Need } from '../skip-reason.js';
 
-/** What is wanting: its kind in words, and its name. */
-export type Need = { readonly kind: string; readonly name: string };
+/** `needs` are the values that are not there; their references stay in the text. */
 export type Expanded = { readonly text: string; readonly needs: readonly Need[] };
 
 export type ExpansionContext = {
@@ -29,7 +29,7 @@ export const EXPANSIONS = {
   /** `${NAME}` and `${NAME:-default}`. */
   'claude-code': (text, { env }) => {
     const { text: filled, missing } = expand(text, env);
-    return { text: filled, needs: missing.map((name) => ({ kind: VARIABLE, name })) };
+    return { text: filled, needs: missing.map((name) => ({ kind: 'variable', name })) };
   },
   /** `${env:NAME}` only. */
   windsurf: (text, context) =>
@@ -61,19 +61,19 @@ export const EXPANSIONS = {
   continue: (text) =>
     replaced(text, /\$\{\{([^{}]{0,256})\}\}/g, (_whole, written) => {
       const [kind = '', name] = written.trim().split(/\.(.*)/s);
-      return name === undefined ? { kind: 'value', name: kind } : { kind: kind.replace(/s$/, ''), name };
+      return name === undefined ? hostValue('value', kind) : hostValue(kind.replace(/s$/, ''), name);
     }),
 } satisfies Record<string, Expand>;
 
 export type Expansion = keyof typeof EXPANSIONS;
 
-const VARIABLE = 'environment variable';
+const hostValue = (what: string, name: string): Need => ({ kind: 'host-value', what, name });
 
 const setValue = (env: Environment, name: string): string | undefined =>
   Object.hasOwn(env, name) ? env[name] : undefined;
 
 const variable = (name: string, { env }: ExpansionContext): string | Need =>
-  setValue(env, name) ?? { kind: VARIABLE, name };
+  setValue(env, name) ?? { kind: 'variable', name };
 
 function editorValue(whole: string, name: string, context: ExpansionContext): string | Need {
   const { host, workspace } = context;
@@ -82,7 +82,7 @@ function editorValue(whole: string, name: string, context: ExpansionContext): st
   if (rest !== undefined) {
     if (kind === 'env') return variable(rest, context);
     // An input is asked of the user, a command is run; both only by the host.
-    return ['input', 'command', 'config', 'workspaceFolder'].includes(kind) ? { kind, name: rest } : whole;
+    return ['input', 'command', 'config', 'workspaceFolder'].includes(kind) ? hostValue(kind, rest) : whole;
   }
   switch (name) {
     case 'userHome':
@@ -116,11 +116,4 @@ function replaced(
     return whole;
   };
   return { text: head.replace(pattern, put) + (bare === undefined ? tail : tail.replace(bare, put)), needs };
-}
-
-/** `environment variable A, B; input token` */
-export function needsInWords(needs: readonly Need[]): string {
-  const byKind = new Map<string, Set<string>>();
-  for (const { kind, name } of needs) byKind.set(kind, (byKind.get(kind) ?? new Set()).add(name));
-  return [...byKind].map(([kind, names]) => `${kind} ${[...names].join(', ')}`).join('; ');
 }

@@ -5,7 +5,8 @@ import { parse as parseDotenv } from 'dotenv';
 import { readGuarded } from '../guarded-file.js';
 import { absolutePath, type HostFacts } from '../host-facts.js';
 import type { Environment } from '../settings.js';
-import { EXPANSIONS, type Expansion, type ExpansionContext, type Need, needsInWords } from './expansions.js';
+import type { Mistake, Need, ServerSkipReason } from '../skip-reason.js';
+import { EXPANSIONS, type Expansion, type ExpansionContext } from './expansions.js';
 
 /** Files that an entry names hold a token or a page of variables. */
 const MAX_NAMED_FILE_BYTES = 1024 ** 2;
@@ -25,7 +26,7 @@ export class Filling {
   readonly #context: FillingContext;
   readonly #expansion: ExpansionContext;
   readonly #needs: Need[] = [];
-  readonly #troubles: string[] = [];
+  readonly #mistakes: Mistake[] = [];
 
   constructor(context: FillingContext) {
     this.#context = context;
@@ -37,7 +38,7 @@ export class Filling {
     const { text, needs } = EXPANSIONS[this.#context.expansion](written, this.#expansion);
     this.#needs.push(...needs);
     // A file may bring one in; what the kernel is handed ends there.
-    if (text.includes('\0')) this.object('a value holds a NUL character');
+    if (text.includes('\0')) this.object({ kind: 'nul-in-value' });
     return text;
   }
 
@@ -52,7 +53,7 @@ export class Filling {
   /** The value of a variable that the entry names itself. */
   variable(name: string): string {
     const value = Object.hasOwn(this.#context.env, name) ? this.#context.env[name] : undefined;
-    if (value === undefined) this.#needs.push({ kind: 'environment variable', name });
+    if (value === undefined) this.#needs.push({ kind: 'variable', name });
     return value ?? '';
   }
 
@@ -74,19 +75,20 @@ export class Filling {
     if (!this.#context.mayRead || this.#needs.length > needed) return {};
     const found = readGuarded(file, MAX_NAMED_FILE_BYTES, this.#context.host);
     if (found.state === 'read') return parseDotenv(found.text);
-    this.object(`envFile ${file} ${found.state === 'absent' ? 'does not exist' : found.message}`);
+    const isUnsafe = found.state === 'refused' && found.isUnsafe;
+    const trouble = found.state === 'absent' ? 'does not exist' : found.message;
+    this.object({ kind: 'wrong-file', field: 'envFile', file, trouble, isUnsafe });
     return {};
   }
 
-  object(trouble: string): void {
-    this.#troubles.push(trouble);
+  object(mistake: Mistake): void {
+    this.#mistakes.push(mistake);
   }
 
-  /** Why the entry cannot be used, if so. */
-  get objection(): string | undefined {
-    const needs = this.#needs.length === 0 ? [] : [`needs ${needsInWords(this.#needs)}`];
-    const all = [...needs, ...this.#troubles];
-    return all.length === 0 ? undefined : [...new Set(all)].join('; ');
+  /** Why the entry cannot be used; undefined as long as nothing stands against it. */
+  get objection(): ServerSkipReason | undefined {
+    if (this.#needs.length + this.#mistakes.length === 0) return undefined;
+    return { kind: 'unusable', needs: this.#needs, mistakes: this.#mistakes };
   }
 
   #contentOf(written: string): string | undefined {
@@ -95,7 +97,8 @@ export class Filling {
     const found = readGuarded(file, MAX_NAMED_FILE_BYTES, this.#context.host);
     if (found.state === 'absent') return undefined;
     if (found.state === 'read') return found.text;
-    this.object(`file ${file} ${found.message}`);
+    const { message: trouble, isUnsafe } = found;
+    this.object({ kind: 'wrong-file', field: 'file', file, trouble, isUnsafe });
     return '';
   }
 }

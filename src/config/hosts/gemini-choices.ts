@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import type { ConfigFile } from '../config-file.js';
 import { type HostFacts, pathRules } from '../host-facts.js';
+import { pathKey } from '../same-path.js';
 import type { Environment } from '../settings.js';
 import type { HostDecisions } from './host-decisions.js';
 import { isRecord } from './records.js';
@@ -15,6 +16,8 @@ const settings = z.looseObject({
   mcp: z.looseObject({ allowed: names, excluded: names }).catch({}),
   security: z.looseObject({ folderTrust: z.unknown() }).catch({ folderTrust: undefined }),
 });
+
+const HOST = 'Gemini CLI';
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: file patterns name environment variables this way
 const TRUSTED_FOLDERS = '${GEMINI_CLI_TRUSTED_FOLDERS_PATH}';
@@ -57,14 +60,14 @@ export function geminiDecisions(
   return {
     approval: () => (trust === undefined ? undefined : trust ? 'approved' : 'refused'),
     reasonOff: (name) => {
-      if (trust === false) return 'disabled: Gemini CLI does not trust this folder';
-      if (excluded.includes(normal(name))) return 'disabled in Gemini CLI: mcp.excluded names it';
+      if (trust === false) return { kind: 'folder-not-trusted', host: HOST };
+      if (excluded.includes(normal(name))) return { kind: 'excluded', host: HOST, setting: 'mcp.excluded' };
       if (allowed !== undefined && !allowed.map(normal).includes(normal(name))) {
-        return 'disabled in Gemini CLI: mcp.allowed does not name it';
+        return { kind: 'not-among-allowed', host: HOST, setting: 'mcp.allowed' };
       }
       // Of a file that cannot be read nobody knows what it switched off.
-      if (switchesRefused) return `disabled in Gemini CLI, perhaps: ${switches} cannot be read`;
-      return switchedOff.has(normal(name)) ? 'disabled in Gemini CLI' : undefined;
+      if (switchesRefused) return { kind: 'perhaps-disabled', host: HOST, file: switches };
+      return switchedOff.has(normal(name)) ? { kind: 'disabled-in-host', host: HOST } : undefined;
     },
   };
 }
@@ -78,9 +81,10 @@ function trustOf(
   host: HostFacts,
 ): boolean | undefined {
   const { dirname, relative, isAbsolute } = pathRules(host);
+  const below = pathKey(realPath(folder), host);
   const above = Object.entries(rules)
     .filter(([path, level]) => {
-      const reach = relative(realPath(level === 'TRUST_PARENT' ? dirname(path) : path), realPath(folder));
+      const reach = relative(pathKey(realPath(level === 'TRUST_PARENT' ? dirname(path) : path), host), below);
       return reach !== '..' && !/^\.\.[/\\]/.test(reach) && !isAbsolute(reach);
     })
     .sort(([one], [other]) => other.length - one.length);

@@ -1,10 +1,11 @@
 // What a user can have decided in a host about its servers, beside the file that names them. A type only.
 
 import type { SpecSource } from '../downstream-spec.js';
+import type { ServerSkipReason } from '../skip-reason.js';
 
 export type HostDecisions = {
   /** Of an entry in a project's own file; undefined when the user has not been asked. Absent where nothing can be read of it. */
   approval?(name: string, source: SpecSource): 'approved' | 'refused' | undefined;
   /** Why the entry is switched off; undefined when it is not. */
-  reasonOff(name: string): string | undefined;
+  reasonOff(name: string): ServerSkipReason | undefined;
 };

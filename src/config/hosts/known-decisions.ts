@@ -25,7 +25,8 @@ export function knownDecisions(
       'Claude Code',
       {
         approval: (name) => claude.approval(name),
-        reasonOff: (name) => (claude.isOff(name) ? 'disabled in Claude Code for this project' : undefined),
+        reasonOff: (name) =>
+          claude.isOff(name) ? { kind: 'disabled-for-project', host: 'Claude Code' } : undefined,
       },
     ],
     ['Codex', codexDecisions(env, host, open)],

@@ -36,13 +36,13 @@ function checkedUrl(written: string, field: string, filling: Filling): string {
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url === undefined) {
     if (filling.objection === undefined)
-      filling.object(`field '${field}': is not an address such as https://…`);
+      filling.object({ kind: 'wrong-field', field, trouble: 'is not an address such as https://…' });
   } else if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    filling.object(
-      `field '${field}': begins with ${url.protocol}//; only http:// and https:// are supported`,
-    );
+    const trouble = `begins with ${url.protocol}//; only http:// and https:// are supported`;
+    filling.object({ kind: 'wrong-field', field, trouble });
   } else if (url.username !== '' || url.password !== '') {
-    filling.object(`field '${field}': holds a user name or password; put them into an Authorization header`);
+    const trouble = 'holds a user name or password; put them into an Authorization header';
+    filling.object({ kind: 'wrong-field', field, trouble });
   }
   return written;
 }
@@ -56,8 +56,7 @@ function headersOf(fields: RemoteFields, filling: Filling): Record<string, strin
   for (const [name, value] of Object.entries(written)) {
     // A variable that was read from a file often ends in a newline.
     const trimmed = value.trim();
-    if (!HEADER_VALUE.test(trimmed))
-      filling.object(`header '${name}' holds characters that no header may have`);
+    if (!HEADER_VALUE.test(trimmed)) filling.object({ kind: 'wrong-header', header: name });
     written[name] = trimmed;
   }
   return written;

@@ -3,13 +3,14 @@
 
 import { clip, harmless } from '../../base/text.js';
 import type { DownstreamSpec, SpecSource, StdioSpec, ToolFilter } from '../downstream-spec.js';
+import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
 import { type Dialect, type RawEntry, timeOf, translate, transportOf } from './dialect.js';
 import {
-  fieldTrouble,
   type LocalFields,
   localFields,
   type RemoteFields,
   remoteFields,
+  wrongFields,
 } from './entry-fields.js';
 import { Filling, type FillingContext } from './filling.js';
 import { isRecord, kindOf } from './records.js';
@@ -29,18 +30,18 @@ export type EntryContext = FillingContext & {
 /** `off` was switched off by the user. */
 export type Entry =
   | { readonly state: 'ready'; readonly spec: DownstreamSpec }
-  | { readonly state: 'off'; readonly reason: string }
-  | { readonly state: 'unusable'; readonly reason: string };
+  | { readonly state: 'off'; readonly reason: ServerSkipReason }
+  | { readonly state: 'unusable'; readonly reason: ServerSkipReason };
 
-const unusable = (reason: string): Entry => ({ state: 'unusable', reason });
+const unusable = (reason: ServerSkipReason): Entry => ({ state: 'unusable', reason });
 
 export function parseEntry(name: string, value: unknown, context: EntryContext): Entry {
   const nameTrouble = troubleOfName(name);
-  if (nameTrouble !== undefined) return unusable(nameTrouble);
-  if (!isRecord(value)) return unusable(`is ${kindOf(value)} where an object with a command is expected`);
+  if (nameTrouble !== undefined) return unusable(mistaken(nameTrouble));
+  if (!isRecord(value)) return unusable(mistaken({ kind: 'not-an-object', found: kindOf(value) }));
   // No host has both words, and none means anything else by either.
   if (value['disabled'] === true || value['enabled'] === false) {
-    return { state: 'off', reason: 'disabled in its file' };
+    return { state: 'off', reason: { kind: 'disabled-in-file' } };
   }
   const { dialect } = context;
   const refused = dialect.refuse?.(value);
@@ -71,11 +72,13 @@ function build(name: string, entry: RawEntry, context: EntryContext): Entry {
   let spec: DownstreamSpec;
   if (transport === 'stdio') {
     const { data, error } = localFields.safeParse(fields);
-    if (error !== undefined) return unusable(fieldTrouble(error, spelled));
+    if (error !== undefined)
+      return unusable({ kind: 'unusable', needs: [], mistakes: wrongFields(error, spelled) });
     spec = { ...described(data), transport, ...programOf(data, filling) };
   } else {
     const { data, error } = remoteFields.safeParse(fields);
-    if (error !== undefined) return unusable(fieldTrouble(error, spelled));
+    if (error !== undefined)
+      return unusable({ kind: 'unusable', needs: [], mistakes: wrongFields(error, spelled) });
     spec = { ...described(data), ...remoteOf(data, transport, filling, spelled('url')) };
   }
   const { objection } = filling;
@@ -109,10 +112,10 @@ function filterOf({ only, except }: LocalFields | RemoteFields): ToolFilter {
   return { only: only?.includes('*') ? undefined : (only ?? undefined), except: except ?? [] };
 }
 
-function troubleOfName(name: string): string | undefined {
-  if (name.trim() === '') return 'its name is empty';
+function troubleOfName(name: string): Mistake | undefined {
+  if (name.trim() === '') return { kind: 'name-empty' };
   if (name.length > MAX_NAME_CHARS)
-    return `its name has ${name.length} characters; at most ${MAX_NAME_CHARS}`;
-  if (harmless(name) !== name || /[\t\n]/.test(name)) return 'its name has characters that do not show';
+    return { kind: 'name-too-long', chars: name.length, maxChars: MAX_NAME_CHARS };
+  if (harmless(name) !== name || /[\t\n]/.test(name)) return { kind: 'name-unseen' };
   return undefined;
 }

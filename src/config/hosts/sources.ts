@@ -44,6 +44,13 @@ export const CLAUDE_LOCAL: Source = {
   pointer: ['projects', PROJECT, 'mcpServers'],
 };
 
+/** Where home-manager writes the servers of all hosts. */
+const HOME_MANAGER = 'home-manager';
+const NO_PROGRAMS: readonly string[] = [NO_HOST, EXPLICIT.host, HOME_MANAGER];
+
+/** Whether a host of the table is a program, in which a server can be switched on, and not only a name for files. */
+export const isProgram = (host: string): boolean => !NO_PROGRAMS.includes(host);
+
 function managedSettings(folder: string): string[] {
   return [`${folder}/managed-settings.json`, `${folder}/managed-settings.d/*.json`];
 }
@@ -91,7 +98,7 @@ export const SOURCES: readonly Source[] = [
   ...COMMAND_LINES,
   {
     ...generic,
-    host: 'home-manager',
+    host: HOME_MANAGER,
     scope: 'user',
     files: { any: ['${XDG_CONFIG_HOME:-~/.config}/mcp/mcp.json'] },
   },

@@ -1,5 +1,4 @@
-// What search takes words for, and what a match weighs: data alone, imports nothing. The sandbox searches with the same
-// tables: scripts/generate-search-tables.mjs writes its twin, sandbox-runtime/mcp/_search_tables.py.
+// What search takes words for, and what a match weighs: data alone, imports nothing.
 
 /** Fields of a tool, and what a word in each is worth; chosen on one half of scripts/search/questions.json. */
 export const FIELD_BOOSTS = {

@@ -1,5 +1,4 @@
 // Text to the words that search compares: identifiers split, endings taken off, words that mean the same made one. Pure.
-// sandbox-runtime/mcp/_words.py does the same in the same steps; a test compares them.
 
 import { SAME_WORDS, SHORT_FORMS } from './search-tables.js';
 

@@ -3,6 +3,7 @@
 // account. Nothing that an agent, a guest or a server says ever gets into it.
 
 import type { Redact } from '../../base/redact.js';
+import { startOfLine } from '../../base/start-of.js';
 import { closed } from '../../base/streams.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import { within } from '../../base/within.js';
@@ -34,11 +35,8 @@ export async function helperHeaders(
   { env, redact }: HelperOptions,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
-  const [command, ...args] =
-    process.platform === 'win32'
-      ? (['cmd.exe', '/d', '/s', '/c', line] as const)
-      : (['/bin/sh', '-c', line] as const);
-  const tree = new ProcessTree({ command, args, env, cwd: undefined });
+  const start = startOfLine(line, { platform: process.platform, env });
+  const tree = new ProcessTree({ command: start.file, args: start.args, env, cwd: undefined }, start);
   const said = new LastWords(redact);
   const chunks: Buffer[] = [];
   let bytes = 0;

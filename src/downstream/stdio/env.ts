@@ -2,6 +2,8 @@
 // not everything, because the bridge's environment may hold keys that are none of the server's business. Reads no
 // process.env: the host's environment comes in as a value.
 
+import { mergedVariables } from '../../base/environment.js';
+
 /** Where programs live, who the user is, how text is encoded: what a server started from a shell would rely on. */
 const ALLOWED_NAMES = new Set([
   // The MCP SDK's own default, on POSIX and on Windows.
@@ -39,8 +41,9 @@ export const DEPTH_VARIABLE = 'MCP_BRIDGE_DEPTH';
 export type ChildEnvOptions = {
   /** The nesting depth that the child is told. */
   readonly depth: number;
-  /** Names that the operator allows on top of the list, in their exact spelling. */
+  /** Names that the operator allows on top of the list, in their exact spelling; on Windows case does not count. */
   readonly extraNames: readonly string[];
+  readonly platform?: NodeJS.Platform;
 };
 
 // Windows spells names in any case, and proxies are found in both; so case does not count.
@@ -53,18 +56,17 @@ function isAllowed(name: string): boolean {
 export function childEnv(
   hostEnv: Readonly<Record<string, string | undefined>>,
   specEnv: Readonly<Record<string, string>>,
-  options: ChildEnvOptions,
+  { depth, extraNames, platform = process.platform }: ChildEnvOptions,
 ): Record<string, string> {
+  const spelt = (name: string) => (platform === 'win32' ? name.toUpperCase() : name);
+  const extra = new Set(extraNames.map(spelt));
   const inherited = Object.entries(hostEnv).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined &&
       // An exported shell function: code in disguise (CVE-2014-6271).
       !entry[1].startsWith('()') &&
-      (isAllowed(entry[0]) || options.extraNames.includes(entry[0])),
+      (isAllowed(entry[0]) || extra.has(spelt(entry[0]))),
   );
-  return Object.fromEntries([
-    ...inherited,
-    ...Object.entries(specEnv),
-    [DEPTH_VARIABLE, String(options.depth)],
-  ]);
+  const own = mergedVariables(specEnv, { [DEPTH_VARIABLE]: String(depth) }, platform);
+  return mergedVariables(Object.fromEntries(inherited), own, platform);
 }

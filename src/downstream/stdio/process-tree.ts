@@ -1,10 +1,19 @@
 // A server's process and everything that it starts: one process group, ended as a whole. npx and `sh -c` put other
-// processes between us and the server, so signalling only our child would leave orphans. Relies on POSIX process
-// groups, and on taskkill under Windows; knows nothing of MCP.
+// processes between us and the server, so signalling only our child would leave orphans. How each system starts and ends
+// them is the business of base/; knows nothing of MCP.
 
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onExit } from '../../base/exit-hook.js';
+import { isFile } from '../../base/is-file.js';
+import {
+  GROUP_CALLS,
+  type GroupCalls,
+  groupOptions,
+  isGroupAlive,
+  signalGroup,
+} from '../../base/process-group.js';
+import { type Start, startOf } from '../../base/start-of.js';
 
 export type ProcessCommand = {
   readonly command: string;
@@ -12,6 +21,14 @@ export type ProcessCommand = {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
 };
+
+/** How processes are started and ended; a test gives its own. */
+export type ProcessCalls = GroupCalls & {
+  readonly spawn: typeof spawn;
+  readonly isFile: (path: string) => boolean;
+};
+
+const PROCESS_CALLS: ProcessCalls = { ...GROUP_CALLS, spawn, isFile };
 
 export type ProcessExit = { readonly code: number | undefined; readonly signal: string | undefined };
 
@@ -22,9 +39,8 @@ const TERM_GRACE_MS = 250;
 const KILL_GRACE_MS = 1_000;
 const POLL_MS = 5;
 
-const IS_WINDOWS = process.platform === 'win32';
-
 export class ProcessTree {
+  readonly #calls: ProcessCalls;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #unhook: () => void;
   #exit: ProcessExit | undefined;
@@ -35,13 +51,22 @@ export class ProcessTree {
   /** The first process has ended, whether or not others of its group live on or hold its pipes. Never rejects. */
   readonly exited: Promise<ProcessExit>;
 
-  constructor({ command, args, env, cwd }: ProcessCommand) {
-    this.#child = spawn(command, args, {
+  /**
+   * Starts `start` where it is given, such as a shell with a line of the user's, instead of looking the command up. On
+   * Windows throws an error with the code ENOENT for a command that is not there, and E_PROCESS for arguments that it
+   * cannot be given.
+   */
+  constructor({ command, args, env, cwd }: ProcessCommand, start?: Start, calls = PROCESS_CALLS) {
+    this.#calls = calls;
+    const { platform } = calls;
+    const place = { platform, env, cwd: cwd ?? '', isFile: calls.isFile };
+    const { file, args: argv, isVerbatim } = start ?? startOf(command, args, place);
+    this.#child = calls.spawn(file, argv, {
       env,
       ...(cwd === undefined ? {} : { cwd }),
       stdio: ['pipe', 'pipe', 'pipe'],
-      detached: !IS_WINDOWS,
-      windowsHide: true,
+      ...groupOptions(platform),
+      windowsVerbatimArguments: isVerbatim,
     });
     this.#unhook = onExit(() => this.killNow());
     this.started = new Promise((resolve, reject) => {
@@ -85,7 +110,8 @@ export class ProcessTree {
     if (!this.hasStreams) return this.#unhook();
     this.#child.stdin.end();
     if (!(await this.#goneWithin(STDIN_GRACE_MS))) {
-      this.#signal('SIGTERM');
+      // Windows has no signal that asks, so the closed stdin has all of the time there.
+      if (this.#calls.platform !== 'win32') this.#signal('SIGTERM');
       if (!(await this.#goneWithin(TERM_GRACE_MS))) {
         this.#signal('SIGKILL');
         // Only ours is ours to reap: another's may stay a zombie, which cannot be told from a living process.
@@ -113,28 +139,12 @@ export class ProcessTree {
 
   #isAlive(): boolean {
     const { pid } = this.#child;
-    if (pid === undefined) return false;
-    if (IS_WINDOWS) return this.#exit === undefined;
-    try {
-      process.kill(-pid, 0);
-      return true;
-    } catch (thrown) {
-      return (thrown as NodeJS.ErrnoException).code === 'EPERM';
-    }
+    return pid !== undefined && isGroupAlive(pid, this.#exit !== undefined, this.#calls);
   }
 
   #signal(signal: 'SIGTERM' | 'SIGKILL'): void {
     const { pid } = this.#child;
     if (pid === undefined || !this.#isAlive()) return;
-    if (IS_WINDOWS) {
-      // There are no signals to ask with, so both steps force.
-      spawnSync('taskkill', ['/T', '/F', '/PID', String(pid)], { windowsHide: true, stdio: 'ignore' });
-      return;
-    }
-    try {
-      process.kill(-pid, signal);
-    } catch {
-      // It ended between the question and the signal, which is what was wanted.
-    }
+    signalGroup(pid, signal, this.#exit !== undefined, this.#calls);
   }
 }

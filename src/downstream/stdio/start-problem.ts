@@ -2,9 +2,9 @@
 // look at whether a folder is there.
 
 import { existsSync } from 'node:fs';
-import { messageOf } from '../../base/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import { withoutPrefix } from '../call-error.js';
-import { atItsEntry, CLOSED_BY_BRIDGE, type Problem } from '../link.js';
+import { atItsEntry, type Problem } from '../link.js';
 import type { ProcessCommand } from './process-tree.js';
 
 /** Last words of servers that want to know who their user is. */
@@ -15,6 +15,7 @@ export type StartFailure = {
   readonly thrown: unknown;
   /** The limit that has passed; undefined when none has. */
   readonly timedOutMs: number | undefined;
+  /** How the server ended by itself, as the end of a sentence; undefined when it did not. */
   readonly ending: string | undefined;
   readonly lastWords: string;
 };
@@ -25,6 +26,11 @@ export function startProblem(command: ProcessCommand, failure: StartFailure): Pr
 }
 
 function told({ command, cwd }: ProcessCommand, { thrown, timedOutMs, ending, lastWords }: StartFailure) {
+  // Arguments that its command cannot be given.
+  if (thrown instanceof BridgeError && thrown.code === 'E_PROCESS') {
+    const { message, remedy = 'Correct them' } = thrown;
+    return { reason: message.replace(/\.$/, ''), remedy };
+  }
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
   // Node says ENOENT for a missing working directory too.
   if (code === 'ENOENT' && cwd !== undefined && !existsSync(cwd)) {
@@ -41,8 +47,6 @@ function told({ command, cwd }: ProcessCommand, { thrown, timedOutMs, ending, la
     ? 'It seems to want a key or a login: set it in its `env`, or log in by its own command'
     : 'Run its command by hand to see why';
   if (timedOutMs !== undefined) return { reason: `it was not ready within ${timedOutMs / 1000} s`, remedy };
-  if (ending !== undefined && ending !== CLOSED_BY_BRIDGE) {
-    return { reason: `it ${ending} before it was ready`, remedy };
-  }
+  if (ending !== undefined) return { reason: `it ${ending} before it was ready`, remedy };
   return { reason: withoutPrefix(messageOf(thrown)), remedy };
 }

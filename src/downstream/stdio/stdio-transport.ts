@@ -35,6 +35,8 @@ export class StdioTransport implements Link {
   readonly #waiting = new Set<number>();
   #tree: ProcessTree | undefined;
   #ending: string | undefined;
+  /** Whether the bridge ended the server before it ended by itself. */
+  #isEndedHere = false;
 
   /** `lastWords` go through `redact` before they are shown. */
   constructor(command: ProcessCommand, redact: Redact) {
@@ -58,7 +60,7 @@ export class StdioTransport implements Link {
     return startProblem(this.#command, {
       thrown,
       timedOutMs,
-      ending: exit ?? this.#ending,
+      ending: exit ?? (this.#isEndedHere ? undefined : this.#ending),
       lastWords: this.lastWords,
     });
   }
@@ -106,7 +108,9 @@ export class StdioTransport implements Link {
 
   /** Resolves when the server's process group is gone, after at most half a second or so. */
   async close(): Promise<void> {
-    if (this.#tree !== undefined) await this.#finish(CLOSED_BY_BRIDGE, this.#tree.end());
+    if (this.#tree === undefined) return;
+    this.#isEndedHere = this.#isEndedHere || this.#ending === undefined;
+    await this.#finish(CLOSED_BY_BRIDGE, this.#tree.end());
   }
 
   /** The first reason is the reason; `onclose` runs once, before anything is waited for. */

@@ -35,7 +35,7 @@ const toolWith = (definition: ExecuteDefinition, call: Tool['call']): Tool => ({
 /** The server says what is wrong with arguments, and how its answers look. */
 const relayed = (server: string, { timeoutSeconds, maxTimeoutSeconds }: Settings): Tool =>
   toolWith(definitionFor(), async (given, context, signal) => {
-    const args = plain(given);
+    const args = given as Readonly<Record<string, unknown>>;
     const { timeout_ms: timeoutMs } = args;
     const said = typeof timeoutMs === 'number' ? timeoutMs / 1000 : undefined;
     const asked = said ?? timeoutSeconds;
@@ -57,7 +57,7 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
   };
   const schema = commandSchema(limits);
   return toolWith(definitionFor(limits), async (given, context, signal) => {
-    const parsed = schema.safeParse(plain(given));
+    const parsed = schema.safeParse(given);
     if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
     const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
     const output = new CappedOutput(executeOutputBytes);
@@ -100,12 +100,4 @@ function endOf({
   if (status === 'timeout') return { ...none, killedFor: 'timeout' };
   if (error?.type === 'E_SIGNAL') return { ...none, signal: signal as NodeJS.Signals };
   return error?.type === 'StartError' ? { ...none, notStarted: error.message } : undefined;
-}
-
-/** Without what hosts add: nulls for what their model leaves out, and, Gemini CLI, an argument of its own. */
-function plain(given: unknown): Readonly<Record<string, unknown>> {
-  const entries = Object.entries((given ?? {}) as Readonly<Record<string, unknown>>);
-  return Object.fromEntries(
-    entries.filter(([name, value]) => value !== null && name !== 'wait_for_previous'),
-  );
 }

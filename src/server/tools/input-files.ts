@@ -72,7 +72,7 @@ export const ADDITIONAL_FILES: FilesForm = {
       filename: z.string(),
       content: z.string(),
       // Both spellings of the one are as common.
-      encoding: z.enum(['utf8', 'utf-8', 'base64']).nullish(),
+      encoding: z.enum(['utf8', 'utf-8', 'base64']).optional(),
     })
     .transform(
       ({ filename, content, encoding }): Entry => ({

@@ -52,8 +52,6 @@ export const programSchema = ({ maxTimeoutSeconds }: Settings) =>
     env: z.record(z.string(), z.string()).default({}),
     servers: z.array(z.string()).default([]),
     timeout: z.int().min(1).max(maxTimeoutSeconds).optional(),
-    // As in run_python.
-    wait_for_previous: z.unknown().optional(),
   });
 
 const allowed = (offered: readonly Language[], { maxTimeoutSeconds }: Settings): Allowed => ({
@@ -92,7 +90,7 @@ export async function readProgram(
   source: ProgramSource,
 ): Promise<RunInput | Objection> {
   const { settings, offered } = source;
-  const parsed = schema.safeParse(withoutNulls(args));
+  const parsed = schema.safeParse(args);
   if (!parsed.success) return shapeComplaint(parsed.error, args, allowed(offered, settings));
   const given = parsed.data;
   const origin = given.snippet_name ? await fromSnippet(given, source) : fromCode(given, offered);
@@ -108,12 +106,15 @@ export async function readProgram(
   const stdin = given.stdin === undefined ? undefined : Buffer.from(given.stdin);
   const { args: words, env } = given;
   return {
-    task: { type: 'program', language, code, file, args: words, env, stdin },
+    task: { type: 'program', language, code: withPlainLines(code), file, args: words, env, stdin },
     servers: [...new Set(given.servers)],
     files,
     timeoutSeconds: given.timeout ?? planFor(language, settings).timeoutSeconds,
   };
 }
+
+/** To Bash the carriage return of a line from Windows is part of its last word; all other languages pass over it. */
+const withPlainLines = (code: string): string => code.replaceAll('\r\n', '\n');
 
 type Origin = { readonly language: Language; readonly code: string; readonly file: string };
 
@@ -191,12 +192,6 @@ function fileObjection(file: string): Objection | undefined {
   if (problem === undefined) return undefined;
   return complaint(`entrypoint_filename: got ${described(file)}, which ${problem}, expected ${PLAIN_NAME}.`);
 }
-
-/** Some hosts write null for what their model leaves out. */
-const withoutNulls = (args: unknown): unknown =>
-  typeof args !== 'object' || args === null || Array.isArray(args)
-    ? (args ?? {})
-    : Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
 
 /** `python, go or ruby`. */
 function oneOf(offered: readonly Language[]): string {

@@ -67,8 +67,6 @@ const argumentsWithin = ({ timeoutSeconds, maxTimeoutSeconds }: Settings) =>
     // Checked one by one, with sentences of their own.
     files: z.unknown().optional(),
     timeout: z.int().min(1).max(maxTimeoutSeconds).default(timeoutSeconds),
-    // Gemini CLI writes this into every tool's schema, tells its model to set it, heeds it itself, and passes it on.
-    wait_for_previous: z.unknown().optional(),
   });
 
 function parse(
@@ -76,7 +74,7 @@ function parse(
   schema: ReturnType<typeof argumentsWithin>,
   maxTimeoutSeconds: number,
 ): RunInput | Objection {
-  const parsed = schema.safeParse(args ?? {});
+  const parsed = schema.safeParse(args);
   if (!parsed.success) return shapeComplaint(parsed.error, args, allowedWithin(maxTimeoutSeconds));
   const { code, servers, timeout } = parsed.data;
   const files = readInputFiles(parsed.data.files, FILES);

@@ -12,6 +12,7 @@ import {
   judgeMemory,
   judgeOwner,
   judgePids,
+  judgeToldIds,
 } from '../../../src/cli/probe/judge-limits.js';
 import { exitCodeOf } from '../../../src/cli/probe/report.js';
 import { judgeRuntime } from '../../../src/cli/probe/runtime-version.js';
@@ -40,6 +41,7 @@ const seen = (changes: Partial<Seen> = {}): Seen => ({
   started: true,
   ranMs: 100,
   host: host(),
+  told: undefined,
   peakBytes: undefined,
   keptBytes: undefined,
   gone: true,
@@ -235,5 +237,27 @@ describe('the exit code', () => {
     [[one('ENFORCED'), one('UNKNOWN')], 2],
   ])('%#', (controls, expected) => {
     expect(exitCodeOf({ controls })).toBe(expected);
+  });
+});
+
+describe('a container on another machine is judged by what its engine says', () => {
+  const told = {
+    isRunning: true,
+    timeoutSeconds: 150,
+    logDriver: 'none',
+    ids: [{ first: 1, count: 65_536 }],
+  };
+  it('its ids: none is root there, or the user of the engine', () => {
+    expect(judgeToldIds(told.ids)).toMatchObject({ observed: '1-65536', verdict: 'ENFORCED' });
+    expect(judgeToldIds([{ first: 0, count: 65_536 }]).verdict).toBe('NOT ENFORCED');
+    expect(judgeToldIds([]).verdict).toBe('NOT ENFORCED');
+    expect(judgeToldIds(undefined).verdict).toBe('UNKNOWN');
+  });
+
+  it('its log', () => {
+    expect(judgeLog(seen({ host: undefined, told })).verdict).toBe('ENFORCED');
+    expect(judgeLog(seen({ host: undefined, told: { ...told, logDriver: 'json-file' } })).verdict).toBe(
+      'NOT ENFORCED',
+    );
   });
 });

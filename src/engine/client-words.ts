@@ -1,0 +1,28 @@
+// What podman's and docker's own clients say, where something is decided by it: they have no other way to tell. Seen with
+// podman 4.3 and 5.4 and docker 20.10 and 28. Nothing else in the bridge goes by a foreign program's words.
+
+/** Nobody answers at the engine's address, or the way there is closed. */
+const NOT_ANSWERING =
+  /cannot connect|is the docker daemon running|unable to connect|connection refused|connection reset|no such host|no route to host|i\/o timeout|failed to connect|missing address|ssh: handshake failed|unexpected EOF|server misbehaving/i;
+const NO_SUCH_IMAGE = /no such (?:image|object)|not known|not found|unable to find/i;
+/** A container is gone already, or on its way. */
+const GONE_ALREADY = /no such container|already in progress/i;
+const NO_SUCH_VOLUME = /no such volume/i;
+const VOLUME_IS_THERE = /already exists/i;
+/** podman has begun a pull, and no registry has answered yet: 4.3 resolves the name of the image, then tries each registry. */
+const BEFORE_CONTACT = /^(?:Resolv|Trying to pull)/;
+/** Somebody else has started podman's machine. */
+const MACHINE_RUNS = /already running/i;
+/** Said at each start where the engine has no control groups; what that means is said elsewhere. */
+const EXPECTED_WARNING =
+  /resource limits are not supported and ignored|your kernel does not support|discarded\.?$/i;
+
+export const saysNotAnswering = (words: string): boolean => NOT_ANSWERING.test(words);
+export const saysNoSuchImage = (words: string): boolean => NO_SUCH_IMAGE.test(words);
+export const saysGoneAlready = (words: string): boolean => GONE_ALREADY.test(words);
+export const saysNoSuchVolume = (words: string): boolean => NO_SUCH_VOLUME.test(words);
+export const saysVolumeIsThere = (words: string): boolean => VOLUME_IS_THERE.test(words);
+/** Of a line of a pull's progress; with any other line, a registry has answered. */
+export const isBeforeContact = (line: string): boolean => BEFORE_CONTACT.test(line);
+export const saysMachineRuns = (words: string): boolean => MACHINE_RUNS.test(words);
+export const isExpectedWarning = (line: string): boolean => EXPECTED_WARNING.test(line.trim());

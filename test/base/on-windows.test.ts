@@ -1,0 +1,64 @@
+// What only Windows itself can say: a batch file that is really started, and a tree of processes that is really ended. Passed
+// over on every other system, where start-of.test.ts has the same rules, played.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { environmentWith, run } from '../../src/base/process.js';
+import { groupOptions, signalGroup } from '../../src/base/process-group.js';
+import { HOSTILE } from './windows-command-line.js';
+
+describe.runIf(process.platform === 'win32')('Windows', () => {
+  const never = new AbortController().signal;
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'on windows & 100% '));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('a batch file hands on every argument as it was written', async () => {
+    writeFileSync(join(folder, 'show.js'), 'process.stdout.write(JSON.stringify(process.argv.slice(2)))');
+    writeFileSync(join(folder, 'show.cmd'), `@"${process.execPath}" "%~dp0show.js" %*\r\n`);
+    const env = environmentWith({});
+    const path = `${folder};${Object.entries(env).find(([name]) => name.toUpperCase() === 'PATH')?.[1] ?? ''}`;
+    for (const args of [HOSTILE, ...HOSTILE.map((arg) => [arg, 'a b', arg])]) {
+      const { exitCode, stdout } = await run(
+        ['show', ...args],
+        { timeoutMs: 20_000, env: { PATH: path } },
+        never,
+      );
+      expect([exitCode, JSON.parse(stdout)]).toEqual([0, args]);
+    }
+  }, 120_000);
+
+  test('npx is started', async () => {
+    const { exitCode, stdout } = await run(['npx', '--version'], { timeoutMs: 60_000 }, never);
+    expect([exitCode, /^\d+\./.test(stdout)]).toEqual([0, true]);
+  }, 60_000);
+
+  test('ending a process ends what it has started', async () => {
+    const inner = 'console.log(process.pid); setInterval(() => {}, 1000)';
+    const code = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(inner)}], { stdio: 'inherit' })`;
+    const child: ChildProcess = spawn(process.execPath, ['-e', code], {
+      ...groupOptions(),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [said] = (await once(child.stdout ?? child, 'data')) as [Buffer];
+    const grandchild = Number(said);
+    signalGroup(child.pid ?? 0, 'SIGTERM', false);
+    await once(child, 'exit');
+    await expect.poll(() => isAlive(grandchild)).toBe(false);
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,42 @@
+// What doctor says of servers that are passed over: the same words as everywhere, and whether somebody has to act.
+
+import { expect, test } from 'vitest';
+import { serverFindings } from '../../src/cli/server-findings.js';
+import type { SkippedSpec, SpecSource } from '../../src/config/downstream-spec.js';
+import { mistaken, type ServerSkipReason } from '../../src/config/skip-reason.js';
+
+const source: SpecSource = {
+  host: 'Cursor',
+  scope: 'user',
+  file: '/home/ann/.cursor/mcp.json',
+  pointer: '/a',
+};
+const skippedFor = (reason: ServerSkipReason): SkippedSpec => ({ name: 'a', reason, source });
+const findingFor = (reason: ServerSkipReason) =>
+  serverFindings({ ready: [], skipped: [skippedFor(reason)], problems: [], files: [] }, {}, new Map())[0];
+
+test('what is as the user wants it is fine, and nothing is to be done', () => {
+  expect(findingFor({ kind: 'disabled-in-file' })).toEqual({
+    name: 'a',
+    source,
+    status: 'ok',
+    detail: 'passed over: disabled in its file',
+  });
+});
+
+test('what somebody may want to change comes with the next step', () => {
+  expect(findingFor(mistaken({ kind: 'name-empty' }))).toEqual({
+    name: 'a',
+    source,
+    status: 'warn',
+    detail: 'passed over: its name is empty',
+    remedy: `Correct the entry in ${source.file}.`,
+  });
+});
+
+test('where the reason says the next step, no other one is made up', () => {
+  expect(findingFor({ kind: 'unapproved-project', host: undefined })).toMatchObject({
+    status: 'warn',
+    remedy: 'Do what it says, or leave it: nothing else needs it.',
+  });
+});

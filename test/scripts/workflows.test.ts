@@ -1,0 +1,98 @@
+// The workflows for GitHub, which cannot be run here: that they are YAML of the right shape, name only what is there, and
+// are given no more than they need.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const FOLDER = join(ROOT, '.github/workflows');
+
+const step = z
+  .strictObject({
+    name: z.string().optional(),
+    uses: z.string().optional(),
+    with: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+    run: z.string().optional(),
+    if: z.string().optional(),
+    env: z.record(z.string(), z.string()).optional(),
+    shell: z.string().optional(),
+    'continue-on-error': z.boolean().optional(),
+  })
+  .refine((one) => (one.uses === undefined) !== (one.run === undefined), 'either uses or run');
+const job = z.strictObject({
+  name: z.string(),
+  'runs-on': z.string().regex(/^(ubuntu|macos|windows)-\d/),
+  'timeout-minutes': z.number().max(60),
+  strategy: z
+    .strictObject({ 'fail-fast': z.boolean(), matrix: z.record(z.string(), z.array(z.string())) })
+    .optional(),
+  defaults: z.unknown().optional(),
+  steps: z.array(step).min(1),
+});
+const workflow = z.strictObject({
+  name: z.string(),
+  on: z.record(z.string(), z.unknown()),
+  permissions: z.strictObject({ contents: z.literal('read') }),
+  concurrency: z.unknown().optional(),
+  env: z.record(z.string(), z.string()).optional(),
+  jobs: z.record(z.string().regex(/^[a-z][a-z-]*$/), job),
+});
+
+const { scripts } = z
+  .looseObject({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+
+describe.each(readdirSync(FOLDER))('%s', (file) => {
+  const text = readFileSync(join(FOLDER, file), 'utf8');
+  const document = parseDocument(text, { prettyErrors: true, strict: true, uniqueKeys: true });
+  const { jobs } = workflow.parse(document.toJS());
+  const steps = Object.values(jobs).flatMap((one) => one.steps);
+  const commands = steps.flatMap(({ run }) => (run === undefined ? [] : [run]));
+
+  test('is YAML without an error or a warning', () => {
+    expect([document.errors, document.warnings]).toEqual([[], []]);
+  });
+
+  test('pins every action to a major version', () => {
+    const used = steps.flatMap(({ uses }) => (uses === undefined ? [] : [uses]));
+    expect(used.length).toBeGreaterThan(0);
+    for (const action of used) expect(action).toMatch(/^[\w.-]+\/[\w./-]+@v\d+$/);
+  });
+
+  test('calls only scripts that are there', () => {
+    const named = commands.flatMap((run) =>
+      [...run.matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name = '']) => name),
+    );
+    expect(named.length).toBeGreaterThan(0);
+    for (const name of named) expect(Object.keys(scripts)).toContain(name);
+  });
+
+  test('names only files that are there, or that the build makes', () => {
+    const paths = commands.flatMap((run) => [
+      ...run.matchAll(/(?<![\w/~.])(?:scripts|test|dist|bin)\/[\w./-]+/g),
+    ]);
+    expect(paths.length).toBeGreaterThan(0);
+    for (const [path] of paths) {
+      const source = path.replace(/^dist\/(.*)\.js$/, 'src/$1.ts');
+      expect([path, existsSync(join(ROOT, source))]).toEqual([path, true]);
+    }
+  });
+
+  test('asks for a system and an engine by names that its steps use', () => {
+    for (const [name, { strategy, ...rest }] of Object.entries(jobs)) {
+      const said = JSON.stringify(rest);
+      for (const key of Object.keys(strategy?.matrix ?? {}))
+        expect([name, said.includes(`matrix.${key}`)]).toEqual([name, true]);
+      for (const [, key = ''] of said.matchAll(/matrix\.(\w+)/g))
+        expect(Object.keys(strategy?.matrix ?? {})).toContain(key);
+    }
+  });
+
+  test('puts no text of a stranger into a command', () => {
+    for (const run of commands) expect(run).not.toMatch(/\$\{\{/);
+  });
+});

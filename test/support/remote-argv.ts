@@ -1,0 +1,45 @@
+// What the bridge tells the client of an engine that runs elsewhere, for tests: of a sandbox with everything that one can have.
+
+import { runArgv } from '../../src/engine/argv.js';
+import { dialects } from '../../src/engine/dialects.js';
+import type { EngineName, IdMapping } from '../../src/engine/engine.js';
+import { INSTANCE_LABEL, ownerLabelNames } from '../../src/engine/owner.js';
+import { sandboxSpec } from '../../src/sandbox/spec.js';
+import { PLAIN_KIND } from './plain-kind.js';
+
+const SPEC = sandboxSpec({
+  image: 'localhost/mcp-sandbox-bridge/python:1',
+  harnessDir: '/state/ipc/abc',
+  areInImage: true,
+  lentDir: undefined,
+  seccompFile: '/state/seccomp/abc/strict.json',
+  name: 'mcp-sandbox-bridge-i-1',
+  user: '65534:65534',
+  kind: { ...PLAIN_KIND, cpus: 1.5 },
+  enforcement: undefined,
+  carrier: 'default',
+  cores: 2,
+  maxTimeoutSeconds: 120,
+  maxWaitSeconds: 0,
+});
+
+/** Every command line of the dialect, by what it is for. */
+export function remoteArgvs(engine: EngineName, ids: IdMapping): Readonly<Record<string, readonly string[]>> {
+  const dialect = dialects[engine];
+  const spec = {
+    ...SPEC,
+    labels: { [INSTANCE_LABEL]: 'i' },
+    volumes: [{ name: 'work', target: '/work', isKept: false }],
+  };
+  const ociRuntime = { name: 'runc', flags: ['debug'] };
+  const facts = { mode: 'remote', ids, ociRuntime, cidFile: '/s/c', pidFile: '/s/p' } as const;
+  return {
+    run: runArgv(spec, dialect, facts),
+    info: dialect.infoArgs,
+    build: dialect.buildArgs('localhost/derived:1', '/folder'),
+    list: dialect.listArgs(INSTANCE_LABEL, ownerLabelNames),
+    remove: dialect.removeArgs(['abc']),
+    'make volume': dialect.makeVolumeArgs('work', ['a=b']),
+    'list volumes': dialect.listVolumesArgs(INSTANCE_LABEL, ownerLabelNames),
+  };
+}
