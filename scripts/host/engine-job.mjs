@@ -56,14 +56,14 @@ export async function engineJob(machine, { scratch, onLine }) {
   await doStep('doctor', () => ask(BRIDGE, ['doctor', '--json'], env));
   await doStep('main job', () => mainJob(BRIDGE, env, join(ROOT, 'node_modules')));
   await doStep('files', () => filesBothWays(env));
+  await doStep('cancel', () => cancelRun(machine, env));
+  await doStep('sleep', () => sleepThrough(machine, env));
+  await doStep('reboot', () => rebootUnder(machine, env));
   await doStep('limits', () => attackLimits(BRIDGE, env, ATTACKS));
   await doStep('probe', () =>
     ask(BRIDGE, ['doctor', '--probe', '--json'], { ...env, MCP_BRIDGE_CPUS: LIMIT_SETTINGS.MCP_BRIDGE_CPUS }),
   );
   await doStep('left', () => leftovers(env));
-  await doStep('cancel', () => cancelRun(machine, env));
-  await doStep('sleep', () => sleepThrough(machine, env));
-  await doStep('reboot', () => rebootUnder(machine, env));
   await doStep('power off', () => powerOffUnder(machine, env));
   await doStep('end', async () => clientsLeft(scratch));
   return lines;

@@ -42,26 +42,6 @@ export const engineJudges = (commandSeconds) => ({
   files: (value) => [
     check('files, in and out', value.payload?.result === 'grüße' && value.isSame, said(value)),
   ],
-  limits: ({ enforcement, attacks }) => [
-    ...Object.entries(enforcement).map(([control, by]) =>
-      check(`${control} by the engine's word`, by === 'claimed', by),
-    ),
-    ...attackChecks(attacks, ATTACKS),
-  ],
-  probe: ({ exitCode, engine, controls, ...failure }) => {
-    if (controls === undefined) return [check('probe', false, JSON.stringify(failure))];
-    return [
-      check('probe: the engine runs elsewhere', engine.mode === 'remote', JSON.stringify(engine)),
-      ...DEMANDED.map((wanted) => {
-        const found = controls.find(({ control }) => control === wanted);
-        const isHeld = found?.required === true && found.verdict === 'ENFORCED';
-        return check(`probe demands and finds: ${wanted}`, isHeld, said(found ?? 'not tried'));
-      }),
-      ...wallChecks(controls),
-      check('probe exits with 0', exitCode === 0, `it exited with ${exitCode}`),
-    ];
-  },
-  left: JUDGES.left,
   cancel: ({ processSeconds, listSeconds, left }) => {
     const bound = COMMANDS_TO_CANCEL * commandSeconds;
     return [
@@ -93,6 +73,26 @@ export const engineJudges = (commandSeconds) => ({
     works('reboot', next),
     ...nothingLeft('reboot', left),
   ],
+  limits: ({ enforcement, attacks }) => [
+    ...Object.entries(enforcement).map(([control, by]) =>
+      check(`${control} by the engine's word`, by === 'claimed', by),
+    ),
+    ...attackChecks(attacks, ATTACKS),
+  ],
+  probe: ({ exitCode, engine, controls, ...failure }) => {
+    if (controls === undefined) return [check('probe', false, JSON.stringify(failure))];
+    return [
+      check('probe: the engine runs elsewhere', engine.mode === 'remote', JSON.stringify(engine)),
+      ...DEMANDED.map((wanted) => {
+        const found = controls.find(({ control }) => control === wanted);
+        const isHeld = found?.required === true && found.verdict === 'ENFORCED';
+        return check(`probe demands and finds: ${wanted}`, isHeld, said(found ?? 'not tried'));
+      }),
+      ...wallChecks(controls),
+      check('probe exits with 0', exitCode === 0, `it exited with ${exitCode}`),
+    ];
+  },
+  left: JUDGES.left,
   'power off': ({ under, next, closeSeconds, doctor }) => [
     check('power off: the run is told that its sandbox was lost', isHonest(under), said(under)),
     check('power off: the next call says what to do', WHAT_TO_DO.test(JSON.stringify(next)), said(next)),
