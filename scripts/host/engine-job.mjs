@@ -26,7 +26,7 @@ const LOOKS_FOR_CLIENTS = 10;
 const seconds = (fromMs, toMs = performance.now()) => Math.round((toMs - fromMs) / 100) / 10;
 /** Says that it has begun, and then works for as long as it is told, a quarter of a second at a time. */
 const work = (forSeconds) => `import time
-runtime.progress(0, 1, "${BEGUN}")
+runtime.progress(1, 2, "${BEGUN}")
 for _ in range(${forSeconds * 4}): time.sleep(0.25)
 "worked"`;
 
@@ -49,6 +49,7 @@ export async function engineJob(machine, { scratch, onLine }) {
     ...(await engineFacts(env)),
     delegated: (await machine.shell(`cat ${DELEGATED}`)).trim(),
     client: (await run('podman', ['--version'])).stdout.trim(),
+    reachesUs: await machine.reachesUs(),
     commandSeconds: await timeCommand(env),
   }));
   // As one would carry it to a machine without a registry.
@@ -135,7 +136,8 @@ async function begin(call, args, signal) {
   const begun = new Promise((resolve) => {
     hasBegun = resolve;
   });
-  const onprogress = ({ message }) => message === BEGUN && hasBegun();
+  // The bridge's own signs of life repeat the code's last word.
+  const onprogress = ({ message }) => message?.includes(BEGUN) && hasBegun();
   const ended = outcomeOf(call(args, { onprogress, signal }));
   const early = await Promise.race([begun, ended]);
   if (early !== undefined) throw new Error(`a run ended before it began: ${JSON.stringify(early)}`);

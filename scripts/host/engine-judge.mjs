@@ -35,7 +35,14 @@ const isHonest = ({ status, said: words }) => status === 'error' && LOST.test(wo
 
 /** By step, as JUDGES; `commandSeconds` is what a small command of the engine's took. */
 export const engineJudges = (commandSeconds) => ({
-  machine: JUDGES.machine,
+  machine: (facts) => [
+    ...JUDGES.machine(facts),
+    check(
+      'the machine reaches nothing',
+      facts.reachesUs === false,
+      'it reaches the computer that it runs on',
+    ),
+  ],
   image: JUDGES.image,
   doctor: JUDGES.doctor,
   'main job': JUDGES['main job'],

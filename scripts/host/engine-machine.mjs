@@ -23,6 +23,8 @@ const KERNEL_ARGS = ['tsc=reliable', 'clocksource=tsc', 'mitigations=off'];
 /** From its start until it lets the user in; beside other work that took up to 90 s. */
 const BOOT_MS = 10 * 60_000;
 const TRY_AGAIN_MS = 1_000;
+/** By this address of qemu's a machine reaches the loopback of the computer that it runs on, if it is let. */
+const HOST_SEEN = '10.0.2.2';
 const SPARE_MB = 16;
 
 /**
@@ -99,6 +101,12 @@ class EngineMachine {
     const watch = { watched: until('watched'), gone: until('gone') };
     watch.gone.catch(() => {});
     return watch;
+  }
+
+  /** Whether the machine gets a connection to this computer: to its own sshd's port here, which is known to be open. */
+  async reachesUs() {
+    const connect = `timeout 10 bash -c 'exec 3<>/dev/tcp/${HOST_SEEN}/${this.#port}' && echo yes || echo no`;
+    return (await this.shell(`${connect} 2>/dev/null`)).trim() === 'yes';
   }
 
   /** As a computer does whose lid is closed. */

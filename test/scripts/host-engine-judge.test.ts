@@ -24,7 +24,12 @@ const control = (name: string) => ({
   how: 'attack',
 });
 const GOOD = {
-  machine: { cgroups: 'v2, systemd', delegated: 'cpu memory pids', ociRuntime: 'crun version 1.21' },
+  machine: {
+    cgroups: 'v2, systemd',
+    delegated: 'cpu memory pids',
+    ociRuntime: 'crun version 1.21',
+    reachesUs: false,
+  },
   image: 'Loaded image',
   doctor: { findings: [] },
   'main job': { first: MAIN_JOB, second: MAIN_JOB, log: '' },
