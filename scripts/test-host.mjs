@@ -13,7 +13,7 @@ import Table from 'cli-table3';
 import pc from 'picocolors';
 import { command } from './host/command.mjs';
 import { engineJob } from './host/engine-job.mjs';
-import { engineJudges } from './host/engine-judge.mjs';
+import { engineJudges, measured } from './host/engine-judge.mjs';
 import { startEngineMachine } from './host/engine-machine.mjs';
 import { jobDisk } from './host/job-disk.mjs';
 import { differences, judge } from './host/judge.mjs';
@@ -126,8 +126,9 @@ async function tryEngineOf(suite, root, image, scratch) {
   const machine = await startEngineMachine(root, { image, scratch: folder, console });
   const onLine = sayOfStep(suite, 'by the clock here');
   const lines = await engineJob(machine, { scratch: folder, onLine }).finally(() => machine.end());
-  const commandSeconds = lines.find(({ step }) => step === 'machine')?.value?.commandSeconds;
-  return reportOf(suite, lines, judge(lines, engineJudges(commandSeconds)), { startedAt, console });
+  const commandSeconds = lines.find(({ step }) => step === 'connection')?.value?.commandSeconds;
+  const report = reportOf(suite, lines, judge(lines, engineJudges(commandSeconds)), { startedAt, console });
+  return { ...report, measures: measured(lines) };
 }
 
 const sayOfStep =
@@ -149,13 +150,14 @@ function reportOf(suite, lines, checks, { startedAt, console }) {
   };
 }
 
-function print({ name, facts, checks, minutes, console: log, lines }) {
+function print({ name, facts, checks, measures = [], minutes, console: log, lines }) {
   const failed = checks.filter(({ ok }) => !ok);
   const words = facts === undefined ? '' : `: ${Object.values(facts).join(', ')}`;
   console.log(`\n${pc.bold(name)}${words}`);
   for (const { check, ok, detail } of checks)
     console.log(`  ${ok ? pc.green('ok  ') : pc.red('FAIL')} ${check}${ok ? '' : `: ${detail}`}`);
   console.log(`  ${checks.length - failed.length} of ${checks.length} hold; ${minutes.toFixed(1)} minutes`);
+  for (const sentence of measures) console.log(pc.dim(`  ${sentence}`));
   if (!lines.some(({ step }) => step === 'end'))
     console.log(pc.dim(stripVTControlCharacters(log).trimEnd().split('\n').slice(-CONSOLE_LINES).join('\n')));
 }

@@ -8,11 +8,12 @@ import { LIMIT_ATTACKS } from './limit-attacks.mjs';
 export const ATTACKS = LIMIT_ATTACKS.filter(({ name }) => !name.startsWith('memory of the kernel'));
 
 /**
- * A cancelled run is ended by one command of the engine's, which elsewhere takes 0.2 s and in an emulated machine takes
- * seconds. So the bound is in commands, by what one took in this machine: one that ends it and one that may be under way,
- * each several times as costly as the small one that was timed.
+ * Elsewhere a cancelled run's process is gone within a second. It hears of it by the connection that it has, which takes no
+ * command of the engine's, so in an emulated machine only its turns come late: 0.3 s were measured beside other work.
  */
-const COMMANDS_TO_CANCEL = 8;
+const CANCELLED_SECONDS = 3;
+/** Removing the container is a command of the engine's, and so is every look at the list; each takes a few times a small one. */
+const COMMANDS_TO_REMOVE = 6;
 /** Beyond that a user thinks that it hangs; the deadlines of the bridge's own questions to an engine are 15 s. */
 const ANSWERED_SECONDS = 30;
 /** Its servers are asked to end, and its clients; none may wait for an engine that is gone. */
@@ -35,13 +36,9 @@ const isHonest = ({ status, said: words }) => status === 'error' && LOST.test(wo
 
 /** By step, as JUDGES; `commandSeconds` is what a small command of the engine's took. */
 export const engineJudges = (commandSeconds) => ({
-  machine: (facts) => [
-    ...JUDGES.machine(facts),
-    check(
-      'the machine reaches nothing',
-      facts.reachesUs === false,
-      'it reaches the computer that it runs on',
-    ),
+  machine: JUDGES.machine,
+  connection: ({ reachesUs }) => [
+    check('the machine reaches nothing', reachesUs === false, 'it reaches the computer that it runs on'),
   ],
   image: JUDGES.image,
   doctor: JUDGES.doctor,
@@ -50,18 +47,19 @@ export const engineJudges = (commandSeconds) => ({
     check('files, in and out', value.payload?.result === 'grüße' && value.isSame, said(value)),
   ],
   cancel: ({ processSeconds, listSeconds, left }) => {
-    const bound = COMMANDS_TO_CANCEL * commandSeconds;
+    const removedSeconds = COMMANDS_TO_REMOVE * commandSeconds;
     return [
       check(
-        'cancellation: the process is gone in the time of a few commands',
-        processSeconds <= bound,
-        `${processSeconds} s, and ${bound} s are allowed`,
+        `cancellation: the process is gone within ${CANCELLED_SECONDS} s`,
+        processSeconds <= CANCELLED_SECONDS,
+        `${processSeconds} s`,
       ),
       check(
-        'cancellation: no container left',
-        left.length === 0,
-        `${left.join(', ')} after ${listSeconds} s`,
+        'cancellation: the container is off the list in the time of a few commands',
+        listSeconds <= removedSeconds,
+        `${listSeconds} s, and ${removedSeconds} s are allowed`,
       ),
+      check('cancellation: no container left', left.length === 0, left.join(', ')),
     ];
   },
   sleep: ({ deadlinePassed, wentOn, doctor, next, ...left }) => [
@@ -110,3 +108,30 @@ export const engineJudges = (commandSeconds) => ({
   ],
   end: (clients) => [check('no client of the engine left here', clients.length === 0, clients.join('\n'))],
 });
+
+/** What was measured, as sentences; nothing of a step that was not made. */
+export function measured(lines) {
+  const value = (step) => lines.find((line) => line.step === step)?.value;
+  const [connection, cancel, sleep, reboot, off] = [
+    'connection',
+    'cancel',
+    'sleep',
+    'reboot',
+    'power off',
+  ].map(value);
+  return [
+    connection && `${connection.client}; a small command of the engine's took ${connection.commandSeconds} s`,
+    cancel &&
+      `a cancelled process was gone after ${cancel.processSeconds} s, its container off the list after ${cancel.listSeconds} s`,
+    sleep &&
+      `asleep, a passed deadline was told after ${sleep.deadlinePassed.seconds} s: ${sleep.deadlinePassed.said}`,
+    sleep &&
+      `asleep, doctor took ${sleep.doctor.seconds} s; awake, the next call took ${sleep.next.seconds} s`,
+    reboot && `restarted, the run was told after ${reboot.under.seconds} s: ${reboot.under.said}`,
+    reboot &&
+      `restarted, the machine was back after ${reboot.backSeconds} s; the next call took ${reboot.next.seconds} s`,
+    off && `turned off, the run was told after ${off.under.seconds} s: ${off.under.said}`,
+    off && `turned off, the next call took ${off.next.seconds} s: ${off.next.said}`,
+    off && `turned off, doctor took ${off.doctor.seconds} s, and the end of the bridge ${off.closeSeconds} s`,
+  ].filter(Boolean);
+}

@@ -7,9 +7,10 @@ type Judges = Readonly<Record<string, unknown>>;
 
 const load = (name: string) => import(new URL(`../../scripts/host/${name}.mjs`, import.meta.url).href);
 const { judge } = (await load('judge')) as { judge: (lines: readonly unknown[], judges: Judges) => Check[] };
-const { ATTACKS, engineJudges } = (await load('engine-judge')) as {
+const { ATTACKS, engineJudges, measured } = (await load('engine-judge')) as {
   ATTACKS: readonly { readonly name: string }[];
   engineJudges: (commandSeconds: number) => Judges;
+  measured: (lines: readonly unknown[]) => string[];
 };
 
 const MAIN_JOB = { status: 'success', result: { fields: 5, total: 48, median: 9.25 } };
@@ -24,12 +25,8 @@ const control = (name: string) => ({
   how: 'attack',
 });
 const GOOD = {
-  machine: {
-    cgroups: 'v2, systemd',
-    delegated: 'cpu memory pids',
-    ociRuntime: 'crun version 1.21',
-    reachesUs: false,
-  },
+  machine: { cgroups: 'v2, systemd', delegated: 'cpu memory pids', ociRuntime: 'crun version 1.21' },
+  connection: { client: 'podman version 4.3.1', reachesUs: false, commandSeconds: 2 },
   image: 'Loaded image',
   doctor: { findings: [] },
   'main job': { first: MAIN_JOB, second: MAIN_JOB, log: '' },
@@ -44,7 +41,7 @@ const GOOD = {
     controls: [control('memory, in four processes'), control('processes')],
   },
   left: [],
-  cancel: { processSeconds: 9, listSeconds: 12, left: [] },
+  cancel: { processSeconds: 0.3, listSeconds: 12, left: [] },
   sleep: {
     deadlinePassed: { status: 'timeout', seconds: 25 },
     wentOn: { status: 'success', said: 'worked', seconds: 6 },
@@ -78,10 +75,16 @@ describe('what is demanded of an engine in a machine', () => {
   it.each([
     ['files that came back changed', 'files', { isSame: false }, 'files, in and out'],
     [
-      'a cancelled run that went on for more than a few commands',
+      'a cancelled run that went on',
       'cancel',
-      { processSeconds: 17 },
-      'cancellation: the process is gone in the time of a few commands',
+      { processSeconds: 3.1 },
+      'cancellation: the process is gone within 3 s',
+    ],
+    [
+      'a cancelled container that stayed for long',
+      'cancel',
+      { listSeconds: 12.1 },
+      'cancellation: the container is off the list in the time of a few commands',
     ],
     [
       'a run that was called a success although its machine had gone',
@@ -118,4 +121,12 @@ describe('what is demanded of an engine in a machine', () => {
       'probe demands and finds: memory, in four processes',
     ]);
   });
+});
+
+it('what was measured is told as far as its steps were made', () => {
+  const lines = ['connection', 'cancel'].map((step) => ({ step, value: GOOD[step as 'cancel'] }));
+  expect(measured(lines)).toEqual([
+    "podman version 4.3.1; a small command of the engine's took 2 s",
+    'a cancelled process was gone after 0.3 s, its container off the list after 12 s',
+  ]);
 });
