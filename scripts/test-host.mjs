@@ -1,9 +1,10 @@
 // Tries the packed package on machines like most users have: cgroup v2, systemd, crun, an ordinary user. Boots each in
 // qemu from Debian packages, without a network and without KVM, and says what held and what differs from this machine.
+// With --engine-in-guest it is only their engines that are in there, and the bridge is here, as with a laptop's machine.
 // Exits with 1 when something that is demanded did not hold, 2 for a wrong option, 3 when this machine lacks something; --help says how.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +12,9 @@ import { stripVTControlCharacters } from 'node:util';
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import { command } from './host/command.mjs';
+import { engineJob } from './host/engine-job.mjs';
+import { engineJudges, measured } from './host/engine-judge.mjs';
+import { startEngineMachine } from './host/engine-machine.mjs';
 import { jobDisk } from './host/job-disk.mjs';
 import { differences, judge } from './host/judge.mjs';
 import { runMachine } from './host/machine.mjs';
@@ -25,6 +29,7 @@ const NEEDED = {
   mmdebstrap: 'mmdebstrap',
   'mkfs.ext4': 'e2fsprogs',
   podman: 'podman',
+  ssh: 'openssh-client',
 };
 /** Of one machine, from its start to its end. */
 const TIMEOUT_MS = 45 * 60_000;
@@ -46,6 +51,9 @@ const options = () =>
         says: 'a Debian release; may be repeated',
         among: Object.keys(SUITES),
         multiple: true,
+      },
+      'engine-in-guest': {
+        says: 'run the bridge here, over ssh to the engine in the machine, which then sleeps, restarts and is turned off',
       },
       install: { says: 'install what this machine lacks' },
       here: {
@@ -104,31 +112,52 @@ async function tryOn(suite, machine, disk, scratch) {
   const lines = await runMachine(machine, disk, {
     timeoutMs: TIMEOUT_MS,
     console,
-    onLine: ({ step, seconds, error }) =>
-      say(
-        `${suite}: ${step}${error === undefined ? '' : ` FAILED (${error})`}, ${seconds} s by its own clock`,
-      ),
+    onLine: sayOfStep(suite, 'by its own clock'),
   });
+  return reportOf(suite, lines, judge(lines), { startedAt, console });
+}
+
+async function tryEngineOf(suite, root, image, scratch) {
+  const folder = join(scratch, suite);
+  const console = join(scratch, `${suite}.log`);
+  const startedAt = performance.now();
+  say(`${suite}: starting the machine; everything in it takes long`);
+  mkdirSync(folder);
+  const machine = await startEngineMachine(root, { image, scratch: folder, console });
+  const onLine = sayOfStep(suite, 'by the clock here');
+  const lines = await engineJob(machine, { scratch: folder, onLine }).finally(() => machine.end());
+  const commandSeconds = lines.find(({ step }) => step === 'connection')?.value?.commandSeconds;
+  const report = reportOf(suite, lines, judge(lines, engineJudges(commandSeconds)), { startedAt, console });
+  return { ...report, measures: measured(lines) };
+}
+
+const sayOfStep =
+  (suite, clock) =>
+  ({ step, seconds, error }) =>
+    say(`${suite}: ${step}${error === undefined ? '' : ` FAILED (${error})`}, ${seconds} s ${clock}`);
+
+function reportOf(suite, lines, checks, { startedAt, console }) {
   const value = (step) => lines.find((line) => line.step === step)?.value;
   return {
     name: suite,
     facts: value('machine'),
     doctor: value('doctor'),
     probe: value('probe'),
-    checks: judge(lines),
+    checks,
     minutes: (performance.now() - startedAt) / 60_000,
     lines,
     console: readFileSync(console, 'utf8'),
   };
 }
 
-function print({ name, facts, checks, minutes, console: log, lines }) {
+function print({ name, facts, checks, measures = [], minutes, console: log, lines }) {
   const failed = checks.filter(({ ok }) => !ok);
   const words = facts === undefined ? '' : `: ${Object.values(facts).join(', ')}`;
   console.log(`\n${pc.bold(name)}${words}`);
   for (const { check, ok, detail } of checks)
     console.log(`  ${ok ? pc.green('ok  ') : pc.red('FAIL')} ${check}${ok ? '' : `: ${detail}`}`);
   console.log(`  ${checks.length - failed.length} of ${checks.length} hold; ${minutes.toFixed(1)} minutes`);
+  for (const sentence of measures) console.log(pc.dim(`  ${sentence}`));
   if (!lines.some(({ step }) => step === 'end'))
     console.log(pc.dim(stripVTControlCharacters(log).trimEnd().split('\n').slice(-CONSOLE_LINES).join('\n')));
 }
@@ -145,19 +174,25 @@ function printDifferences(machines) {
   console.log(`\n${table}`);
 }
 
-const { suite: suites, install, here: earlier, json } = options();
+const { suite: suites, 'engine-in-guest': isEngineOnly, install, here: earlier, json } = options();
 demandPrograms(install);
 const image = await imageHere();
 const scratch = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-host-'));
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
-const disk = await jobDisk(scratch, image, say);
+const disk = isEngineOnly ? undefined : await jobDisk(scratch, image, say);
 const thisMachine = await here(earlier);
 const roots = new Map();
 for (const suite of suites) roots.set(suite, await rootDisk(suite, say));
 // Each machine keeps one processor of this one busy.
-const tried = await Promise.all(suites.map((suite) => tryOn(suite, roots.get(suite), disk, scratch)));
+const tried = await Promise.all(
+  suites.map((suite) =>
+    isEngineOnly
+      ? tryEngineOf(suite, roots.get(suite), image, scratch)
+      : tryOn(suite, roots.get(suite), disk, scratch),
+  ),
+);
 for (const machine of tried) print(machine);
 printDifferences([thisMachine, ...tried]);
 if (json !== undefined)

@@ -14,7 +14,9 @@ const SPARE_MB = 64;
 /** What the machine runs of ours beside the package. */
 const PROGRAMS = [
   'main-job.mjs',
+  'host/bridge.mjs',
   'host/job.mjs',
+  'host/job-steps.mjs',
   'host/limit-attacks.mjs',
   'host/suites.mjs',
   'kernel-memory/attacks.mjs',

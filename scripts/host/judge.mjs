@@ -4,27 +4,47 @@ import { isDeepStrictEqual } from 'node:util';
 import { MAIN_JOB_RESULT } from '../main-job.mjs';
 import { LIMIT_ATTACKS } from './limit-attacks.mjs';
 
-const STEPS = ['machine', 'image', 'doctor', 'main job', 'limits', 'probe', 'left', 'end'];
-
-/** What is demanded of a machine: [{check, ok, detail}]. A step that is missing or failed is one check that does not hold. */
-export function judge(lines) {
+/**
+ * What is demanded of a machine: [{check, ok, detail}]. A step that is missing or failed is one check that does not hold.
+ * `judges` has a function per step, from its value to checks, in the order of the report.
+ */
+export function judge(lines, judges = JUDGES) {
   const steps = new Map(lines.map((line) => [line.step, line]));
-  return STEPS.flatMap((name) => {
+  return Object.keys(judges).flatMap((name) => {
     const line = steps.get(name);
     if (line === undefined) return [check(name, false, 'the machine did not come to it')];
     if (line.error !== undefined) return [check(name, false, line.error)];
-    return JUDGES[name]?.(line.value) ?? [];
+    return judges[name](line.value);
   });
 }
 
-const check = (name, ok, detail) => ({ check: name, ok, detail: ok ? '' : detail });
+export const check = (name, ok, detail) => ({ check: name, ok, detail: ok ? '' : detail });
 
-const JUDGES = {
+export const attackChecks = (attacks, demanded) =>
+  demanded.map(({ name }) => {
+    const attack = attacks.find((one) => one.name === name);
+    return check(
+      `limits: ${name}`,
+      attack !== undefined && attack.complaint === undefined,
+      attack?.complaint ?? 'not made',
+    );
+  });
+
+export const wallChecks = (controls) =>
+  controls
+    .filter(({ required }) => required)
+    .map(({ control, verdict, observed, how }) =>
+      check(`probe: ${control}`, verdict === 'ENFORCED', `${verdict}: ${observed} (${how})`),
+    );
+
+/** By step, in the order in which they are made. */
+export const JUDGES = {
   machine: ({ cgroups, delegated, ociRuntime }) => [
     check('cgroup v2, kept by systemd', cgroups === 'v2, systemd', cgroups),
     check('cpu, memory and pids are delegated', delegated === 'cpu memory pids', delegated),
     check('crun is the default', /^crun/.test(ociRuntime), ociRuntime),
   ],
+  image: () => [],
   doctor: ({ findings }) => [
     check(
       'doctor finds no fault',
@@ -47,14 +67,7 @@ const JUDGES = {
     ...Object.entries(enforcement).map(([control, by]) =>
       check(`${control} by control group`, by === 'cgroup', by),
     ),
-    ...LIMIT_ATTACKS.map(({ name }) => {
-      const attack = attacks.find((one) => one.name === name);
-      return check(
-        `limits: ${name}`,
-        attack !== undefined && attack.complaint === undefined,
-        attack?.complaint ?? 'not made',
-      );
-    }),
+    ...attackChecks(attacks, LIMIT_ATTACKS),
   ],
   probe: ({ exitCode, engine, controls, ...failure }) => {
     if (controls === undefined) return [check('probe', false, JSON.stringify(failure))];
@@ -64,15 +77,12 @@ const JUDGES = {
         engine.mode === 'rootless' && /crun$/.test(engine.ociRuntime),
         JSON.stringify(engine),
       ),
-      ...controls
-        .filter(({ required }) => required)
-        .map(({ control, verdict, observed, how }) =>
-          check(`probe: ${control}`, verdict === 'ENFORCED', `${verdict}: ${observed} (${how})`),
-        ),
+      ...wallChecks(controls),
       check('probe exits with 0', exitCode === 0, `it exited with ${exitCode}`),
     ];
   },
   left: (containers) => [check('no container left', containers.length === 0, containers.join(', '))],
+  end: () => [],
 };
 
 const isNoFault = ({ status }) => status !== 'fail';

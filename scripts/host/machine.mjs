@@ -18,45 +18,67 @@ const CLOCK = ['-icount', 'shift=0,sleep=on', '-accel', 'tcg,thread=single', '-s
  * The report's lines, as far as they came. Throws when qemu fails. A machine that is not done after `timeoutMs` is
  * turned off; the report then lacks its last line. `onLine` gets each as it comes; `console` is a file for the console.
  */
-export async function runMachine({ disk, kernel, initrd }, jobDisk, { timeoutMs, console, onLine }) {
-  const drive = (file, mode) => ['-drive', `file=${file},format=raw,if=virtio,cache=unsafe,${mode}`];
-  const args = [
-    ...CLOCK,
-    ...['-cpu', 'max', '-m', String(MEMORY_MB), '-display', 'none', '-no-reboot', '-nic', 'none'],
-    ...['-kernel', kernel, '-initrd', initrd],
-    ...['-append', 'root=/dev/vda rw console=ttyS0 quiet systemd.show_status=1 panic=1'],
-    ...drive(disk, 'snapshot=on'),
-    ...drive(jobDisk, 'readonly=on'),
-    ...['-serial', `file:${console}`, '-serial', 'stdio'],
-  ];
-  const child = spawn(QEMU, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
-  const endWithUs = () => child.kill('SIGKILL');
-  process.once('exit', endWithUs);
+export async function runMachine(root, jobDisk, { timeoutMs, console, onLine }) {
+  const machine = startMachine(
+    root,
+    jobDisk,
+    [...CLOCK, '-no-reboot', '-nic', 'none', '-serial', `file:${console}`, '-serial', 'stdio'],
+    { stdio: ['ignore', 'pipe', 'pipe'], priority: constants.priority.PRIORITY_LOW },
+  );
+  const timer = setTimeout(machine.kill, timeoutMs);
   const lines = [];
-  let complaint = '';
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    complaint = (complaint + text).slice(-2_000);
-  });
-  createInterface({ input: child.stdout }).on('line', (text) => {
+  createInterface({ input: machine.stdout }).on('line', (text) => {
     const line = parse(text);
     if (line === undefined) return;
     lines.push(line);
     onLine(line);
   });
   try {
-    await new Promise((resolve, reject) => {
-      child.on('error', reject);
-      child.on('spawn', () => setPriority(child.pid, constants.priority.PRIORITY_LOW));
-      child.on('close', (code) =>
-        code ? reject(new Error(`${QEMU} ended with ${code}: ${complaint}`)) : resolve(),
-      );
-    });
+    await machine.ended;
   } finally {
     clearTimeout(timer);
-    process.off('exit', endWithUs);
   }
   return lines;
+}
+
+/**
+ * Boots the disk of `root` with the second disk `jobDisk` beside it; `args` are what this machine has besides, as qemu
+ * takes them. `ended` rejects when qemu fails, and resolves when the machine is turned off or killed. Ends with us.
+ */
+export function startMachine(
+  { disk, kernel, initrd },
+  jobDisk,
+  args,
+  { kernelArgs = [], stdio = ['ignore', 'ignore', 'pipe'], priority } = {},
+) {
+  const drive = (file, mode) => ['-drive', `file=${file},format=raw,if=virtio,cache=unsafe,${mode}`];
+  const common = [
+    ...['-cpu', 'max', '-m', String(MEMORY_MB), '-display', 'none'],
+    ...['-kernel', kernel, '-initrd', initrd],
+    ...[
+      '-append',
+      ['root=/dev/vda rw console=ttyS0 quiet systemd.show_status=1 panic=1', ...kernelArgs].join(' '),
+    ],
+    ...drive(disk, 'snapshot=on'),
+    ...drive(jobDisk, 'readonly=on'),
+  ];
+  const child = spawn(QEMU, [...common, ...args], { stdio });
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    complaint = (complaint + text).slice(-2_000);
+  });
+  const ended = new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('spawn', () => priority !== undefined && setPriority(child.pid, priority));
+    child.on('close', (code) => {
+      process.off('exit', kill);
+      if (code) reject(new Error(`${QEMU} ended with ${code}: ${complaint}`));
+      else resolve();
+    });
+  });
+  return { stdout: child.stdout, ended, kill };
 }
 
 /** Undefined for what the kernel or the line itself put between. */

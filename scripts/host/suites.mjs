@@ -10,7 +10,10 @@ const PODMAN = ['podman', 'crun', 'uidmap', 'catatonit'];
 /** What the copied Node is linked with. */
 const NODE_LIBRARIES = ['libstdc++6'];
 
-const COMMON = [...SESSION, ...PODMAN, ...NODE_LIBRARIES, 'udev', 'kmod', 'procps'];
+/** The way in, for a bridge outside that uses the machine's engine. */
+const LOGIN = ['openssh-server'];
+
+const COMMON = [...SESSION, ...PODMAN, ...NODE_LIBRARIES, ...LOGIN, 'udev', 'kmod', 'procps'];
 
 /** By release. */
 export const SUITES = {
@@ -21,7 +24,18 @@ export const SUITES = {
 /** Who works there: an ordinary user with the usual range of subordinate ids. */
 export const USER = { name: 'user', id: 1000, home: '/home/user', firstSubId: 100_000, subIds: 65_536 };
 
+/** Where the user's podman listens, once podman.socket is started. */
+export const ENGINE_SOCKET = `/run/user/${USER.id}/podman/podman.sock`;
+
 /** Where the second disk is mounted. */
 export const JOB_DIR = '/job';
+/** Who may log in over ssh; on the second disk of a machine that has no job of its own. */
+export const KEYS_FILE = `${JOB_DIR}/authorized_keys`;
+/** Our image as the engine saves it; on the second disk too. */
+export const IMAGE_FILE = `${JOB_DIR}/image.tar`;
+/** What a machine with a job of its own runs. */
+export const JOB_PROGRAM = `${JOB_DIR}/app/host/job.mjs`;
+/** As qemu's user-mode network gives it out. */
+export const ADDRESS = '10.0.2.15';
 /** The serial line that carries the report; the first one is the console. */
 export const REPORT_TTY = 'ttyS1';
