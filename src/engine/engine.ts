@@ -13,7 +13,9 @@ export type IdMapping = 'rootless' | 'userns-mapped' | 'rootful';
 /** Where containers run, and on this machine how their ids map: `vm` is a machine of this computer, `remote` another one. */
 export type EngineMode = IdMapping | 'vm' | 'remote';
 
-/** Of the host, read-only; only one that is `executable` may hold programs. */
+/**
+ * A file or folder of the host that is mounted read-only. Programs can be started from it only if it is `executable`.
+ */
 export type Mount = { readonly source: string; readonly target: string; readonly executable: boolean };
 /** What carries a container's traffic (carriers.ts). `default`: the network that docker, or the podman of a machine, gives any container. */
 export type Carrier = 'slirp4netns' | 'pasta' | 'default';
@@ -94,7 +96,7 @@ export type EngineFacts = {
   readonly mode: EngineMode;
   /** On the machine where containers run; the same as `mode` where that is this one. */
   readonly ids: IdMapping;
-  /** Of its processor, as it names it: amd64 and x86_64, arm64 and aarch64 are the same. */
+  /** The processor architecture of the machine, in the engine's own spelling: amd64 and x86_64 are the same, arm64 and aarch64 too. */
   readonly architecture: string;
   /** What the engine says that it can limit; what it does is only seen on this machine. */
   readonly limits: EngineLimits;
@@ -110,7 +112,7 @@ export type EngineStatus =
       readonly state: 'missing' | 'stopped' | 'broken';
       readonly reason: string;
       readonly remedy: string;
-      /** Of one that hangs: how long its answer was waited for. */
+      /** For an engine that hangs: how many milliseconds its answer was waited for. */
       readonly waitedMs?: number | undefined;
     };
 
