@@ -29,7 +29,7 @@ export type KeptServer = {
   readonly serverVersion: string | undefined;
   readonly instructions: string | undefined;
   tools(): readonly Tool[];
-  /** Of the tools that it lists, by name; in the order of the list. */
+  /** Changes of the tools that it lists, by tool name, in the order of the list. */
   readonly changes: ReadonlyMap<string, ToolChange>;
 };
 
@@ -107,7 +107,7 @@ export class KeptCatalog {
     return entry;
   }
 
-  /** Of two bridges that learn at once the later one's file stays; what was first seen is read anew each time. */
+  /** When two bridges learn at once, the file of the later one stays. What was first seen is read anew each time. */
   #keep(path: string, spec: DownstreamSpec, file: CatalogFile, before: CatalogFile | undefined): void {
     const content = catalogFileText(spec.name, file);
     try {

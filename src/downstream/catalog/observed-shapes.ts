@@ -15,9 +15,9 @@ import { merge, readShape, type Shape, shapeOf } from './shape.js';
 const MAX_ANSWER_CHARS = 64 * 1024;
 /** A tool that answered so often without a new shape is known. */
 const STEADY_ANSWERS = 5;
-/** Of one tool in the life of a bridge: some never repeat themselves, or always fail. */
+/** Answers of one tool that a bridge looks at in its life: some tools never answer alike, or always fail. */
 const MAX_LOOKS = 50;
-/** Of one server. A shape has at most 4 KB, nearly all have a few hundred bytes. */
+/** Largest file of one server. A shape has at most 4 KB, nearly all have a few hundred bytes. */
 const MAX_FILE_BYTES = 256 * 1024;
 /** A run's answers are written together. */
 const WRITE_AFTER_MS = 1_000;
@@ -103,7 +103,7 @@ export class ObservedShapes implements Disposable {
     return book;
   }
 
-  /** Of two bridges that learn at once the later one's file stays. */
+  /** When two bridges write at once, the file of the later one stays. */
   #write({ path, version, tools }: Book): void {
     if (!this.#canWrite) return;
     const kept: [string, unknown][] = [];

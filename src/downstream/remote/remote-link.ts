@@ -24,7 +24,7 @@ import { type Entry, Waiting } from './waiting.js';
 import type { Outgoing, Wire } from './wire.js';
 
 export type RemoteLinkOptions = {
-  /** Of `headersHelper`. */
+  /** Environment in which `headersHelper` runs. */
   readonly env: Readonly<Record<string, string>>;
   readonly redactor: Redactor;
   /** For greeting anew. */
