@@ -121,7 +121,7 @@ export class CallGuard {
     try {
       return await work();
     } catch (thrown) {
-      // Of the handlers, only the one that loads a server has one of these codes, and that is a refusal too.
+      // Among the handlers, only the one that loads a server throws one of these codes, and that is a refusal too.
       if (thrown instanceof BridgeError && ['E_DENIED', 'E_LIMIT'].includes(thrown.code))
         this.#tellRefusal(target, thrown);
       throw thrown;

@@ -17,7 +17,7 @@ const NAME = /^[a-z_][a-z0-9_]{0,63}$/i;
 /** The names that every run has; the guest refuses those that only it knows. */
 const TAKEN = /^(?:__|mcp_)|^(?:mcp|runtime|save_tool|user_tools)$/;
 
-/** Of each line of a file's head, which a list is made from without reading the rest. */
+/** Longest line at the head of a file. A list of tools is made from these lines without reading the rest. */
 const MAX_HEAD_CHARS = 200;
 const SIGNATURE_MARK = '# ';
 const DESCRIPTION_MARK = '#: ';
