@@ -19,7 +19,7 @@ export type FilesForm = {
   readonly entry: z.ZodType<Entry>;
 };
 
-/** Of `run_python`, as the agent is told it. */
+/** JSON schema of the files that `run_python` takes, as the agent sees it. */
 export const FILES_SCHEMA = {
   type: 'array',
   description: 'Put into the working directory; text or base64',
@@ -30,7 +30,7 @@ export const FILES_SCHEMA = {
   },
 };
 
-/** Of `run_python`. */
+/** How `run_python` takes files. */
 export const FILES: FilesForm = {
   argument: 'files',
   shape: 'an object {name, text} or {name, base64}',
@@ -46,7 +46,7 @@ export const FILES: FilesForm = {
   ]),
 };
 
-/** Of `execute_code`, as the agent is told it. */
+/** JSON schema of the files that `execute_code` takes, as the agent sees it. */
 export const ADDITIONAL_FILES_SCHEMA = {
   type: 'array',
   description: 'Beside it; binary as base64',
@@ -61,7 +61,7 @@ export const ADDITIONAL_FILES_SCHEMA = {
   },
 };
 
-/** Of `execute_code`, as isolator has it, and with an encoding. */
+/** How `execute_code` takes files: as isolator does, and with an encoding. */
 export const ADDITIONAL_FILES: FilesForm = {
   argument: 'additional_files',
   shape: 'an object {filename, content}, and encoding "base64" where content is that',
