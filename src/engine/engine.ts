@@ -13,9 +13,7 @@ export type IdMapping = 'rootless' | 'userns-mapped' | 'rootful';
 /** Where containers run, and on this machine how their ids map: `vm` is a machine of this computer, `remote` another one. */
 export type EngineMode = IdMapping | 'vm' | 'remote';
 
-/**
- * A file or folder of the host that is mounted read-only. Programs can be started from it only if it is `executable`.
- */
+/** A file or folder of the host, mounted read-only. Only an `executable` one may hold programs. */
 export type Mount = { readonly source: string; readonly target: string; readonly executable: boolean };
 /** What carries a container's traffic (carriers.ts). `default`: the network that docker, or the podman of a machine, gives any container. */
 export type Carrier = 'slirp4netns' | 'pasta' | 'default';
@@ -94,9 +92,9 @@ export type EngineLimits = { readonly memory: boolean; readonly pids: boolean; r
 export type EngineFacts = {
   readonly version: string;
   readonly mode: EngineMode;
-  /** On the machine where containers run; the same as `mode` where that is this one. */
+  /** How ids are mapped on the machine where containers run; equals `mode` when that machine is this one. */
   readonly ids: IdMapping;
-  /** The processor architecture of the machine, in the engine's own spelling: amd64 and x86_64 are the same, arm64 and aarch64 too. */
+  /** Processor architecture of that machine, in the engine's spelling: amd64 or x86_64, arm64 or aarch64. */
   readonly architecture: string;
   /** What the engine says that it can limit; what it does is only seen on this machine. */
   readonly limits: EngineLimits;

@@ -208,7 +208,7 @@ async function readInto(
 
 /**
  * It is away or overloaded, or (409) has not noticed yet that the earlier stream is no more; any other refusal is
- * meant, or is for the next request to mend.
+ * meant, or is for the next request to repair.
  */
 function mayPass(thrown: unknown): boolean {
   if (thrown instanceof RefusedStatus) return [409, 429, 500, 502, 503, 504].includes(thrown.status);

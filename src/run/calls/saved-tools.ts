@@ -173,7 +173,7 @@ function historyOf(lines: readonly string[]): History {
 function historyLine(before: History | undefined, run: string, at: string): string {
   if (before === undefined || before.created === '') return `#@ created ${at}, run ${run}`;
   const created = `#@ created ${before.created}, run ${before.maker}`;
-  // A run that mends its own has made it once.
+  // A run that corrects its own tool has made one, not two.
   return before.run === run && before.changed === '' ? created : `${created}; changed ${at}, run ${run}`;
 }
 
