@@ -273,7 +273,7 @@ export const CHECKS: readonly Check[] = [
       if (problems.length === 0) return ok(counts);
       return warn(
         `${counts}; ${problems.map(problemInWords).join('; ')}`,
-        'Mend the files; the other ones are used meanwhile, and a bridge that runs keeps what it has read before.',
+        'Fix the files; the other ones are used meanwhile, and a bridge that runs keeps what it has read before.',
       );
     },
   },

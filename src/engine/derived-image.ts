@@ -71,7 +71,7 @@ export async function makeDerivedImage(
     throw new BridgeError(
       'E_IMAGE_BUILD',
       `The engine could not put the bridge's files on top of ${derivation.base}: ${tailOf(result)}`,
-      { fault: 'engine', remedy: 'Make room where the engine runs, and mend what it says.' },
+      { fault: 'engine', remedy: 'Make room where the engine runs, and fix what it reports.' },
     );
   } finally {
     rmSync(context, { recursive: true, force: true });

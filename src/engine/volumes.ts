@@ -85,7 +85,7 @@ export class Volumes {
     const { binary } = this.#parts;
     return new BridgeError('E_ENGINE_BROKEN', `${binary} ${what}: ${said(result)}`, {
       fault: 'engine',
-      remedy: `Run \`${binary} ${what}\` and mend what it says.`,
+      remedy: `Run \`${binary} ${what}\` and fix what it reports.`,
     });
   }
 }

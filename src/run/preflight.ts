@@ -6,7 +6,7 @@ import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import type { NamedTool, ServerBrief, ServerDoc } from '../protocol/frames.js';
 
-/** What is mended in one go; the rest shows when these are. */
+/** Most findings in one answer: so many can be fixed in one go, and the rest show up in the next run. */
 const MAX_SHOWN = 4;
 const MAX_LISTED_TOOLS = 10;
 const MAX_ECHO_CHARS = 80;
@@ -39,7 +39,7 @@ export function preflight(
 }
 
 function nextStep(loaded: readonly ServerDoc[], missing: readonly ServerBrief[]): string {
-  if (missing.length === 0) return 'Mend the name and send the whole code again.';
+  if (missing.length === 0) return 'Fix the name and send the whole program again.';
   const absent = missing.filter(({ problem }) => problem === undefined);
   if (absent.length === 0) return 'Go on without it; `mcp-sandbox-bridge servers` tells the user more.';
   const names = [...loaded, ...absent].map(({ name }) => name);

@@ -110,6 +110,6 @@ export function reportText({ controls, engine, seccomp, summary, durationMs }: P
   return [
     columns([head, ...rows]),
     `\n${counts}. ${where}; ${seconds(durationMs)}.\n`,
-    ...(remedies.length === 0 ? [] : [`\nTo mend:\n`, ...remedies]),
+    ...(remedies.length === 0 ? [] : [`\nTo fix:\n`, ...remedies]),
   ].join('');
 }
