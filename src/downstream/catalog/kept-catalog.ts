@@ -35,7 +35,7 @@ export type KeptServer = {
 
 type Learnable = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
 /** `stamp` is that of the file that was read; null where what was learned could not be written. */
-type Entry = {
+type CachedCatalog = {
   readonly stamp: string | undefined | null;
   readonly file: CatalogFile | undefined;
   readonly kept: KeptServer | undefined;
@@ -51,7 +51,7 @@ export class KeptCatalog {
   readonly #folder: string;
   readonly #observer: Observer;
   /** By path. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, CachedCatalog>();
   readonly #paths = new WeakMap<DownstreamSpec, string>();
   /** By path, the changes that were told last. */
   readonly #told = new Map<string, string>();
@@ -96,7 +96,7 @@ export class KeptCatalog {
     return path;
   }
 
-  #entry(path: string): Entry {
+  #entry(path: string): CachedCatalog {
     const known = this.#entries.get(path);
     if (known?.stamp === null) return known;
     const stamp = stampOf(path);

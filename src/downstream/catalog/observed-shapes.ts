@@ -31,14 +31,14 @@ const file = z.object({
 });
 
 /** `steady`: how many answers in a row had nothing new. */
-type Known = { readonly shape: Shape; readonly steady: number };
+type KnownShape = { readonly shape: Shape; readonly steady: number };
 type Book = {
   readonly path: string;
   readonly version: string | null;
-  readonly tools: Map<string, Known>;
+  readonly tools: Map<string, KnownShape>;
   readonly looks: Map<string, number>;
 };
-type Learnable = Pick<Downstream, 'spec' | 'serverVersion' | 'tools'>;
+type AnsweringServer = Pick<Downstream, 'spec' | 'serverVersion' | 'tools'>;
 
 export class ObservedShapes implements Disposable {
   readonly #folder: string;
@@ -53,13 +53,13 @@ export class ObservedShapes implements Disposable {
   }
 
   /** By tool, for a server as it runs now. */
-  of(server: Learnable): (tool: string) => Shape | undefined {
+  of(server: AnsweringServer): (tool: string) => Shape | undefined {
     const { tools } = this.#book(server);
     return (tool) => tools.get(tool)?.shape;
   }
 
   /** Looks at the text of a CallToolResult once its reader has it. */
-  learn(server: Learnable, tool: string, result: string): void {
+  learn(server: AnsweringServer, tool: string, result: string): void {
     if (result.length > MAX_ANSWER_CHARS || !this.#canWrite) return;
     const book = this.#book(server);
     if (isSettled(book, tool)) return;
@@ -91,7 +91,7 @@ export class ObservedShapes implements Disposable {
     this.#timer ??= setTimeout(() => this[Symbol.dispose](), WRITE_AFTER_MS).unref();
   }
 
-  #book({ spec, serverVersion }: Learnable): Book {
+  #book({ spec, serverVersion }: AnsweringServer): Book {
     const key = this.#keys.get(spec) ?? definitionKey(spec);
     this.#keys.set(spec, key);
     const version = serverVersion ?? null;
@@ -157,8 +157,8 @@ function parsedJson(text: string): unknown {
 }
 
 /** Equal for what starts the same program; a token in the environment makes no other server. */
-function readBook(path: string, version: string | null): Map<string, Known> {
-  const tools = new Map<string, Known>();
+function readBook(path: string, version: string | null): Map<string, KnownShape> {
+  const tools = new Map<string, KnownShape>();
   try {
     if (statSync(path).size > MAX_FILE_BYTES) return tools;
     const parsed = file.parse(JSON.parse(readFileSync(path, 'utf8')));
@@ -173,7 +173,7 @@ function readBook(path: string, version: string | null): Map<string, Known> {
   return tools;
 }
 
-function readKnown(value: unknown): Known | undefined {
+function readKnown(value: unknown): KnownShape | undefined {
   if (!isObject(value)) return undefined;
   const shape = readShape(value['shape']);
   const { steady } = value;
