@@ -18,7 +18,11 @@ export type Derivation = {
 };
 
 /** One command of the engine; a non-zero exit is a result, not an error. */
-type Command = (args: readonly string[], timeoutMs: number, signal: AbortSignal) => Promise<ProcessResult>;
+type RunEngineCommand = (
+  args: readonly string[],
+  timeoutMs: number,
+  signal: AbortSignal,
+) => Promise<ProcessResult>;
 
 const BUILD_TIMEOUT_MS = 300_000;
 const QUERY_TIMEOUT_MS = 30_000;
@@ -56,7 +60,7 @@ export async function makeDerivedImage(
   derivation: Derivation,
   scratch: string,
   buildArgs: (image: string, contextDir: string) => readonly string[],
-  command: Command,
+  command: RunEngineCommand,
   signal: AbortSignal,
 ): Promise<string> {
   const image = derivedName(derivation.key);
@@ -81,7 +85,7 @@ export async function makeDerivedImage(
 /** Removes those that are old, but for `kept`. What a container still uses stays; trouble is nobody's business. */
 export async function pruneDerivedImages(
   kept: readonly string[],
-  command: Command,
+  command: RunEngineCommand,
   signal: AbortSignal,
 ): Promise<void> {
   const listed = await command(

@@ -43,14 +43,14 @@ const REST_MS = 60_000;
 const steadyNow = (): number => performance.timeOrigin + performance.now();
 
 /** One line; or the one that counts `lines` lost ones, with the time since when. */
-type Waiting = { readonly text: string; readonly lines: number; readonly since?: string };
+type WaitingLines = { readonly text: string; readonly lines: number; readonly since?: string };
 
 export class AuditFiles {
   readonly #options: AuditFilesOptions;
   readonly #now: () => number;
   readonly #name = `${new Date().toISOString().replace(/[:.]/g, '-')}-${randomBytes(3).toString('hex')}`;
   #stream: Writable | undefined;
-  #waiting: Waiting[] = [];
+  #waiting: WaitingLines[] = [];
   /** Characters of the waiting lines and of those that are being written. */
   #waitingChars = 0;
   #restsUntil = 0;
@@ -92,7 +92,7 @@ export class AuditFiles {
     });
   }
 
-  #put(waiting: Waiting): void {
+  #put(waiting: WaitingLines): void {
     if (this.#waiting.length === 0) setImmediate(() => this.#write());
     this.#waitingChars += waiting.text.length;
     this.#waiting.push(waiting);

@@ -11,7 +11,7 @@ const MAX_SHOWN = 4;
 const MAX_LISTED_TOOLS = 10;
 const MAX_ECHO_CHARS = 80;
 
-type Finding = { readonly code: 'E_TOOL_UNKNOWN' | 'E_SERVER_NOT_LOADED'; readonly message: string };
+type NameProblem = { readonly code: 'E_TOOL_UNKNOWN' | 'E_SERVER_NOT_LOADED'; readonly message: string };
 
 /** The first things that are wrong, as one error of the agent's; undefined where nothing is. */
 export function preflight(
@@ -22,7 +22,7 @@ export function preflight(
   const docs = byWord(loaded);
   const briefs = byWord(discovered);
   const missing = new Map<string, ServerBrief>();
-  const findings = named.flatMap(({ server, tool, line }): readonly Finding[] => {
+  const findings = named.flatMap(({ server, tool, line }): readonly NameProblem[] => {
     const doc = docs.get(server);
     if (doc !== undefined) return tool === null ? [] : unknownTool(doc, tool, line);
     const brief = briefs.get(server);
@@ -49,7 +49,7 @@ function nextStep(loaded: readonly ServerDoc[], missing: readonly ServerBrief[])
   return `Pass servers=${JSON.stringify(names)} in the call${inside}.`;
 }
 
-function unknownTool({ name, tools }: ServerDoc, tool: string, line: number): readonly Finding[] {
+function unknownTool({ name, tools }: ServerDoc, tool: string, line: number): readonly NameProblem[] {
   if (tools.some((doc) => doc.alias === tool || doc.name === tool)) return [];
   const aliases = tools.map(({ alias }) => alias);
   const near = closest(tool, aliases);
@@ -64,7 +64,7 @@ function listed(aliases: readonly string[]): string {
   return `It has: ${shown}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
-const notLoaded = ({ name, problem }: ServerBrief, line: number): Finding => ({
+const notLoaded = ({ name, problem }: ServerBrief, line: number): NameProblem => ({
   code: 'E_SERVER_NOT_LOADED',
   message: `Line ${line}: server '${name}' is not loaded in this run${problem === undefined ? '.' : `: ${problem}`}`,
 });

@@ -7,7 +7,7 @@ import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names
 import { described } from './complaint.js';
 
 type Encoding = 'utf8' | 'base64';
-type Entry = { readonly name: string; readonly content: string; readonly encoding: Encoding };
+type EncodedFile = { readonly name: string; readonly content: string; readonly encoding: Encoding };
 
 /** How a tool says files in its arguments. */
 export type FilesForm = {
@@ -16,7 +16,7 @@ export type FilesForm = {
   readonly shape: string;
   readonly nameField: string;
   readonly contentField: Readonly<Record<Encoding, string>>;
-  readonly entry: z.ZodType<Entry>;
+  readonly entry: z.ZodType<EncodedFile>;
 };
 
 /** JSON schema of the files that `run_python` takes, as the agent sees it. */
@@ -39,10 +39,10 @@ export const FILES: FilesForm = {
   entry: z.union([
     z
       .strictObject({ name: z.string(), text: z.string() })
-      .transform(({ name, text }): Entry => ({ name, content: text, encoding: 'utf8' })),
+      .transform(({ name, text }): EncodedFile => ({ name, content: text, encoding: 'utf8' })),
     z
       .strictObject({ name: z.string(), base64: z.string() })
-      .transform(({ name, base64 }): Entry => ({ name, content: base64, encoding: 'base64' })),
+      .transform(({ name, base64 }): EncodedFile => ({ name, content: base64, encoding: 'base64' })),
   ]),
 };
 
@@ -75,7 +75,7 @@ export const ADDITIONAL_FILES: FilesForm = {
       encoding: z.enum(['utf8', 'utf-8', 'base64']).optional(),
     })
     .transform(
-      ({ filename, content, encoding }): Entry => ({
+      ({ filename, content, encoding }): EncodedFile => ({
         name: filename,
         content,
         encoding: encoding === 'base64' ? 'base64' : 'utf8',
