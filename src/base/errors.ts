@@ -41,7 +41,7 @@ export type Fault = 'agent' | 'guest' | 'operator' | 'downstream' | 'engine' | '
 
 export type BridgeErrorOptions = {
   readonly fault: Fault;
-  /** One sentence in the imperative: the command or change that mends it. */
+  /** One sentence in the imperative: the command or change that fixes it. */
   readonly remedy?: string;
   readonly cause?: unknown;
   /** How long something was waited for that never came: it hangs. */

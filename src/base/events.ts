@@ -10,7 +10,7 @@ export type BridgeEvent =
       readonly type: 'config.problem';
       readonly file: string;
       readonly message: string;
-      /** Of the mistake in the file, both from 1, where it has one place. */
+      /** Position of the mistake in the file, line and column counted from 1; undefined when it has no single place. */
       readonly place?: { readonly line: number; readonly column: number } | undefined;
     }
   | { readonly type: 'config.discovered'; readonly ready: number; readonly skipped: number }
@@ -38,7 +38,7 @@ export type BridgeEvent =
       readonly reason: string;
       /** What enforces each limit, as seen. */
       readonly limits: string;
-      /** Of the last probe of this boot; undefined where there was none. */
+      /** The result of the last probe since this machine was started; undefined when there was none. */
       readonly probe:
         | {
             readonly at: string;
@@ -64,7 +64,7 @@ export type BridgeEvent =
   | {
       readonly type: 'sandbox.unloaded';
       readonly container: string;
-      /** Of MCP_BRIDGE_PREIMPORT. */
+      /** A module that MCP_BRIDGE_PREIMPORT names. */
       readonly module: string;
       readonly error: string;
     }
@@ -103,12 +103,15 @@ export type BridgeEvent =
       readonly type: 'run.started';
       /** Unique among all bridges. */
       readonly run: string;
-      /** Whoever asked, in its own words. */
+      /** Name and version of the client that asked, as it reported them. */
       readonly client: string;
       readonly servers: readonly string[];
       readonly language: string;
       readonly code: Weight;
-      /** Of a command: the beginning of its vector, where the operator wants it kept. */
+      /**
+       * The beginning of a command's argument vector; undefined for other runs, and when the operator does not want it
+       * kept.
+       */
       readonly argumentsText?: string | undefined;
       readonly timeoutSeconds: number;
     }

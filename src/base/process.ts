@@ -14,7 +14,7 @@ import { HeadTail, linesOf } from './text.js';
 
 export type RunOptions = {
   readonly timeoutMs: number;
-  /** Of stdout and of stderr each; the middle of what is more goes. Default 8 MiB. */
+  /** Limit for stdout and for stderr, each; the middle of a longer output is dropped. Default 8 MiB. */
   readonly maxBytes?: number;
   /** Added to our own environment; undefined takes a variable away. */
   readonly env?: Readonly<Record<string, string | undefined>>;

@@ -11,7 +11,10 @@ const MIN_CHARS = 8;
 /** Names of variables whose values are secret wherever they come from. */
 const SECRET_NAME =
   /TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIAL|AUTHORIZATION|COOKIE/i;
-/** Of a value that is replaced now and then: an older one has ended, and what is looked for would only grow. */
+/**
+ * How many values of a secret that is renewed are kept, newest last. Older values have expired, and every kept one
+ * costs time in each search.
+ */
 const LATEST_KEPT = 4;
 
 /** Text without secrets; what `Redactor.redact` is to those who only use it. */

@@ -3,7 +3,7 @@
 import type { Examination, Finding } from './examination.js';
 import { seconds } from './output.js';
 
-type Subject = Pick<Examination, 'settings' | 'discovery' | 'pad' | 'commandTrial'>;
+type CommandChecks = Pick<Examination, 'settings' | 'discovery' | 'pad' | 'commandTrial'>;
 
 /** Undefined where agents do not see the tool. */
 export async function examineCommands({
@@ -11,7 +11,7 @@ export async function examineCommands({
   discovery,
   pad,
   commandTrial,
-}: Subject): Promise<Omit<Finding, 'name'> | undefined> {
+}: CommandChecks): Promise<Omit<Finding, 'name'> | undefined> {
   if (!tools.includes('execute')) return undefined;
   if (executeServer !== undefined) return examineServer(executeServer, discovery);
   // Without any sandbox at all an earlier line has said why; a trial would only wait for it again.
@@ -27,7 +27,7 @@ export async function examineCommands({
   return { status: 'ok', detail };
 }
 
-function examineServer(name: string, { ready }: Subject['discovery']): Omit<Finding, 'name'> {
+function examineServer(name: string, { ready }: CommandChecks['discovery']): Omit<Finding, 'name'> {
   if (ready.some((server) => server.name === name))
     return { status: 'ok', detail: `handed to the server '${name}'` };
   return {

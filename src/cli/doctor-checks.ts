@@ -24,10 +24,10 @@ import { megabytes, seconds } from './output.js';
 import { examinePolicy } from './policy-finding.js';
 import { MEMORY_PROBE } from './trial.js';
 
-type Verdict = Omit<Finding, 'name'> | undefined;
+type CheckResult = Omit<Finding, 'name'> | undefined;
 export type Check = {
   readonly name: string;
-  readonly examine: (subject: Examination) => Verdict | Promise<Verdict>;
+  readonly examine: (subject: Examination) => CheckResult | Promise<CheckResult>;
 };
 
 /** What holds a limit, for a person. */
@@ -63,9 +63,9 @@ const ROOTFUL_REMEDY = 'Use podman or rootless docker, or enable userns-remap in
 /** One user namespace of a sandbox. */
 const SUBID_COUNT = 65_536;
 
-const ok = (detail: string): Verdict => ({ status: 'ok', detail });
-const warn = (detail: string, remedy: string): Verdict => ({ status: 'warn', detail, remedy });
-const fail = (detail: string, remedy: string | undefined): Verdict => ({
+const ok = (detail: string): CheckResult => ({ status: 'ok', detail });
+const warn = (detail: string, remedy: string): CheckResult => ({ status: 'warn', detail, remedy });
+const fail = (detail: string, remedy: string | undefined): CheckResult => ({
   status: 'fail',
   detail,
   ...(remedy === undefined ? {} : { remedy }),
@@ -273,7 +273,7 @@ export const CHECKS: readonly Check[] = [
       if (problems.length === 0) return ok(counts);
       return warn(
         `${counts}; ${problems.map(problemInWords).join('; ')}`,
-        'Mend the files; the other ones are used meanwhile, and a bridge that runs keeps what it has read before.',
+        'Fix the files; the other ones are used meanwhile, and a bridge that runs keeps what it has read before.',
       );
     },
   },
@@ -291,7 +291,7 @@ export const CHECKS: readonly Check[] = [
   },
 ];
 
-const failed = ({ message, remedy }: BridgeError): Verdict => fail(message, remedy);
+const failed = ({ message, remedy }: BridgeError): CheckResult => fail(message, remedy);
 
 /** How late a watchdog is was measured by the last probe of this very set-up, or is not known. */
 function lateness({ choice, image }: LaunchPad, settings: Settings): string {

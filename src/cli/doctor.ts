@@ -111,5 +111,5 @@ function findingsText(findings: readonly Finding[]): string {
   const remedies = findings.flatMap(({ name, remedy }) =>
     remedy === undefined ? [] : [`${paint.bold(name)}: ${remedy}\n`],
   );
-  return columns(rows) + (remedies.length === 0 ? '' : `\nTo mend:\n${remedies.join('')}`);
+  return columns(rows) + (remedies.length === 0 ? '' : `\nTo fix:\n${remedies.join('')}`);
 }

@@ -37,7 +37,7 @@ const NAME_ONE = 'Name a file, or - for stdin with --language, or a snippet with
 const MAX_ECHO_CHARS = 80;
 
 /** The code, under the name that it has in the sandbox, and the folder from which other files keep their path. */
-type Source = {
+type EntryFile = {
   readonly language: Language;
   readonly code: string;
   readonly name: string;
@@ -70,14 +70,18 @@ export async function execInput(
   return { program: { type: 'program', language, code, file, args, env, stdin }, files };
 }
 
-async function fromSnippet(name: string, language: string | undefined, snippets: Snippets): Promise<Source> {
+async function fromSnippet(
+  name: string,
+  language: string | undefined,
+  snippets: Snippets,
+): Promise<EntryFile> {
   if (language !== undefined)
     throw usageError('--language: the ending of a snippet says its language.', 'Leave --language out.');
   const snippet = await snippets.find(name);
   return { language: snippet.language, code: snippet.code, name: snippet.file, folder: process.cwd() };
 }
 
-async function fromFile(path: string | undefined, said: string | undefined): Promise<Source> {
+async function fromFile(path: string | undefined, said: string | undefined): Promise<EntryFile> {
   if (path === undefined || path === '') throw usageError('There is nothing to run.', NAME_ONE);
   const named = said === undefined ? undefined : languageCalled(said);
   if (path === STDIN) {
@@ -123,7 +127,7 @@ function codeOf(bytes: Buffer, from: string): string {
   return text.replace(/^\uFEFF/, '');
 }
 
-function furtherFiles({ name: entry, code, folder }: Source, paths: readonly string[]): InputFile[] {
+function furtherFiles({ name: entry, code, folder }: EntryFile, paths: readonly string[]): InputFile[] {
   const names = new NameSet();
   const add = (path: string, name: string) => {
     const problem = nameProblem(name) ?? names.add(name);

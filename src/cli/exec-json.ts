@@ -6,7 +6,7 @@ import { madeVisibleJson } from '../base/unseen.js';
 import type { Left } from '../run/artifacts/artifacts.js';
 import type { Outcome } from '../run/outcome/outcome.js';
 
-/** Of each stream: a string may have 512 MB, and JSON needs up to six characters for one. */
+/** Characters kept of each stream. A string may have 512 MB, and JSON needs up to six characters for one. */
 const MAX_STREAM_CHARS = 64 * 1024 ** 2;
 /** Where no process of the program ended by itself, as Go has it, in which isolator's command line is written. */
 const NO_EXIT_CODE = -1;

@@ -159,9 +159,9 @@ function list(store: TokenStore, { json }: LoginCommandOptions): void {
   process.stdout.write(columns(rows));
 }
 
-type Kept = Extract<StoredLogin, { readonly state: 'kept' }>['login'];
+type KeptLogin = Extract<StoredLogin, { readonly state: 'kept' }>['login'];
 
-function stateOf({ refreshToken, expiresAtMs }: Kept): string {
+function stateOf({ refreshToken, expiresAtMs }: KeptLogin): string {
   if (refreshToken !== undefined) return 'refreshed by itself';
   return expiresAtMs === undefined ? 'without an end' : `ends ${ending(expiresAtMs)}`;
 }

@@ -92,7 +92,7 @@ export function runsText(chosen: readonly AuditedRun[]): string {
   return columns([head, ...rows]);
 }
 
-/** Of a command what it was, where that is kept; ends with a newline, or is empty. */
+/** The arguments of a command where the audit has kept them, ending with a newline; otherwise an empty string. */
 const commandText = ({ line }: AuditedRun): string =>
   line?.argumentsText === undefined ? '' : `\n${visible(line.argumentsText)}\n`;
 

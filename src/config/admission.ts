@@ -15,9 +15,9 @@ export class Admission {
   readonly #settings: Pick<Settings, 'allowSelfServer' | 'trustProject' | 'depth'>;
   readonly #decisions: ReadonlyMap<string, HostDecisions>;
   readonly #ready: DownstreamSpec[] = [];
-  /** Of each name, the entry that is ready. */
+  /** Maps each server name to the entry that is ready under it. */
   readonly #byName = new Map<string, SpecSource>();
-  /** Of each name, the entries that the user has switched off. */
+  /** Maps each server name to its entries that the user has switched off. */
   readonly #offByName = new Map<string, SpecSource[]>();
   readonly #definitions = new Definitions();
   /** Hosts with an administrator's file, and that file. */

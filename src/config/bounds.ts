@@ -8,7 +8,12 @@ export const PIDS = { min: 16, max: 32_768 } as const;
 export const CPUS = { min: 0.01, max: 4096 } as const;
 /** Nothing of a run lasts longer. */
 export const DAY_SECONDS = 86_400;
-/** Of each stream of a command; the lower end has room for a line that says what is missing. */
+/**
+ * Limits in bytes for each output stream of a command. The minimum leaves room for the line that says what is missing.
+ */
 export const OUTPUT_BYTES = { min: 100, max: 64 * 1024 ** 2 } as const;
-/** Of a name that an engine is given, such as an image: one that began with a dash would be an option. */
+/**
+ * Matches a name that is handed to an engine, such as an image. It must not begin with a dash, or the engine would read
+ * an option.
+ */
 export const WORD = /^[^\s-]\S*$/;

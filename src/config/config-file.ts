@@ -22,7 +22,9 @@ export type ConfigFile =
       readonly warning?: FileTrouble;
     };
 
-/** Of all files together, as they are on disk; parsed ones take several times as much. */
+/**
+ * Bytes of all remembered files together, measured as they are on disk. Parsed, they take several times as much memory.
+ */
 export const REMEMBERED_BYTES = 16 * 1024 ** 2;
 /**
  * File systems count time in ticks of up to 10 ms: a file may change twice within one, and look the same. What was

@@ -19,7 +19,10 @@ import type { LastGoodFiles } from './last-good.js';
 import { pathKey } from './same-path.js';
 import type { Environment, Settings } from './settings.js';
 
-/** Of a file that comes with a project: it holds no history, and a stranger's must not cost seconds before each run. */
+/**
+ * Largest file that is read from a project, in bytes. Such a file holds no history, and a stranger's file must not cost
+ * seconds before each run.
+ */
 const MAX_PROJECT_BYTES = 1024 ** 2;
 /** Folders of projects are among its parts. */
 const MAX_POINTER_CHARS = 8_192;
@@ -29,7 +32,10 @@ export type DiscoverContext = {
   readonly settings: Pick<Settings, 'serversConfig' | 'allowSelfServer' | 'trustProject' | 'depth'>;
   readonly env: Environment;
   readonly host: HostFacts;
-  /** Of one that looks again and again: what it has read before. Without it, a file says what stands in it now. */
+  /**
+   * What was read before, for a caller that discovers again and again: a file that has become unreadable keeps its last
+   * good content. Without it, each file counts as it is now.
+   */
   readonly lastGood?: LastGoodFiles | undefined;
 };
 

@@ -47,7 +47,7 @@ export type OAuthHints = {
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
   readonly scopes: readonly string[];
-  /** Of the loopback redirect, where the client was registered with a fixed one. */
+  /** Port of the loopback redirect, where the client was registered with a fixed one; undefined means any free port. */
   readonly callbackPort: number | undefined;
   readonly authServerMetadataUrl: string | undefined;
 };

@@ -109,7 +109,7 @@ const REASONS: { readonly [K in ServerSkipReason['kind']]: Explain<K> } = {
     disabled(`disabled in ${host}: ${setting} does not name it`, entry),
   'perhaps-disabled': ({ host, file }) => ({
     text: `disabled in ${host}, perhaps: ${file} cannot be read`,
-    remedy: 'Mend that file.',
+    remedy: 'Fix that file.',
     severity: 'ok',
   }),
   denied: ({ rule }) => ({
@@ -176,7 +176,7 @@ function remedyOfUnusable(
   mistakes: readonly Mistake[],
   entry: EntryFacts,
 ): string | undefined {
-  // Its own words say the command that mends it.
+  // The trouble's own text names the command that fixes it.
   if (mistakes.some((mistake) => mistake.kind === 'wrong-file' && mistake.isUnsafe)) return undefined;
   const { inFile } = entry;
   switch (first?.kind) {

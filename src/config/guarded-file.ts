@@ -20,7 +20,7 @@ export type GuardedText =
     }
   | { readonly state: 'read'; readonly text: string; readonly stats: BigIntStats };
 
-/** Of the file as it is named; undefined when it is absent. Throws what else keeps it from being looked at. */
+/** Returns the stats of the file that this path leads to; undefined when it is absent. Throws any other error. */
 export function statsOf(file: string): BigIntStats | undefined {
   // Each run looks for all of them, most are absent, and an exception costs more than reading a file.
   return statSync(file, { throwIfNoEntry: false, bigint: true });

@@ -14,12 +14,12 @@ const KEPT = 'what it said before stays in use until it can be read';
 const MISSING: FileTrouble = { message: 'is missing' };
 const EMPTY = 'is empty; delete it if it is to name no servers';
 
-type Parsed = Extract<ConfigFile, { readonly state: 'parsed' }>;
-type Kept = { readonly file: Parsed; missingSinceMs: number | undefined };
+type ParsedFile = Extract<ConfigFile, { readonly state: 'parsed' }>;
+type RememberedFile = { readonly file: ParsedFile; missingSinceMs: number | undefined };
 
 export class LastGoodFiles {
   readonly #nowMs: () => number;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, RememberedFile>();
   /** The files of each source at the last look. */
   readonly #listed = new Map<Source, readonly string[]>();
 
@@ -51,7 +51,7 @@ export class LastGoodFiles {
     return merged;
   }
 
-  #keep(file: string, content: Parsed): void {
+  #keep(file: string, content: ParsedFile): void {
     this.#kept.delete(file);
     const held = [...this.#kept.values()].reduce((sum, one) => sum + one.file.bytes, 0);
     if (held + content.bytes > REMEMBERED_BYTES) return;
@@ -59,7 +59,12 @@ export class LastGoodFiles {
   }
 
   /** What is wrong with a file that was good; undefined where the earlier content is to count no longer. */
-  #passingTrouble(file: string, found: ConfigFile, kept: Kept, host: HostFacts): FileTrouble | undefined {
+  #passingTrouble(
+    file: string,
+    found: ConfigFile,
+    kept: RememberedFile,
+    host: HostFacts,
+  ): FileTrouble | undefined {
     if (found.state === 'parsed') return { message: EMPTY };
     if (found.state === 'absent') return this.#isOnItsWay(file, kept, host) ? MISSING : undefined;
     const { message, place, isUnsafe } = found;
@@ -67,7 +72,7 @@ export class LastGoodFiles {
   }
 
   /** Whether it went so lately that its successor may be about to take its place. */
-  #isOnItsWay(file: string, kept: Kept, host: HostFacts): boolean {
+  #isOnItsWay(file: string, kept: RememberedFile, host: HostFacts): boolean {
     kept.missingSinceMs ??= this.#nowMs();
     if (this.#nowMs() - kept.missingSinceMs >= REPLACED_WITHIN_MS) return false;
     try {

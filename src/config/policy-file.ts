@@ -27,7 +27,10 @@ const MAX_PROBLEMS = 10;
 const MAX_SECONDS = 86_400;
 const MAX_CALL_BYTES = 1024 ** 4;
 const MAX_CALLS = 1_000_000;
-/** Of calls that one server has under way: as many as one run may, so that a hundred gathered calls are a hundred. */
+/**
+ * Default number of calls that one server may have under way. It equals the limit of one run, so that a hundred
+ * gathered calls do run side by side.
+ */
 export const DEFAULT_CALLS_IN_FLIGHT_PER_SERVER = MAX_CALLS_IN_FLIGHT;
 
 const pattern = z.string().refine((text) => patternTrouble(text) === undefined, {

@@ -55,7 +55,7 @@ export type Settings = {
   /** Limits that the operator accepts to be without, where nothing on the machine enforces them. */
   readonly acceptUnenforced: ReadonlyArray<'memory' | 'pids' | 'cpu'>;
   readonly saveTools: boolean;
-  /** Of what runs leave; nothing is kept where either is nought. */
+  /** How long, and how many bytes in sum, files of ended runs are kept; nothing is kept when either is 0. */
   readonly keepSeconds: number;
   readonly keepBytes: number;
   readonly audit: AuditMode;
@@ -76,9 +76,12 @@ export type Settings = {
   readonly isolator: IsolatorConfig | undefined;
   /** Undefined where there is none; need not be there. */
   readonly snippetsDir: string | undefined;
-  /** Of `execute`: the server that it is handed to; undefined where it launches containers. */
+  /**
+   * Name of the server that calls of `execute` are handed to; undefined means that the bridge launches containers
+   * itself.
+   */
   readonly executeServer: string | undefined;
-  /** Undefined means that of all other containers. */
+  /** OCI runtime for the containers of `execute`; undefined means the one that all other containers use. */
   readonly executeOciRuntime: string | undefined;
   readonly executeImage: string;
   readonly executeNetwork: boolean;
@@ -93,7 +96,7 @@ export type Settings = {
   readonly allow: readonly string[] | undefined;
   readonly deny: readonly string[];
   readonly autoload: AutoloadMode;
-  /** Of our OAuth client id metadata document. */
+  /** Address of the bridge's OAuth client id metadata document. */
   readonly clientMetadataUrl: string | undefined;
   /** How many bridges this one runs inside. */
   readonly depth: number;
@@ -102,7 +105,7 @@ export type Settings = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = 'MCP_BRIDGE_';
-/** Of `code-exec`, which reads them itself. */
+/** Variables with this prefix belong to `code-exec`, which reads them itself. */
 const EXEC_PREFIX = 'MCP_EXEC_';
 const COMMAND_RULES = ['MCP_EXEC_ALLOW', 'MCP_EXEC_DENY'];
 /** A rule means the program that its name leads to, which only the machine knows in which commands run. */

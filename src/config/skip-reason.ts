@@ -78,7 +78,7 @@ export type Mistake =
   | { readonly kind: 'wrong-field'; readonly field: string; readonly trouble: string }
   | { readonly kind: 'wrong-header'; readonly header: string }
   | { readonly kind: 'nul-in-value' }
-  /** A file that the entry names; `isUnsafe`: others may write it, and `trouble` says the command that mends it. */
+  /** A file that the entry names; `isUnsafe`: others may write it, and `trouble` names the command that fixes it. */
   | {
       readonly kind: 'wrong-file';
       readonly field: 'envFile' | 'file';

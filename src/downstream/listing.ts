@@ -16,12 +16,12 @@ const MAX_ITEMS = 5_000;
 /** A URI may hold a query; what browsers and proxies take. */
 const MAX_URI_CHARS = 8_000;
 const MAX_NAME_CHARS = 256;
-/** Of the words of one item. */
+/** Longest title or description of one item; the rest is cut. */
 const MAX_TEXT_CHARS = 4_000;
-/** Of one item as JSON; beyond it only its name is kept. */
+/** Longest item as JSON; of a longer one only the name is kept. */
 const MAX_ITEM_CHARS = 50_000;
 const ITEM_LIMITS = { maxDepth: 32, maxValues: 5_000 };
-/** Of all items together, as of a list of tools. */
+/** Limit for all items together, the same as for a list of tools. */
 const MAX_LIST_CHARS = 8 * 1024 * 1024;
 /** For people, and compared with nothing. */
 const WORDS: ReadonlySet<string> = new Set(['title', 'description']);

@@ -37,10 +37,10 @@ export const MAX_TOOLS = 2_000;
 const MAX_NAME_CHARS = 256;
 /** Beyond what the catalogue shows of it nobody reads, but a thousand of them would be kept. */
 const MAX_DESCRIPTION_CHARS = 32_000;
-/** Of one schema as JSON. A generated one of 50 KB is rare, a deeper one than this is made to hurt. */
+/** Longest schema as JSON. Generated schemas of 50 KB are rare; a longer one than this is made to hurt. */
 const MAX_SCHEMA_CHARS = 100_000;
 export const SCHEMA_LIMITS = { maxDepth: 64, maxValues: 20_000 };
-/** Of all schemas and descriptions together. */
+/** Limit for all schemas and descriptions of a server together. */
 const MAX_LIST_CHARS = 8 * 1024 * 1024;
 
 const anyPage = z.custom<object>(isObject);

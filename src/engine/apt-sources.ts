@@ -8,7 +8,7 @@ import { join } from 'node:path';
 /** What is read of the host: /etc/os-release, and the files of /etc/apt by their paths. */
 export type AptFacts = { readonly osRelease: string; readonly files: Readonly<Record<string, string>> };
 
-type Source = {
+type AptSource = {
   readonly uris: string;
   readonly suites: readonly string[];
   readonly components: string;
@@ -54,7 +54,7 @@ export function debianSources(suite: string, facts: AptFacts): string | undefine
   return stanzas.length === 0 ? undefined : `${[...new Set(stanzas)].join('\n\n')}\n`;
 }
 
-function parseDeb822(text: string): Source[] {
+function parseDeb822(text: string): AptSource[] {
   const withoutComments = text.replace(/^#.*\n?/gm, '');
   return withoutComments.split(/\n\s*\n/).flatMap((stanza) => {
     const fields = new Map<string, string>();
@@ -69,7 +69,7 @@ function parseDeb822(text: string): Source[] {
   });
 }
 
-function parseOneLine(text: string): Source[] {
+function parseOneLine(text: string): AptSource[] {
   return [...text.matchAll(/^deb[ \t]+(?:\[([^\]]*)\][ \t]+)?(\S+)[ \t]+(\S+)[ \t]+([^#\n]+)/gm)].map(
     ([, options = '', uris = '', suite = '', components = '']) => ({
       uris,
@@ -81,7 +81,7 @@ function parseOneLine(text: string): Source[] {
 }
 
 /** Other archives use Debian's suite names too; theirs have keys of their own, or no `main`. */
-function isDebians({ uris, components, signedBy }: Source): boolean {
+function isDebians({ uris, components, signedBy }: AptSource): boolean {
   return (
     !uris.startsWith('cdrom:') &&
     components.split(/\s+/).includes('main') &&
@@ -89,7 +89,7 @@ function isDebians({ uris, components, signedBy }: Source): boolean {
   );
 }
 
-function retarget(source: Source, codename: string, suite: string): string[] {
+function retarget(source: AptSource, codename: string, suite: string): string[] {
   const suites = source.suites.flatMap((name) => {
     const pocket = new RegExp(`^(?:${codename}|stable)(|-updates|-security)$`).exec(name)?.[1];
     if (pocket === undefined || (pocket !== '' && ROLLING.has(suite))) return [];

@@ -15,9 +15,9 @@ type Group = { readonly mount: string; readonly path: string; readonly version: 
 /** No memory limit is near this; v1 says "unlimited" by a number beyond it. */
 const UNLIMITED = 2 ** 60;
 
-type Mount = { readonly root: string; readonly target: string; readonly options: readonly string[] };
+type CgroupMount = { readonly root: string; readonly target: string; readonly options: readonly string[] };
 
-function mounts(type: 'cgroup' | 'cgroup2', read: ReadText): Mount[] {
+function mounts(type: 'cgroup' | 'cgroup2', read: ReadText): CgroupMount[] {
   return (read('/proc/self/mountinfo') ?? '').split('\n').flatMap((line) => {
     const [before = '', after = ''] = line.split(' - ');
     const [, , , root = '', target = ''] = before.split(' ');

@@ -22,7 +22,9 @@ export const saysNoSuchImage = (words: string): boolean => NO_SUCH_IMAGE.test(wo
 export const saysGoneAlready = (words: string): boolean => GONE_ALREADY.test(words);
 export const saysNoSuchVolume = (words: string): boolean => NO_SUCH_VOLUME.test(words);
 export const saysVolumeIsThere = (words: string): boolean => VOLUME_IS_THERE.test(words);
-/** Of a line of a pull's progress; with any other line, a registry has answered. */
+/**
+ * Whether a line of a pull's progress was printed before any registry answered; every other line means that one has.
+ */
 export const isBeforeContact = (line: string): boolean => BEFORE_CONTACT.test(line);
 export const saysMachineRuns = (words: string): boolean => MACHINE_RUNS.test(words);
 export const isExpectedWarning = (line: string): boolean => EXPECTED_WARNING.test(line.trim());

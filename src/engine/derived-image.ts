@@ -18,7 +18,11 @@ export type Derivation = {
 };
 
 /** One command of the engine; a non-zero exit is a result, not an error. */
-type Command = (args: readonly string[], timeoutMs: number, signal: AbortSignal) => Promise<ProcessResult>;
+type RunEngineCommand = (
+  args: readonly string[],
+  timeoutMs: number,
+  signal: AbortSignal,
+) => Promise<ProcessResult>;
 
 const BUILD_TIMEOUT_MS = 300_000;
 const QUERY_TIMEOUT_MS = 30_000;
@@ -56,7 +60,7 @@ export async function makeDerivedImage(
   derivation: Derivation,
   scratch: string,
   buildArgs: (image: string, contextDir: string) => readonly string[],
-  command: Command,
+  command: RunEngineCommand,
   signal: AbortSignal,
 ): Promise<string> {
   const image = derivedName(derivation.key);
@@ -71,7 +75,7 @@ export async function makeDerivedImage(
     throw new BridgeError(
       'E_IMAGE_BUILD',
       `The engine could not put the bridge's files on top of ${derivation.base}: ${tailOf(result)}`,
-      { fault: 'engine', remedy: 'Make room where the engine runs, and mend what it says.' },
+      { fault: 'engine', remedy: 'Make room where the engine runs, and fix what it reports.' },
     );
   } finally {
     rmSync(context, { recursive: true, force: true });
@@ -81,7 +85,7 @@ export async function makeDerivedImage(
 /** Removes those that are old, but for `kept`. What a container still uses stays; trouble is nobody's business. */
 export async function pruneDerivedImages(
   kept: readonly string[],
-  command: Command,
+  command: RunEngineCommand,
   signal: AbortSignal,
 ): Promise<void> {
   const listed = await command(

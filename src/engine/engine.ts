@@ -13,7 +13,7 @@ export type IdMapping = 'rootless' | 'userns-mapped' | 'rootful';
 /** Where containers run, and on this machine how their ids map: `vm` is a machine of this computer, `remote` another one. */
 export type EngineMode = IdMapping | 'vm' | 'remote';
 
-/** Of the host, read-only; only one that is `executable` may hold programs. */
+/** A file or folder of the host, mounted read-only. Only an `executable` one may hold programs. */
 export type Mount = { readonly source: string; readonly target: string; readonly executable: boolean };
 /** What carries a container's traffic (carriers.ts). `default`: the network that docker, or the podman of a machine, gives any container. */
 export type Carrier = 'slirp4netns' | 'pasta' | 'default';
@@ -92,9 +92,9 @@ export type EngineLimits = { readonly memory: boolean; readonly pids: boolean; r
 export type EngineFacts = {
   readonly version: string;
   readonly mode: EngineMode;
-  /** On the machine where containers run; the same as `mode` where that is this one. */
+  /** How ids are mapped on the machine where containers run; equals `mode` when that machine is this one. */
   readonly ids: IdMapping;
-  /** Of its processor, as it names it: amd64 and x86_64, arm64 and aarch64 are the same. */
+  /** Processor architecture of that machine, in the engine's spelling: amd64 or x86_64, arm64 or aarch64. */
   readonly architecture: string;
   /** What the engine says that it can limit; what it does is only seen on this machine. */
   readonly limits: EngineLimits;
@@ -110,7 +110,7 @@ export type EngineStatus =
       readonly state: 'missing' | 'stopped' | 'broken';
       readonly reason: string;
       readonly remedy: string;
-      /** Of one that hangs: how long its answer was waited for. */
+      /** For an engine that hangs: how many milliseconds its answer was waited for. */
       readonly waitedMs?: number | undefined;
     };
 

@@ -95,7 +95,7 @@ async function unpack(
       ...carrying(recipe),
       ...recipe.hooks.map((hook) => `--customize-hook=${script(hook)}`),
       ...(await aptOptions(signal)),
-      // Of another processor: its programs run here while they are installed, which takes qemu's (Debian: qemu-user-static).
+      // For another processor: the image's programs run here while it is built, which needs qemu (Debian: qemu-user-static).
       ...(architecture === undefined ? [] : [`--architectures=${architecture}`]),
       // The engine makes /dev; a node in the archive could not be unpacked rootless.
       '--skip=output/dev',

@@ -29,7 +29,10 @@ const GVISOR_VARIANTS: readonly (readonly string[])[] = [
  */
 export const isGvisor = (name: string): boolean => /^runsc/.test(basename(name));
 
-/** Of the host's for one process of the guest's; 11 were the most that were seen, of 115 sleeping ones. */
+/**
+ * Host tasks that are granted for each process of the guest. Among 115 sleeping processes, at most 11 tasks for one
+ * were seen.
+ */
 const GVISOR_TASKS = 32;
 
 /**

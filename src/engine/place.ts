@@ -8,7 +8,7 @@ import type { EngineMode, IdMapping } from './engine.js';
 export type Connection = {
   /** MCP_BRIDGE_ENGINE_URL; undefined leaves it to the engine's own client, its contexts and its variables. */
   readonly url: string | undefined;
-  /** Of the bridge. */
+  /** Platform that the bridge itself runs on. */
   readonly platform: NodeJS.Platform;
 };
 

@@ -256,7 +256,7 @@ export class PodmanMachine implements AsyncDisposable {
 function broken(message: string, cause?: unknown): BridgeError {
   return new BridgeError('E_ENGINE_BROKEN', message, {
     fault: 'operator',
-    remedy: 'Run `podman machine list` and `podman machine start`, and mend what they say.',
+    remedy: 'Run `podman machine list` and `podman machine start`, and fix what they report.',
     cause,
   });
 }

@@ -23,7 +23,9 @@ const additions = {
   /** Scripts beside the recipe, run in this order with the image's root as their argument. */
   hooks: z.array(z.string().regex(/^[\w-]+\.sh$/)).default([]),
   env: z.record(z.string(), z.string()).default({}),
-  /** Of this package, relative to it: copied to the image's CARRIED_TO before the hooks. */
+  /**
+   * Paths inside this package, relative to its root. They are copied to the image's CARRIED_TO before the hooks run.
+   */
   carries: z.array(z.string().regex(/^[\w.-]+$/)).default([]),
   /** What Python imports from a package `python3-<name>` where that is not `<name>`. */
   modules: z.record(z.string(), z.string()).default({}),

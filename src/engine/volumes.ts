@@ -16,7 +16,7 @@ export type VolumeParts = {
   readonly binary: string;
   readonly dialect: Dialect;
   readonly facts: Pick<LaunchFacts, 'mode' | 'ociRuntime'>;
-  /** Of what goes with its bridge, as `name=value`. */
+  /** Labels for volumes that belong to one bridge and go with it, as `name=value`. */
   readonly labels: readonly string[];
   /** One command of the engine; a non-zero exit is a result, not an error. */
   readonly command: (
@@ -64,7 +64,8 @@ export class Volumes {
     if (names.length === 0) return;
     try {
       let result = await this.#removeOnce(names);
-      // Of a container that its monitor is removing just now, podman 4.3 only finds that it is gone, and gives up.
+      // While a container's monitor is removing it, podman 4.3 finds the container gone and gives up. Trying again
+      // helps.
       for (let tries = 1; isTrouble(result) && tries < TRIES; tries++) {
         await setTimeout(PAUSE_MS);
         result = await this.#removeOnce(names);
@@ -84,7 +85,7 @@ export class Volumes {
     const { binary } = this.#parts;
     return new BridgeError('E_ENGINE_BROKEN', `${binary} ${what}: ${said(result)}`, {
       fault: 'engine',
-      remedy: `Run \`${binary} ${what}\` and mend what it says.`,
+      remedy: `Run \`${binary} ${what}\` and fix what it reports.`,
     });
   }
 }

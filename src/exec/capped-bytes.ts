@@ -8,7 +8,7 @@ export type Capped = {
   readonly text: string;
   /** All that was written. */
   readonly bytes: number;
-  /** Of them, those that `text` leaves out. */
+  /** How many of these bytes `text` leaves out. */
   readonly dropped: number;
   /** Where in `text` the line stands that says so, without its newlines; absent where nothing is left out. */
   readonly gap?: { readonly start: number; readonly end: number };
@@ -85,7 +85,7 @@ export class CappedBytes {
   }
 }
 
-/** Of UTF-8, a character has at most this many bytes. */
+/** Most bytes that one character takes in UTF-8. */
 const CHARACTER_BYTES = 4;
 
 /** Without the beginning of a character whose rest is missing. */

@@ -16,7 +16,7 @@ export type Found =
   /** Why it may not run, or cannot, as a sentence. */
   | { readonly refused: string };
 
-type Place = {
+type SearchPlace = {
   readonly path: string;
   /** Where rules are looked for: the server's own search path, whatever a call has as its own. */
   readonly rulesPath: string;
@@ -24,7 +24,7 @@ type Place = {
 };
 
 /** `command` is a name for the search path `path`, or, where it has a slash, a path of its own. */
-export function findCommand(command: string, place: Place, { allow, deny }: CommandRules): Found {
+export function findCommand(command: string, place: SearchPlace, { allow, deny }: CommandRules): Found {
   const ours = { ...place, path: place.rulesPath };
   const path = located(command, place);
   const called = basename(command);
@@ -42,7 +42,7 @@ export function findCommand(command: string, place: Place, { allow, deny }: Comm
  * A rule means the file that it leads to, under its own name or the file's: programs of many names (busybox) are another
  * command under each, and a file of the same name elsewhere is another program.
  */
-function isMeant(rule: string, called: string, path: string, place: Place): boolean {
+function isMeant(rule: string, called: string, path: string, place: SearchPlace): boolean {
   const meant = located(rule, place);
   if (meant === undefined || !isSameFile(path, meant)) return false;
   return called === basename(rule) || called === basename(realpathSync(meant));
@@ -53,7 +53,7 @@ const isSameFile = (one: string | undefined, other: string | undefined): boolean
 
 function located(
   command: string,
-  { path: searchPath, cwd }: Pick<Place, 'path' | 'cwd'>,
+  { path: searchPath, cwd }: Pick<SearchPlace, 'path' | 'cwd'>,
 ): string | undefined {
   if (command.includes('/')) {
     const path = resolve(cwd, command);

@@ -19,7 +19,7 @@ export type ExecSettings = {
   readonly token: string | undefined;
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
-  /** Of stdout and stderr together. */
+  /** Limit for stdout and stderr together, in bytes. */
   readonly maxOutputBytes: number;
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;

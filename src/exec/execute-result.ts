@@ -14,7 +14,10 @@ export type ExecuteResult = {
 };
 
 const MAX_SHOWN_CHARS = 160;
-/** Of an answer as JSON, which has the output twice: clients end servers over 8 MiB, and the bridge sends 7 at most. */
+/**
+ * Longest answer as JSON, which holds the output twice. Clients end servers that send over 8 MiB, and the bridge sends
+ * at most 7.
+ */
 export const MAX_ANSWER_CHARS = 6 * 1024 ** 2;
 /** So many bytes of output fit into an answer whatever they are: one is 11 characters at most, in both its forms. */
 export const SURE_OUTPUT_BYTES = Math.floor(MAX_ANSWER_CHARS / 12);
@@ -28,7 +31,7 @@ const NOT_STARTED: Readonly<Record<string, string>> = {
   EMFILE: 'the server has too many files open; run fewer commands at once',
 };
 
-/** Of a stranger's text as much as an error needs. */
+/** Shortens a stranger's text to what an error needs, and makes it harmless to show. */
 export const shown = (text: string): string => clip(harmless(text), MAX_SHOWN_CHARS);
 
 /** For a call whose command was not even tried. */
@@ -65,7 +68,10 @@ export function resultOf(end: CommandEnd, timeoutMs: number, whole: Whole = {}):
   }
 }
 
-/** Of an answer as JSON: as it is, or as the bridge sends it, where what does not show is an escape; the longer counts. */
+/**
+ * Length of an answer as JSON, in characters. The bridge may send invisible characters as escapes, so the longer of
+ * both forms counts.
+ */
 export function answerChars(result: Readonly<Record<string, unknown>>): number {
   const visible = (_name: string, value: unknown) =>
     typeof value === 'string' ? shownExactly(value) : value;

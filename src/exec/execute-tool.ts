@@ -10,9 +10,9 @@ export type ExecuteLimits = {
   /** Where a call does not say. */
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
-  /** Of relative paths, and the one place whose files stay. */
+  /** The folder that relative paths start from, and the only one whose files stay. */
   readonly workdir: string;
-  /** Of stdout and stderr together. */
+  /** Limit for stdout and stderr together, in bytes. */
   readonly maxOutputBytes: number;
 };
 

@@ -42,7 +42,7 @@ export type CommandTold = {
 
 /** Variables of ours that no command gets: the token would let it call the server, and its rules are none of its business. */
 const OWN_VARIABLES = /^MCP_EXEC_/;
-/** Of a call, so that a line of the audit stays one that can be read. */
+/** How many arguments of a call the audit shows, so that its line stays readable; later ones are left out. */
 const MAX_ARGS_TOLD = 100;
 const MAX_ARG_CHARS_TOLD = 1_000;
 /** Each may hold as much input as a request may have. */

@@ -5,9 +5,9 @@ import type { IncomingMessage } from 'node:http';
 import { MAX_DEPTH, MAX_VALUES } from '../protocol/frames.js';
 import { parseJson, sliceAt } from '../protocol/json-text.js';
 
-/** Of one request: the 40 MB that the bridge carries, with their escapes. */
+/** Largest request. The bridge carries 40 MB, and escapes make that longer. */
 const MAX_BYTES = 64 * 1024 ** 2;
-/** Of all requests under way. A body costs several times its size while it is parsed. */
+/** Limit for the bodies of all requests under way. A body costs several times its size while it is parsed. */
 const MAX_HELD_BYTES = 4 * MAX_BYTES;
 
 /** As in a frame: 63 MB of `{},` are 14 s and 1.9 GB to JSON.parse. */

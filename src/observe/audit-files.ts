@@ -23,13 +23,16 @@ export type AuditFilesOptions = {
 };
 
 export const AUDIT_SUFFIX = '.jsonl';
-/** Of one bridge: the file that is written, and this many before it. */
+/** How many older files a bridge keeps besides the one that it writes. */
 const ROTATED = 3;
-/** Of the quota for one file; a bridge alone may thus have half of it, and the rest is for those before it. */
+/**
+ * One file gets this fraction of the quota: 8 means an eighth. A bridge has at most four, so half of the quota is left
+ * for earlier bridges.
+ */
 const SHARE_OF_QUOTA = 8;
 /** Bridges are started often, and most leave a line or two. */
 const MAX_FILES = 1_000;
-/** Of lines that wait for a slow disk; more are lost, since runs do not wait. */
+/** Characters of lines that may wait for a slow disk. Further lines are lost, since runs do not wait. */
 const MAX_WAITING_CHARS = 8 * 1024 * 1024;
 /** Nobody wants to be held up by a disk when closing: hosts kill within half a second. */
 const CLOSE_WITHIN_MS = 300;
@@ -40,15 +43,15 @@ const REST_MS = 60_000;
 const steadyNow = (): number => performance.timeOrigin + performance.now();
 
 /** One line; or the one that counts `lines` lost ones, with the time since when. */
-type Waiting = { readonly text: string; readonly lines: number; readonly since?: string };
+type WaitingLines = { readonly text: string; readonly lines: number; readonly since?: string };
 
 export class AuditFiles {
   readonly #options: AuditFilesOptions;
   readonly #now: () => number;
   readonly #name = `${new Date().toISOString().replace(/[:.]/g, '-')}-${randomBytes(3).toString('hex')}`;
   #stream: Writable | undefined;
-  #waiting: Waiting[] = [];
-  /** Of those and of what is being written. */
+  #waiting: WaitingLines[] = [];
+  /** Characters of the waiting lines and of those that are being written. */
   #waitingChars = 0;
   #restsUntil = 0;
   #isTold = false;
@@ -89,7 +92,7 @@ export class AuditFiles {
     });
   }
 
-  #put(waiting: Waiting): void {
+  #put(waiting: WaitingLines): void {
     if (this.#waiting.length === 0) setImmediate(() => this.#write());
     this.#waitingChars += waiting.text.length;
     this.#waiting.push(waiting);

@@ -16,7 +16,7 @@ export type RunLine = {
   /** Absent in lines of earlier versions, which knew Python only. */
   readonly language?: string;
   readonly code: Weight;
-  /** Of a command. */
+  /** The beginning of a command's argument vector; absent for other runs. */
   readonly argumentsText?: string;
   readonly timeoutSeconds: number;
   readonly status: RunStatus;
@@ -24,7 +24,7 @@ export type RunLine = {
   readonly calls: number;
   /** Its calls that had a line of their own when it ended; older lines make room for newer ones. */
   readonly listed?: number;
-  /** Of its tool calls, those that never had one. */
+  /** How many of its tool calls never had a line. */
   readonly notListed: number;
 };
 

@@ -11,7 +11,7 @@ import type { AuditLine, CallLine, RunLine } from './audit-line.js';
 export type AuditOptions = {
   /** Its folder is made where need be, for its owner alone. */
   readonly dir: string;
-  /** Of all files together. */
+  /** Limit for all audit files together. */
   readonly quotaBytes: number;
   readonly redact: Redact;
   /** Hears that something cannot be kept: once until it can again. */

@@ -27,7 +27,7 @@ export type LogSink = {
 /** A stranger's text in a log line: long enough to recognise, short enough to read. */
 const MAX_TEXT_CHARS = 500;
 
-/** Of one run; more are for those who debug. */
+/** Refusals of one run that are logged at their usual level; further ones are logged as debug. */
 const MAX_REFUSALS_TOLD = 20;
 /** The names come from sandboxes, and a log keeps nothing without an end. */
 const MAX_MODULES_TOLD = 100;
@@ -71,7 +71,7 @@ function humanLine(json: string, { colour }: LogOptions): string {
 /** Writes each event to `log`, its texts through `redact`. */
 export function logObserver(log: Log, redact: Redact): Observer {
   const unloaded = new Set<string>();
-  /** Of each run that is under way. */
+  /** Counts the refusals of each run that is under way. */
   const refusals = new Map<string, number>();
   return (event) => {
     const [usualLevel, sentence] = describeEvent(withoutSecrets(event, redact));

@@ -39,11 +39,11 @@ export function envelopeOf(text: string): Envelope {
 /** Reads one envelope after the other: `push` each piece of a message, then `take` what it is. */
 export class EnvelopeReader {
   #state: State = 'start';
-  /** Of the value that is being read: how many brackets are open in it. */
+  /** How many brackets are open in the value that is being read. */
   #depth = 0;
   #inString = false;
   #isEscaped = false;
-  /** Of the key, or of the id's value; a byte more than may be kept means that it is too long. */
+  /** Bytes of the current key, or of the id's value. One byte over the limit is kept, to show that it is too long. */
   #kept: number[] = [];
   #isKept = false;
   #key = '';

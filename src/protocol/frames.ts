@@ -52,13 +52,13 @@ export const MAX_PICTURES_CHARS = 960 * 1024;
 /** Pixels: in a conversation of many pictures Claude's API refuses any with a longer side, and the conversation is stuck. */
 export const MAX_PICTURE_SIDE = 2000;
 
-/** Of a search in the documentation. */
+/** Longest query of a search in the documentation. */
 export const MAX_QUERY_CHARS = 1_000;
 
 /** Tools that a checked program names; more are left to the run, which asks for each of them anyway. */
 export const MAX_NAMED_TOOLS = 200;
 
-/** Of a server or tool that a program names; a longer one is no name. */
+/** Longest name of a server or tool in a program; anything longer is not taken for a name. */
 export const MAX_NAME_CHARS = 200;
 /**
  * One file that comes out of a sandbox, and the whole output of one stream. A client gets it as one message, in base64:
@@ -72,7 +72,7 @@ export const MAX_FILES = 50;
 /** All of them together; they are held in the bridge's memory until the run's end. */
 export const MAX_FILES_BYTES = 32 * 1024 * 1024;
 
-/** Of a file's path, and of one name in it: what Linux takes is 4,096 and 255. */
+/** Longest path of a file, and longest name within it, in bytes. Linux itself takes 4,096 and 255. */
 export const MAX_PATH_BYTES = 1_024;
 export const MAX_SEGMENT_BYTES = 255;
 
@@ -236,7 +236,7 @@ export type ServerBrief = {
 /** A tool that fits a search, with all that is needed to show it: its server may not be loaded. */
 export type ToolHit = {
   readonly server: string;
-  /** Of the server. */
+  /** The server's alias: the name that it has in Python. */
   readonly alias: string;
   readonly loaded: boolean;
   /** Compares within one search only. */
@@ -263,12 +263,12 @@ export type ProgramWay = {
 
 /** A program among the files of a run: what a shell would be told of it. */
 export type ProgramStart = {
-  /** Of the entry file, relative to the working directory. */
+  /** Path of the entry file, relative to the working directory. */
   readonly file: string;
   readonly args: readonly string[];
   /** base64; null where there is none, and where it went ahead of the run. */
   readonly stdin: string | null;
-  /** Of one that has ways: where its steps run, absolute, in place of the working directory. */
+  /** Absolute folder in which the steps of a program with `ways` run; absent means the working directory. */
   readonly cwd?: string;
   /** Variables besides those of its sandbox. */
   readonly env?: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import { endOfString } from '../base/json-string.js';
 /** Marks a RawJson's place while the rest is written. Never leaves this process, so no data can contain it. */
 const NONCE = randomUUID();
 const PLACEHOLDER = new RegExp(`"${NONCE}:(\\d+)"`, 'g');
-/** Of the `stringify` that is under way. */
+/** Texts that the current call of `stringify` puts in at the end; undefined when none is under way. */
 let collected: string[] | undefined;
 
 /** JSON text that is known to be one well-formed value, relayed as it is. */

@@ -24,7 +24,7 @@ export type Payload = {
   readonly errorType?: string;
   readonly traceback?: readonly string[];
   readonly remedy?: string;
-  /** Of a success that was most likely not meant so. */
+  /** A hint for a run that succeeded, but most likely did not do what was meant. */
   readonly note?: string;
   readonly servers?: readonly string[];
   readonly toolCalls?: number;

@@ -130,7 +130,7 @@ function listeners(
   };
 }
 
-/** A person who has not answered is the likeliest reason, and the one that more time mends. */
+/** A person who has not answered is the likeliest reason, and the one that more time helps. */
 function waitingFor(
   dispatcher: Dispatcher,
   servers: readonly string[],

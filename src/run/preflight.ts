@@ -6,12 +6,12 @@ import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import type { NamedTool, ServerBrief, ServerDoc } from '../protocol/frames.js';
 
-/** What is mended in one go; the rest shows when these are. */
+/** Most findings in one answer: so many can be fixed in one go, and the rest show up in the next run. */
 const MAX_SHOWN = 4;
 const MAX_LISTED_TOOLS = 10;
 const MAX_ECHO_CHARS = 80;
 
-type Finding = { readonly code: 'E_TOOL_UNKNOWN' | 'E_SERVER_NOT_LOADED'; readonly message: string };
+type NameProblem = { readonly code: 'E_TOOL_UNKNOWN' | 'E_SERVER_NOT_LOADED'; readonly message: string };
 
 /** The first things that are wrong, as one error of the agent's; undefined where nothing is. */
 export function preflight(
@@ -22,7 +22,7 @@ export function preflight(
   const docs = byWord(loaded);
   const briefs = byWord(discovered);
   const missing = new Map<string, ServerBrief>();
-  const findings = named.flatMap(({ server, tool, line }): readonly Finding[] => {
+  const findings = named.flatMap(({ server, tool, line }): readonly NameProblem[] => {
     const doc = docs.get(server);
     if (doc !== undefined) return tool === null ? [] : unknownTool(doc, tool, line);
     const brief = briefs.get(server);
@@ -39,7 +39,7 @@ export function preflight(
 }
 
 function nextStep(loaded: readonly ServerDoc[], missing: readonly ServerBrief[]): string {
-  if (missing.length === 0) return 'Mend the name and send the whole code again.';
+  if (missing.length === 0) return 'Fix the name and send the whole program again.';
   const absent = missing.filter(({ problem }) => problem === undefined);
   if (absent.length === 0) return 'Go on without it; `mcp-sandbox-bridge servers` tells the user more.';
   const names = [...loaded, ...absent].map(({ name }) => name);
@@ -49,7 +49,7 @@ function nextStep(loaded: readonly ServerDoc[], missing: readonly ServerBrief[])
   return `Pass servers=${JSON.stringify(names)} in the call${inside}.`;
 }
 
-function unknownTool({ name, tools }: ServerDoc, tool: string, line: number): readonly Finding[] {
+function unknownTool({ name, tools }: ServerDoc, tool: string, line: number): readonly NameProblem[] {
   if (tools.some((doc) => doc.alias === tool || doc.name === tool)) return [];
   const aliases = tools.map(({ alias }) => alias);
   const near = closest(tool, aliases);
@@ -64,7 +64,7 @@ function listed(aliases: readonly string[]): string {
   return `It has: ${shown}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
-const notLoaded = ({ name, problem }: ServerBrief, line: number): Finding => ({
+const notLoaded = ({ name, problem }: ServerBrief, line: number): NameProblem => ({
   code: 'E_SERVER_NOT_LOADED',
   message: `Line ${line}: server '${name}' is not loaded in this run${problem === undefined ? '.' : `: ${problem}`}`,
 });

@@ -76,7 +76,9 @@ export type BridgeOptions = {
   readonly settings: Settings;
   readonly discovery: DiscoverContext;
   readonly observer: Observer;
-  /** Of the log, so that it learns what this bridge learns; without one, a bridge has its own. */
+  /**
+   * The log's redactor, so that it learns the secrets that this bridge learns; without it, the bridge makes its own.
+   */
   readonly redactor?: Redactor;
 };
 
@@ -88,7 +90,7 @@ export class Bridge implements AsyncDisposable {
   /** What its runs have left for reading. */
   readonly kept: KeptFiles;
   readonly snippets: Snippets;
-  /** Whoever asks for runs, in its own words. */
+  /** Name and version of the client, as it reported them; 'command line' without one. */
   client = 'command line';
   readonly #observer: Observer;
   readonly #warm: WarmPools;
@@ -101,10 +103,10 @@ export class Bridge implements AsyncDisposable {
   readonly #agent = new AskedAgent();
   readonly #running = new Set<Promise<unknown>>();
   #sweeping: Promise<number> | undefined;
-  /** Of its runs' names: bridges share an audit. */
+  /** Prefix of this bridge's run ids: 8 hex digits. Bridges share an audit, so their ids must differ. */
   readonly #instance = randomBytes(4).toString('hex');
   #runs = 0;
-  /** Of them, those whose turn has come. */
+  /** How many of these runs have had their turn in the queue. */
   #begun = 0;
 
   /** Throws E_SETTINGS where the policy cannot be used. */

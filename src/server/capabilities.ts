@@ -65,6 +65,6 @@ ${parts.join('\n\n')}
 const CELLS = `\`run_python\` runs Python in a fresh container: no network, read-only, nothing kept between calls. The user's MCP
 servers are callable inside, by name, when the call's \`servers\` lists them.`;
 
-/** Of the languages, those whose programs can call tools. */
+/** Names of the languages whose programs can call tools. */
 const withTools = (languages: readonly Language[]): readonly string[] =>
   languages.filter(callsTools).map(({ name }) => name);

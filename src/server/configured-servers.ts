@@ -83,7 +83,7 @@ export class ConfiguredServers implements AsyncDisposable {
     return this.#discovery ?? this.rediscover();
   }
 
-  /** Of those that a run can name. */
+  /** Names of the servers that a run can use. */
   get names(): readonly string[] {
     return this.discovery.ready.map(({ name }) => name);
   }

@@ -4,7 +4,7 @@
 import { clip, harmless } from '../base/text.js';
 import { MAX_OUTPUT_CHARS } from '../run/artifacts/shown-amounts.js';
 
-/** Of RFC 5424, the least grave first. */
+/** The severities of RFC 5424, the least severe first. */
 export const LOG_LEVELS = [
   'debug',
   'info',

@@ -13,7 +13,7 @@ import type { SnippetBrief, Snippets } from '../run/programs/snippets.js';
 import type { Bridge } from './bridge.js';
 
 const LIST_MIME_TYPE = 'application/json';
-/** Of whatever language: no client is to run what it reads. */
+/** Type of every snippet, whatever its language: a client must not run what it reads. */
 const CODE_MIME_TYPE = 'text/plain';
 
 export const SNIPPETS_RESOURCE = {

@@ -18,7 +18,10 @@ const MESSAGE_LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
 export const MAX_SENT_CHARS = 7 * 1024 * 1024;
 /** Clients written with pydantic refuse more than 200 levels. */
 const SENT_LIMITS = { maxDepth: 160, maxValues: MAX_VALUES };
-/** Of answers that the agent has not read. Above it nothing more is taken from the agent, and progress is not told. */
+/**
+ * Bytes of answers that the agent has not read. Above this, no message is taken from the agent, and progress is not
+ * reported.
+ */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 export class AgentTransport implements Transport {

@@ -32,7 +32,7 @@ export type Tool<A extends Answer = Answer> = {
     readonly annotations: Readonly<Record<string, boolean | string>>;
     readonly _meta: Readonly<Record<string, unknown>>;
   };
-  /** Of its answers, where the operator has chosen none. */
+  /** Form of this tool's answers where the operator has chosen none. */
   readonly outputMode: OutputMode;
   /** `args` are clean (tools/clean-arguments.ts). Never rejects for bad arguments: that is an Outcome too. */
   readonly call: (args: unknown, context: ToolContext, signal: AbortSignal) => Promise<A>;

@@ -237,6 +237,6 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
     const { stdout } = await command(['doctor'], { home, env: { MCP_BRIDGE_RUNTIME: '/nowhere/podman' } });
     expect(stdout).toMatch(/^ok {4}node {13}\d+\.\d+\.\d+$/m);
     expect(stdout).toMatch(/^fail {2}engine {11}No container engine/m);
-    expect(stdout).toMatch(/^To mend:\nengine: Install/m);
+    expect(stdout).toMatch(/^To fix:\nengine: Install/m);
   });
 });

@@ -72,7 +72,7 @@ test.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]
     'disabled in Gemini CLI, perhaps: /s.json cannot be read',
     { kind: 'perhaps-disabled', host: 'Gemini CLI', file: '/s.json' },
     'ok',
-    'Mend that file.',
+    'Fix that file.',
   ],
   [
     'not approved: refused in Cursor',

@@ -64,11 +64,11 @@ describe('a program that does not pass', () => {
     };
     expect(await answerTo('a = 1\nfor x in [1, 2]\n    print(x)')).toBe(
       '[validation_error]   File "main.py", line 2\n    for x in [1, 2]\n                   ^\n' +
-        "SyntaxError: expected ':'\nNothing was run. Mend this line and send the whole code again.",
+        "SyntaxError: expected ':'\nNothing was run. Fix this line and send the whole program again.",
     );
     expect(await answerTo('await mcp_h.ecko(text="x")')).toBe(
       "[validation_error] Line 1: server 'h' has no tool 'ecko'. Did you mean 'echo'?\n" +
-        'Nothing was run. Mend the name and send the whole code again.',
+        'Nothing was run. Fix the name and send the whole program again.',
     );
     expect(await answerTo('await mcp_other.echo(text="x")')).toBe(
       "[validation_error] Line 1: server 'other' is not loaded in this run.\n" +

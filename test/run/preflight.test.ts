@@ -48,13 +48,13 @@ describe('what is wrong', () => {
       'a mistyped tool',
       [['git_hub', 'create_isue']],
       'E_TOOL_UNKNOWN',
-      "Line 1: server 'git-hub' has no tool 'create_isue'. Did you mean 'create_issue'? Nothing was run. Mend the name and send the whole code again.",
+      "Line 1: server 'git-hub' has no tool 'create_isue'. Did you mean 'create_issue'? Nothing was run. Fix the name and send the whole program again.",
     ],
     [
       'a tool that is like none',
       [['many', 'something_else']],
       'E_TOOL_UNKNOWN',
-      "Line 1: server 'many' has no tool 'something_else'. It has: t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 and 3 more. Nothing was run. Mend the name and send the whole code again.",
+      "Line 1: server 'many' has no tool 'something_else'. It has: t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 and 3 more. Nothing was run. Fix the name and send the whole program again.",
     ],
     [
       'a server that is not loaded, with those that are',

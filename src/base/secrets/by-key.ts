@@ -12,7 +12,7 @@ const KEY = new RegExp(`(?:${WORDS})\\\\{0,8}["']?\\s*[=:]\\s*\\\\{0,8}["']?(?:(
 const VALUE_END = '"\',;&';
 const MIN_CHARS = 8;
 const MEMBER_NAME = new RegExp(`${WORDS}|private[_-]?key|credential`, 'i');
-/** Of a member of JSON: a longer name says something else. */
+/** Longest name of a JSON member that may announce a secret; a longer name says something else. */
 const MAX_NAME_CHARS = 140;
 const SPACE = /\s/;
 const AUTHORITY_END = '/';
@@ -22,8 +22,8 @@ const USER_END = '/:@';
 export function withoutKeyed(text: string): string {
   let shown = '';
   let kept = 0;
-  // Of the characters without a stop that were looked at last: where they end, and their last digit. A digit tells a
-  // secret from a word such as `expired`.
+  // `runEnd` is where the last examined value ends, and `lastDigit` is the index of its last digit, or -1. A digit
+  // tells a secret from a word such as `expired`.
   let runEnd = 0;
   let lastDigit = -1;
   KEY.lastIndex = 0;

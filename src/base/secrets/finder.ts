@@ -66,7 +66,7 @@ export class Finder {
   /** Where values stand in `text`, in order and without overlaps. */
   inText(text: string): readonly Span[] {
     if (this.#plain.isEmpty) return [];
-    const found = new Found();
+    const found = new FoundSecrets();
     const step = this.#pieceChars;
     for (let from = 0; from < text.length; from += step) {
       const end = Math.min(text.length, from + step + this.#overlapChars);
@@ -78,7 +78,7 @@ export class Finder {
   /** The same in JSON, whose escapes are never cut; tells `onLiteral` where each longer number begins. */
   inJson(json: string, onLiteral: (start: number) => void): readonly Span[] {
     if (this.#plain.isEmpty) return [];
-    const found = new Found();
+    const found = new FoundSecrets();
     let place: JsonPlace = { at: 0, inString: false };
     while (place.at < json.length) {
       const mark = place.at + this.#pieceChars;
@@ -94,7 +94,7 @@ export class Finder {
   }
 
   /** What begins at `limit` or later is for the next piece. */
-  #search(plain: Reading, limit: number, found: Found): void {
+  #search(plain: Reading, limit: number, found: FoundSecrets): void {
     const look = (trie: Trie, table: Int16Array, reading: Reading, kind: number) =>
       trie.search(reading, table, (first, last, label) => {
         const start = reading.startOf(first);
@@ -110,7 +110,7 @@ export class Finder {
 }
 
 /** Spans by the reading that they were found in: of each they come in the order of their ends. */
-class Found {
+class FoundSecrets {
   readonly #byKind: Span[][] = [[], [], [], []];
 
   add(kind: number, span: Span): void {

@@ -116,7 +116,10 @@ function replaceEntity(pile: Reading): boolean {
   return false;
 }
 
-/** Of `&#43;` or `&#x2b;`, which has `size` bytes. */
+/**
+ * The code in a character reference such as `&#43;` or `&#x2b;` at the end of `pile`, whose length is `size` bytes;
+ * undefined when it holds anything but digits.
+ */
 function numberOf(pile: Reading, size: number): number | undefined {
   if ((at(pile, size - 2) | 32) === SMALL_X)
     return size > 4 ? hexBefore(pile, pile.length - 1, size - 4) : undefined;

@@ -6,7 +6,7 @@ import type { Canaries } from './canaries.js';
 import type { Cage } from './control.js';
 import type { Wall } from './wall.js';
 
-/** Of one attempt; all of them together take about a quarter of a second. */
+/** Time limit of one attempt. All attempts together take about a quarter of a second. */
 const ATTEMPT_SECONDS = 3;
 
 const PREAMBLE = `

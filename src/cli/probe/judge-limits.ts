@@ -8,7 +8,7 @@ import { ALL_TAKEN, DEADLINE_SECONDS, FLOOD_MB, MEMORY_LIMIT_MB } from './limit-
 const MIB_BYTES = 1024 ** 2;
 /** A deadline may be overrun by the time in which the code says where it is, and by the engine's. */
 const LATE_MS = 1_500;
-/** Of a flood of 8 MB; what an engine writes about a container is some kilobytes. */
+/** The most that an engine may keep of a flood of 8 MB. What it writes about a container is some kilobytes. */
 const MAX_KEPT_BYTES = MIB_BYTES;
 
 /** The last number that the code said it had. */
@@ -122,7 +122,7 @@ export function judgeLog({ started, keptBytes, told }: Seen): Judgement {
   return { observed, how, verdict: keptBytes < MAX_KEPT_BYTES ? 'ENFORCED' : 'NOT ENFORCED' };
 }
 
-/** Of a container on another machine. */
+/** How a limit was seen for a container on another machine. */
 const BY_ENGINE = 'what the engine says of the container';
 
 /** No id inside may be root, or the user who runs the bridge. */

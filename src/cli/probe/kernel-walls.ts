@@ -1,5 +1,5 @@
-// Of the table of walls, what keeps from the kernel's memory, from the first process and from the host's network. Nothing
-// here changes anything, wherever it gets through: it asks, or sets what is set already.
+// The walls that keep a guest from the kernel's memory, from the first process and from the host's network. No attempt
+// changes anything, even where it succeeds: it asks, or sets a value to what it is already.
 
 import { underGvisor, type Wall } from './wall.js';
 

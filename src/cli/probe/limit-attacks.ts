@@ -17,7 +17,7 @@ const EXCESS_PIDS = 8;
 export const FLOOD_MB = 8;
 export const DEADLINE_SECONDS = 1;
 
-/** Of two buffers each, which the kernel rounds up: twice the limit where nothing bounds them. */
+/** Each pair has two buffers, and the kernel rounds their size up: without a bound they take twice the limit. */
 const SOCKET_PAIRS = 640;
 const SOCKET_PAIR_KB = 200;
 

@@ -10,7 +10,7 @@ import type { Cage, ProbedControl, Verdict } from './control.js';
 
 /** What `doctor --probe --json` prints. Fields are added, never renamed, within a major version. */
 export type ProbeReport = {
-  /** Of this program. */
+  /** Version of this program. */
   readonly version: string;
   /** ISO 8601, UTC. */
   readonly probedAt: string;
@@ -32,7 +32,7 @@ export type ProbeReport = {
     readonly watchdog: number;
     readonly notEnforced: number;
     readonly unknown: number;
-    /** Of all watchdogs, in megabytes (2^20 bytes); null where none had to act. */
+    /** The largest overshoot that any watchdog allowed, in megabytes (2^20 bytes); null when none had to act. */
     readonly maxOvershootMb: number | null;
   };
   readonly controls: readonly ProbedControl[];
@@ -110,6 +110,6 @@ export function reportText({ controls, engine, seccomp, summary, durationMs }: P
   return [
     columns([head, ...rows]),
     `\n${counts}. ${where}; ${seconds(durationMs)}.\n`,
-    ...(remedies.length === 0 ? [] : [`\nTo mend:\n`, ...remedies]),
+    ...(remedies.length === 0 ? [] : [`\nTo fix:\n`, ...remedies]),
   ].join('');
 }

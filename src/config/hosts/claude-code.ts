@@ -20,9 +20,9 @@ const trust = z.looseObject({ hasTrustDialogAccepted: z.boolean().catch(false) }
 const state = z.looseObject({ projects: z.record(z.string(), z.unknown()).catch({}) });
 
 export type ClaudeDecisions = {
-  /** Of a project's `.mcp.json`; undefined when the user has not been asked. */
+  /** What the user decided on a server of a project's `.mcp.json`; undefined when not asked yet. */
   approval(name: string): 'approved' | 'refused' | undefined;
-  /** Of any Claude Code entry. */
+  /** Whether any server of Claude Code is switched off. */
   isOff(name: string): boolean;
 };
 
@@ -69,7 +69,7 @@ export function keyOfProject(
   return keyOf(projects, checkoutRoot(host) ?? host.cwd, host);
 }
 
-/** Of two spellings that are both there, the one that Claude Code writes today comes first. */
+/** When a folder is there in both spellings, the one that Claude Code writes today comes first. */
 function keyOf(
   projects: Readonly<Record<string, unknown>>,
   folder: string,

@@ -118,7 +118,7 @@ function isHere(projectPath: string, host: HostFacts): boolean {
   return way !== '..' && !/^\.\.[/\\]/.test(way) && !isAbsolute(way);
 }
 
-/** Of a marketplace that is a folder of this machine, Claude Code runs a plugin where it lies, not the copy. */
+/** When a marketplace is a folder of this machine, Claude Code runs the plugin in that folder, not its copy. */
 function folderInMarketplace(name: string, marketplace: string, context: PluginContext): string | undefined {
   const { env, host, read } = context;
   const { join } = pathRules(host);
@@ -137,7 +137,7 @@ function folderInMarketplace(name: string, marketplace: string, context: PluginC
   return root !== undefined && host.exists(root) ? root : undefined;
 }
 
-/** Of two servers of one name the later one counts: what the manifest says comes after the file beside it. */
+/** When two servers have one name, the later one counts: the manifest comes after the file beside it. */
 function serversOf(plugin: Plugin, context: PluginContext): Written[] {
   const { host } = context;
   const { manifest, manifestFile, root } = plugin;

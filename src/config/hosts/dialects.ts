@@ -42,7 +42,7 @@ export const CLAUDE_CODE: Dialect = {
 const isHttps = (url: unknown): boolean => typeof url === 'string' && /^https:\/\//i.test(url);
 const hasVariable = (value: unknown): boolean => JSON.stringify(value ?? '').includes('${');
 
-/** Of an administrator's settings. */
+/** How an administrator's settings of Claude Code describe servers. */
 export const CLAUDE_MANAGED: Dialect = {
   ...CLAUDE_CODE,
   types: { http: 'http', 'streamable-http': 'http', sse: 'sse' },

@@ -23,7 +23,7 @@ export type WrittenEntry = {
 
 export type Entries = {
   readonly entries: readonly WrittenEntry[];
-  /** Of the file as a whole; empty when it says nothing. */
+  /** Description of the whole file; an empty string when it has none. */
   readonly description: string;
   readonly problem: string | undefined;
 };

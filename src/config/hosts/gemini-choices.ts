@@ -65,7 +65,7 @@ export function geminiDecisions(
       if (allowed !== undefined && !allowed.map(normal).includes(normal(name))) {
         return { kind: 'not-among-allowed', host: HOST, setting: 'mcp.allowed' };
       }
-      // Of a file that cannot be read nobody knows what it switched off.
+      // A file that cannot be read may have switched the server off.
       if (switchesRefused) return { kind: 'perhaps-disabled', host: HOST, file: switches };
       return switchedOff.has(normal(name)) ? { kind: 'disabled-in-host', host: HOST } : undefined;
     },

@@ -4,7 +4,10 @@ import type { SpecSource } from '../downstream-spec.js';
 import type { ServerSkipReason } from '../skip-reason.js';
 
 export type HostDecisions = {
-  /** Of an entry in a project's own file; undefined when the user has not been asked. Absent where nothing can be read of it. */
+  /**
+   * What the user decided on an entry of a project's own file; undefined when not asked yet. The method is absent where
+   * decisions cannot be read.
+   */
   approval?(name: string, source: SpecSource): 'approved' | 'refused' | undefined;
   /** Why the entry is switched off; undefined when it is not. */
   reasonOff(name: string): ServerSkipReason | undefined;

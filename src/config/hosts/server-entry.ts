@@ -23,7 +23,7 @@ const MAX_DESCRIPTION_CHARS = 500;
 export type EntryContext = FillingContext & {
   readonly source: SpecSource;
   readonly dialect: Dialect;
-  /** Of the file as a whole, for entries without their own. */
+  /** Description of the whole file, for entries that have none. */
   readonly description: string;
 };
 

@@ -24,7 +24,7 @@ export type Language = {
   readonly title: string;
   /** Other names that calls may use. */
   readonly aliases: readonly string[];
-  /** Of its files, with the dot; the first is that of `file`. */
+  /** Extensions of its files, with the dot; the first is the one of `file`. */
   readonly extensions: readonly string[];
   /** The entry file's name where a call gives none. */
   readonly file: string;

@@ -99,7 +99,7 @@ export function languageNamed(name: string): Language | undefined {
   return languages.find(({ name: own, aliases }) => own === wanted || aliases.includes(wanted));
 }
 
-/** Of a file, by its extension. */
+/** The language whose extension the file has; undefined when no language has it. */
 export function languageOfFile(file: string): Language | undefined {
   return languages.find((language) => isFileOf(language, file));
 }

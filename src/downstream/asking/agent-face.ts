@@ -17,7 +17,7 @@ export type AgentFace = {
   listRoots(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
 };
 
-/** Of an agent that offers nothing: the command line, and tests. */
+/** Stands for an agent that offers nothing. The command line and tests use it. */
 export const NO_AGENT: AgentFace = {
   elicits: () => ({ form: false, url: false }),
   elicit: () => Promise.resolve({ action: 'decline' }),

@@ -20,9 +20,9 @@ const MAX_LABEL_CHARS = 1_000;
 const MAX_ID_CHARS = 256;
 /** What browsers and proxies take. */
 const MAX_URL_CHARS = 8_000;
-/** Of addresses in one error. */
+/** Most addresses that one error names. */
 const MAX_ADDRESSES = 3;
-/** Of a server's name, which stands first so that nothing can push it out of sight. */
+/** Longest server name in a question. It stands first, so that no server can push it out of sight. */
 const MAX_SERVER_CHARS = 100;
 
 /** `redact` takes out of the server's words what the configuration knows for secret. */

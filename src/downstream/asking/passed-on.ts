@@ -27,7 +27,7 @@ export type PassedOnParts = {
 
 /** Questions of one server that wait behind the one that is put; a person answers no more than that in a run. */
 const MAX_WAITING = 8;
-/** Of a person's answer, or of all roots. */
+/** Longest answer of a person, and longest list of roots. */
 const MAX_ANSWER_CHARS = 1_000_000;
 const ANSWER_LIMITS = { maxDepth: 32, maxValues: 20_000 };
 /** Log lines of one server in LOG_WINDOW_MS; the rest is not worth our time. */
@@ -154,7 +154,9 @@ export class PassedOn {
   }
 }
 
-/** Of the agent's answer what MCP says is there; `_meta` is between the agent and us. */
+/**
+ * Keeps the parts of the agent's answer that MCP defines. `_meta` is dropped: it is between the agent and the bridge.
+ */
 function relayed({ action, content }: Readonly<JsonObject>): JsonObject {
   if (!ACTIONS.includes(action)) throw new Error('its answer holds no action');
   if (action !== 'accept' || !isObject(content)) return { action };

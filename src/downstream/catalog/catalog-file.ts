@@ -34,7 +34,7 @@ export type CatalogFile = {
 
 /** Raised with every change that an older version would misread; a file of another format is as none. */
 const FORMAT = 1;
-/** Of one server. The largest of those that were measured has 80 KB; a whole list of the largest kind has 8 MB. */
+/** Largest catalog of one server. The largest that was measured has 80 KB; a list of tools may have up to 8 MB. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 /** Beyond what is shown of them. */
 const MAX_INSTRUCTIONS_CHARS = 32_000;

@@ -29,13 +29,13 @@ export type KeptServer = {
   readonly serverVersion: string | undefined;
   readonly instructions: string | undefined;
   tools(): readonly Tool[];
-  /** Of the tools that it lists, by name; in the order of the list. */
+  /** Changes of the tools that it lists, by tool name, in the order of the list. */
   readonly changes: ReadonlyMap<string, ToolChange>;
 };
 
 type Learnable = Pick<Downstream, 'spec' | 'serverVersion' | 'instructions' | 'tools'>;
 /** `stamp` is that of the file that was read; null where what was learned could not be written. */
-type Entry = {
+type CachedCatalog = {
   readonly stamp: string | undefined | null;
   readonly file: CatalogFile | undefined;
   readonly kept: KeptServer | undefined;
@@ -51,7 +51,7 @@ export class KeptCatalog {
   readonly #folder: string;
   readonly #observer: Observer;
   /** By path. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, CachedCatalog>();
   readonly #paths = new WeakMap<DownstreamSpec, string>();
   /** By path, the changes that were told last. */
   readonly #told = new Map<string, string>();
@@ -96,7 +96,7 @@ export class KeptCatalog {
     return path;
   }
 
-  #entry(path: string): Entry {
+  #entry(path: string): CachedCatalog {
     const known = this.#entries.get(path);
     if (known?.stamp === null) return known;
     const stamp = stampOf(path);
@@ -107,7 +107,7 @@ export class KeptCatalog {
     return entry;
   }
 
-  /** Of two bridges that learn at once the later one's file stays; what was first seen is read anew each time. */
+  /** When two bridges learn at once, the file of the later one stays. What was first seen is read anew each time. */
   #keep(path: string, spec: DownstreamSpec, file: CatalogFile, before: CatalogFile | undefined): void {
     const content = catalogFileText(spec.name, file);
     try {

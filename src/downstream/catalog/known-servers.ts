@@ -11,7 +11,7 @@ import type { ObservedShapes } from './observed-shapes.js';
 export type Known = {
   /** Undefined for a server that has never been started, or is not discovered. */
   docOf(name: string): ServerDoc | undefined;
-  /** Of all servers that were ever started; the same array as long as nothing of it changes. */
+  /** Documentation of all servers that were ever started; the same array as long as none of it changes. */
   allDocs(): readonly ServerDoc[];
   /** What has changed of each tool since it was first seen, in words; undefined where nothing did. */
   changedOf(spec: DownstreamSpec): ToolNotes['changed'];

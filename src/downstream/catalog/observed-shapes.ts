@@ -15,9 +15,9 @@ import { merge, readShape, type Shape, shapeOf } from './shape.js';
 const MAX_ANSWER_CHARS = 64 * 1024;
 /** A tool that answered so often without a new shape is known. */
 const STEADY_ANSWERS = 5;
-/** Of one tool in the life of a bridge: some never repeat themselves, or always fail. */
+/** Answers of one tool that a bridge looks at in its life: some tools never answer alike, or always fail. */
 const MAX_LOOKS = 50;
-/** Of one server. A shape has at most 4 KB, nearly all have a few hundred bytes. */
+/** Largest file of one server. A shape has at most 4 KB, nearly all have a few hundred bytes. */
 const MAX_FILE_BYTES = 256 * 1024;
 /** A run's answers are written together. */
 const WRITE_AFTER_MS = 1_000;
@@ -31,14 +31,14 @@ const file = z.object({
 });
 
 /** `steady`: how many answers in a row had nothing new. */
-type Known = { readonly shape: Shape; readonly steady: number };
+type KnownShape = { readonly shape: Shape; readonly steady: number };
 type Book = {
   readonly path: string;
   readonly version: string | null;
-  readonly tools: Map<string, Known>;
+  readonly tools: Map<string, KnownShape>;
   readonly looks: Map<string, number>;
 };
-type Learnable = Pick<Downstream, 'spec' | 'serverVersion' | 'tools'>;
+type AnsweringServer = Pick<Downstream, 'spec' | 'serverVersion' | 'tools'>;
 
 export class ObservedShapes implements Disposable {
   readonly #folder: string;
@@ -53,13 +53,13 @@ export class ObservedShapes implements Disposable {
   }
 
   /** By tool, for a server as it runs now. */
-  of(server: Learnable): (tool: string) => Shape | undefined {
+  of(server: AnsweringServer): (tool: string) => Shape | undefined {
     const { tools } = this.#book(server);
     return (tool) => tools.get(tool)?.shape;
   }
 
   /** Looks at the text of a CallToolResult once its reader has it. */
-  learn(server: Learnable, tool: string, result: string): void {
+  learn(server: AnsweringServer, tool: string, result: string): void {
     if (result.length > MAX_ANSWER_CHARS || !this.#canWrite) return;
     const book = this.#book(server);
     if (isSettled(book, tool)) return;
@@ -91,7 +91,7 @@ export class ObservedShapes implements Disposable {
     this.#timer ??= setTimeout(() => this[Symbol.dispose](), WRITE_AFTER_MS).unref();
   }
 
-  #book({ spec, serverVersion }: Learnable): Book {
+  #book({ spec, serverVersion }: AnsweringServer): Book {
     const key = this.#keys.get(spec) ?? definitionKey(spec);
     this.#keys.set(spec, key);
     const version = serverVersion ?? null;
@@ -103,7 +103,7 @@ export class ObservedShapes implements Disposable {
     return book;
   }
 
-  /** Of two bridges that learn at once the later one's file stays. */
+  /** When two bridges write at once, the file of the later one stays. */
   #write({ path, version, tools }: Book): void {
     if (!this.#canWrite) return;
     const kept: [string, unknown][] = [];
@@ -157,8 +157,8 @@ function parsedJson(text: string): unknown {
 }
 
 /** Equal for what starts the same program; a token in the environment makes no other server. */
-function readBook(path: string, version: string | null): Map<string, Known> {
-  const tools = new Map<string, Known>();
+function readBook(path: string, version: string | null): Map<string, KnownShape> {
+  const tools = new Map<string, KnownShape>();
   try {
     if (statSync(path).size > MAX_FILE_BYTES) return tools;
     const parsed = file.parse(JSON.parse(readFileSync(path, 'utf8')));
@@ -173,7 +173,7 @@ function readBook(path: string, version: string | null): Map<string, Known> {
   return tools;
 }
 
-function readKnown(value: unknown): Known | undefined {
+function readKnown(value: unknown): KnownShape | undefined {
   if (!isObject(value)) return undefined;
   const shape = readShape(value['shape']);
   const { steady } = value;

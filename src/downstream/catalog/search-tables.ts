@@ -35,7 +35,10 @@ export const MAX_WORDS = 32;
 /** Characters of each field that are searched: nobody asks for what a manual says after its first page. */
 export const MAX_FIELD_CHARS = 2_000;
 
-/** Of each field, shared by the tools of one server: two thousand tools with manuals would take seconds to index. */
+/**
+ * Characters of each field that the tools of one server share: indexing two thousand tools with manuals would take
+ * seconds.
+ */
 export const MAX_SERVER_CHARS = 400_000;
 
 /** Words without which a question means the same. */

@@ -42,7 +42,10 @@ export function canonical(word: string): readonly string[] {
   return found;
 }
 
-/** Of all servers together some thousand words differ; the limit is for a server that makes them up. */
+/**
+ * Most words that are remembered. All servers together have some thousand; the limit is for a server that makes words
+ * up.
+ */
 const MAX_REMEMBERED = 20_000;
 const remembered = new Map<string, readonly string[]>();
 

@@ -28,9 +28,13 @@ import { canonical, plainWords, searchWords } from './search-words.js';
 export type FoundTool = { readonly server: ServerDoc; readonly tool: ToolDoc; readonly score: number };
 
 type Action = keyof typeof ACTIONS;
-type Entry = { readonly server: ServerDoc; readonly tool: ToolDoc; readonly actions: ReadonlySet<Action> };
+type IndexedTool = {
+  readonly server: ServerDoc;
+  readonly tool: ToolDoc;
+  readonly actions: ReadonlySet<Action>;
+};
 type Index = {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly IndexedTool[];
   readonly words: MiniSearch;
   /** Every word of every tool. */
   readonly vocabulary: ReadonlySet<string>;
@@ -83,7 +87,7 @@ function indexOf(docs: readonly ServerDoc[]): Index {
       weights: { prefix: PREFIX_WEIGHT, fuzzy: FUZZY_WEIGHT },
     },
   });
-  const entries: Entry[] = [];
+  const entries: IndexedTool[] = [];
   for (const server of docs) {
     for (const tool of server.tools) {
       const fields = searchFields(server, tool);

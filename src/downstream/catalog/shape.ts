@@ -9,7 +9,7 @@ export type Shape = {
   readonly items?: Shape;
   readonly properties?: Readonly<Record<string, Shape>>;
   readonly required?: readonly string[];
-  /** Of an object whose keys are data: a type for all its values. */
+  /** The type of all values of an object whose keys are data. */
   readonly additionalProperties?: Shape;
   readonly anyOf?: readonly Shape[];
 };
@@ -78,7 +78,7 @@ function join(a: Shape, b: Shape): Shape {
   return parts.length === 1 && only !== undefined ? only : { anyOf: parts };
 }
 
-/** Of one kind both. */
+/** Joins two shapes of the same kind into one that allows both. */
 function joinAlike(a: Shape, b: Shape): Shape {
   if (a.type === 'array') {
     const items = all([a.items, b.items].filter((shape) => shape !== undefined));

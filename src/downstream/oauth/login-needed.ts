@@ -1,4 +1,4 @@
-// That a server wants its user: the one way in which a run says so, with the command that mends it.
+// Errors for a server that needs a login. The remedy is the exact command to run.
 
 import { PACKAGE_NAME } from '../../base/version.js';
 import { RemoteFailure } from '../remote/remote-failure.js';

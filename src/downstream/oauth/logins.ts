@@ -21,7 +21,7 @@ import { type Login, TokenStore } from './token-store.js';
 
 /** So long before its end a token is refreshed: a request may be on its way for a while, and clocks differ. */
 const MARGIN_MS = 30_000;
-/** Of short-lived tokens the margin would be all. */
+/** The margin is at most this share of a token's lifetime: for a short-lived token MARGIN_MS could be all of it. */
 const MARGIN_SHARE = 0.1;
 
 export class Logins {

@@ -6,7 +6,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
 import { clip, harmless } from '../../base/text.js';
 
-/** Of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
+/** Time limit of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
 const TIMEOUT_MS = 8_000;
 /** Metadata and token answers have a few kilobytes. */
 const MAX_BODY_BYTES = 1024 ** 2;

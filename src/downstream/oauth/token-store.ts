@@ -32,7 +32,7 @@ const login = z.object({
   /** What the tokens are bound to at the authorization server (RFC 8707), as the server itself writes it. */
   resource: z.string().optional(),
   issuer: z.string(),
-  /** Of the authorization server's metadata what refreshing and revoking need. */
+  /** The parts of the authorization server's metadata that refreshing and revoking need. */
   metadata: OAuthMetadataSchema,
   client: z.object({
     client_id: z.string(),
@@ -164,7 +164,10 @@ function readLogin(file: string): StoredLogin {
   }
 }
 
-/** Of the open file, so that it cannot be exchanged between the look and the reading. */
+/**
+ * Why the file must not be used, or undefined. It looks at the open file, which nobody can exchange between this look
+ * and the reading.
+ */
 function refusal(fd: number): string | undefined {
   const stat = fstatSync(fd);
   if (!stat.isFile()) return 'is not a regular file';

@@ -84,7 +84,7 @@ export class Credentials {
     return known ?? this.#unknown(status);
   }
 
-  /** Of what is no login of ours. */
+  /** The failure for refused credentials that did not come from a login of the bridge. */
   #unknown(status: number): RemoteFailure {
     const { name, headers, headersHelper } = this.#spec;
     const because = (what: string, remedy: string) =>

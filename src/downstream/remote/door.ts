@@ -13,7 +13,10 @@ import type { Credentials } from './credentials.js';
 import { HttpClient, type HttpRequest, StrayRedirect } from './http-client.js';
 import { fromNode, oddAnswer, RefusedStatus, RemoteFailure } from './remote-failure.js';
 
-/** Of the body of an answer that is no success: an explanation is a sentence, an error page is nobody's business. */
+/**
+ * Bytes that are read from the body of a failed answer: an explanation is a sentence, and nobody needs a whole error
+ * page.
+ */
 const MAX_ERROR_BYTES = 16 * 1024;
 const MAX_SAID_CHARS = 300;
 

@@ -22,11 +22,11 @@ export class EventReader {
   readonly #maxBytes: number;
   #type = '';
   #data: string[] = [];
-  /** Of the data so far, kept or not. */
+  /** Characters of the event's data so far, whether kept or not. */
   #chars = 0;
   /** Reads what is not kept of an event; undefined while all of it is. */
   #skipped: EnvelopeReader | undefined;
-  /** Of a line that is too long to keep: its first characters, as far as they have come. */
+  /** The first characters of a line that is too long to keep, as far as they have come. */
   #skippedHead = '';
   /** As last named; it counts when its event is there as a whole. */
   #id: string | undefined;

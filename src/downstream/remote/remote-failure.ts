@@ -15,7 +15,7 @@ export type RemoteFailureOptions = {
   readonly fault: Fault;
   readonly code?: ErrorCode;
   readonly untaken?: Untaken;
-  /** Of a call: what follows from the reason, to be put after it, and the remedy then. */
+  /** For a failed tool call: words that follow the reason, and the remedy to use in place of the usual one. */
   readonly ofCall?: { readonly consequence: string; readonly remedy: string };
   readonly cause?: unknown;
 };

@@ -20,11 +20,11 @@ import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-fai
 import type { ServerLogin } from './server-login.js';
 import { SseWire } from './sse-wire.js';
 import { StreamableWire } from './streamable-wire.js';
-import { type Entry, Waiting } from './waiting.js';
+import { Waiting, type WaitingRequest } from './waiting.js';
 import type { Outgoing, Wire } from './wire.js';
 
 export type RemoteLinkOptions = {
-  /** Of `headersHelper`. */
+  /** Environment in which `headersHelper` runs. */
   readonly env: Readonly<Record<string, string>>;
   readonly redactor: Redactor;
   /** For greeting anew. */
@@ -42,7 +42,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** What a server without Streamable HTTP answers to its first message. */
 const NOT_STREAMABLE = new Set([400, 404, 405]);
 
-type Kind = 'http' | 'sse';
+type TransportKind = 'http' | 'sse';
 
 export class RemoteLink implements Link {
   onclose: Link['onclose'];
@@ -55,7 +55,7 @@ export class RemoteLink implements Link {
   readonly #door: Door;
   readonly #closing = new AbortController();
   readonly #waiting = new Waiting();
-  #kind: Kind | undefined;
+  #kind: TransportKind | undefined;
   #wire: Wire | undefined;
   /** What this client says first, kept for the next session. */
   #greeting: Outgoing | undefined;
@@ -154,7 +154,7 @@ export class RemoteLink implements Link {
     this.#waiting.answer(Number(message.id), message);
   }
 
-  async #greetFirst(greeting: Outgoing, entry: Entry): Promise<void> {
+  async #greetFirst(greeting: Outgoing, entry: WaitingRequest): Promise<void> {
     try {
       await this.#open(this.#kind ?? 'http', greeting, entry);
       this.#kind ??= 'http';
@@ -170,7 +170,7 @@ export class RemoteLink implements Link {
     this.#greeting = greeting;
   }
 
-  async #open(kind: Kind, greeting: Outgoing, entry: Entry): Promise<void> {
+  async #open(kind: TransportKind, greeting: Outgoing, entry: WaitingRequest): Promise<void> {
     const wire = this.#newWire(kind);
     await wire.open(entry.signal);
     this.#wire = wire;
@@ -178,7 +178,7 @@ export class RemoteLink implements Link {
     entry.takenBy = wire;
   }
 
-  #newWire(kind: Kind): Wire {
+  #newWire(kind: TransportKind): Wire {
     const Kind = kind === 'http' ? StreamableWire : SseWire;
     const wire: Wire = new Kind(this.#door, {
       onMessage: (message) => this.#receive(message),
@@ -188,7 +188,7 @@ export class RemoteLink implements Link {
   }
 
   /** Once more after each of the two ways in which a message is certainly not acted upon. */
-  async #deliver(request: Outgoing, entry: Entry): Promise<void> {
+  async #deliver(request: Outgoing, entry: WaitingRequest): Promise<void> {
     const { signal } = entry;
     const tried = new Set<Untaken>();
     let over: Wire | undefined;

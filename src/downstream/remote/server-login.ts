@@ -12,7 +12,7 @@ export interface ServerLogin {
   token(signal: AbortSignal): Promise<string | undefined>;
   /** The server answered 401 to a request with `refused`; afterwards `token` gives another one. Throws as it does. */
   renew(refused: string | undefined, signal: AbortSignal): Promise<void>;
-  /** What to say of a 401 to a renewed token, or of a 403; undefined for a 403 that no login mends. */
+  /** What to say of a 401 to a renewed token, or of a 403; undefined for a 403 that no login would fix. */
   refused(challenge: Challenge): RemoteFailure | undefined;
 }
 

@@ -20,7 +20,7 @@ import {
 } from './remote-failure.js';
 import type { Outgoing, Wire, WireEvents } from './wire.js';
 
-/** Of the time in which a host kills the bridge, the server's word that the session is over gets this much. */
+/** How long the request that ends the session may take. A host kills the bridge soon after it has asked it to stop. */
 const FAREWELL_MS = 100;
 /** Between two attempts to hear the server again, whatever pause it asks for; doubles from the first to the second. */
 const LISTEN_AGAIN_MS = { first: 1_000, most: 30_000 };
@@ -208,7 +208,7 @@ async function readInto(
 
 /**
  * It is away or overloaded, or (409) has not noticed yet that the earlier stream is no more; any other refusal is
- * meant, or is for the next request to mend.
+ * meant, or is for the next request to repair.
  */
 function mayPass(thrown: unknown): boolean {
   if (thrown instanceof RefusedStatus) return [409, 429, 500, 502, 503, 504].includes(thrown.status);

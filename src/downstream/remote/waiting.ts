@@ -7,7 +7,7 @@ import { failure } from '../inbound.js';
 import { RemoteFailure } from './remote-failure.js';
 import type { Wire } from './wire.js';
 
-export type Entry = {
+export type WaitingRequest = {
   readonly id: number;
   /** Aborts when nobody waits any more. */
   readonly signal: AbortSignal;
@@ -18,12 +18,15 @@ export type Entry = {
 type Settle = (message: JSONRPCMessage) => void;
 
 export class Waiting {
-  readonly #entries = new Map<number, { entry: Entry; controller: AbortController; settle: Settle }>();
+  readonly #entries = new Map<
+    number,
+    { entry: WaitingRequest; controller: AbortController; settle: Settle }
+  >();
 
   /** `settle` gets the answer, or the failure as one. */
-  add(id: number, settle: Settle): Entry {
+  add(id: number, settle: Settle): WaitingRequest {
     const controller = new AbortController();
-    const entry: Entry = { id, signal: controller.signal, takenBy: undefined };
+    const entry: WaitingRequest = { id, signal: controller.signal, takenBy: undefined };
     this.#entries.set(id, { entry, controller, settle });
     return entry;
   }
@@ -35,7 +38,7 @@ export class Waiting {
     found?.settle(message);
   }
 
-  fail(entry: Entry, thrown: unknown): void {
+  fail(entry: WaitingRequest, thrown: unknown): void {
     if (this.#entries.get(entry.id)?.entry !== entry) return;
     const told = thrown instanceof RemoteFailure ? thrown.toBridgeError() : thrown;
     const error =

@@ -6,7 +6,7 @@ import type { RemoteFailure } from './remote-failure.js';
 
 export type Outgoing = {
   readonly text: string;
-  /** Of a request; undefined for what wants no answer. */
+  /** Id of a request; undefined for a message that gets no answer. */
   readonly id: number | undefined;
   /** Taken twice it does what it does once. */
   readonly mayRepeat: boolean;

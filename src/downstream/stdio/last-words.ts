@@ -30,7 +30,7 @@ export class LastWords {
 
   /** At most 40 lines; an empty string when nothing was said. */
   toString(): string {
-    // Of a word that was cut in two the rest could be that of a secret.
+    // The cut may have split a word, and its rest could be part of a secret.
     const text = this.#redact(this.#isCut ? this.#text.replace(/^\S*/, '…') : this.#text);
     return linesOf(harmless(text)).slice(-MAX_LINES).join('\n').trim();
   }

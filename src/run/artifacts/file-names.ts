@@ -13,7 +13,7 @@ export const PLAIN_NAME = 'a relative path such as data.csv or in/data.csv';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: naming control characters is this pattern's purpose
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-/** Of a name that is shown; a longer one helps nobody. */
+/** Longest file name in a message; a longer one helps nobody. */
 const MAX_SHOWN_CHARS = 200;
 
 /** What is wrong with a name, as the end of a sentence that begins with it; undefined for a plain one. */

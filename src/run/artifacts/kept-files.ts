@@ -21,7 +21,7 @@ export type KeptFilesOptions = {
   readonly now?: () => number;
 };
 
-/** Of ours, in a list that a model may read. */
+/** Most files of this bridge in a list that a model may read. */
 const MAX_LISTED = 100;
 /** The longest delay that a timer takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -73,7 +73,7 @@ export class KeptRoom {
     this.#writing.delete(handle);
   }
 
-  /** Of what was taken, `bytes` were not needed after all. */
+  /** Returns `bytes` that were taken for this folder and not needed. */
   giveBack(handle: string, bytes: number): void {
     const folder = this.#folders?.get(handle);
     if (folder !== undefined) this.#folders?.set(handle, { ...folder, bytes: folder.bytes - bytes });

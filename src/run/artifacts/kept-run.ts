@@ -17,7 +17,7 @@ export const keptIndex = z.array(
     number: z.int().nonnegative(),
   }),
 );
-type Entry = z.infer<typeof keptIndex>[number];
+type KeptIndexEntry = z.infer<typeof keptIndex>[number];
 
 /** One thing that is kept. */
 export type Kept = {
@@ -42,7 +42,7 @@ export class KeptRun {
   readonly #handle = randomBytes(16).toString('hex');
   readonly #room: KeptRoom;
   readonly #onSealed: (handle: string, kept: readonly Kept[]) => void;
-  readonly #entries: Entry[] = [];
+  readonly #entries: KeptIndexEntry[] = [];
   #numbers = 0;
 
   /** Nothing is on the disk before something is put there. */
@@ -111,12 +111,12 @@ export class KeptRun {
     this.#room.giveBack(this.#handle, bytes);
   }
 
-  #add(entry: Entry): Kept {
+  #add(entry: KeptIndexEntry): Kept {
     this.#entries.push(entry);
     return this.#keptOf(entry);
   }
 
-  #keptOf({ name, mimeType, sizeBytes }: Entry): Kept {
+  #keptOf({ name, mimeType, sizeBytes }: KeptIndexEntry): Kept {
     return { uri: keptUri({ handle: this.#handle, name }), name, mimeType, sizeBytes };
   }
 

@@ -30,7 +30,10 @@ export type JudgedCall = {
 const MAX_FAILURE_CHARS = 1024 * 1024;
 /** Looked for first, since most results are none. */
 const SAYS_ERROR = /"isError"\s*:\s*true/;
-/** Of the arguments' text that is told: whoever keeps it also looks for secrets in it. */
+/**
+ * Characters of a call's arguments that are reported. Whoever keeps them also searches them for secrets, which takes
+ * time.
+ */
 const MAX_ARGUMENTS_CHARS = 64 * 1024;
 
 export class CallAudit {

@@ -40,9 +40,9 @@ export type CallGuardParts = {
 };
 
 /** A verdict, and the error that it is to the caller; undefined where it allows. */
-type Judgement = { readonly verdict: Verdict; readonly refusal: BridgeError | undefined };
+type PolicyDecision = { readonly verdict: Verdict; readonly refusal: BridgeError | undefined };
 
-const UNJUDGED: Judgement = { verdict: { allowed: true, rule: 'no rule' }, refusal: undefined };
+const UNJUDGED: PolicyDecision = { verdict: { allowed: true, rule: 'no rule' }, refusal: undefined };
 /** Names and reasons in events: hostile code chooses the names. */
 const MAX_TOLD_CHARS = 500;
 
@@ -75,7 +75,7 @@ export class CallGuard {
     return await ask(signal);
   }
 
-  #judge(target: CallTarget): Judgement {
+  #judge(target: CallTarget): PolicyDecision {
     if (target.kind === 'no server') return UNJUDGED;
     const { server } = target;
     const policy = this.#parts.policy();
@@ -87,7 +87,7 @@ export class CallGuard {
     return ofServer;
   }
 
-  #judgeTool(server: string, name: string, policy: Policy): Judgement {
+  #judgeTool(server: string, name: string, policy: Policy): PolicyDecision {
     const { whole, changed } = this.#parts;
     const subject: JudgedTool = {
       name,
@@ -121,7 +121,7 @@ export class CallGuard {
     try {
       return await work();
     } catch (thrown) {
-      // Of the handlers, only the one that loads a server has one of these codes, and that is a refusal too.
+      // Among the handlers, only the one that loads a server throws one of these codes, and that is a refusal too.
       if (thrown instanceof BridgeError && ['E_DENIED', 'E_LIMIT'].includes(thrown.code))
         this.#tellRefusal(target, thrown);
       throw thrown;
@@ -140,12 +140,12 @@ export class CallGuard {
 type Told = { readonly server: string; readonly name: string };
 
 /** The one place where a call gets the guard's mark. Throws the refusal of one that is denied. */
-function admit(call: GuestCall, { verdict, refusal }: Judgement): Admitted {
+function admit(call: GuestCall, { verdict, refusal }: PolicyDecision): Admitted {
   if (refusal !== undefined) throw refusal;
   return { ...call, verdict: { ...verdict, allowed: true }, [ADMITTED]: true };
 }
 
-const judged = (verdict: Verdict, what: string, hint = ''): Judgement => ({
+const judged = (verdict: Verdict, what: string, hint = ''): PolicyDecision => ({
   verdict,
   refusal: verdict.allowed ? undefined : denied(what, verdict, hint),
 });

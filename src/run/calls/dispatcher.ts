@@ -30,7 +30,7 @@ type Pending = { readonly label: Label; readonly controller: AbortController };
 /** A refusal quotes what it refuses; hostile code could have its own megabytes sent back to it. */
 const MAX_MESSAGE_CHARS = 8_000;
 const MAX_NAME_CHARS = 256;
-/** Of the tools that a run waits for: code may have called a thousand. */
+/** Most tools that are named when a run waits for them: code may have called a thousand. */
 const MAX_NAMES_SHOWN = 3;
 
 export class Dispatcher implements Disposable {

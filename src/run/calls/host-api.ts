@@ -100,7 +100,7 @@ export function hostApi(parts: HostApiParts): Handlers {
   };
 }
 
-/** Of a loaded server, its tool is as the run has it: with the shapes of its answers. */
+/** A tool of a loaded server is shown as the run has it: with the shapes of its answers. */
 function toHit({ server, tool, score }: FoundTool, loaded: ServerDoc | undefined): ToolHit {
   const own = loaded?.tools.find(({ name }) => name === tool.name);
   return { server: server.name, alias: server.alias, loaded: loaded !== undefined, score, tool: own ?? tool };

@@ -17,7 +17,7 @@ const NAME = /^[a-z_][a-z0-9_]{0,63}$/i;
 /** The names that every run has; the guest refuses those that only it knows. */
 const TAKEN = /^(?:__|mcp_)|^(?:mcp|runtime|save_tool|user_tools)$/;
 
-/** Of each line of a file's head, which a list is made from without reading the rest. */
+/** Longest line at the head of a file. A list of tools is made from these lines without reading the rest. */
 const MAX_HEAD_CHARS = 200;
 const SIGNATURE_MARK = '# ';
 const DESCRIPTION_MARK = '#: ';
@@ -173,7 +173,7 @@ function historyOf(lines: readonly string[]): History {
 function historyLine(before: History | undefined, run: string, at: string): string {
   if (before === undefined || before.created === '') return `#@ created ${at}, run ${run}`;
   const created = `#@ created ${before.created}, run ${before.maker}`;
-  // A run that mends its own has made it once.
+  // A run that corrects its own tool has made one, not two.
   return before.run === run && before.changed === '' ? created : `${created}; changed ${at}, run ${run}`;
 }
 

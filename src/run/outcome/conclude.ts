@@ -91,7 +91,7 @@ export function concludeRefused(
   if (task.type === 'cell') {
     const remedy = TOO_DEEP.has(error.type)
       ? hint
-      : `Nothing was run. ${hint ?? 'Mend this line and send the whole code again.'}`;
+      : `Nothing was run. ${hint ?? 'Fix this line and send the whole program again.'}`;
     return { ...said, status: 'validation_error', error: guestError(error, remedy) };
   }
   const { traceback, ...told } = guestError(error, hint);

@@ -60,7 +60,7 @@ export function timedOut(
 function whereItWas(task: Task, where: readonly string[], { hasRun, waitingFor }: Cage): string {
   if (!hasRun) return ' It was still being compiled: nothing was run.';
   const last = where.at(-1);
-  // Of a program's steps the harness gives the command, as code.
+  // While a program is being compiled, the harness reports the command of the step in backticks.
   if (last?.startsWith('`') && !isPythonTask(task)) return ` It was still being compiled by ${last}.`;
   const parts = [
     ...(last === undefined ? [] : [`at ${last.trim()}`]),

@@ -15,11 +15,11 @@ const MAX_RESULT_JSON_CHARS = 100_000;
 const MAX_WHERE_LINES = 20;
 
 /** Where all of a stream is; undefined where it was not kept. */
-type Whole = Readonly<Record<'stdout' | 'stderr', Kept | undefined>>;
+type WholeOutputFiles = Readonly<Record<'stdout' | 'stderr', Kept | undefined>>;
 
 export class Transcript {
   readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
-  #whole: Whole = { stdout: undefined, stderr: undefined };
+  #whole: WholeOutputFiles = { stdout: undefined, stderr: undefined };
   readonly #album = new Album();
   #result: ResultValue | undefined;
   #raised: GuestError | undefined;
@@ -51,7 +51,7 @@ export class Transcript {
   }
 
   /** Where something is left out of a stream, it is said from now on where all of it can be read. */
-  keptWhole(whole: Whole): void {
+  keptWhole(whole: WholeOutputFiles): void {
     this.#whole = whole;
   }
 

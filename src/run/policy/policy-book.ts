@@ -18,7 +18,7 @@ export class PolicyBook {
   readonly #host: HostFacts;
   readonly #observer: Observer;
   #rules: PolicyRules;
-  /** Of the file as it was last read; undefined where it may have changed since without a trace. */
+  /** Stamp of the file as last read; undefined when it may have changed since without a trace. */
   #stamp: string | undefined;
   /** What was last said of a file that cannot be used. */
   #told: string | undefined;

@@ -27,7 +27,7 @@ export type Limit = { readonly max: number; readonly rule: string };
 /** Undefined where nothing limits it here. */
 export type ServerLimits = {
   readonly callsPerRun: Limit | undefined;
-  /** Of all runs together. */
+  /** Limit for the calls of all runs together. */
   readonly callsInFlight: Limit;
   readonly secondsPerCall: Limit | undefined;
   readonly bytesPerCall: Limit | undefined;

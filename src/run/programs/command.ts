@@ -12,9 +12,9 @@ export type Command = {
   readonly cwd: string;
   /** Besides the sandbox's own. */
   readonly env: Readonly<Record<string, string>>;
-  /** Of stdout and stderr together, head and tail of so many bytes are held for the answer. */
+  /** Bytes of stdout and stderr together that are held for the answer: their head and their tail. */
   readonly maxOutputBytes: number;
-  /** Of a command that writes more than this to both streams together, all of it is kept for reading later. */
+  /** A command that writes more bytes than this to both streams together has all its output kept for reading later. */
   readonly shownBytes: number;
 };
 

@@ -14,7 +14,7 @@ const OURS: readonly string[] = ['MCP_SANDBOX_CONVERSATION'];
 /** As every shell can name it. Without `=`, which would end the name, and without NUL. */
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-type Variables = Readonly<Record<string, string>>;
+type ProgramVariables = Readonly<Record<string, string>>;
 
 /** What is wrong with the name of a variable, as the end of a sentence that says what was got. */
 export function variableNameTrouble(name: string): string | undefined {
@@ -31,7 +31,7 @@ export function allowedWord(text: string, name?: string): string | undefined {
 }
 
 /** What the kernel counts of them, to be compared with MAX_WORDS_BYTES. */
-export function wordsBytes(args: readonly string[], env: Variables): number {
+export function wordsBytes(args: readonly string[], env: ProgramVariables): number {
   const words = [...args, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
   return words.reduce((sum, word) => sum + Buffer.byteLength(word) + BYTES_BESIDES_WORD, 0);
 }

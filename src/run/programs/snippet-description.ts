@@ -11,7 +11,7 @@ const MAX_DESCRIPTION_CHARS = 160;
 const FOR_MACHINES =
   /^(?:#!|#.*coding[:=]|#\s*frozen_string_literal|\/\/go:|\/\/\s*@ts-|['"]use strict|package\s)/;
 const COMMENT = /^(?:#+|\/\/[/!]?|\/\*+!?|--|r?"""|r?''')/;
-/** Of a comment that goes on in the next line without a mark of its own. */
+/** Matches the opening of a comment that goes on in the next line without a mark. */
 const OPENS = /^(?:\/\*|r?"""|r?''')/;
 const CLOSES = /(?:\*\/|"""|''')$/;
 

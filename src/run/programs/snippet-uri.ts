@@ -2,7 +2,7 @@
 
 import { PACKAGE_NAME } from '../../base/version.js';
 
-/** Of their list. */
+/** Address of the list of snippets. */
 export const SNIPPETS_URI = `resource://${PACKAGE_NAME}/snippets`;
 /** RFC 6570. */
 export const SNIPPET_URI_TEMPLATE = `${SNIPPETS_URI}/{name}`;

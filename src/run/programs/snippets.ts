@@ -88,7 +88,7 @@ export class Snippets {
     } catch (thrown) {
       throw refuse(
         `The snippet '${found.name}' cannot be used: its file ${file} ${messageOf(thrown)}.`,
-        'Mend the file, or pass the code itself.',
+        'Fix the file, or pass the code itself.',
       );
     }
   }

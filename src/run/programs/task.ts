@@ -11,7 +11,7 @@ export type Cell = { readonly type: 'cell'; readonly code: string };
 export type Program = {
   readonly type: 'program';
   readonly language: Language;
-  /** Of the entry file. */
+  /** Content of the entry file. */
   readonly code: string;
   /** Its name, checked: relative, and inside the working directory. */
   readonly file: string;

@@ -6,7 +6,7 @@ import { didYouMean } from '../../base/closest.js';
 import { clip, harmless } from '../../base/text.js';
 import type { Objection } from '../../run/outcome/outcome.js';
 
-/** Of a wrong word that is repeated. */
+/** Longest part of a wrong word that is repeated to the caller. */
 const MAX_ECHO_CHARS = 80;
 
 export const complaint = (message: string, remedy?: string): Objection => ({

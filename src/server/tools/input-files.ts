@@ -7,7 +7,7 @@ import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names
 import { described } from './complaint.js';
 
 type Encoding = 'utf8' | 'base64';
-type Entry = { readonly name: string; readonly content: string; readonly encoding: Encoding };
+type EncodedFile = { readonly name: string; readonly content: string; readonly encoding: Encoding };
 
 /** How a tool says files in its arguments. */
 export type FilesForm = {
@@ -16,10 +16,10 @@ export type FilesForm = {
   readonly shape: string;
   readonly nameField: string;
   readonly contentField: Readonly<Record<Encoding, string>>;
-  readonly entry: z.ZodType<Entry>;
+  readonly entry: z.ZodType<EncodedFile>;
 };
 
-/** Of `run_python`, as the agent is told it. */
+/** JSON schema of the files that `run_python` takes, as the agent sees it. */
 export const FILES_SCHEMA = {
   type: 'array',
   description: 'Put into the working directory; text or base64',
@@ -30,7 +30,7 @@ export const FILES_SCHEMA = {
   },
 };
 
-/** Of `run_python`. */
+/** How `run_python` takes files. */
 export const FILES: FilesForm = {
   argument: 'files',
   shape: 'an object {name, text} or {name, base64}',
@@ -39,14 +39,14 @@ export const FILES: FilesForm = {
   entry: z.union([
     z
       .strictObject({ name: z.string(), text: z.string() })
-      .transform(({ name, text }): Entry => ({ name, content: text, encoding: 'utf8' })),
+      .transform(({ name, text }): EncodedFile => ({ name, content: text, encoding: 'utf8' })),
     z
       .strictObject({ name: z.string(), base64: z.string() })
-      .transform(({ name, base64 }): Entry => ({ name, content: base64, encoding: 'base64' })),
+      .transform(({ name, base64 }): EncodedFile => ({ name, content: base64, encoding: 'base64' })),
   ]),
 };
 
-/** Of `execute_code`, as the agent is told it. */
+/** JSON schema of the files that `execute_code` takes, as the agent sees it. */
 export const ADDITIONAL_FILES_SCHEMA = {
   type: 'array',
   description: 'Beside it; binary as base64',
@@ -61,7 +61,7 @@ export const ADDITIONAL_FILES_SCHEMA = {
   },
 };
 
-/** Of `execute_code`, as isolator has it, and with an encoding. */
+/** How `execute_code` takes files: as isolator does, and with an encoding. */
 export const ADDITIONAL_FILES: FilesForm = {
   argument: 'additional_files',
   shape: 'an object {filename, content}, and encoding "base64" where content is that',
@@ -75,7 +75,7 @@ export const ADDITIONAL_FILES: FilesForm = {
       encoding: z.enum(['utf8', 'utf-8', 'base64']).optional(),
     })
     .transform(
-      ({ filename, content, encoding }): Entry => ({
+      ({ filename, content, encoding }): EncodedFile => ({
         name: filename,
         content,
         encoding: encoding === 'base64' ? 'base64' : 'utf8',

@@ -4,7 +4,7 @@
 import { HeadTail } from '../../base/text.js';
 import { answerChars, MAX_ANSWER_CHARS } from '../../exec/execute-result.js';
 
-/** Of all texts together: in JSON a character is seven at most where it does not show. */
+/** Limit for all texts together. In JSON, a character that does not show takes at most seven. */
 const MAX_TEXT_CHARS = Math.floor(MAX_ANSWER_CHARS / 8);
 /** More are no output of a command. */
 const MAX_TEXTS = 100;

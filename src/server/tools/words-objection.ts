@@ -9,10 +9,10 @@ import {
 } from '../../run/programs/program-words.js';
 import { complaint, described, echo } from './complaint.js';
 
-type Words = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
+type ProgramWords = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
 
 /** What is wrong with the arguments and variables of the program. */
-export function wordsObjection({ args, env }: Words): Objection | undefined {
+export function wordsObjection({ args, env }: ProgramWords): Objection | undefined {
   for (const [number, arg] of args.entries()) {
     const allowed = allowedWord(arg);
     if (allowed !== undefined) return wordObjection(`args[${number}]`, arg, allowed);

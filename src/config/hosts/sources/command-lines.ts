@@ -46,7 +46,7 @@ const opencode = {
   dialect: OPENCODE,
   expansion: 'opencode',
 } as const;
-// Of two in one folder, OpenCode lets the one with comments count.
+// When both are in one folder, OpenCode uses the one with comments.
 const OPENCODE_FILES = ['opencode.jsonc', 'opencode.json'];
 const opencodeIn = (...folders: readonly string[]): string[] =>
   folders.flatMap((folder) => OPENCODE_FILES.map((name) => `${folder}/${name}`));

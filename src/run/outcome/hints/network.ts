@@ -3,7 +3,7 @@
 
 import { type Hint, says } from './hint.js';
 
-/** Of the standard library, and of those that programs use in its place. */
+/** Exceptions of the standard library and of the libraries that programs use in its place. */
 const NETWORK_ERROR =
   /^(?:OSError|TimeoutError|Connection\w*Error|(?:socket|ssl|urllib|http|ftplib|smtplib|requests|urllib3|httpx|httpcore|aiohttp)\.[\w.]+)$/;
 

@@ -14,7 +14,7 @@ import {
 } from './limits.js';
 
 /** What a sentence may name: the cage, the language, and the word that the pattern has found. */
-type Seen = { readonly walls: Walls; readonly language: Language; readonly word: string };
+type HintFacts = { readonly walls: Walls; readonly language: Language; readonly word: string };
 
 export type OutputHint = {
   /** A word or two, for the tests: there is one for each row. */
@@ -24,7 +24,7 @@ export type OutputHint = {
   /** Linear. The word is its first group that took part. */
   readonly pattern: RegExp;
   /** Undefined where it is not so in this cage. */
-  readonly sentence: (seen: Seen) => string | undefined;
+  readonly sentence: (seen: HintFacts) => string | undefined;
 };
 
 const NODE = ['javascript', 'typescript'] as const;
@@ -32,13 +32,13 @@ const ALL = languages.map(({ name }) => name);
 /** Homes, mounts, other people's systems. */
 const HOST_PATH = String.raw`(?:~/|/(?:home|Users|root|mnt|media|Volumes)/|[A-Za-z]:[\\/])`;
 
-const noFile = ({ word }: Seen): string =>
+const noFile = ({ word }: HintFacts): string =>
   `${word} is not among the files of this call: send it in \`additional_files\`.`;
-const noPackage = ({ word }: Seen): string =>
+const noPackage = ({ word }: HintFacts): string =>
   `Nothing can be installed here: do without ${word}, or send its source in \`additional_files\`.`;
-const noProgram = ({ word }: Seen): string =>
+const noProgram = ({ word }: HintFacts): string =>
   `The image has no program ${word}, and nothing can be installed here.`;
-const noExecution = ({ walls }: Seen): string => {
+const noExecution = ({ walls }: HintFacts): string => {
   const places = { ...walls, tmpfs: walls.tmpfs.filter(({ executable }) => !executable) };
   return `Nothing in ${writablePlaces(places)} can be executed: run a script by its interpreter, as in \`bash x.sh\`.`;
 };
