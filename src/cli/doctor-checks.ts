@@ -1,5 +1,5 @@
 // The checks of doctor, as a table in the order in which a start needs them. Each says what a probe saw, not what
-// was asked for, and what is wrong comes with the command that mends it. A check whose ground is missing says
+// was asked for, and what is wrong comes with the command that fixes it. A check whose ground is missing says
 // nothing: the one before it has said why.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // What doctor says of each discovered server, without starting it: can its command be found, are its tools what they
-// were, and if it is passed over, is that as it should be or for somebody to mend.
+// were, and if it is passed over, is that as it should be or for somebody to fix.
 
 import { isAbsolute } from 'node:path';
 import { mergedVariables } from '../base/environment.js';

@@ -44,7 +44,7 @@ export class Slot {
   readonly #options: SlotOptions;
   readonly #ending = new AbortController();
   #state: SlotState = { at: 'idle', reason: undefined };
-  /** Of all that were released, which end while the next one may be open already. */
+  /** Settles when every released server has ended; the next one may be open by then. */
   #closing: Promise<void> = Promise.resolve();
   #failures = 0;
   /** How often in a row it crashed in a call without having answered any; see MAX_CRASHES. */

@@ -42,6 +42,8 @@ import { whyNotPulled } from './why-not-pulled.js';
 const INFO_TIMEOUT_MS = 15_000;
 const QUERY_TIMEOUT_MS = 15_000;
 const REMOVE_TIMEOUT_MS = 30_000;
+/** The same over a connection that may be held up: somebody waits, and what is not removed by then is removed later. */
+const REMOVE_ELSEWHERE_TIMEOUT_MS = 10_000;
 const PULL_TIMEOUT_MS = 600_000;
 /** Between tries to remove what could not be removed, doubled each time. */
 const FIRST_RETRY_MS = 2_000;
@@ -146,7 +148,7 @@ export class CliEngine implements Engine {
     if (result.stderr.trim() === '' || saysNoSuchImage(result.stderr)) return undefined;
     throw new BridgeError('E_ENGINE_BROKEN', `${this.name}: ${clip(result.stderr.trim(), 300)}`, {
       fault: 'engine',
-      remedy: `Run \`${this.binary} image inspect ${image}\` and mend what it says.`,
+      remedy: `Run \`${this.binary} image inspect ${image}\` and fix what it reports.`,
     });
   }
 
@@ -329,8 +331,8 @@ export class CliEngine implements Engine {
   async #troubleRemoving(ids: readonly string[]): Promise<string | undefined> {
     try {
       let result = await this.#removeOnce(ids);
-      // Of a container whose monitor was killed podman 4.3 only notices at the first try that it has ended.
-      if (isTrouble(result)) result = await this.#removeOnce(ids);
+      // podman 4.3 only notices at the first try that a container whose monitor was killed has ended.
+      if (isTrouble(result) && !this.isElsewhere) result = await this.#removeOnce(ids);
       return isTrouble(result) ? clip(result.stderr.trim(), 300) : undefined;
     } catch (thrown) {
       return messageOf(thrown);
@@ -357,7 +359,8 @@ export class CliEngine implements Engine {
   }
 
   #removeOnce(ids: readonly string[]): Promise<ProcessResult> {
-    return this.command(this.#dialect.removeArgs(ids), REMOVE_TIMEOUT_MS, new AbortController().signal);
+    const timeoutMs = this.isElsewhere ? REMOVE_ELSEWHERE_TIMEOUT_MS : REMOVE_TIMEOUT_MS;
+    return this.command(this.#dialect.removeArgs(ids), timeoutMs, new AbortController().signal);
   }
 
   #sweepRunDirs(): void {

@@ -42,7 +42,7 @@ export async function probeEngine(
           reason: error.message,
           remedy: `Install ${name} (Debian: apt-get install podman runc uidmap), or set MCP_BRIDGE_RUNTIME to its path.`,
         }
-      : { state: 'broken', reason: error.message, remedy: `Run \`${binary} info\` and mend what it says.` };
+      : { state: 'broken', reason: error.message, remedy: `Run \`${binary} info\` and fix what it reports.` };
   }
   if (result.exitCode !== 0) {
     const reason = clip(
@@ -52,7 +52,7 @@ export async function probeEngine(
     const stopped = saysNotAnswering(reason);
     return stopped
       ? { state: 'stopped', reason, remedy: startRemedy(name, connection) }
-      : { state: 'broken', reason, remedy: `Run \`${binary} info\` and mend what it says.` };
+      : { state: 'broken', reason, remedy: `Run \`${binary} info\` and fix what it reports.` };
   }
   try {
     return { state: 'ready', ...dialect.parseInfo(result.stdout, connection, endpoint) };

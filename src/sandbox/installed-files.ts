@@ -28,7 +28,7 @@ const YOUNG_MS = 24 * 60 * 60_000;
 /** Content by relative name. */
 export type Files = ReadonlyMap<string, string | Buffer>;
 
-/** Of directories; what containers run is `lent`. */
+/** What a directory holds: the harness, a seccomp profile, or a lent Python, which containers run. */
 type Kind = 'ipc' | 'seccomp' | 'lent';
 const MODES: Readonly<Record<Kind, number>> = { ipc: 0o644, seccomp: 0o644, lent: 0o755 };
 
@@ -99,7 +99,7 @@ function write(dir: string, files: Files, mode: number): void {
 const ageOf = (dir: string): number =>
   Date.now() - (statSync(dir, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
 
-/** Of bridges that were killed while they wrote. */
+/** Removes what bridges left that were killed while they wrote. */
 function removeAbandoned(parent: string): void {
   for (const name of readdirSync(parent).filter((each) => each.startsWith(FRESH_PREFIX))) {
     const dir = join(parent, name);

@@ -32,7 +32,7 @@ export type SandboxKind = {
   readonly places: readonly Place[];
   /** On disk; none where nothing outlives a sandbox. */
   readonly volumes: readonly Volume[];
-  /** Undefined for the one that all have to whom none is named. */
+  /** The OCI runtime this kind insists on; undefined means the launcher's default. */
   readonly ociRuntime: string | undefined;
   /** Commands that are run while it waits, and Python modules that are loaded. */
   readonly ahead: ReadonlyArray<readonly string[]>;
@@ -40,11 +40,11 @@ export type SandboxKind = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** Of a sandbox's memory: the rest is for files, for buffers outside of the heap, and for the harness. */
+/** Share of a sandbox's memory given to Node's heap. The rest is for files, buffers and the harness. */
 const HEAP_SHARE = 0.75;
 const MB_BYTES = 1024 ** 2;
 
-/** Of the sandboxes of `run_python`. */
+/** The kind of sandbox that `run_python` uses. */
 export const pythonKind = ({ said, image, memoryBytes, pids, cpus, preimport }: Settings): SandboxKind => ({
   image,
   imageSource: said.has('MCP_BRIDGE_IMAGE') ? 'operator' : 'default',
@@ -66,7 +66,7 @@ export const pythonKind = ({ said, image, memoryBytes, pids, cpus, preimport }: 
 /** Where commands of `execute` run, and leave what later ones are to find. */
 export const WORK = '/work';
 
-/** Of the sandboxes of `execute`, whose commands all have the volume `work`. */
+/** The kind of sandbox that `execute` uses. All commands of a bridge have the volume `work`. */
 export const commandKind = (settings: Settings, work: string): SandboxKind => ({
   ...pythonKind(settings),
   image: settings.executeImage,
@@ -87,7 +87,7 @@ export function networked(settings: Settings): readonly string[] {
   return [...networkedLanguages(settings), ...(isCommand ? ['commands'] : [])];
 }
 
-/** Of the sandboxes of a language: equal to pythonKind() for Python that nobody has decided anything else about. */
+/** The kind of sandbox that a language uses; equal to pythonKind() for Python without settings of its own. */
 export const kindOf = (
   { language, image, imageSource, memoryBytes, pids, cpus, network, workdir }: LanguagePlan,
   { preimport }: Settings,
@@ -121,7 +121,7 @@ function envOf(
   );
 }
 
-/** Of the sandbox that waits before the first call: what the agent is likely to run, and can run at all. */
+/** The kind of the sandbox that waits before the first call: the one that the agent is most likely to need. */
 export function kindAhead(settings: Settings): SandboxKind {
   const [first] = offeredLanguages(settings);
   if (first === undefined || settings.tools.includes('run_python')) return pythonKind(settings);

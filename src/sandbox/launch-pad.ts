@@ -57,7 +57,7 @@ export type LaunchPad = {
   readonly choice: EngineChoice;
   readonly image: ImageChoice;
   readonly files: HostFiles;
-  /** Of the engine's images when this was decided; see imageStamp. */
+  /** State of the engine's image store when this was decided; see imageStamp. */
   readonly stamp: string;
 };
 

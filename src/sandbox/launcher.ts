@@ -35,7 +35,7 @@ import { Sandbox } from './sandbox.js';
 /** What a living sandbox holds (the podman machine, where there is one) and what it was started from. */
 type Life = { readonly lease: MachineLease | undefined; readonly stamp: string };
 
-/** What another engine, or the same one tried anew, would not mend. */
+/** What another engine, or the same one tried anew, would not fix. */
 const NO_ENGINES_DOING: ReadonlySet<string> = new Set(['E_IMAGE_MISSING', 'E_NETWORK']);
 
 export class Launcher implements AsyncDisposable {
@@ -47,7 +47,7 @@ export class Launcher implements AsyncDisposable {
   readonly #starting = new Set<Promise<unknown>>();
   readonly #ending = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Of the kinds that are not run_python's. */
+  /** Images chosen for kinds other than run_python's. */
   readonly #images = new WeakMap<LaunchPad, Map<string, Promise<ImageChoice>>>();
   readonly #lender: Lender;
   /** Those that are there for sure, by name, with the engine that removes them at the end; undefined for what is kept. */

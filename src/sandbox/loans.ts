@@ -10,7 +10,7 @@ import { z } from 'zod';
 export type PythonName = 'python3' | 'python';
 
 const LOANS_FILE = join('cache', 'lent.json');
-/** Of each language a few versions. */
+/** How many images are remembered: a few versions for each language. */
 const MAX_IMAGES = 64;
 /** Bridges of other versions, or with another image, may share the state directory. */
 const MAX_TREES = 4;

@@ -8,7 +8,7 @@ import type { SandboxSpec } from '../engine/engine.js';
 import { fileBytes, type SocketRoom, socketBytes } from './kernel-room.js';
 import { type Bounds, type Glance, MAX_INODES, type Scales } from './watchdog.js';
 
-/** Of an empty file: shmem inode and dentry. */
+/** Kernel memory of one empty tmpfs file (inode and dentry), in bytes. */
 const INODE_BYTES = 1_024;
 const KIB = 1_024;
 

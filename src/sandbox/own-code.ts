@@ -5,7 +5,7 @@ import type { GuestFrame } from '../protocol/frames.js';
 import type { Sandbox } from './sandbox.js';
 
 export type OwnResult = {
-  /** Of the last expression; undefined where it came to none. */
+  /** Value of the last expression; undefined when there was none. */
   readonly value: unknown;
   readonly stdout: string;
   readonly stderr: string;

@@ -16,7 +16,7 @@ export type SandboxPlan = {
   readonly harnessDir: string;
   /** Whether `image` holds them already, since the engine could not mount them. */
   readonly areInImage?: boolean | undefined;
-  /** Of the Python that the image is lent; undefined where it has its own. */
+  /** Folder of the Python that is lent to the image; undefined when the image has its own. */
   readonly lentDir: string | undefined;
   /** What the image calls its own; `python3` unless something else is known. */
   readonly python?: PythonName;
@@ -26,11 +26,11 @@ export type SandboxPlan = {
   readonly kind: SandboxKind;
   /** What else holds the limits, as seen; undefined in the trial that finds it out. */
   readonly enforcement: Enforcement | undefined;
-  /** Of a kind that has a network; without one there is none. */
+  /** What carries the traffic; undefined for a kind without a network. */
   readonly carrier: Carrier | undefined;
   /** Processors of the host: code may use them all. */
   readonly cores: number;
-  /** Of its run, with the time in which that waits for servers to open, or for a user. */
+  /** Longest time of its run, with the time in which it waits for servers to open, or for a user. */
   readonly maxTimeoutSeconds: number;
   /** The age up to which it may wait for its run. */
   readonly maxWaitSeconds: number;
@@ -54,7 +54,7 @@ const HOST_FILES = [
   ...['irq', 'key-users', 'modules', 'partitions', 'pressure'],
   ...['schedstat', 'softirqs', 'sys/kernel/random/boot_id', 'tty', 'zoneinfo'],
 ].map((name) => `/proc/${name}`);
-/** Of a file on a volume, which is disk: what is in all of them, only the disk itself limits. */
+/** Largest file on a volume, in MB. Only the disk itself limits all files together. */
 const VOLUME_FILE_MB = 1024;
 /** Every place of this cage that files can be written to: what is in them is memory. */
 export const writableIn = ({ tmpfs }: Pick<SandboxSpec, 'tmpfs'>): string[] => [

@@ -18,7 +18,7 @@ const FILL_BESIDE_RUN_AFTER_MS = 1_000;
 /** The first rest after a failed start; each further failure doubles it. */
 const REST_MS = 1_000;
 const MAX_REST_MS = 60_000;
-/** Of the memory that would be free without them, waiting sandboxes of all kinds together may take this part. */
+/** Share of the memory that is free without them which waiting sandboxes of all kinds may take together. */
 const MEMORY_PART = 0.25;
 
 export type WarmPoolOptions = {

@@ -23,7 +23,7 @@ export type Weighing = {
 };
 
 export type Bounds = {
-  /** Of what it holds, and once more of what the kernel could hold for it. */
+  /** Limit for what it holds, and the same again for what the kernel could hold for it. */
   readonly memoryBytes: number;
   readonly inodes: number;
   /** Below this much on the host, a container goes that holds a good part of its own limit, or that the host has lost as much to. */

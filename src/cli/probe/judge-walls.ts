@@ -23,8 +23,8 @@ export function judgeWall(
   if (unseen !== undefined)
     return { control, requested, observed: unseen, how: 'not asked', verdict: 'UNKNOWN', required: false };
   const judgement = judge(wall, answers[control], visitors, cage);
-  const mends = judgement.verdict === 'NOT ENFORCED' && remedy !== undefined ? { remedy } : {};
-  return { control, requested, ...judgement, how, required: wall.required, ...mends };
+  const remedied = judgement.verdict === 'NOT ENFORCED' && remedy !== undefined ? { remedy } : {};
+  return { control, requested, ...judgement, how, required: wall.required, ...remedied };
 }
 
 function judge(

@@ -216,8 +216,8 @@ const MEMORY_REMEDY =
   'Use a host with cgroup v2 whose controllers are delegated to you (a systemd user session does that).';
 
 function limit(control: string, requested: string, judgement: Judgement, remedy?: string): ProbedControl {
-  const mends = judgement.verdict === 'NOT ENFORCED' && remedy !== undefined ? { remedy } : {};
-  return { control, requested, ...judgement, required: true, ...mends };
+  const remedied = judgement.verdict === 'NOT ENFORCED' && remedy !== undefined ? { remedy } : {};
+  return { control, requested, ...judgement, required: true, ...remedied };
 }
 
 const advisory = (control: string, requested: string, judgement: Judgement): ProbedControl => ({

@@ -1,5 +1,5 @@
 // Which known holes of OCI runtimes the one in use has closed, by its version. A version below the fix is not called
-// open: distributions mend old versions without changing the number. Pure but for `versionOf`.
+// open: distributions fix old versions without changing the number. Pure but for `versionOf`.
 
 import { asBridgeError } from '../../base/errors.js';
 import { run } from '../../base/process.js';
