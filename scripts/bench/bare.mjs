@@ -13,7 +13,7 @@ import { removeRunDir } from '../../dist/engine/cli-engine.js';
 import { dialects } from '../../dist/engine/dialects.js';
 import { chooseImage } from '../../dist/engine/image-choice.js';
 import { ownerLabels, thisOwner } from '../../dist/engine/owner.js';
-import { startOf } from '../../dist/run/task.js';
+import { startOf } from '../../dist/run/programs/task.js';
 import { ENTRYPOINT } from '../../dist/sandbox/harness-files.js';
 import { kindOf } from '../../dist/sandbox/kind.js';
 import { makeLaunchPad, specOn } from '../../dist/sandbox/launch-pad.js';
