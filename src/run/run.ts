@@ -56,8 +56,8 @@ async function ended(run: Run): Promise<Ended> {
 }
 
 /**
- * A sandbox that has checked the code. One that is lost over the check is replaced, once: nothing has run in it, and where
- * containers run elsewhere, one that had ended while it waited is only seen to be gone when it is asked something.
+ * A sandbox that has checked the code. One whose processes cannot be seen from here, and that is lost over the check, is
+ * replaced, once: it may have ended while it waited, which shows only when it is asked something. No code has run in it.
  */
 async function takeChecked(run: Run): Promise<LentSandbox & { readonly checked: Checked }> {
   const lent = await takeSandbox(run.services.sandboxes, run.deadline);
@@ -106,7 +106,7 @@ async function check({ request, deadline, transcript }: Run, sandbox: Sandbox): 
   if (answer === undefined || 'how' in answer || deadline.cause !== undefined) {
     const end = answer !== undefined && 'how' in answer ? answer : undefined;
     const conclusion = conclude(end, deadline.cause, request, transcript, cageOf(sandbox, 0, ''));
-    return { conclusion, isLost: end?.how === 'lost' };
+    return { conclusion, isLost: end?.how === 'lost' && !sandbox.isSeen };
   }
   if (answer.type === 'checked') return { named: answer.named };
   return { conclusion: concludeRefused(answer.error, task, sandbox.spec, transcript), isLost: false };

@@ -77,6 +77,7 @@ export class Sandbox implements AsyncDisposable {
   /** The walls that it was started with. */
   readonly spec: SandboxSpec;
   readonly #enforcement: Enforcement;
+  #isSeen = false;
   readonly #container: Container;
   readonly #channel: Channel;
   readonly #observer: Observer;
@@ -153,6 +154,7 @@ export class Sandbox implements AsyncDisposable {
         { fault: 'bridge' },
       );
     }
+    sandbox.#isSeen = sandbox.pid !== undefined;
     options.observer({
       type: 'sandbox.started',
       container: spec.name,
@@ -164,6 +166,11 @@ export class Sandbox implements AsyncDisposable {
   /** False once it has ended or was killed, whatever the cause. */
   get isAlive(): boolean {
     return !('was' in this.#state) && this.#container.isRunning;
+  }
+
+  /** Whether its end shows at once in the processes of this machine; elsewhere it shows when it is asked something. */
+  get isSeen(): boolean {
+    return this.#isSeen;
   }
 
   get name(): string {
