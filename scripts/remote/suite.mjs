@@ -14,9 +14,16 @@ const EVERYWHERE = [
   'test/containers/limits.test.ts',
 ];
 
+/** Tests of the engines that stand for other machines, and of what breaks between: they start them themselves, and take long. */
+export const OWN = [
+  'test/remote/engines.test.ts',
+  'test/remote/podman-machine.test.ts',
+  'test/faults/remote-engine.test.ts',
+];
+
 /** All that is meant to hold. The controls of the attack table are written in podman's words. */
 export const WHOLE = {
-  local: [...EVERYWHERE, WALLS],
+  local: [...EVERYWHERE, WALLS, ...OWN],
   'podman-unix': [...EVERYWHERE, WALLS],
   'podman-ssh': EVERYWHERE,
   'docker-tls': EVERYWHERE,
