@@ -123,8 +123,8 @@ export const CHECKS: readonly Check[] = [
     examine: async ({ engine, env }) => {
       const found = await engine();
       if ('error' in found) return fail(found.error.message, found.error.remedy);
-      const { binary, status } = found.value;
-      return ok(`${binary} ${status.version} (${pathOf(binary, env)})`);
+      const { client, status } = found.value;
+      return ok(`${client.binary} ${status.version} (${pathOf(client.binary, env)})`);
     },
   },
   {

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
+import { ENGINE_VARIABLES } from './engine-variables.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 import type { IsolatorConfig } from './languages/isolator-file.js';
 import { languages } from './languages/records.js';
@@ -159,9 +160,6 @@ export function parseSettings(
   };
 }
 
-/** What podman's and docker's own clients read to find their engine. */
-const ENGINE_VARIABLES = ['CONTAINER_HOST', 'CONTAINER_CONNECTION', 'DOCKER_HOST', 'DOCKER_CONTEXT'];
-
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
   const rules = pathRules(host);
   const stateDir = stateDirFrom(values.MCP_BRIDGE_STATE_DIR, env, host);
@@ -169,7 +167,12 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     said: new Set(variableNames.filter((name) => env[name] !== undefined)),
     runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
     engineUrl: values.MCP_BRIDGE_ENGINE_URL,
-    engineVariables: JSON.stringify(ENGINE_VARIABLES.map((name) => env[name])),
+    engineVariables: JSON.stringify(
+      Object.values(ENGINE_VARIABLES).flatMap(({ address, others }) => [
+        env[address],
+        ...others.map((name) => env[name]),
+      ]),
+    ),
     ociRuntime: values.MCP_BRIDGE_OCI_RUNTIME,
     image: values.MCP_BRIDGE_IMAGE,
     seccomp: values.MCP_BRIDGE_SECCOMP,

@@ -23,7 +23,7 @@ import type {
   EngineName,
   SandboxSpec,
 } from './engine.js';
-import { engineNameOf } from './engine-status.js';
+import { engineNameOf, INFO_TIMEOUT_MS } from './engine-status.js';
 import { killFirstProcess, runsHere } from './first-process.js';
 import type { OciRuntime } from './oci-runtime.js';
 import {
@@ -39,7 +39,6 @@ import { connectionEnv, type EngineClient, isElsewhere } from './place.js';
 import { Volumes } from './volumes.js';
 import { whyNotPulled } from './why-not-pulled.js';
 
-const INFO_TIMEOUT_MS = 15_000;
 const QUERY_TIMEOUT_MS = 15_000;
 const REMOVE_TIMEOUT_MS = 30_000;
 /** The same over a connection that may be held up: somebody waits, and what is not removed by then is removed later. */
@@ -88,14 +87,13 @@ function ownerOf(runDir: string): Owner | undefined {
 
 export class CliEngine implements Engine {
   readonly name: EngineName;
-  readonly binary: string;
   readonly volumes: Volumes;
   readonly #dialect: Dialect;
   readonly #options: CliEngineOptions;
   readonly #owner: Owner = thisOwner();
   readonly #runDir: string;
   readonly client: EngineClient;
-  /** Containers and volumes that could not be removed when their time came. */
+  /** Names of containers that could not be removed when their time came. */
   readonly #unremoved = new Set<string>();
   /** Names of images by what they are made of; anybody may remove one at any time. */
   readonly #derived = new Map<string, Promise<string>>();
@@ -103,7 +101,6 @@ export class CliEngine implements Engine {
 
   constructor(options: CliEngineOptions) {
     this.#options = options;
-    this.binary = options.binary;
     this.name = engineNameOf(options.binary);
     this.#dialect = dialects[this.name];
     this.#runDir = runDirOf(options);
@@ -116,6 +113,10 @@ export class CliEngine implements Engine {
       command: (args, timeoutMs, signal) => this.command(args, timeoutMs, signal),
       tellTrouble: (message) => this.#tellTrouble(message),
     });
+  }
+
+  get binary(): string {
+    return this.client.binary;
   }
 
   /** Whether neither processes nor files of its containers are this machine's. */
@@ -284,15 +285,9 @@ export class CliEngine implements Engine {
   }
 
   /** One command of the engine; a non-zero exit is a result, not an error. */
-  async command(
-    args: readonly string[],
-    timeoutMs: number,
-    signal: AbortSignal,
-    onLine?: (line: string) => void,
-  ): Promise<ProcessResult> {
+  async command(args: readonly string[], timeoutMs: number, signal: AbortSignal): Promise<ProcessResult> {
     const argv = [this.binary, ...args] as const;
-    const options = { timeoutMs, env: this.client.env, ...(onLine === undefined ? {} : { onLine }) };
-    const result = await run(argv, options, signal);
+    const result = await run(argv, { timeoutMs, env: this.client.env }, signal);
     this.#options.observer({
       type: 'engine.command',
       argv,

@@ -65,7 +65,7 @@ type Ready = Extract<EngineStatus, { state: 'ready' }>;
 export async function chooseEngine(
   wishes: EngineWishes,
   signal: AbortSignal,
-): Promise<{ readonly client: EngineClient; readonly binary: string; readonly status: Ready }> {
+): Promise<{ readonly client: EngineClient; readonly status: Ready }> {
   const programs = wishes.runtime === undefined ? ['podman', 'docker'] : [wishes.runtime];
   const troubles: Array<{ binary: string; status: Exclude<EngineStatus, Ready> }> = [];
   for (const binary of programs) {
@@ -76,7 +76,7 @@ export async function chooseEngine(
     }
     // In a machine of this computer it is the machine that keeps root away from the host.
     if (status.ids === 'rootful' && status.mode !== 'vm' && !wishes.allowRootful) throw unsafe(binary);
-    return { client: { binary, env: connectionEnv(engineNameOf(binary), wishes.url) }, binary, status };
+    return { client: { binary, env: connectionEnv(engineNameOf(binary), wishes.url) }, status };
   }
   // An engine that is there but broken says more than one that is absent.
   const worst = troubles.find(({ status }) => status.state !== 'missing') ?? troubles[0];

@@ -4,13 +4,15 @@ import { basename } from 'node:path';
 import { asBridgeError, messageOf } from '../base/errors.js';
 import { type ProcessResult, run } from '../base/process.js';
 import { clip } from '../base/text.js';
+import { ENGINE_VARIABLES } from '../config/engine-variables.js';
 import { saysNotAnswering } from './client-words.js';
 import { type Dialect, dialects } from './dialects.js';
 import type { EngineName, EngineStatus } from './engine.js';
 import { hangingRemedy, inSeconds } from './hanging.js';
-import { CONNECTION_VARIABLES, type Connection, connectionEnv } from './place.js';
+import { type Connection, connectionEnv } from './place.js';
 
-const INFO_TIMEOUT_MS = 15_000;
+/** For what an engine says of itself, which takes a tenth of a second. */
+export const INFO_TIMEOUT_MS = 15_000;
 
 /** `podman` unless the program's name says docker. */
 export const engineNameOf = (binary: string): EngineName =>
@@ -78,7 +80,7 @@ async function endpointOf(
 
 function startRemedy(name: EngineName, { url, platform }: Connection): string {
   if (url !== undefined) {
-    const byHand = `\`${CONNECTION_VARIABLES[name].address}=${url} ${name} info\` has to answer`;
+    const byHand = `\`${ENGINE_VARIABLES[name].address}=${url} ${name} info\` has to answer`;
     const key =
       url.startsWith('ssh:') && name === 'podman' ? `, with a key in CONTAINER_SSHKEY or an ssh agent` : '';
     return `Start the engine at ${url}, or correct MCP_BRIDGE_ENGINE_URL: ${byHand}${key}.`;

@@ -2,7 +2,8 @@
 // An engine that runs elsewhere shares neither processes nor files with the bridge. Decided from what the engine, or its
 // client's own configuration, says of itself; runs nothing.
 
-import type { EngineMode, IdMapping } from './engine.js';
+import { ENGINE_VARIABLES } from '../config/engine-variables.js';
+import type { EngineMode, EngineName, IdMapping } from './engine.js';
 
 /** What is known of a connection besides what the engine answers. */
 export type Connection = {
@@ -15,19 +16,13 @@ export type Connection = {
 /** Whether neither processes nor files of the engine's are this machine's. */
 export const isElsewhere = (mode: EngineMode): boolean => mode === 'vm' || mode === 'remote';
 
-/** The variables by which each client takes an address, with those that would say otherwise taken away. */
-export const CONNECTION_VARIABLES = {
-  podman: { address: 'CONTAINER_HOST', others: ['CONTAINER_CONNECTION'] },
-  docker: { address: 'DOCKER_HOST', others: ['DOCKER_CONTEXT'] },
-} as const;
-
 /** What is added to the environment of an engine's client, so that it talks to `url`. */
 export function connectionEnv(
-  engine: keyof typeof CONNECTION_VARIABLES,
+  engine: EngineName,
   url: string | undefined,
 ): Readonly<Record<string, string | undefined>> {
   if (url === undefined) return {};
-  const { address, others } = CONNECTION_VARIABLES[engine];
+  const { address, others } = ENGINE_VARIABLES[engine];
   return { [address]: url, ...Object.fromEntries(others.map((name) => [name, undefined])) };
 }
 

@@ -115,12 +115,12 @@ async function chosenBefore(
 async function chosenByTrying(context: LaunchContext, signal: AbortSignal): Promise<LaunchPad> {
   const { settings } = context;
   tell(context, 'looking for podman or docker');
-  const { binary, status } = await chooseEngine(wishesOf(settings), signal);
-  const facts = { binary, ...status };
+  const { client, status } = await chooseEngine(wishesOf(settings), signal);
+  const facts = { binary: client.binary, ...status };
   const image = await imageOn(context, engineFor(context, facts, undefined), signal);
   const { runtime, tried, enforcement, compiled } = await tryRuntimes(context, facts, image, signal);
-  const { defaultOciRuntime: _, ...known } = facts;
-  const choice = choiceOf(known, { runtime, tried, enforcement });
+  const { state: _, defaultOciRuntime: __, ...known } = facts;
+  const choice = { ...known, ociRuntime: runtime.name, ociFlags: runtime.flags, tried, enforcement };
   demandEnforcement(enforcement, settings.acceptUnenforced);
   try {
     rememberChoice(wishesOf(settings), choice);
@@ -180,25 +180,6 @@ async function carryAhead(
   await carry(engine, { image, files: hostFiles(context.settings, facts.mode, runtime, image) }, signal);
 }
 
-const choiceOf = (
-  known: Omit<EngineChoice, 'ociRuntime' | 'ociFlags' | 'tried' | 'enforcement'>,
-  { runtime, tried, enforcement }: Omit<Found, 'compiled'>,
-): EngineChoice => ({
-  binary: known.binary,
-  version: known.version,
-  mode: known.mode,
-  ids: known.ids,
-  architecture: known.architecture,
-  limits: known.limits,
-  storageDriver: known.storageDriver,
-  storageRoot: known.storageRoot,
-  cgroups: known.cgroups,
-  ociRuntime: runtime.name,
-  ociFlags: runtime.flags,
-  tried,
-  enforcement,
-});
-
 const tell = ({ observer }: LaunchContext, step: string): void => observer({ type: 'setup.step', step });
 
 function imageOn(context: LaunchContext, engine: CliEngine, signal: AbortSignal): Promise<ImageChoice> {
@@ -250,8 +231,8 @@ export async function engineToSweepWith(context: LaunchContext, signal: AbortSig
   const wishes = wishesOf(context.settings);
   const remembered = rememberedChoice(wishes);
   if (remembered !== undefined) return engineFor(context, remembered, undefined);
-  const { binary, status } = await chooseEngine(wishes, signal);
-  return engineFor(context, { binary, ...status }, undefined);
+  const { client, status } = await chooseEngine(wishes, signal);
+  return engineFor(context, { binary: client.binary, ...status }, undefined);
 }
 
 /** Where ids begin that belong to no user of any image; a container's own is one of this many above it. */
