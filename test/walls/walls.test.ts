@@ -109,6 +109,8 @@ describe.each(groups)('%s', (group) => {
     expect(descendants(bridge.pid).filter((line) => !servers(line))).toEqual([]);
     await eventually(() => openDescriptors() <= descriptors, 3_000);
     expect(openDescriptors()).toBeLessThanOrEqual(descriptors);
+    // A client that is gone is noticed a moment later, and only then are its container's files removed.
+    await eventually(() => runFiles().length === 0, 5_000);
     expect(runFiles()).toEqual([]);
     expect(bridge.stderr()).not.toContain(world.token);
   });
