@@ -50,7 +50,7 @@ const MEMBERS = [
 /** The functions that give the words of what was thrown. */
 const GIVERS = ['messageOf'];
 /** Functions and methods whose result is the words that they are given, shorter or made harmless. */
-const CARRIERS = ['clip', 'harmless', 'inOneLine', 'redact', 'String', 'withoutPrefix'];
+const NETWORK_HELPERS = ['clip', 'harmless', 'inOneLine', 'redact', 'String', 'withoutPrefix'];
 /** Methods of a text that give the same words. */
 const SAME_WORDS = ['slice', 'trim', 'trimEnd', 'trimStart', 'toLowerCase', 'toUpperCase', 'toWellFormed'];
 /** Methods of a text that change it by what is in it, and give words again. */
@@ -185,7 +185,7 @@ function givesWords({ callee, arguments: given }, names) {
   const called = bare(callee);
   const name = called.type === 'MemberExpression' ? called.property.name : called.name;
   if (GIVERS.includes(name)) return true;
-  if (CARRIERS.includes(name)) return given.some((one) => holdsWords(one, names));
+  if (NETWORK_HELPERS.includes(name)) return given.some((one) => holdsWords(one, names));
   const keeps = SAME_WORDS.includes(name) || CHANGES.includes(name);
   return called.type === 'MemberExpression' && keeps && holdsWords(called.object, names);
 }

@@ -9,9 +9,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from mcp._album import is_full, show_picture
 from mcp._display import display
 from mcp._imports import PYPLOT
+from mcp._shown_pictures import is_full, show_picture
 
 
 def adopt(pyplot: ModuleType) -> None:

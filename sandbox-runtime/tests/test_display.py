@@ -9,7 +9,7 @@ import unittest
 from typing import Any
 
 from harness import frames
-from mcp import _album, _brief, _pictures, _plain_text
+from mcp import _brief, _pictures, _plain_text, _shown_pictures
 from tests.host import Frame, Host, run, server, tool
 from tests.pictures import MATPLOTLIB, PANDAS, PILLOW, PNG
 
@@ -112,7 +112,7 @@ class PictureTest(unittest.TestCase):
 
     def test_limits_are_the_hosts(self) -> None:
         self.assertEqual(
-            (_album.MAX_PICTURES, _album.MAX_PICTURES_CHARS, _pictures.MAX_HOST_SIDE),
+            (_shown_pictures.MAX_PICTURES, _shown_pictures.MAX_PICTURES_CHARS, _pictures.MAX_HOST_SIDE),
             (frames.MAX_PICTURES, frames.MAX_PICTURES_CHARS, frames.MAX_PICTURE_SIDE),
         )
 

@@ -18,7 +18,7 @@ export const DENIED = [
     names: ['clone3'],
   },
   {
-    reason: 'Mounts, by the old calls or the new: the cage is made of them.',
+    reason: 'Mounts, by the old calls or the new: a container is made of them.',
     error: 'EPERM',
     names: [
       ...['mount', 'umount', 'umount2', 'pivot_root', 'chroot', 'fsopen', 'fsconfig', 'fsmount', 'fspick'],

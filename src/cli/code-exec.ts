@@ -6,7 +6,7 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import { serveExecute } from '../exec/exec-server.js';
 import { type ExecSettings, parseExecSettings } from '../exec/exec-settings.js';
 import { type CommandTold, Execute } from '../exec/execute.js';
-import { HttpFace } from '../exec/http-face.js';
+import { HttpEndpoint } from '../exec/http-endpoint.js';
 import { type LossyWriter, neverBlock, stderrWriter } from '../observe/lossy-writer.js';
 import { AgentTransport } from '../server/stdio-transport.js';
 import { interruptSignal } from './interrupt.js';
@@ -41,8 +41,8 @@ export async function codeExec(): Promise<void> {
     await Promise.race([isInterrupted, hasGone]);
     await server.close();
   } else {
-    await using face = await HttpFace.open(execute, settings);
-    say(`listens at ${face.address}`);
+    await using endpoint = await HttpEndpoint.open(execute, settings);
+    say(`listens at ${endpoint.address}`);
     await isInterrupted;
   }
   await Promise.race([execute.idle(), new Promise((resolve) => setTimeout(resolve, END_GRACE_MS))]);

@@ -2,7 +2,7 @@
 // sandbox that was started with one, and only where some language has it.
 
 import { networkedLanguages } from '../config/languages/plan.js';
-import { REACH } from '../engine/carriers.js';
+import { REACH } from '../engine/network-modes.js';
 import { isGvisor, OLD_GVISOR } from '../engine/oci-runtime.js';
 import { isElsewhere } from '../engine/place.js';
 import { networked } from '../sandbox/kind.js';
@@ -33,8 +33,8 @@ export async function examineNetwork({
       remedy: isGvisor(ociRuntime) ? `${OLD_GVISOR} ${TAKE_AWAY}` : remedy,
     };
   }
-  const carrier = tried.value === 'none' ? 'default' : tried.value;
-  const detail = `open for ${open.join(', ')} by ${carrier}: ${REACH[carrier]}`;
+  const networkMode = tried.value === 'none' ? 'default' : tried.value;
+  const detail = `open for ${open.join(', ')} by ${networkMode}: ${REACH[networkMode]}`;
   if (!isElsewhere(found.value.choice.mode)) return { status: 'ok', detail };
   return {
     status: 'warn',

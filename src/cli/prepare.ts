@@ -34,13 +34,13 @@ export type Prepared = {
 export function prepare(quietLevel: LogLevel, life: 'serves' | 'ends'): Prepared {
   const host = hostFacts();
   const { env } = process;
-  const { settings: said, warnings } = parseSettings(env, host);
-  const { isolatorFile } = said;
-  const isolator = isolatorFile === undefined ? undefined : readIsolatorFile(isolatorFile, said, host);
+  const { settings: own, warnings } = parseSettings(env, host);
+  const { isolatorFile } = own;
+  const isolator = isolatorFile === undefined ? undefined : readIsolatorFile(isolatorFile, own, host);
   const settings = {
-    ...said,
+    ...own,
     isolator,
-    snippetsDir: snippetsDirOf(said, isolator),
+    snippetsDir: snippetsDirOf(own, isolator),
     ...(life === 'ends' ? { warm: 0, keepSeconds: 0 } : {}),
   };
   const stderr = stderrWriter();
@@ -63,10 +63,10 @@ export function prepare(quietLevel: LogLevel, life: 'serves' | 'ends'): Prepared
 
 /** What a variable says comes before isolator's file, and that before the folder that lies ready. */
 const snippetsDirOf = (
-  { said, snippetsDir }: Settings,
+  { explicitlySet, snippetsDir }: Settings,
   isolator: IsolatorConfig | undefined,
 ): string | undefined =>
-  said.has('MCP_BRIDGE_SNIPPETS') ? snippetsDir : (isolator?.promptsDir ?? snippetsDir);
+  explicitlySet.has('MCP_BRIDGE_SNIPPETS') ? snippetsDir : (isolator?.promptsDir ?? snippetsDir);
 
 /** `observer`, with the slow steps before a first run also shown to whoever waits at the terminal. */
 export function withProgress(observer: Observer, show: (message: string) => void): Observer {

@@ -29,7 +29,7 @@ import {
 /** The environment as values: paths absolute, sizes in bytes, times in seconds, undefined where a thing decides itself. */
 export type Settings = {
   /** The variables that somebody has set: what is only a default may give way. */
-  readonly said: ReadonlySet<VariableName>;
+  readonly explicitlySet: ReadonlySet<VariableName>;
   /** `podman`, `docker` or an absolute path; undefined means that the bridge chooses. */
   readonly runtime: string | undefined;
   readonly engineUrl: string | undefined;
@@ -127,12 +127,12 @@ export function parseSettings(
       `HOME is '${clip(harmless(host.home), VALUE_CHARS_SHOWN)}', and the system knows no home folder of this user; allowed: an absolute path.`,
     ]);
   }
-  const said = new Map<string, string>();
+  const given = new Map<string, string>();
   for (const [name, value] of Object.entries(env)) {
     // A host that writes an empty string for an unset variable means unset.
-    if (value !== undefined && value.trim() !== '') said.set(name, value.trim());
+    if (value !== undefined && value.trim() !== '') given.set(name, value.trim());
   }
-  const parsed = variables.safeParse(Object.fromEntries(said));
+  const parsed = variables.safeParse(Object.fromEntries(given));
   if (!parsed.success) {
     const firstOfEach = new Map<string, z.core.$ZodIssue>();
     for (const issue of parsed.error.issues) {
@@ -140,22 +140,22 @@ export function parseSettings(
       if (!firstOfEach.has(name)) firstOfEach.set(name, issue);
     }
     throw settingsError(
-      [...firstOfEach].map(([name, issue]) => complaint(name, said.get(name) ?? '', issue)),
+      [...firstOfEach].map(([name, issue]) => complaint(name, given.get(name) ?? '', issue)),
     );
   }
   const values = parsed.data;
-  const settings = toSettings(values, host, Object.fromEntries(said));
-  const trouble = stateDirTrouble(settings.stateDir, said.has('MCP_BRIDGE_STATE_DIR'), host);
+  const settings = toSettings(values, host, Object.fromEntries(given));
+  const trouble = stateDirTrouble(settings.stateDir, given.has('MCP_BRIDGE_STATE_DIR'), host);
   if (trouble !== undefined) throw settingsError([trouble]);
-  const rules = COMMAND_RULES.filter((name) => said.has(name));
+  const rules = COMMAND_RULES.filter((name) => given.has(name));
   if (rules.length > 0 && values.MCP_BRIDGE_TOOLS.includes('execute'))
     throw settingsError(rules.map((name) => `${name} is a rule of the command server. ${WHERE_RULES_HOLD}`));
   return {
     settings,
     warnings: [
-      ...unknownVariables(said.keys()),
-      ...othersVariables(said.keys()),
-      ...shortenedTimeout(said.has('MCP_BRIDGE_TIMEOUT'), values),
+      ...unknownVariables(given.keys()),
+      ...othersVariables(given.keys()),
+      ...shortenedTimeout(given.has('MCP_BRIDGE_TIMEOUT'), values),
     ],
   };
 }
@@ -164,7 +164,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
   const rules = pathRules(host);
   const stateDir = stateDirFrom(values.MCP_BRIDGE_STATE_DIR, env, host);
   return {
-    said: new Set(variableNames.filter((name) => env[name] !== undefined)),
+    explicitlySet: new Set(variableNames.filter((name) => env[name] !== undefined)),
     runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
     engineUrl: values.MCP_BRIDGE_ENGINE_URL,
     engineVariables: JSON.stringify(

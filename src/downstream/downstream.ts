@@ -8,7 +8,7 @@ import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { RawJson } from '../protocol/json-text.js';
-import type { AgentFace } from './asking/agent-face.js';
+import type { AgentCapabilities } from './asking/agent-capabilities.js';
 import { CallsUnderWay } from './asking/calls-under-way.js';
 import { PassedOn } from './asking/passed-on.js';
 import { callError, type FailureCode, withoutPrefix } from './call-error.js';
@@ -78,7 +78,7 @@ export type DownstreamOptions = {
   readonly redactor: Redactor;
   readonly loginFor?: LoginFor | undefined;
   /** Gets what the server asks of its client. */
-  readonly agent: AgentFace;
+  readonly agent: AgentCapabilities;
   readonly observer: Observer;
 };
 

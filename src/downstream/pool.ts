@@ -9,7 +9,7 @@ import type { Redactor } from '../base/redact.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
 import { START_TIME_MS } from '../config/start-time.js';
-import { type AgentFace, NO_AGENT } from './asking/agent-face.js';
+import { type AgentCapabilities, NO_AGENT } from './asking/agent-capabilities.js';
 import type { Downstream } from './downstream.js';
 import { hideLatest } from './hide-secrets.js';
 import type { LoginFor } from './remote/server-login.js';
@@ -53,7 +53,7 @@ export type DownstreamPoolOptions = {
   readonly loginFor?: LoginFor;
   readonly times?: Partial<DownstreamTimes>;
   /** Whom servers may ask; without one, nobody. */
-  readonly agent?: AgentFace;
+  readonly agent?: AgentCapabilities;
   /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
   readonly onListed?: (downstream: Downstream) => void;
 };

@@ -6,7 +6,7 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
-import type { AgentFace } from './asking/agent-face.js';
+import type { AgentCapabilities } from './asking/agent-capabilities.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
 import { WaitsForUser } from './link.js';
 import type { LoginFor } from './remote/server-login.js';
@@ -31,7 +31,7 @@ export type SlotOptions = {
   readonly observer: Observer;
   readonly redactor: Redactor;
   readonly loginFor?: LoginFor | undefined;
-  readonly agent: AgentFace;
+  readonly agent: AgentCapabilities;
   /** Called before anybody is given the server, and whenever it has listed its tools anew; it must not throw. */
   readonly onListed: (downstream: Downstream) => void;
 };

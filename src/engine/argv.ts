@@ -1,4 +1,4 @@
-// A SandboxSpec as the argument vector of `podman run` or `docker run`. Pure: the whole cage can be read, diffed and
+// A SandboxSpec as the argument vector of `podman run` or `docker run`. Pure: the whole spec can be read, diffed and
 // tested as a list of strings. What the two engines spell differently comes from the dialect record.
 
 import type { Dialect, LaunchFacts } from './dialects.js';

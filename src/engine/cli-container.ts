@@ -42,7 +42,7 @@ const KILLED_WITHIN_MS = 10_000;
  */
 const LOCALE = { LC_ALL: 'C.UTF-8' };
 
-export type LaunchPlan = {
+export type ClientCommand = {
   readonly binary: string;
   readonly argv: readonly string[];
   readonly launch: Launch;
@@ -71,7 +71,7 @@ type Launched = {
 export class CliContainer implements Container {
   readonly name: string;
   readonly exited: Promise<ContainerExit>;
-  readonly #plan: LaunchPlan;
+  readonly #plan: ClientCommand;
   readonly #client: ChildProcess;
   readonly stdin: Writable;
   readonly stdout: Readable;
@@ -86,7 +86,7 @@ export class CliContainer implements Container {
   #removal: Promise<void> | undefined;
 
   /** Throws E_PROCESS where there are no descriptors left for its pipes. */
-  constructor(plan: LaunchPlan) {
+  constructor(plan: ClientCommand) {
     this.#plan = plan;
     this.name = plan.name;
     // A detached client hands its own streams on to the container, so these must not be sockets of the host's.

@@ -9,22 +9,22 @@ import { type ProcessResult, run } from '../base/process.js';
 import { clip } from '../base/text.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { runArgv } from './argv.js';
-import { demandCarrier } from './carriers.js';
 import { CliContainer } from './cli-container.js';
 import { saysGoneAlready, saysNoSuchImage } from './client-words.js';
 import { type Derivation, derivedName, makeDerivedImage, pruneDerivedImages } from './derived-image.js';
 import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
 import type {
-  Carrier,
   Container,
   ContainerFacts,
   Engine,
   EngineFacts,
   EngineName,
+  NetworkMode,
   SandboxSpec,
 } from './engine.js';
 import { engineNameOf, INFO_TIMEOUT_MS } from './engine-status.js';
 import { killFirstProcess, runsHere } from './first-process.js';
+import { demandNetworkMode } from './network-modes.js';
 import type { OciRuntime } from './oci-runtime.js';
 import {
   INSTANCE_LABEL,
@@ -97,7 +97,7 @@ export class CliEngine implements Engine {
   readonly #unremoved = new Set<string>();
   /** Names of images by what they are made of; anybody may remove one at any time. */
   readonly #derived = new Map<string, Promise<string>>();
-  #carrier: Carrier | undefined;
+  #networkMode: NetworkMode | undefined;
 
   constructor(options: CliEngineOptions) {
     this.#options = options;
@@ -130,12 +130,12 @@ export class CliEngine implements Engine {
   }
 
   /** What carries the traffic of containers that have a network; asked once. Throws E_NETWORK where nothing can. */
-  async carrier(signal: AbortSignal): Promise<Carrier> {
-    if (this.#carrier === undefined) {
+  async networkMode(signal: AbortSignal): Promise<NetworkMode> {
+    if (this.#networkMode === undefined) {
       const { stdout } = await this.command(this.#dialect.infoArgs, INFO_TIMEOUT_MS, signal);
-      this.#carrier = demandCarrier(this.#dialect.carrier(stdout, this.#options.facts.mode));
+      this.#networkMode = demandNetworkMode(this.#dialect.networkMode(stdout, this.#options.facts.mode));
     }
-    return this.#carrier;
+    return this.#networkMode;
   }
 
   async imageId(image: string, signal: AbortSignal): Promise<string | undefined> {

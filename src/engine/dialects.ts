@@ -3,21 +3,21 @@
 
 import { join } from 'node:path';
 import { z } from 'zod';
-import { DOCKER_NETWORKS, PODMAN_NETWORKS, podmanCarrier } from './carriers.js';
 import type {
-  Carrier,
   ContainerFacts,
   EngineFacts,
   EngineMode,
   EngineName,
   IdMapping,
   Mount,
+  NetworkMode,
   SandboxSpec,
 } from './engine.js';
+import { DOCKER_NETWORKS, PODMAN_NETWORKS, podmanNetworkMode } from './network-modes.js';
 import { isGvisor, type OciRuntime } from './oci-runtime.js';
 import { type Connection, dockerMode, isElsewhere, podmanMode } from './place.js';
 
-/** What a launch needs besides the cage. */
+/** What a launch needs besides the spec. */
 export type LaunchFacts = {
   readonly mode: EngineMode;
   readonly ids: IdMapping;
@@ -52,7 +52,7 @@ export type Dialect = {
   readonly runFlags: (facts: LaunchFacts, spec: SandboxSpec) => string[];
   readonly networkFlags: (network: SandboxSpec['network']) => readonly string[];
   /** What can carry a container's traffic, by the output of infoArgs; undefined where nothing can. */
-  readonly carrier: (info: string, mode: EngineMode) => Carrier | undefined;
+  readonly networkMode: (info: string, mode: EngineMode) => NetworkMode | undefined;
   /** A writable /dev/shm of `sizeMb`; `tmpfsOptions` say the same of a tmpfs, size included. */
   readonly shmFlag: (tmpfsOptions: string, sizeMb: number) => string;
   /** What is said of a container, and how its text is read. */
@@ -210,7 +210,7 @@ const podman: Dialect = {
     ...idMap(facts),
   ],
   networkFlags: (network) => PODMAN_NETWORKS[network],
-  carrier: podmanCarrier,
+  networkMode: podmanNetworkMode,
   // With --read-only-tmpfs=false podman 5 makes its own one read-only too, and then multiprocessing has no locks.
   shmFlag: (tmpfsOptions) => `--tmpfs=/dev/shm:${tmpfsOptions}`,
   factsFormat:
@@ -313,7 +313,7 @@ const docker: Dialect = {
     ...PROXIES_EMPTIED[spec.hostEnv],
   ],
   networkFlags: (network) => DOCKER_NETWORKS[network === 'none' ? 'none' : 'outbound'],
-  carrier: () => 'default',
+  networkMode: () => 'default',
   shmFlag: (_tmpfsOptions, sizeMb) => `--shm-size=${sizeMb}m`,
   factsFormat: '{{.State.Running}} {{.HostConfig.LogConfig.Type}}',
   parseFacts: (text) => {

@@ -15,8 +15,8 @@ export type EngineMode = IdMapping | 'vm' | 'remote';
 
 /** A file or folder of the host, mounted read-only. Only an `executable` one may hold programs. */
 export type Mount = { readonly source: string; readonly target: string; readonly executable: boolean };
-/** What carries a container's traffic (carriers.ts). `default`: the network that docker, or the podman of a machine, gives any container. */
-export type Carrier = 'slirp4netns' | 'pasta' | 'default';
+/** What carries a container's traffic (network-modes.ts). `default`: the network that docker, or the podman of a machine, gives any container. */
+export type NetworkMode = 'slirp4netns' | 'pasta' | 'default';
 /** Writable and in memory; only one that is `executable` may hold programs. */
 export type Tmpfs = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
 /** On disk, and shared by all containers that name it; one that is not `isKept` goes with the bridge that made it. */
@@ -26,14 +26,14 @@ export type Ulimit = {
   readonly limit: number;
 };
 
-/** The whole cage. No optional fields: who reads a value of this type sees every wall. */
+/** Every wall of one sandbox. No optional fields: who reads a value of this type sees every wall. */
 export type SandboxSpec = {
   readonly image: string;
   readonly command: readonly string[];
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   /** What carries it where the operator has opened it for a language. */
-  readonly network: 'none' | Carrier;
+  readonly network: 'none' | NetworkMode;
   readonly rootfs: 'read-only';
   readonly capabilities: 'none';
   readonly newPrivileges: 'never';

@@ -1,4 +1,4 @@
-// The MCP face of `execute`: one server object for each connection or session, all of one Execute. Says how long a command
+// The MCP server of `execute`: one server object for each connection or session, all of one Execute. Says how long a command
 // runs already, to clients that ask for progress.
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';

@@ -1,4 +1,4 @@
-// The text of an answer, brought below what any client takes; its pictures have their own bound (run/outcome/album.ts). Single
+// The text of an answer, brought below what any client takes; its pictures have their own bound (run/outcome/pictures.ts). Single
 // texts are capped where they arise; this bounds their sum, in whatever form they are shown: a control character of one
 // byte is seven in JSON, and twice that in JSON in JSON.
 

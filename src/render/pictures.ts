@@ -1,7 +1,7 @@
 // Pictures as blocks of an MCP result, and as the lines that stand for them in its text: a client that shows none, and
 // the person who reads along, see at least that there were some.
 
-import type { Picture, Pictures } from '../run/outcome/album.js';
+import type { Picture, Pictures } from '../run/outcome/pictures.js';
 
 /** The shape of the protocol's ImageContent that we make. */
 export type ImageBlock = { readonly type: 'image'; readonly data: string; readonly mimeType: string };
@@ -21,6 +21,6 @@ export function pictureLines({ shown, leftOut }: Pictures, output: string): stri
   return [...lines, ...leftOut.map((sentence) => `[${sentence}]`)];
 }
 
-/** `mcp/_album.py` in the sandbox prints the same. */
+/** `mcp/_shown_pictures.py` in the sandbox prints the same. */
 const pictureLine = ({ number, kind, width, height, bytes }: Picture): string =>
   `[picture ${number}: ${width}x${height} ${kind}, ${Math.ceil(bytes / 1000)} KB]`;

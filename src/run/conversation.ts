@@ -13,7 +13,7 @@ import type { LoadedServers } from './calls/loaded-servers.js';
 import { OnDemand } from './calls/on-demand.js';
 import { SavedByRun } from './calls/saved-by-run.js';
 import { CodeEnd } from './code-end.js';
-import type { Cage } from './outcome/ending-errors.js';
+import type { SandboxFacts } from './outcome/ending-errors.js';
 import { filesOf, startOf } from './programs/task.js';
 import type { Run } from './run-request.js';
 import { endOf, keep } from './sandbox-use.js';
@@ -29,7 +29,7 @@ export type OpenServers = {
 export type Conversed = {
   /** Undefined where it was cut off before the sandbox said anything. */
   readonly end: SandboxEnd | undefined;
-  readonly cage: Cage;
+  readonly facts: SandboxFacts;
   readonly left: Left | undefined;
   /** Names the saved tools of earlier runs that this run has replaced; undefined where it has replaced none. */
   readonly savedNote: string | undefined;
@@ -53,10 +53,10 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   services.watcher.onStart(dispatcher);
   const end = await endOf(sandbox, deadline, codeEnd, artifacts);
   const waits = waitingFor(dispatcher, servers.loaded.names, lease);
-  const cage = cageOf(sandbox, dispatcher.calls, waits);
+  const facts = sandboxFactsOf(sandbox, dispatcher.calls, waits);
   const { left, stdout, stderr } = await keep(artifacts, deadline);
   transcript.keptWhole({ stdout, stderr });
-  return { end, cage, left, savedNote: saved.note, lateNote: codeEnd.note };
+  return { end, facts, left, savedNote: saved.note, lateNote: codeEnd.note };
 }
 
 /** The servers that code asks for while it runs; a person may have to be asked, and the run's clock stands meanwhile. */
@@ -141,7 +141,11 @@ function waitingFor(
   return dispatcher.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
 }
 
-export const cageOf = ({ spec, memoryKills, hasRun }: Sandbox, calls: number, waitingFor: string): Cage => ({
+export const sandboxFactsOf = (
+  { spec, memoryKills, hasRun }: Sandbox,
+  calls: number,
+  waitingFor: string,
+): SandboxFacts => ({
   calls,
   spec,
   memoryKills,

@@ -3,7 +3,7 @@
 import type { Deadline } from '../base/deadline.js';
 import type { Observer } from '../base/events.js';
 import type { AutoloadMode } from '../config/variables.js';
-import type { AgentFace } from '../downstream/asking/agent-face.js';
+import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
 import type { KeptFiles } from './artifacts/kept-files.js';
@@ -63,7 +63,7 @@ export type RunServices = {
   readonly servers: RunServers;
   readonly calls: CallServices;
   /** Whether code may ask for further servers, and who is asked about it. */
-  readonly autoload: { readonly mode: AutoloadMode; readonly agent: AgentFace };
+  readonly autoload: { readonly mode: AutoloadMode; readonly agent: AgentCapabilities };
   readonly saved: SavedTools;
   readonly kept: KeptFiles;
   readonly observer: Observer;

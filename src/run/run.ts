@@ -9,7 +9,7 @@ import type { NamedTool } from '../protocol/frames.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import type { CheckAnswer } from '../sandbox/turn.js';
 import { LoadedServers } from './calls/loaded-servers.js';
-import { type Conversed, cageOf, converse, type OpenServers } from './conversation.js';
+import { type Conversed, converse, type OpenServers, sandboxFactsOf } from './conversation.js';
 import { failureNote, type Opened, openServers } from './opening.js';
 import { type Conclusion, conclude, concludeFailure, concludeRefused } from './outcome/conclude.js';
 import type { Outcome } from './outcome/outcome.js';
@@ -18,7 +18,7 @@ import { preflight } from './preflight.js';
 import { checkOf, languageOf, type Task } from './programs/task.js';
 import { RunRecord } from './run-record.js';
 import type { Run, RunRequest, RunServices } from './run-request.js';
-import { aborted, type LentSandbox, refuseCancelled, takeSandbox } from './sandbox-use.js';
+import { aborted, type FallbackSandbox, refuseCancelled, takeSandbox } from './sandbox-use.js';
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(
@@ -48,10 +48,10 @@ async function ended(run: Run): Promise<Ended> {
   refuseCancelled(run.deadline);
   // Side by side with the sandbox and the check.
   const opening = startOpening(run);
-  using lent = await takeChecked(run);
-  if ('conclusion' in lent.checked) return withoutCalls(run, lent.checked.conclusion);
-  const servers = await open(run, opening, lent.checked.named);
-  const conversed = await converse(run, lent.sandbox, servers);
+  using taken = await takeChecked(run);
+  if ('conclusion' in taken.checked) return withoutCalls(run, taken.checked.conclusion);
+  const servers = await open(run, opening, taken.checked.named);
+  const conversed = await converse(run, taken.sandbox, servers);
   return concluded(run, servers, conversed);
 }
 
@@ -59,12 +59,12 @@ async function ended(run: Run): Promise<Ended> {
  * A sandbox that has checked the code. One whose processes cannot be seen from here, and that is lost over the check, is
  * replaced, once: it may have ended while it waited, which shows only when it is asked something. No code has run in it.
  */
-async function takeChecked(run: Run): Promise<LentSandbox & { readonly checked: Checked }> {
-  const lent = await takeSandbox(run.services.sandboxes, run.deadline);
-  const checked = await check(run, lent.sandbox);
+async function takeChecked(run: Run): Promise<FallbackSandbox & { readonly checked: Checked }> {
+  const taken = await takeSandbox(run.services.sandboxes, run.deadline);
+  const checked = await check(run, taken.sandbox);
   if (!('isLost' in checked) || !checked.isLost || run.deadline.cause !== undefined)
-    return { ...lent, checked };
-  lent[Symbol.dispose]();
+    return { ...taken, checked };
+  taken[Symbol.dispose]();
   const another = await takeSandbox(run.services.sandboxes, run.deadline);
   return { ...another, checked: await check(run, another.sandbox) };
 }
@@ -105,7 +105,7 @@ async function check({ request, deadline, transcript }: Run, sandbox: Sandbox): 
   deadline.pause();
   if (answer === undefined || 'how' in answer || deadline.cause !== undefined) {
     const end = answer !== undefined && 'how' in answer ? answer : undefined;
-    const conclusion = conclude(end, deadline.cause, request, transcript, cageOf(sandbox, 0, ''));
+    const conclusion = conclude(end, deadline.cause, request, transcript, sandboxFactsOf(sandbox, 0, ''));
     return { conclusion, isLost: end?.how === 'lost' && !sandbox.isSeen };
   }
   if (answer.type === 'checked') return { named: answer.named };
@@ -145,12 +145,12 @@ async function open(
 function concluded(
   { request, deadline, transcript }: Run,
   { loaded, failed }: OpenServers,
-  { end, cage, left, savedNote, lateNote }: Conversed,
+  { end, facts, left, savedNote, lateNote }: Conversed,
 ): Ended {
-  const conclusion = conclude(end, deadline.cause, request, transcript, cage);
+  const conclusion = conclude(end, deadline.cause, request, transcript, facts);
   const notes = [failureNote(failed), savedNote, conclusion.note, lateNote].filter(
     (line) => line !== undefined,
   );
   const note = notes.length === 0 ? undefined : notes.join('\n');
-  return { conclusion: { ...conclusion, note, left }, calls: cage.calls, servers: loaded.names };
+  return { conclusion: { ...conclusion, note, left }, calls: facts.calls, servers: loaded.names };
 }

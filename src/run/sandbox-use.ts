@@ -1,4 +1,4 @@
-// How code and commands use a sandbox alike: it is lent to them, it ends by itself or is cut off, and what it has left is
+// How code and commands use a sandbox alike: they take it, it ends by itself or is cut off, and what it has left is
 // kept. A sandbox is used once.
 
 import type { Deadline } from '../base/deadline.js';
@@ -19,7 +19,7 @@ export type Sandboxes = {
 };
 
 /** Disposed, its sandbox waits for another run where it was given none, and is got rid of otherwise. */
-export type LentSandbox = Disposable & { readonly sandbox: Sandbox };
+export type FallbackSandbox = Disposable & { readonly sandbox: Sandbox };
 
 /** How long the guest may take, at its deadline, to say where it was. */
 const WHERE_WITHIN_MS = 350;
@@ -35,7 +35,7 @@ export function refuseCancelled({ signal }: Deadline): void {
 export async function takeSandbox(
   { take, giveBack, retire }: Sandboxes,
   { signal }: Deadline,
-): Promise<LentSandbox> {
+): Promise<FallbackSandbox> {
   const sandbox = await take(signal);
   return {
     sandbox,

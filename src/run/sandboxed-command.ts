@@ -17,10 +17,10 @@ import type { Kept } from './artifacts/kept-run.js';
 import { MAX_OUTPUT_CHARS } from './artifacts/shown-amounts.js';
 import { keptText } from './calls/call-audit.js';
 import { CodeEnd } from './code-end.js';
-import { NO_PICTURES } from './outcome/album.js';
 import { type CommandEnding, type CommandFailure, endingOf, statusOf } from './outcome/command-ending.js';
 import { own } from './outcome/ending-errors.js';
 import { type Captured, capturedWithGap, type Outcome } from './outcome/outcome.js';
+import { NO_PICTURES } from './outcome/pictures.js';
 import { type Command, commandFrame, inputOf, vectorText } from './programs/command.js';
 import { RunRecord } from './run-record.js';
 import type { Watcher } from './run-request.js';
@@ -79,8 +79,8 @@ export async function runSandboxedCommand(
 
 async function endedIn(run: CommandRun): Promise<CommandEnded> {
   refuseCancelled(run.deadline);
-  using lent = await takeSandbox(run.services.sandboxes, run.deadline);
-  return await attend(run, lent.sandbox);
+  using taken = await takeSandbox(run.services.sandboxes, run.deadline);
+  return await attend(run, taken.sandbox);
 }
 
 function recordOf(
@@ -124,8 +124,8 @@ async function attend(
   const { spec, memoryKills, hasRun } = sandbox;
   const settled = await keep(artifacts, deadline);
   const heard = { raised, stderr: output.held.stderr.text };
-  const cage = { spec, memoryKills, hasRun, calls: 0, waitingFor: '' };
-  return { ending: endingOf(end, deadline.cause, heard, cage), settled, note: codeEnd.note };
+  const facts = { spec, memoryKills, hasRun, calls: 0, waitingFor: '' };
+  return { ending: endingOf(end, deadline.cause, heard, facts), settled, note: codeEnd.note };
 }
 
 /** What became of a command that never reached its sandbox, or lost the bridge on the way. */

@@ -6,10 +6,10 @@ import { basename, dirname } from 'node:path';
 import type { CliEngine } from '../engine/cli-engine.js';
 import type { Derivation } from '../engine/derived-image.js';
 import type { ImageChoice } from '../engine/image-choice.js';
+import { FALLBACK_MOUNT } from './fallback-files.js';
 import { HARNESS_MOUNT } from './harness-files.js';
+import type { PythonName } from './image-pythons.js';
 import { hashOf } from './installed-files.js';
-import { LENT_MOUNT } from './lent-files.js';
-import type { PythonName } from './loans.js';
 
 /** podman takes the text of a profile from this label of an image. */
 const PROFILE_LABEL = 'io.containers.seccomp.profile';
@@ -17,7 +17,7 @@ const PROFILE_LABEL = 'io.containers.seccomp.profile';
 /** What of ours the engine reads from the host, and what is to read it. */
 export type HostFiles = {
   readonly harnessDir: string;
-  readonly lentDir: string | undefined;
+  readonly fallbackDir: string | undefined;
   /** Whether the image that is started holds them already. */
   readonly areInImage?: boolean;
   readonly seccompFile: string;
@@ -42,23 +42,26 @@ export async function dropCarried(engine: CliEngine, brought: Carried): Promise<
 }
 
 function derivationOf(engine: CliEngine, { image, files }: Carried): Derivation {
-  const { harnessDir, lentDir, seccompFile } = files;
+  const { harnessDir, fallbackDir, seccompFile } = files;
   return {
     base: image.image,
     key: keyOf(image, files),
-    folders: { [HARNESS_MOUNT]: harnessDir, ...(lentDir === undefined ? {} : { [LENT_MOUNT]: lentDir }) },
+    folders: {
+      [HARNESS_MOUNT]: harnessDir,
+      ...(fallbackDir === undefined ? {} : { [FALLBACK_MOUNT]: fallbackDir }),
+    },
     // docker's client sends the profile with each container.
     labels: engine.name === 'podman' ? { [PROFILE_LABEL]: oneLine(readFileSync(seccompFile, 'utf8')) } : {},
   };
 }
 
 /** The folders are named for their content. */
-const keyOf = ({ id }: ImageChoice, { harnessDir, lentDir, seccompFile }: HostFiles): string =>
+const keyOf = ({ id }: ImageChoice, { harnessDir, fallbackDir, seccompFile }: HostFiles): string =>
   hashOf(
     new Map([
       ['image', id],
       ['harness', basename(harnessDir)],
-      ['lent', lentDir === undefined ? '' : basename(lentDir)],
+      ['python-fallback', fallbackDir === undefined ? '' : basename(fallbackDir)],
       ['seccomp', basename(dirname(seccompFile))],
     ]),
   );

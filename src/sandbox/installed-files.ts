@@ -28,9 +28,9 @@ const YOUNG_MS = 24 * 60 * 60_000;
 /** Content by relative name. */
 export type Files = ReadonlyMap<string, string | Buffer>;
 
-/** What a directory holds: the harness, a seccomp profile, or a lent Python, which containers run. */
-type Kind = 'ipc' | 'seccomp' | 'lent';
-const MODES: Readonly<Record<Kind, number>> = { ipc: 0o644, seccomp: 0o644, lent: 0o755 };
+/** What a directory holds: the harness, a seccomp profile, or the Python fallback, which containers run. */
+type Kind = 'ipc' | 'seccomp' | 'python-fallback';
+const MODES: Readonly<Record<Kind, number>> = { ipc: 0o644, seccomp: 0o644, 'python-fallback': 0o755 };
 
 /** The same for the same files. */
 export function hashOf(files: Files): string {

@@ -38,7 +38,7 @@ const bufferBytes = (name: string, read: ReadText): number =>
 /** The last of the three numbers of tcp_rmem and tcp_wmem. */
 const largest = (setting: string | undefined): number => Number(setting?.split(' ').at(-1)) || 0;
 
-/** What is to be counted of a container of this cage. */
+/** What is to be counted of a container of this spec. */
 export function socketRoom(
   { sysctls }: Pick<SandboxSpec, 'sysctls'>,
   counting: Counting,

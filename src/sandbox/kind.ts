@@ -45,9 +45,16 @@ const HEAP_SHARE = 0.75;
 const MB_BYTES = 1024 ** 2;
 
 /** The kind of sandbox that `run_python` uses. */
-export const pythonKind = ({ said, image, memoryBytes, pids, cpus, preimport }: Settings): SandboxKind => ({
+export const pythonKind = ({
+  explicitlySet,
   image,
-  imageSource: said.has('MCP_BRIDGE_IMAGE') ? 'operator' : 'default',
+  memoryBytes,
+  pids,
+  cpus,
+  preimport,
+}: Settings): SandboxKind => ({
+  image,
+  imageSource: explicitlySet.has('MCP_BRIDGE_IMAGE') ? 'operator' : 'default',
   profile: 'base',
   memoryBytes,
   pids,
@@ -70,7 +77,7 @@ export const WORK = '/work';
 export const commandKind = (settings: Settings, work: string): SandboxKind => ({
   ...pythonKind(settings),
   image: settings.executeImage,
-  imageSource: settings.said.has('MCP_BRIDGE_EXECUTE_IMAGE') ? 'operator' : 'default',
+  imageSource: settings.explicitlySet.has('MCP_BRIDGE_EXECUTE_IMAGE') ? 'operator' : 'default',
   profile: 'code-exec',
   network: settings.executeNetwork ? 'outbound' : 'none',
   isPython: false,

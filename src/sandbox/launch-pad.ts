@@ -21,7 +21,7 @@ import {
   type Tried,
 } from '../engine/detect.js';
 import { claimedBy, demandEnforcement, type Enforcement, lookAt, UNENFORCED } from '../engine/enforcement.js';
-import type { Carrier, EngineLimits, EngineMode, EngineStatus, SandboxSpec } from '../engine/engine.js';
+import type { EngineLimits, EngineMode, EngineStatus, NetworkMode, SandboxSpec } from '../engine/engine.js';
 import { engineNameOf } from '../engine/engine-status.js';
 import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, hostTasks, isGvisor, type OciRuntime } from '../engine/oci-runtime.js';
@@ -30,9 +30,9 @@ import { carry, dropCarried, type HostFiles } from './carried-files.js';
 import { compileIn, keepCompiled, readCompiled } from './compiled-harness.js';
 import { enforcementAt } from './guard.js';
 import { ENTRYPOINT, harnessVersion, prepareHarness } from './harness-files.js';
+import { knownPythonName, type PythonName } from './image-pythons.js';
 import { type Files, OPEN_DIR } from './installed-files.js';
 import { pythonKind, type SandboxKind } from './kind.js';
-import { knownPythonName, type PythonName } from './loans.js';
 import { NotStarted } from './not-started.js';
 import { startByName } from './python-name.js';
 import { Sandbox } from './sandbox.js';
@@ -197,7 +197,7 @@ function hostFiles(
 ): HostFiles {
   return {
     harnessDir: prepareHarness(filesDir(settings, mode, runtime), compiled),
-    lentDir: undefined,
+    fallbackDir: undefined,
     seccompFile: prepareSeccomp(settings.stateDir, settings.seccomp),
     python: knownPythonName(settings.stateDir, id),
   };
@@ -243,24 +243,24 @@ const OWN_UID = { first: 20_001, count: 40_000 } as const;
  * then be another's. Ids are drawn, so that other bridges need not be asked which are free.
  */
 function userFor(
-  { said, containerUser }: Settings,
+  { explicitlySet, containerUser }: Settings,
   { volumes }: SandboxKind,
   enforcement: Enforcement | undefined,
 ): string {
   // What one has left on a volume is for the next, which therefore is the same user.
-  const isOthers = said.has('MCP_BRIDGE_CONTAINER_USER') || volumes.length > 0;
+  const isOthers = explicitlySet.has('MCP_BRIDGE_CONTAINER_USER') || volumes.length > 0;
   if (isOthers || enforcement?.pids !== 'rlimit') return containerUser;
   const id = OWN_UID.first + randomInt(OWN_UID.count);
   return `${id}:${id}`;
 }
 
-/** The cage of the sandbox `name`, whose container is called after it. */
+/** The spec of the sandbox `name`, whose container is called after it. */
 export function specOn(
   { image, files, choice }: Pick<LaunchPad, 'image' | 'files'> & Partial<Pick<LaunchPad, 'choice'>>,
   { settings, instance, standstillSeconds }: LaunchContext,
   name: string,
   kind: SandboxKind = pythonKind(settings),
-  carrier?: Carrier,
+  networkMode?: NetworkMode,
 ): SandboxSpec {
   return sandboxSpec({
     image: image.image,
@@ -268,7 +268,7 @@ export function specOn(
     name: `mcp-sandbox-bridge-${instance}-${name}`,
     user: userFor(settings, kind, choice?.enforcement),
     enforcement: choice?.enforcement,
-    carrier,
+    networkMode,
     cores: availableParallelism(),
     kind,
     maxTimeoutSeconds: settings.maxTimeoutSeconds + (standstillSeconds?.() ?? 0),

@@ -29,7 +29,7 @@ import {
   specOn,
   wishesOf,
 } from './launch-pad.js';
-import { Lender } from './lender.js';
+import { PythonFallback } from './python-fallback.js';
 import { Sandbox } from './sandbox.js';
 
 /** What a living sandbox holds (the podman machine, where there is one) and what it was started from. */
@@ -49,7 +49,7 @@ export class Launcher implements AsyncDisposable {
   readonly #closing = new AbortController();
   /** Images chosen for kinds other than run_python's. */
   readonly #images = new WeakMap<LaunchPad, Map<string, Promise<ImageChoice>>>();
-  readonly #lender: Lender;
+  readonly #fallback: PythonFallback;
   /** Those that are there for sure, by name, with the engine that removes them at the end; undefined for what is kept. */
   readonly #volumes = new Map<string, CliEngine | undefined>();
   #pad: Promise<LaunchPad> | undefined;
@@ -67,7 +67,7 @@ export class Launcher implements AsyncDisposable {
     letGo: () => void = () => {},
   ) {
     this.#context = { settings, observer, standstillSeconds, instance: randomBytes(6).toString('hex') };
-    this.#lender = new Lender(this.#context, this.#closing.signal);
+    this.#fallback = new PythonFallback(this.#context, this.#closing.signal);
     this.#machine = machineFor(settings, host, letGo, observer);
   }
 
@@ -189,7 +189,7 @@ export class Launcher implements AsyncDisposable {
       if (code !== 'E_IMAGE_MISSING' || this.#isOwn(kind)) throw thrown;
       throw new BridgeError(
         code,
-        `${message} Every language needs it: what holds a sandbox here is tried with it, and images without Python are lent its own.`,
+        `${message} Every language needs it: what holds a sandbox here is tried with it, and images without Python get its own.`,
         { fault, cause: thrown, ...(remedy === undefined ? {} : { remedy }) },
       );
     }
@@ -227,20 +227,20 @@ export class Launcher implements AsyncDisposable {
   async #startOn(pad: LaunchPad, kind: SandboxKind, signal: AbortSignal): Promise<[Sandbox, LaunchPad]> {
     using link = new LinkedSignal(signal, this.#closing.signal);
     const image = await this.#imageOf(kind, pad, link.signal);
-    const carrier = kind.network === 'outbound' ? await pad.engine.carrier(link.signal) : undefined;
+    const networkMode = kind.network === 'outbound' ? await pad.engine.networkMode(link.signal) : undefined;
     await Promise.all(kind.volumes.map((volume) => this.#makeVolume(volume, pad, link.signal)));
     const { observer } = this.#context;
     const options = { timeoutMs: START_TIMEOUT_MS, observer, enforcement: pad.choice.enforcement };
     const startWith = async (files: HostFiles): Promise<Sandbox> => {
       const carried = await carry(pad.engine, { image, files }, link.signal);
       observer({ type: 'setup.step', step: 'starting a container' });
-      const spec = specOn({ ...pad, ...carried }, this.#context, String(++this.#count), kind, carrier);
+      const spec = specOn({ ...pad, ...carried }, this.#context, String(++this.#count), kind, networkMode);
       return Sandbox.start(pad.engine, spec, options, link.signal);
     };
     try {
-      return [await this.#lender.start({ pad, image, kind }, startWith, link.signal), pad];
+      return [await this.#fallback.start({ pad, image, kind }, startWith, link.signal), pad];
     } catch (thrown) {
-      const isOpen = carrier !== undefined && isGvisor(pad.choice.ociRuntime);
+      const isOpen = networkMode !== undefined && isGvisor(pad.choice.ociRuntime);
       throw isOpen ? withoutNetwork(kind, asBridgeError(thrown)) : thrown;
     }
   }

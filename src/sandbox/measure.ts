@@ -16,7 +16,7 @@ const KIB = 1_024;
 const HOST_FLOOR_BYTES = 256 * 1024 ** 2;
 const HOST_FLOOR_PART = 0.05;
 
-/** What a container of this cage may hold. */
+/** What a container of this spec may hold. */
 export const boundsOf = ({ memoryBytes }: Pick<SandboxSpec, 'memoryBytes'>): Bounds => ({
   memoryBytes,
   inodes: MAX_INODES,

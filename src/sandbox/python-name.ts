@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Settings } from '../config/settings.js';
 import { saysTooOld } from './harness-files.js';
-import { knownPythonName, type PythonName, rememberPython } from './loans.js';
+import { knownPythonName, type PythonName, rememberPython } from './image-pythons.js';
 import { NotStarted } from './not-started.js';
 
 /**

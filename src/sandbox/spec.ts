@@ -1,23 +1,23 @@
-// The security page: from settings to the cage, one line per wall, each with its reason. What is not listed here is
+// The security page: from settings to the spec, one line per wall, each with its reason. What is not listed here is
 // not in the container. test/containers has an escape test for each line.
 
 import { join } from 'node:path';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Enforcement } from '../engine/enforcement.js';
-import type { Carrier, Mount, SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
+import type { Mount, NetworkMode, SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
+import { FALLBACK_MOUNT, FALLBACK_PYTHON } from './fallback-files.js';
 import { ENTRYPOINT, HARNESS_MOUNT, STAT_FILE } from './harness-files.js';
+import type { PythonName } from './image-pythons.js';
 import type { SandboxKind } from './kind.js';
-import { LENT_MOUNT, LENT_PYTHON } from './lent-files.js';
-import type { PythonName } from './loans.js';
 
 /** What a sandbox is made of besides the walls, which are constant. */
-export type SandboxPlan = {
+export type SpecInputs = {
   readonly image: string;
   readonly harnessDir: string;
   /** Whether `image` holds them already, since the engine could not mount them. */
   readonly areInImage?: boolean | undefined;
-  /** Folder of the Python that is lent to the image; undefined when the image has its own. */
-  readonly lentDir: string | undefined;
+  /** Folder of the Python fallback; undefined when the image has its own. */
+  readonly fallbackDir: string | undefined;
   /** What the image calls its own; `python3` unless something else is known. */
   readonly python?: PythonName;
   readonly seccompFile: string;
@@ -27,7 +27,7 @@ export type SandboxPlan = {
   /** What else holds the limits, as seen; undefined in the trial that finds it out. */
   readonly enforcement: Enforcement | undefined;
   /** What carries the traffic; undefined for a kind without a network. */
-  readonly carrier: Carrier | undefined;
+  readonly networkMode: NetworkMode | undefined;
   /** Processors of the host: code may use them all. */
   readonly cores: number;
   /** Longest time of its run, with the time in which it waits for servers to open, or for a user. */
@@ -56,7 +56,7 @@ const HOST_FILES = [
 ].map((name) => `/proc/${name}`);
 /** Largest file on a volume, in MB. Only the disk itself limits all files together. */
 const VOLUME_FILE_MB = 1024;
-/** Every place of this cage that files can be written to: what is in them is memory. */
+/** Every place of this sandbox that files can be written to: what is in them is memory. */
 export const writableIn = ({ tmpfs }: Pick<SandboxSpec, 'tmpfs'>): string[] => [
   ...tmpfs.map(({ target }) => target),
   '/dev/shm',
@@ -78,7 +78,7 @@ const tcpBuffers = ({ network }: SandboxKind) => ({
 });
 
 /** Without a memory cgroup a single giant allocation becomes a MemoryError at once; the sum is the watchdog's business. */
-function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SandboxPlan): Ulimit[] {
+function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SpecInputs): Ulimit[] {
   if (enforcement?.memory !== 'watchdog') return [];
   return [{ name: 'data', limit: memoryBytes + pids * THREAD_STACK_BYTES }];
 }
@@ -90,18 +90,20 @@ const STAT = '/proc/stat';
 /** No file of ours can take its place there. Node ends where it finds no line in it, so its programs see the machine's own. */
 const maskedElsewhere = ({ isPython }: SandboxKind): readonly string[] => (isPython ? [STAT] : []);
 
-const mountsOf = ({ harnessDir, lentDir, areInImage }: SandboxPlan): readonly Mount[] =>
+const mountsOf = ({ harnessDir, fallbackDir, areInImage }: SpecInputs): readonly Mount[] =>
   areInImage === true
     ? []
     : [
         { source: harnessDir, target: HARNESS_MOUNT, executable: false },
-        ...(lentDir === undefined ? [] : [{ source: lentDir, target: LENT_MOUNT, executable: true }]),
+        ...(fallbackDir === undefined
+          ? []
+          : [{ source: fallbackDir, target: FALLBACK_MOUNT, executable: true }]),
       ];
 
-export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
+export function sandboxSpec(plan: SpecInputs): SandboxSpec {
   const { kind } = plan;
   const tmpfs = [...tmpfsWith(kind.workdir), ...kind.places];
-  const python = plan.lentDir === undefined ? [plan.python ?? 'python3'] : LENT_PYTHON;
+  const python = plan.fallbackDir === undefined ? [plan.python ?? 'python3'] : FALLBACK_PYTHON;
   const deadManSeconds = plan.maxWaitSeconds + plan.maxTimeoutSeconds + SPARE_SECONDS;
   return {
     image: plan.image,
@@ -110,8 +112,8 @@ export function sandboxSpec(plan: SandboxPlan): SandboxSpec {
     name: plan.name,
     labels: {},
     // No interface but lo: nothing can be reached and nothing sent. Where the operator has opened it for a language, code
-    // sends what it likes to whom it likes, but not to the host's own loopback (carriers.ts), and nobody reaches it.
-    network: kind.network === 'outbound' ? (plan.carrier ?? 'none') : 'none',
+    // sends what it likes to whom it likes, but not to the host's own loopback (network-modes.ts), and nobody reaches it.
+    network: kind.network === 'outbound' ? (plan.networkMode ?? 'none') : 'none',
     // The image cannot be changed; the only writable places are the tmpfs and the volumes below.
     rootfs: 'read-only',
     // No capability in any set, so even uid 0 inside could do nothing that a user cannot.

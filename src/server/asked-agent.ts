@@ -1,15 +1,15 @@
 // Whichever agent is there when it is asked: servers and runs hold this one, also before the agent has come.
 
-import { type AgentFace, NO_AGENT } from '../downstream/asking/agent-face.js';
+import { type AgentCapabilities, NO_AGENT } from '../downstream/asking/agent-capabilities.js';
 
-export class AskedAgent implements AgentFace {
-  current: AgentFace = NO_AGENT;
+export class AskedAgent implements AgentCapabilities {
+  current: AgentCapabilities = NO_AGENT;
 
-  elicits(): ReturnType<AgentFace['elicits']> {
+  elicits(): ReturnType<AgentCapabilities['elicits']> {
     return this.current.elicits();
   }
 
-  elicit(...asked: Parameters<AgentFace['elicit']>): ReturnType<AgentFace['elicit']> {
+  elicit(...asked: Parameters<AgentCapabilities['elicit']>): ReturnType<AgentCapabilities['elicit']> {
     return this.current.elicit(...asked);
   }
 
@@ -25,7 +25,7 @@ export class AskedAgent implements AgentFace {
     return this.current.tellsRootsChanges();
   }
 
-  listRoots(signal: AbortSignal): ReturnType<AgentFace['listRoots']> {
+  listRoots(signal: AbortSignal): ReturnType<AgentCapabilities['listRoots']> {
     return this.current.listRoots(signal);
   }
 }

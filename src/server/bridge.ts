@@ -12,7 +12,7 @@ import type { DiscoverContext } from '../config/discover.js';
 import { planFor } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import { longestStartSeconds } from '../config/start-time.js';
-import type { AgentFace } from '../downstream/asking/agent-face.js';
+import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { InputFile } from '../protocol/frames.js';
 import type { RawJson } from '../protocol/json-text.js';
@@ -203,7 +203,7 @@ export class Bridge implements AsyncDisposable {
   }
 
   /** Servers and code may ask this agent from now on. */
-  serveFor(agent: AgentFace): void {
+  serveFor(agent: AgentCapabilities): void {
     this.#agent.current = agent;
   }
 

@@ -12,7 +12,7 @@ import { explainSkip } from '../config/explain-skip.js';
 import { remedyOfMissing } from '../config/file-problem.js';
 import { LastGoodFiles } from '../config/last-good.js';
 import type { Settings } from '../config/settings.js';
-import type { AgentFace } from '../downstream/asking/agent-face.js';
+import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog/catalog.js';
 import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
 import { type Known, KnownServers } from '../downstream/catalog/known-servers.js';
@@ -34,7 +34,7 @@ const MAX_NAMES_SHOWN = 20;
 export type ConfiguredServersOptions = {
   readonly settings: Settings;
   readonly context: DiscoverContext;
-  readonly agent: AgentFace;
+  readonly agent: AgentCapabilities;
   readonly observer: Observer;
   readonly redactor: Redactor;
 };

@@ -1,4 +1,4 @@
-// The MCP face of the bridge: one server object per connection, raw request handlers, nothing spawned before a tool is
+// The MCP server of the bridge: one server object per connection, raw request handlers, nothing spawned before a tool is
 // called. Only this file, its calls and requests, its resources, its transport and the downstream floor know the SDK.
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
@@ -13,7 +13,7 @@ import type { Observer } from '../base/events.js';
 import { clip, harmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { offeredLanguages } from '../config/languages/plan.js';
-import { agentFaceOf } from './agent-face.js';
+import { agentCapabilitiesOf } from './agent-capabilities.js';
 import type { Bridge } from './bridge.js';
 import { instructions } from './capabilities.js';
 import { LOG_LEVELS, type LogLevel } from './log-notifications.js';
@@ -33,7 +33,7 @@ const SetLevel = z.object({
   params: z.object({ level: z.string() }),
 });
 
-/** The SDK would make one at every start, for forms that it checks; ours are asked for raw (agent-face.ts). */
+/** The SDK would make one at every start, for forms that it checks; ours are asked for raw (agent-capabilities.ts). */
 const NO_VALIDATOR = {
   getValidator: (): never => {
     throw new Error('Nothing that the bridge asks an agent is checked by a schema.');
@@ -54,7 +54,7 @@ export async function serveAgent(
   answerCalls(server, { tools, bridge, transport, observer, logLevel });
   offerResources(server, bridge);
   if (snippets !== undefined) completeSnippets(server, snippets);
-  bridge.serveFor(agentFaceOf(server, () => bridge.servers.pool.rootsChanged()));
+  bridge.serveFor(agentCapabilitiesOf(server, () => bridge.servers.pool.rootsChanged()));
   await server.connect(transport);
   return server;
 }

@@ -89,7 +89,7 @@ type Reader = { readonly client: string; readonly links: boolean };
 function resultOf(
   answer: Answer,
   tool: Tool,
-  { said, outputMode, structured }: Settings,
+  { explicitlySet, outputMode, structured }: Settings,
   { client, links }: Reader,
 ): CallToolResult {
   if ('isRelayed' in answer) {
@@ -98,7 +98,7 @@ function resultOf(
     const isWanted = answer.isRelayed || isStructured({ structured, client });
     return (isWanted && structuredContent !== undefined ? result : rest) as CallToolResult;
   }
-  const mode = said.has('MCP_BRIDGE_OUTPUT_MODE') ? outputMode : tool.outputMode;
+  const mode = explicitlySet.has('MCP_BRIDGE_OUTPUT_MODE') ? outputMode : tool.outputMode;
   return render(answer, { mode, structured, client, links }) as unknown as CallToolResult;
 }
 

@@ -34,7 +34,7 @@ test('doctor names the file and each key that has no effect', () => {
   const check = CHECKS.find(({ name }) => name === 'isolator file');
   const findingOf = (content: object | undefined) => {
     const file = content === undefined ? undefined : home.write('isolator_config.json', content, 0o600);
-    const deciding = { said: new Set<string>(), maxTimeoutSeconds: 120 };
+    const deciding = { explicitlySet: new Set<string>(), maxTimeoutSeconds: 120 };
     const isolator = file === undefined ? undefined : readIsolatorFile(file, deciding, home.facts);
     return check?.examine({ settings: { isolator } } as Examination);
   };

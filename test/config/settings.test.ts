@@ -29,7 +29,7 @@ function errorOf(env: Environment): BridgeError {
 
 test('an empty environment gives the documented defaults', () => {
   expect(settingsOf({})).toEqual({
-    said: new Set(),
+    explicitlySet: new Set(),
     engineVariables: '[null,null,null,null]',
     runtime: undefined,
     ociRuntime: undefined,
@@ -130,7 +130,7 @@ test('every variable can be set', () => {
     MCP_BRIDGE_DEPTH: '1',
   };
   expect(settingsOf(env)).toEqual({
-    said: new Set(Object.keys(env)),
+    explicitlySet: new Set(Object.keys(env)),
     runtime: '/opt/podman',
     engineUrl: 'ssh://me@box:2222/run/podman.sock',
     engineVariables: '[null,null,null,null]',
@@ -295,7 +295,7 @@ test.each([
 
 test('a network that is closed by name is another thing than one that nobody mentions', () => {
   expect(settingsOf({ MCP_BRIDGE_NETWORK: 'none' })).toMatchObject({
-    said: new Set(['MCP_BRIDGE_NETWORK']),
+    explicitlySet: new Set(['MCP_BRIDGE_NETWORK']),
     networkLanguages: [],
   });
 });

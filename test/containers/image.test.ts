@@ -15,13 +15,13 @@ const TIMEOUT_MS = 60_000;
 const never = new AbortController().signal;
 
 const { mounts, tmpfs } = sandboxSpec({
-  ...{ image: '', harnessDir: '/', lentDir: undefined, name: '', user: '65534:65534', kind: PLAIN_KIND },
+  ...{ image: '', harnessDir: '/', fallbackDir: undefined, name: '', user: '65534:65534', kind: PLAIN_KIND },
   ...{
     maxTimeoutSeconds: 1,
     maxWaitSeconds: 0,
     seccompFile: '/',
     enforcement: undefined,
-    carrier: undefined,
+    networkMode: undefined,
     cores: 1,
   },
 });

@@ -1,4 +1,4 @@
-// The walls and the ends of a run, once more in every language: the cage is the same code for all, and here it is seen
+// The walls and the ends of a run, once more in every language: the walls are the same code for all, and here it is seen
 // to be. The table of all attacks, each with its control, is test/walls. Languages whose image nobody has built are left out.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -11,13 +11,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { messageOf } from '../../src/base/errors.js';
 import { hostFacts } from '../../src/config/host-facts.js';
 import { parseSettings } from '../../src/config/settings.js';
-import { demandCarrier, podmanCarrier } from '../../src/engine/carriers.js';
+import { demandNetworkMode, podmanNetworkMode } from '../../src/engine/network-modes.js';
 import type { GuestFrame } from '../../src/protocol/frames.js';
 import { pythonKind, type SandboxKind } from '../../src/sandbox/kind.js';
 import { Launcher } from '../../src/sandbox/launcher.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { WarmPools } from '../../src/sandbox/warm-pools.js';
-import { carriers, eventually, ourContainers } from '../support/nothing-left.js';
+import { eventually, networkHelpers, ourContainers } from '../support/nothing-left.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/networked-sandbox.mjs', import.meta.url));
@@ -28,7 +28,7 @@ const never = new AbortController().signal;
 function obstacle(): string | undefined {
   try {
     const info = execFileSync('podman', ['info', '--format', 'json'], { encoding: 'utf8' });
-    demandCarrier(podmanCarrier(info, isRoot ? 'userns-mapped' : 'rootless'));
+    demandNetworkMode(podmanNetworkMode(info, isRoot ? 'userns-mapped' : 'rootless'));
     return address === undefined ? 'this machine has no IPv4 address but its localhost' : undefined;
   } catch (thrown) {
     return messageOf(thrown);
@@ -138,7 +138,7 @@ describe.skipIf(why !== undefined)(why === undefined ? 'network' : `network (pas
     pools?.[Symbol.dispose]();
     await launcher?.[Symbol.asyncDispose]();
     for (const server of [web, local, abstract]) server?.close();
-    expect(await eventually(() => carriers().length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => networkHelpers().length === 0, 5_000)).toBe(true);
   });
 
   it('leads out of a sandbox that has it, not to the localhost of the host, and is in no other one', async () => {
@@ -173,8 +173,8 @@ describe.skipIf(why !== undefined)(why === undefined ? 'network' : `network (pas
     skip,
   }) => {
     const { engine } = await launcher.pad();
-    const carrier = await engine.carrier(never);
-    if (carrier !== 'slirp4netns') skip(`it is carried by ${carrier} here`);
+    const networkMode = await engine.networkMode(never);
+    if (networkMode !== 'slirp4netns') skip(`it is carried by ${networkMode} here`);
     const code = `
 import socket
 def outcome(where):
@@ -194,22 +194,22 @@ def outcome(where):
   it('what carries it ends with its sandbox: when that is killed, and when its bridge is', async () => {
     const sandboxes: Sandbox[] = [];
     for (let i = 0; i < 3; i++) sandboxes.push(await launcher.start(open, never));
-    expect(carriers().length).toBeGreaterThanOrEqual(3);
+    expect(networkHelpers().length).toBeGreaterThanOrEqual(3);
     for (const sandbox of sandboxes) {
       sandbox.kill();
       launcher.retire(sandbox);
     }
     pools[Symbol.dispose]();
-    expect(await eventually(() => carriers().length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => networkHelpers().length === 0, 5_000)).toBe(true);
     const bridge = spawn(process.execPath, [FIXTURE], {
       env: bridgeEnv(tempHome(), { MCP_BRIDGE_WARM: '0' }),
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(bridge.stdout, 'data');
-    expect(carriers().length).toBe(1);
+    expect(networkHelpers().length).toBe(1);
     bridge.kill('SIGKILL');
-    expect(await eventually(() => carriers().length === 0 && ourContainers().length === 0, 10_000)).toBe(
-      true,
-    );
+    expect(
+      await eventually(() => networkHelpers().length === 0 && ourContainers().length === 0, 10_000),
+    ).toBe(true);
   });
 });

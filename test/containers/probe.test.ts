@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../../src/base/process.js';
 import { openCanaries } from '../../src/cli/probe/canaries.js';
-import type { Cage } from '../../src/cli/probe/control.js';
+import type { ProbedSandbox } from '../../src/cli/probe/control.js';
 import { guestCode } from '../../src/cli/probe/guest-code.js';
 import { judgeWall } from '../../src/cli/probe/judge-walls.js';
 import type { ProbeReport } from '../../src/cli/probe/report.js';
@@ -133,14 +133,14 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
   await using canaries = await openCanaries();
   const hostOf = { home, platform: 'linux', cores: 2, cwd: home, uid: 0, exists: () => false } as const;
   const { settings } = parseSettings({}, hostOf);
-  const cage: Cage = {
+  const probed: ProbedSandbox = {
     spec: sandboxSpec({
       image: report.image,
       harnessDir: home,
-      lentDir: undefined,
+      fallbackDir: undefined,
       seccompFile: home,
       enforcement: UNENFORCED,
-      carrier: undefined,
+      networkMode: undefined,
       cores: 1,
       name: 'none',
       user: '65534:65534',
@@ -163,7 +163,7 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
     hostEnvNames: ['PROBE_CANARY'],
   };
   // A descriptor that a child inherits, and a printed value in place of a shown one.
-  const code = guestCode(WALLS, canaries, cage)
+  const code = guestCode(WALLS, canaries, probed)
     .replace('import ctypes', 'import os; os.set_inheritable(os.open("/", 0), True)\nimport ctypes')
     .replace(/^(\{name: apart.*\})$/m, 'import json; print(json.dumps($1))');
   const argv = [
@@ -190,7 +190,7 @@ it.runIf(isRoot)('without the walls every attempt gets through', async () => {
   const answers = JSON.parse(stdout) as Record<string, unknown>;
   const visitors = canaries.visitors();
   expect(visitors).toEqual({ tcp: canaries.addresses.length, abstract: 1 });
-  const judged = WALLS.map((wall) => judgeWall(wall, answers, visitors, cage));
+  const judged = WALLS.map((wall) => judgeWall(wall, answers, visitors, probed));
   const held = judged.filter(({ verdict }) => verdict !== 'NOT ENFORCED');
   expect(held.map(({ control, observed, verdict }) => [control, observed, verdict])).toEqual([]);
 });

@@ -52,14 +52,14 @@ it('run_python works on it where nothing is known yet', async () => {
 });
 
 it('and where the engine is known and the image is new; the next bridge starts it at once', async () => {
-  rmSync(join(used, 'cache/lent.json'), { force: true });
+  rmSync(join(used, 'cache/image-pythons.json'), { force: true });
   expect((await runOnImage(used)).payload).toMatchObject({ status: 'success', result: FOUND });
   const { payload, starts } = await runOnImage(used);
   expect([payload.result, starts]).toEqual([FOUND, 1]);
 });
 
 it('so do programs in Python', async () => {
-  rmSync(join(used, 'cache/lent.json'), { force: true });
+  rmSync(join(used, 'cache/image-pythons.json'), { force: true });
   await using bridge = await startBridge(
     {},
     {

@@ -1,10 +1,10 @@
 // The kernel's doors: what our profile refuses, what the looser one opens, and that CPython misses nothing. The control
-// is the same cage without a profile, where the same code gets through.
+// is the same spec without a profile, where the same code gets through.
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, it } from 'vitest';
-import { printedIn } from '../support/changed-cage.js';
+import { printedIn } from '../support/changed-spec.js';
 import { startBridge } from '../support/start-bridge.js';
 
 const fixture = (name: string) =>

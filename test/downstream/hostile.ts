@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec, StdioSpec } from '../../src/config/downstream-spec.js';
-import { type AgentFace, NO_AGENT } from '../../src/downstream/asking/agent-face.js';
+import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import type { Downstream } from '../../src/downstream/downstream.js';
 import { type DownstreamPool, type DownstreamTimes, openDownstreamPool } from '../../src/downstream/pool.js';
 import { RawJson } from '../../src/protocol/json-text.js';
@@ -43,7 +43,7 @@ export type TestPool = DownstreamPool & { readonly events: BridgeEvent[] };
 export function poolOf(
   specs: readonly DownstreamSpec[],
   times: Partial<DownstreamTimes> = {},
-  agent: AgentFace = NO_AGENT,
+  agent: AgentCapabilities = NO_AGENT,
 ): TestPool {
   const events: BridgeEvent[] = [];
   const observer = (event: BridgeEvent) => void events.push(event);

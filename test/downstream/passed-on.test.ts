@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
-import { type AgentFace, NO_AGENT } from '../../src/downstream/asking/agent-face.js';
+import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import type { DownstreamTimes } from '../../src/downstream/pool.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { npmServer } from '../support/start-bridge.js';
@@ -17,10 +17,10 @@ type Params = Readonly<Record<string, unknown>>;
 type Answer = (params: Params, signal: AbortSignal) => Promise<Params>;
 
 /** An agent that has everything, and what it was asked. */
-function agent(answer: Answer, change: Partial<AgentFace> = {}) {
+function agent(answer: Answer, change: Partial<AgentCapabilities> = {}) {
   const asked: Params[] = [];
   let roots = 0;
-  const face: AgentFace = {
+  const face: AgentCapabilities = {
     ...NO_AGENT,
     elicits: () => ({ form: true, url: true }),
     elicit: (params, signal) => {
@@ -48,7 +48,7 @@ afterEach(async () => {
   await pool?.[Symbol.asyncDispose]();
 });
 
-async function open(face: AgentFace, times: Partial<DownstreamTimes> = {}, change = {}) {
+async function open(face: AgentCapabilities, times: Partial<DownstreamTimes> = {}, change = {}) {
   pool = poolOf([{ ...hostile(), ...change }], times, face);
   return { pool, server: await pool.get('hostile', NEVER) };
 }

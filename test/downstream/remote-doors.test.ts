@@ -12,7 +12,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BridgeError } from '../../src/base/errors.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { RemoteSpec } from '../../src/config/downstream-spec.js';
-import { NO_AGENT } from '../../src/downstream/asking/agent-face.js';
+import { NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { CallsUnderWay } from '../../src/downstream/asking/calls-under-way.js';
 import { PassedOn } from '../../src/downstream/asking/passed-on.js';
 import { connect } from '../../src/downstream/connect.js';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
-import { NO_AGENT } from '../../src/downstream/asking/agent-face.js';
+import { NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import type {
   Downstream,
   DownstreamOptions,

@@ -9,13 +9,13 @@ import { PLAIN_KIND } from '../support/plain-kind.js';
 const plan = {
   image: 'python:3.14-slim',
   harnessDir: '/state/ipc/abc',
-  lentDir: undefined,
+  fallbackDir: undefined,
   seccompFile: '/state/seccomp/abc/strict.json',
   name: 'mcp-sandbox-bridge-i-1',
   user: '65534:65534',
   kind: { ...PLAIN_KIND, cpus: 1.5 },
   enforcement: undefined,
-  carrier: undefined,
+  networkMode: undefined,
   cores: 2,
   maxTimeoutSeconds: 120,
   maxWaitSeconds: 0,
@@ -201,20 +201,22 @@ describe('runArgv', () => {
     `);
   });
 
-  it('a Python that is lent is mounted read-only, may be run, and runs by its own loader', () => {
-    const lent = sandboxSpec({ ...plan, lentDir: '/state/lent/abc' });
+  it('the Python fallback is mounted read-only, may be run, and runs by its own loader', () => {
+    const spec = sandboxSpec({ ...plan, fallbackDir: '/state/python-fallback/abc' });
     const started = (engine: 'podman' | 'docker') =>
-      runArgv(lent, dialects[engine], {
+      runArgv(spec, dialects[engine], {
         mode: 'rootless',
         ids: 'rootless',
         ociRuntime: undefined,
         cidFile: '/c',
         pidFile: '/p',
       });
-    expect(started('podman')).toContain('--volume=/state/lent/abc:/lent:ro,nosuid,nodev,z');
-    expect(started('docker')).toContain('--volume=/state/lent/abc:/lent:ro,z');
+    expect(started('podman')).toContain(
+      '--volume=/state/python-fallback/abc:/python-fallback:ro,nosuid,nodev,z',
+    );
+    expect(started('docker')).toContain('--volume=/state/python-fallback/abc:/python-fallback:ro,z');
     expect(started('podman').join(' ')).toMatch(
-      / python:3\.14-slim \/lent\/loader --library-path \/lent\/shared \/lent\/bin\/python3 -I -u .*entrypoint\.py \[\]$/,
+      / python:3\.14-slim \/python-fallback\/loader --library-path \/python-fallback\/shared \/python-fallback\/bin\/python3 -I -u .*entrypoint\.py \[\]$/,
     );
   });
 

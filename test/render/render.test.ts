@@ -6,8 +6,8 @@ import { RawJson, stringify } from '../../src/protocol/json-text.js';
 import { MAX_ANSWER_BYTES } from '../../src/render/fit.js';
 import { render } from '../../src/render/render.js';
 import type { Left, LeftFile } from '../../src/run/artifacts/artifacts.js';
-import { NO_PICTURES, type Picture } from '../../src/run/outcome/album.js';
 import { capturedWithGap, type Outcome } from '../../src/run/outcome/outcome.js';
+import { NO_PICTURES, type Picture } from '../../src/run/outcome/pictures.js';
 
 const base: Outcome = {
   status: 'success',

@@ -51,7 +51,7 @@ it('what containers run can be run by others than us, in all its folders, whatev
         ['lib/python3.11/os.pyc', 'O'],
       ]),
     );
-    const dir = installFiles(state, 'lent', files);
+    const dir = installFiles(state, 'python-fallback', files);
     for (const name of ['', 'lib', 'lib/python3.11', 'lib/python3.11/os.pyc', 'loader'])
       expect(statSync(join(dir, name)).mode & 0o777, name).toBe(0o755);
     expect(statSync(join(prepareHarness(state), 'harness/main.py')).mode & 0o777).toBe(0o644);
@@ -67,10 +67,10 @@ it('a directory that is known by its hash only counts while it is as it was', ()
       ['bin/python3', 'P'],
     ]),
   );
-  const dir = installFiles(state, 'lent', files);
+  const dir = installFiles(state, 'python-fallback', files);
   const hash = basename(dir);
-  expect(installedDir(state, 'lent', hash)).toBe(dir);
-  expect(installedDir(state, 'lent', '0123456789abcdef')).toBeUndefined();
+  expect(installedDir(state, 'python-fallback', hash)).toBe(dir);
+  expect(installedDir(state, 'python-fallback', '0123456789abcdef')).toBeUndefined();
   const changes: ReadonlyArray<() => void> = [
     () => writeFileSync(join(dir, 'loader'), 'M'),
     () => writeFileSync(join(dir, 'other'), ''),
@@ -82,9 +82,9 @@ it('a directory that is known by its hash only counts while it is as it was', ()
   ];
   for (const change of changes) {
     change();
-    expect(installedDir(state, 'lent', hash)).toBeUndefined();
-    expect(installFiles(state, 'lent', files)).toBe(dir);
-    expect(installedDir(state, 'lent', hash)).toBe(dir);
+    expect(installedDir(state, 'python-fallback', hash)).toBeUndefined();
+    expect(installFiles(state, 'python-fallback', files)).toBe(dir);
+    expect(installedDir(state, 'python-fallback', hash)).toBe(dir);
   }
 });
 

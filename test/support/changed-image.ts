@@ -15,12 +15,12 @@ export function makeChangedImage(
   code: string,
   { choice, image }: Pick<LaunchPad, 'choice' | 'image'>,
 ): void {
-  const cage = [`--runtime=${choice.ociRuntime}`, 'run', '--network=none', '--ulimit=nofile=1024:1024'];
+  const spec = [`--runtime=${choice.ociRuntime}`, 'run', '--network=none', '--ulimit=nofile=1024:1024'];
   const container = `trial-changed-${process.pid}`;
   const folder = mkdtempSync(join(tmpdir(), 'trial-changed-'));
   const archive = join(folder, 'image.tar');
   try {
-    podman(...cage, '--ulimit=nproc=128:128', `--name=${container}`, image.image, 'python3', '-c', code);
+    podman(...spec, '--ulimit=nproc=128:128', `--name=${container}`, image.image, 'python3', '-c', code);
     podman('export', `--output=${archive}`, container);
     podman('import', '--quiet', archive, name);
   } finally {

@@ -63,7 +63,7 @@ export async function teardown(): Promise<void> {
 
 async function nothingLeft(): Promise<void> {
   // Only by now is it known which engine is asked.
-  const { carriers, eventually, ourContainers, processesWith } = await import('./nothing-left.js');
+  const { networkHelpers, eventually, ourContainers, processesWith } = await import('./nothing-left.js');
   const containers = () => {
     try {
       return ourContainers();
@@ -74,11 +74,11 @@ async function nothingLeft(): Promise<void> {
   };
   const noContainer = await eventually(() => containers().length === 0, 10_000);
   const noProcess = await eventually(() => processesWith(root).length === 0, 5_000);
-  const noCarrier = await eventually(() => carriers().length === 0, 5_000);
+  const noNetworkHelper = await eventually(() => networkHelpers().length === 0, 5_000);
   const left = [
     ...(noContainer ? [] : containers()),
     ...(noProcess ? [] : processesWith(root)),
-    ...(noCarrier ? [] : carriers()),
+    ...(noNetworkHelper ? [] : networkHelpers()),
   ];
   rmSync(root, { recursive: true, force: true });
   const folders = readdirSync(tmpdir()).filter(

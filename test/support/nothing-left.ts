@@ -46,7 +46,7 @@ export function processesWith(mark: string): string[] {
 }
 
 /** Command lines of what carries the traffic of sandboxes: slirp4netns with the network that only ours are told of, and pasta. */
-export const carriers = (): string[] => [
+export const networkHelpers = (): string[] => [
   ...processesWith('--cidr=169.254.0.0/16'),
   ...processesWith('--no-map-gw -t none'),
 ];

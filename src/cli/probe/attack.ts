@@ -19,7 +19,7 @@ const GONE_WITHIN_MS = 3_000;
 
 export type Seen = {
   readonly outcome: Outcome;
-  /** False when the code never ran: then the outcome says why, and nothing of the cage. */
+  /** False when the code never ran: then the outcome says why, and nothing of its walls. */
   readonly started: boolean;
   /** From the code's start to the answer. */
   readonly ranMs: number;

@@ -31,7 +31,7 @@ export type ProbedControl = Judgement & {
 };
 
 /** What was asked for, and where: the measure of what is seen. */
-export type Cage = {
+export type ProbedSandbox = {
   readonly spec: SandboxSpec;
   readonly settings: Settings;
   readonly choice: LaunchPad['choice'];

@@ -3,7 +3,7 @@
 // begin with `?` mean that the attempt itself broke.
 
 import type { Canaries } from './canaries.js';
-import type { Cage } from './control.js';
+import type { ProbedSandbox } from './control.js';
 import type { Wall } from './wall.js';
 
 /** Time limit of one attempt. All attempts together take about a quarter of a second. */
@@ -50,11 +50,11 @@ def apart(attempt):
 attempts = {}
 `;
 
-export function guestCode(walls: readonly Wall[], canaries: Canaries, cage: Cage): string {
+export function guestCode(walls: readonly Wall[], canaries: Canaries, probed: ProbedSandbox): string {
   const attempts = walls.map(
     ({ control, python }, index) => `
 def attempt_${index}():
-${python(canaries, cage).replaceAll(/^/gm, '    ')}
+${python(canaries, probed).replaceAll(/^/gm, '    ')}
 attempts[${JSON.stringify(control)}] = attempt_${index}
 `,
   );

@@ -1,7 +1,7 @@
 // From what was seen of the attacks on the limits to verdicts. Pure: unit tests drive it with every machine there is.
 
 import type { Seen } from './attack.js';
-import type { Cage, Judgement } from './control.js';
+import type { Judgement, ProbedSandbox } from './control.js';
 import type { IdRange } from './host-look.js';
 import { ALL_TAKEN, DEADLINE_SECONDS, FLOOD_MB, MEMORY_LIMIT_MB } from './limit-attacks.js';
 
@@ -143,17 +143,17 @@ export function judgeToldIds(ids: readonly IdRange[] | undefined): Judgement {
   return { observed: observed || 'no map', how: BY_ENGINE, verdict: hasZero ? 'NOT ENFORCED' : 'ENFORCED' };
 }
 
-export function judgeToldDeadMan(seconds: number, cage: Cage): Judgement {
-  const verdict = seconds <= cage.spec.deadManSeconds ? 'ENFORCED' : 'NOT ENFORCED';
+export function judgeToldDeadMan(seconds: number, probed: ProbedSandbox): Judgement {
+  const verdict = seconds <= probed.spec.deadManSeconds ? 'ENFORCED' : 'NOT ENFORCED';
   return { observed: `${seconds} s`, how: BY_ENGINE, verdict };
 }
 
 /** conmon's argument: the probe does not wait for the clock itself. */
-export function judgeDeadMan(seconds: number | undefined, host: boolean, cage: Cage): Judgement {
+export function judgeDeadMan(seconds: number | undefined, host: boolean, probed: ProbedSandbox): Judgement {
   const how = "the monitor's own argument";
   if (!host) return { observed: 'the monitor cannot be seen from here', how, verdict: 'UNKNOWN' };
   if (seconds === undefined) return { observed: 'no clock', how, verdict: 'NOT ENFORCED' };
-  const verdict = seconds <= cage.spec.deadManSeconds ? 'ENFORCED' : 'NOT ENFORCED';
+  const verdict = seconds <= probed.spec.deadManSeconds ? 'ENFORCED' : 'NOT ENFORCED';
   return { observed: `${seconds} s`, how, verdict };
 }
 

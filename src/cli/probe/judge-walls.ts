@@ -2,7 +2,7 @@
 // what arrived at a canary has arrived, whatever the attempt said.
 
 import type { Canaries } from './canaries.js';
-import type { Cage, Judgement, ProbedControl } from './control.js';
+import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
 import type { Wall } from './wall.js';
 import { CANARY_CONTROLS } from './walls.js';
 
@@ -15,14 +15,14 @@ export function judgeWall(
   wall: Wall,
   answers: Readonly<Record<string, unknown>>,
   visitors: Visitors,
-  cage: Cage,
+  probed: ProbedSandbox,
 ): ProbedControl {
   const { control, how, remedy } = wall;
-  const requested = wall.requested(cage);
-  const unseen = wall.unseen?.(cage);
+  const requested = wall.requested(probed);
+  const unseen = wall.unseen?.(probed);
   if (unseen !== undefined)
     return { control, requested, observed: unseen, how: 'not asked', verdict: 'UNKNOWN', required: false };
-  const judgement = judge(wall, answers[control], visitors, cage);
+  const judgement = judge(wall, answers[control], visitors, probed);
   const remedied = judgement.verdict === 'NOT ENFORCED' && remedy !== undefined ? { remedy } : {};
   return { control, requested, ...judgement, how, required: wall.required, ...remedied };
 }
@@ -31,7 +31,7 @@ function judge(
   { control, held, shown }: Wall,
   answer: unknown,
   visitors: Visitors,
-  cage: Cage,
+  probed: ProbedSandbox,
 ): Pick<Judgement, 'observed' | 'verdict'> {
   const arrived =
     control === CANARY_CONTROLS.tcp
@@ -42,6 +42,6 @@ function judge(
   if (arrived > 0) return { observed: `${arrived} arrived`, verdict: 'NOT ENFORCED' };
   if (typeof answer !== 'string') return { observed: 'no answer', verdict: 'UNKNOWN' };
   if (answer.startsWith('?')) return { observed: answer.slice(1, MAX_SEEN_CHARS), verdict: 'UNKNOWN' };
-  const observed = (shown?.(answer, cage) ?? answer).slice(0, MAX_SEEN_CHARS);
-  return { observed, verdict: held(answer, cage) ? 'ENFORCED' : 'NOT ENFORCED' };
+  const observed = (shown?.(answer, probed) ?? answer).slice(0, MAX_SEEN_CHARS);
+  return { observed, verdict: held(answer, probed) ? 'ENFORCED' : 'NOT ENFORCED' };
 }

@@ -14,7 +14,7 @@ import { coloursFor, printJson } from '../output.js';
 import { type Prepared, prepare, withProgress } from '../prepare.js';
 import { AttackedBridge, type Seen } from './attack.js';
 import { openCanaries } from './canaries.js';
-import type { Cage, Judgement, ProbedControl } from './control.js';
+import type { Judgement, ProbedControl, ProbedSandbox } from './control.js';
 import { guestCode } from './guest-code.js';
 import {
   judgeCpus,
@@ -88,13 +88,13 @@ async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeRe
     { settings, instance: 'probe', observer, standstillSeconds },
     'probe',
   );
-  const cage: Cage = { spec, settings, choice, hostEnvNames };
+  const probed: ProbedSandbox = { spec, settings, choice, hostEnvNames };
   // One after the other: what is measured is time and memory.
-  const [walls, seen] = await attackWalls(plain, cage, signal);
+  const [walls, seen] = await attackWalls(plain, probed, signal);
   const deadline = await plain.run({ code: DEADLINE_ATTACK, timeoutSeconds: DEADLINE_SECONDS }, signal);
   const controls = [
     ...walls,
-    ...hostControls(seen, cage),
+    ...hostControls(seen, probed),
     ...(await attackLimits(prepared, observer, choice, signal)),
     limit('deadline', `${DEADLINE_SECONDS} s`, judgeDeadline(deadline)),
     ...(settings.cpus === undefined
@@ -113,7 +113,7 @@ async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeRe
     await ownerControl(plain, prepared, seen.host !== undefined, signal),
     advisory('OCI runtime', RUNTIME_REQUEST, judgeRuntime(await runtimeVersion(pad, signal))),
   ];
-  const report = makeReport(controls, cage, probedAt, performance.now() - startedAt);
+  const report = makeReport(controls, probed, probedAt, performance.now() - startedAt);
   remember(report, prepared, probeKey(choice, image.id, settings));
   return report;
 }
@@ -125,13 +125,13 @@ const runtimeVersion = ({ engine, choice }: LaunchPad, signal: AbortSignal): Pro
 /** All attempts of the table in one sandbox; throws what kept it from running. */
 async function attackWalls(
   bridge: AttackedBridge,
-  cage: Cage,
+  probed: ProbedSandbox,
   signal: AbortSignal,
 ): Promise<[readonly ProbedControl[], Seen]> {
   await using canaries = await openCanaries();
-  const asked = WALLS.filter(({ unseen }) => unseen?.(cage) === undefined);
-  const code = guestCode(asked, canaries, cage);
-  const seen = await bridge.run({ code, timeoutSeconds: attackSeconds(cage.settings) }, signal);
+  const asked = WALLS.filter(({ unseen }) => unseen?.(probed) === undefined);
+  const code = guestCode(asked, canaries, probed);
+  const seen = await bridge.run({ code, timeoutSeconds: attackSeconds(probed.settings) }, signal);
   const { result, error, status } = seen.outcome;
   const text = result?.json?.text;
   if (text === undefined) {
@@ -141,26 +141,26 @@ async function attackWalls(
     });
   }
   const answers = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  return [WALLS.map((wall) => judgeWall(wall, answers, canaries.visitors(), cage)), seen];
+  return [WALLS.map((wall) => judgeWall(wall, answers, canaries.visitors(), probed)), seen];
 }
 
 /** What is told by a look from outside at the sandbox of the walls. */
-function hostControls({ host, told }: Seen, cage: Cage): ProbedControl[] {
+function hostControls({ host, told }: Seen, probed: ProbedSandbox): ProbedControl[] {
   const isSeen = host !== undefined;
   const own = process.getuid?.() ?? 0;
   const ids = host === undefined ? judgeToldIds(told?.ids) : judgeIds(host.ids, own);
   const deadMan =
     told?.timeoutSeconds === undefined
-      ? judgeDeadMan(host?.monitorSeconds, isSeen, cage)
-      : judgeToldDeadMan(told.timeoutSeconds, cage);
+      ? judgeDeadMan(host?.monitorSeconds, isSeen, probed)
+      : judgeToldDeadMan(told.timeoutSeconds, probed);
   return [
     {
       ...limit('ids on the host', 'neither root nor yours', ids),
       required: isSeen,
     },
     {
-      ...limit("dead-man's switch", `${cage.spec.deadManSeconds} s`, deadMan),
-      required: isSeen && engineNameOf(cage.choice.binary) !== 'docker',
+      ...limit("dead-man's switch", `${probed.spec.deadManSeconds} s`, deadMan),
+      required: isSeen && engineNameOf(probed.choice.binary) !== 'docker',
     },
   ];
 }
@@ -168,7 +168,7 @@ function hostControls({ host, told }: Seen, cage: Cage): ProbedControl[] {
 async function attackLimits(
   { settings, discovery }: Prepared,
   observer: (event: BridgeEvent) => void,
-  choice: Cage['choice'],
+  choice: ProbedSandbox['choice'],
   signal: AbortSignal,
 ): Promise<ProbedControl[]> {
   const timeoutSeconds = attackSeconds(settings);
@@ -225,7 +225,7 @@ const advisory = (control: string, requested: string, judgement: Judgement): Pro
   required: false,
 });
 
-const attackSeconds = ({ maxTimeoutSeconds }: Cage['settings']): number =>
+const attackSeconds = ({ maxTimeoutSeconds }: ProbedSandbox['settings']): number =>
   Math.min(ATTACK_SECONDS, maxTimeoutSeconds);
 
 /** A state directory that cannot be written is not what was asked about. */

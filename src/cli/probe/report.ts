@@ -6,7 +6,7 @@ import { described } from '../../engine/oci-runtime.js';
 import type { ProbeSummary } from '../../sandbox/last-probe.js';
 import { columns } from '../columns.js';
 import { coloursFor, seconds, visible } from '../output.js';
-import type { Cage, ProbedControl, Verdict } from './control.js';
+import type { ProbedControl, ProbedSandbox, Verdict } from './control.js';
 
 /** What `doctor --probe --json` prints. Fields are added, never renamed, within a major version. */
 export type ProbeReport = {
@@ -40,7 +40,7 @@ export type ProbeReport = {
 
 export function makeReport(
   controls: readonly ProbedControl[],
-  { choice, spec, settings }: Cage,
+  { choice, spec, settings }: ProbedSandbox,
   probedAt: Date,
   durationMs: number,
 ): ProbeReport {

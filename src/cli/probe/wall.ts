@@ -2,23 +2,23 @@
 
 import { isGvisor } from '../../engine/oci-runtime.js';
 import type { Canaries } from './canaries.js';
-import type { Cage } from './control.js';
+import type { ProbedSandbox } from './control.js';
 
 export type Wall = {
   readonly control: string;
   readonly required: boolean;
-  readonly requested: (cage: Cage) => string;
+  readonly requested: (probed: ProbedSandbox) => string;
   readonly how: string;
   /** The body of a function that returns a line. An OSError is answered with its name, so EPERM needs no code. */
-  readonly python: (canaries: Canaries, cage: Cage) => string;
-  readonly held: (seen: string, cage: Cage) => boolean;
+  readonly python: (canaries: Canaries, probed: ProbedSandbox) => string;
+  readonly held: (seen: string, probed: ProbedSandbox) => boolean;
   /** What of the answer is shown; without it, all. */
-  readonly shown?: (seen: string, cage: Cage) => string;
+  readonly shown?: (seen: string, probed: ProbedSandbox) => string;
   /** Why nothing can be seen of it here; then it is not asked. */
-  readonly unseen?: (cage: Cage) => string | undefined;
+  readonly unseen?: (probed: ProbedSandbox) => string | undefined;
   readonly remedy?: string;
 };
 
 /** Why a wall of the host's kernel is not asked about where the guest has another one. */
-export const underGvisor = ({ choice }: Cage): string | undefined =>
+export const underGvisor = ({ choice }: ProbedSandbox): string | undefined =>
   isGvisor(choice.ociRuntime) ? "gVisor's own kernel stands in for it" : undefined;

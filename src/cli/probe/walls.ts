@@ -4,7 +4,7 @@
 import { engineNameOf } from '../../engine/engine-status.js';
 import { isGvisor } from '../../engine/oci-runtime.js';
 import { WRITABLE } from '../../sandbox/spec.js';
-import type { Cage } from './control.js';
+import type { ProbedSandbox } from './control.js';
 import { KERNEL_WALLS } from './kernel-walls.js';
 import { underGvisor, type Wall } from './wall.js';
 
@@ -15,7 +15,8 @@ export const CANARY_CONTROLS = {
 } as const;
 
 /** Nobody named a user, so each container may have an id of its own. */
-const isAnybody = ({ settings }: Cage): boolean => !settings.said.has('MCP_BRIDGE_CONTAINER_USER');
+const isAnybody = ({ settings }: ProbedSandbox): boolean =>
+  !settings.explicitlySet.has('MCP_BRIDGE_CONTAINER_USER');
 const ERRNO = /^E[A-Z0-9]+$/;
 const refused = (seen: string): boolean => ERRNO.test(seen);
 const none = (seen: string): boolean => seen === 'none';
@@ -27,15 +28,15 @@ const python = (values: readonly string[]): string => JSON.stringify(values);
 const CLONE_NEWUSER = 0x1000_0000;
 const CAPABILITY_VERSION_3 = 0x2008_0522;
 const [PR_CAPBSET_READ, PR_GET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET] = [23, 39, 47, 1];
-const byPodman = ({ choice }: Cage): string | undefined =>
+const byPodman = ({ choice }: ProbedSandbox): string | undefined =>
   engineNameOf(choice.binary) === 'docker' ? 'docker has no flag for it' : undefined;
 
 const PLACES = [...WRITABLE].sort();
-const sizes = ({ spec }: Cage): string =>
+const sizes = ({ spec }: ProbedSandbox): string =>
   [...spec.tmpfs.map(({ target, sizeMb }) => `${target} ${sizeMb}`), `/dev/shm ${spec.shmMb}`]
     .sort()
     .join(', ');
-const ulimit = ({ spec }: Cage, wanted: string): number =>
+const ulimit = ({ spec }: ProbedSandbox, wanted: string): number =>
   spec.ulimits.find(({ name }) => name === wanted)?.limit ?? Number.NaN;
 
 /**
@@ -71,18 +72,18 @@ const COMMON_NAMES = [
 const abstractSpellings = (name: string): string[] => [name, name.padEnd(SUN_PATH_BYTES - 1, '\0')];
 const SUN_PATH_BYTES = 108;
 
-const inCommon = (seen: string, { hostEnvNames, spec }: Cage): string[] => {
+const inCommon = (seen: string, { hostEnvNames, spec }: ProbedSandbox): string[] => {
   const harmless = [...COMMON_NAMES, ...Object.keys(spec.env)];
   return seen.split(' ').filter((name) => hostEnvNames.includes(name) && !harmless.includes(name));
 };
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'console', 'ptmx', 'pts/ptmx'];
 /** Made by gVisor's kernel, and served by it. */
 const GVISOR_DEVICES = ['fuse', 'net/tun'];
-const usualDevices = ({ choice }: Cage): string[] =>
+const usualDevices = ({ choice }: ProbedSandbox): string[] =>
   isGvisor(choice.ociRuntime) ? [...DEVICES, ...GVISOR_DEVICES] : DEVICES;
 
 /** As `listed` says it inside: where the image holds our files, nothing is mounted. */
-const mountsIn = ({ mounts }: Cage['spec']): string =>
+const mountsIn = ({ mounts }: ProbedSandbox['spec']): string =>
   mounts.length === 0 ? 'none' : mounts.map(({ target }) => `${target} (ro)`).join(' ');
 
 export const WALLS: readonly Wall[] = [
@@ -139,11 +140,11 @@ return listed(f"{name}={held:x}" for name, held in sets.items() if held)`,
   {
     control: 'user',
     required: true,
-    requested: (cage) => (isAnybody(cage) ? 'anybody but root' : cage.spec.user),
+    requested: (probed) => (isAnybody(probed) ? 'anybody but root' : probed.spec.user),
     how: 'getresuid, getresgid, getgroups',
     python: () =>
       'uids, gids = set(os.getresuid()), set(os.getresgid())\nmore = set(os.getgroups()) - gids\nreturn listed(map(str, uids)) + ":" + listed(map(str, gids)) + ("" if not more else " and groups " + listed(map(str, more)))',
-    held: (seen, cage) => (isAnybody(cage) ? /^([1-9]\d*):\1$/.test(seen) : seen === cage.spec.user),
+    held: (seen, probed) => (isAnybody(probed) ? /^([1-9]\d*):\1$/.test(seen) : seen === probed.spec.user),
   },
   {
     control: 'writable places',
@@ -168,7 +169,7 @@ return listed(found)`,
   {
     control: 'size of the writable places',
     required: true,
-    requested: (cage) => `${sizes(cage)} MB`,
+    requested: (probed) => `${sizes(probed)} MB`,
     how: 'statvfs',
     python: () =>
       `seen = []
@@ -176,7 +177,7 @@ for place in ${python(PLACES)}:
     of = os.statvfs(place)
     seen.append(f"{place} {of.f_blocks * of.f_frsize // (1 << 20)}")
 return ", ".join(seen) + " MB"`,
-    held: (seen, cage) => seen === `${sizes(cage)} MB`,
+    held: (seen, probed) => seen === `${sizes(probed)} MB`,
     unseen: underGvisor,
   },
   {
@@ -275,7 +276,7 @@ return listed(found)`,
     how: 'listed',
     python: () => 'return listed(os.listdir("/sys"))',
     held: none,
-    unseen: (cage) => byPodman(cage) ?? underGvisor(cage),
+    unseen: (probed) => byPodman(probed) ?? underGvisor(probed),
   },
   {
     control: 'kernel files in /proc',
@@ -304,13 +305,13 @@ return listed(through)`,
     required: true,
     requested: always('none of the host'),
     how: '/dev walked, access asked to all but the usual',
-    python: (_canaries, cage) =>
+    python: (_canaries, probed) =>
       `through = []
 for folder, _, files in os.walk("/dev"):
     for name in files:
         path = os.path.join(folder, name)
         mode = os.lstat(path).st_mode
-        if not (stat.S_ISBLK(mode) or stat.S_ISCHR(mode)) or path[5:] in ${python(usualDevices(cage))}: continue
+        if not (stat.S_ISBLK(mode) or stat.S_ISCHR(mode)) or path[5:] in ${python(usualDevices(probed))}: continue
         # Not opened: of some devices that alone is an act.
         if os.access(path, os.R_OK): through.append(path)
 return listed(through)`,
@@ -338,8 +339,8 @@ return "not seen" if ours and not strangers else f"{len(strangers) + (not ours)}
     requested: always('none of its variables'),
     how: "names in common with the bridge's own",
     python: () => 'return listed(os.environ)',
-    held: (seen, cage) => inCommon(seen, cage).length === 0,
-    shown: (seen, cage) => inCommon(seen, cage).join(' ') || 'none',
+    held: (seen, probed) => inCommon(seen, probed).length === 0,
+    shown: (seen, probed) => inCommon(seen, probed).join(' ') || 'none',
   },
   {
     control: 'host name',
@@ -369,12 +370,12 @@ return "not seen" if ours and not strangers else f"{len(strangers) + (not ours)}
   {
     control: 'open files',
     required: true,
-    requested: (cage) => `${ulimit(cage, 'nofile')}`,
+    requested: (probed) => `${ulimit(probed, 'nofile')}`,
     how: 'opened until refused',
-    python: (_canaries, cage) =>
+    python: (_canaries, probed) =>
       `last = -1
 try:
-    for _ in range(${ulimit(cage, 'nofile')} + 8): last = os.dup(0)
+    for _ in range(${ulimit(probed, 'nofile')} + 8): last = os.dup(0)
 except OSError as error:
     return f"{errno.errorcode[error.errno]} at {last + 1}"
 return f"{last + 1} open"`,

@@ -40,7 +40,7 @@ const MAX_FILE_BYTES = 1024 ** 2;
 const MAX_VALUE_CHARS = 120;
 const MAX_PROBLEMS = 10;
 
-type Deciding = { readonly said: ReadonlySet<string>; readonly maxTimeoutSeconds: number };
+type Deciding = { readonly explicitlySet: ReadonlySet<string>; readonly maxTimeoutSeconds: number };
 
 /** Throws E_SETTINGS that names the file and each wrong key. `deciding` are the settings that come before it. */
 export function readIsolatorFile(file: string, deciding: Deciding, host: HostFacts): IsolatorConfig {
@@ -90,9 +90,9 @@ function warningsOf(said: IsolatorKeys, deciding: Deciding): string[] {
   const { maxTimeoutSeconds: most } = deciding;
   const { defaultTimeoutSeconds: timeout, defaultCapDrop: capDrop } = said;
   if ('isolatorPath' in said) warnings.push('isolatorPath has no effect: no program of isolator is started.');
-  if (timeout !== undefined && timeout > most && !deciding.said.has('MCP_BRIDGE_TIMEOUT'))
+  if (timeout !== undefined && timeout > most && !deciding.explicitlySet.has('MCP_BRIDGE_TIMEOUT'))
     warnings.push(`defaultTimeoutSeconds is ${timeout}; runs get ${most}, which is MCP_BRIDGE_MAX_TIMEOUT.`);
-  if (said.defaultNetworkMode === 'outbound' && !deciding.said.has('MCP_BRIDGE_NETWORK'))
+  if (said.defaultNetworkMode === 'outbound' && !deciding.explicitlySet.has('MCP_BRIDGE_NETWORK'))
     warnings.push(
       'defaultNetworkMode opens the network for every language; MCP_BRIDGE_NETWORK can name those that need it, or none.',
     );

@@ -36,10 +36,10 @@ export const networkedLanguages = (settings: Settings, among = languages): reado
   among.filter((language) => planFor(language, settings).network !== 'none').map(({ name }) => name);
 
 export function planFor(language: Language, settings: Settings): LanguagePlan {
-  const { said, isolator } = settings;
+  const { explicitlySet, isolator } = settings;
   const { limits } = language;
   const first = <T>(name: VariableName, set: T, ...others: ReadonlyArray<T | undefined>): T =>
-    said.has(name) ? set : (others.find((value) => value !== undefined) ?? set);
+    explicitlySet.has(name) ? set : (others.find((value) => value !== undefined) ?? set);
   const timeoutSeconds = first(
     'MCP_BRIDGE_TIMEOUT',
     settings.timeoutSeconds,
@@ -60,18 +60,19 @@ export function planFor(language: Language, settings: Settings): LanguagePlan {
 
 function imageFor(
   language: Language,
-  { said, image, languageImages, isolator }: Settings,
+  { explicitlySet, image, languageImages, isolator }: Settings,
 ): Pick<LanguagePlan, 'image' | 'imageSource'> {
   const { name, profile } = language;
   const named =
-    languageImages.get(name) ?? (isPython(language) && said.has('MCP_BRIDGE_IMAGE') ? image : undefined);
+    languageImages.get(name) ??
+    (isPython(language) && explicitlySet.has('MCP_BRIDGE_IMAGE') ? image : undefined);
   if (named !== undefined) return { image: named, imageSource: 'operator' };
   const isolators = isolator?.images.get(name);
   if (isolators !== undefined) return { image: isolators, imageSource: 'isolator' };
   return { image: isPython(language) ? image : profile, imageSource: 'default' };
 }
 
-function networkFor({ name }: Language, { said, networkLanguages, isolator }: Settings): Network {
-  if (said.has('MCP_BRIDGE_NETWORK')) return networkLanguages.includes(name) ? 'outbound' : 'none';
+function networkFor({ name }: Language, { explicitlySet, networkLanguages, isolator }: Settings): Network {
+  if (explicitlySet.has('MCP_BRIDGE_NETWORK')) return networkLanguages.includes(name) ? 'outbound' : 'none';
   return isolator?.network ?? 'none';
 }

@@ -15,7 +15,7 @@ const RESERVED: Readonly<Record<string, string>> = {
   'belongs to the kernel': '/dev /proc /sys',
   'is where the system keeps its own files': '/run /var/run /var/lock',
   'can be entered by root only': '/root /lost+found',
-  'holds what the bridge runs in the sandbox': '/ipc /lent',
+  'holds what the bridge runs in the sandbox': '/ipc /python-fallback',
   'is a writable place already': [
     '/tmp',
     ...languages.flatMap(({ places }) => places.map(({ target }) => target)),

@@ -13,13 +13,13 @@ import { clip } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import { excessOf } from '../../protocol/json-text.js';
 import { isObject, type JsonObject } from '../json-object.js';
-import type { AgentFace } from './agent-face.js';
+import type { AgentCapabilities } from './agent-capabilities.js';
 import type { CallsUnderWay } from './calls-under-way.js';
 import { readElicitation } from './elicitation.js';
 
 export type PassedOnParts = {
   readonly server: string;
-  readonly agent: AgentFace;
+  readonly agent: AgentCapabilities;
   readonly calls: CallsUnderWay;
   readonly redact: Redact;
   readonly observer: Observer;

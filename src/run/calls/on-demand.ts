@@ -7,7 +7,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { clip, harmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { AutoloadMode } from '../../config/variables.js';
-import type { AgentFace } from '../../downstream/asking/agent-face.js';
+import type { AgentCapabilities } from '../../downstream/asking/agent-capabilities.js';
 import type { ServerBrief, ServerDoc } from '../../protocol/frames.js';
 import { MAX_ASKING_SECONDS } from '../../sandbox/spec.js';
 import { howToLoad } from './reach.js';
@@ -17,7 +17,7 @@ const MAX_QUESTIONS = 8;
 
 export type OnDemandParts = {
   readonly mode: AutoloadMode;
-  readonly agent: AgentFace;
+  readonly agent: AgentCapabilities;
   readonly discovered: readonly ServerBrief[];
   /** Opens and describes one. */
   readonly open: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
@@ -28,7 +28,7 @@ export type OnDemandParts = {
 };
 
 /** Whether code may ask for servers here at all. */
-export const canLoad = (mode: AutoloadMode, agent: AgentFace): boolean =>
+export const canLoad = (mode: AutoloadMode, agent: AgentCapabilities): boolean =>
   mode === 'always' || (mode === 'ask' && agent.elicits().form);
 
 /** The servers that one run gets while it runs. Disposed, it asks nobody any more. */

@@ -8,7 +8,6 @@ import type { CommandEnd } from '../../exec/run-command.js';
 import type { GuestError, SandboxEnd } from '../../sandbox/sandbox.js';
 import {
   breached,
-  type Cage,
   guestError,
   killedChild,
   lost,
@@ -16,6 +15,7 @@ import {
   memoryBehind,
   outOfMemory,
   own,
+  type SandboxFacts,
   wasKilledForMemory,
 } from './ending-errors.js';
 import { hintFor } from './hints.js';
@@ -56,7 +56,7 @@ export function endingOf(
   end: SandboxEnd | undefined,
   cause: EndCause | undefined,
   heard: CommandHeard,
-  cage: Cage,
+  facts: SandboxFacts,
 ): CommandEnding {
   if (cause === 'timeout') return { own: { ...NO_END, killedFor: 'timeout' } };
   if (cause !== undefined || end === undefined)
@@ -70,21 +70,21 @@ export function endingOf(
       return failed(breached(end.breach));
     case 'lost':
       // Without a word of the supervisor: the kernel took it along with the command.
-      if (wasKilledForMemory(cage)) return failed(outOfMemory(cage.spec.memoryBytes));
+      if (wasKilledForMemory(facts)) return failed(outOfMemory(facts.spec.memoryBytes));
       // What it has done to /work stays.
-      return failed(lost(end.detail, cage, { isHarmless: false }));
+      return failed(lost(end.detail, facts, { isHarmless: false }));
     case 'exited':
-      return exited(end.report, heard, cage);
+      return exited(end.report, heard, facts);
   }
 }
 
 function exited(
   { code, signal }: Extract<SandboxEnd, { how: 'exited' }>['report'],
   { raised, stderr }: CommandHeard,
-  cage: Cage,
+  facts: SandboxFacts,
 ): CommandEnding {
   if (signal !== null) {
-    const error = memoryBehind(signal, stderr, cage);
+    const error = memoryBehind(signal, stderr, facts);
     if (error !== undefined) return { failure: { status: 'error', signal, error } };
     return { own: { ...NO_END, signal: signal as NodeJS.Signals } };
   }
@@ -92,7 +92,7 @@ function exited(
   if (raised === undefined) return { own: { ...NO_END, exitCode } };
   if (raised.type === NOT_STARTED)
     return { own: { ...NO_END, notStarted: clip(harmless(raised.message), MAX_MESSAGE_CHARS) } };
-  const hint = killedChild(cage) ?? hintFor(raised, cage.spec);
+  const hint = killedChild(facts) ?? hintFor(raised, facts.spec);
   const error = { ...guestError(raised, hint), traceback: [] };
   return { failure: { status: 'error', exitCode, error } };
 }

@@ -9,7 +9,6 @@ import { isPythonTask, type Task } from '../programs/task.js';
 import {
   type Asked,
   breached,
-  type Cage,
   guestError,
   hintOf,
   killedChild,
@@ -17,13 +16,14 @@ import {
   MAX_MESSAGE_CHARS,
   outOfMemory,
   own,
+  type SandboxFacts,
   signalled,
   timedOut,
   wasKilledForMemory,
 } from './ending-errors.js';
 import { wordsFor } from './ending-words.js';
 import { unawaitedNote } from './hints/asynchrony.js';
-import type { Walls } from './hints/hint.js';
+import type { HintSpec } from './hints/hint.js';
 import { hintFor } from './hints.js';
 import type { Outcome, OutcomeError } from './outcome.js';
 import type { Transcript } from './transcript.js';
@@ -48,11 +48,11 @@ export function conclude(
   cause: EndCause | undefined,
   asked: Asked,
   transcript: Transcript,
-  cage: Cage,
+  facts: SandboxFacts,
 ): Conclusion {
   const said = heard(transcript);
   if (cause === 'timeout')
-    return { ...said, status: 'timeout', error: timedOut(asked, transcript.where, cage) };
+    return { ...said, status: 'timeout', error: timedOut(asked, transcript.where, facts) };
   if (cause !== undefined || end === undefined) {
     return { ...said, status: 'cancelled', error: own('E_CANCELLED', 'The run was cancelled.', undefined) };
   }
@@ -63,16 +63,20 @@ export function conclude(
       return { ...said, status: 'error', error: breached(end.breach) };
     case 'lost':
       // Without a word of the supervisor: the kernel took it along with the guest.
-      if (wasKilledForMemory(cage))
-        return { ...said, status: 'error', error: outOfMemory(cage.spec.memoryBytes) };
-      return { ...said, status: 'error', error: lost(end.detail, cage, { isHarmless: leavesNothing(cage) }) };
+      if (wasKilledForMemory(facts))
+        return { ...said, status: 'error', error: outOfMemory(facts.spec.memoryBytes) };
+      return {
+        ...said,
+        status: 'error',
+        error: lost(end.detail, facts, { isHarmless: leavesNothing(facts) }),
+      };
     case 'exited':
-      return { ...said, ...exited(end.report, asked.task, transcript, cage) };
+      return { ...said, ...exited(end.report, asked.task, transcript, facts) };
   }
 }
 
 /** What code without calls and without a network can have changed is gone with its sandbox. */
-const leavesNothing = ({ calls, spec }: Cage): boolean => calls === 0 && spec.network === 'none';
+const leavesNothing = ({ calls, spec }: SandboxFacts): boolean => calls === 0 && spec.network === 'none';
 
 /**
  * The outcome of code that is no Python. Nothing has run, and nothing is spent; of a program it is told as CPython does,
@@ -81,12 +85,12 @@ const leavesNothing = ({ calls, spec }: Cage): boolean => calls === 0 && spec.ne
 export function concludeRefused(
   error: GuestError,
   task: Task,
-  walls: Walls,
+  spec: HintSpec,
   transcript: Transcript,
 ): Conclusion {
   const hint = TOO_DEEP.has(error.type)
     ? 'The code is nested too deeply to be compiled. Build such data in steps, or read it from text (json.loads).'
-    : hintFor(error, walls);
+    : hintFor(error, spec);
   const said = heard(transcript);
   if (task.type === 'cell') {
     const remedy = TOO_DEEP.has(error.type)
@@ -127,10 +131,10 @@ function exited(
   { code, signal }: Extract<SandboxEnd, { how: 'exited' }>['report'],
   task: Task,
   transcript: Transcript,
-  cage: Cage,
+  facts: SandboxFacts,
 ): Pick<Outcome, 'status' | 'exitCode' | 'signal' | 'error' | 'note'> {
   if (signal !== null) {
-    const error = signalled(signal, task, transcript, cage);
+    const error = signalled(signal, task, transcript, facts);
     return { status: 'error', exitCode: undefined, signal, error, note: undefined };
   }
   const exitCode = code ?? undefined;
@@ -140,7 +144,7 @@ function exited(
     const note = isPythonTask(task) ? unawaitedNote(repr, transcript.captured('stderr').text) : undefined;
     return { status: 'success', exitCode, error: undefined, note };
   }
-  const hint = killedChild(cage) ?? hintOf(task, transcript, cage);
+  const hint = killedChild(facts) ?? hintOf(task, transcript, facts);
   const { subject, exited, exitedWith } = wordsFor(task);
   const error =
     raised === undefined

@@ -6,7 +6,7 @@ import type { GuestError } from '../../sandbox/sandbox.js';
 import type { Breach } from '../../sandbox/watchdog.js';
 import { isPythonTask, type Task } from '../programs/task.js';
 import { type EndingWords, wordsFor } from './ending-words.js';
-import { megabytes, type Walls } from './hints/hint.js';
+import { type HintSpec, megabytes } from './hints/hint.js';
 import { fileSizeSentence, memoryRemedy } from './hints/limits.js';
 import { programHint } from './hints/programs.js';
 import { hintFor } from './hints.js';
@@ -21,9 +21,9 @@ export const MAX_MESSAGE_CHARS = 4_000;
 /** What was to be run, and for how long at most. */
 export type Asked = { readonly task: Task; readonly timeoutSeconds: number };
 
-/** What is known of the cage besides how it ended. */
-export type Cage = {
-  readonly spec: Walls;
+/** What is known of the sandbox besides how it ended. */
+export type SandboxFacts = {
+  readonly spec: HintSpec;
   /** How many of its processes the kernel killed for memory; undefined where nobody can know. */
   readonly memoryKills: number | undefined;
   readonly hasRun: boolean;
@@ -34,7 +34,7 @@ export type Cage = {
 };
 
 /** The next step after what the code has raised, or a program has said. */
-export function hintOf(task: Task, transcript: Transcript, { spec }: Cage): string | undefined {
+export function hintOf(task: Task, transcript: Transcript, { spec }: SandboxFacts): string | undefined {
   const { raised } = transcript;
   if (task.type === 'program') {
     const said = `${raised?.message ?? ''}\n${transcript.captured('stderr').text}`.trimStart();
@@ -47,17 +47,17 @@ export function hintOf(task: Task, transcript: Transcript, { spec }: Cage): stri
 export function timedOut(
   { task, timeoutSeconds }: Asked,
   where: readonly string[],
-  cage: Cage,
+  facts: SandboxFacts,
 ): OutcomeError {
   return {
-    message: `Timed out after ${timeoutSeconds} s.${whereItWas(task, where, cage)}`,
+    message: `Timed out after ${timeoutSeconds} s.${whereItWas(task, where, facts)}`,
     type: 'E_TIMEOUT',
     traceback: where.length > 1 ? where : [],
-    remedy: killedChild(cage) ?? 'Pass a larger timeout, or do less in one run.',
+    remedy: killedChild(facts) ?? 'Pass a larger timeout, or do less in one run.',
   };
 }
 
-function whereItWas(task: Task, where: readonly string[], { hasRun, waitingFor }: Cage): string {
+function whereItWas(task: Task, where: readonly string[], { hasRun, waitingFor }: SandboxFacts): string {
   if (!hasRun) return ' It was still being compiled: nothing was run.';
   const last = where.at(-1);
   // While a program is being compiled, the harness reports the command of the step in backticks.
@@ -70,20 +70,25 @@ function whereItWas(task: Task, where: readonly string[], { hasRun, waitingFor }
 }
 
 /** A signal is the code's own doing, or a crash, unless the kernel says that it was about memory. */
-export function signalled(signal: string, task: Task, transcript: Transcript, cage: Cage): OutcomeError {
-  const memory = memoryBehind(signal, transcript.captured('stderr').text, cage);
+export function signalled(
+  signal: string,
+  task: Task,
+  transcript: Transcript,
+  facts: SandboxFacts,
+): OutcomeError {
+  const memory = memoryBehind(signal, transcript.captured('stderr').text, facts);
   if (memory !== undefined) return memory;
   const words = wordsFor(task);
-  const hint = task.type === 'program' && CRASHES.has(signal) ? hintOf(task, transcript, cage) : undefined;
+  const hint = task.type === 'program' && CRASHES.has(signal) ? hintOf(task, transcript, facts) : undefined;
   const message = `${words.subject} was ended by ${clip(inOneLine(harmless(signal)), 40)}.`;
-  return own('E_SIGNAL', message, hint ?? remedyAfter(signal, words, cage));
+  return own('E_SIGNAL', message, hint ?? remedyAfter(signal, words, facts));
 }
 
 /** The memory limit that a signal stands for, by the kernel's word or by V8's on stderr; undefined for any other signal. */
-export function memoryBehind(signal: string, stderr: string, cage: Cage): OutcomeError | undefined {
-  if (signal === 'SIGKILL' && wasKilledForMemory(cage)) return outOfMemory(cage.spec.memoryBytes);
+export function memoryBehind(signal: string, stderr: string, facts: SandboxFacts): OutcomeError | undefined {
+  if (signal === 'SIGKILL' && wasKilledForMemory(facts)) return outOfMemory(facts.spec.memoryBytes);
   if (signal !== 'SIGABRT' || !HEAP_IS_FULL.test(stderr)) return undefined;
-  const message = `JavaScript heap out of memory, of ${megabytes(cage.spec.memoryBytes)}.`;
+  const message = `JavaScript heap out of memory, of ${megabytes(facts.spec.memoryBytes)}.`;
   return own('E_MEMORY', message, memoryRemedy);
 }
 
@@ -96,7 +101,7 @@ const CRASHES = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SI
 function remedyAfter(
   signal: string,
   { crashed, signalled }: EndingWords,
-  { memoryKills, spec }: Cage,
+  { memoryKills, spec }: SandboxFacts,
 ): string {
   if (CRASHES.has(signal)) return crashed;
   if (signal === 'SIGXFSZ') return fileSizeSentence(spec);
@@ -107,15 +112,15 @@ function remedyAfter(
   return signalled;
 }
 
-export const wasKilledForMemory = ({ memoryKills }: Cage): boolean => (memoryKills ?? 0) > 0;
+export const wasKilledForMemory = ({ memoryKills }: SandboxFacts): boolean => (memoryKills ?? 0) > 0;
 
 export const outOfMemory = (limitBytes: number): OutcomeError =>
   own('E_MEMORY', `Memory limit ${megabytes(limitBytes)} exceeded.`, memoryRemedy);
 
 /** For code that outlived it: a worker that is missing explains much that went wrong later. */
-export const killedChild = (cage: Cage): string | undefined =>
-  wasKilledForMemory(cage)
-    ? `One of its processes was killed: memory limit ${megabytes(cage.spec.memoryBytes)} exceeded. ${memoryRemedy}`
+export const killedChild = (facts: SandboxFacts): string | undefined =>
+  wasKilledForMemory(facts)
+    ? `One of its processes was killed: memory limit ${megabytes(facts.spec.memoryBytes)} exceeded. ${memoryRemedy}`
     : undefined;
 
 export function breached(breach: Breach): OutcomeError {
@@ -144,7 +149,7 @@ const DOCTOR = 'if it vanishes again, run `mcp-sandbox-bridge doctor`.';
 /** Nothing in the code can take the supervisor's last word, but for what looks for it. `isHarmless`: it can be done twice. */
 export function lost(
   detail: string,
-  { hasRun, calls }: Cage,
+  { hasRun, calls }: SandboxFacts,
   { isHarmless }: { readonly isHarmless: boolean },
 ): OutcomeError {
   const message = `The sandbox vanished: ${detail}`;

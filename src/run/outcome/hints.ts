@@ -5,7 +5,7 @@ import type { GuestError } from '../../sandbox/sandbox.js';
 import { asyncHints } from './hints/asynchrony.js';
 import { fileHints } from './hints/files.js';
 import { habitHints } from './hints/habits.js';
-import { firstFitting, type Hint, type Walls } from './hints/hint.js';
+import { firstFitting, type Hint, type HintSpec } from './hints/hint.js';
 import { limitHints } from './hints/limits.js';
 import { moduleHints } from './hints/modules.js';
 import { networkHints } from './hints/network.js';
@@ -25,5 +25,5 @@ export const HINTS: readonly Hint[] = [
 const HINTS_WITH_NETWORK = HINTS.filter((hint) => !networkHints.includes(hint));
 
 /** Undefined where the exception has nothing to do with the sandbox. */
-export const hintFor = (error: GuestError, walls: Walls): string | undefined =>
-  firstFitting(walls.network === 'none' ? HINTS : HINTS_WITH_NETWORK, error, walls);
+export const hintFor = (error: GuestError, spec: HintSpec): string | undefined =>
+  firstFitting(spec.network === 'none' ? HINTS : HINTS_WITH_NETWORK, error, spec);

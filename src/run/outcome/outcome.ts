@@ -6,7 +6,7 @@ import { gapLine } from '../../base/text.js';
 import type { RawJson } from '../../protocol/json-text.js';
 import type { Left } from '../artifacts/artifacts.js';
 import type { Kept } from '../artifacts/kept-run.js';
-import { NO_PICTURES, type Pictures } from './album.js';
+import { NO_PICTURES, type Pictures } from './pictures.js';
 
 /** One captured stream: harmless text, head and tail kept, and how many characters are missing from its middle. */
 export type Captured = {

@@ -7,8 +7,8 @@ import { RawJson, sliceAt, wellFormedJson } from '../../protocol/json-text.js';
 import type { GuestError } from '../../sandbox/sandbox.js';
 import type { Kept } from '../artifacts/kept-run.js';
 import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS } from '../artifacts/shown-amounts.js';
-import { Album, type Pictures } from './album.js';
 import { type Captured, capturedWithGap, type ResultValue } from './outcome.js';
+import { PictureCollector, type Pictures } from './pictures.js';
 
 /** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
 const MAX_RESULT_JSON_CHARS = 100_000;
@@ -20,7 +20,7 @@ type WholeOutputFiles = Readonly<Record<'stdout' | 'stderr', Kept | undefined>>;
 export class Transcript {
   readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
   #whole: WholeOutputFiles = { stdout: undefined, stderr: undefined };
-  readonly #album = new Album();
+  readonly #pictures = new PictureCollector();
   #result: ResultValue | undefined;
   #raised: GuestError | undefined;
   #where: readonly string[] = [];
@@ -33,7 +33,7 @@ export class Transcript {
   add(frame: Extract<GuestFrame, { type: 'picture' | 'result' | 'raised' | 'where' }>, text: string): void {
     switch (frame.type) {
       case 'picture':
-        this.#album.add(frame.data);
+        this.#pictures.add(frame.data);
         return;
       case 'result':
         this.#result ??= {
@@ -65,7 +65,7 @@ export class Transcript {
   }
 
   get pictures(): Pictures {
-    return this.#album.pictures;
+    return this.#pictures.pictures;
   }
 
   get result(): ResultValue | undefined {

@@ -16,9 +16,9 @@ beforeEach(() => {
 });
 afterEach(() => home[Symbol.dispose]());
 
-const NOTHING_SAID = { said: new Set<string>(), maxTimeoutSeconds: 120 };
+const NOTHING_SET = { explicitlySet: new Set<string>(), maxTimeoutSeconds: 120 };
 
-function read(content: unknown, deciding = NOTHING_SAID) {
+function read(content: unknown, deciding = NOTHING_SET) {
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content), { mode: 0o600 });
   return readIsolatorFile(file, deciding, home.facts);
 }
@@ -158,7 +158,7 @@ describe('what it is warned of', () => {
   });
 
   test('but not of what a variable decides', () => {
-    const deciding = { ...NOTHING_SAID, said: new Set(['MCP_BRIDGE_TIMEOUT', 'MCP_BRIDGE_NETWORK']) };
+    const deciding = { ...NOTHING_SET, explicitlySet: new Set(['MCP_BRIDGE_TIMEOUT', 'MCP_BRIDGE_NETWORK']) };
     const content = { defaultTimeoutSeconds: 600, defaultNetworkMode: 'bridge', defaultCapDrop: ['all'] };
     expect(read(content, deciding).warnings).toEqual([]);
   });
@@ -231,12 +231,12 @@ describe('what stops the start', () => {
   });
 
   test('a file that is not there, and one that others can write', () => {
-    const missing = errorOf(() => readIsolatorFile(file, NOTHING_SAID, home.facts));
+    const missing = errorOf(() => readIsolatorFile(file, NOTHING_SET, home.facts));
     expect(missing.message).toBe(`MCP_BRIDGE_ISOLATOR_CONFIG: ${file}: does not exist.`);
     const open = () => {
       writeFileSync(file, '{}');
       chmodSync(file, 0o666);
-      return readIsolatorFile(file, NOTHING_SAID, home.facts);
+      return readIsolatorFile(file, NOTHING_SET, home.facts);
     };
     expect(errorOf(open).message).toContain(`run: chmod go-w '${file}'`);
   });

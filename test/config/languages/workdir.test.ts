@@ -1,4 +1,4 @@
-// The working directory hides what lies in its place, so nothing of the cage and of the image may lie there.
+// The working directory hides what lies in its place, so nothing of ours and of the image may lie there.
 
 import { expect, test } from 'vitest';
 import { languages } from '../../../src/config/languages/records.js';
@@ -36,7 +36,7 @@ test.each([
   expect(workdirTrouble(path)).toBe(expected);
 });
 
-test('no place of the cage can be one', () => {
+test('no place of ours can be one', () => {
   const spec = sandboxSpec({
     image: 'x',
     harnessDir: '/h',
@@ -48,8 +48,8 @@ test('no place of the cage can be one', () => {
     cores: 1,
     maxTimeoutSeconds: 1,
     maxWaitSeconds: 0,
-    lentDir: '/l',
-    carrier: undefined,
+    fallbackDir: '/l',
+    networkMode: undefined,
   });
   expect([spec.workdir, spec.env['HOME']]).toEqual(['/app', '/app']);
   const targets = [...spec.tmpfs, ...spec.mounts].map(({ target }) => target);

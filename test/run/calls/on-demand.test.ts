@@ -2,8 +2,8 @@
 // at a time.
 
 import { describe, expect, test } from 'vitest';
-import type { AgentFace } from '../../../src/downstream/asking/agent-face.js';
-import { NO_AGENT } from '../../../src/downstream/asking/agent-face.js';
+import type { AgentCapabilities } from '../../../src/downstream/asking/agent-capabilities.js';
+import { NO_AGENT } from '../../../src/downstream/asking/agent-capabilities.js';
 import type { ServerDoc } from '../../../src/protocol/frames.js';
 import { canLoad, OnDemand, type OnDemandParts } from '../../../src/run/calls/on-demand.js';
 
@@ -14,7 +14,7 @@ const NAMES = ['github', ...Array.from({ length: 20 }, (_, n) => `s${n}`)];
 /** A user who answers as `answer` says; `questions` are those that were put, `most` how many at a time. */
 function user(answer: (n: number, ends: AbortSignal) => Promise<string>) {
   const seen = { questions: [] as string[], now: 0, most: 0 };
-  const agent: AgentFace = {
+  const agent: AgentCapabilities = {
     ...NO_AGENT,
     elicits: () => ({ form: true, url: false }),
     elicit: async (params, ends) => {

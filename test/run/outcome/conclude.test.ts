@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { languageNamed } from '../../../src/config/languages/records.js';
 import { endingOf } from '../../../src/run/outcome/command-ending.js';
 import { conclude, concludeRefused } from '../../../src/run/outcome/conclude.js';
-import type { Asked, Cage } from '../../../src/run/outcome/ending-errors.js';
+import type { Asked, SandboxFacts } from '../../../src/run/outcome/ending-errors.js';
 import { Transcript } from '../../../src/run/outcome/transcript.js';
 import type { SandboxEnd } from '../../../src/sandbox/sandbox.js';
 
 const MB = 1024 ** 2;
-const cage = (memoryKills: number | undefined, calls = 0): Cage => ({
+const facts = (memoryKills: number | undefined, calls = 0): SandboxFacts => ({
   calls,
   spec: {
     image: 'python:3.14-slim',
@@ -33,7 +33,7 @@ const exit = (code: number | null, signal: string | null): SandboxEnd => ({
 });
 const CELL: Asked = { task: { type: 'cell', code: '' }, timeoutSeconds: 30 };
 const errorOf = (end: SandboxEnd, kills: number | undefined, transcript = new Transcript()) =>
-  conclude(end, undefined, CELL, transcript, cage(kills)).error;
+  conclude(end, undefined, CELL, transcript, facts(kills)).error;
 
 it('takes the abort of a JavaScript program whose heap is full for what it is', () => {
   const transcript = new Transcript();
@@ -82,22 +82,23 @@ describe('ends', () => {
 
   it('advises to send again only what has done nothing outside of the sandbox', () => {
     const lost: SandboxEnd = { how: 'lost', detail: 'gone' };
-    const remedy = (it: Cage) => conclude(lost, undefined, CELL, new Transcript(), it).error?.remedy ?? '';
-    const quiet = cage(0);
+    const remedy = (it: SandboxFacts) =>
+      conclude(lost, undefined, CELL, new Transcript(), it).error?.remedy ?? '';
+    const quiet = facts(0);
     const open = { ...quiet, spec: { ...quiet.spec, network: 'pasta' as const } };
-    const ofCommand = (it: Cage) => {
+    const ofCommand = (it: SandboxFacts) => {
       const ending = endingOf(lost, undefined, { raised: undefined, stderr: '' }, it);
       return 'failure' in ending ? (ending.failure.error.remedy ?? '') : '';
     };
     expect(remedy(quiet)).toContain('send it again');
-    expect(remedy({ ...cage(0, 2), hasRun: false })).toContain('send it again');
+    expect(remedy({ ...facts(0, 2), hasRun: false })).toContain('send it again');
     expect(ofCommand({ ...open, hasRun: false })).toContain('send it again');
-    for (const said of [remedy(cage(0, 2)), remedy(open), ofCommand(quiet)]) {
+    for (const said of [remedy(facts(0, 2)), remedy(open), ofCommand(quiet)]) {
       expect(said).not.toMatch(/send it again/);
       expect(said).toContain('would be done twice');
       expect(said).toContain('mcp-sandbox-bridge doctor');
     }
-    expect(remedy(cage(0, 2))).toMatch(/^It had made 2 calls\b/);
+    expect(remedy(facts(0, 2))).toMatch(/^It had made 2 calls\b/);
   });
 
   it('guesses memory only where nobody can know', () => {
@@ -110,7 +111,7 @@ describe('ends', () => {
 
   it('a worker that was killed explains a later failure', () => {
     expect(errorOf(exit(1, null), 1)?.remedy).toContain('512 MB exceeded');
-    const timeout = conclude(undefined, 'timeout', CELL, new Transcript(), cage(1));
+    const timeout = conclude(undefined, 'timeout', CELL, new Transcript(), facts(1));
     expect(timeout.error).toMatchObject({ type: 'E_TIMEOUT', remedy: expect.stringContaining('512 MB') });
   });
 });
@@ -156,7 +157,7 @@ describe('programs', () => {
     return transcript;
   };
   const ended = (language: string, end: SandboxEnd, transcript = new Transcript(), kills = 0) =>
-    conclude(end, undefined, asked(language), transcript, cage(kills));
+    conclude(end, undefined, asked(language), transcript, facts(kills));
 
   it.each(['python', 'javascript', 'go', 'bash', 'ruby'])('%s: an exit status says it all', (language) => {
     expect(ended(language, exit(3, null))).toMatchObject({
@@ -261,13 +262,13 @@ describe('programs', () => {
     const traceback = ['  File "main.py", line 1', '    x = = 1', '        ^', 'SyntaxError: invalid syntax'];
     const error = { type: 'SyntaxError', message: 'invalid syntax (main.py, line 1)', traceback };
     const { task } = asked('python');
-    expect(concludeRefused(error, task, cage(0).spec, new Transcript())).toMatchObject({
+    expect(concludeRefused(error, task, facts(0).spec, new Transcript())).toMatchObject({
       status: 'error',
       exitCode: 1,
       stderr: { text: `${traceback.join('\n')}\n`, dropped: 0 },
       error: { message: 'SyntaxError: invalid syntax (main.py, line 1)', traceback: [], remedy: undefined },
     });
-    expect(concludeRefused(error, CELL.task, cage(0).spec, new Transcript())).toMatchObject({
+    expect(concludeRefused(error, CELL.task, facts(0).spec, new Transcript())).toMatchObject({
       status: 'validation_error',
       exitCode: undefined,
       error: { traceback, remedy: expect.stringContaining('Nothing was run.') },
@@ -282,7 +283,7 @@ describe('programs', () => {
   ])('%s: a timeout at %j', (language, lines, where) => {
     const transcript = new Transcript();
     transcript.add({ type: 'where', lines }, '');
-    expect(conclude(undefined, 'timeout', asked(language), transcript, cage(0))).toMatchObject({
+    expect(conclude(undefined, 'timeout', asked(language), transcript, facts(0))).toMatchObject({
       status: 'timeout',
       error: {
         message: `Timed out after 30 s.${where}`,

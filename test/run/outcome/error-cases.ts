@@ -2,7 +2,7 @@
 // next step that the answer adds. The unit test asks the table of hints, the front-door test runs the code.
 
 import { VERSION } from '../../../src/base/version.js';
-import type { Walls } from '../../../src/run/outcome/hints/hint.js';
+import type { HintSpec } from '../../../src/run/outcome/hints/hint.js';
 
 export type ErrorCase = {
   /** The row of the table that speaks. */
@@ -19,7 +19,7 @@ export type ErrorCase = {
 const MB = 1024 ** 2;
 
 /** Those of a sandbox with the default settings and the image that is built here. */
-export const WALLS: Walls = {
+export const WALLS: HintSpec = {
   image: `localhost/mcp-sandbox-bridge/python:${VERSION}`,
   network: 'none',
   memoryBytes: 512 * MB,

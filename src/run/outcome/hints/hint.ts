@@ -5,8 +5,8 @@ import { clip, harmless, inOneLine } from '../../../base/text.js';
 import type { SandboxSpec } from '../../../engine/engine.js';
 import type { GuestError } from '../../../sandbox/sandbox.js';
 
-/** What of a cage a sentence may name. */
-export type Walls = Pick<
+/** What of a sandbox a sentence may name. */
+export type HintSpec = Pick<
   SandboxSpec,
   'image' | 'network' | 'memoryBytes' | 'pids' | 'tmpfs' | 'shmMb' | 'ulimits'
 >;
@@ -16,7 +16,7 @@ export type Hint = {
   readonly about: string;
   /** The words that the sentence repeats; undefined where the exception is about something else. */
   readonly matches: (error: GuestError) => readonly string[] | undefined;
-  readonly sentence: (walls: Walls, ...words: readonly string[]) => string;
+  readonly sentence: (spec: HintSpec, ...words: readonly string[]) => string;
 };
 
 const MAX_WORD_CHARS = 80;
@@ -57,11 +57,11 @@ const excerpt = ({ type, message, traceback }: GuestError): GuestError => ({
 });
 
 /** The sentence of the first row that fits; undefined where none does. */
-export function firstFitting(hints: readonly Hint[], error: GuestError, walls: Walls): string | undefined {
+export function firstFitting(hints: readonly Hint[], error: GuestError, spec: HintSpec): string | undefined {
   const looked = excerpt(error);
   for (const { matches, sentence } of hints) {
     const words = matches(looked);
-    if (words !== undefined) return sentence(walls, ...words.map(shown));
+    if (words !== undefined) return sentence(spec, ...words.map(shown));
   }
   return undefined;
 }
@@ -72,7 +72,7 @@ export const shown = (word: string | undefined): string =>
   clip(inOneLine(harmless(word ?? '')), MAX_WORD_CHARS);
 
 /** Where the code can write, in words: `/workspace, /tmp and /dev/shm`. */
-export function writablePlaces({ tmpfs }: Walls): string {
+export function writablePlaces({ tmpfs }: HintSpec): string {
   const places = [...tmpfs.map(({ target }) => target), '/dev/shm'];
   return `${places.slice(0, -1).join(', ')} and ${places.at(-1)}`;
 }

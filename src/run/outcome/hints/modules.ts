@@ -4,7 +4,7 @@
 import { VERSION } from '../../../base/version.js';
 import { localImageName, modulesOf, readRecipe } from '../../../engine/recipe.js';
 import { profiles } from '../../../engine/recipe-dir.js';
-import { during, errno, type Hint, STARTS_SOMETHING, says, type Walls } from './hint.js';
+import { during, errno, type Hint, type HintSpec, STARTS_SOMETHING, says } from './hint.js';
 
 const MODULE = /^ModuleNotFoundError$/;
 const INSTALLER = '(?:pip3?|uv|pipx|poetry|conda|mamba|apt|apt-get|apk|npm|easy_install)';
@@ -37,7 +37,7 @@ const offers = (others: readonly Profile[]): string =>
     .map(({ name, modules }) => ` The user can set MCP_BRIDGE_IMAGE=${name} for ${modules.join(', ')}.`)
     .join('');
 
-function missingModule({ image }: Walls, module: string): string {
+function missingModule({ image }: HintSpec, module: string): string {
   const [name = ''] = module.split('.');
   const { own, others } = images(image);
   const having = others.filter(({ modules }) => modules.includes(name));
@@ -46,7 +46,7 @@ function missingModule({ image }: Walls, module: string): string {
     : `Nothing can be installed here: ${INSTEAD}${own}${offers(others)}`;
 }
 
-function noInstalling({ image, network }: Walls): string {
+function noInstalling({ image, network }: HintSpec): string {
   const { own, others } = images(image);
   const why = network === 'none' ? 'there is no network' : 'the image is read-only';
   return `Nothing can be installed here: ${why}. Do without: ${INSTEAD}${own}${offers(others)}`;

@@ -4,7 +4,7 @@
 
 import type { Language } from '../../../config/languages/language.js';
 import { languages } from '../../../config/languages/records.js';
-import { shown, type Walls, writablePlaces } from './hint.js';
+import { type HintSpec, shown, writablePlaces } from './hint.js';
 import {
   diskSentence,
   fileSizeSentence,
@@ -13,8 +13,8 @@ import {
   processesSentence,
 } from './limits.js';
 
-/** What a sentence may name: the cage, the language, and the word that the pattern has found. */
-type HintFacts = { readonly walls: Walls; readonly language: Language; readonly word: string };
+/** What a sentence may name: the sandbox, the language, and the word that the pattern has found. */
+type HintFacts = { readonly spec: HintSpec; readonly language: Language; readonly word: string };
 
 export type OutputHint = {
   /** A word or two, for the tests: there is one for each row. */
@@ -23,7 +23,7 @@ export type OutputHint = {
   readonly languages?: readonly string[];
   /** Linear. The word is its first group that took part. */
   readonly pattern: RegExp;
-  /** Undefined where it is not so in this cage. */
+  /** Undefined where it is not so in this sandbox. */
   readonly sentence: (seen: HintFacts) => string | undefined;
 };
 
@@ -38,18 +38,18 @@ const noPackage = ({ word }: HintFacts): string =>
   `Nothing can be installed here: do without ${word}, or send its source in \`additional_files\`.`;
 const noProgram = ({ word }: HintFacts): string =>
   `The image has no program ${word}, and nothing can be installed here.`;
-const noExecution = ({ walls }: HintFacts): string => {
-  const places = { ...walls, tmpfs: walls.tmpfs.filter(({ executable }) => !executable) };
+const noExecution = ({ spec }: HintFacts): string => {
+  const places = { ...spec, tmpfs: spec.tmpfs.filter(({ executable }) => !executable) };
   return `Nothing in ${writablePlaces(places)} can be executed: run a script by its interpreter, as in \`bash x.sh\`.`;
 };
-const offline: OutputHint['sentence'] = ({ walls }) =>
-  walls.network === 'none'
+const offline: OutputHint['sentence'] = ({ spec }) =>
+  spec.network === 'none'
     ? 'The sandbox has no network: send what the program needs in `additional_files` or `stdin`.'
     : undefined;
 const inCage =
-  (sentence: (walls: Walls) => string): OutputHint['sentence'] =>
-  ({ walls }) =>
-    sentence(walls);
+  (sentence: (spec: HintSpec) => string): OutputHint['sentence'] =>
+  ({ spec }) =>
+    sentence(spec);
 
 /** The first row that fits speaks: names that are not found come before what the network says of them. */
 export const OUTPUT_HINTS: readonly OutputHint[] = [
@@ -57,8 +57,8 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     about: 'an image without the language',
     languages: ALL,
     pattern: /^The image has no .{1,200} on its PATH\.$/m,
-    sentence: ({ walls, language }) =>
-      `The image is ${walls.image}: the operator can name another, or none, for the one that \`mcp-sandbox-bridge image build ${language.profile}\` makes.`,
+    sentence: ({ spec, language }) =>
+      `The image is ${spec.image}: the operator can name another, or none, for the one that \`mcp-sandbox-bridge image build ${language.profile}\` makes.`,
   },
   {
     about: 'no package main',
@@ -160,8 +160,8 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
   {
     about: 'localhost',
     pattern: /\bECONNREFUSED\b|[Cc]onnection refused/,
-    sentence: ({ walls }) =>
-      walls.network === 'none'
+    sentence: ({ spec }) =>
+      spec.network === 'none'
         ? "Nothing listens there: localhost is the sandbox itself, not the user's machine, and it has no network."
         : undefined,
   },
@@ -182,7 +182,7 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
   {
     about: 'read-only file system',
     pattern: /\bEROFS\b|[Rr]ead-only file system/,
-    sentence: ({ walls }) => `Only ${writablePlaces(walls)} can be written to; the rest is read-only.`,
+    sentence: ({ spec }) => `Only ${writablePlaces(spec)} can be written to; the rest is read-only.`,
   },
   {
     about: 'memory',
@@ -200,18 +200,18 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
   {
     about: 'open files',
     pattern: /\bEMFILE\b|[Tt]oo many open files/,
-    sentence: inCage((walls) => openFilesSentence(walls)),
+    sentence: inCage((spec) => openFilesSentence(spec)),
   },
   { about: 'size of a file', pattern: /\bEFBIG\b|[Ff]ile too large/, sentence: inCage(fileSizeSentence) },
 ];
 
 /** The sentence about what has been `said`; undefined where it has nothing to do with the sandbox. */
-export function programHint(said: string, language: Language, walls: Walls): string | undefined {
+export function programHint(said: string, language: Language, spec: HintSpec): string | undefined {
   for (const { languages, pattern, sentence } of OUTPUT_HINTS) {
     if (languages === undefined ? language.ways.length === 0 : !languages.includes(language.name)) continue;
     const words = pattern.exec(said)?.slice(1);
     if (words === undefined) continue;
-    const found = sentence({ walls, language, word: shown(words.find((word) => word !== undefined)) });
+    const found = sentence({ spec, language, word: shown(words.find((word) => word !== undefined)) });
     if (found !== undefined) return found;
   }
   return undefined;

@@ -1,19 +1,19 @@
-// What an image without Python is lent: that of our own image, with its loader and its libraries, as files that run in
-// any image of the same processor. sandbox-runtime/harness/lend.py says which; they are mounted read-only, in a place that
+// What an image without Python gets: the Python of our own image, with its loader and its libraries, as files that run in
+// any image of the same processor. sandbox-runtime/harness/python_fallback.py says which; they are mounted read-only, in a place that
 // is on nobody's PATH.
 
 import { type Files, inOrder } from './installed-files.js';
 
 /** Where the directory is mounted. */
-export const LENT_MOUNT = '/lent';
+export const FALLBACK_MOUNT = '/python-fallback';
 const LOADER = 'loader';
 const PYTHON = 'bin/python3';
 /** Instead of `python3`. By its own loader, since the image may have another one, or none. */
-export const LENT_PYTHON: readonly string[] = [
-  `${LENT_MOUNT}/${LOADER}`,
+export const FALLBACK_PYTHON: readonly string[] = [
+  `${FALLBACK_MOUNT}/${LOADER}`,
   '--library-path',
-  `${LENT_MOUNT}/shared`,
-  `${LENT_MOUNT}/${PYTHON}`,
+  `${FALLBACK_MOUNT}/shared`,
+  `${FALLBACK_MOUNT}/${PYTHON}`,
 ];
 
 /** No segment begins with a dot, so none leads out of the directory. */

@@ -1,4 +1,4 @@
-// Who is lent Python, what is tried for it, and what is remembered. Starts are played; real ones are in test/containers.
+// Which images get our Python, what is tried for it, and what is remembered. Starts are played; real ones are in test/containers.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,12 +6,12 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ImageChoice } from '../../src/engine/image-choice.js';
 import type { HostFiles } from '../../src/sandbox/carried-files.js';
+import { readImagePythons, rememberTree, rememberWithoutPython } from '../../src/sandbox/image-pythons.js';
 import { inOrder, installFiles, removeOthers } from '../../src/sandbox/installed-files.js';
 import type { LaunchContext, LaunchPad } from '../../src/sandbox/launch-pad.js';
 import { harnessKey } from '../../src/sandbox/launch-pad.js';
-import { Lender } from '../../src/sandbox/lender.js';
-import { readLoans, rememberBorrower, rememberTree } from '../../src/sandbox/loans.js';
 import { NotStarted } from '../../src/sandbox/not-started.js';
+import { PythonFallback } from '../../src/sandbox/python-fallback.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { PLAIN_KIND, settingsOf } from '../support/plain-kind.js';
 
@@ -23,22 +23,22 @@ const GO = { ...PLAIN_KIND, image: 'golang:1.21-alpine', isPython: false };
 const image: ImageChoice = { image: GO.image, id: 'sha256:go', reason: { kind: 'pulled' } };
 
 let stateDir: string;
-let loansFile: string;
+let recordFile: string;
 let tree: string;
 let pad: LaunchPad;
-let lender: Lender;
+let fallback: PythonFallback;
 let trouble: readonly string[];
-/** Of each start, what the image was lent, or else what its own Python was called. */
+/** Of each start, which fallback the image got, or else what its own Python was called. */
 let starts: string[];
 
 beforeEach(() => {
-  stateDir = mkdtempSync(join(tmpdir(), 'lender-'));
-  loansFile = join(stateDir, 'cache/lent.json');
+  stateDir = mkdtempSync(join(tmpdir(), 'python-fallback-'));
+  recordFile = join(stateDir, 'cache/image-pythons.json');
   const settings = settingsOf({ MCP_BRIDGE_STATE_DIR: stateDir }, stateDir);
   const own: ImageChoice = { image: 'own', id: 'sha256:own', reason: { kind: 'pulled' } };
   tree = installFiles(
     stateDir,
-    'lent',
+    'python-fallback',
     inOrder(
       new Map([
         ['loader', 'L'],
@@ -50,35 +50,35 @@ beforeEach(() => {
   pad = {
     image: own,
     choice: { mode: 'rootless', ociRuntime: 'runc', ociFlags: [] },
-    files: { harnessDir: '/h', lentDir: undefined, seccompFile: '/s' },
+    files: { harnessDir: '/h', fallbackDir: undefined, seccompFile: '/s' },
   } as unknown as LaunchPad;
-  lender = new Lender({ settings, instance: 'i', observer: () => {} } as LaunchContext, never);
+  fallback = new PythonFallback({ settings, instance: 'i', observer: () => {} } as LaunchContext, never);
   [trouble, starts] = [[], []];
 });
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
 
 /** Fails as often as there is trouble left. */
-async function start({ lentDir, python }: HostFiles): Promise<Sandbox> {
-  starts.push(lentDir ?? python);
+async function start({ fallbackDir, python }: HostFiles): Promise<Sandbox> {
+  starts.push(fallbackDir ?? python);
   const [said, ...rest] = trouble;
   trouble = rest;
   if (said === undefined) return SANDBOX;
   throw new NotStarted(said);
 }
-const begin = (kind = GO, of = image) => lender.start({ pad, image: of, kind }, start, never);
+const begin = (kind = GO, of = image) => fallback.start({ pad, image: of, kind }, start, never);
 
 it('an image that has Python is started once, and nothing is written', async () => {
-  const before = readFileSync(loansFile, 'utf8');
+  const before = readFileSync(recordFile, 'utf8');
   await begin();
-  expect([starts, readFileSync(loansFile, 'utf8')]).toEqual([['python3'], before]);
+  expect([starts, readFileSync(recordFile, 'utf8')]).toEqual([['python3'], before]);
 });
 
-it('one that has none is lent ours, and from then on at once, by every bridge', async () => {
+it('one that has none gets ours, and from then on at once, by every bridge', async () => {
   trouble = [NOT_FOUND, NOR_PYTHON];
   await begin();
   await begin();
   expect(starts).toEqual(['python3', 'python', tree, tree]);
-  expect(readLoans(stateDir).borrowers).toEqual([image.id]);
+  expect(readImagePythons(stateDir).withoutPython).toEqual([image.id]);
 });
 
 it.each([
@@ -105,13 +105,13 @@ it.each([
 it.each([
   ['an image of others', image],
   ['that of run_python', { ...image, id: 'sha256:own' }],
-])('%s that calls it `python` is not lent any, and known by its id from then on', async (_, of) => {
+])('%s that calls it `python` gets no fallback, and known by its id from then on', async (_, of) => {
   trouble = [NOT_FOUND];
   await begin(GO, of);
   await begin({ ...GO, isPython: true }, of);
   await begin({ ...GO, isPython: true }, { ...of, id: 'sha256:newer' });
   expect(starts).toEqual(['python3', 'python', 'python', 'python3']);
-  expect(readLoans(stateDir)).toMatchObject({ borrowers: [], unnumbered: [of.id] });
+  expect(readImagePythons(stateDir)).toMatchObject({ withoutPython: [], unnumbered: [of.id] });
 });
 
 it('where nobody wants the start any more, `python` is not tried', async () => {
@@ -121,33 +121,35 @@ it('where nobody wants the start any more, `python` is not tried', async () => {
     return start(files);
   };
   trouble = [NOT_FOUND];
-  await expect(lender.start({ pad, image, kind: GO }, startAndEnd, ending.signal)).rejects.toThrow('python3');
+  await expect(fallback.start({ pad, image, kind: GO }, startAndEnd, ending.signal)).rejects.toThrow(
+    'python3',
+  );
   expect(starts).toEqual(['python3']);
 });
 
 it('what else keeps it from starting is no reason', async () => {
   trouble = ['no greeting within 60 s'];
   await expect(begin()).rejects.toMatchObject({ code: 'E_SANDBOX_START' });
-  expect([starts, readLoans(stateDir).borrowers]).toEqual([['python3'], []]);
+  expect([starts, readImagePythons(stateDir).withoutPython]).toEqual([['python3'], []]);
 });
 
 it('where ours does not start either, that is said, and nothing is concluded', async () => {
-  trouble = [NOT_FOUND, NOR_PYTHON, 'exec /lent/loader: permission denied'];
+  trouble = [NOT_FOUND, NOR_PYTHON, 'exec /python-fallback/loader: permission denied'];
   const message = expect.stringContaining(
     'golang:1.21-alpine has no Python of its own, and does not start with ours',
   );
   const remedy = expect.stringContaining(stateDir);
   await expect(begin()).rejects.toMatchObject({ code: 'E_SANDBOX_START', message, remedy });
-  expect(readLoans(stateDir).borrowers).toEqual([]);
+  expect(readImagePythons(stateDir).withoutPython).toEqual([]);
   await begin();
   expect(starts).toEqual(['python3', 'python', tree, 'python3']);
 });
 
-it('programs in Python are not lent it, and the image of run_python never is', async () => {
+it('programs in Python do not get it, and the image of run_python never is', async () => {
   const error = { code: 'E_IMAGE_MISSING', message: expect.stringContaining('no Python 3.9 or later') };
   trouble = [NOT_FOUND, NOR_PYTHON];
   await expect(begin({ ...GO, isPython: true })).rejects.toMatchObject(error);
-  rememberBorrower(stateDir, image.id);
+  rememberWithoutPython(stateDir, image.id);
   await expect(begin({ ...GO, isPython: true })).rejects.toMatchObject(error);
   trouble = [NOT_FOUND, NOR_PYTHON];
   const both = `The sandbox did not start: ${NOT_FOUND}; and by the name python: ${NOR_PYTHON}`;
@@ -157,8 +159,8 @@ it('programs in Python are not lent it, and the image of run_python never is', a
   expect(starts).toEqual(['python3', 'python', 'python3', 'python', 'python3', 'python']);
 });
 
-it('a tree that was changed is not lent', async () => {
-  rememberBorrower(stateDir, image.id);
+it('a tree that was changed is not used', async () => {
+  rememberWithoutPython(stateDir, image.id);
   writeFileSync(join(tree, 'loader'), 'other');
   // It would be taken anew, for which this pad has no engine.
   await expect(begin()).rejects.toThrow(TypeError);
@@ -166,27 +168,27 @@ it('a tree that was changed is not lent', async () => {
 });
 
 it('remembers some, the latest first, and does without a file that it cannot read', () => {
-  for (let count = 0; count < 70; count++) rememberBorrower(stateDir, `b${count}`);
-  rememberBorrower(stateDir, 'b69');
-  expect(readLoans(stateDir).borrowers.slice(0, 2)).toEqual(['b69', 'b68']);
-  expect(readLoans(stateDir).borrowers).toHaveLength(64);
+  for (let count = 0; count < 70; count++) rememberWithoutPython(stateDir, `b${count}`);
+  rememberWithoutPython(stateDir, 'b69');
+  expect(readImagePythons(stateDir).withoutPython.slice(0, 2)).toEqual(['b69', 'b68']);
+  expect(readImagePythons(stateDir).withoutPython).toHaveLength(64);
   for (const key of ['a', 'b', 'c', 'd']) rememberTree(stateDir, key, '0a');
-  expect(readLoans(stateDir).trees.map(({ key }) => key)).toEqual(['d', 'c', 'b', 'a']);
-  const bad = { borrowers: ['b'], unnumbered: [], trees: [{ key: 'k', hash: '../..' }] };
-  writeFileSync(loansFile, JSON.stringify(bad));
-  expect(readLoans(stateDir)).toEqual({ borrowers: [], unnumbered: [], trees: [] });
+  expect(readImagePythons(stateDir).trees.map(({ key }) => key)).toEqual(['d', 'c', 'b', 'a']);
+  const bad = { withoutPython: ['b'], unnumbered: [], trees: [{ key: 'k', hash: '../..' }] };
+  writeFileSync(recordFile, JSON.stringify(bad));
+  expect(readImagePythons(stateDir)).toEqual({ withoutPython: [], unnumbered: [], trees: [] });
 });
 
 it('removes trees that are of no use any more, but none that somebody may have just made', () => {
-  const old = join(stateDir, 'lent/old');
-  const young = join(stateDir, 'lent/young');
+  const old = join(stateDir, 'python-fallback/old');
+  const young = join(stateDir, 'python-fallback/young');
   for (const dir of [old, young]) {
     mkdirSync(dir);
     writeFileSync(join(dir, 'loader'), '');
   }
   const weekAgo = Date.now() / 1000 - 7 * 24 * 3600;
   for (const dir of [old, tree]) utimesSync(dir, weekAgo, weekAgo);
-  removeOthers(stateDir, 'lent', [basename(tree)]);
+  removeOthers(stateDir, 'python-fallback', [basename(tree)]);
   expect(() => readFileSync(join(old, 'loader'))).toThrow();
   for (const dir of [young, tree]) expect(() => readFileSync(join(dir, 'loader'))).not.toThrow();
 });

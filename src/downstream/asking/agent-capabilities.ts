@@ -2,7 +2,7 @@
 // since only the server floor knows the agent; each member is undefined where the agent did not offer it.
 
 /** Params and results are MCP's own, passed on as they are. Both reject when the agent refuses or has gone. */
-export type AgentFace = {
+export type AgentCapabilities = {
   /** Which modes of elicitation the agent has; asked whenever it matters, since it is known only after `initialize`. */
   elicits(): { readonly form: boolean; readonly url: boolean };
   elicit(
@@ -18,7 +18,7 @@ export type AgentFace = {
 };
 
 /** Stands for an agent that offers nothing. The command line and tests use it. */
-export const NO_AGENT: AgentFace = {
+export const NO_AGENT: AgentCapabilities = {
   elicits: () => ({ form: false, url: false }),
   elicit: () => Promise.resolve({ action: 'decline' }),
   elicitationDone: () => {},

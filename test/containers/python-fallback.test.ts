@@ -1,5 +1,5 @@
 // Images of others, made here in a second: our own without its Python, and one that holds a single program and no
-// library, shell or folder besides. Both run programs, in the same cage, by a Python that the guest does not come upon.
+// library, shell or folder besides. Both run programs, behind the same walls, by a Python that the guest does not come upon.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -27,7 +27,7 @@ import { makeChangedImage, podman } from '../support/changed-image.js';
 import { removeImages } from '../support/remove-images.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
 
-const NAME = `localhost/trial-lent-${process.pid}`;
+const NAME = `localhost/trial-fallback-${process.pid}`;
 const WITHOUT_PYTHON = `${NAME}/without-python:1`;
 const ONE_PROGRAM = `${NAME}/one-program:1`;
 const never = new AbortController().signal;
@@ -52,7 +52,7 @@ beforeAll(async () => {
   await using launcher = open();
   const remove = 'import glob, os; [os.remove(each) for each in glob.glob("/usr/*bin/python3*")]';
   makeChangedImage(WITHOUT_PYTHON, remove, await launcher.pad());
-  const folder = mkdtempSync(join(tmpdir(), 'trial-lent-'));
+  const folder = mkdtempSync(join(tmpdir(), 'trial-fallback-'));
   const archive = join(folder, 'image.tar');
   mkdirSync(join(folder, 'bin'));
   copyFileSync(loaderOfNode(), join(folder, 'bin/single'));
@@ -101,8 +101,8 @@ it('runs programs where there is no Python, and the guest neither finds ours nor
   events = [];
   const code = `
 echo "$0 $1"; command -v python3 python; env | sort
-for file in /lent /lent/loader /lent/bin/python3 /lent/new; do (echo x >> $file) 2> /dev/null && echo "wrote $file"; done
-grep -o " /lent .*" /proc/mounts | tr , "\\n" | grep -xE " /lent .* ro|nosuid|nodev"
+for file in /python-fallback /python-fallback/loader /python-fallback/bin/python3 /python-fallback/new; do (echo x >> $file) 2> /dev/null && echo "wrote $file"; done
+grep -o " /python-fallback .*" /proc/mounts | tr , "\\n" | grep -xE " /python-fallback .* ro|nosuid|nodev"
 exit 3`;
   const { stdout, stderr, end, spec } = await run(launcher, sh, WITHOUT_PYTHON, code);
   const lines = stdout.trim().split('\n');
@@ -115,12 +115,12 @@ exit 3`;
   expect(env.map((line) => line.split('=')[0])).toEqual(
     expect.arrayContaining(['HOME', 'LANG', 'PATH', 'PWD', 'TMPDIR']),
   );
-  expect(env.filter((line) => /^(?:LD_|PYTHON)|lent/.test(line))).toEqual([]);
+  expect(env.filter((line) => /^(?:LD_|PYTHON)|python-fallback/.test(line))).toEqual([]);
   expect(lines.filter((line) => line.startsWith('wrote'))).toEqual([]);
   expect(lines.at(-1)).toBe('nodev');
   expect(spec.mounts.map(({ target, executable }) => [target, executable])).toEqual([
     ['/ipc', false],
-    ['/lent', true],
+    ['/python-fallback', true],
   ]);
   // The image's own was tried by both names, ours taken and then used; from now on it is known.
   expect(started()).toHaveLength(3);
@@ -130,8 +130,8 @@ exit 3`;
 });
 
 it('and where there is nothing at all besides the program; what was changed on disk is mended', async () => {
-  const [tree = ''] = readdirSync(join(settings.stateDir, 'lent'));
-  const loader = join(settings.stateDir, 'lent', tree, 'loader');
+  const [tree = ''] = readdirSync(join(settings.stateDir, 'python-fallback'));
+  const loader = join(settings.stateDir, 'python-fallback', tree, 'loader');
   const installed = readFileSync(loader);
   writeFileSync(loader, 'other');
   await using launcher = open();

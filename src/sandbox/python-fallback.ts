@@ -8,7 +8,9 @@ import { unlessAborted } from '../base/unless-aborted.js';
 import { runtimeOf } from '../engine/detect.js';
 import type { ImageChoice } from '../engine/image-choice.js';
 import { carry, type HostFiles } from './carried-files.js';
+import { filesIn } from './fallback-files.js';
 import { HARNESS_MOUNT, OLDEST_PYTHON } from './harness-files.js';
+import { type PythonName, readImagePythons, rememberTree, rememberWithoutPython } from './image-pythons.js';
 import { type Files, installedDir, installFiles, OPEN_DIR, removeOthers } from './installed-files.js';
 import { pythonKind, type SandboxKind } from './kind.js';
 import {
@@ -19,8 +21,6 @@ import {
   START_TIMEOUT_MS,
   specOn,
 } from './launch-pad.js';
-import { filesIn } from './lent-files.js';
-import { type PythonName, readLoans, rememberBorrower, rememberTree } from './loans.js';
 import { runOwnCode } from './own-code.js';
 import { lacksPython, startByName } from './python-name.js';
 import { Sandbox } from './sandbox.js';
@@ -32,12 +32,16 @@ const TAKE_SECONDS = 60;
 const MAX_REASON_CHARS = 300;
 const CODE = `
 import subprocess, sys
-subprocess.run([sys.executable, "-I", "${HARNESS_MOUNT}/harness/lend.py"], check=True)
+subprocess.run([sys.executable, "-I", "${HARNESS_MOUNT}/harness/python_fallback.py"], check=True)
 `;
 
-export type Borrower = { readonly pad: LaunchPad; readonly image: ImageChoice; readonly kind: SandboxKind };
+export type WantedStart = {
+  readonly pad: LaunchPad;
+  readonly image: ImageChoice;
+  readonly kind: SandboxKind;
+};
 
-export class Lender {
+export class PythonFallback {
   readonly #context: LaunchContext;
   readonly #closing: AbortSignal;
   readonly #trees = new WeakMap<LaunchPad, Promise<string>>();
@@ -51,38 +55,38 @@ export class Lender {
 
   /** What `start` gives with the files that the image needs. Throws what it throws, and what stands in the way. */
   async start(
-    borrower: Borrower,
+    wanted: WantedStart,
     start: (files: HostFiles) => Promise<Sandbox>,
     signal: AbortSignal,
   ): Promise<Sandbox> {
-    const { pad, image, kind } = borrower;
+    const { pad, image, kind } = wanted;
     const { stateDir } = this.#context.settings;
     const startOwn = () =>
       startByName(image, this.#context, (python) => start({ ...pad.files, python }), signal);
     if (image.id === pad.image.id) return startOwn();
-    const isKnown = readLoans(stateDir).borrowers.includes(image.id);
+    const isKnown = readImagePythons(stateDir).withoutPython.includes(image.id);
     if (isKnown && kind.isPython) throw withoutPython(image);
-    if (isKnown) return this.#startLent(borrower, start, signal);
+    if (isKnown) return this.#startWithOurs(wanted, start, signal);
     try {
       return await startOwn();
     } catch (thrown) {
       if (signal.aborted || !lacksPython(thrown)) throw thrown;
       if (kind.isPython) throw withoutPython(image);
-      const sandbox = await this.#startLent(borrower, start, signal);
-      this.#tellTrouble(() => rememberBorrower(stateDir, image.id));
+      const sandbox = await this.#startWithOurs(wanted, start, signal);
+      this.#tellTrouble(() => rememberWithoutPython(stateDir, image.id));
       return sandbox;
     }
   }
 
-  async #startLent(
-    { pad, image }: Borrower,
+  async #startWithOurs(
+    { pad, image }: WantedStart,
     start: (files: HostFiles) => Promise<Sandbox>,
     signal: AbortSignal,
   ): Promise<Sandbox> {
-    this.#context.observer({ type: 'setup.step', step: `lending Python to the image ${image.image}` });
-    const lentDir = await unlessAborted(this.#treeFor(pad), signal);
+    this.#context.observer({ type: 'setup.step', step: `starting the image ${image.image} with our Python` });
+    const fallbackDir = await unlessAborted(this.#treeFor(pad), signal);
     try {
-      return await start({ ...pad.files, lentDir });
+      return await start({ ...pad.files, fallbackDir });
     } catch (thrown) {
       // Looked at anew by the next one.
       this.#trees.delete(pad);
@@ -93,7 +97,7 @@ export class Lender {
         `The image ${image.image} has no Python of its own, and does not start with ours: ${error.message}`,
         {
           fault: 'operator',
-          remedy: `Name an image that has Python ${OLDEST_PYTHON} or later, or see to it that programs may run from ${lentDir}.`,
+          remedy: `Name an image that has Python ${OLDEST_PYTHON} or later, or see to it that programs may run from ${fallbackDir}.`,
           cause: thrown,
         },
       );
@@ -114,8 +118,8 @@ export class Lender {
     const { settings, observer } = this.#context;
     const dir = filesDir(settings, pad.choice.mode, runtimeOf(pad.choice));
     const key = harnessKey(pad.image);
-    const known = readLoans(settings.stateDir).trees.find((tree) => tree.key === key);
-    const installed = known === undefined ? undefined : installedDir(dir, 'lent', known.hash);
+    const known = readImagePythons(settings.stateDir).trees.find((tree) => tree.key === key);
+    const installed = known === undefined ? undefined : installedDir(dir, 'python-fallback', known.hash);
     if (installed !== undefined) return installed;
     observer({ type: 'setup.step', step: `taking Python out of the image ${pad.image.image}` });
     const own = pythonKind(settings);
@@ -124,15 +128,15 @@ export class Lender {
     const startWith = async (python: PythonName): Promise<Sandbox> => {
       const brought = { image: pad.image, files: { ...pad.files, python } };
       const carried = await carry(pad.engine, brought, this.#closing);
-      const spec = specOn({ ...pad, ...carried }, this.#context, `lend-${++this.#count}`, kind);
+      const spec = specOn({ ...pad, ...carried }, this.#context, `python-fallback-${++this.#count}`, kind);
       return Sandbox.start(pad.engine, spec, options, this.#closing);
     };
     await using sandbox = await startByName(pad.image, this.#context, startWith, this.#closing);
-    const made = installFiles(dir, 'lent', await takePython(sandbox));
+    const made = installFiles(dir, 'python-fallback', await takePython(sandbox));
     this.#tellTrouble(() => {
       const hashes = rememberTree(settings.stateDir, key, basename(made));
       // Others use that one, and a boot clears it.
-      if (dir !== OPEN_DIR) removeOthers(dir, 'lent', hashes);
+      if (dir !== OPEN_DIR) removeOthers(dir, 'python-fallback', hashes);
     });
     return made;
   }
@@ -142,7 +146,7 @@ export class Lender {
     try {
       work();
     } catch (thrown) {
-      const message = `what is lent is not remembered: ${messageOf(thrown)}`;
+      const message = `what is known of the Python of images is not remembered: ${messageOf(thrown)}`;
       this.#context.observer({ type: 'engine.trouble', message });
     }
   }

@@ -6,7 +6,7 @@ import { RootsListChangedNotificationSchema } from '@modelcontextprotocol/sdk/ty
 import { z } from 'zod';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { unlessAborted } from '../base/unless-aborted.js';
-import type { AgentFace } from '../downstream/asking/agent-face.js';
+import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 
 /** The SDK sets a timer for every request; the longest that exists leaves the decision to the run's own clock. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
@@ -19,7 +19,7 @@ const anyResult = z.looseObject({});
 const NEVER = new AbortController().signal;
 
 /** `onRootsChanged` is called when the agent says that its roots are others. */
-export function agentFaceOf(server: Server, onRootsChanged: () => void): AgentFace {
+export function agentCapabilitiesOf(server: Server, onRootsChanged: () => void): AgentCapabilities {
   let roots: { readonly listed: Promise<Readonly<Record<string, unknown>>>; readonly at: number } | undefined;
   const capabilities = () => server.getClientCapabilities();
   const tellsRootsChanges = () => capabilities()?.roots?.listChanged === true;

@@ -60,7 +60,7 @@ def _loader() -> str:
         for line in file:
             if int(line.split("-")[0], 16) == base:
                 return line.split()[5]
-    raise RuntimeError("this Python has no loader, so it cannot be lent")
+    raise RuntimeError("this Python has no loader, so it cannot run in another image")
 
 
 def _extensions(folder: str) -> list[str]:

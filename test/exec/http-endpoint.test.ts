@@ -11,7 +11,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ExecSettings, parseExecSettings } from '../../src/exec/exec-settings.js';
 import { type CommandTold, Execute } from '../../src/exec/execute.js';
-import { HttpFace } from '../../src/exec/http-face.js';
+import { HttpEndpoint } from '../../src/exec/http-endpoint.js';
 
 const TOKEN = 'a-token-of-some-length';
 let dir: string;
@@ -19,7 +19,7 @@ let told: CommandTold[];
 const open: AsyncDisposable[] = [];
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'http-face-'));
+  dir = mkdtempSync(join(tmpdir(), 'http-endpoint-'));
   told = [];
 });
 afterEach(async () => {
@@ -34,7 +34,7 @@ async function face(
   const execute = new Execute(settings, { PATH: '/usr/bin:/bin', MCP_EXEC_TOKEN: TOKEN }, (each) =>
     told.push(each),
   );
-  const served = await HttpFace.open(execute, settings);
+  const served = await HttpEndpoint.open(execute, settings);
   open.push(served);
   return {
     url: new URL(served.address.startsWith('http') ? served.address : 'http://localhost/mcp'),

@@ -5,7 +5,7 @@
 import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
 import { BridgeError } from '../base/errors.js';
-import type { Carrier, EngineMode } from './engine.js';
+import type { EngineMode, NetworkMode } from './engine.js';
 import { isElsewhere } from './place.js';
 
 const NO_HOST_DOMAINS = '--dns-search=.';
@@ -24,7 +24,7 @@ const SLIRP4NETNS = [
 /** Each is podman's own default, said because its configuration may say otherwise: nothing leads to the host's loopback. */
 const PASTA = ['--network=pasta:--no-map-gw,-t,none,-u,none,-T,none,-U,none', NO_HOST_DOMAINS];
 
-export const PODMAN_NETWORKS: Readonly<Record<'none' | Carrier, readonly string[]>> = {
+export const PODMAN_NETWORKS: Readonly<Record<'none' | NetworkMode, readonly string[]>> = {
   none: ['--network=none'],
   slirp4netns: SLIRP4NETNS,
   pasta: PASTA,
@@ -37,7 +37,7 @@ export const DOCKER_NETWORKS = {
 } as const;
 
 /** What it leaves within reach besides the internet, for a person. */
-export const REACH: Readonly<Record<Carrier, string>> = {
+export const REACH: Readonly<Record<NetworkMode, string>> = {
   slirp4netns:
     "IPv4 only; the local network and this machine's own addresses are within reach, its localhost and link-local addresses are not",
   pasta:
@@ -50,7 +50,7 @@ const helper = z.looseObject({ executable: z.string() }).optional();
 const podmanHelpers = z.looseObject({ host: z.looseObject({ slirp4netns: helper, pasta: helper }) });
 
 /** From `podman info`, which lists what it finds of what it can use. podman runs pasta for no engine of root's. */
-export function podmanCarrier(info: string, mode: EngineMode): Carrier | undefined {
+export function podmanNetworkMode(info: string, mode: EngineMode): NetworkMode | undefined {
   if (isElsewhere(mode)) return 'default';
   const { slirp4netns, pasta } = podmanHelpers.parse(JSON.parse(info)).host;
   if (slirp4netns !== undefined && slirp4netns.executable !== '') return 'slirp4netns';
@@ -69,7 +69,10 @@ function canOpen(device: string): boolean {
 }
 
 /** Throws E_NETWORK where nothing here can carry anything. `opens` tells whether a device can be opened. */
-export function demandCarrier(found: Carrier | undefined, opens: typeof canOpen = canOpen): Carrier {
+export function demandNetworkMode(
+  found: NetworkMode | undefined,
+  opens: typeof canOpen = canOpen,
+): NetworkMode {
   if (found === undefined) {
     throw new BridgeError(
       'E_NETWORK',

@@ -1,4 +1,4 @@
-"""A Python that is lent runs by its own loader, whatever there is around it, with all that the harness needs."""
+"""The Python fallback runs by its own loader, whatever there is around it, with all that the harness needs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ print(json.dumps({"prefix": [sys.prefix, sys.exec_prefix], "executable": sys.exe
 """
 
 
-class LendTest(unittest.TestCase):
+class PythonFallbackTest(unittest.TestCase):
     def test_runs_from_a_folder_of_its_own(self) -> None:
-        script = ROOT / "harness" / "lend.py"
+        script = ROOT / "harness" / "python_fallback.py"
         printed = subprocess.run(
             [sys.executable, "-I", script], stdout=subprocess.PIPE, text=True, check=True
         )

@@ -1,5 +1,5 @@
 // What is remembered of the Python of images, in the state directory's cache, so that it is found out once: which images
-// have none, which call it `python`, and which directory holds what of our own images those without are lent. What is lost
+// have none, which call it `python`, and which directory holds the Python of our own image for those without. What is lost
 // is found out again.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,61 +9,61 @@ import { z } from 'zod';
 /** What the Python of an image may be called. */
 export type PythonName = 'python3' | 'python';
 
-const LOANS_FILE = join('cache', 'lent.json');
+const RECORD_FILE = join('cache', 'image-pythons.json');
 /** How many images are remembered: a few versions for each language. */
 const MAX_IMAGES = 64;
 /** Bridges of other versions, or with another image, may share the state directory. */
 const MAX_TREES = 4;
 
-const loansFile = z.object({
+const recordFile = z.object({
   /** Ids of images. */
-  borrowers: z.array(z.string()),
+  withoutPython: z.array(z.string()),
   /** Ids of images that have `python`, and no `python3`. */
   unnumbered: z.array(z.string()),
   /** Latest first. `key` says of which Python, `hash` names the directory. */
   trees: z.array(z.object({ key: z.string(), hash: z.string().regex(/^[0-9a-f]+$/) })),
 });
 
-export type Loans = Readonly<z.infer<typeof loansFile>>;
+export type ImagePythons = Readonly<z.infer<typeof recordFile>>;
 
-export function readLoans(stateDir: string): Loans {
+export function readImagePythons(stateDir: string): ImagePythons {
   try {
-    return loansFile.parse(JSON.parse(readFileSync(join(stateDir, LOANS_FILE), 'utf8')));
+    return recordFile.parse(JSON.parse(readFileSync(join(stateDir, RECORD_FILE), 'utf8')));
   } catch {
     // Absent, or of another version.
-    return { borrowers: [], unnumbered: [], trees: [] };
+    return { withoutPython: [], unnumbered: [], trees: [] };
   }
 }
 
 /** Throws what the file system says. */
-export function rememberBorrower(stateDir: string, imageId: string): void {
-  const loans = readLoans(stateDir);
-  write(stateDir, { ...loans, borrowers: withFirst(imageId, loans.borrowers) });
+export function rememberWithoutPython(stateDir: string, imageId: string): void {
+  const known = readImagePythons(stateDir);
+  write(stateDir, { ...known, withoutPython: withFirst(imageId, known.withoutPython) });
 }
 
 /** By which name the image's Python is started, as far as anybody has found out. */
 export const knownPythonName = (stateDir: string, imageId: string): PythonName =>
-  readLoans(stateDir).unnumbered.includes(imageId) ? 'python' : 'python3';
+  readImagePythons(stateDir).unnumbered.includes(imageId) ? 'python' : 'python3';
 
 /** That the image has `python`, and no `python3`. Throws what the file system says. */
 export function rememberPython(stateDir: string, imageId: string): void {
-  const loans = readLoans(stateDir);
-  write(stateDir, { ...loans, unnumbered: withFirst(imageId, loans.unnumbered) });
+  const known = readImagePythons(stateDir);
+  write(stateDir, { ...known, unnumbered: withFirst(imageId, known.unnumbered) });
 }
 
 /** The hashes of the directories that are still of use. Throws what the file system says. */
 export function rememberTree(stateDir: string, key: string, hash: string): readonly string[] {
-  const loans = readLoans(stateDir);
-  const kept = [{ key, hash }, ...loans.trees.filter((tree) => tree.key !== key)].slice(0, MAX_TREES);
-  write(stateDir, { ...loans, trees: kept });
+  const known = readImagePythons(stateDir);
+  const kept = [{ key, hash }, ...known.trees.filter((tree) => tree.key !== key)].slice(0, MAX_TREES);
+  write(stateDir, { ...known, trees: kept });
   return kept.map((tree) => tree.hash);
 }
 
 const withFirst = (id: string, ids: readonly string[]): string[] =>
   [id, ...ids.filter((other) => other !== id)].slice(0, MAX_IMAGES);
 
-function write(stateDir: string, loans: Loans): void {
-  const file = join(stateDir, LOANS_FILE);
+function write(stateDir: string, known: ImagePythons): void {
+  const file = join(stateDir, RECORD_FILE);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(file, JSON.stringify(loans));
+  writeFileSync(file, JSON.stringify(known));
 }

@@ -25,7 +25,7 @@ export const NO_PICTURES: Pictures = { shown: [], leftOut: [] };
 /** Sentences about single pictures; what more are left out is a matter of how many there were. */
 const MAX_SENTENCES = 3;
 
-export class Album {
+export class PictureCollector {
   readonly #shown: Picture[] = [];
   readonly #sentences: string[] = [];
   #chars = 0;

@@ -11,7 +11,7 @@ import {
   ListRootsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { agentFaceOf } from '../../src/server/agent-face.js';
+import { agentCapabilitiesOf } from '../../src/server/agent-capabilities.js';
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
@@ -19,14 +19,14 @@ setMaxListeners(0, NEVER);
 async function connect(capabilities: ClientCapabilities, prepare: (client: Client) => void = () => {}) {
   const server = new Server({ name: 'bridge', version: '1' }, { capabilities: {} });
   const changes: string[] = [];
-  const face = agentFaceOf(server, () => void changes.push('changed'));
+  const agent = agentCapabilitiesOf(server, () => void changes.push('changed'));
   const client = new Client({ name: 'agent', version: '1' }, { capabilities });
   prepare(client);
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   await server.connect(ours);
   await client.connect(theirs);
   onTestFinished(() => client.close());
-  return { face, client, changes };
+  return { agent, client, changes };
 }
 
 describe('what is offered', () => {
@@ -37,9 +37,9 @@ describe('what is offered', () => {
     [{ elicitation: { url: {} } }, { form: false, url: true }],
     [{ elicitation: { form: {}, url: {} } }, { form: true, url: true }],
   ])('%j is seen', async (capabilities, modes) => {
-    const { face } = await connect(capabilities);
-    expect(face.elicits()).toEqual(modes);
-    expect([face.hasRoots(), face.tellsRootsChanges()]).toEqual([false, false]);
+    const { agent } = await connect(capabilities);
+    expect(agent.elicits()).toEqual(modes);
+    expect([agent.hasRoots(), agent.tellsRootsChanges()]).toEqual([false, false]);
   });
 });
 
@@ -47,26 +47,26 @@ describe('a question', () => {
   const params = { mode: 'form', message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 
   it('is answered', async () => {
-    const { face } = await connect({ elicitation: {} }, (client) =>
+    const { agent } = await connect({ elicitation: {} }, (client) =>
       client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({
         action: 'accept',
         content: { said: params.message },
       })),
     );
-    expect(await face.elicit(params, NEVER)).toMatchObject({ action: 'accept', content: { said: 'Who?' } });
+    expect(await agent.elicit(params, NEVER)).toMatchObject({ action: 'accept', content: { said: 'Who?' } });
   });
 
   // Also when it is the first that the agent is asked: its SDK does not cancel a request with the id 0.
   it('is taken back when it is no longer wanted', async () => {
     const seen: AbortSignal[] = [];
-    const { face } = await connect({ elicitation: {} }, (client) =>
+    const { agent } = await connect({ elicitation: {} }, (client) =>
       client.setRequestHandler(ElicitRequestSchema, (_request, { signal }) => {
         seen.push(signal);
         return new Promise(() => {});
       }),
     );
     const controller = new AbortController();
-    const asking = face.elicit(params, controller.signal);
+    const asking = agent.elicit(params, controller.signal);
     await expect.poll(() => seen.length).toBe(1);
     controller.abort('cancelled');
     await expect(asking).rejects.toThrow();
@@ -75,12 +75,12 @@ describe('a question', () => {
 
   it('about a page is told to be over', async () => {
     const done: string[] = [];
-    const { face } = await connect({ elicitation: { url: {} } }, (client) =>
+    const { agent } = await connect({ elicitation: { url: {} } }, (client) =>
       client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) => {
         done.push(params.elicitationId);
       }),
     );
-    face.elicitationDone('e1');
+    agent.elicitationDone('e1');
     await expect.poll(() => done).toEqual(['e1']);
   });
 });
@@ -95,17 +95,17 @@ describe('roots', () => {
   }
 
   it('are asked for once, however often they are wanted, until they change', async () => {
-    const { face, client, changes, asked } = await withRoots(true);
-    const all = await Promise.all(Array.from({ length: 1_000 }, () => face.listRoots(NEVER)));
+    const { agent, client, changes, asked } = await withRoots(true);
+    const all = await Promise.all(Array.from({ length: 1_000 }, () => agent.listRoots(NEVER)));
     expect([all[999], asked()]).toEqual([{ roots: [{ uri: 'file:///1' }] }, 1]);
     await client.sendRootsListChanged();
     await expect.poll(() => changes).toEqual(['changed']);
-    expect(await face.listRoots(NEVER)).toEqual({ roots: [{ uri: 'file:///2' }] });
+    expect(await agent.listRoots(NEVER)).toEqual({ roots: [{ uri: 'file:///2' }] });
   });
 
   it('that cannot be had are asked for again the next time', async () => {
-    const { face } = await connect({});
-    await expect(face.listRoots(NEVER)).rejects.toThrow();
-    await expect(face.listRoots(NEVER)).rejects.toThrow();
+    const { agent } = await connect({});
+    await expect(agent.listRoots(NEVER)).rejects.toThrow();
+    await expect(agent.listRoots(NEVER)).rejects.toThrow();
   });
 });

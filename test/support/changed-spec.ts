@@ -1,4 +1,4 @@
-// The control of an escape test: the bridge's own cage with one wall changed, in a container that is thrown away. What
+// The control of an escape test: the bridge's own spec with one wall changed, in a container that is thrown away. What
 // gets through here and not in a sandbox was held by that wall.
 
 import { randomBytes } from 'node:crypto';
@@ -11,7 +11,7 @@ import type { SandboxSpec } from '../../src/engine/engine.js';
 import { makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
 import { bridgeEnv, tempHome } from './start-bridge.js';
 
-/** What `code` prints in the cage with `change`; fails where it does not end with 0. */
+/** What `code` prints in the spec with `change`; fails where it does not end with 0. */
 export async function printedIn(
   change: Partial<SandboxSpec>,
   code: string,

@@ -2,13 +2,13 @@
 
 import { describe, expect, it } from 'vitest';
 import { MAX_PICTURES, MAX_PICTURES_CHARS } from '../../../src/protocol/frames.js';
-import { Album } from '../../../src/run/outcome/album.js';
+import { PictureCollector } from '../../../src/run/outcome/pictures.js';
 import { gif, jpeg, png, webp } from '../../support/pictures.js';
 
 const base64 = (bytes: Buffer) => bytes.toString('base64');
 
 function kept(...pictures: readonly string[]) {
-  const album = new Album();
+  const album = new PictureCollector();
   for (const picture of pictures) album.add(picture);
   return album.pictures;
 }

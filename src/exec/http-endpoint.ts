@@ -23,7 +23,7 @@ const KEEP_ALIVE = ': still here\n\n';
 
 type Session = { readonly transport: StreamableHTTPServerTransport; lastAt: number; busy: number };
 
-export class HttpFace implements AsyncDisposable {
+export class HttpEndpoint implements AsyncDisposable {
   readonly #execute: Execute;
   readonly #settings: ExecSettings;
   readonly #server = http.createServer((request, response) => void this.#answer(request, response));
@@ -37,10 +37,10 @@ export class HttpFace implements AsyncDisposable {
   }
 
   /** Resolves when it listens. Throws E_SETTINGS where it cannot. */
-  static async open(execute: Execute, settings: ExecSettings): Promise<HttpFace> {
-    const face = new HttpFace(execute, settings);
-    await face.#listen();
-    return face;
+  static async open(execute: Execute, settings: ExecSettings): Promise<HttpEndpoint> {
+    const endpoint = new HttpEndpoint(execute, settings);
+    await endpoint.#listen();
+    return endpoint;
   }
 
   /** Where it listens, as a client's configuration would say it. */
