@@ -27,7 +27,7 @@ MAX_SKIPPED_NAMED = 20
 MAX_UNREAD_BYTES = 67_108_864
 MAX_VALUES = 1_000_000
 OUTPUT_CHUNK_BYTES = 65_536
-PROTOCOL_VERSION = 6
+PROTOCOL_VERSION = 7
 
 # What each method of a `call` takes.
 CALL_PARAMS: dict[str, tuple[str, ...]] = {
@@ -67,7 +67,7 @@ SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
     "ended": ("code", "signal"),
     "file": ("name", "data"),
     "skipped": ("files", "more"),
-    "exited": ("code", "signal"),
+    "exited": ("code", "signal", "memoryKills"),
 }
 
 # From the host.

@@ -51,6 +51,9 @@ END_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 # poll() reports a hang-up whatever it is asked for.
 HANG_UP_ONLY = 0
 
+# Where the container's own control group says how many processes the kernel has killed for memory: version 2, then 1.
+GROUP_FILES = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
+
 # How long the container outlives a guest that was killed, for the host to look whether memory was the reason: with the
 # last process the kernel forgets it. A host that has looked closes the stream, which ends the wait.
 LOOK_MS = 500
@@ -108,10 +111,21 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
         # The host stops its clock: what the files take is not the code's time.
         _send(streams, {"type": "ended", **end_of_guest})
         _send_artifacts(streams)
-    _send(streams, {"type": "exited", **end_of_guest})
+    _send(streams, {"type": "exited", **end_of_guest, "memoryKills": _memory_kills()})
     if deadly_signal == signal.SIGKILL and not (is_stopped or was_stopped):
         _await_hang_up(streams.host_in)
     os._exit(0)
+
+
+def _memory_kills(files: Sequence[str] = GROUP_FILES) -> int | None:
+    """For a host that cannot see the group, since its engine runs elsewhere; None where we do not see it either."""
+    for file in files:
+        try:
+            with open(file, encoding="ascii") as group:
+                return sum(int(line.split()[1]) for line in group if line.startswith("oom_kill "))
+        except (OSError, ValueError, IndexError):
+            continue
+    return None
 
 
 def _has_artifacts() -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
+import tempfile
 import time
 import unittest
+from pathlib import Path
 from typing import Any
 
+from harness.supervisor import _memory_kills
 from tests.host import Host, Silent, run, server, tool
 
 HANG = {"tools.call": lambda _: (_ for _ in ()).throw(Silent())}
@@ -81,6 +84,21 @@ class ExitTest(unittest.TestCase):
         host = run(code, SLOW, handlers=HANG)
         self.assertEqual(host.value, "end")
         self.assertEqual(host.one("abandon")["id"], host.one("call")["id"])
+
+
+class MemoryKillsTest(unittest.TestCase):
+    def test_what_the_control_group_says(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            events = Path(folder, "memory.events")
+            control = Path(folder, "memory.oom_control")
+            files = (str(events), str(control))
+            self.assertIsNone(_memory_kills(files))
+            control.write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
+            self.assertEqual(_memory_kills(files), 2)
+            events.write_text("low 0\nhigh 0\nmax 12\noom 3\noom_kill 1\noom_group_kill 5\n")
+            self.assertEqual(_memory_kills(files), 1)
+            events.write_text("oom_kill many\n")
+            self.assertEqual(_memory_kills(files), 2)
 
 
 class RaisedTest(unittest.TestCase):

@@ -40,6 +40,8 @@ import { Volumes } from './volumes.js';
 import { whyNotPulled } from './why-not-pulled.js';
 
 const QUERY_TIMEOUT_MS = 15_000;
+/** Whether an engine elsewhere answers at all: it takes a tenth of a second, and several where the way is slow. */
+const ASK_TIMEOUT_MS = 10_000;
 const REMOVE_TIMEOUT_MS = 30_000;
 /** The same over a connection that may be held up: somebody waits, and what is not removed by then is removed later. */
 const REMOVE_ELSEWHERE_TIMEOUT_MS = 10_000;
@@ -240,6 +242,20 @@ export class CliEngine implements Engine {
     );
     const pid = Number(stdout.trim());
     return exitCode === 0 && pid > 1 && runsHere(pid, command) ? pid : undefined;
+  }
+
+  /** Why an engine that runs elsewhere does not answer, in its client's words; undefined where it does. Never rejects. */
+  async whyUnreachable(): Promise<string | undefined> {
+    try {
+      const { exitCode, stderr } = await this.command(
+        ['version'],
+        ASK_TIMEOUT_MS,
+        new AbortController().signal,
+      );
+      return exitCode === 0 ? undefined : clip(stderr.trim(), 300);
+    } catch (thrown) {
+      return messageOf(thrown);
+    }
   }
 
   /** What the OCI runtime says of itself where the engine runs elsewhere; undefined where the engine keeps it to itself. */

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** Raised by one with every change that an older peer would misread. */
-export const PROTOCOL_VERSION = 6;
+export const PROTOCOL_VERSION = 7;
 
 /** One line, newline included. A 40 MB tool result fits with its escapes; memory per stream stays bounded. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -190,6 +190,7 @@ export const supervisorFrame = z.discriminatedUnion('type', [
     type: z.literal('exited'),
     code: z.int().nullable(),
     signal: z.string().nullable(),
+    memoryKills: z.int().nonnegative().nullable(),
   }),
 ]);
 

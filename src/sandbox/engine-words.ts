@@ -22,10 +22,13 @@ export class EngineWords {
       .join(' ')
       .trim();
     if (words === '') return `the container ended with ${exit}`;
-    const lost = wasGreeted && saysNotAnswering(words) ? 'the connection to the engine was lost: ' : '';
-    return clip(lost + words, MAX_DETAIL_CHARS);
+    return wasGreeted && saysNotAnswering(words) ? connectionLost(words) : clip(words, MAX_DETAIL_CHARS);
   }
 }
+
+/** `words` are the engine's client's. */
+export const connectionLost = (words: string): string =>
+  clip(`the connection to the engine was lost: ${words}`, MAX_DETAIL_CHARS);
 
 /** A line that broke the rules of the stream before the harness had greeted, so the engine's own. */
 export const asEngineWords = (line: string): string => clip(harmless(line), MAX_DETAIL_CHARS);

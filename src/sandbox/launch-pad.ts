@@ -35,6 +35,7 @@ import { type Files, OPEN_DIR } from './installed-files.js';
 import { pythonKind, type SandboxKind } from './kind.js';
 import { NotStarted } from './not-started.js';
 import { startByName } from './python-name.js';
+import type { StartOptions } from './sandbox.js';
 import { Sandbox } from './sandbox.js';
 import { prepareSeccomp } from './seccomp-files.js';
 import { sandboxSpec } from './spec.js';
@@ -69,6 +70,14 @@ export type LaunchContext = {
   /** How long the clock of a run may stand still in its sandbox; undefined means that it never does. */
   readonly standstillSeconds?: () => number;
 };
+
+/** What every start on this pad has in common. */
+export const startOptionsOn = ({ engine, choice }: LaunchPad, observer: Observer): StartOptions => ({
+  timeoutMs: START_TIMEOUT_MS,
+  observer,
+  enforcement: choice.enforcement,
+  whyUnreachable: engine.isElsewhere ? () => engine.whyUnreachable() : undefined,
+});
 
 export const wishesOf = ({
   runtime,

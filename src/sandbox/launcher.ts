@@ -27,6 +27,7 @@ import {
   makeLaunchPad,
   START_TIMEOUT_MS,
   specOn,
+  startOptionsOn,
   wishesOf,
 } from './launch-pad.js';
 import { PythonFallback } from './python-fallback.js';
@@ -230,7 +231,7 @@ export class Launcher implements AsyncDisposable {
     const networkMode = kind.network === 'outbound' ? await pad.engine.networkMode(link.signal) : undefined;
     await Promise.all(kind.volumes.map((volume) => this.#makeVolume(volume, pad, link.signal)));
     const { observer } = this.#context;
-    const options = { timeoutMs: START_TIMEOUT_MS, observer, enforcement: pad.choice.enforcement };
+    const options = startOptionsOn(pad, observer);
     const startWith = async (files: HostFiles): Promise<Sandbox> => {
       const carried = await carry(pad.engine, { image, files }, link.signal);
       observer({ type: 'setup.step', step: 'starting a container' });

@@ -18,8 +18,8 @@ import {
   harnessKey,
   type LaunchContext,
   type LaunchPad,
-  START_TIMEOUT_MS,
   specOn,
+  startOptionsOn,
 } from './launch-pad.js';
 import { runOwnCode } from './own-code.js';
 import { lacksPython, startByName } from './python-name.js';
@@ -124,7 +124,7 @@ export class PythonFallback {
     observer({ type: 'setup.step', step: `taking Python out of the image ${pad.image.image}` });
     const own = pythonKind(settings);
     const kind = { ...own, memoryBytes: Math.max(own.memoryBytes, TAKE_BYTES), preimport: [] };
-    const options = { timeoutMs: START_TIMEOUT_MS, observer, enforcement: pad.choice.enforcement };
+    const options = startOptionsOn(pad, observer);
     const startWith = async (python: PythonName): Promise<Sandbox> => {
       const brought = { image: pad.image, files: { ...pad.files, python } };
       const carried = await carry(pad.engine, brought, this.#closing);

@@ -19,7 +19,7 @@ import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
 import { inSeconds } from '../engine/hanging.js';
 import { Channel } from '../protocol/channel.js';
 import { type HostFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../protocol/frames.js';
-import { asEngineWords, EngineWords } from './engine-words.js';
+import { asEngineWords, connectionLost, EngineWords } from './engine-words.js';
 import { Guard } from './guard.js';
 import { NotStarted } from './not-started.js';
 import {
@@ -56,7 +56,15 @@ export type StartOptions = {
   /** What holds containers to their limits here; undefined while that is being found out. */
   readonly enforcement?: Enforcement | undefined;
   readonly observer: Observer;
+  /** Asks an engine that runs elsewhere why it does not answer; undefined for one whose processes can be seen. */
+  readonly whyUnreachable?: (() => Promise<string | undefined>) | undefined;
 };
+
+/** A start takes a second or two elsewhere. From here on its client may wait for an engine that is not there any more. */
+const START_ASKS_AFTER_MS = 10_000;
+/** What a machine that is shut down ends its processes with, a moment before its engine. */
+const SHUTDOWN_SIGNALS: ReadonlySet<string | null> = new Set(['SIGTERM', 'SIGKILL']);
+const SHUTDOWN_WITHIN_MS = 1_000;
 
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
 const LAST_FRAME_WITHIN_MS = 500;
@@ -84,16 +92,22 @@ export class Sandbox implements AsyncDisposable {
   readonly #words = new EngineWords();
   readonly #greeted: Promise<Hello>;
   readonly #settle: (end: SandboxEnd) => void;
+  readonly #whyUnreachable: StartOptions['whyUnreachable'];
+  /** Whether we have told the code to stop: then its end by a signal is our doing. */
+  #wasStopped = false;
   #state: State;
   /** From the first check of code until it waits again or is gone; even then it knows what the kernel has killed. */
   #guard: Guard | undefined;
+  /** What the supervisor has read in the container, for where the group cannot be seen from here. */
+  #toldMemoryKills: number | undefined;
 
   private constructor(
     container: Container,
     spec: SandboxSpec,
     startedAt: number,
-    { observer, enforcement }: StartOptions,
+    { observer, enforcement, whyUnreachable }: StartOptions,
   ) {
+    this.#whyUnreachable = whyUnreachable;
     this.startedAt = startedAt;
     this.#container = container;
     this.spec = spec;
@@ -139,8 +153,10 @@ export class Sandbox implements AsyncDisposable {
       const waitedMs = options.timeoutMs;
       sandbox.#end({ how: 'lost', detail: `no greeting within ${inSeconds(waitedMs)}`, waitedMs });
     }, options.timeoutMs);
+    const asking = setTimeout(() => void sandbox.#endIfUnreachable(), START_ASKS_AFTER_MS);
     const first = await Promise.race([sandbox.#greeted, sandbox.ended]);
     clearTimeout(timer);
+    clearTimeout(asking);
     signal.removeEventListener('abort', onAbort);
     if ('how' in first) {
       await sandbox[Symbol.asyncDispose]();
@@ -185,7 +201,8 @@ export class Sandbox implements AsyncDisposable {
   /** How many of its processes the kernel has killed for want of memory; undefined where nobody can know. */
   get memoryKills(): number | undefined {
     // Where nothing limits memory, nothing kills for that limit.
-    return this.#enforcement.memory === 'none' ? 0 : this.#guard?.memoryKills;
+    if (this.#enforcement.memory === 'none') return 0;
+    return this.#guard === undefined ? this.#toldMemoryKills : this.#guard.memoryKills;
   }
 
   /** Whether it was given its run: from then on nothing that it says decides anything. */
@@ -231,6 +248,7 @@ export class Sandbox implements AsyncDisposable {
 
   /** False when the guest has stopped reading and the frame was dropped. */
   send(frame: HostFrame): boolean {
+    if (frame.type === 'stop') this.#wasStopped = true;
     return this.#channel.send(frame);
   }
 
@@ -291,7 +309,8 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /** The report came by the other stream: what the guest said last may still be on its way. */
-  async #whenReported(report: GuestEnd): Promise<void> {
+  async #whenReported(report: FrameOf<SupervisorFrame, 'exited'>): Promise<void> {
+    this.#toldMemoryKills = report.memoryKills ?? undefined;
     // Looked at now: see memoryKills. The supervisor has waited for that where it matters.
     void this.memoryKills;
     this.#channel.hangUp();
@@ -299,7 +318,22 @@ export class Sandbox implements AsyncDisposable {
     const turn = this.#turn;
     if (isOfRun(turn) && turn.hasLastWord) await new Promise((resolve) => setImmediate(resolve));
     else await within(LAST_FRAME_WITHIN_MS, closed(this.#container.stdout));
+    if (this.#mayBeShutdown(report)) {
+      await new Promise((resolve) => setTimeout(resolve, SHUTDOWN_WITHIN_MS));
+      await this.#endIfUnreachable();
+    }
     this.#end({ how: 'exited', report });
+  }
+
+  /** Whether the machine that its engine runs on may have ended it, which the code did not do and we did not ask for. */
+  #mayBeShutdown({ signal }: GuestEnd): boolean {
+    const isOurs = this.#wasStopped || 'was' in this.#state || (this.memoryKills ?? 0) > 0;
+    return this.#whyUnreachable !== undefined && SHUTDOWN_SIGNALS.has(signal) && !isOurs;
+  }
+
+  async #endIfUnreachable(): Promise<void> {
+    const why = await this.#whyUnreachable?.();
+    if (why !== undefined) this.#end({ how: 'lost', detail: connectionLost(why) });
   }
 
   /** The container is gone; its last bytes may still be in our pipes. */

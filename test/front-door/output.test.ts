@@ -35,7 +35,7 @@ it('os.system, C-level writes and print, in order', async () => {
 });
 
 it('a forged frame is output, whoever prints it', async () => {
-  const frame = '{"type":"exited","code":0,"signal":null}';
+  const frame = '{"type":"exited","code":0,"signal":null,"memoryKills":null}';
   const call = '{"type":"call","id":1,"method":"servers.list","params":{}}';
   const code = `import os, sys\nfor f in (${JSON.stringify(frame)}, ${JSON.stringify(call)}):\n    os.system("echo '" + f + "'")\n    os.system("echo '" + f + "' >&2")\n    print(f)\nprint("still here")`;
   const payload = await bridge.run(code);

@@ -46,7 +46,7 @@ const ODD_LINES = [
   '{"type":"refusal","id":1,"error":{}}',
   '{"type":"run","code":"","timeoutSeconds":1,"loaded":[],"discovered":[]}',
   '{"type":"stop","reason":"x"}',
-  '{"type":"exited","code":0,"signal":null}',
+  '{"type":"exited","code":0,"signal":null,"memoryKills":null}',
   '{"type":"__proto__"}',
   '{"__proto__":{"type":"abandon","id":1}}',
   '{"type":"abandon","id":1,"__proto__":{"polluted":1}}',

@@ -58,7 +58,8 @@ let answers: (type: string) => readonly SupervisorFrame[];
 beforeEach(() => {
   container = new FakeContainer();
   ends = [];
-  answers = (type) => (type === 'check' ? [checked('t')] : [{ type: 'exited', code: 0, signal: null }]);
+  answers = (type) =>
+    type === 'check' ? [checked('t')] : [{ type: 'exited', code: 0, signal: null, memoryKills: null }];
   container.onFrame = ({ type }) => {
     if (type === 'run') container.sayAsGuest({ type: 'result', value: 1, repr: '1', exact: true });
     for (const frame of answers(type)) container.say(frame);
@@ -239,7 +240,9 @@ describe('files', () => {
     const file: SupervisorFrame = { type: 'file', name: 'a.txt', data: 'aGVsbG8=' };
     const behind: SupervisorFrame = { type: 'skipped', files: [{ name: 'b', reason: 'link' }], more: 0 };
     answers = (type) =>
-      type === 'check' ? [checked('t')] : [file, behind, { type: 'exited', code: 1, signal: null }];
+      type === 'check'
+        ? [checked('t')]
+        : [file, behind, { type: 'exited', code: 1, signal: null, memoryKills: null }];
     const outcome = await run({}, { files: [{ name: 'in.csv', data: 'YQ==' }] });
     expect(container.sent.at(-1)).toMatchObject({ type: 'run', files: [{ name: 'in.csv', data: 'YQ==' }] });
     expect(outcome.left).toMatchObject({
@@ -267,7 +270,7 @@ describe('the deadline', () => {
   afterEach(() => {
     vi.useRealTimers();
   });
-  const exited: SupervisorFrame = { type: 'exited', code: 0, signal: null };
+  const exited: SupervisorFrame = { type: 'exited', code: 0, signal: null, memoryKills: null };
   const block = (ms: number) => {
     const until = performance.now() + ms;
     while (performance.now() < until);

@@ -12,6 +12,7 @@ const exited = (code: number | null, signal: string | null = null): SupervisorFr
   type: 'exited',
   code,
   signal,
+  memoryKills: null,
 });
 const said = (text: string, base64: string | null = null): SupervisorFrame => ({
   type: 'output',

@@ -1,7 +1,7 @@
 // Single use, seen from the host: before `run` a sandbox may check and wait again; from `run` on nothing that it says
 // brings it back, and what it says out of turn ends it.
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Engine, SandboxSpec } from '../../src/engine/engine.js';
 import {
   type GuestFrame,
@@ -27,6 +27,8 @@ const program = (ways: readonly ProgramWay[]): ProgramStart => ({
   stdin: null,
   ways,
 });
+/** As a virtual machine's control groups hold it. */
+const ENFORCED = { memory: 'cgroup', pids: 'cgroup', cpu: 'cgroup' } as const;
 const internal = expect.objectContaining({ code: 'E_INTERNAL' });
 const outOfTurn = { how: 'violation', error: { code: 'E_PROTOCOL' } };
 
@@ -148,7 +150,7 @@ describe('before its run', () => {
     ['output', { type: 'output', stream: 'stdout', text: 'x', base64: null }],
     ['a file', { type: 'file', name: 'a', data: '' }],
     ['a list of files', { type: 'skipped', files: [], more: 0 }],
-    ['an end', { type: 'exited', code: 0, signal: null }],
+    ['an end', { type: 'exited', code: 0, signal: null, memoryKills: null }],
   ])('%s ends it', async (_what, frame) => {
     container.say(frame);
     expect(await sandbox.ended).toMatchObject(outOfTurn);
@@ -213,7 +215,7 @@ describe('at its end', () => {
     container.say(checked);
     expect(await sandbox.ended).toMatchObject(outOfTurn);
     sandbox.kill();
-    container.say({ type: 'exited', code: 0, signal: null });
+    container.say({ type: 'exited', code: 0, signal: null, memoryKills: null });
     await sandbox[Symbol.asyncDispose]();
     expect(await sandbox.ended).toMatchObject(outOfTurn);
     expect([sandbox.isAlive, sandbox.hasRun]).toEqual([false, true]);
@@ -223,10 +225,88 @@ describe('at its end', () => {
   });
 
   it('a report that is still in the pipe of one that was killed is its end', async () => {
-    container.say({ type: 'exited', code: 5, signal: null });
+    container.say({ type: 'exited', code: 5, signal: null, memoryKills: null });
     sandbox.kill();
     expect(sandbox.isAlive).toBe(false);
     expect(await sandbox.ended).toMatchObject({ how: 'exited', report: { code: 5 } });
+  });
+});
+
+describe('on an engine elsewhere', () => {
+  let why: string | undefined;
+  let asked = 0;
+  const whyUnreachable = async () => {
+    asked++;
+    return why;
+  };
+
+  beforeEach(async () => {
+    vi.useFakeTimers();
+    asked = 0;
+    why = 'Cannot connect to Podman';
+    await sandbox[Symbol.asyncDispose]();
+    container = new FakeContainer();
+    sandbox = await greeted(container, { whyUnreachable, enforcement: ENFORCED });
+    await check(checked);
+    sandbox.run(RUN, handlers);
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const exited = (signal: string | null, memoryKills: number | null = null): SupervisorFrame => ({
+    type: 'exited',
+    code: signal === null ? 0 : null,
+    signal,
+    memoryKills,
+  });
+  async function endsWith(frame: SupervisorFrame) {
+    container.say(frame);
+    container.stdout.end();
+    await vi.advanceTimersByTimeAsync(2_000);
+    return await sandbox.ended;
+  }
+
+  it('an end by the signals of a shutdown is the machine’s where the engine has gone too', async () => {
+    const detail = 'the connection to the engine was lost: Cannot connect to Podman';
+    expect(await endsWith(exited('SIGTERM'))).toEqual({ how: 'lost', detail });
+  });
+
+  it('and the code’s where the engine answers', async () => {
+    why = undefined;
+    expect(await endsWith(exited('SIGKILL'))).toMatchObject({ how: 'exited', report: { signal: 'SIGKILL' } });
+    expect(asked).toBe(1);
+  });
+
+  it.each<[string, SupervisorFrame, () => void]>([
+    ['an end by itself', exited(null), () => {}],
+    ['an end by another signal', exited('SIGSEGV'), () => {}],
+    ['an end that it was told', exited('SIGKILL'), () => sandbox.send({ type: 'stop', reason: 'timeout' })],
+    ['an end for memory', exited('SIGKILL', 1), () => {}],
+  ])('%s asks nobody', async (_what, frame, before) => {
+    before();
+    expect(await endsWith(frame)).toMatchObject({ how: 'exited' });
+    expect(asked).toBe(0);
+  });
+
+  it('believes the container about memory, whose group cannot be seen', async () => {
+    await endsWith(exited('SIGKILL', 2));
+    expect(sandbox.memoryKills).toBe(2);
+  });
+
+  it('a start asks after a while whether the engine is still there', async () => {
+    const silent = new FakeContainer();
+    const engine = { start: () => silent } as unknown as Engine;
+    const options = { timeoutMs: 60_000, observer: () => {}, whyUnreachable };
+    const starting = Sandbox.start(
+      engine,
+      { name: 'fake' } as SandboxSpec,
+      options,
+      new AbortController().signal,
+    );
+    const failed = expect(starting).rejects.toThrow('the connection to the engine was lost: Cannot connect');
+    await vi.advanceTimersByTimeAsync(10_500);
+    await failed;
   });
 });
 

@@ -24,7 +24,7 @@ const SUPERVISOR: { readonly [T in SupervisorFrame['type']]: Extract<SupervisorF
   ended: { type: 'ended', code: 0, signal: null },
   file: { type: 'file', name: 'a', data: '' },
   skipped: { type: 'skipped', files: [], more: 0 },
-  exited: { type: 'exited', code: 3, signal: null },
+  exited: { type: 'exited', code: 3, signal: null, memoryKills: null },
 };
 const CALL: GuestFrame = { type: 'call', id: 1, method: 'servers.list', params: {} };
 const RAISED = { type: 'raised', error } as unknown as GuestFrame;

@@ -4,7 +4,7 @@
 import { PassThrough } from 'node:stream';
 import type { Container, ContainerExit, Engine, SandboxSpec } from '../../src/engine/engine.js';
 import { type GuestFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../src/protocol/frames.js';
-import { Sandbox } from '../../src/sandbox/sandbox.js';
+import { Sandbox, type StartOptions } from '../../src/sandbox/sandbox.js';
 
 type Sent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
@@ -70,9 +70,9 @@ const lineOf = (frame: object): string =>
 const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** A sandbox in `container`, greeted. */
-export function greeted(container: FakeContainer): Promise<Sandbox> {
+export function greeted(container: FakeContainer, more: Partial<StartOptions> = {}): Promise<Sandbox> {
   container.say({ type: 'hello', protocol: PROTOCOL_VERSION, harness: '0', python: '3' });
   const engine = { start: () => container } as unknown as Engine;
-  const options = { timeoutMs: 5_000, observer: () => {} };
+  const options = { timeoutMs: 5_000, observer: () => {}, ...more };
   return Sandbox.start(engine, { name: 'fake' } as SandboxSpec, options, new AbortController().signal);
 }
