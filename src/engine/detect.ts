@@ -1,6 +1,7 @@
 // Which engine and which OCI runtime work on this machine, found out by trying, with the reasons kept for doctor.
 // The answer is remembered per boot in the state directory, so that only the first run after a boot pays for it.
 
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
@@ -192,25 +193,25 @@ const choiceFile = z.object({
   }),
 });
 
-/** One for each OCI runtime that is named: a bridge may have containers under another one besides. */
-const choiceFileOf = ({ stateDir, ociRuntime }: EngineWishes): string => {
-  const named = ociRuntime === undefined ? '' : `-${ociRuntime.replaceAll(/[^\w.-]/g, '_')}`;
-  return join(stateDir, CHOICE_DIR, `engine${named}.json`);
+const settled = (wishes: EngineWishes) => [
+  wishes.runtime,
+  wishes.ociRuntime,
+  wishes.allowRootful,
+  wishes.url,
+  wishes.clientVariables,
+  wishes.limitsCpus,
+];
+
+/** One for each set of wishes: bridges with different settings share a state directory, and one bridge has several runtimes. */
+const choiceFileOf = (wishes: EngineWishes): string => {
+  const hash = createHash('sha256')
+    .update(JSON.stringify(settled(wishes)))
+    .digest('hex');
+  return join(wishes.stateDir, CHOICE_DIR, `engine-${hash.slice(0, 12)}.json`);
 };
 
 const keyOf = (wishes: EngineWishes): string =>
-  JSON.stringify([
-    CHOICE_VERSION,
-    wishes.runtime,
-    wishes.ociRuntime,
-    wishes.allowRootful,
-    wishes.url,
-    wishes.clientVariables,
-    wishes.limitsCpus,
-    process.getuid?.(),
-    release(),
-    thisOwner().bootId,
-  ]);
+  JSON.stringify([CHOICE_VERSION, ...settled(wishes), process.getuid?.(), release(), thisOwner().bootId]);
 
 /** The choice of an earlier start under the same wishes, user, kernel and boot. */
 export function rememberedChoice(wishes: EngineWishes): EngineChoice | undefined {

@@ -1,7 +1,7 @@
 // Each limit met by real code in a real sandbox, and what the answer then says. The suite runs where a control group
 // holds the container and where a watchdog does: what each promises is read from what the bridge itself found.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Enforcement } from '../../src/engine/enforcement.js';
@@ -22,7 +22,9 @@ beforeAll(async () => {
   };
   bridge = await startBridge({}, { env });
   await bridge.run('1');
-  const remembered = readFileSync(join(bridge.stateDir, 'cache/engine.json'), 'utf8');
+  const cache = join(bridge.stateDir, 'cache');
+  const [file = 'none'] = readdirSync(cache).filter((name) => name.startsWith('engine-'));
+  const remembered = readFileSync(join(cache, file), 'utf8');
   enforcement = (JSON.parse(remembered) as { choice: { enforcement: Enforcement } }).choice.enforcement;
   console.log('limits by', JSON.stringify(enforcement));
 });

@@ -4,7 +4,15 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { chooseEngine, chooseOciRuntime, type EngineWishes } from '../../src/engine/detect.js';
+import {
+  chooseEngine,
+  chooseOciRuntime,
+  type EngineChoice,
+  type EngineWishes,
+  forgetChoice,
+  rememberChoice,
+  rememberedChoice,
+} from '../../src/engine/detect.js';
 import type { OciRuntime } from '../../src/engine/oci-runtime.js';
 import { isAlive, ownerFrom, thisOwner } from '../../src/engine/owner.js';
 
@@ -148,5 +156,39 @@ it('says of an engine elsewhere that hangs to look where it runs, and not at pro
   await expect(chooseOciRuntime('podman', status, 'runc', hangs)).rejects.toMatchObject({
     code: 'E_OCI_RUNTIME',
     message: expect.stringContaining('its service decides: it uses crun'),
+  });
+});
+
+describe('what is remembered', () => {
+  const choice: EngineChoice = {
+    binary: 'podman',
+    version: '5.4.0',
+    mode: 'remote',
+    ids: 'rootless',
+    architecture: 'x64',
+    limits: { memory: true, pids: true, cpu: true },
+    storageDriver: 'overlay',
+    storageRoot: '/there',
+    cgroups: 'v2',
+    ociRuntime: 'crun',
+    ociFlags: [],
+    tried: [],
+    enforcement: { memory: 'cgroup', pids: 'cgroup', cpu: 'cgroup' },
+  };
+  const here = wishes('podman');
+  const there = { ...here, url: 'ssh://user@there' };
+  const underRunsc = { ...here, ociRuntime: 'runsc' };
+
+  it('is one choice for each set of wishes, so that bridges with different settings share a state directory', () => {
+    for (const each of [here, there, underRunsc])
+      rememberChoice(each, { ...choice, storageRoot: JSON.stringify(each) });
+    for (const each of [here, there, underRunsc])
+      expect(rememberedChoice(each)?.storageRoot).toBe(JSON.stringify(each));
+    forgetChoice(there);
+    expect([here, there, underRunsc].map((each) => rememberedChoice(each) !== undefined)).toEqual([
+      true,
+      false,
+      true,
+    ]);
   });
 });
