@@ -130,7 +130,8 @@ export class Stage {
   }
 
   close() {
-    rmSync(this.#root, { recursive: true, force: true });
+    // A rootless podman that still cleans up after the last container makes its own folders in the home that it was given.
+    rmSync(this.#root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
 

@@ -175,11 +175,11 @@ describe('what is remembered', () => {
     tried: [],
     enforcement: { memory: 'cgroup', pids: 'cgroup', cpu: 'cgroup' },
   };
-  const here = wishes('podman');
-  const there = { ...here, url: 'ssh://user@there' };
-  const underRunsc = { ...here, ociRuntime: 'runsc' };
 
   it('is one choice for each set of wishes, so that bridges with different settings share a state directory', () => {
+    const here = wishes('podman');
+    const there = { ...here, url: 'ssh://user@there' };
+    const underRunsc = { ...here, ociRuntime: 'runsc' };
     for (const each of [here, there, underRunsc])
       rememberChoice(each, { ...choice, storageRoot: JSON.stringify(each) });
     for (const each of [here, there, underRunsc])

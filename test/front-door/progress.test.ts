@@ -38,7 +38,9 @@ describe.concurrent('progress', () => {
     await using bridge = await start();
     const code =
       'import time\nruntime.progress(3, 10, "pages")\ntime.sleep(4)\nruntime.progress(10, 10, "done")';
-    const told = await toldBefore(bridge, bridge.call(code, { progress: true }));
+    const all = await toldBefore(bridge, bridge.call(code, { progress: true }));
+    // A start that takes its time on a busy machine is told, too.
+    const told = all.filter(({ message }) => !message.startsWith('Setting up: '));
     expect(told[0]).toMatchObject({ progress: 3, total: 10, message: 'pages' });
     expect(told[1]?.message).toMatch(/^3 of 10: pages\. Running for [1-4] s; 0 tool calls\.$/);
     expect(told[1]).toMatchObject({ total: 10, progress: expect.closeTo(3, 4) });
