@@ -1,7 +1,7 @@
 // The steps that are the same whether the bridge is in the machine with its engine or outside of it: the machine itself,
 // the main job, the attacks on limits, what is left. Each returns what a judge looks at.
 
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { furnish, MAIN_JOB, SERVERS } from '../main-job.mjs';
@@ -62,9 +62,13 @@ export function attackLimits(bridge, env, attacks) {
       const payload = await call({ code, timeout });
       made.push({ name, complaint: complaint(attack, payload), said: payload.error ?? payload.result });
     }
-    const { choice } = JSON.parse(
-      readFileSync(join(env.MCP_BRIDGE_STATE_DIR ?? join(home, 'state'), 'cache/engine.json'), 'utf8'),
-    );
+    const cache = join(env.MCP_BRIDGE_STATE_DIR ?? join(home, 'state'), 'cache');
+    // One for each set of settings; the latest is that of this bridge.
+    const [latest] = readdirSync(cache)
+      .filter((name) => name.startsWith('engine-'))
+      .map((name) => join(cache, name))
+      .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+    const { choice } = JSON.parse(readFileSync(latest, 'utf8'));
     return { enforcement: choice.enforcement, attacks: made };
   });
 }
