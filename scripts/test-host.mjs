@@ -114,7 +114,16 @@ async function tryOn(suite, machine, disk, scratch) {
     console,
     onLine: sayOfStep(suite, 'by its own clock'),
   });
-  return reportOf(suite, lines, judge(lines), { startedAt, console });
+  const report = reportOf(suite, lines, judge(lines), { startedAt, console });
+  return { ...report, measures: kernelMemory(lines) };
+}
+
+/** What the machine lost to each attack on the kernel's memory, and what ended it. */
+function kernelMemory(lines) {
+  const { attacks = [] } = lines.find(({ step }) => step === 'limits')?.value ?? {};
+  return attacks
+    .filter(({ name }) => name.startsWith('memory of the kernel: '))
+    .map(({ name, lostMb, said }) => `${name}: the machine lost ${lostMb} MB; ${said}`);
 }
 
 async function tryEngineOf(suite, root, image, scratch) {

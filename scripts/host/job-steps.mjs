@@ -13,6 +13,7 @@ export const DELEGATED = `/sys/fs/cgroup/user.slice/user-${USER.id}.slice/user@$
 /** Of the engine in an emulated machine; one that is well takes a second or two. */
 const ENGINE_PATIENCE_MS = 60_000;
 const LOOKS_FOR_LEFTOVERS = 15;
+const MEMORY_EVERY_MS = 100;
 
 /** Does the work of the step `name` and hands its line to `write`: with a value, or with the error of a step that failed. */
 export async function step(name, work, write) {
@@ -59,8 +60,15 @@ export function attackLimits(bridge, env, attacks) {
     const made = [];
     for (const attack of attacks) {
       const { name, code, timeout = 60 } = attack;
+      const memory = watchMemory();
       const payload = await call({ code, timeout });
-      made.push({ name, complaint: complaint(attack, payload), said: payload.error ?? payload.result });
+      const lostMb = memory.lostMb();
+      made.push({
+        name,
+        complaint: complaint(attack, payload),
+        said: payload.error ?? payload.result,
+        lostMb,
+      });
     }
     const cache = join(env.MCP_BRIDGE_STATE_DIR ?? join(home, 'state'), 'cache');
     // One for each set of settings; the latest is that of this bridge.
@@ -71,6 +79,23 @@ export function attackLimits(bridge, env, attacks) {
     const { choice } = JSON.parse(readFileSync(latest, 'utf8'));
     return { enforcement: choice.enforcement, attacks: made };
   });
+}
+
+/** MB of memory that this machine has lost at most since; it is the bridge's, which is the engine's only where they share one. */
+function watchMemory() {
+  const available = () =>
+    Number(/^MemAvailable: +(\d+)/m.exec(readFileSync('/proc/meminfo', 'utf8'))[1]) / 1024;
+  const before = available();
+  let least = before;
+  const timer = setInterval(() => {
+    least = Math.min(least, available());
+  }, MEMORY_EVERY_MS);
+  return {
+    lostMb: () => {
+      clearInterval(timer);
+      return Math.round(before - Math.min(least, available()));
+    },
+  };
 }
 
 /** Names and states of the engine's containers. `env` is for its client. */
