@@ -56,7 +56,8 @@ export function mainJob(bridge, env, modules) {
 export function attackLimits(bridge, env, attacks) {
   return withBridge(bridge, { ...env, ...LIMIT_SETTINGS }, async (call, home) => {
     // The choice of an engine is not to take time from the first attack.
-    await call({ code: '1' });
+    const { status, error } = await call({ code: '1' });
+    if (status !== 'success') throw new Error(`${error}\n${await engineProcesses()}`);
     const made = [];
     for (const attack of attacks) {
       const { name, code, timeout = 60 } = attack;
@@ -114,10 +115,11 @@ export async function containers(env) {
 /** What there is of the engine's processes here, and what in the kernel each waits for. */
 async function engineProcesses() {
   const { stdout } = await run('ps', ['-eo', 'pid,ppid,stat,etimes,wchan:24,args', '--cols', '220']);
-  return stdout
+  const processes = stdout
     .split('\n')
-    .filter((line) => /podman|conmon|crun|runc/.test(line))
-    .join('\n');
+    .filter((line) => /podman|conmon|crun|runc|systemd|dbus|slirp|pause/.test(line));
+  // A lock that somebody holds and others wait for is told there with their pids.
+  return [...processes, readFileSync('/proc/locks', 'utf8')].join('\n');
 }
 
 /** The containers that are still there after a while, when at most `wanted` were expected to be. */
