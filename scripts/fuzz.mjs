@@ -1,4 +1,4 @@
-// The fuzz tests with ten times as many inputs, for the night. --help says how. Without a seed
+// The fuzz tests with a hundred times as many inputs, for the night. --help says how. Without a seed
 // the day's number is one, so that every night tries others and a failure can be repeated.
 
 import { spawnSync } from 'node:child_process';

@@ -40,6 +40,8 @@ const ONCE = [
   // Only root can start what stands for other machines.
   'test/remote/**',
 ];
+/** How many hostile inputs the parsers get here; whoever runs the unit tests alone gets a tenth of them. */
+const FUZZ = ['env', 'FUZZ_INPUTS=100000', 'FUZZ_VALUES=10000'];
 /** Waits, and uses nothing meanwhile: beside the unit tests, and for one user, since the clock is the same for all. */
 const WAITING = 'test/front-door/engine-clock.test.ts';
 const isRoot = process.getuid?.() === 0;
@@ -325,7 +327,7 @@ await part('check', async () =>
 );
 // Side by side: Python's tests are single processes that mostly wait for each other.
 await Promise.all([
-  part('unit', () => vitest('unit', { timeoutMs: 10 * MINUTE })),
+  part('unit', () => vitest('unit', { timeoutMs: 10 * MINUTE, as: FUZZ })),
   part("the engine's clock", () =>
     vitest('containers', { timeoutMs: 2 * MINUTE, report: join(scratch, 'clock.json'), flags: [WAITING] }),
   ),

@@ -85,7 +85,10 @@ async function madeBy(files: readonly string[]): Promise<ReadonlyMap<string, rea
       },
     }),
   );
+  // Loaded anew, whatever has been loaded before.
+  vi.resetModules();
   for (const file of files) await import(join(SRC, file));
+  vi.resetModules();
   vi.unstubAllGlobals();
   return made;
 }

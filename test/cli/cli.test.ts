@@ -2,10 +2,10 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { describedProfiles } from '../../src/engine/recipe-dir.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
-import { command } from './command.js';
+import { command, commandHere } from './command.js';
 
 let home: string;
 beforeEach(() => {
@@ -44,7 +44,7 @@ describe('usage', () => {
   });
 
   test('image build --help says what each profile holds', async () => {
-    const { stdout, exitCode } = await command(['image', 'build', '--help'], { home });
+    const { stdout, exitCode } = await commandHere(['image', 'build', '--help'], { home });
     for (const [profile, description] of describedProfiles()) {
       const line = stdout.split('\n').find((each) => each.startsWith(`  ${profile} `));
       expect(line?.endsWith(`  ${description}`), profile).toBe(true);
@@ -66,17 +66,23 @@ describe('usage', () => {
     [['image', 'build', 'bass'], "There is no image profile 'bass'. Did you mean 'base'?"],
     [['image', 'build', 'base', 'rubi'], "There is no image profile 'rubi'. Did you mean 'ruby'?"],
   ])('%j is refused with exit code 2', async (args, complaint) => {
-    const { stdout, stderr, exitCode } = await command(args, { home });
+    const { stdout, stderr, exitCode } = await commandHere(args, { home });
     expect(stderr).toContain(complaint);
     expect(stdout).toBe('');
     expect(exitCode).toBe(2);
+  });
+
+  test('the built program refuses it, too', async () => {
+    const { stdout, stderr, exitCode } = await command(['docter'], { home });
+    expect([stdout, exitCode]).toEqual(['', 2]);
+    expect(stderr).toContain("error: unknown command 'docter'.");
   });
 
   test.each([['serve'], ['servers'], ['run', '-']])(
     '%s with a wrong setting says which and what is allowed',
     async (...args) => {
       const env = { MCP_BRIDGE_MEMORY: 'lots', MCP_BRIDGE_PIDS: '1' };
-      const { stdout, stderr, exitCode } = await command(args, { home, env });
+      const { stdout, stderr, exitCode } = await commandHere(args, { home, env });
       expect(stderr).toContain("MCP_BRIDGE_MEMORY is 'lots'; allowed:");
       expect(stderr).toContain("MCP_BRIDGE_PIDS is '1'; allowed:");
       expect(stderr).toContain('next:');
@@ -112,7 +118,7 @@ describe('servers', () => {
 
   test('--json carries the same, and no arguments or variables', async () => {
     const file = configure(servers);
-    const { stdout } = await command(['servers', '--json'], { home });
+    const { stdout } = await commandHere(['servers', '--json'], { home });
     const answer = JSON.parse(stdout) as { servers: object[]; problems: object[]; files: string[] };
     expect(answer.servers[0]).toEqual({
       name: 'files',
@@ -133,12 +139,12 @@ describe('servers', () => {
   test('a malformed file is shown with its place', async () => {
     const file = configure({});
     writeFileSync(file, '{\n  oops', { mode: 0o600 });
-    const { stdout } = await command(['servers'], { home });
+    const { stdout } = await commandHere(['servers'], { home });
     expect(stdout).toContain(`problem  ${file}:2:3: invalid symbol`);
   });
 
   test('nothing found says what to do', async () => {
-    const { stdout } = await command(['servers'], { home });
+    const { stdout } = await commandHere(['servers'], { home });
     expect(stdout).toContain('No MCP servers were found. Name a file in MCP_SERVERS_CONFIG');
   });
 
@@ -197,25 +203,42 @@ describe('serve', () => {
     expect(exitCode).toBe(0);
   });
 
-  test.each([
-    [{ name: 'run_python', arguments: ['x'] }, 'arguments: got ["x"], expected an object by argument names.'],
-    [{ name: 'run_python', arguments: '{}' }, 'arguments: got "{}", expected an object by argument names.'],
-    [{ name: 'run_python', arguments: null }, 'arguments: got null, expected an object by argument names.'],
-    [{ name: 7 }, 'name: got 7, expected the name of a tool.'],
-    [{ arguments: {} }, 'name: got nothing, expected the name of a tool.'],
-    [{ name: 'run_python', task: 7 }, 'task: got 7, expected what MCP says of a call of a tool.'],
-    [undefined, 'params: got nothing, expected an object with name and arguments.'],
-  ])('a call that is none, %j, is answered as a wrong request', async (params, message) => {
-    const requests = [initialize, { jsonrpc: '2.0', id: 2, method: 'tools/call', params }];
-    const input = requests.map((request) => `${JSON.stringify(request)}\n`).join('');
-    const { stdout } = await command([], { home, input });
-    const answers = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { id: number; error?: object });
-    expect(answers.find(({ id }) => id === 2)?.error).toEqual({
-      code: -32602,
-      message: `MCP error -32602: ${message}`,
+  describe('a call that is none', () => {
+    const CALLS = [
+      [
+        { name: 'run_python', arguments: ['x'] },
+        'arguments: got ["x"], expected an object by argument names.',
+      ],
+      [{ name: 'run_python', arguments: '{}' }, 'arguments: got "{}", expected an object by argument names.'],
+      [{ name: 'run_python', arguments: null }, 'arguments: got null, expected an object by argument names.'],
+      [{ name: 7 }, 'name: got 7, expected the name of a tool.'],
+      [{ arguments: {} }, 'name: got nothing, expected the name of a tool.'],
+      [{ name: 'run_python', task: 7 }, 'task: got 7, expected what MCP says of a call of a tool.'],
+      [undefined, 'params: got nothing, expected an object with name and arguments.'],
+    ] as const;
+    const idOf = (params: unknown) => 2 + CALLS.findIndex(([each]) => each === params);
+    let answers: readonly { readonly id: number; readonly error?: object }[];
+    beforeAll(async () => {
+      const calls = CALLS.map(([params]) => ({
+        jsonrpc: '2.0',
+        id: idOf(params),
+        method: 'tools/call',
+        params,
+      }));
+      const input = [initialize, ...calls].map((request) => `${JSON.stringify(request)}\n`).join('');
+      const own = tempHome();
+      const { stdout } = await command([], { home: own, input });
+      rmSync(own, { recursive: true, force: true });
+      answers = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    });
+
+    test.each(CALLS)('%j is answered as a wrong request', (params, message) => {
+      expect(answers.filter(({ id }) => id === idOf(params)).map(({ error }) => error)).toEqual([
+        { code: -32602, message: `MCP error -32602: ${message}` },
+      ]);
     });
   });
 

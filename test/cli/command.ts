@@ -1,7 +1,10 @@
-// The built program as a shell would start it, in a home of its own.
+// The built program as a shell would start it, in a home of its own; or its source in this process, where only what it says
+// is looked at.
 
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { runHere, type Said } from '../support/in-this-process.js';
 import { bridgeEnv, MAIN } from '../support/start-bridge.js';
 
 export type Ended = {
@@ -35,3 +38,11 @@ export async function command(args: readonly string[], options: CommandOptions):
   const [stdout] = await Promise.all([text(child.stdout), exitCode]);
   return { stdout, stderr: heard, exitCode: await exitCode, durationMs: performance.now() - startedAt };
 }
+
+const SOURCE = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+/** What the program says in this process; nothing may be on its standard input, and it must end by itself. */
+export const commandHere = (
+  args: readonly string[],
+  { home, env }: Pick<CommandOptions, 'home' | 'env'>,
+): Promise<Said> => runHere(SOURCE, args, { folder: home, env: bridgeEnv(home, env) });

@@ -11,7 +11,7 @@ import { PassOn } from '../../src/cli/pass-on.js';
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import { Snippets } from '../../src/run/programs/snippets.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
-import { command } from './command.js';
+import { command, commandHere } from './command.js';
 
 let home: string;
 beforeEach(() => {
@@ -68,11 +68,17 @@ describe('wrong usage', () => {
     put('latin.py', Buffer.from([0x23, 0xe9]));
     put('prompts/hello.py');
     const env = { MCP_BRIDGE_SNIPPETS: join(home, 'prompts') };
-    const { stdout, stderr, exitCode } = await command(['exec', ...args], { home, env });
+    const { stdout, stderr, exitCode } = await commandHere(['exec', ...args], { home, env });
     expect(stderr).toContain(complaint);
     expect(stderr).toContain(next);
     expect(stdout).toBe('');
     expect(exitCode).toBe(2);
+  });
+
+  test('the built program refuses it, too', async () => {
+    const { stdout, stderr, exitCode } = await command(['exec', 'absent.go'], { home });
+    expect([stdout, exitCode]).toEqual(['', 2]);
+    expect(stderr).toMatch(/^error: absent\.go cannot be read: ENOENT.*\nnext: {2}Name a file/);
   });
 
   test('a stdin that has no end is not read where nobody asks for it', async () => {
@@ -86,7 +92,7 @@ describe('wrong usage', () => {
   });
 
   test('--help shows examples', async () => {
-    const { stdout, exitCode } = await command(['exec', '--help'], { home });
+    const { stdout, exitCode } = await commandHere(['exec', '--help'], { home });
     expect(stdout.match(/^ {2}\$ /gm)).toHaveLength(2);
     expect(exitCode).toBe(0);
   });
@@ -288,7 +294,7 @@ describe('snippets', () => {
     put('prompts/README.md');
     symlinkSync('/etc/hostname', join(home, 'prompts/host.rb'));
     const env = { MCP_BRIDGE_SNIPPETS: join(home, 'prompts') };
-    const { stdout, exitCode } = await command(['snippets'], { home, env });
+    const { stdout, exitCode } = await commandHere(['snippets'], { home, env });
     expect(stdout.split('\n')).toEqual([
       join(home, 'prompts'),
       'name     language  file       says',
@@ -300,7 +306,7 @@ describe('snippets', () => {
       '',
     ]);
     expect(exitCode).toBe(0);
-    const json = await command(['snippets', '--json'], { home, env });
+    const json = await commandHere(['snippets', '--json'], { home, env });
     expect(JSON.parse(json.stdout)).toMatchObject({
       folder: join(home, 'prompts'),
       snippets: [{ name: 'hello', file: 'hello.py', language: 'python', description: 'Says hello.' }],
@@ -313,7 +319,7 @@ describe('snippets', () => {
     const said = async (content: object, more: object = {}) => {
       writeFileSync(join(home, 'isolator_config.json'), JSON.stringify(content), { mode: 0o600 });
       const env = { MCP_BRIDGE_ISOLATOR_CONFIG: join(home, 'isolator_config.json'), ...more };
-      return JSON.parse((await command(['snippets', '--json'], { home, env })).stdout) as object;
+      return JSON.parse((await commandHere(['snippets', '--json'], { home, env })).stdout) as object;
     };
     const found = { folder: join(home, 'prompts'), snippets: [{ name: 'hello' }] };
     expect(await said({})).toMatchObject(found);
@@ -324,8 +330,11 @@ describe('snippets', () => {
   });
 
   test('a folder that is not there, and none at all', async () => {
-    const absent = await command(['snippets'], { home, env: { MCP_BRIDGE_SNIPPETS: join(home, 'absent') } });
+    const absent = await commandHere(['snippets'], {
+      home,
+      env: { MCP_BRIDGE_SNIPPETS: join(home, 'absent') },
+    });
     expect(absent).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('ENOENT') });
-    expect((await command(['snippets'], { home })).stdout).toContain('Name one in MCP_BRIDGE_SNIPPETS');
+    expect((await commandHere(['snippets'], { home })).stdout).toContain('Name one in MCP_BRIDGE_SNIPPETS');
   });
 });

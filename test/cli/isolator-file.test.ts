@@ -8,14 +8,14 @@ import type { Examination } from '../../src/cli/examination.js';
 import { readIsolatorFile } from '../../src/config/languages/isolator-file.js';
 import { Home } from '../config/home.js';
 import { tempHome } from '../support/start-bridge.js';
-import { command } from './command.js';
+import { commandHere } from './command.js';
 
 test.each([['serve'], ['servers']])('%s does not begin with a wrong file', async (name) => {
   const home = tempHome();
   const file = join(home, 'isolator_config.json');
   writeFileSync(file, '{"defaultNetworkMode": "host"}', { mode: 0o600 });
   const env = { MCP_BRIDGE_ISOLATOR_CONFIG: '~/isolator_config.json' };
-  const { stdout, stderr, exitCode } = await command([name], { home, env });
+  const { stdout, stderr, exitCode } = await commandHere([name], { home, env });
   expect(stderr).toContain(`MCP_BRIDGE_ISOLATOR_CONFIG: ${file}: 'defaultNetworkMode' is "host"`);
   expect([stdout, exitCode]).toEqual(['', 2]);
   rmSync(home, { recursive: true });
@@ -25,7 +25,7 @@ test('a file in the working directory is not read unless it is named', async () 
   const home = tempHome();
   writeFileSync(join(home, 'isolator_config.json'), '{"defaultNetworkMode": "host"}', { mode: 0o600 });
   const env = { MCP_BRIDGE_TOOLS: 'execute_code' };
-  expect((await command(['servers'], { home, env })).exitCode).toBe(0);
+  expect((await commandHere(['servers'], { home, env })).exitCode).toBe(0);
   rmSync(home, { recursive: true });
 });
 

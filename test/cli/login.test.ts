@@ -22,7 +22,7 @@ import {
   startProtectedServer,
 } from '../support/oauth.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
-import { command } from './command.js';
+import { command, commandHere } from './command.js';
 
 let auth: AuthServer;
 let server: ProtectedServer;
@@ -155,14 +155,14 @@ describe('login', () => {
     ['keyed', "Server 'keyed' needs no login: its entry gives an Authorization header"],
     ['closed', "Server 'closed' has no login: its entry says `oauth: false`"],
   ])('%s is refused', async (name, complaint) => {
-    const { stderr, exitCode } = await command(['login', name, '--no-browser'], { home, env });
+    const { stderr, exitCode } = await commandHere(['login', name, '--no-browser'], { home, env });
     expect(stderr).toContain(`error: ${complaint}`);
     expect(stderr).not.toContain('k3y-of-the-entry');
     expect(exitCode).toBe(2);
   });
 
   test('without a name it says what it needs', async () => {
-    const { stderr, exitCode } = await command(['login'], { home, env });
+    const { stderr, exitCode } = await commandHere(['login'], { home, env });
     expect(stderr).toContain('error: login needs the name of a server.');
     expect(exitCode).toBe(2);
   });
@@ -170,16 +170,16 @@ describe('login', () => {
 
 describe('login --list', () => {
   test('says that nobody has logged in', async () => {
-    const { stdout } = await command(['login', '--list'], { home, env });
+    const { stdout } = await commandHere(['login', '--list'], { home, env });
     expect(stdout).toBe('Nobody has logged in. `mcp-sandbox-bridge login SERVER` does.\n');
   });
 
   test('shows who is, and neither tokens nor more of an address than its origin', async () => {
     await logIn();
     const { origin } = new URL(server.url);
-    const { stdout } = await command(['login', '--list'], { home, env });
+    const { stdout } = await commandHere(['login', '--list'], { home, env });
     expect(stdout).toBe(`linear  refreshed by itself  ${origin}  by ${auth.issuer}\n`);
-    const { stdout: json } = await command(['login', '--list', '--json'], { home, env });
+    const { stdout: json } = await commandHere(['login', '--list', '--json'], { home, env });
     const { logins } = JSON.parse(json) as { logins: object[] };
     expect(logins).toEqual([
       {
@@ -193,7 +193,7 @@ describe('login --list', () => {
       },
     ]);
     for (const [name] of [readdirSync(tokensFolder())]) chmodSync(join(tokensFolder(), name ?? ''), 0o644);
-    const { stdout: loose } = await command(['login', '--list'], { home, env });
+    const { stdout: loose } = await commandHere(['login', '--list'], { home, env });
     expect(loose).toContain('unusable  can be read or written by other users');
   });
 });
@@ -203,7 +203,7 @@ describe('logout', () => {
     await logIn();
     const { accessToken } = kept();
     rmSync(join(home, '.config/mcp/servers/all.json'));
-    const { stderr, exitCode } = await command(['logout', 'linear'], { home, env });
+    const { stderr, exitCode } = await commandHere(['logout', 'linear'], { home, env });
     expect(stderr).toBe("Logged out of 'linear'.\n");
     expect(exitCode).toBe(0);
     expect(readdirSync(tokensFolder())).toEqual([]);
@@ -212,7 +212,7 @@ describe('logout', () => {
   });
 
   test('without a login says so', async () => {
-    const { stderr, exitCode } = await command(['logout', 'linear'], { home, env });
+    const { stderr, exitCode } = await commandHere(['logout', 'linear'], { home, env });
     expect(stderr).toBe("There was no login of 'linear'; nothing was kept.\n");
     expect(exitCode).toBe(0);
   });

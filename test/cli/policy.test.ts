@@ -5,7 +5,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { tempHome } from '../support/start-bridge.js';
-import { command } from './command.js';
+import { command, commandHere } from './command.js';
 
 let home: string;
 let policy: string;
@@ -24,7 +24,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 test('a denied server is listed with the rule', async () => {
   writeFileSync(policy, 'version: 1\ndeny: [io.github.ann/notes]', { mode: 0o600 });
   const env = { MCP_BRIDGE_DENY: 'git*', MCP_BRIDGE_POLICY: policy };
-  const { stdout } = await command(['servers', '--json'], { home, env });
+  const { stdout } = await commandHere(['servers', '--json'], { home, env });
   const { servers } = JSON.parse(stdout) as { servers: { name: string; state: string; reason?: string }[] };
   expect(servers.map(({ name, state, reason }) => [name, state, reason])).toEqual([
     ['files', 'ready', undefined],
@@ -35,7 +35,7 @@ test('a denied server is listed with the rule', async () => {
 
 test.each([['serve'], ['servers'], ['run', '-']])('a wrong policy stops %s', async (...args) => {
   writeFileSync(policy, 'version: 1\nallow: github', { mode: 0o600 });
-  const { stdout, stderr, exitCode } = await command(args, { home, env: { MCP_BRIDGE_POLICY: policy } });
+  const { stdout, stderr, exitCode } = await commandHere(args, { home, env: { MCP_BRIDGE_POLICY: policy } });
   expect(stderr).toContain(`MCP_BRIDGE_POLICY: ${policy}: 'allow' is "github"; allowed: a list of patterns`);
   expect(stderr).toContain('next:');
   expect([stdout, exitCode]).toEqual(['', 2]);

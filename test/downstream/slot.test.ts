@@ -1,7 +1,7 @@
 // One server's place in the pool, with a server that is only a record: each state against everything that may happen
 // in it, above all what must change nothing. Real servers are in pool.test.ts.
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
@@ -26,6 +26,10 @@ type Attempt = {
   readonly close: ReturnType<typeof vi.fn>;
   readonly downstream: Downstream;
 };
+
+// Loaded anew with the mock, and once more without it for the files that run in this process afterwards.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => void vi.resetModules());
 
 const attempts: Attempt[] = vi.hoisted(() => []);
 vi.mock('../../src/downstream/downstream.js', () => ({

@@ -5,6 +5,7 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AuditFiles } from '../../src/observe/audit-files.js';
 
@@ -57,7 +58,10 @@ const open = () =>
       }),
   });
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+/** Writing takes turns of the event loop and no time: of a timer it is not known before which of them it fires. */
+const turn = async () => {
+  for (let at = 0; at < 10; at++) await setImmediate();
+};
 const lines = () => {
   const [name = ''] = readdirSync(dir);
   return readFileSync(join(dir, name), 'utf8').split('\n');

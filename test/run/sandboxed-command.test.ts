@@ -62,6 +62,8 @@ async function run(answer: () => void, timeoutSeconds = 30, signal = new AbortCo
 const status = () => events.find((event) => event.type === 'run.ended')?.status;
 const say = (...frames: readonly SupervisorFrame[]) => {
   for (const frame of frames) container.say(frame);
+  // Of a guest that has ended nobody holds the stream, and nothing of it is waited for.
+  if (frames.some(({ type }) => type === 'exited')) container.stdout.end();
 };
 
 describe('its own end', () => {

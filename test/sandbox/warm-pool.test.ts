@@ -1,10 +1,14 @@
 // The pool's own rules, with sandboxes that are only as real as the pool can see: alive or not, ended or not.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { MAX_WAIT_SECONDS, WarmPool } from '../../src/sandbox/warm-pool.js';
 
 let freeMib = 8_000;
+// Loaded anew with the mock, and once more without it for the files that run in this process afterwards.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => void vi.resetModules());
+
 vi.mock('node:os', async (original) => ({
   ...(await original<typeof import('node:os')>()),
   freemem: () => freeMib * 1024 * 1024,

@@ -1,12 +1,16 @@
 // A pool for each kind, made when it is asked for, and all of them within one share of the memory.
 
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { SandboxKind } from '../../src/sandbox/kind.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { WarmPools } from '../../src/sandbox/warm-pools.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
 
 let freeMib: number;
+// Loaded anew with the mock, and once more without it for the files that run in this process afterwards.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => void vi.resetModules());
+
 vi.mock('node:os', async (original) => ({
   ...(await original<typeof import('node:os')>()),
   freemem: () => freeMib * 1024 * 1024,

@@ -1,29 +1,29 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { runHere } from '../support/in-this-process.js';
 
 const script = fileURLToPath(new URL('../../scripts/check-floors.mjs', import.meta.url));
 
 /** The complaints about a source tree made of `files`. */
-function check(files: Readonly<Record<string, string>>): { lines: string[]; status: number | null } {
+async function check(files: Readonly<Record<string, string>>): Promise<{ lines: string[]; status: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'bridge-floors-'));
   try {
     for (const [file, text] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, file)), { recursive: true });
       writeFileSync(join(folder, file), text);
     }
-    const { stderr, status } = spawnSync(process.execPath, [script, folder], { encoding: 'utf8' });
-    return { lines: stderr.trim().split('\n'), status };
+    const { stderr, exitCode } = await runHere(script, [folder]);
+    return { lines: stderr.trim().split('\n'), status: exitCode };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-test('imports that go down pass', () => {
-  const { lines, status } = check({
+test('imports that go down pass', async () => {
+  const { lines, status } = await check({
     'base/errors.ts': "import { readFileSync } from 'node:fs';\n",
     'config/settings.ts': "import { z } from 'zod';\nimport { x } from '../base/errors.js';\n",
     'cli/main.ts': "await import('../config/settings.js');\nprocess.env.HOME;\nconsole.log(1);\n",
@@ -64,19 +64,19 @@ test.each([
   ['a default export', 'base/a.ts', 'export default 1;', '1: export default is not for here'],
   ['the environment', 'config/a.ts', '// process.env\nprocess.env.X;', '2: process.env is not for here'],
   ['the console', 'server/a.ts', "\n\nconsole.log('x');", '3: console.log( is not for here'],
-])('%s is refused with its line', (_what, file, text, complaint) => {
-  const { lines, status } = check({ [file]: text });
+])('%s is refused with its line', async (_what, file, text, complaint) => {
+  const { lines, status } = await check({ [file]: text });
   expect(lines[0]).toContain(`src/${file}:${complaint}`);
   expect(status).toBe(1);
 });
 
-test('words in comments are not code, and a string is not a comment', () => {
+test('words in comments are not code, and a string is not a comment', async () => {
   const text = "const pattern = '/mcp/*.json'; // console.log(1)\nconsole.log(2); /* a */\n";
-  expect(check({ 'config/a.ts': text }).lines[0]).toContain('src/config/a.ts:2:');
+  expect((await check({ 'config/a.ts': text })).lines[0]).toContain('src/config/a.ts:2:');
 });
 
-test('a cycle is shown as its path', () => {
-  const { lines } = check({
+test('a cycle is shown as its path', async () => {
+  const { lines } = await check({
     'base/a.ts': "import './b.js';",
     'base/b.ts': "import './c.js';",
     'base/c.ts': "import './a.js';",

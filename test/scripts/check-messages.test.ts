@@ -1,22 +1,22 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the code under test holds template strings
 
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { runHere } from '../support/in-this-process.js';
 
 const script = fileURLToPath(new URL('../../scripts/check-messages.mjs', import.meta.url));
 
 /** What is said of a source tree with this one file, without the last line, which sums up. */
-function check(text: string, file = 'run/a.ts'): { complaints: string[]; status: number | null } {
+async function check(text: string, file = 'run/a.ts'): Promise<{ complaints: string[]; status: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'bridge-messages-'));
   try {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), text);
-    const { stderr, status } = spawnSync(process.execPath, [script, folder], { encoding: 'utf8' });
-    return { complaints: stderr.trim().split('\n').slice(0, -1), status };
+    const { stderr, exitCode } = await runHere(script, [folder]);
+    return { complaints: stderr.trim().split('\n').slice(0, -1), status: exitCode };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -63,8 +63,8 @@ test.each([
   ['a table', 'const remedy = TABLE[e.message];', 'TABLE[e.message]'],
   ['a switch', "switch (e.message) { case 'a': f(); }", 'e.message'],
   ['a list', "const isOne = ['a', 'b'].includes(one.reason);", "['a', 'b'].includes(one.reason)"],
-])('%s is refused with its line', (_what, text, expression, line = 1) => {
-  expect(check(text)).toEqual({
+])('%s is refused with its line', async (_what, text, expression, line = 1) => {
+  expect(await check(text)).toEqual({
     complaints: [`src/run/a.ts:${line}: asks what is in words: ${expression}`],
     status: 1,
   });
@@ -81,16 +81,16 @@ test.each([
   ['the length', 'if (e.message.length > 9) f();'],
   ['an object of that name', "const f = (message: Message) => message.method === 'ping';"],
   ['a comment and a string', "// e.message === 'x'\nconst text = \"e.message === 'x'\";"],
-])('%s may be asked for', (_what, text) => {
-  expect(check(text)).toEqual({ complaints: [], status: 0 });
+])('%s may be asked for', async (_what, text) => {
+  expect(await check(text)).toEqual({ complaints: [], status: 0 });
 });
 
-test('a file of the list may ask as often as the list says, neither more nor less', () => {
+test('a file of the list may ask as often as the list says, neither more nor less', async () => {
   const file = 'config/policy-file.ts';
   const question = "trouble.message.split('\\n', 1);\n";
-  expect(check(question, file)).toEqual({ complaints: [], status: 0 });
-  expect(check(question + question, file).complaints).toHaveLength(2);
-  expect(check('', file)).toEqual({
+  expect(await check(question, file)).toEqual({ complaints: [], status: 0 });
+  expect((await check(question + question, file)).complaints).toHaveLength(2);
+  expect(await check('', file)).toEqual({
     complaints: ['src/config/policy-file.ts: has 0 questions, and the list allows 1'],
     status: 1,
   });

@@ -2,8 +2,10 @@
 // where it needs no container, works in its smallest form. Those that do need one: containers.test.ts beside this.
 
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { runHere } from '../support/in-this-process.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
@@ -25,6 +27,13 @@ const run = (name: string, ...args: readonly string[]) => {
   const [program = '', ...first] = COMMANDS[name] ?? [];
   return spawnSync(program, [...first, ...args], { cwd: ROOT, encoding: 'utf8' });
 };
+/** The same in this process, where it is a script of Node; bench loads more than a process of its own takes. */
+const here = async (name: string, ...args: readonly string[]) => {
+  const [program, script = '', ...first] = COMMANDS[name] ?? [];
+  if (program !== 'node' || name === 'bench') return run(name, ...args);
+  const { exitCode, ...said } = await runHere(join(ROOT, script), [...first, ...args], { folder: ROOT });
+  return { ...said, status: exitCode };
+};
 
 describe.each(Object.keys(COMMANDS))('%s', (name) => {
   test('says how it is used', () => {
@@ -33,8 +42,8 @@ describe.each(Object.keys(COMMANDS))('%s', (name) => {
     expect(stdout).toMatch(/^Usage: /);
   });
 
-  test('answers a wrong option with its usage', () => {
-    const { status, stdout, stderr } = run(name, '--nonsense');
+  test('answers a wrong option with its usage', async () => {
+    const { status, stdout, stderr } = await here(name, '--nonsense');
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toContain("'--nonsense'");
     expect(stderr).toContain('Usage: ');
@@ -54,8 +63,8 @@ test.each([
   ['remote-engine', '--engine', 'nowhere'],
   ['test:remote', '--engine', 'nowhere'],
   ['test:remote', '--only', '('],
-])('%s %s %s is refused with what was wrong', (name, option, value) => {
-  const { status, stderr } = run(name, option, value);
+])('%s %s %s is refused with what was wrong', async (name, option, value) => {
+  const { status, stderr } = await here(name, option, value);
   expect([status, stderr.includes(`${option}: `)]).toEqual([2, true]);
   expect(stderr).toContain(value);
 });

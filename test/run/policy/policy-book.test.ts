@@ -5,10 +5,14 @@ import type { BigIntStats } from 'node:fs';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/events.js';
 import { hostFacts } from '../../../src/config/host-facts.js';
 import { PolicyBook } from '../../../src/run/policy/policy-book.js';
+
+// Loaded anew with the mock, and once more without it for the files that run in this process afterwards.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => void vi.resetModules());
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>();
