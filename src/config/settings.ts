@@ -161,10 +161,24 @@ export function parseSettings(
 }
 
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
-  const rules = pathRules(host);
   const stateDir = stateDirFrom(values.MCP_BRIDGE_STATE_DIR, env, host);
   return {
     explicitlySet: new Set(variableNames.filter((name) => env[name] !== undefined)),
+    stateDir,
+    logLevel: values.MCP_BRIDGE_LOG_LEVEL,
+    depth: values.MCP_BRIDGE_DEPTH,
+    ...engineSettings(values, env),
+    ...sandboxSettings(values, host),
+    ...languageSettings(values, host),
+    ...commandSettings(values),
+    ...serverSettings(values, host),
+    ...answerSettings(values),
+    snippetsDir: optionalPath(values.MCP_BRIDGE_SNIPPETS, host) ?? ownSnippetsDir(stateDir, host),
+  };
+}
+
+const engineSettings = (values: Values, env: Environment) =>
+  ({
     runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
     engineUrl: values.MCP_BRIDGE_ENGINE_URL,
     engineVariables: JSON.stringify(
@@ -174,6 +188,12 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
       ]),
     ),
     ociRuntime: values.MCP_BRIDGE_OCI_RUNTIME,
+    allowRootful: values.MCP_BRIDGE_ALLOW_ROOTFUL,
+    machineIdleSeconds: values.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT,
+  }) satisfies Partial<Settings>;
+
+const sandboxSettings = (values: Values, host: HostFacts) =>
+  ({
     image: values.MCP_BRIDGE_IMAGE,
     seccomp: values.MCP_BRIDGE_SECCOMP,
     timeoutSeconds: Math.min(values.MCP_BRIDGE_TIMEOUT, values.MCP_BRIDGE_MAX_TIMEOUT),
@@ -182,30 +202,23 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     pids: values.MCP_BRIDGE_PIDS,
     cpus: values.MCP_BRIDGE_CPUS,
     containerUser: values.MCP_BRIDGE_CONTAINER_USER,
-    machineIdleSeconds: values.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT,
-    stateDir,
-    outputMode: values.MCP_BRIDGE_OUTPUT_MODE,
-    structured: values.MCP_BRIDGE_STRUCTURED,
-    logLevel: values.MCP_BRIDGE_LOG_LEVEL,
-    allowSelfServer: values.MCP_BRIDGE_ALLOW_SELF_SERVER,
-    trustProject: values.MCP_BRIDGE_TRUST_PROJECT,
-    allowRootful: values.MCP_BRIDGE_ALLOW_ROOTFUL,
     acceptUnenforced: values.MCP_BRIDGE_ACCEPT_UNENFORCED ?? [],
-    saveTools: values.MCP_BRIDGE_SAVE_TOOLS === 'on',
-    keepSeconds: values.MCP_BRIDGE_KEEP_SECONDS,
-    keepBytes: values.MCP_BRIDGE_KEEP_MB * MB_BYTES,
-    audit: values.MCP_BRIDGE_AUDIT,
-    auditBytes: values.MCP_BRIDGE_AUDIT_MB * MB_BYTES,
     warm: values.MCP_BRIDGE_WARM,
     preimport: values.MCP_BRIDGE_PREIMPORT ?? [],
     concurrency: values.MCP_BRIDGE_CONCURRENCY ?? host.cores,
-    tools: [...new Set(values.MCP_BRIDGE_TOOLS)],
+  }) satisfies Partial<Settings>;
+
+const languageSettings = (values: Values, host: HostFacts) =>
+  ({
     languages: [...new Set(values.MCP_BRIDGE_LANGUAGES ?? languages.map(({ name }) => name))],
     languageImages: values.MCP_BRIDGE_LANGUAGE_IMAGES ?? new Map(),
     networkLanguages: [...new Set(values.MCP_BRIDGE_NETWORK)],
     isolatorFile: optionalPath(values.MCP_BRIDGE_ISOLATOR_CONFIG, host),
     isolator: undefined,
-    snippetsDir: optionalPath(values.MCP_BRIDGE_SNIPPETS, host) ?? ownSnippetsDir(stateDir, host),
+  }) satisfies Partial<Settings>;
+
+const commandSettings = (values: Values) =>
+  ({
     executeServer: values.MCP_BRIDGE_EXECUTE_SERVER,
     executeOciRuntime:
       values.MCP_BRIDGE_EXECUTE_OCI_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_EXECUTE_OCI_RUNTIME,
@@ -213,19 +226,36 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     executeNetwork: values.MCP_BRIDGE_EXECUTE_NETWORK === 'on',
     executeWork: values.MCP_BRIDGE_EXECUTE_WORK,
     executeOutputBytes: values.MCP_EXEC_MAX_OUTPUT_BYTES,
+  }) satisfies Partial<Settings>;
+
+const serverSettings = (values: Values, host: HostFacts) =>
+  ({
     serversConfig: (values.MCP_SERVERS_CONFIG ?? '')
-      .split(rules.delimiter)
+      .split(pathRules(host).delimiter)
       .filter((written) => written !== '')
       .map((written) => absolutePath(written, host.cwd, host)),
+    allowSelfServer: values.MCP_BRIDGE_ALLOW_SELF_SERVER,
+    trustProject: values.MCP_BRIDGE_TRUST_PROJECT,
     downstreamEnv: values.MCP_BRIDGE_DOWNSTREAM_ENV ?? [],
     policyFile: optionalPath(values.MCP_BRIDGE_POLICY, host),
     allow: values.MCP_BRIDGE_ALLOW,
     deny: values.MCP_BRIDGE_DENY ?? [],
     autoload: values.MCP_BRIDGE_AUTOLOAD,
     clientMetadataUrl: values.MCP_BRIDGE_CLIENT_METADATA_URL,
-    depth: values.MCP_BRIDGE_DEPTH,
-  };
-}
+  }) satisfies Partial<Settings>;
+
+/** What the agent is offered and told, and what stays of its runs. */
+const answerSettings = (values: Values) =>
+  ({
+    tools: [...new Set(values.MCP_BRIDGE_TOOLS)],
+    outputMode: values.MCP_BRIDGE_OUTPUT_MODE,
+    structured: values.MCP_BRIDGE_STRUCTURED,
+    saveTools: values.MCP_BRIDGE_SAVE_TOOLS === 'on',
+    keepSeconds: values.MCP_BRIDGE_KEEP_SECONDS,
+    keepBytes: values.MCP_BRIDGE_KEEP_MB * MB_BYTES,
+    audit: values.MCP_BRIDGE_AUDIT,
+    auditBytes: values.MCP_BRIDGE_AUDIT_MB * MB_BYTES,
+  }) satisfies Partial<Settings>;
 
 const optionalPath = (written: string | undefined, host: HostFacts): string | undefined =>
   written === undefined ? undefined : absolutePath(written, host.cwd, host);
