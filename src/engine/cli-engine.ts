@@ -10,7 +10,7 @@ import { clip } from '../base/text.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
-import { saysGoneAlready, saysNoSuchImage } from './client-words.js';
+import { saysGoneAlready, saysNoSuchImage, whyNotPulled } from './client-words.js';
 import { type Derivation, derivedName, makeDerivedImage, pruneDerivedImages } from './derived-image.js';
 import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
 import type {
@@ -37,7 +37,6 @@ import {
 } from './owner.js';
 import { connectionEnv, type EngineClient, isElsewhere } from './place.js';
 import { Volumes } from './volumes.js';
-import { whyNotPulled } from './why-not-pulled.js';
 
 const QUERY_TIMEOUT_MS = 15_000;
 const REMOVE_TIMEOUT_MS = 30_000;
