@@ -4,6 +4,7 @@
 
 import type { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
+import type { Environment } from '../base/environment.js';
 import { BridgeError } from '../base/errors.js';
 import { clip, harmless } from '../base/text.js';
 import { ENGINE_VARIABLES } from './engine-variables.js';
@@ -102,8 +103,6 @@ export type Settings = {
   /** How many bridges this one runs inside. */
   readonly depth: number;
 };
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = 'MCP_BRIDGE_';
 /** Variables with this prefix belong to `code-exec`, which reads them itself. */

@@ -2,11 +2,9 @@
 // anybody, where making a folder fails in odd ways or never ends, and paths that engines have no way to be told.
 
 import { realpathSync } from 'node:fs';
-import { windowsVariable } from '../base/environment.js';
+import { type Environment, windowsVariable } from '../base/environment.js';
 import { clip, harmless } from '../base/text.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const NO_FILES = ['/proc', '/sys', '/dev'];
 /** An ordinary file system in memory, although it lies there. */

@@ -16,7 +16,7 @@ import { type Connection, connect } from './connect.js';
 import { rawResultOf } from './inbound.js';
 import { isObject } from './json-object.js';
 import type { LoginFor } from './remote/server-login.js';
-import { listTools, NO_TIMEOUT_MS, type Tool, type ToolList } from './tool-list.js';
+import { listTools, NO_TIMEOUT_MS, type ServerTool, type ToolList } from './tool-list.js';
 
 /** How far a call says it is; numbers as the server gives them. */
 export type CallProgress = {
@@ -39,7 +39,7 @@ export interface Downstream {
   readonly serverVersion: string | undefined;
   readonly instructions: string | undefined;
   /** As last listed; a server that changes its tools is asked again by itself. */
-  tools(): readonly Tool[];
+  tools(): readonly ServerTool[];
   /** What of its list could not be used, in words for the operator. */
   problems(): readonly string[];
   /**
@@ -157,7 +157,7 @@ class LiveDownstream implements Downstream {
     });
   }
 
-  tools(): readonly Tool[] {
+  tools(): readonly ServerTool[] {
     return this.#listed.tools;
   }
 

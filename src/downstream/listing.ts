@@ -26,28 +26,28 @@ const MAX_LIST_CHARS = 8 * 1024 * 1024;
 /** For people, and compared with nothing. */
 const WORDS: ReadonlySet<string> = new Set(['title', 'description']);
 
-export type Kind = PagedList & {
+export type ListingKind = PagedList & {
   readonly of: 'resources' | 'prompts';
   /** Which member tells the items apart, and what it may be long. */
   readonly key: 'uri' | 'uriTemplate' | 'name';
   readonly maxKeyChars: number;
 };
 
-export const RESOURCES: Kind = {
+export const RESOURCES: ListingKind = {
   of: 'resources',
   method: 'resources/list',
   member: 'resources',
   key: 'uri',
   maxKeyChars: MAX_URI_CHARS,
 };
-export const TEMPLATES: Kind = {
+export const TEMPLATES: ListingKind = {
   of: 'resources',
   method: 'resources/templates/list',
   member: 'resourceTemplates',
   key: 'uriTemplate',
   maxKeyChars: MAX_URI_CHARS,
 };
-export const PROMPTS: Kind = {
+export const PROMPTS: ListingKind = {
   of: 'prompts',
   method: 'prompts/list',
   member: 'prompts',
@@ -56,7 +56,7 @@ export const PROMPTS: Kind = {
 };
 
 /** Throws as `checkHas` and `Downstream.ask` do. */
-export async function list(server: Downstream, kind: Kind, signal: AbortSignal): Promise<Listed> {
+export async function list(server: Downstream, kind: ListingKind, signal: AbortSignal): Promise<Listed> {
   checkHas(server, kind);
   const { method, key, maxKeyChars } = kind;
   const items = new Map<string, JsonObject>();
@@ -106,7 +106,7 @@ function withinLimits(raw: JsonObject, key: string, name: string): JsonObject {
 }
 
 /** Throws `failureOf(kind)` where the server said in its greeting that it has none. */
-export function checkHas(server: Downstream, { of }: Kind): void {
+export function checkHas(server: Downstream, { of }: ListingKind): void {
   if (server.has(of)) return;
   const tools = server.tools().length;
   const has = tools === 0 ? 'no tools either' : `${tools} tool${tools === 1 ? '' : 's'}`;
@@ -114,5 +114,5 @@ export function checkHas(server: Downstream, { of }: Kind): void {
   throw new BridgeError(failureOf({ of }), message, { fault: 'guest', remedy: `It has ${has}.` });
 }
 
-export const failureOf = ({ of }: Pick<Kind, 'of'>) =>
+export const failureOf = ({ of }: Pick<ListingKind, 'of'>) =>
   of === 'prompts' ? 'E_PROMPT_FAILED' : 'E_RESOURCE_FAILED';

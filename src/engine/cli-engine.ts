@@ -12,7 +12,7 @@ import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
 import { saysGoneAlready, saysNoSuchImage, whyNotPulled } from './client-words.js';
 import { type Derivation, derivedName, makeDerivedImage, pruneDerivedImages } from './derived-image.js';
-import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
+import { dialects, type EngineDialect, type LaunchChoice } from './dialects.js';
 import type {
   Container,
   ContainerFacts,
@@ -87,7 +87,7 @@ function ownerOf(runDir: string): Owner | undefined {
 export class CliEngine implements Engine {
   readonly name: EngineName;
   readonly volumes: Volumes;
-  readonly #dialect: Dialect;
+  readonly #dialect: EngineDialect;
   readonly #options: CliEngineOptions;
   readonly #owner: Owner = thisOwner();
   readonly #runDir: string;

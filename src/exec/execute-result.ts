@@ -2,9 +2,10 @@
 // the command wrote, as far as it is kept.
 
 import { type Piece, toldApart } from '../base/own-lines.js';
+import type { OutputStream } from '../base/streams.js';
 import { clip, harmless, shownExactly } from '../base/text.js';
 import type { Capped } from './capped-bytes.js';
-import type { OutputStream, Whole } from './capped-output.js';
+import type { Whole } from './capped-output.js';
 import type { CommandEnd } from './run-command.js';
 
 export type ExecuteResult = {

@@ -43,7 +43,7 @@ import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 type EngineThere = Extract<EngineStatus, { state: 'ready' }> & { readonly binary: string };
 
-type Found = {
+type ChosenRuntime = {
   readonly runtime: OciRuntime;
   readonly tried: readonly Tried[];
   readonly enforcement: Enforcement;
@@ -145,7 +145,7 @@ async function tryRuntimes(
   facts: EngineThere,
   image: ImageChoice,
   signal: AbortSignal,
-): Promise<Found> {
+): Promise<ChosenRuntime> {
   const { settings } = context;
   await carryAhead(context, facts, image, signal);
   // Failures of several that come late must not add up to more than one that hangs.
@@ -293,7 +293,7 @@ function engineFor(
   });
 }
 
-type Trial = {
+type RuntimeTrial = {
   readonly runtime: OciRuntime;
   /** By performance.now(). */
   readonly until: number;
@@ -305,7 +305,7 @@ type Trial = {
 async function attempt(
   context: LaunchContext,
   pad: Pick<LaunchPad, 'engine' | 'image' | 'files'>,
-  { runtime, until, onStarted }: Trial,
+  { runtime, until, onStarted }: RuntimeTrial,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const { observer } = context;

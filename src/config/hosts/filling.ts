@@ -2,9 +2,9 @@
 // its owner reads all of it at once. Reads only the files that an entry names, and those only where it may start.
 
 import { parse as parseDotenv } from 'dotenv';
+import type { Environment } from '../../base/environment.js';
 import { readGuarded } from '../guarded-file.js';
 import { absolutePath, type HostFacts } from '../host-facts.js';
-import type { Environment } from '../settings.js';
 import type { Mistake, Need, ServerSkipReason } from '../skip-reason.js';
 import { EXPANSIONS, type Expansion, type ExpansionContext } from './expansions.js';
 

@@ -2,9 +2,9 @@
 // Reads only files that the user's own hosts keep, never the project's.
 
 import { z } from 'zod';
+import type { Environment } from '../../base/environment.js';
 import type { ConfigFile } from '../config-file.js';
 import type { HostFacts } from '../host-facts.js';
-import type { Environment } from '../settings.js';
 import { claudeDecisions } from './claude-code.js';
 import { codexDecisions } from './codex-trust.js';
 import { geminiDecisions } from './gemini-choices.js';

@@ -4,7 +4,7 @@
 import { clip, harmless } from '../../base/text.js';
 import type { DownstreamSpec, SpecSource, StdioSpec, ToolFilter } from '../downstream-spec.js';
 import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
-import { type Dialect, type RawEntry, timeOf, translate, transportOf } from './dialect.js';
+import { type HostDialect, type RawEntry, timeOf, translate, transportOf } from './dialect.js';
 import {
   type LocalFields,
   localFields,
@@ -22,7 +22,7 @@ const MAX_DESCRIPTION_CHARS = 500;
 
 export type EntryContext = FillingContext & {
   readonly source: SpecSource;
-  readonly dialect: Dialect;
+  readonly dialect: HostDialect;
   /** Description of the whole file, for entries that have none. */
   readonly description: string;
 };

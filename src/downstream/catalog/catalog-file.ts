@@ -8,7 +8,7 @@ import { replaceFile } from '../../base/replace-file.js';
 import { clip } from '../../base/text.js';
 import { excessOf } from '../../protocol/json-text.js';
 import { isObject } from '../json-object.js';
-import { MAX_TOOLS, readTool, SCHEMA_LIMITS, type Tool } from '../tool-list.js';
+import { MAX_TOOLS, readTool, SCHEMA_LIMITS, type ServerTool } from '../tool-list.js';
 import { TOOL_PARTS, type ToolDigest, type ToolPart } from './tool-digest.js';
 
 /** What is known of a tool from the day that it was first seen, or last accepted. */
@@ -27,7 +27,7 @@ export type ToolBefore = { readonly description: string; readonly parameters: re
 export type CatalogFile = {
   readonly version: string | undefined;
   readonly instructions: string | undefined;
-  readonly tools: readonly Tool[];
+  readonly tools: readonly ServerTool[];
   /** By the tool's name; of tools that are gone as well. */
   readonly firstSeen: ReadonlyMap<string, FirstSeen>;
 };
@@ -158,7 +158,7 @@ class Room {
 }
 
 /** As MCP writes a tool, so that one reader serves both. */
-function asListed({ name, description, inputSchema, outputSchema, needsTask }: Tool): object {
+function asListed({ name, description, inputSchema, outputSchema, needsTask }: ServerTool): object {
   return {
     name,
     description,

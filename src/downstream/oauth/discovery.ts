@@ -82,13 +82,13 @@ function checkUsable({
   }
 }
 
-type Challenge = {
+type ServerChallenge = {
   readonly refused: boolean;
   readonly metadataUrl: URL | undefined;
   readonly scope: string | undefined;
 };
 
-async function challengeOf(spec: RemoteSpec, fetchFn: FetchLike): Promise<Challenge> {
+async function challengeOf(spec: RemoteSpec, fetchFn: FetchLike): Promise<ServerChallenge> {
   const accept = { ...spec.headers, accept: 'application/json, text/event-stream' };
   const response = await fetchFn(
     spec.url,

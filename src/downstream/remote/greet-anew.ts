@@ -6,12 +6,12 @@ import type { Redact } from '../../base/redact.js';
 import { clip, harmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import { RemoteFailure } from './remote-failure.js';
-import type { Waiting } from './waiting.js';
+import type { WaitingRequests } from './waiting.js';
 import type { Outgoing, Wire } from './wire.js';
 
 /** What the client said first on the first session, word for word. */
 export type FirstWords = { readonly greeting: Outgoing; readonly initialized: Outgoing };
-export type Witness = { readonly waiting: Waiting; readonly redact: Redact };
+export type Witness = { readonly waiting: WaitingRequests; readonly redact: Redact };
 
 const MAX_SAID_CHARS = 300;
 

@@ -20,7 +20,7 @@ import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-fai
 import type { ServerLogin } from './server-login.js';
 import { SseWire } from './sse-wire.js';
 import { StreamableWire } from './streamable-wire.js';
-import { Waiting, type WaitingRequest } from './waiting.js';
+import { type WaitingRequest, WaitingRequests } from './waiting.js';
 import type { Outgoing, Wire } from './wire.js';
 
 export type RemoteLinkOptions = {
@@ -54,7 +54,7 @@ export class RemoteLink implements Link {
   readonly #credentials: Credentials;
   readonly #door: Door;
   readonly #closing = new AbortController();
-  readonly #waiting = new Waiting();
+  readonly #waiting = new WaitingRequests();
   #kind: TransportKind | undefined;
   #wire: Wire | undefined;
   /** What this client says first, kept for the next session. */

@@ -19,7 +19,7 @@ const MAX_LINE_CHARS = 500;
 export const MAX_MESSAGE_CHARS = 4_000;
 
 /** What was to be run, and for how long at most. */
-export type Asked = { readonly task: Task; readonly timeoutSeconds: number };
+export type AskedRun = { readonly task: Task; readonly timeoutSeconds: number };
 
 /** What is known of the sandbox besides how it ended. */
 export type SandboxFacts = {
@@ -45,7 +45,7 @@ export function hintOf(task: Task, transcript: Transcript, { spec }: SandboxFact
 }
 
 export function timedOut(
-  { task, timeoutSeconds }: Asked,
+  { task, timeoutSeconds }: AskedRun,
   where: readonly string[],
   facts: SandboxFacts,
 ): OutcomeError {
