@@ -3,7 +3,7 @@
 
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { didYouMean } from '../base/closest.js';
-import { clip, decodedText, harmless } from '../base/text.js';
+import { clipHarmless, decodedText } from '../base/text.js';
 import type { Language } from '../config/languages/language.js';
 import { LANGUAGE_NAMES } from '../config/languages/naming.js';
 import { languageNamed, languageOfFile, languages } from '../config/languages/records.js';
@@ -178,4 +178,4 @@ async function whatItReads(path: string | undefined): Promise<Buffer | undefined
 }
 
 /** A path or word of the user's, on one line. */
-const shown = (text: string): string => `'${clip(harmless(text), MAX_ECHO_CHARS)}'`;
+const shown = (text: string): string => `'${clipHarmless(text, MAX_ECHO_CHARS)}'`;

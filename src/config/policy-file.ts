@@ -5,7 +5,7 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError, messageOf } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { MAX_CALLS_IN_FLIGHT } from '../protocol/frames.js';
 import { readGuarded } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
@@ -223,4 +223,4 @@ function allowedAt(path: readonly string[]): string | undefined {
   return ROWS.find(({ field }) => fields.includes(field))?.allowed;
 }
 
-const shown = (text: string): string => clip(harmless(text), MAX_VALUE_CHARS);
+const shown = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);

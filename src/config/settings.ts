@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import type { Environment } from '../base/environment.js';
 import { BridgeError } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { ENGINE_VARIABLES } from './engine-variables.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 import type { IsolatorConfig } from './languages/isolator-file.js';
@@ -123,7 +123,7 @@ export function parseSettings(
 ): { readonly settings: Settings; readonly warnings: readonly string[] } {
   if (!pathRules(host).isAbsolute(host.home)) {
     throw settingsError([
-      `HOME is '${clip(harmless(host.home), VALUE_CHARS_SHOWN)}', and the system knows no home folder of this user; allowed: an absolute path.`,
+      `HOME is '${clipHarmless(host.home, VALUE_CHARS_SHOWN)}', and the system knows no home folder of this user; allowed: an absolute path.`,
     ]);
   }
   const given = new Map<string, string>();
@@ -274,7 +274,7 @@ function complaint(name: string, got: string, issue: z.core.$ZodIssue): string {
   const explanation =
     issue.code === 'custom' && issue.params?.['explains'] === true ? ` ${issue.message}` : '';
   const more = explanation || didYouMean(got, allowed.split(/, | or /));
-  return `${name} is '${clip(harmless(got), VALUE_CHARS_SHOWN)}'; allowed: ${allowed}.${more}`;
+  return `${name} is '${clipHarmless(got, VALUE_CHARS_SHOWN)}'; allowed: ${allowed}.${more}`;
 }
 
 function unknownVariables(names: Iterable<string>): string[] {
@@ -283,7 +283,7 @@ function unknownVariables(names: Iterable<string>): string[] {
     .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .map(
       (name) =>
-        `${clip(harmless(name), VALUE_CHARS_SHOWN)} is no setting of this version.${didYouMean(name, known)}`,
+        `${clipHarmless(name, VALUE_CHARS_SHOWN)} is no setting of this version.${didYouMean(name, known)}`,
     );
 }
 
@@ -292,9 +292,7 @@ function othersVariables(names: Iterable<string>): string[] {
   const known: readonly string[] = variableNames;
   return [...names]
     .filter((name) => name.startsWith(EXEC_PREFIX) && !known.includes(name))
-    .map(
-      (name) => `${clip(harmless(name), VALUE_CHARS_SHOWN)} is for \`code-exec\`, and without effect here.`,
-    );
+    .map((name) => `${clipHarmless(name, VALUE_CHARS_SHOWN)} is for \`code-exec\`, and without effect here.`);
 }
 
 /** The default gives way to a lower maximum silently; what somebody has written does not. */

@@ -2,7 +2,7 @@
 // limits. An item needs the one member by which it is asked for, and keeps whatever else fits.
 
 import { BridgeError } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { excessOf } from '../protocol/json-text.js';
 import type { Downstream, Question } from './downstream.js';
 import { isObject, type JsonObject } from './json-object.js';
@@ -100,7 +100,7 @@ function withinLimits(raw: JsonObject, key: string, name: string): JsonObject {
     Object.entries(raw).map(([member, value]) => {
       const isWords =
         typeof value === 'string' && (WORDS.has(member) || (member === 'name' && key !== 'name'));
-      return [member, isWords ? clip(harmless(value), MAX_TEXT_CHARS) : value];
+      return [member, isWords ? clipHarmless(value, MAX_TEXT_CHARS) : value];
     }),
   );
 }

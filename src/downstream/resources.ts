@@ -4,7 +4,7 @@
 import { closest } from '../base/closest.js';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import type { RawJson } from '../protocol/json-text.js';
 import type { Downstream, Question } from './downstream.js';
 import { rawResultOf } from './inbound.js';
@@ -121,4 +121,4 @@ function argumentsOf(prompt: JsonObject): string | undefined {
 }
 
 /** A stranger's word in a sentence of ours. */
-const shown = (word: string): string => clip(harmless(word), 300);
+const shown = (word: string): string => clipHarmless(word, 300);

@@ -2,7 +2,7 @@
 // Whole lines in batches, harmless, and no more than the answer could hold: the rest of a flood is in the answer alone.
 
 import type { OutputStream } from '../base/streams.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { MAX_OUTPUT_CHARS } from '../run/artifacts/shown-amounts.js';
 
 /** The severities of RFC 5424, the least severe first. */
@@ -87,7 +87,7 @@ export class OutputLog implements Disposable {
       const isDue = everything || ++open.batches >= MAX_OPEN_BATCHES || open.text.length > MAX_OPEN_CHARS;
       const end = isDue ? open.text.length : open.text.lastIndexOf('\n') + 1;
       if (end === 0) continue;
-      const text = clip(harmless(open.text.slice(0, end)), MAX_OUTPUT_CHARS).replace(/\n$/, '');
+      const text = clipHarmless(open.text.slice(0, end), MAX_OUTPUT_CHARS).replace(/\n$/, '');
       open.text = open.text.slice(end);
       open.batches = 0;
       const level = LEVEL_OF[stream];

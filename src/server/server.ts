@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Observer } from '../base/events.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { offeredLanguages } from '../config/languages/plan.js';
 import { agentCapabilitiesOf } from './agent-capabilities.js';
@@ -91,7 +91,7 @@ function takeLogLevel(server: Server): () => McpLogLevel | undefined {
   server.setRequestHandler(SetLevel, ({ params: { level } }) => {
     logLevel = LOG_LEVELS.find((known) => known === level);
     if (logLevel !== undefined) return {};
-    const shown = clip(harmless(level), 200);
+    const shown = clipHarmless(level, 200);
     throw new McpError(
       ErrorCode.InvalidParams,
       `There is no log level '${shown}'. There is: ${LOG_LEVELS.join(', ')}.`,

@@ -14,7 +14,7 @@ import { didYouMean } from '../base/closest.js';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { OutputStream } from '../base/streams.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
 import { visible } from '../render/payload.js';
@@ -80,7 +80,7 @@ function toolNamed(name: string, tools: ReadonlyMap<string, BridgeTool>): Bridge
   const known = [...tools.keys()];
   throw new McpError(
     ErrorCode.InvalidParams,
-    `There is no tool '${clip(harmless(name), 200)}'.${didYouMean(name, known)} There is: ${known.join(', ')}.`,
+    `There is no tool '${clipHarmless(name, 200)}'.${didYouMean(name, known)} There is: ${known.join(', ')}.`,
   );
 }
 

@@ -1,7 +1,7 @@
 // How a host spells an entry: its field names, its types, its units of time. A dialect is data; what no table can say
 // is a small function of its own. Translates an entry into the bridge's words and judges none of its values.
 
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import { mistaken, type ServerSkipReason } from '../skip-reason.js';
 import { isRecord, kindOf } from './records.js';
 
@@ -142,7 +142,5 @@ function memberOf(entry: RawEntry, name: string): unknown {
 function shown(value: unknown): string {
   // TOML has integers that no number of JavaScript holds, and JSON has no word for them.
   if (typeof value === 'bigint') return String(value);
-  return typeof value === 'object'
-    ? kindOf(value)
-    : clip(harmless(JSON.stringify(value) ?? String(value)), 40);
+  return typeof value === 'object' ? kindOf(value) : clipHarmless(JSON.stringify(value) ?? String(value), 40);
 }

@@ -1,7 +1,7 @@
 // One entry of a configuration file, from whatever was written there to a spec or to the reason why not. Knows neither
 // hosts nor files: how an entry is spelled comes as a dialect.
 
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless, harmless } from '../../base/text.js';
 import type { DownstreamSpec, SpecSource, StdioSpec, ToolFilter } from '../downstream-spec.js';
 import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
 import { type HostDialect, type RawEntry, timeOf, translate, transportOf } from './dialect.js';
@@ -65,7 +65,7 @@ function build(name: string, entry: RawEntry, context: EntryContext): Entry {
   };
   const described = (said: LocalFields | RemoteFields) => ({
     ...shared,
-    description: clip(harmless(said.description ?? context.description), MAX_DESCRIPTION_CHARS),
+    description: clipHarmless(said.description ?? context.description, MAX_DESCRIPTION_CHARS),
     toolFilter: filterOf(said),
   });
   const filling = new Filling(context);

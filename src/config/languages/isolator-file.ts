@@ -4,7 +4,7 @@
 import type { z } from 'zod';
 import { didYouMean } from '../../base/closest.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import { parseText } from '../file-formats.js';
 import { readGuarded } from '../guarded-file.js';
 import { absolutePath, type HostFacts, pathRules } from '../host-facts.js';
@@ -143,4 +143,4 @@ function unusable(file: string, problems: readonly string[]): BridgeError {
   });
 }
 
-const shown = (text: string): string => clip(harmless(text), MAX_VALUE_CHARS);
+const shown = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);

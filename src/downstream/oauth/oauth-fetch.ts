@@ -4,7 +4,7 @@
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 
 /** Time limit of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
 const TIMEOUT_MS = 8_000;
@@ -101,8 +101,8 @@ export function wordsOf(thrown: unknown): string {
   if (Array.isArray(issues)) {
     const path: unknown = issues[0]?.path;
     const member = Array.isArray(path) && path.length > 0 ? ` at \`${path.join('.')}\`` : '';
-    return `its answer is not as it should be${clip(harmless(member), 100)}`;
+    return `its answer is not as it should be${clipHarmless(member, 100)}`;
   }
   const said = messageOf(thrown).replace(/^(HTTP \d{3}): Invalid OAuth error response: .*/s, '$1');
-  return clip(harmless(said), 300).replace(/\.$/, '');
+  return clipHarmless(said, 300).replace(/\.$/, '');
 }

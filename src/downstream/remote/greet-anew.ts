@@ -3,7 +3,7 @@
 
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Redact } from '../../base/redact.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import { RemoteFailure } from './remote-failure.js';
 import type { WaitingRequests } from './waiting.js';
@@ -34,7 +34,7 @@ export async function greetAnew(
     });
     const answer = await unlessAborted(answered, signal);
     if ('error' in answer) {
-      const said = clip(harmless(redact(answer.error.message.slice(0, 4 * MAX_SAID_CHARS))), MAX_SAID_CHARS);
+      const said = clipHarmless(redact(answer.error.message.slice(0, 4 * MAX_SAID_CHARS)), MAX_SAID_CHARS);
       throw noNewSession(`it refuses a new session: ${said}`);
     }
     await wire.send(initialized, signal);

@@ -6,7 +6,7 @@ import { type JSONRPCMessage, McpError } from '@modelcontextprotocol/sdk/types.j
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
 import type { Redactor } from '../../base/redact.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { stringify } from '../../protocol/json-text.js';
@@ -82,7 +82,7 @@ export class RemoteLink implements Link {
       const { reason, remedy } = failed;
       return Promise.resolve({ what, reason, remedy, waitsForUser: failed instanceof LoginNeeded });
     }
-    const said = clip(harmless(withoutPrefix(messageOf(thrown))), MAX_REASON_CHARS);
+    const said = clipHarmless(withoutPrefix(messageOf(thrown)), MAX_REASON_CHARS);
     const reason = timedOutMs === undefined ? said : `it was not ready within ${timedOutMs / 1000} s`;
     return Promise.resolve({ what, reason, remedy: atItsEntry('Check that it runs, and its `url`') });
   }

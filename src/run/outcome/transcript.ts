@@ -2,7 +2,7 @@
 // where it was. Everything in it is a claim; conclude.ts decides what to make of it.
 
 import type { OutputStream } from '../../base/streams.js';
-import { clip, HeadTail, harmless, inOneLine } from '../../base/text.js';
+import { clipHarmless, HeadTail, harmless, inOneLine } from '../../base/text.js';
 import type { GuestFrame } from '../../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../../protocol/json-text.js';
 import type { GuestError } from '../../sandbox/sandbox.js';
@@ -38,7 +38,7 @@ export class Transcript {
         return;
       case 'result':
         this.#result ??= {
-          repr: clip(harmless(frame.repr), MAX_REPR_CHARS),
+          repr: clipHarmless(frame.repr, MAX_REPR_CHARS),
           json: frame.exact ? resultJson(text) : undefined,
         };
         return;
