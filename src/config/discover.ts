@@ -3,6 +3,7 @@
 
 import type { Environment } from '../base/environment.js';
 import type { Observer } from '../base/events.js';
+import { MB_BYTES } from '../base/sizes.js';
 import { clip } from '../base/text.js';
 import { Admission } from './admission.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
@@ -24,7 +25,7 @@ import type { Settings } from './settings.js';
  * Largest file that is read from a project, in bytes. Such a file holds no history, and a stranger's file must not cost
  * seconds before each run.
  */
-const MAX_PROJECT_BYTES = 1024 ** 2;
+const MAX_PROJECT_BYTES = MB_BYTES;
 /** Folders of projects are among its parts. */
 const MAX_POINTER_CHARS = 8_192;
 const NAMED_BUT_ABSENT: FileTrouble = { message: 'does not exist; MCP_SERVERS_CONFIG names it' };

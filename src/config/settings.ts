@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import type { Environment } from '../base/environment.js';
 import { BridgeError } from '../base/errors.js';
+import { MB_BYTES } from '../base/sizes.js';
 import { clipHarmless } from '../base/text.js';
 import { ENGINE_VARIABLES } from './engine-variables.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
@@ -111,7 +112,6 @@ const COMMAND_RULES = ['MCP_EXEC_ALLOW', 'MCP_EXEC_DENY'];
 /** A rule means the program that its name leads to, which only the machine knows in which commands run. */
 const WHERE_RULES_HOLD =
   'The bridge cannot see which programs its containers have, so it would be without effect: set it at a `code-exec`, and hand calls to that with MCP_BRIDGE_EXECUTE_SERVER; or take execute out of MCP_BRIDGE_TOOLS.';
-const MB_BYTES = 1024 ** 2;
 const VALUE_CHARS_SHOWN = 120;
 const REMEDY =
   'Correct or remove it where the bridge is registered (the env field of its entry), then start again.';

@@ -2,6 +2,7 @@
 // not in the container. test/containers has an escape test for each line.
 
 import { join } from 'node:path';
+import { MB_BYTES } from '../base/sizes.js';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Enforcement } from '../engine/enforcement.js';
 import type { Mount, NetworkMode, SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
@@ -40,7 +41,6 @@ export type SpecInputs = {
 export const MAX_ASKING_SECONDS = 120;
 /** How long a container may live beyond its wait and the longest run: its start and its end. */
 const SPARE_SECONDS = 30;
-const MB_BYTES = 1024 ** 2;
 
 /** Writable, in memory, sized. */
 const tmpfsWith = (workdir: string): readonly Tmpfs[] => [

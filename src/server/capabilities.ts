@@ -2,6 +2,7 @@
 // does not grow with the number of tools; server names are cut with a count.
 
 import { nameList } from '../base/name-list.js';
+import { MB_BYTES } from '../base/sizes.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { callsTools, type Language } from '../config/languages/language.js';
 import type { ToolName } from '../config/variables.js';
@@ -10,7 +11,6 @@ import { aboutPython } from './python-capabilities.js';
 
 export const CAPABILITIES_URI = `resource://${PACKAGE_NAME}/capabilities`;
 export const CAPABILITIES_MIME_TYPE = 'text/markdown';
-const MB_BYTES = 1024 ** 2;
 
 /** What the operator offers. */
 type Offer = { readonly tools: readonly ToolName[]; readonly languages: readonly Language[] };

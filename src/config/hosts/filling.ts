@@ -3,13 +3,14 @@
 
 import { parse as parseDotenv } from 'dotenv';
 import type { Environment } from '../../base/environment.js';
+import { MB_BYTES } from '../../base/sizes.js';
 import { readGuarded } from '../guarded-file.js';
 import { absolutePath, type HostFacts } from '../host-facts.js';
 import type { Mistake, Need, ServerSkipReason } from '../skip-reason.js';
 import { EXPANSIONS, type Expansion, type ExpansionContext } from './expansions.js';
 
 /** Files that an entry names hold a token or a page of variables. */
-const MAX_NAMED_FILE_BYTES = 1024 ** 2;
+const MAX_NAMED_FILE_BYTES = MB_BYTES;
 
 export type FillingContext = {
   readonly expansion: Expansion;

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../../base/replace-file.js';
+import { MB_BYTES } from '../../base/sizes.js';
 import { clip } from '../../base/text.js';
 import { excessOf } from '../../protocol/json-text.js';
 import { isObject } from '../json-object.js';
@@ -35,7 +36,7 @@ export type CatalogFile = {
 /** Raised with every change that an older version would misread; a file of another format is as none. */
 const FORMAT = 1;
 /** Largest catalog of one server. The largest that was measured has 80 KB; a list of tools may have up to 8 MB. */
-const MAX_FILE_BYTES = 4 * 1024 * 1024;
+const MAX_FILE_BYTES = 4 * MB_BYTES;
 /** Beyond what is shown of them. */
 const MAX_INSTRUCTIONS_CHARS = 32_000;
 const MAX_VERSION_CHARS = 200;

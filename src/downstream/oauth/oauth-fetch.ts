@@ -4,12 +4,13 @@
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
+import { MB_BYTES } from '../../base/sizes.js';
 import { clipHarmless } from '../../base/text.js';
 
 /** Time limit of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
 const TIMEOUT_MS = 8_000;
 /** Metadata and token answers have a few kilobytes. */
-const MAX_BODY_BYTES = 1024 ** 2;
+const MAX_BODY_BYTES = MB_BYTES;
 const WITHOUT_BODY = [101, 204, 205, 304];
 
 /** Whether the address is of this machine, where nobody listens on the way. */

@@ -4,6 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Fault } from '../../base/errors.js';
 import type { Redact } from '../../base/redact.js';
+import { KB_BYTES } from '../../base/sizes.js';
 import { clipHarmless } from '../../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';
 import { isObject } from '../json-object.js';
@@ -17,7 +18,7 @@ import { fromNode, oddAnswer, RefusedStatus, RemoteFailure } from './remote-fail
  * Bytes that are read from the body of a failed answer: an explanation is a sentence, and nobody needs a whole error
  * page.
  */
-const MAX_ERROR_BYTES = 16 * 1024;
+const MAX_ERROR_BYTES = 16 * KB_BYTES;
 const MAX_SAID_CHARS = 300;
 
 export class Door {

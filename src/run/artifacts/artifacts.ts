@@ -4,6 +4,7 @@
 
 import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
+import { MB_BYTES } from '../../base/sizes.js';
 import type { OutputStream } from '../../base/streams.js';
 import {
   type GuestFrame,
@@ -57,8 +58,8 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const REASONS: Readonly<Record<SkipReason, string>> = {
   link: 'is a link',
   special: 'is no regular file',
-  size: `is larger than ${MAX_FILE_BYTES / 1024 ** 2} MiB`,
-  total: `does not fit into ${MAX_FILES_BYTES / 1024 ** 2} MiB with the others`,
+  size: `is larger than ${MAX_FILE_BYTES / MB_BYTES} MiB`,
+  total: `does not fit into ${MAX_FILES_BYTES / MB_BYTES} MiB with the others`,
   count: `comes after the first ${MAX_FILES} files`,
   depth: 'lies too deep',
   unreadable: 'cannot be read',

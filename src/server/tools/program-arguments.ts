@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { closest } from '../../base/closest.js';
 import { asBridgeError } from '../../base/errors.js';
+import { MB_BYTES } from '../../base/sizes.js';
 import { callsTools, type Language } from '../../config/languages/language.js';
 import { planFor } from '../../config/languages/plan.js';
 import { languageNamed } from '../../config/languages/records.js';
@@ -62,7 +63,7 @@ const allowed = (offered: readonly Language[], { maxTimeoutSeconds }: Settings):
     entrypoint_filename: PLAIN_NAME,
     additional_files: 'a list of files',
     snippet_name: "a snippet's name",
-    stdin: `well-formed text of at most ${MAX_INPUT_BYTES / 1024 ** 2} MiB`,
+    stdin: `well-formed text of at most ${MAX_INPUT_BYTES / MB_BYTES} MiB`,
     args: 'a list of texts, such as ["--all", "x.csv"]',
     env: 'an object of texts by their names, such as {"TZ": "Asia/Tokyo"}',
     servers: 'a list of server names, such as ["github"]',
