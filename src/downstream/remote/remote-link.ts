@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type JSONRPCMessage, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
-import type { Redactor } from '../../base/redact.js';
 import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
@@ -13,6 +12,7 @@ import { stringify } from '../../protocol/json-text.js';
 import { withoutPrefix } from '../call-error.js';
 import { atItsEntry, CLOSED_BY_BRIDGE, deliverAnswer, type Link, type Problem } from '../link.js';
 import { LoginNeeded } from '../oauth/login-needed.js';
+import type { ServerContext } from '../server-context.js';
 import { Credentials } from './credentials.js';
 import { Door } from './door.js';
 import { greetAnew, noNewSession } from './greet-anew.js';
@@ -22,15 +22,6 @@ import { SseWire } from './sse-wire.js';
 import { StreamableWire } from './streamable-wire.js';
 import { type WaitingRequest, WaitingRequests } from './waiting.js';
 import type { Outgoing, Wire } from './wire.js';
-
-export type RemoteLinkOptions = {
-  /** Environment in which `headersHelper` runs. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly redactor: Redactor;
-  /** For greeting anew. */
-  readonly limitMs: number;
-  readonly login: ServerLogin | undefined;
-};
 
 /** A server that is being restarted is away for about so long; a request waits for it once. */
 const RESTART_MS = 1_000;
@@ -50,7 +41,8 @@ export class RemoteLink implements Link {
   onmessage: Link['onmessage'];
   readonly lastWords = '';
 
-  readonly #options: RemoteLinkOptions;
+  readonly #context: ServerContext;
+  readonly #limitMs: number;
   readonly #credentials: Credentials;
   readonly #door: Door;
   readonly #closing = new AbortController();
@@ -63,12 +55,14 @@ export class RemoteLink implements Link {
   #renewing: Promise<void> | undefined;
   #ending: string | undefined;
 
-  constructor(spec: RemoteSpec, options: RemoteLinkOptions) {
-    this.#options = options;
+  /** `limitMs` is for greeting anew. */
+  constructor(spec: RemoteSpec, context: ServerContext, limitMs: number, login: ServerLogin | undefined) {
+    this.#context = context;
+    this.#limitMs = limitMs;
     this.#kind = spec.transport === 'auto' ? undefined : spec.transport;
     const url = addressOf(spec);
-    this.#credentials = new Credentials(spec, options);
-    this.#door = new Door(url, this.#credentials, (text) => options.redactor.redact(text));
+    this.#credentials = new Credentials(spec, context, login);
+    this.#door = new Door(url, this.#credentials, (text) => context.redactor.redact(text));
   }
 
   get ending(): string | undefined {
@@ -230,11 +224,11 @@ export class RemoteLink implements Link {
     }
     this.#credentials.forget();
     const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), Math.min(this.#options.limitMs, MAX_TIMER_MS));
+    const timer = setTimeout(() => limit.abort(), Math.min(this.#limitMs, MAX_TIMER_MS));
     using either = new LinkedSignal(this.#closing.signal, limit.signal);
     const { signal } = either;
     const wire = this.#newWire(kind);
-    const redact = (text: string) => this.#options.redactor.redact(text);
+    const redact = (text: string) => this.#context.redactor.redact(text);
     try {
       await greetAnew(wire, { greeting, initialized }, { waiting: this.#waiting, redact }, signal);
     } catch (thrown) {
