@@ -50,7 +50,16 @@ const MEMBERS = [
 /** The functions that give the words of what was thrown. */
 const GIVERS = ['messageOf'];
 /** Functions and methods whose result is the words that they are given, shorter or made harmless. */
-const NETWORK_HELPERS = ['clip', 'harmless', 'inOneLine', 'redact', 'String', 'withoutPrefix'];
+const NETWORK_HELPERS = [
+  'clip',
+  'clipHarmless',
+  'clipHarmlessLine',
+  'harmless',
+  'inOneLine',
+  'redact',
+  'String',
+  'withoutPrefix',
+];
 /** Methods of a text that give the same words. */
 const SAME_WORDS = ['slice', 'trim', 'trimEnd', 'trimStart', 'toLowerCase', 'toUpperCase', 'toWellFormed'];
 /** Methods of a text that change it by what is in it, and give words again. */

@@ -1,10 +1,10 @@
 // Names of environment variables, by the rules of a system: Windows spells `Path` in any case and means one variable,
 // everywhere else `Path` and `PATH` are two. Reads no environment itself.
 
-export type Variables = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The value of a variable in a plain object that holds an environment of Windows, whatever the case of its name there. */
-export function windowsVariable(env: Variables, name: string): string | undefined {
+export function windowsVariable(env: Environment, name: string): string | undefined {
   const wanted = name.toUpperCase();
   // Node hands the first in alphabetical order to a program when several spellings are there, so that one counts.
   const spelling = Object.keys(env)
@@ -26,7 +26,7 @@ export function mergedVariables<T extends string | undefined>(
 }
 
 /** A program in the system's own folder of Windows, by its full path: a bare name could be a file in the working directory. */
-export function windowsSystemProgram(name: string, env: Variables): string {
+export function windowsSystemProgram(name: string, env: Environment): string {
   const root = windowsVariable(env, 'SystemRoot');
   // Each user and program may set it; only a path with a drive is what Windows itself sets.
   const folder = root !== undefined && /^[A-Za-z]:\\/.test(root) ? root : 'C:\\Windows';

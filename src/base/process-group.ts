@@ -2,7 +2,7 @@
 // but taskkill, which follows the parents' ids. Knows nothing of what the processes are for.
 
 import { spawnSync } from 'node:child_process';
-import { type Variables, windowsSystemProgram } from './environment.js';
+import { type Environment, windowsSystemProgram } from './environment.js';
 
 /** What is asked of the operating system; a test gives its own. */
 export type GroupCalls = {
@@ -11,7 +11,7 @@ export type GroupCalls = {
   /** Runs a program until it ends, without a window; never throws. */
   readonly runToEnd: (file: string, args: readonly string[]) => void;
   /** Our own environment, which says where Windows is: a program's could name another taskkill. */
-  readonly env: Variables;
+  readonly env: Environment;
 };
 
 /** One call of taskkill takes a tenth of a second or two; one that hangs must not hold an exit up. */

@@ -9,6 +9,7 @@ import { BridgeError } from './errors.js';
 import { onExit } from './exit-hook.js';
 import { isFile } from './is-file.js';
 import { groupOptions, signalGroup } from './process-group.js';
+import { MB_BYTES } from './sizes.js';
 import { type Start, startOf } from './start-of.js';
 import { HeadTail, linesOf } from './text.js';
 
@@ -34,7 +35,7 @@ export type ProcessResult = {
   readonly durationMs: number;
 };
 
-const DEFAULT_MAX_BYTES = 8 * 1024 * 1024;
+const DEFAULT_MAX_BYTES = 8 * MB_BYTES;
 const DEFAULT_GRACE_MS = 2_000;
 /** A daemon that the program leaves behind may hold its pipes for ever; what was written is read well within this. */
 const DRAIN_MS = 250;

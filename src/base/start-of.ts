@@ -4,7 +4,7 @@
 // Pure: what is on the disk is asked of a function.
 
 import { win32 } from 'node:path';
-import { type Variables, windowsSystemProgram, windowsVariable } from './environment.js';
+import { type Environment, windowsSystemProgram, windowsVariable } from './environment.js';
 import { BridgeError } from './errors.js';
 
 /** What Node's spawn is given. `isVerbatim` is its `windowsVerbatimArguments`: the arguments are quoted already. */
@@ -17,7 +17,7 @@ export type Start = {
 export type StartPlace = {
   readonly platform: NodeJS.Platform;
   /** The environment of the program, in which it is looked up. */
-  readonly env: Variables;
+  readonly env: Environment;
   /** The folder in which it is started; an empty one is our own. */
   readonly cwd: string;
   /** Whether something that is no folder lies at an absolute path. */
@@ -112,7 +112,7 @@ function searchFolders(path: string): string[] {
  * quotes throughout, however often a batch file hands `%*` on, and the C runtime of Node and Python reads one quote. Carets
  * instead would have to be counted by how often the line is read, and a batch file may read it once more than most.
  */
-function batchStart(file: string, args: readonly string[], env: Variables): Start {
+function batchStart(file: string, args: readonly string[], env: Environment): Start {
   const name = win32.basename(file);
   for (const [index, arg] of args.entries()) {
     if (/[\0\r\n]/.test(arg)) {

@@ -1,6 +1,9 @@
-// What of streams several rooms wait for.
+// What several floors know of streams: the names of a program's two, and how they wait for one.
 
 import type { Readable, Writable } from 'node:stream';
+
+/** What a program says its words on. */
+export type OutputStream = 'stdout' | 'stderr';
 
 /** Resolves when nobody can write to `stream` any more and what was written has been read. */
 export const closed = (stream: Readable): Promise<unknown> =>

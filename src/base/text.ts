@@ -28,6 +28,13 @@ export function harmless(text: string): string {
   return madeVisible((lines.includes(ESCAPE) ? lines.replace(ANSI, '') : lines).toWellFormed());
 }
 
+/** At most `maxChars` characters of what a stranger wrote, made harmless before they are counted. */
+export const clipHarmless = (text: string, maxChars: number): string => clip(harmless(text), maxChars);
+
+/** The same as one line, for what is named in a sentence. */
+export const clipHarmlessLine = (text: string, maxChars: number): string =>
+  clip(inOneLine(harmless(text)), maxChars);
+
 // Erase to the end of the line, or all of it. Whatever stands before one in its line is gone, or was written over.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
 const ERASE = /\u001b\[[02]?K/;

@@ -1,9 +1,10 @@
 // What doctor examines and what it says of it. Everything that costs time is asked for by the check that needs it
 // first, and only once; a failure is a value, since several checks look at it.
 
+import type { Environment } from '../base/environment.js';
 import { asBridgeError, type BridgeError } from '../base/errors.js';
 import type { Discovery } from '../config/discover.js';
-import type { Environment, Settings } from '../config/settings.js';
+import type { Settings } from '../config/settings.js';
 import type { chooseEngine } from '../engine/detect.js';
 import type { SandboxSpec } from '../engine/engine.js';
 import type { PolicyBook } from '../run/policy/policy-book.js';

@@ -3,7 +3,8 @@
 
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { didYouMean } from '../base/closest.js';
-import { clip, decodedText, harmless } from '../base/text.js';
+import { MB_BYTES } from '../base/sizes.js';
+import { clipHarmless, decodedText } from '../base/text.js';
 import type { Language } from '../config/languages/language.js';
 import { LANGUAGE_NAMES } from '../config/languages/naming.js';
 import { languageNamed, languageOfFile, languages } from '../config/languages/records.js';
@@ -151,7 +152,7 @@ function furtherFiles({ name: entry, code, folder }: EntryFile, paths: readonly 
     bytes += content.length;
     if (bytes > MAX_INPUT_BYTES)
       throw usageError(
-        `${shown(path)}: with it, the files have more than ${MAX_INPUT_BYTES / 1024 ** 2} MiB, which is the most.`,
+        `${shown(path)}: with it, the files have more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, which is the most.`,
         'Give it a part of them.',
       );
     return { name, data: content.toString('base64') };
@@ -178,4 +179,4 @@ async function whatItReads(path: string | undefined): Promise<Buffer | undefined
 }
 
 /** A path or word of the user's, on one line. */
-const shown = (text: string): string => `'${clip(harmless(text), MAX_ECHO_CHARS)}'`;
+const shown = (text: string): string => `'${clipHarmless(text, MAX_ECHO_CHARS)}'`;

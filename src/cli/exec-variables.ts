@@ -1,7 +1,7 @@
 // The variables that `exec --env NAME=value` gives a program, checked by the rules that hold for agents. Takes nothing of our
 // own environment.
 
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import {
   allowedWord,
   MAX_WORDS_BYTES,
@@ -46,4 +46,4 @@ function variableOf(pair: string): readonly [name: string, value: string] {
   throw usageError(`--env ${name}: got ${Buffer.byteLength(value)} bytes, expected ${allowed}.`, IN_A_FILE);
 }
 
-const shown = (text: string): string => `'${clip(harmless(text), MAX_ECHO_CHARS)}'`;
+const shown = (text: string): string => `'${clipHarmless(text, MAX_ECHO_CHARS)}'`;

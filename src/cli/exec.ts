@@ -2,6 +2,7 @@
 // comes, or stands in one line of JSON; the exit code is its own.
 
 import { LinkedSignal } from '../base/linked-signal.js';
+import type { OutputStream } from '../base/streams.js';
 import type { Language } from '../config/languages/language.js';
 import { planFor } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
@@ -44,7 +45,7 @@ export async function exec(words: Words, options: ExecOptions): Promise<void> {
     // Between a program's own lines, only for somebody who looks on.
     using signs = new Progress(process.stderr.isTTY ? ({ message }) => sayDim(message) : undefined);
     const outputs = options.json ? new Collected() : passedOn();
-    const onOutput = (stream: 'stdout' | 'stderr', text: string) => outputs[stream].add(text);
+    const onOutput = (stream: OutputStream, text: string) => outputs[stream].add(text);
     const outcome = await bridge.run(input, hooksFor({ progress: signs, onOutput }), signal.signal);
     if (readerGone.aborted) {
       process.exitCode = READER_GONE_EXIT_CODE;
@@ -76,7 +77,7 @@ function signalOfLostReader(): AbortSignal {
   return gone.signal;
 }
 
-type Outputs = Readonly<Record<'stdout' | 'stderr', PassOn>>;
+type Outputs = Readonly<Record<OutputStream, PassOn>>;
 
 const passedOn = (): Outputs => ({ stdout: new PassOn(process.stdout), stderr: new PassOn(process.stderr) });
 

@@ -5,7 +5,7 @@ import { createInterface, type Interface } from 'node:readline';
 import open from 'open';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError, messageOf } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { type Discovery, discover } from '../config/discover.js';
 import type { RemoteSpec } from '../config/downstream-spec.js';
 import { explainSkip } from '../config/explain-skip.js';
@@ -121,7 +121,7 @@ function urlOf(server: string, discovery: Discovery, store: TokenStore): string 
 function remoteSpec(server: string, { ready, skipped }: Discovery): RemoteSpec {
   const spec = ready.find(({ name }) => name === server);
   if (spec === undefined) {
-    const echo = clip(harmless(server), 200);
+    const echo = clipHarmless(server, 200);
     const passedOver = skipped.find(({ name }) => name === server);
     if (passedOver !== undefined) {
       const { text, remedy } = explainSkip(passedOver);
@@ -184,7 +184,7 @@ async function openBrowser(url: string, say: (line: string) => void): Promise<vo
     browser.on('error', () => {});
   } catch (thrown) {
     say(
-      `The browser could not be opened (${clip(harmless(messageOf(thrown)), 200)}); open the address yourself.`,
+      `The browser could not be opened (${clipHarmless(messageOf(thrown), 200)}); open the address yourself.`,
     );
   }
 }

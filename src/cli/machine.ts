@@ -3,10 +3,10 @@
 import { accessSync, constants } from 'node:fs';
 import { userInfo } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
+import type { Environment } from '../base/environment.js';
 import { isFile } from '../base/is-file.js';
 import { readText } from '../base/read-text.js';
 import { findOnWindows } from '../base/start-of.js';
-import type { Environment } from '../config/settings.js';
 
 /** Absolute path of the program that `command` starts, if there is one. */
 export function findProgram(command: string, env: Environment): string | undefined {

@@ -1,10 +1,11 @@
 // A program's output on its way to our own: exactly as it comes into a file or a pipe, line by line and harmless onto a
 // terminal, which would obey what hostile code prints. A reader that is slow is waited for with a bounded memory.
 
+import { MB_BYTES } from '../base/sizes.js';
 import { harmless } from '../base/text.js';
 
 /** What may wait for a slow reader; the rest of a flood is counted. */
-const MAX_PENDING_BYTES = 128 * 1024 ** 2;
+const MAX_PENDING_BYTES = 128 * MB_BYTES;
 /** An unfinished line waits for its end, until it is so long. */
 const MAX_OPEN_CHARS = 2_000;
 

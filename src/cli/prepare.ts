@@ -7,7 +7,7 @@ import type { DiscoverContext } from '../config/discover.js';
 import { hostFacts } from '../config/host-facts.js';
 import { type IsolatorConfig, readIsolatorFile } from '../config/languages/isolator-file.js';
 import { parseSettings, type Settings } from '../config/settings.js';
-import { type LogLevel, logObserver, openLog } from '../observe/log.js';
+import { type LogThreshold, logObserver, openLog } from '../observe/log.js';
 import { type LossyWriter, stderrWriter } from '../observe/lossy-writer.js';
 import { PolicyBook } from '../run/policy/policy-book.js';
 import { coloursFor } from './output.js';
@@ -31,7 +31,7 @@ export type Prepared = {
  * nothing for later.
  * Throws E_SETTINGS.
  */
-export function prepare(quietLevel: LogLevel, life: 'serves' | 'ends'): Prepared {
+export function prepare(quietLevel: LogThreshold, life: 'serves' | 'ends'): Prepared {
   const host = hostFacts();
   const { env } = process;
   const { settings: own, warnings } = parseSettings(env, host);

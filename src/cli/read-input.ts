@@ -3,10 +3,11 @@
 
 import { closeSync, openSync, readSync } from 'node:fs';
 import { BridgeError, messageOf } from '../base/errors.js';
+import { KB_BYTES, MB_BYTES } from '../base/sizes.js';
 import { MAX_INPUT_BYTES } from '../protocol/frames.js';
 import { usageError } from './failure.js';
 
-const CHUNK_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * KB_BYTES;
 const READABLE = 'Name a file that you may read.';
 
 /** Throws E_ARGUMENTS with `remedy` where the file cannot be read. */
@@ -51,6 +52,6 @@ function readOpen(path: string): Buffer {
 
 const tooMuch = (what: string): BridgeError =>
   usageError(
-    `${what} has more than ${MAX_INPUT_BYTES / 1024 ** 2} MiB, which is the most that goes into a run.`,
+    `${what} has more than ${MAX_INPUT_BYTES / MB_BYTES} MiB, which is the most that goes into a run.`,
     'Give it a part of it.',
   );

@@ -2,12 +2,12 @@
 // were, and if it is passed over, is that as it should be or for somebody to fix.
 
 import { isAbsolute } from 'node:path';
+import type { Environment } from '../base/environment.js';
 import { mergedVariables } from '../base/environment.js';
 import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
 import { explainSkip } from '../config/explain-skip.js';
-import type { Environment } from '../config/settings.js';
 import type { Finding } from './examination.js';
 import { findProgram } from './machine.js';
 import type { ServerChange } from './server-changes.js';

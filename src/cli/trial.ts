@@ -1,6 +1,7 @@
 // Runs that doctor makes to see rather than believe: the real path, with a real container, under settings of its own.
 
 import type { Observer } from '../base/events.js';
+import { MB_BYTES } from '../base/sizes.js';
 import type { DiscoverContext } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import type { SandboxSpec } from '../engine/engine.js';
@@ -19,7 +20,6 @@ export type Trial = {
 
 /** Small enough that a machine without enforcement does not notice. */
 export const MEMORY_PROBE = { limitMib: 64, useMib: 160 } as const;
-const MIB_BYTES = 1024 ** 2;
 const TRIAL_SECONDS = 20;
 /** A command that does nothing writes nothing. */
 const TRIAL_OUTPUT_BYTES = 1_000;
@@ -32,7 +32,7 @@ print(sys.version.split()[0])
 print(*(line for line in open("/proc/self/status") if line.startswith("Seccomp:")))
 `;
 // Every page is written, so that memory is really taken; the code then lives on only where nothing limits it.
-const TAKE_MEMORY = `import time; taken = b"x" * ${MEMORY_PROBE.useMib * MIB_BYTES}; time.sleep(0.5)`;
+const TAKE_MEMORY = `import time; taken = b"x" * ${MEMORY_PROBE.useMib * MB_BYTES}; time.sleep(0.5)`;
 
 /** A first run, in `bridge`. */
 export function firstTrial(bridge: Bridge, signal: AbortSignal): Promise<Trial> {
@@ -46,7 +46,7 @@ export async function memoryTrial(
   observer: Observer,
   signal: AbortSignal,
 ): Promise<Trial> {
-  const small = { ...settings, memoryBytes: MEMORY_PROBE.limitMib * MIB_BYTES };
+  const small = { ...settings, memoryBytes: MEMORY_PROBE.limitMib * MB_BYTES };
   await using bridge = new Bridge({ settings: small, discovery, observer });
   return await tryOut(bridge, TAKE_MEMORY, signal);
 }

@@ -3,6 +3,7 @@
 
 import type { BigIntStats } from 'node:fs';
 import { messageOf } from '../base/errors.js';
+import { MB_BYTES } from '../base/sizes.js';
 import { formatOf, MAX_BYTES, parseText } from './file-formats.js';
 import type { FileTrouble } from './file-problem.js';
 import { readGuarded, statsOf } from './guarded-file.js';
@@ -25,7 +26,7 @@ export type ConfigFile =
 /**
  * Bytes of all remembered files together, measured as they are on disk. Parsed, they take several times as much memory.
  */
-export const REMEMBERED_BYTES = 16 * 1024 ** 2;
+export const REMEMBERED_BYTES = 16 * MB_BYTES;
 /**
  * File systems count time in ticks of up to 10 ms: a file may change twice within one, and look the same. What was
  * changed this shortly before it was read is therefore read again.

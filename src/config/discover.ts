@@ -1,7 +1,9 @@
 // Every MCP server that the user's hosts have configured, each with its file, and every one that is passed over,
 // with the reason. Reads files synchronously, in tens of milliseconds; starts nothing. One bad file costs itself.
 
+import type { Environment } from '../base/environment.js';
 import type { Observer } from '../base/events.js';
+import { MB_BYTES } from '../base/sizes.js';
 import { clip } from '../base/text.js';
 import { Admission } from './admission.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
@@ -17,13 +19,13 @@ import { filesOf, projectFolder, workspaceOf } from './hosts/source-files.js';
 import { EXPLICIT, SOURCES } from './hosts/sources.js';
 import type { LastGoodFiles } from './last-good.js';
 import { pathKey } from './same-path.js';
-import type { Environment, Settings } from './settings.js';
+import type { Settings } from './settings.js';
 
 /**
  * Largest file that is read from a project, in bytes. Such a file holds no history, and a stranger's file must not cost
  * seconds before each run.
  */
-const MAX_PROJECT_BYTES = 1024 ** 2;
+const MAX_PROJECT_BYTES = MB_BYTES;
 /** Folders of projects are among its parts. */
 const MAX_POINTER_CHARS = 8_192;
 const NAMED_BUT_ABSENT: FileTrouble = { message: 'does not exist; MCP_SERVERS_CONFIG names it' };

@@ -1,14 +1,14 @@
 // `${NAME}` and `${NAME:-default}` as Claude Code replaces them in its configuration: nothing nested, no `$NAME`,
 // a variable that is set but empty counts as set. Pure; the variables are passed in.
 
-import type { Environment } from './settings.js';
+import type { Environment } from '../base/environment.js';
 
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^$}]|\$(?!\{))*))?\}/g;
 
-export type Expanded = { readonly text: string; readonly missing: readonly string[] };
+export type ExpandedText = { readonly text: string; readonly missing: readonly string[] };
 
 /** `missing` names the variables that are neither set nor have a default; their references stay in the text. */
-export function expand(text: string, env: Environment): Expanded {
+export function expand(text: string, env: Environment): ExpandedText {
   const missing: string[] = [];
   const [head, tail] = atLastBrace(text);
   const expanded = head.replace(REFERENCE, (reference, name: string, fallback: string | undefined) => {

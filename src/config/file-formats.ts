@@ -5,6 +5,7 @@ import { type Node, type ParseError, parseTree, printParseErrorCode } from 'json
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { LineCounter, parseDocument } from 'yaml';
 import { messageOf } from '../base/errors.js';
+import { MB_BYTES } from '../base/sizes.js';
 
 export type Format = 'JSON' | 'TOML' | 'YAML';
 
@@ -13,7 +14,6 @@ export type Parsed =
   | { readonly value: unknown }
   | { readonly mistake: string; readonly line: number; readonly column: number };
 
-const MB_BYTES = 1024 ** 2;
 /**
  * Larger files are no configuration. Hosts keep their whole history beside their servers in JSON; the other two are
  * written by hand, and their parsers need a second for a few megabytes.

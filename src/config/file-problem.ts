@@ -1,6 +1,6 @@
 // What is wrong with a configuration file as a whole, and the words in which that is told. Reads nothing.
 
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 
 /** Line and column in a file, both from 1. */
 export type LineAndColumn = { readonly line: number; readonly column: number };
@@ -27,5 +27,5 @@ export function remedyOfMissing([first, ...others]: readonly FileProblem[]): str
   if (first === undefined) return undefined;
   const more =
     others.length === 0 ? '' : ` There are ${others.length} more; see \`mcp-sandbox-bridge servers\`.`;
-  return `It may stand in a file that has a problem: ${clip(harmless(problemInWords(first)), MAX_TROUBLE_CHARS)}.${more}`;
+  return `It may stand in a file that has a problem: ${clipHarmless(problemInWords(first), MAX_TROUBLE_CHARS)}.${more}`;
 }

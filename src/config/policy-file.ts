@@ -5,7 +5,8 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError, messageOf } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { MB_BYTES } from '../base/sizes.js';
+import { clipHarmless } from '../base/text.js';
 import { MAX_CALLS_IN_FLIGHT } from '../protocol/frames.js';
 import { readGuarded } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
@@ -20,7 +21,7 @@ export type PolicyRow = {
 };
 
 /** A policy for a thousand servers has a tenth of it. */
-const MAX_FILE_BYTES = 1024 ** 2;
+const MAX_FILE_BYTES = MB_BYTES;
 const MAX_VALUE_CHARS = 120;
 const MAX_PROBLEMS = 10;
 /** Beyond these a number is a typing error: a day, a terabyte, and calls that no run makes. */
@@ -223,4 +224,4 @@ function allowedAt(path: readonly string[]): string | undefined {
   return ROWS.find(({ field }) => fields.includes(field))?.allowed;
 }
 
-const shown = (text: string): string => clip(harmless(text), MAX_VALUE_CHARS);
+const shown = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);

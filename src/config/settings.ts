@@ -4,8 +4,10 @@
 
 import type { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
+import type { Environment } from '../base/environment.js';
 import { BridgeError } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { MB_BYTES } from '../base/sizes.js';
+import { clipHarmless } from '../base/text.js';
 import { ENGINE_VARIABLES } from './engine-variables.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 import type { IsolatorConfig } from './languages/isolator-file.js';
@@ -103,8 +105,6 @@ export type Settings = {
   readonly depth: number;
 };
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 const PREFIX = 'MCP_BRIDGE_';
 /** Variables with this prefix belong to `code-exec`, which reads them itself. */
 const EXEC_PREFIX = 'MCP_EXEC_';
@@ -112,7 +112,6 @@ const COMMAND_RULES = ['MCP_EXEC_ALLOW', 'MCP_EXEC_DENY'];
 /** A rule means the program that its name leads to, which only the machine knows in which commands run. */
 const WHERE_RULES_HOLD =
   'The bridge cannot see which programs its containers have, so it would be without effect: set it at a `code-exec`, and hand calls to that with MCP_BRIDGE_EXECUTE_SERVER; or take execute out of MCP_BRIDGE_TOOLS.';
-const MB_BYTES = 1024 ** 2;
 const VALUE_CHARS_SHOWN = 120;
 const REMEDY =
   'Correct or remove it where the bridge is registered (the env field of its entry), then start again.';
@@ -124,7 +123,7 @@ export function parseSettings(
 ): { readonly settings: Settings; readonly warnings: readonly string[] } {
   if (!pathRules(host).isAbsolute(host.home)) {
     throw settingsError([
-      `HOME is '${clip(harmless(host.home), VALUE_CHARS_SHOWN)}', and the system knows no home folder of this user; allowed: an absolute path.`,
+      `HOME is '${clipHarmless(host.home, VALUE_CHARS_SHOWN)}', and the system knows no home folder of this user; allowed: an absolute path.`,
     ]);
   }
   const given = new Map<string, string>();
@@ -161,10 +160,24 @@ export function parseSettings(
 }
 
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
-  const rules = pathRules(host);
   const stateDir = stateDirFrom(values.MCP_BRIDGE_STATE_DIR, env, host);
   return {
     explicitlySet: new Set(variableNames.filter((name) => env[name] !== undefined)),
+    stateDir,
+    logLevel: values.MCP_BRIDGE_LOG_LEVEL,
+    depth: values.MCP_BRIDGE_DEPTH,
+    ...engineSettings(values, env),
+    ...sandboxSettings(values, host),
+    ...languageSettings(values, host),
+    ...commandSettings(values),
+    ...serverSettings(values, host),
+    ...answerSettings(values),
+    snippetsDir: optionalPath(values.MCP_BRIDGE_SNIPPETS, host) ?? ownSnippetsDir(stateDir, host),
+  };
+}
+
+const engineSettings = (values: Values, env: Environment) =>
+  ({
     runtime: values.MCP_BRIDGE_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_RUNTIME,
     engineUrl: values.MCP_BRIDGE_ENGINE_URL,
     engineVariables: JSON.stringify(
@@ -174,6 +187,12 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
       ]),
     ),
     ociRuntime: values.MCP_BRIDGE_OCI_RUNTIME,
+    allowRootful: values.MCP_BRIDGE_ALLOW_ROOTFUL,
+    machineIdleSeconds: values.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT,
+  }) satisfies Partial<Settings>;
+
+const sandboxSettings = (values: Values, host: HostFacts) =>
+  ({
     image: values.MCP_BRIDGE_IMAGE,
     seccomp: values.MCP_BRIDGE_SECCOMP,
     timeoutSeconds: Math.min(values.MCP_BRIDGE_TIMEOUT, values.MCP_BRIDGE_MAX_TIMEOUT),
@@ -182,30 +201,23 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     pids: values.MCP_BRIDGE_PIDS,
     cpus: values.MCP_BRIDGE_CPUS,
     containerUser: values.MCP_BRIDGE_CONTAINER_USER,
-    machineIdleSeconds: values.MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT,
-    stateDir,
-    outputMode: values.MCP_BRIDGE_OUTPUT_MODE,
-    structured: values.MCP_BRIDGE_STRUCTURED,
-    logLevel: values.MCP_BRIDGE_LOG_LEVEL,
-    allowSelfServer: values.MCP_BRIDGE_ALLOW_SELF_SERVER,
-    trustProject: values.MCP_BRIDGE_TRUST_PROJECT,
-    allowRootful: values.MCP_BRIDGE_ALLOW_ROOTFUL,
     acceptUnenforced: values.MCP_BRIDGE_ACCEPT_UNENFORCED ?? [],
-    saveTools: values.MCP_BRIDGE_SAVE_TOOLS === 'on',
-    keepSeconds: values.MCP_BRIDGE_KEEP_SECONDS,
-    keepBytes: values.MCP_BRIDGE_KEEP_MB * MB_BYTES,
-    audit: values.MCP_BRIDGE_AUDIT,
-    auditBytes: values.MCP_BRIDGE_AUDIT_MB * MB_BYTES,
     warm: values.MCP_BRIDGE_WARM,
     preimport: values.MCP_BRIDGE_PREIMPORT ?? [],
     concurrency: values.MCP_BRIDGE_CONCURRENCY ?? host.cores,
-    tools: [...new Set(values.MCP_BRIDGE_TOOLS)],
+  }) satisfies Partial<Settings>;
+
+const languageSettings = (values: Values, host: HostFacts) =>
+  ({
     languages: [...new Set(values.MCP_BRIDGE_LANGUAGES ?? languages.map(({ name }) => name))],
     languageImages: values.MCP_BRIDGE_LANGUAGE_IMAGES ?? new Map(),
     networkLanguages: [...new Set(values.MCP_BRIDGE_NETWORK)],
     isolatorFile: optionalPath(values.MCP_BRIDGE_ISOLATOR_CONFIG, host),
     isolator: undefined,
-    snippetsDir: optionalPath(values.MCP_BRIDGE_SNIPPETS, host) ?? ownSnippetsDir(stateDir, host),
+  }) satisfies Partial<Settings>;
+
+const commandSettings = (values: Values) =>
+  ({
     executeServer: values.MCP_BRIDGE_EXECUTE_SERVER,
     executeOciRuntime:
       values.MCP_BRIDGE_EXECUTE_OCI_RUNTIME === 'auto' ? undefined : values.MCP_BRIDGE_EXECUTE_OCI_RUNTIME,
@@ -213,19 +225,36 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     executeNetwork: values.MCP_BRIDGE_EXECUTE_NETWORK === 'on',
     executeWork: values.MCP_BRIDGE_EXECUTE_WORK,
     executeOutputBytes: values.MCP_EXEC_MAX_OUTPUT_BYTES,
+  }) satisfies Partial<Settings>;
+
+const serverSettings = (values: Values, host: HostFacts) =>
+  ({
     serversConfig: (values.MCP_SERVERS_CONFIG ?? '')
-      .split(rules.delimiter)
+      .split(pathRules(host).delimiter)
       .filter((written) => written !== '')
       .map((written) => absolutePath(written, host.cwd, host)),
+    allowSelfServer: values.MCP_BRIDGE_ALLOW_SELF_SERVER,
+    trustProject: values.MCP_BRIDGE_TRUST_PROJECT,
     downstreamEnv: values.MCP_BRIDGE_DOWNSTREAM_ENV ?? [],
     policyFile: optionalPath(values.MCP_BRIDGE_POLICY, host),
     allow: values.MCP_BRIDGE_ALLOW,
     deny: values.MCP_BRIDGE_DENY ?? [],
     autoload: values.MCP_BRIDGE_AUTOLOAD,
     clientMetadataUrl: values.MCP_BRIDGE_CLIENT_METADATA_URL,
-    depth: values.MCP_BRIDGE_DEPTH,
-  };
-}
+  }) satisfies Partial<Settings>;
+
+/** What the agent is offered and told, and what stays of its runs. */
+const answerSettings = (values: Values) =>
+  ({
+    tools: [...new Set(values.MCP_BRIDGE_TOOLS)],
+    outputMode: values.MCP_BRIDGE_OUTPUT_MODE,
+    structured: values.MCP_BRIDGE_STRUCTURED,
+    saveTools: values.MCP_BRIDGE_SAVE_TOOLS === 'on',
+    keepSeconds: values.MCP_BRIDGE_KEEP_SECONDS,
+    keepBytes: values.MCP_BRIDGE_KEEP_MB * MB_BYTES,
+    audit: values.MCP_BRIDGE_AUDIT,
+    auditBytes: values.MCP_BRIDGE_AUDIT_MB * MB_BYTES,
+  }) satisfies Partial<Settings>;
 
 const optionalPath = (written: string | undefined, host: HostFacts): string | undefined =>
   written === undefined ? undefined : absolutePath(written, host.cwd, host);
@@ -245,7 +274,7 @@ function complaint(name: string, got: string, issue: z.core.$ZodIssue): string {
   const explanation =
     issue.code === 'custom' && issue.params?.['explains'] === true ? ` ${issue.message}` : '';
   const more = explanation || didYouMean(got, allowed.split(/, | or /));
-  return `${name} is '${clip(harmless(got), VALUE_CHARS_SHOWN)}'; allowed: ${allowed}.${more}`;
+  return `${name} is '${clipHarmless(got, VALUE_CHARS_SHOWN)}'; allowed: ${allowed}.${more}`;
 }
 
 function unknownVariables(names: Iterable<string>): string[] {
@@ -254,7 +283,7 @@ function unknownVariables(names: Iterable<string>): string[] {
     .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .map(
       (name) =>
-        `${clip(harmless(name), VALUE_CHARS_SHOWN)} is no setting of this version.${didYouMean(name, known)}`,
+        `${clipHarmless(name, VALUE_CHARS_SHOWN)} is no setting of this version.${didYouMean(name, known)}`,
     );
 }
 
@@ -263,9 +292,7 @@ function othersVariables(names: Iterable<string>): string[] {
   const known: readonly string[] = variableNames;
   return [...names]
     .filter((name) => name.startsWith(EXEC_PREFIX) && !known.includes(name))
-    .map(
-      (name) => `${clip(harmless(name), VALUE_CHARS_SHOWN)} is for \`code-exec\`, and without effect here.`,
-    );
+    .map((name) => `${clipHarmless(name, VALUE_CHARS_SHOWN)} is for \`code-exec\`, and without effect here.`);
 }
 
 /** The default gives way to a lower maximum silently; what somebody has written does not. */

@@ -2,11 +2,9 @@
 // anybody, where making a folder fails in odd ways or never ends, and paths that engines have no way to be told.
 
 import { realpathSync } from 'node:fs';
-import { windowsVariable } from '../base/environment.js';
-import { clip, harmless } from '../base/text.js';
+import { type Environment, windowsVariable } from '../base/environment.js';
+import { clipHarmless } from '../base/text.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const NO_FILES = ['/proc', '/sys', '/dev'];
 /** An ordinary file system in memory, although it lies there. */
@@ -28,7 +26,7 @@ export function stateDirTrouble(stateDir: string, isSaid: boolean, host: HostFac
   if (reason === undefined) return undefined;
   const name = isSaid ? 'MCP_BRIDGE_STATE_DIR' : 'The state directory';
   const next = isSaid ? '' : ' It follows from HOME or XDG_STATE_HOME; set MCP_BRIDGE_STATE_DIR to another.';
-  return `${name} is '${clip(harmless(stateDir), CHARS_SHOWN)}', which ${reason}.${next}`;
+  return `${name} is '${clipHarmless(stateDir, CHARS_SHOWN)}', which ${reason}.${next}`;
 }
 
 function unfit(path: string): string | undefined {

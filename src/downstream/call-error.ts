@@ -5,7 +5,7 @@ import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { EndCause } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { addressesOf } from './asking/elicitation.js';
 import type { Link } from './link.js';
 
@@ -60,7 +60,7 @@ export function callError(
       ...(remedy === undefined ? {} : { remedy }),
     });
   }
-  const said = clip(harmless(redact(beginning(thrown.message))), MAX_MESSAGE_CHARS);
+  const said = clipHarmless(redact(beginning(thrown.message)), MAX_MESSAGE_CHARS);
   const fault = thrown.code === ErrorCode.InvalidParams ? 'guest' : 'downstream';
   if (said === '')
     return new BridgeError(failure, `${what} failed without a word.`, { fault, cause: thrown });

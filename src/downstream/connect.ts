@@ -5,13 +5,12 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
-import type { Redactor } from '../base/redact.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { PassedOn } from './asking/passed-on.js';
 import { lastWordsOf } from './call-error.js';
 import { type Link, WaitsForUser } from './link.js';
-import type { LoginFor } from './remote/server-login.js';
+import type { ServerContext } from './server-context.js';
 import { StdioTransport } from './stdio/stdio-transport.js';
 import { listTools, NO_TIMEOUT_MS, type ToolList } from './tool-list.js';
 
@@ -21,18 +20,12 @@ export type Connection = {
   readonly listed: ToolList;
 };
 
-export type ConnectOptions = {
-  /** The whole environment of the process, and of a remote server's `headersHelper`. */
-  readonly env: Readonly<Record<string, string>>;
-  /** For the greeting and the list of tools together, unless the spec has a limit of its own. */
-  readonly timeoutMs: number;
+/** How the client answers what it is told and asked. */
+export type ClientHandlers = {
   /** Called for every `tools/list_changed`, from the first moment on. */
   readonly onToolsChanged: () => void;
   /** Answers what the server asks. */
   readonly passedOn: PassedOn;
-  /** What the server says in its own words goes through this; it learns what `headersHelper` prints. */
-  readonly redactor: Redactor;
-  readonly loginFor?: LoginFor | undefined;
 };
 
 /**
@@ -41,17 +34,18 @@ export type ConnectOptions = {
  */
 export async function connect(
   spec: DownstreamSpec,
-  options: ConnectOptions,
+  context: ServerContext,
+  { onToolsChanged, passedOn }: ClientHandlers,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const limitMs = spec.startTimeoutMs ?? options.timeoutMs;
-  const transport = await linkTo(spec, options, limitMs);
+  const limitMs = spec.startTimeoutMs ?? context.times.connectTimeoutMs;
+  const transport = await linkTo(spec, context, limitMs);
   const client = new Client(
     { name: PACKAGE_NAME, version: VERSION },
-    { capabilities: options.passedOn.capabilities },
+    { capabilities: passedOn.capabilities },
   );
-  options.passedOn.serve(client);
-  client.setNotificationHandler(ToolListChangedNotificationSchema, options.onToolsChanged);
+  passedOn.serve(client);
+  client.setNotificationHandler(ToolListChangedNotificationSchema, onToolsChanged);
   using deadline = new Deadline(signal);
   deadline.start(limitMs);
   try {
@@ -66,7 +60,7 @@ export async function connect(
         fault: 'bridge',
       });
     }
-    const reason = options.redactor.redact(problem.reason);
+    const reason = context.redactor.redact(problem.reason);
     const Kind = problem.waitsForUser ? WaitsForUser : BridgeError;
     throw new Kind(
       'E_SERVER_UNAVAILABLE',
@@ -77,16 +71,14 @@ export async function connect(
 }
 
 /** The one place that knows how many kinds of servers there are. */
-async function linkTo(
-  spec: DownstreamSpec,
-  { env, redactor, loginFor }: ConnectOptions,
-  limitMs: number,
-): Promise<Link> {
+async function linkTo(spec: DownstreamSpec, context: ServerContext, limitMs: number): Promise<Link> {
   if (spec.transport === 'stdio') {
     const { command, args, cwd } = spec;
-    return new StdioTransport({ command, args, cwd, env }, (text) => redactor.redact(text));
+    return new StdioTransport({ command, args, cwd, env: context.env }, (text) =>
+      context.redactor.redact(text),
+    );
   }
   // Loaded when first needed: most who list our tools have not called a remote server yet.
   const { RemoteLink } = await import('./remote/remote-link.js');
-  return new RemoteLink(spec, { env, redactor, limitMs, login: await loginFor?.(spec) });
+  return new RemoteLink(spec, context, limitMs, await context.loginFor?.(spec));
 }

@@ -4,19 +4,16 @@
 import { z } from 'zod';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
-import type { Observer } from '../base/events.js';
-import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { RawJson } from '../protocol/json-text.js';
-import type { AgentCapabilities } from './asking/agent-capabilities.js';
 import { CallsUnderWay } from './asking/calls-under-way.js';
 import { PassedOn } from './asking/passed-on.js';
 import { callError, type FailureCode, withoutPrefix } from './call-error.js';
 import { type Connection, connect } from './connect.js';
 import { rawResultOf } from './inbound.js';
 import { isObject } from './json-object.js';
-import type { LoginFor } from './remote/server-login.js';
-import { listTools, NO_TIMEOUT_MS, type Tool, type ToolList } from './tool-list.js';
+import type { ServerContext } from './server-context.js';
+import { listTools, NO_TIMEOUT_MS, type ServerTool, type ToolList } from './tool-list.js';
 
 /** How far a call says it is; numbers as the server gives them. */
 export type CallProgress = {
@@ -39,7 +36,7 @@ export interface Downstream {
   readonly serverVersion: string | undefined;
   readonly instructions: string | undefined;
   /** As last listed; a server that changes its tools is asked again by itself. */
-  tools(): readonly Tool[];
+  tools(): readonly ServerTool[];
   /** What of its list could not be used, in words for the operator. */
   problems(): readonly string[];
   /**
@@ -61,12 +58,8 @@ export interface Downstream {
   readonly closed: Promise<string>;
 }
 
-export type DownstreamOptions = {
-  /** The whole environment of the process. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly connectTimeoutMs: number;
-  /** How long a call may be silent when its spec sets no limit; progress starts it anew. */
-  readonly silenceMs: number;
+/** What is told to whoever holds the server. */
+export type DownstreamEvents = {
   /** The number of calls under way has changed. */
   readonly onActivity: (inFlight: number) => void;
   /** A call was answered, whatever with. */
@@ -75,11 +68,6 @@ export type DownstreamOptions = {
   readonly onListed: () => void;
   /** A changed list of tools could not be read; the earlier one stays. */
   readonly onRefreshFailed: (message: string) => void;
-  readonly redactor: Redactor;
-  readonly loginFor?: LoginFor | undefined;
-  /** Gets what the server asks of its client. */
-  readonly agent: AgentCapabilities;
-  readonly observer: Observer;
 };
 
 /** What the pool holds: the server, and the right to end it. */
@@ -96,7 +84,8 @@ export type OpenDownstream = {
 /** Starts and greets a server; throws as `connect` does. */
 export async function openDownstream(
   spec: DownstreamSpec,
-  options: DownstreamOptions,
+  context: ServerContext,
+  events: DownstreamEvents,
   signal: AbortSignal,
 ): Promise<OpenDownstream> {
   let live: LiveDownstream | undefined;
@@ -105,13 +94,12 @@ export async function openDownstream(
     changedEarly = true;
     live?.refresh();
   };
-  const { env, connectTimeoutMs: timeoutMs, redactor, loginFor, agent, observer } = options;
+  const { redactor, agent, observer } = context;
   const redact = (text: string) => redactor.redact(text);
   const calls = new CallsUnderWay();
   const passedOn = new PassedOn({ server: spec.name, agent, calls, redact, observer });
-  const connecting = { env, timeoutMs, onToolsChanged, passedOn, redactor, loginFor };
-  const connection = await connect(spec, connecting, signal);
-  live = new LiveDownstream(spec, connection, calls, options);
+  const connection = await connect(spec, context, { onToolsChanged, passedOn }, signal);
+  live = new LiveDownstream(spec, connection, calls, context, events);
   if (changedEarly) live.refresh();
   return {
     downstream: live,
@@ -131,7 +119,8 @@ class LiveDownstream implements Downstream {
   readonly closed: Promise<string>;
   readonly #connection: Connection;
   readonly #calls: CallsUnderWay;
-  readonly #options: DownstreamOptions;
+  readonly #context: ServerContext;
+  readonly #events: DownstreamEvents;
   #listed: ToolList;
   #refreshing = false;
   #stale = false;
@@ -140,7 +129,8 @@ class LiveDownstream implements Downstream {
     spec: DownstreamSpec,
     connection: Connection,
     calls: CallsUnderWay,
-    options: DownstreamOptions,
+    context: ServerContext,
+    events: DownstreamEvents,
   ) {
     const { client, transport, listed } = connection;
     this.spec = spec;
@@ -148,7 +138,8 @@ class LiveDownstream implements Downstream {
     this.instructions = client.getInstructions();
     this.#connection = connection;
     this.#calls = calls;
-    this.#options = options;
+    this.#context = context;
+    this.#events = events;
     this.#listed = listed;
     this.closed = new Promise((resolve) => {
       const tell = () => resolve(transport.ending ?? 'ended');
@@ -157,7 +148,7 @@ class LiveDownstream implements Downstream {
     });
   }
 
-  tools(): readonly Tool[] {
+  tools(): readonly ServerTool[] {
     return this.#listed.tools;
   }
 
@@ -184,7 +175,7 @@ class LiveDownstream implements Downstream {
     const raw = rawResultOf(result);
     if (raw === undefined) throw new Error('an answer that did not come through the transport');
     const isError = Reflect.get(result, 'isError') === true;
-    return isError ? new RawJson(this.#options.redactor.redactValues(raw.text)) : raw;
+    return isError ? new RawJson(this.#context.redactor.redactValues(raw.text)) : raw;
   }
 
   has(kind: 'resources' | 'prompts'): boolean {
@@ -202,8 +193,8 @@ class LiveDownstream implements Downstream {
   ): Promise<object> {
     const { client, transport } = this.#connection;
     const { callTimeoutMs } = this.spec;
-    const { redactor, silenceMs } = this.#options;
-    const limitMs = callTimeoutMs ?? silenceMs;
+    const { redactor, times } = this.#context;
+    const limitMs = callTimeoutMs ?? times.silenceMs;
     // Asking for progress is what lets a long call show that it is alive. The host's own limit is a hard one.
     const limit = { ms: limitMs, of: callTimeoutMs === undefined ? 'silence' : 'whole' } as const;
     const call = this.#calls.begin(limit, signal);
@@ -211,21 +202,21 @@ class LiveDownstream implements Downstream {
       call.heard();
       onProgress(progress);
     };
-    this.#options.onActivity(this.#calls.size);
+    this.#events.onActivity(this.#calls.size);
     try {
       const result = await client.request({ method, params: { ...params } }, anyResult, {
         timeout: NO_TIMEOUT_MS,
         signal: call.signal,
         onprogress,
       });
-      this.#options.onAnswer();
+      this.#events.onAnswer();
       return result;
     } catch (thrown) {
       const redact = (text: string) => redactor.redact(text);
       throw callError(what, thrown, { failure, cause: call.cause, limitMs, transport, redact });
     } finally {
       call[Symbol.dispose]();
-      this.#options.onActivity(this.#calls.size);
+      this.#events.onActivity(this.#calls.size);
     }
   }
 
@@ -240,13 +231,13 @@ class LiveDownstream implements Downstream {
     while (this.#stale) {
       this.#stale = false;
       using deadline = new Deadline(new AbortController().signal);
-      deadline.start(this.spec.startTimeoutMs ?? this.#options.connectTimeoutMs);
+      deadline.start(this.spec.startTimeoutMs ?? this.#context.times.connectTimeoutMs);
       try {
         this.#listed = await listTools(this.#connection.client, deadline.signal);
-        this.#options.onListed();
+        this.#events.onListed();
       } catch (thrown) {
         if (this.#connection.transport.ending !== undefined) break;
-        this.#options.onRefreshFailed(withoutPrefix(messageOf(thrown)));
+        this.#events.onRefreshFailed(withoutPrefix(messageOf(thrown)));
       }
     }
     this.#refreshing = false;

@@ -4,13 +4,14 @@
 
 import { isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { BridgeError } from '../base/errors.js';
+import { MB_BYTES } from '../base/sizes.js';
 import { type Envelope, envelopeOf } from '../protocol/envelope.js';
 import { MAX_VALUES } from '../protocol/frames.js';
 import { excessOf, RawJson, sliceAt } from '../protocol/json-text.js';
 import { isObject, type JsonObject } from './json-object.js';
 
 /** As much as a frame to the guest may carry: a longer answer could not be handed on anyway. */
-export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+export const MAX_MESSAGE_BYTES = 64 * MB_BYTES;
 /** Far above any sane answer, and far below the some thousand levels at which recursive code overflows the stack. */
 const MAX_ANSWER_DEPTH = 512;
 const ANSWER_LIMITS = { maxDepth: MAX_ANSWER_DEPTH, maxValues: MAX_VALUES };

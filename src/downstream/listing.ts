@@ -2,7 +2,7 @@
 // limits. An item needs the one member by which it is asked for, and keeps whatever else fits.
 
 import { BridgeError } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { excessOf } from '../protocol/json-text.js';
 import type { Downstream, Question } from './downstream.js';
 import { isObject, type JsonObject } from './json-object.js';
@@ -26,28 +26,28 @@ const MAX_LIST_CHARS = 8 * 1024 * 1024;
 /** For people, and compared with nothing. */
 const WORDS: ReadonlySet<string> = new Set(['title', 'description']);
 
-export type Kind = PagedList & {
+export type ListingKind = PagedList & {
   readonly of: 'resources' | 'prompts';
   /** Which member tells the items apart, and what it may be long. */
   readonly key: 'uri' | 'uriTemplate' | 'name';
   readonly maxKeyChars: number;
 };
 
-export const RESOURCES: Kind = {
+export const RESOURCES: ListingKind = {
   of: 'resources',
   method: 'resources/list',
   member: 'resources',
   key: 'uri',
   maxKeyChars: MAX_URI_CHARS,
 };
-export const TEMPLATES: Kind = {
+export const TEMPLATES: ListingKind = {
   of: 'resources',
   method: 'resources/templates/list',
   member: 'resourceTemplates',
   key: 'uriTemplate',
   maxKeyChars: MAX_URI_CHARS,
 };
-export const PROMPTS: Kind = {
+export const PROMPTS: ListingKind = {
   of: 'prompts',
   method: 'prompts/list',
   member: 'prompts',
@@ -56,7 +56,7 @@ export const PROMPTS: Kind = {
 };
 
 /** Throws as `checkHas` and `Downstream.ask` do. */
-export async function list(server: Downstream, kind: Kind, signal: AbortSignal): Promise<Listed> {
+export async function list(server: Downstream, kind: ListingKind, signal: AbortSignal): Promise<Listed> {
   checkHas(server, kind);
   const { method, key, maxKeyChars } = kind;
   const items = new Map<string, JsonObject>();
@@ -100,13 +100,13 @@ function withinLimits(raw: JsonObject, key: string, name: string): JsonObject {
     Object.entries(raw).map(([member, value]) => {
       const isWords =
         typeof value === 'string' && (WORDS.has(member) || (member === 'name' && key !== 'name'));
-      return [member, isWords ? clip(harmless(value), MAX_TEXT_CHARS) : value];
+      return [member, isWords ? clipHarmless(value, MAX_TEXT_CHARS) : value];
     }),
   );
 }
 
 /** Throws `failureOf(kind)` where the server said in its greeting that it has none. */
-export function checkHas(server: Downstream, { of }: Kind): void {
+export function checkHas(server: Downstream, { of }: ListingKind): void {
   if (server.has(of)) return;
   const tools = server.tools().length;
   const has = tools === 0 ? 'no tools either' : `${tools} tool${tools === 1 ? '' : 's'}`;
@@ -114,5 +114,5 @@ export function checkHas(server: Downstream, { of }: Kind): void {
   throw new BridgeError(failureOf({ of }), message, { fault: 'guest', remedy: `It has ${has}.` });
 }
 
-export const failureOf = ({ of }: Pick<Kind, 'of'>) =>
+export const failureOf = ({ of }: Pick<ListingKind, 'of'>) =>
   of === 'prompts' ? 'E_PROMPT_FAILED' : 'E_RESOURCE_FAILED';

@@ -4,31 +4,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
-import type { Observer } from '../base/events.js';
-import type { Redactor } from '../base/redact.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
 import { START_TIME_MS } from '../config/start-time.js';
-import { type AgentCapabilities, NO_AGENT } from './asking/agent-capabilities.js';
+import { NO_AGENT } from './asking/agent-capabilities.js';
 import type { Downstream } from './downstream.js';
 import { hideLatest } from './hide-secrets.js';
-import type { LoginFor } from './remote/server-login.js';
+import type { DownstreamTimes, ServerContext } from './server-context.js';
 import { type ServerLease, SlotLease } from './server-lease.js';
 import { Slot } from './slot.js';
 import type { DownstreamState } from './slot-state.js';
 import { childEnv } from './stdio/env.js';
-
-export type DownstreamTimes = {
-  /** Start, greeting and list of tools. */
-  readonly connectTimeoutMs: number;
-  /** How long a call may be silent when the server's own configuration sets no limit. */
-  readonly silenceMs: number;
-  /** Without a call for so long, a server is ended. */
-  readonly idleMs: number;
-  /** The first rest after a failed start; it doubles up to `maxRestMs`. */
-  readonly restMs: number;
-  readonly maxRestMs: number;
-};
 
 const DEFAULT_TIMES: DownstreamTimes = {
   connectTimeoutMs: START_TIME_MS,
@@ -39,21 +25,16 @@ const DEFAULT_TIMES: DownstreamTimes = {
   maxRestMs: 30_000,
 };
 
-export type DownstreamPoolOptions = {
+export type DownstreamPoolOptions = Pick<ServerContext, 'observer' | 'redactor' | 'loginFor'> & {
   readonly specs: readonly DownstreamSpec[];
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   /** Variables of `hostEnv` that servers get on top of the allow-list. */
   readonly extraEnvNames: readonly string[];
   /** How many bridges this one runs inside; servers are told one more. */
   readonly depth: number;
-  readonly observer: Observer;
-  /** Learns the variables of every server here, and takes them out of what servers say of their failures. */
-  readonly redactor: Redactor;
-  /** Logins of remote servers; without it, one that wants a login is told to the user as such. */
-  readonly loginFor?: LoginFor;
   readonly times?: Partial<DownstreamTimes>;
   /** Whom servers may ask; without one, nobody. */
-  readonly agent?: AgentCapabilities;
+  readonly agent?: ServerContext['agent'];
   /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
   readonly onListed?: (downstream: Downstream) => void;
 };
@@ -140,17 +121,12 @@ class SlotPool implements DownstreamPool {
 
   #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
-    const { specs: _, hostEnv, extraEnvNames, depth, times, ...shared } = this.#options;
+    const { hostEnv, extraEnvNames, depth, times, observer, redactor, loginFor } = this.#options;
+    const { agent = NO_AGENT, onListed = () => {} } = this.#options;
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
-    return new Slot(spec, {
-      agent: NO_AGENT,
-      onListed: () => {},
-      ...DEFAULT_TIMES,
-      ...times,
-      ...shared,
-      env,
-    });
+    const context = { env, times: { ...DEFAULT_TIMES, ...times }, observer, redactor, loginFor, agent };
+    return new Slot(spec, context, onListed);
   }
 
   #unknown(name: string): BridgeError {

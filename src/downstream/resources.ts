@@ -4,7 +4,7 @@
 import { closest } from '../base/closest.js';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import type { RawJson } from '../protocol/json-text.js';
 import type { Downstream, Question } from './downstream.js';
 import { rawResultOf } from './inbound.js';
@@ -12,8 +12,8 @@ import type { JsonObject } from './json-object.js';
 import {
   checkHas,
   failureOf,
-  type Kind,
   type Listed,
+  type ListingKind,
   list,
   PROMPTS,
   RESOURCES,
@@ -57,7 +57,7 @@ export async function getPrompt(
 
 async function give(
   server: Downstream,
-  kind: Kind,
+  kind: ListingKind,
   question: Omit<Question, 'failure'>,
   word: string,
   signal: AbortSignal,
@@ -81,7 +81,7 @@ async function give(
 async function explained(
   thrown: unknown,
   server: Downstream,
-  kind: Kind,
+  kind: ListingKind,
   word: string,
   signal: AbortSignal,
 ): Promise<unknown> {
@@ -98,7 +98,7 @@ async function explained(
   return new BridgeError(code, message, { fault, remedy, cause });
 }
 
-function advice({ of, key }: Kind, word: string, items: readonly JsonObject[]): string | undefined {
+function advice({ of, key }: ListingKind, word: string, items: readonly JsonObject[]): string | undefined {
   const known = items.find((item) => item[key] === word);
   // It exists, so the fault is another.
   if (known !== undefined) return of === 'prompts' ? argumentsOf(known) : undefined;
@@ -121,4 +121,4 @@ function argumentsOf(prompt: JsonObject): string | undefined {
 }
 
 /** A stranger's word in a sentence of ours. */
-const shown = (word: string): string => clip(harmless(word), 300);
+const shown = (word: string): string => clipHarmless(word, 300);

@@ -3,13 +3,10 @@
 // attempt. One that waits for its user's login is idle.
 
 import { BridgeError, messageOf } from '../base/errors.js';
-import type { Observer } from '../base/events.js';
-import type { Redactor } from '../base/redact.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
-import type { AgentCapabilities } from './asking/agent-capabilities.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
 import { WaitsForUser } from './link.js';
-import type { LoginFor } from './remote/server-login.js';
+import type { ServerContext } from './server-context.js';
 import {
   asOfNow,
   type DownstreamState,
@@ -20,28 +17,14 @@ import {
   type SlotState,
 } from './slot-state.js';
 
-export type SlotOptions = {
-  readonly env: Readonly<Record<string, string>>;
-  readonly connectTimeoutMs: number;
-  readonly silenceMs: number;
-  readonly idleMs: number;
-  /** The first rest after a failed start; each further failure doubles it, up to `maxRestMs`. */
-  readonly restMs: number;
-  readonly maxRestMs: number;
-  readonly observer: Observer;
-  readonly redactor: Redactor;
-  readonly loginFor?: LoginFor | undefined;
-  readonly agent: AgentCapabilities;
-  /** Called before anybody is given the server, and whenever it has listed its tools anew; it must not throw. */
-  readonly onListed: (downstream: Downstream) => void;
-};
-
 /** A server that crashes at every call is not started again for each: after so many it rests, longer each time. */
 const MAX_CRASHES = 3;
 
 export class Slot {
   readonly spec: DownstreamSpec;
-  readonly #options: SlotOptions;
+  readonly #context: ServerContext;
+  /** Called before anybody is given the server, and whenever it has listed its tools anew; it must not throw. */
+  readonly #onListed: (downstream: Downstream) => void;
   readonly #ending = new AbortController();
   #state: SlotState = { at: 'idle', reason: undefined };
   /** Settles when every released server has ended; the next one may be open by then. */
@@ -54,9 +37,10 @@ export class Slot {
   /** Once it is retired: who hears that nothing of it runs any more. */
   #onGone: (() => void) | undefined;
 
-  constructor(spec: DownstreamSpec, options: SlotOptions) {
+  constructor(spec: DownstreamSpec, context: ServerContext, onListed: (downstream: Downstream) => void) {
     this.spec = spec;
-    this.#options = options;
+    this.#context = context;
+    this.#onListed = onListed;
   }
 
   /** The live server, started if need be. Throws E_SERVER_UNAVAILABLE at once while it rests. */
@@ -143,24 +127,18 @@ export class Slot {
   }
 
   async #connect(): Promise<OpenDownstream> {
-    const { observer, env, connectTimeoutMs, silenceMs, redactor, loginFor, agent } = this.#options;
+    const { observer } = this.#context;
     const server = this.spec.name;
     observer({ type: 'downstream.connecting', server });
     const open = await openDownstream(
       this.spec,
+      this.#context,
       {
-        env,
-        connectTimeoutMs,
-        silenceMs,
-        redactor,
-        loginFor,
-        agent,
-        observer,
         onActivity: (inFlight) => this.#onActivity(open, inFlight),
         onAnswer: () => {
           this.#crashes = 0;
         },
-        onListed: () => this.#options.onListed(open.downstream),
+        onListed: () => this.#onListed(open.downstream),
         onRefreshFailed: (message) =>
           observer({
             type: 'downstream.failed',
@@ -176,10 +154,10 @@ export class Slot {
   #onOpen(open: OpenDownstream, startedAt: number): void {
     const { downstream } = open;
     this.#serve(open, 0);
-    this.#options.onListed(downstream);
+    this.#onListed(downstream);
     this.#failures = 0;
     void downstream.closed.then((reason) => this.#onClosed(open, reason));
-    this.#options.observer({
+    this.#context.observer({
       type: 'downstream.ready',
       server: this.spec.name,
       tools: downstream.tools().length,
@@ -199,16 +177,16 @@ export class Slot {
       thrown instanceof WaitsForUser
         ? { at: 'idle', reason }
         : { at: 'resting', reason, remedy, until: this.#restUntil(this.#failures++) };
-    this.#options.observer({ type: 'downstream.failed', server: this.spec.name, message: reason });
+    this.#context.observer({ type: 'downstream.failed', server: this.spec.name, message: reason });
   }
 
   #restUntil(earlier: number): number {
-    const { restMs, maxRestMs } = this.#options;
+    const { restMs, maxRestMs } = this.#context.times;
     return performance.now() + Math.min(maxRestMs, restMs * 2 ** earlier);
   }
 
   #onClosed(open: OpenDownstream, reason: string): void {
-    this.#options.observer({ type: 'downstream.closed', server: this.spec.name, reason });
+    this.#context.observer({ type: 'downstream.closed', server: this.spec.name, reason });
     const state = this.#state;
     if (state.at !== 'ready' || state.open !== open) return;
     // The calls under way are told after this, so they are still counted here.
@@ -236,7 +214,7 @@ export class Slot {
   #serve(open: OpenDownstream, inFlight: number): void {
     this.#stopClock();
     const idleTimer =
-      inFlight > 0 ? undefined : setTimeout(() => this.#release(), this.#options.idleMs).unref();
+      inFlight > 0 ? undefined : setTimeout(() => this.#release(), this.#context.times.idleMs).unref();
     this.#state = { at: 'ready', open, inFlight, idleTimer };
   }
 

@@ -11,7 +11,7 @@ import { isObject } from './json-object.js';
 import { eachPage } from './pages.js';
 
 /** One tool in the server's own words. Schemas are data: nothing compiles them. */
-export type Tool = {
+export type ServerTool = {
   readonly name: string;
   /** Its description, else its title, else empty. */
   readonly description: string;
@@ -23,7 +23,7 @@ export type Tool = {
 };
 
 export type ToolList = {
-  readonly tools: readonly Tool[];
+  readonly tools: readonly ServerTool[];
   /** What was left out and why, in words for the operator. */
   readonly problems: readonly string[];
 };
@@ -58,7 +58,7 @@ const rawTool = z.looseObject({
 
 /** All pages; the abort of `signal` ends the request under way. */
 export async function listTools(client: Client, signal: AbortSignal): Promise<ToolList> {
-  const tools = new Map<string, Tool>();
+  const tools = new Map<string, ServerTool>();
   const problems: string[] = [];
   let unusable = 0;
   let tooMany = 0;
@@ -92,7 +92,11 @@ export async function listTools(client: Client, signal: AbortSignal): Promise<To
 }
 
 /** The tool without what is too much of it, and how much the rest is. */
-function withinLimits(tool: Tool): { readonly tool: Tool; readonly isCut: boolean; readonly chars: number } {
+function withinLimits(tool: ServerTool): {
+  readonly tool: ServerTool;
+  readonly isCut: boolean;
+  readonly chars: number;
+} {
   const [input, output] = [tool.inputSchema, tool.outputSchema].map((schema) => {
     const json = JSON.stringify(schema ?? {});
     const fits = json.length <= MAX_SCHEMA_CHARS && excessOf(json, SCHEMA_LIMITS) === undefined;
@@ -120,7 +124,7 @@ async function requestPage(client: Client, params: object, signal: AbortSignal):
 }
 
 /** A tool as MCP writes it; undefined where it has no usable name. */
-export function readTool(item: unknown): Tool | undefined {
+export function readTool(item: unknown): ServerTool | undefined {
   const { data } = rawTool.safeParse(item);
   if (data === undefined || data.name === '' || data.name.length > MAX_NAME_CHARS) return undefined;
   return {

@@ -1,7 +1,7 @@
 // A SandboxSpec as the argument vector of `podman run` or `docker run`. Pure: the whole spec can be read, diffed and
 // tested as a list of strings. What the two engines spell differently comes from the dialect record.
 
-import type { Dialect, LaunchFacts } from './dialects.js';
+import type { EngineDialect, LaunchFacts } from './dialects.js';
 import type { Mount, SandboxSpec } from './engine.js';
 import { hostTasks, withNetwork } from './oci-runtime.js';
 
@@ -15,13 +15,13 @@ const repeated = (flag: string, values: readonly string[]): string[] =>
   values.flatMap((value) => [flag, value]);
 
 /** `--volume` has no way to say a colon that is part of a path, and `--mount` is spelled otherwise by every version. */
-const mountFlag = (mount: Mount, { mountOptions, mountWithColon }: Dialect): string =>
+const mountFlag = (mount: Mount, { mountOptions, mountWithColon }: EngineDialect): string =>
   mount.source.includes(':')
     ? `--mount=${mountWithColon(mount)}`
     : `--volume=${mount.source}:${mount.target}:${mountOptions[mount.executable ? 'programs' : 'data']}`;
 
 /** Everything after the engine's own name. */
-export function runArgv(spec: SandboxSpec, dialect: Dialect, facts: LaunchFacts): string[] {
+export function runArgv(spec: SandboxSpec, dialect: EngineDialect, facts: LaunchFacts): string[] {
   const { launch } = dialect.launch(facts.mode);
   return [
     ...dialect.globalFlags({

@@ -10,9 +10,9 @@ import { clip } from '../base/text.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
-import { saysGoneAlready, saysNoSuchImage } from './client-words.js';
+import { saysGoneAlready, saysNoSuchImage, whyNotPulled } from './client-words.js';
 import { type Derivation, derivedName, makeDerivedImage, pruneDerivedImages } from './derived-image.js';
-import { type Dialect, dialects, type LaunchChoice } from './dialects.js';
+import { dialects, type EngineDialect, type LaunchChoice } from './dialects.js';
 import type {
   Container,
   ContainerFacts,
@@ -37,7 +37,6 @@ import {
 } from './owner.js';
 import { connectionEnv, type EngineClient, isElsewhere } from './place.js';
 import { Volumes } from './volumes.js';
-import { whyNotPulled } from './why-not-pulled.js';
 
 const QUERY_TIMEOUT_MS = 15_000;
 /** Whether an engine elsewhere answers at all: it takes a tenth of a second, and several where the way is slow. */
@@ -90,7 +89,7 @@ function ownerOf(runDir: string): Owner | undefined {
 export class CliEngine implements Engine {
   readonly name: EngineName;
   readonly volumes: Volumes;
-  readonly #dialect: Dialect;
+  readonly #dialect: EngineDialect;
   readonly #options: CliEngineOptions;
   readonly #owner: Owner = thisOwner();
   readonly #runDir: string;

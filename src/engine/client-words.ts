@@ -28,3 +28,14 @@ export const saysVolumeIsThere = (words: string): boolean => VOLUME_IS_THERE.tes
 export const isBeforeContact = (line: string): boolean => BEFORE_CONTACT.test(line);
 export const saysMachineRuns = (words: string): boolean => MACHINE_RUNS.test(words);
 export const isExpectedWarning = (line: string): boolean => EXPECTED_WARNING.test(line.trim());
+
+/**
+ * What an engine says of a pull that has failed, without what it says on the way there: tries, and warnings about them.
+ * It begins with the last line that starts with `Error`, and is all of it where there is none. podman 4.3 says `Error: …`,
+ * and docker 28.2 `Error response from daemon: …`.
+ */
+export function whyNotPulled(stderr: string): string {
+  const lines = stderr.trim().split('\n');
+  const last = lines.findLastIndex((line) => line.startsWith('Error'));
+  return lines.slice(Math.max(0, last)).join('\n').trim();
+}

@@ -60,15 +60,15 @@ export type EngineWishes = {
   readonly stateDir: string;
 };
 
-type Ready = Extract<EngineStatus, { state: 'ready' }>;
+type ReadyEngine = Extract<EngineStatus, { state: 'ready' }>;
 
 /** The engine to use; throws E_ENGINE_* with the first engine's trouble and its remedy. */
 export async function chooseEngine(
   wishes: EngineWishes,
   signal: AbortSignal,
-): Promise<{ readonly client: EngineClient; readonly status: Ready }> {
+): Promise<{ readonly client: EngineClient; readonly status: ReadyEngine }> {
   const programs = wishes.runtime === undefined ? ['podman', 'docker'] : [wishes.runtime];
-  const troubles: Array<{ binary: string; status: Exclude<EngineStatus, Ready> }> = [];
+  const troubles: Array<{ binary: string; status: Exclude<EngineStatus, ReadyEngine> }> = [];
   for (const binary of programs) {
     const status = await probeEngine(binary, { url: wishes.url, platform: process.platform }, signal);
     if (status.state !== 'ready') {
@@ -116,7 +116,7 @@ export type Failure = { readonly reason: string; readonly waitedMs?: number | un
  */
 export async function chooseOciRuntime(
   engine: EngineName,
-  status: Ready,
+  status: ReadyEngine,
   wish: string | undefined,
   attempt: (runtime: OciRuntime) => Promise<Failure | undefined>,
 ): Promise<{ readonly runtime: OciRuntime; readonly tried: readonly Tried[] }> {
@@ -139,7 +139,7 @@ export async function chooseOciRuntime(
   });
 }
 
-function candidates(engine: EngineName, status: Ready, wish: string | undefined): readonly string[] {
+function candidates(engine: EngineName, status: ReadyEngine, wish: string | undefined): readonly string[] {
   const { defaultOciRuntime } = status;
   if (engine === 'podman' && isElsewhere(status.mode)) {
     if (wish === undefined || wish === defaultOciRuntime) return [defaultOciRuntime];

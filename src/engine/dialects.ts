@@ -15,7 +15,7 @@ import type {
 } from './engine.js';
 import { DOCKER_NETWORKS, PODMAN_NETWORKS, podmanNetworkMode } from './network-modes.js';
 import { isGvisor, type OciRuntime } from './oci-runtime.js';
-import { type Connection, dockerMode, isElsewhere, podmanMode } from './place.js';
+import { dockerMode, type EngineConnection, isElsewhere, podmanMode } from './place.js';
 
 /** What a launch needs besides the spec. */
 export type LaunchFacts = {
@@ -35,7 +35,7 @@ export type Launch = 'detached' | 'attached';
 /** A way of launching, and why this one here; doctor says it. */
 export type LaunchChoice = { readonly launch: Launch; readonly reason: string };
 
-export type Dialect = {
+export type EngineDialect = {
   readonly name: EngineName;
   readonly infoArgs: readonly string[];
   /** Prints the version of the OCI runtime where containers run, in its own words; undefined where the engine keeps it. */
@@ -43,7 +43,11 @@ export type Dialect = {
   /** Prints the address that the client itself would use; undefined where infoArgs tell whether it is another machine's. */
   readonly endpointArgs: readonly string[] | undefined;
   /** Parses the output of infoArgs, and that of endpointArgs; throws where it is not what this engine prints. */
-  readonly parseInfo: (text: string, connection: Connection, endpoint: string | undefined) => EngineFacts;
+  readonly parseInfo: (
+    text: string,
+    connection: EngineConnection,
+    endpoint: string | undefined,
+  ) => EngineFacts;
   readonly globalFlags: (facts: Pick<LaunchFacts, 'mode' | 'ociRuntime'>) => string[];
   /** Builds the image from a folder with a Containerfile; no network, no registry, no layers that outlive it. */
   readonly buildArgs: (image: string, contextDir: string) => string[];
@@ -147,7 +151,7 @@ const podmanInfo = z.looseObject({
 /** Each line is `inside:outside:count`. */
 const podmanMap = z.looseObject({ UidMap: z.array(z.string()) });
 
-const podman: Dialect = {
+const podman: EngineDialect = {
   name: 'podman',
   infoArgs: ['info', '--format', 'json'],
   runtimeVersionArgs: ['info', '--format', '{{.Host.OCIRuntime.Version}}'],
@@ -266,7 +270,7 @@ const dockerInfo = z.looseObject({
   CpuCfsQuota: z.boolean().optional(),
 });
 
-const docker: Dialect = {
+const docker: EngineDialect = {
   name: 'docker',
   infoArgs: ['info', '--format', '{{json .}}'],
   runtimeVersionArgs: undefined,
@@ -344,4 +348,4 @@ const docker: Dialect = {
   writesPidFile: false,
 };
 
-export const dialects: Readonly<Record<EngineName, Dialect>> = { podman, docker };
+export const dialects: Readonly<Record<EngineName, EngineDialect>> = { podman, docker };

@@ -35,7 +35,7 @@ export const claimedBy = ({ memory, pids, cpu }: EngineLimits): Enforcement => (
 export const UNENFORCED: Enforcement = { memory: 'none', pids: 'none', cpu: 'none' };
 
 /** What the container was started with. */
-export type Asked = {
+export type AskedLimits = {
   readonly memoryBytes: number;
   readonly pids: number;
   readonly cpus: number | undefined;
@@ -45,7 +45,12 @@ export type Asked = {
 const ROUNDING = 1.01;
 
 /** Looks at the container whose first process is `pid` on this machine. `canWatch`: its memory can be measured from here. */
-export function lookAt(pid: number, asked: Asked, canWatch: boolean, read: ReadText = readText): Enforcement {
+export function lookAt(
+  pid: number,
+  asked: AskedLimits,
+  canWatch: boolean,
+  read: ReadText = readText,
+): Enforcement {
   const isHeldTo = (controller: Control, limit: number): boolean =>
     (groupLimit(pid, controller, read)?.value ?? Number.POSITIVE_INFINITY) <= limit * ROUNDING;
   const hasCpu = asked.cpus === undefined ? hasOwnCpuGroup(pid, read) : isHeldTo('cpu', asked.cpus);

@@ -6,10 +6,10 @@ import { type ProcessResult, run } from '../base/process.js';
 import { clip } from '../base/text.js';
 import { ENGINE_VARIABLES } from '../config/engine-variables.js';
 import { saysNotAnswering } from './client-words.js';
-import { type Dialect, dialects } from './dialects.js';
+import { dialects, type EngineDialect } from './dialects.js';
 import type { EngineName, EngineStatus } from './engine.js';
 import { hangingRemedy, inSeconds } from './hanging.js';
-import { type Connection, connectionEnv } from './place.js';
+import { connectionEnv, type EngineConnection } from './place.js';
 
 /** For what an engine says of itself, which takes a tenth of a second. */
 export const INFO_TIMEOUT_MS = 15_000;
@@ -21,7 +21,7 @@ export const engineNameOf = (binary: string): EngineName =>
 /** What the engine of `binary` says of itself, at its own address or at that of `connection`; never throws. */
 export async function probeEngine(
   binary: string,
-  connection: Connection,
+  connection: EngineConnection,
   signal: AbortSignal,
 ): Promise<EngineStatus> {
   const name = engineNameOf(binary);
@@ -69,7 +69,7 @@ export async function probeEngine(
 
 /** The address that the client itself would use; undefined where it says none. */
 async function endpointOf(
-  { endpointArgs }: Dialect,
+  { endpointArgs }: EngineDialect,
   ask: (args: readonly string[]) => Promise<ProcessResult>,
 ): Promise<string | undefined> {
   if (endpointArgs === undefined) return undefined;
@@ -78,7 +78,7 @@ async function endpointOf(
   return exitCode === 0 && /^[a-z]+:\/\//.test(said) ? said : undefined;
 }
 
-function startRemedy(name: EngineName, { url, platform }: Connection): string {
+function startRemedy(name: EngineName, { url, platform }: EngineConnection): string {
   if (url !== undefined) {
     const byHand = `\`${ENGINE_VARIABLES[name].address}=${url} ${name} info\` has to answer`;
     const key =
@@ -91,7 +91,7 @@ function startRemedy(name: EngineName, { url, platform }: Connection): string {
     : 'Run `podman machine start`.';
 }
 
-const hanging = (binary: string, waitedMs: number, { url, platform }: Connection): EngineStatus => ({
+const hanging = (binary: string, waitedMs: number, { url, platform }: EngineConnection): EngineStatus => ({
   state: 'broken',
   reason: `\`${binary} info\` hangs: no answer within ${inSeconds(waitedMs)}.`,
   remedy: hangingRemedy(`${binary} info`, url !== undefined || platform !== 'linux'),

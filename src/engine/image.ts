@@ -77,28 +77,13 @@ async function unpack(
 ): Promise<string> {
   const tarFile = join(scratch, 'image.tar');
   chmodSync(scratch, 0o755);
-  const script = (name: string): string => {
-    const copy = join(scratch, name);
-    copyFileSync(join(RECIPE_DIR, name), copy);
-    chmodSync(copy, 0o755);
-    return copy;
-  };
   const result = await run(
     [
       'mmdebstrap',
-      `--mode=${process.getuid?.() === 0 ? 'root' : 'unshare'}`,
-      '--variant=essential',
-      // Else the package that merges /usr afterwards is drawn in, with all of perl (40 MB).
-      '--hook-dir=/usr/share/mmdebstrap/hooks/maybe-merged-usr',
-      `--include=${recipe.packages.join(',')}`,
-      ...(recipe.standIns.length > 0 ? [`--essential-hook=${script(STAND_INS)}`] : []),
-      ...carrying(recipe),
-      ...recipe.hooks.map((hook) => `--customize-hook=${script(hook)}`),
+      ...recipeOptions(recipe, scratch),
       ...(await aptOptions(signal)),
       // For another processor: the image's programs run here while it is built, which needs qemu (Debian: qemu-user-static).
       ...(architecture === undefined ? [] : [`--architectures=${architecture}`]),
-      // The engine makes /dev; a node in the archive could not be unpacked rootless.
-      '--skip=output/dev',
       suite,
       tarFile,
       ...sourcesFile(suite, scratch),
@@ -106,19 +91,7 @@ async function unpack(
     {
       timeoutMs: UNPACK_TIMEOUT_MS,
       graceMs: UNPACK_GRACE_MS,
-      env: {
-        TMPDIR: scratch,
-        // An ordinary user's may lack sbin, where chroot and ldconfig live.
-        PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-        SOURCE_DATE_EPOCH: String(EPOCH_SECONDS),
-        IMAGE_STAND_INS: recipe.standIns.join('\n'),
-        IMAGE_REMOVE_PACKAGES: [...recipe.standIns, ...recipe.removePackages].join('\n'),
-        IMAGE_REMOVE_PATHS: recipe.removePaths.join('\n'),
-        IMAGE_ENV: Object.entries(recipe.env)
-          .map(([name, value]) => `${name}=${value}`)
-          .join('\n'),
-        LC_ALL: 'C.UTF-8',
-      },
+      env: unpackEnvironment(recipe, scratch),
       onLine: (line) => {
         // Lines that name a path are about its temporary directory.
         if (/^I: [^/]+$/.test(line)) onProgress(line.slice('I: '.length));
@@ -128,6 +101,46 @@ async function unpack(
   );
   if (result.exitCode !== 0) throw failed(`mmdebstrap failed: ${tailOf(result)}`);
   return tarFile;
+}
+
+function recipeOptions(recipe: Recipe, scratch: string): string[] {
+  return [
+    `--mode=${process.getuid?.() === 0 ? 'root' : 'unshare'}`,
+    '--variant=essential',
+    // Else the package that merges /usr afterwards is drawn in, with all of perl (40 MB).
+    '--hook-dir=/usr/share/mmdebstrap/hooks/maybe-merged-usr',
+    `--include=${recipe.packages.join(',')}`,
+    ...(recipe.standIns.length > 0 ? [`--essential-hook=${executableCopy(STAND_INS, scratch)}`] : []),
+    ...carrying(recipe),
+    ...recipe.hooks.map((hook) => `--customize-hook=${executableCopy(hook, scratch)}`),
+    // The engine makes /dev; a node in the archive could not be unpacked rootless.
+    '--skip=output/dev',
+  ];
+}
+
+/** Copies one of the recipes' scripts to where mmdebstrap may read it, and gives the path of the copy. */
+function executableCopy(script: string, scratch: string): string {
+  const copy = join(scratch, script);
+  copyFileSync(join(RECIPE_DIR, script), copy);
+  chmodSync(copy, 0o755);
+  return copy;
+}
+
+/** What mmdebstrap and the recipe's scripts read. */
+function unpackEnvironment(recipe: Recipe, scratch: string): Record<string, string> {
+  return {
+    TMPDIR: scratch,
+    // An ordinary user's may lack sbin, where chroot and ldconfig live.
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    SOURCE_DATE_EPOCH: String(EPOCH_SECONDS),
+    IMAGE_STAND_INS: recipe.standIns.join('\n'),
+    IMAGE_REMOVE_PACKAGES: [...recipe.standIns, ...recipe.removePackages].join('\n'),
+    IMAGE_REMOVE_PATHS: recipe.removePaths.join('\n'),
+    IMAGE_ENV: Object.entries(recipe.env)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n'),
+    LC_ALL: 'C.UTF-8',
+  };
 }
 
 /** mmdebstrap's own way to copy: its tree may lie where no hook can read this package's folder. */

@@ -6,7 +6,7 @@ import { ENGINE_VARIABLES } from '../config/engine-variables.js';
 import type { EngineMode, EngineName, IdMapping } from './engine.js';
 
 /** What is known of a connection besides what the engine answers. */
-export type Connection = {
+export type EngineConnection = {
   /** MCP_BRIDGE_ENGINE_URL; undefined leaves it to the engine's own client, its contexts and its variables. */
   readonly url: string | undefined;
   /** Platform that the bridge itself runs on. */
@@ -49,7 +49,7 @@ export function dockerMode(
   ids: IdMapping,
   said: { readonly operatingSystem: string; readonly name: string },
   endpoint: string | undefined,
-  { platform }: Connection,
+  { platform }: EngineConnection,
 ): EngineMode {
   const isDesktop = DESKTOP_SYSTEM.test(said.operatingSystem) || DESKTOP_NAME.test(said.name);
   const isSocket = endpoint === undefined || /^(?:unix|npipe):/.test(endpoint);
@@ -62,7 +62,7 @@ export function dockerMode(
 export function podmanMode(
   ids: IdMapping,
   said: { readonly isRemote: boolean; readonly hostname: string; readonly variant: string },
-  { url, platform }: Connection,
+  { url, platform }: EngineConnection,
 ): EngineMode {
   if (!said.isRemote) return ids;
   const isMachine = MACHINE_VARIANT.test(said.variant) || DESKTOP_NAME.test(said.hostname);

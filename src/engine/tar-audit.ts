@@ -2,11 +2,12 @@
 // device nodes would be ways to more privilege inside a container. Relies on the format only, extracts nothing.
 
 import { type FileHandle, open } from 'node:fs/promises';
+import { MB_BYTES } from '../base/sizes.js';
 
 const BLOCK = 512;
 const SET_ID = 0o6000;
 /** A header that precedes a file (long name, extended attributes) is small; a bigger one is no honest archive. */
-const MAX_EXTENSION_BYTES = 1024 * 1024;
+const MAX_EXTENSION_BYTES = MB_BYTES;
 const DEVICE_TYPES = new Set(['3', '4']);
 const EXTENSION_TYPES = new Set(['x', 'g', 'L', 'K']);
 

@@ -8,13 +8,13 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import type { ProcessResult } from '../base/process.js';
 import { clip } from '../base/text.js';
 import { saysNoSuchVolume, saysVolumeIsThere } from './client-words.js';
-import { type Dialect, type LaunchFacts, rootGroupOf } from './dialects.js';
+import { type EngineDialect, type LaunchFacts, rootGroupOf } from './dialects.js';
 import type { Volume } from './engine.js';
 import { isGvisor } from './oci-runtime.js';
 
 export type VolumeParts = {
   readonly binary: string;
-  readonly dialect: Dialect;
+  readonly dialect: EngineDialect;
   readonly facts: Pick<LaunchFacts, 'mode' | 'ociRuntime'>;
   /** Labels for volumes that belong to one bridge and go with it, as `name=value`. */
   readonly labels: readonly string[];

@@ -5,13 +5,13 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ExecSettings, isLoopback } from './exec-settings.js';
 
-export type Refusal = { readonly status: 401 | 403; readonly message: string };
+export type HttpRefusal = { readonly status: 401 | 403; readonly message: string };
 
 /** Undefined where it may. */
 export function objectionTo(
   headers: IncomingHttpHeaders,
   settings: Pick<ExecSettings, 'listen' | 'token' | 'hosts' | 'origins'>,
-): Refusal | undefined {
+): HttpRefusal | undefined {
   const { host = '', origin, authorization } = headers;
   if (!isOurName(host, settings)) {
     return {

@@ -1,9 +1,9 @@
 // What a command writes to both streams, up to one cap in bytes for the two together: a stream that needs less than half
 // leaves the rest to the other. Memory stays below three times the cap for each.
 
+import type { OutputStream } from '../base/streams.js';
 import { type Capped, CappedBytes } from './capped-bytes.js';
 
-export type OutputStream = 'stdout' | 'stderr';
 /** Where all of a stream can be read later; absent where nothing was kept. */
 export type Whole = { readonly [S in OutputStream]?: string | undefined };
 

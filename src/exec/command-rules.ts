@@ -11,7 +11,7 @@ export type CommandRules = {
   readonly deny: readonly string[];
 };
 
-export type Found =
+export type FoundProgram =
   | { readonly path: string }
   /** Why it may not run, or cannot, as a sentence. */
   | { readonly refused: string };
@@ -24,7 +24,11 @@ type SearchPlace = {
 };
 
 /** `command` is a name for the search path `path`, or, where it has a slash, a path of its own. */
-export function findCommand(command: string, place: SearchPlace, { allow, deny }: CommandRules): Found {
+export function findCommand(
+  command: string,
+  place: SearchPlace,
+  { allow, deny }: CommandRules,
+): FoundProgram {
   const ours = { ...place, path: place.rulesPath };
   const path = located(command, place);
   const called = basename(command);

@@ -13,7 +13,7 @@ import {
   type ServerNotification,
   type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { VERSION } from '../base/version.js';
 import type { Execute } from './execute.js';
 
@@ -33,7 +33,7 @@ export async function serveExecute(execute: Execute, transport: Transport): Prom
       using _telling = tellProgress(params._meta?.progressToken, extra);
       return (await execute.call(params.arguments, extra.signal)) as unknown as CallToolResult;
     }
-    const name = clip(harmless(params.name), 200);
+    const name = clipHarmless(params.name, 200);
     throw new McpError(ErrorCode.InvalidParams, `There is no tool '${name}'. There is: ${definition.name}.`);
   });
   await server.connect(transport);

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError, messageOf } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { tableOf } from '../config/setting-rules.js';
 import { execVariables, token as tokenRule } from './exec-variables.js';
 
@@ -51,7 +51,7 @@ export function parseExecSettings(env: Readonly<Record<string, string | undefine
     ...said.filter(([name]) => wrong.has(name)).map(([name, value]) => complaint(name, value)),
     ...said
       .filter(([name]) => !known.includes(name))
-      .map(([name]) => `${clip(harmless(name), VALUE_CHARS_SHOWN)} is no setting.${didYouMean(name, known)}`),
+      .map(([name]) => `${clipHarmless(name, VALUE_CHARS_SHOWN)} is no setting.${didYouMean(name, known)}`),
   ];
   if (!parsed.success || complaints.length > 0) throw settingsError(complaints.join('\n'));
   const values = parsed.data;
@@ -122,7 +122,7 @@ function tokenOf(token: string | undefined, file: string | undefined): string | 
 
 function complaint(name: string, got: string): string {
   const allowed = tableOf(execVariables.shape).find((row) => row.name === name)?.allowed ?? '';
-  const shown = name === 'MCP_EXEC_TOKEN' ? 'not fit' : `'${clip(harmless(got), VALUE_CHARS_SHOWN)}'`;
+  const shown = name === 'MCP_EXEC_TOKEN' ? 'not fit' : `'${clipHarmless(got, VALUE_CHARS_SHOWN)}'`;
   return `${name} is ${shown}; allowed: ${allowed}.`;
 }
 

@@ -2,9 +2,10 @@
 // the command wrote, as far as it is kept.
 
 import { type Piece, toldApart } from '../base/own-lines.js';
-import { clip, harmless, shownExactly } from '../base/text.js';
+import type { OutputStream } from '../base/streams.js';
+import { clipHarmless, harmless, shownExactly } from '../base/text.js';
 import type { Capped } from './capped-bytes.js';
-import type { OutputStream, Whole } from './capped-output.js';
+import type { Whole } from './capped-output.js';
 import type { CommandEnd } from './run-command.js';
 
 export type ExecuteResult = {
@@ -32,7 +33,7 @@ const NOT_STARTED: Readonly<Record<string, string>> = {
 };
 
 /** Shortens a stranger's text to what an error needs, and makes it harmless to show. */
-export const shown = (text: string): string => clip(harmless(text), MAX_SHOWN_CHARS);
+export const shown = (text: string): string => clipHarmless(text, MAX_SHOWN_CHARS);
 
 /** For a call whose command was not even tried. */
 export const refused = (message: string): ExecuteResult => ({

@@ -2,11 +2,12 @@
 // would be too expensive to parse is refused before it is parsed.
 
 import type { IncomingMessage } from 'node:http';
+import { MB_BYTES } from '../base/sizes.js';
 import { MAX_DEPTH, MAX_VALUES } from '../protocol/frames.js';
 import { parseJson, sliceAt } from '../protocol/json-text.js';
 
 /** Largest request. The bridge carries 40 MB, and escapes make that longer. */
-const MAX_BYTES = 64 * 1024 ** 2;
+const MAX_BYTES = 64 * MB_BYTES;
 /** Limit for the bodies of all requests under way. A body costs several times its size while it is parsed. */
 const MAX_HELD_BYTES = 4 * MAX_BYTES;
 

@@ -11,7 +11,7 @@ import { CappedOutput } from './capped-output.js';
 import type { ProcessLimit } from './process-limit.js';
 import { CALL_VARIABLE, killStrays } from './strays.js';
 
-export type Command = {
+export type ResolvedCommand = {
   /** A path, as command-rules.ts has found it. */
   readonly path: string;
   readonly args: readonly string[];
@@ -41,7 +41,7 @@ const DRAIN_MS = 250;
 
 /** Never rejects; `maxOutputBytes` is of both streams together. When it resolves, nothing that the command has started is left. */
 export async function runCommand(
-  command: Command,
+  command: ResolvedCommand,
   maxOutputBytes: number,
   signal: AbortSignal,
 ): Promise<CommandEnd> {
@@ -52,7 +52,7 @@ export async function runCommand(
   return end;
 }
 
-function ended(command: Command, maxOutputBytes: number, signal: AbortSignal): Promise<CommandEnd> {
+function ended(command: ResolvedCommand, maxOutputBytes: number, signal: AbortSignal): Promise<CommandEnd> {
   const startedAt = performance.now();
   const output = new CappedOutput(maxOutputBytes);
   return new Promise((resolve) => {
@@ -113,7 +113,7 @@ function started({
   cwd,
   env,
   limit = [],
-}: Command): ChildProcess | Pick<CommandEnd, 'notStarted'> {
+}: ResolvedCommand): ChildProcess | Pick<CommandEnd, 'notStarted'> {
   const [program = path, ...rest] = [...limit, path, ...args];
   try {
     return spawn(program, rest, { cwd, env, ...groupOptions(), stdio: ['pipe', 'pipe', 'pipe'] });

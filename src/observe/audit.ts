@@ -4,7 +4,7 @@
 import type { BridgeEvent, Observer } from '../base/events.js';
 import type { Redact } from '../base/redact.js';
 import { withoutSecretMembers } from '../base/secrets/by-key.js';
-import { clip, harmless } from '../base/text.js';
+import { clip, clipHarmless } from '../base/text.js';
 import { AuditFiles } from './audit-files.js';
 import type { AuditLine, CallLine, RunLine } from './audit-line.js';
 
@@ -122,6 +122,6 @@ export class Audit implements AsyncDisposable {
   }
 
   #shown(name: string): string {
-    return clip(harmless(this.#redact(name)), MAX_NAME_CHARS);
+    return clipHarmless(this.#redact(name), MAX_NAME_CHARS);
   }
 }

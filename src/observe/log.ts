@@ -8,11 +8,11 @@ import type { Redact } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 
 export type Log = pino.Logger;
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
-type Level = Exclude<LogLevel, 'silent'>;
+export type LogThreshold = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+type Level = Exclude<LogThreshold, 'silent'>;
 
 export type LogOptions = {
-  readonly level: LogLevel;
+  readonly level: LogThreshold;
   /** `line` is for people, `json` one object per line. */
   readonly format: 'line' | 'json';
   readonly colour: boolean;

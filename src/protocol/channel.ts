@@ -4,6 +4,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { BridgeError } from '../base/errors.js';
+import { MB_BYTES } from '../base/sizes.js';
 import { drained } from '../base/streams.js';
 import { clip } from '../base/text.js';
 import {
@@ -22,7 +23,7 @@ import { parseJson, stringify } from './json-text.js';
 import { type Line, LineSplitter } from './lines.js';
 
 /** Room above MAX_UNREAD_BYTES for frames that only tell of a refusal; who does not read those either is not answered. */
-const REFUSALS_UNREAD_BYTES = 8 * 1024 * 1024;
+const REFUSALS_UNREAD_BYTES = 8 * MB_BYTES;
 const FRAME_LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII, controls included
 const ASCII = /^[\x00-\x7f]*$/;

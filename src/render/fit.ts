@@ -2,12 +2,13 @@
 // texts are capped where they arise; this bounds their sum, in whatever form they are shown: a control character of one
 // byte is seven in JSON, and twice that in JSON in JSON.
 
+import { MB_BYTES } from '../base/sizes.js';
 import { clip, harmless } from '../base/text.js';
 import { stringify } from '../protocol/json-text.js';
 import { type Captured, capturedWithGap, type Outcome, type OutcomeError } from '../run/outcome/outcome.js';
 
 /** Stdio clients are known to end servers over answers of 8 MiB; a model could not read a tenth of this either. */
-export const MAX_ANSWER_BYTES = 1024 * 1024;
+export const MAX_ANSWER_BYTES = MB_BYTES;
 /** The first step below what a transcript keeps; each further one is a quarter. With the last one nothing is too long. */
 const STEPS_CHARS = [20_000, 5_000, 1_000] as const;
 

@@ -2,6 +2,7 @@
 
 import { toldApart } from '../base/own-lines.js';
 import { shownExactly } from '../base/text.js';
+import type { OutputMode } from '../config/variables.js';
 import { stringify } from '../protocol/json-text.js';
 import type { Outcome } from '../run/outcome/outcome.js';
 import { compact } from './compact.js';
@@ -13,7 +14,7 @@ import { sections } from './sections.js';
 import { toonOrJson } from './toon.js';
 
 /** `sections` is what execute_code says where nobody chose: stdout and stderr, each under its own head. */
-export type OutputMode = 'compact' | 'toon' | 'json' | 'sections';
+export type RenderMode = OutputMode | 'sections';
 
 /** The shape of the protocol's CallToolResult that we make. */
 export type RenderedResult = {
@@ -26,7 +27,7 @@ export type RenderedResult = {
 };
 
 export type RenderOptions = {
-  readonly mode: OutputMode;
+  readonly mode: RenderMode;
   readonly structured: 'auto' | 'always' | 'never';
   /** `clientInfo.name` of the agent. */
   readonly client: string;
@@ -61,7 +62,7 @@ function renderWhole(
   { mode, structured, client, links = true }: RenderOptions,
 ): RenderedResult {
   const payload = visible(payloadOf(outcome));
-  const forms: Readonly<Record<OutputMode, () => string>> = {
+  const forms: Readonly<Record<RenderMode, () => string>> = {
     compact: () => toldApart(compact(outcome, links)),
     sections: () => toldApart(sections(outcome, links)),
     toon: () => toonOrJson(payload),

@@ -4,7 +4,7 @@
 import PQueue from 'p-queue';
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError } from '../base/errors.js';
-import { clip, harmless, inOneLine } from '../base/text.js';
+import { clipHarmlessLine } from '../base/text.js';
 import { START_TIME_MS } from '../config/start-time.js';
 import type { ServerDoc } from '../protocol/frames.js';
 
@@ -47,7 +47,7 @@ export async function openServers(
       const reason =
         deadline.cause === 'timeout'
           ? `it was not open after ${allWithinMs / 1000} s`
-          : clip(inOneLine(harmless(asBridgeError(thrown).message)), MAX_REASON_CHARS);
+          : clipHarmlessLine(asBridgeError(thrown).message, MAX_REASON_CHARS);
       failed.set(server, reason);
       return [];
     }

@@ -3,7 +3,7 @@
 
 import { closest } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import type { NamedTool, ServerBrief, ServerDoc } from '../protocol/frames.js';
 
 /** Most findings in one answer: so many can be fixed in one go, and the rest show up in the next run. */
@@ -78,4 +78,4 @@ const byWord = <T extends { readonly name: string; readonly alias: string }>(ser
     ]),
   );
 
-const echo = (word: string): string => clip(harmless(word), MAX_ECHO_CHARS);
+const echo = (word: string): string => clipHarmless(word, MAX_ECHO_CHARS);

@@ -2,6 +2,7 @@
 
 import type { Deadline } from '../base/deadline.js';
 import type { Observer } from '../base/events.js';
+import type { OutputStream } from '../base/streams.js';
 import type { AutoloadMode } from '../config/variables.js';
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import type { ServerLease } from '../downstream/server-lease.js';
@@ -43,7 +44,7 @@ export type Watcher = {
   /** As often as the servers say it; not yet made harmless. */
   readonly onToolProgress: (progress: ToolProgress) => void;
   /** Pieces as they come, not yet made harmless. */
-  readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64: string | null) => void;
+  readonly onOutput: (stream: OutputStream, text: string, base64: string | null) => void;
 };
 
 export type RunServers = CallServers & {

@@ -4,11 +4,12 @@
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import type { OutputStream } from '../base/streams.js';
 import { harmless } from '../base/text.js';
 import { weigh } from '../base/weight.js';
 import type { AuditMode } from '../config/variables.js';
 import type { Capped } from '../exec/capped-bytes.js';
-import { CappedOutput, type OutputStream, type Whole } from '../exec/capped-output.js';
+import { CappedOutput, type Whole } from '../exec/capped-output.js';
 import type { CommandEnd } from '../exec/run-command.js';
 import type { GuestError, Sandbox } from '../sandbox/sandbox.js';
 import { Artifacts, type Settled } from './artifacts/artifacts.js';

@@ -1,6 +1,6 @@
 // What the engine's client says on the harness's stream, kept for the error of a sandbox that was lost.
 
-import { clip, harmless } from '../base/text.js';
+import { clip, clipHarmless } from '../base/text.js';
 import { isExpectedWarning, saysNotAnswering } from '../engine/client-words.js';
 
 const MAX_LINES = 20;
@@ -31,4 +31,4 @@ export const connectionLost = (words: string): string =>
   clip(`the connection to the engine was lost: ${words}`, MAX_DETAIL_CHARS);
 
 /** A line that broke the rules of the stream before the harness had greeted, so the engine's own. */
-export const asEngineWords = (line: string): string => clip(harmless(line), MAX_DETAIL_CHARS);
+export const asEngineWords = (line: string): string => clipHarmless(line, MAX_DETAIL_CHARS);

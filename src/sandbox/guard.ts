@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { type GroupLimit, groupLimit, oomKillsIn } from '../engine/cgroup.js';
-import { type Asked, type Enforcement, lookAt } from '../engine/enforcement.js';
+import { type AskedLimits, type Enforcement, lookAt } from '../engine/enforcement.js';
 import type { SandboxSpec } from '../engine/engine.js';
 import { countingIn, socketRoom } from './kernel-room.js';
 import { boundsOf, scalesFor, socketScalesFor } from './measure.js';
@@ -51,7 +51,7 @@ export class Guard implements Disposable {
 }
 
 /** What the container of the first process `pid` is held to, by its kernel or by a guard. */
-export function enforcementAt(pid: number, asked: Asked): Enforcement {
+export function enforcementAt(pid: number, asked: AskedLimits): Enforcement {
   const scales = scalesFor(pid, WRITABLE);
   return lookAt(pid, asked, scales.glance() !== undefined && (scales.weigh() ?? 0) > 0);
 }

@@ -29,8 +29,12 @@ const YOUNG_MS = 24 * 60 * 60_000;
 export type Files = ReadonlyMap<string, string | Buffer>;
 
 /** What a directory holds: the harness, a seccomp profile, or the Python fallback, which containers run. */
-type Kind = 'ipc' | 'seccomp' | 'python-fallback';
-const MODES: Readonly<Record<Kind, number>> = { ipc: 0o644, seccomp: 0o644, 'python-fallback': 0o755 };
+type InstalledKind = 'ipc' | 'seccomp' | 'python-fallback';
+const MODES: Readonly<Record<InstalledKind, number>> = {
+  ipc: 0o644,
+  seccomp: 0o644,
+  'python-fallback': 0o755,
+};
 
 /** The same for the same files. */
 export function hashOf(files: Files): string {
@@ -63,7 +67,7 @@ function isIntact(dir: string, files: Files): boolean {
 export const inOrder = (files: Files): Files => new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** The directory of files that were installed in order; undefined where it is not there as it was. */
-export function installedDir(stateDir: string, kind: Kind, hash: string): string | undefined {
+export function installedDir(stateDir: string, kind: InstalledKind, hash: string): string | undefined {
   const dir = join(stateDir, kind, hash);
   try {
     const names = namesIn(dir) ?? [];
@@ -75,7 +79,7 @@ export function installedDir(stateDir: string, kind: Kind, hash: string): string
 }
 
 /** Removes the directories of `kind` that are none of these, but for young ones, which another bridge may have just made. */
-export function removeOthers(stateDir: string, kind: Kind, hashes: readonly string[]): void {
+export function removeOthers(stateDir: string, kind: InstalledKind, hashes: readonly string[]): void {
   const parent = join(stateDir, kind);
   for (const name of readdirSync(parent).filter((each) => !hashes.includes(each))) {
     if (ageOf(join(parent, name)) > YOUNG_MS) rmSync(join(parent, name), { recursive: true, force: true });
@@ -114,7 +118,7 @@ export const OPEN_DIR = '/run/mcp-sandbox-bridge';
  * Path of a directory `<stateDir>/<kind>/<hash>` with exactly these files, made or mended as needed. Throws E_STATE
  * where the state directory cannot be written.
  */
-export function installFiles(stateDir: string, kind: Kind, files: Files): string {
+export function installFiles(stateDir: string, kind: InstalledKind, files: Files): string {
   const parent = join(stateDir, kind);
   const mode = stateDir === OPEN_DIR ? 0o711 : 0o700;
   const dir = join(parent, hashOf(files));

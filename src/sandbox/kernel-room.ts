@@ -6,6 +6,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ReadText, readText } from '../base/read-text.js';
+import { KB_BYTES } from '../base/sizes.js';
 import type { SandboxSpec } from '../engine/engine.js';
 
 /**
@@ -18,12 +19,12 @@ export type SocketRoom = ReadonlyMap<string, number>;
 export type Counting = 'nobody' | 'cgroup v1' | 'cgroup v2';
 
 /** An answer of netlink may be so much larger than the buffer that it is put into (netlink_dump). */
-const NETLINK_ANSWER_BYTES = 32 * 1024;
+const NETLINK_ANSWER_BYTES = 32 * KB_BYTES;
 /**
  * Of a file that is no socket. The largest is a pipe, which has two pages once its user's pipes have 64 MB in all
  * (fs.pipe-user-pages-soft), and its inode and buffers' list.
  */
-const FILE_BYTES = 10 * 1024;
+const FILE_BYTES = 10 * KB_BYTES;
 /** The kernel's defaults, where its settings cannot be read. */
 const DEFAULT_BUFFER_BYTES = 212_992;
 

@@ -1,6 +1,7 @@
 // What sandboxes that can stand in for one another have in common: an image, limits, and what the language of their
 // program asks for. The walls are the same for all of them (spec.ts). run_python's own kind is one of them.
 
+import { MB_BYTES } from '../base/sizes.js';
 import { isPython, type Language, type Place } from '../config/languages/language.js';
 import {
   type ImageSource,
@@ -42,7 +43,6 @@ export type SandboxKind = {
 
 /** Share of a sandbox's memory given to Node's heap. The rest is for files, buffers and the harness. */
 const HEAP_SHARE = 0.75;
-const MB_BYTES = 1024 ** 2;
 
 /** The kind of sandbox that `run_python` uses. */
 export const pythonKind = ({

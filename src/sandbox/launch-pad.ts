@@ -2,12 +2,14 @@
 // trying, remembered per boot in the state directory. Starts containers only to see whether they start.
 
 import { randomInt } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { PACKAGE_ROOT } from '../base/version.js';
 import type { Settings } from '../config/settings.js';
+import type { SeccompProfile } from '../config/variables.js';
 import { CliEngine } from '../engine/cli-engine.js';
 import {
   chooseEngine,
@@ -31,19 +33,18 @@ import { compileIn, keepCompiled, readCompiled } from './compiled-harness.js';
 import { enforcementAt } from './guard.js';
 import { ENTRYPOINT, harnessVersion, prepareHarness } from './harness-files.js';
 import { knownPythonName, type PythonName } from './image-pythons.js';
-import { type Files, OPEN_DIR } from './installed-files.js';
+import { type Files, installFiles, OPEN_DIR } from './installed-files.js';
 import { pythonKind, type SandboxKind } from './kind.js';
 import { NotStarted } from './not-started.js';
 import { startByName } from './python-name.js';
 import type { StartOptions } from './sandbox.js';
 import { Sandbox } from './sandbox.js';
-import { prepareSeccomp } from './seccomp-files.js';
 import { sandboxSpec } from './spec.js';
 import { MAX_WAIT_SECONDS } from './warm-pool.js';
 
 type EngineThere = Extract<EngineStatus, { state: 'ready' }> & { readonly binary: string };
 
-type Found = {
+type ChosenRuntime = {
   readonly runtime: OciRuntime;
   readonly tried: readonly Tried[];
   readonly enforcement: Enforcement;
@@ -153,7 +154,7 @@ async function tryRuntimes(
   facts: EngineThere,
   image: ImageChoice,
   signal: AbortSignal,
-): Promise<Found> {
+): Promise<ChosenRuntime> {
   const { settings } = context;
   await carryAhead(context, facts, image, signal);
   // Failures of several that come late must not add up to more than one that hangs.
@@ -301,7 +302,7 @@ function engineFor(
   });
 }
 
-type Trial = {
+type RuntimeTrial = {
   readonly runtime: OciRuntime;
   /** By performance.now(). */
   readonly until: number;
@@ -313,7 +314,7 @@ type Trial = {
 async function attempt(
   context: LaunchContext,
   pad: Pick<LaunchPad, 'engine' | 'image' | 'files'>,
-  { runtime, until, onStarted }: Trial,
+  { runtime, until, onStarted }: RuntimeTrial,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const { observer } = context;
@@ -356,4 +357,15 @@ async function enforcementOf(
   // docker tells the pid when it is asked; watching and killing would need it at every start, so that is not offered.
   const asked = await engine.pidOf(spec.name, ENTRYPOINT, signal);
   return asked === undefined ? claimedBy(limits) : lookAt(asked, spec, false);
+}
+
+/**
+ * Path of the seccomp profile as a file that the engine reads, below the state directory. Its rules are generated from the
+ * engine's default and a list of what we take out of it, with reasons: scripts/seccomp/changes.mjs. Throws E_STATE where
+ * it cannot be written.
+ */
+export function prepareSeccomp(stateDir: string, profile: SeccompProfile): string {
+  const name = `${profile}.json`;
+  const text = readFileSync(join(PACKAGE_ROOT, 'sandbox-runtime', 'seccomp', name), 'utf8');
+  return join(installFiles(stateDir, 'seccomp', new Map([[name, text]])), name);
 }

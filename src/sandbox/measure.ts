@@ -4,16 +4,16 @@
 import { readdirSync, statfsSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { readText } from '../base/read-text.js';
+import { KB_BYTES, MB_BYTES } from '../base/sizes.js';
 import type { SandboxSpec } from '../engine/engine.js';
 import { fileBytes, type SocketRoom, socketBytes } from './kernel-room.js';
 import { type Bounds, type Glance, MAX_INODES, type Scales } from './watchdog.js';
 
 /** Kernel memory of one empty tmpfs file (inode and dentry), in bytes. */
 const INODE_BYTES = 1_024;
-const KIB = 1_024;
 
 /** The host's last reserve: small machines keep a twentieth, large ones no more than this. */
-const HOST_FLOOR_BYTES = 256 * 1024 ** 2;
+const HOST_FLOOR_BYTES = 256 * MB_BYTES;
 const HOST_FLOOR_PART = 0.05;
 
 /** What a container of this spec may hold. */
@@ -128,6 +128,6 @@ function deviceOf(path: string): string {
 const read = (path: string): string => readText(path) ?? '';
 
 const kilobytes = (text: string, field: string): number =>
-  Number(new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0) * KIB;
+  Number(new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0) * KB_BYTES;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);

@@ -1,6 +1,7 @@
 // Code of our own in a sandbox in which nobody else's ever runs, for what only the image's own Python can tell. What
 // comes back still passes the parser like every guest's word, and the sandbox is used up like every other.
 
+import type { OutputStream } from '../base/streams.js';
 import type { GuestFrame } from '../protocol/frames.js';
 import type { Sandbox } from './sandbox.js';
 
@@ -29,7 +30,7 @@ export async function runOwnCode(sandbox: Sandbox, code: string, seconds: number
       files: [],
       program: null,
     } as const;
-    const onOutput = (stream: 'stdout' | 'stderr', text: string) => void printed[stream].push(text);
+    const onOutput = (stream: OutputStream, text: string) => void printed[stream].push(text);
     sandbox.run(run, { onGuest, onOutput, onFile: () => {} });
     await sandbox.ended;
   }

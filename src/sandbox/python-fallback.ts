@@ -3,6 +3,7 @@
 
 import { basename } from 'node:path';
 import { asBridgeError, BridgeError, messageOf } from '../base/errors.js';
+import { MB_BYTES } from '../base/sizes.js';
 import { clip } from '../base/text.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { runtimeOf } from '../engine/detect.js';
@@ -26,7 +27,7 @@ import { lacksPython, startByName } from './python-name.js';
 import { Sandbox } from './sandbox.js';
 
 /** What a Python takes that hands over some twenty megabytes, whatever runs are allowed. */
-const TAKE_BYTES = 512 * 1024 ** 2;
+const TAKE_BYTES = 512 * MB_BYTES;
 /** Half a second for a Python that is compiled; five for one whose image has sources only. */
 const TAKE_SECONDS = 60;
 const MAX_REASON_CHARS = 300;

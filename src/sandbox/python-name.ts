@@ -22,14 +22,14 @@ export function lacksPython(thrown: unknown): boolean {
   return NAMES_PYTHON.test(thrown.detail) || saysTooOld(thrown.detail);
 }
 
-type Start<T> = (python: PythonName) => Promise<T>;
+type StartWithPython<T> = (python: PythonName) => Promise<T>;
 type Context = { readonly settings: Pick<Settings, 'stateDir'>; readonly observer: Observer };
 
 /** What `start` gives with the name that works. Throws what it throws; where neither works, what was said of both. */
 export async function startByName<T>(
   image: { readonly id: string },
   { settings, observer }: Context,
-  start: Start<T>,
+  start: StartWithPython<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const known = knownPythonName(settings.stateDir, image.id);
@@ -50,7 +50,11 @@ export async function startByName<T>(
   }
 }
 
-async function startAsPython<T>(start: Start<T>, first: NotStarted, signal: AbortSignal): Promise<T> {
+async function startAsPython<T>(
+  start: StartWithPython<T>,
+  first: NotStarted,
+  signal: AbortSignal,
+): Promise<T> {
   try {
     return await start('python');
   } catch (second) {

@@ -28,6 +28,7 @@ import {
   beginCheck,
   beginRun,
   type CheckAnswer,
+  type FrameOf,
   type GuestEnd,
   type Hello,
   isOfRun,
@@ -39,7 +40,6 @@ import {
 } from './turn.js';
 import type { Breach } from './watchdog.js';
 
-type FrameOf<F, T> = Extract<F, { type: T }>;
 /** Made one by one, as they are sent. */
 export type InputFrames = Iterable<FrameOf<HostFrame, 'input'>>;
 export type GuestError = FrameOf<SupervisorFrame, 'refused'>['error'];
@@ -73,7 +73,7 @@ const LAST_FRAME_WITHIN_MS = 500;
  * A sandbox that lives is where its conversation is. What a dying or a gone one had said before is still in our pipes and
  * is read on, in the turn that it `was` in. Nothing leads back from `dying`, and nothing at all from `gone`.
  */
-type State =
+type SandboxState =
   | Turn
   | { readonly at: 'dying'; readonly was: Turn; readonly breach: Breach | undefined }
   | { readonly at: 'gone'; readonly was: Turn };
@@ -95,7 +95,7 @@ export class Sandbox implements AsyncDisposable {
   readonly #whyUnreachable: StartOptions['whyUnreachable'];
   /** Whether we have told the code to stop: then its end by a signal is our doing. */
   #wasStopped = false;
-  #state: State;
+  #state: SandboxState;
   /** From the first check of code until it waits again or is gone; even then it knows what the kernel has killed. */
   #guard: Guard | undefined;
   /** What the supervisor has read in the container, for where the group cannot be seen from here. */

@@ -2,6 +2,7 @@
 // not in the container. test/containers has an escape test for each line.
 
 import { join } from 'node:path';
+import { MB_BYTES } from '../base/sizes.js';
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Enforcement } from '../engine/enforcement.js';
 import type { Mount, NetworkMode, SandboxSpec, Tmpfs, Ulimit } from '../engine/engine.js';
@@ -40,7 +41,6 @@ export type SpecInputs = {
 export const MAX_ASKING_SECONDS = 120;
 /** How long a container may live beyond its wait and the longest run: its start and its end. */
 const SPARE_SECONDS = 30;
-const MB_BYTES = 1024 ** 2;
 
 /** Writable, in memory, sized. */
 const tmpfsWith = (workdir: string): readonly Tmpfs[] => [
@@ -83,8 +83,10 @@ function dataLimit({ enforcement, kind: { memoryBytes, pids } }: SpecInputs): Ul
   return [{ name: 'data', limit: memoryBytes + pids * THREAD_STACK_BYTES }];
 }
 
-const largestMb = ({ volumes }: SandboxKind, tmpfs: readonly Tmpfs[]): number =>
-  Math.max(...tmpfs.map(({ sizeMb }) => sizeMb), volumes.length > 0 ? VOLUME_FILE_MB : 0);
+const tmpfsOf = ({ workdir, places }: SandboxKind): readonly Tmpfs[] => [...tmpfsWith(workdir), ...places];
+
+const largestMb = (kind: SandboxKind): number =>
+  Math.max(...tmpfsOf(kind).map(({ sizeMb }) => sizeMb), kind.volumes.length > 0 ? VOLUME_FILE_MB : 0);
 
 const STAT = '/proc/stat';
 /** No file of ours can take its place there. Node ends where it finds no line in it, so its programs see the machine's own. */
@@ -100,75 +102,100 @@ const mountsOf = ({ harnessDir, fallbackDir, areInImage }: SpecInputs): readonly
           : [{ source: fallbackDir, target: FALLBACK_MOUNT, executable: true }]),
       ];
 
-export function sandboxSpec(plan: SpecInputs): SandboxSpec {
-  const { kind } = plan;
-  const tmpfs = [...tmpfsWith(kind.workdir), ...kind.places];
-  const python = plan.fallbackDir === undefined ? [plan.python ?? 'python3'] : FALLBACK_PYTHON;
-  const deadManSeconds = plan.maxWaitSeconds + plan.maxTimeoutSeconds + SPARE_SECONDS;
+export const sandboxSpec = (inputs: SpecInputs): SandboxSpec => ({
+  name: inputs.name,
+  labels: {},
+  ...program(inputs),
+  ...kernelWalls(inputs),
+  ...files(inputs),
+  ...withheldFromGuest(inputs),
+  ...limits(inputs),
+});
+
+/** What runs, and as what. */
+function program({ image, python, fallbackDir, user, kind }: SpecInputs) {
+  const interpreter = fallbackDir === undefined ? [python ?? 'python3'] : FALLBACK_PYTHON;
+  const ahead = JSON.stringify(kind.ahead);
   return {
-    image: plan.image,
+    image,
     // -I: no environment variables, no user site, no script directory on the path. -u: nothing printed is lost.
-    command: [...python, '-I', '-u', '-X', 'utf8', ENTRYPOINT, JSON.stringify(kind.ahead), ...kind.preimport],
-    name: plan.name,
-    labels: {},
+    command: [...interpreter, '-I', '-u', '-X', 'utf8', ENTRYPOINT, ahead, ...kind.preimport],
+    // Not root inside, and not the engine's user outside.
+    user,
+    workdir: kind.workdir,
+    env: { HOME: kind.workdir, LANG: 'C.UTF-8', TMPDIR: '/tmp', ...kind.env },
+    // What one process of the guest writes is not for other users.
+    umask: '0077',
+  } satisfies Partial<SandboxSpec>;
+}
+
+/** What the kernel refuses to whoever runs there. */
+const kernelWalls = ({ seccompFile, networkMode, kind }: SpecInputs) =>
+  ({
     // No interface but lo: nothing can be reached and nothing sent. Where the operator has opened it for a language, code
     // sends what it likes to whom it likes, but not to the host's own loopback (network-modes.ts), and nobody reaches it.
-    network: kind.network === 'outbound' ? (plan.networkMode ?? 'none') : 'none',
-    // The image cannot be changed; the only writable places are the tmpfs and the volumes below.
-    rootfs: 'read-only',
+    network: kind.network === 'outbound' ? (networkMode ?? 'none') : 'none',
     // No capability in any set, so even uid 0 inside could do nothing that a user cannot.
     capabilities: 'none',
     // A setuid file in the image gains nothing.
     newPrivileges: 'never',
     // The kernel's doors: the engine's own list lets a container without capabilities make a user namespace, be root
     // in it, and mount.
-    seccompFile: plan.seccompFile,
+    seccompFile,
     // The engine's configuration may say otherwise for all containers of this user.
     namespaces: 'own',
-    // Not root inside, and not the engine's user outside.
-    user: plan.user,
-    workdir: kind.workdir,
+  }) satisfies Partial<SandboxSpec>;
+
+/** What it sees of files, and where it can write. */
+const files = (inputs: SpecInputs) =>
+  ({
+    // The image cannot be changed; the only writable places are the tmpfs and the volumes below.
+    rootfs: 'read-only',
     // The harness, read-only, and where the image has no Python one that runs it, which is not on anybody's PATH. No
     // other host path is visible.
-    mounts: mountsOf(plan),
+    mounts: mountsOf(inputs),
     // Writable, in memory, sized, and nothing in them can be a device, or be executed as a program but in the one place
     // where a compiler puts its own.
-    tmpfs,
+    tmpfs: tmpfsOf(inputs.kind),
     // Only of commands, so that one finds what another has left, and of one bridge alone unless the operator has named it.
     // Nothing in it is a device or gains by a setuid bit, but programs run from it: a build is what commands are for.
-    volumes: kind.volumes,
+    volumes: inputs.kind.volumes,
     // multiprocessing needs its locks there; 16 MB bounds what is hidden in it.
     shmMb: SHM_MB,
+  }) satisfies Partial<SandboxSpec>;
+
+/** What it is not told of the host. */
+const withheldFromGuest = ({ kind, harnessDir, areInImage }: SpecInputs) =>
+  ({
     // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts. What the
     // host is made of, how it was started and built, and what its other programs make it do is none of the guest's business.
-    masked: [
-      '/sys',
-      '/dev/mqueue',
-      ...HOST_FILES,
-      ...(plan.areInImage === true ? maskedElsewhere(kind) : []),
-    ],
+    masked: ['/sys', '/dev/mqueue', ...HOST_FILES, ...(areInImage === true ? maskedElsewhere(kind) : [])],
     // The same; but programs count the processors in it.
-    replaced: plan.areInImage === true ? [] : [{ source: join(plan.harnessDir, STAT_FILE), target: STAT }],
-    env: { HOME: kind.workdir, LANG: 'C.UTF-8', TMPDIR: '/tmp', ...kind.env },
+    replaced: areInImage === true ? [] : [{ source: join(harnessDir, STAT_FILE), target: STAT }],
     // Proxy variables carry credentials, and both engines hand them on unasked.
     hostEnv: 'none',
     // It would hold the host's names.
     hostsFile: 'none',
     // Where the host stands is none of the guest's business either.
     timezone: 'UTC',
-    // What one process of the guest writes is not for other users.
-    umask: '0077',
-    // What `compat` opens: as much System V memory as /dev/shm, in pages, and few queues.
-    // And what a connection may hold of the kernel's memory, which no control group of version 1 counts. How many there
-    // are is the guard's to see.
-    sysctls: { 'kernel.shmall': '4096', 'kernel.msgmni': '32', ...tcpBuffers(kind) },
     // The host's name is none of the guest's business.
     hostname: 'sandbox',
+  }) satisfies Partial<SandboxSpec>;
+
+/** How much it may take. */
+function limits(inputs: SpecInputs) {
+  const { kind, cores, maxWaitSeconds, maxTimeoutSeconds } = inputs;
+  const deadManSeconds = maxWaitSeconds + maxTimeoutSeconds + SPARE_SECONDS;
+  return {
     // Enforced by the cgroup where the engine has one; swap is included, so it cannot grow there.
     memoryBytes: kind.memoryBytes,
     // A fork bomb meets EAGAIN.
     pids: kind.pids,
     cpus: kind.cpus,
+    // What `compat` opens: as much System V memory as /dev/shm, in pages, and few queues.
+    // And what a connection may hold of the kernel's memory, which no control group of version 1 counts. How many there
+    // are is the guard's to see.
+    sysctls: { 'kernel.shmall': '4096', 'kernel.msgmni': '32', ...tcpBuffers(kind) },
     ulimits: [
       // A crash writes no memory image through the host's core_pattern.
       { name: 'core', limit: 0 },
@@ -176,11 +203,11 @@ export function sandboxSpec(plan: SpecInputs): SandboxSpec {
       // Counts per user id: the fallback where the engine has no pids cgroup.
       { name: 'nproc', limit: kind.pids },
       // No file outgrows the largest place there is; a sparse one would seem to.
-      { name: 'fsize', limit: largestMb(kind, tmpfs) * MB_BYTES },
+      { name: 'fsize', limit: largestMb(kind) * MB_BYTES },
       // Processor time per process, for what outlives every other clock: all processors, from start to end.
-      { name: 'cpu', limit: deadManSeconds * plan.cores },
-      ...dataLimit(plan),
+      { name: 'cpu', limit: deadManSeconds * cores },
+      ...dataLimit(inputs),
     ],
     deadManSeconds,
-  };
+  } satisfies Partial<SandboxSpec>;
 }

@@ -3,9 +3,10 @@
 // data of a turn is there in that turn only, and a frame or a wish that a turn does not know is refused. Sends nothing.
 
 import { BridgeError } from '../base/errors.js';
+import type { OutputStream } from '../base/streams.js';
 import type { GuestFrame, HostFrame, SupervisorFrame } from '../protocol/frames.js';
 
-type FrameOf<F, T> = Extract<F, { type: T }>;
+export type FrameOf<F, T> = Extract<F, { type: T }>;
 export type Hello = FrameOf<SupervisorFrame, 'hello'>;
 export type RunFrame = FrameOf<HostFrame, 'run'>;
 /** `checked` with the tools that the code names, or `refused` with what is wrong. */
@@ -16,7 +17,7 @@ export type LeftFrame = FrameOf<SupervisorFrame, 'file' | 'skipped'>;
 export type GuestEnd = Pick<FrameOf<SupervisorFrame, 'exited'>, 'code' | 'signal'>;
 
 export type RunHandlers = {
-  readonly onOutput: (stream: 'stdout' | 'stderr', text: string, base64: string | null) => void;
+  readonly onOutput: (stream: OutputStream, text: string, base64: string | null) => void;
   /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
   readonly onGuest: (frame: GuestFrame, text: string) => void;
   /** What the code has left in its folder for results, after its end. */

@@ -37,12 +37,12 @@ export type WarmPoolOptions = {
   readonly observer: Observer;
 };
 
-type Waiting = { readonly sandbox: Sandbox; readonly timer: NodeJS.Timeout };
+type WaitingSandbox = { readonly sandbox: Sandbox; readonly timer: NodeJS.Timeout };
 
 export class WarmPool implements Disposable {
   readonly #options: WarmPoolOptions;
   readonly #closing = new AbortController();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: WaitingSandbox[] = [];
   /** Under way and not promised to anybody. */
   readonly #starting = new Set<Promise<Sandbox>>();
   #running = 0;
@@ -206,7 +206,7 @@ export class WarmPool implements Disposable {
     this.#fillAfter(0);
   }
 
-  #waitingFor(sandbox: Sandbox): Waiting {
+  #waitingFor(sandbox: Sandbox): WaitingSandbox {
     const timer = setTimeout(() => this.#drop(sandbox), waitMsLeft(sandbox)).unref();
     void sandbox.ended.then(() => this.#onDeath(sandbox));
     this.#options.onWaits?.(sandbox, true);

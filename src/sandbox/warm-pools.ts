@@ -1,15 +1,15 @@
 // A pool of waiting sandboxes for each kind that has been asked for: the first call of a language is a cold start, and
 // from then on its next sandbox waits. What nobody asks for again is dropped by its pool.
 
+import { MB_BYTES } from '../base/sizes.js';
 import { keyOf, type SandboxKind } from './kind.js';
 import type { Sandbox } from './sandbox.js';
 import { WarmPool, type WarmPoolOptions } from './warm-pool.js';
 
-const MIB = 1024 * 1024;
 /** A waiting sandbox and its conmon measured 12 to 25 MB. */
-const WAITING_BYTES = 64 * MIB;
+const WAITING_BYTES = 64 * MB_BYTES;
 /** With numpy and pandas loaded it measured 67 MB, with scipy.stats, matplotlib and openpyxl as well 140 MB. */
-const WAITING_PREPARED_BYTES = 160 * MIB;
+const WAITING_PREPARED_BYTES = 160 * MB_BYTES;
 
 export type WarmPoolsOptions = Pick<
   WarmPoolOptions,

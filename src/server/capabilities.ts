@@ -2,11 +2,11 @@
 // does not grow with the number of tools; server names are cut with a count.
 
 import { nameList } from '../base/name-list.js';
+import { MB_BYTES } from '../base/sizes.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { callsTools, type Language } from '../config/languages/language.js';
 import type { ToolName } from '../config/variables.js';
-import { aboutCommands } from './command-capabilities.js';
-import { aboutPrograms } from './program-capabilities.js';
+import { MAX_FILE_BYTES, MAX_FILES, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../protocol/frames.js';
 import { aboutPython } from './python-capabilities.js';
 
 export const CAPABILITIES_URI = `resource://${PACKAGE_NAME}/capabilities`;
@@ -64,6 +64,30 @@ ${parts.join('\n\n')}
 
 const CELLS = `\`run_python\` runs Python in a fresh container: no network, read-only, nothing kept between calls. The user's MCP
 servers are callable inside, by name, when the call's \`servers\` lists them.`;
+
+/** What `execute_code` can do. */
+const aboutPrograms = (
+  languages: readonly Language[],
+): string => `\`execute_code\` runs a program of one or more files in a fresh container: read-only, nothing to install, nothing kept
+between calls. Either \`snippet_name\`, or \`language\` and \`entrypoint_code\`.
+
+| language | also called | main file | calls tools |
+|---|---|---|---|
+${languages.map(row).join('\n')}
+
+\`additional_files\` (\`[{filename, content}]\`, with \`encoding: "base64"\` for what is no text; at most ${MAX_INPUT_FILES} of ${MAX_INPUT_BYTES / MB_BYTES} MiB in all)
+lie beside the main file, in folders of their own where their names say so. \`args\`, \`env\` (variables by name) and \`stdin\` are what a shell would give
+it. What it writes to \`out/\` comes back: short text in the answer, everything else as a link, at most ${MAX_FILES} files of
+${MAX_FILE_BYTES / MB_BYTES} MiB. The answer has the program's stdout and stderr; one that ends with another exit status than 0 has failed.`;
+
+const row = ({ name, aliases, file, tools }: Language): string =>
+  `| ${name} | ${aliases.join(', ')} | ${file} | ${tools === 'none' ? 'no' : 'yes'} |`;
+
+/** What `execute` can do. The same for both ways in which it is done. */
+const aboutCommands = `\`execute\` runs one command in an isolated machine: \`command\` is a program's name or path, \`args\` its arguments, handed on
+as they are; there is no shell unless the command is one (\`sh\`, \`["-c", "a | b"]\`). \`stdin\`, \`timeout_ms\`, \`cwd\` and \`env\`
+are optional. Files in /work stay for later commands; everything else may be gone. The answer has stdout, then stderr
+under its own head; \`[exit status 3]\`, a signal or a timeout comes first. Of long output head and tail are shown.`;
 
 /** Names of the languages whose programs can call tools. */
 const withTools = (languages: readonly Language[]): readonly string[] =>

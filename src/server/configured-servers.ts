@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { didYouMean } from '../base/closest.js';
 import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { explainSkip } from '../config/explain-skip.js';
@@ -119,7 +119,7 @@ export class ConfiguredServers implements AsyncDisposable {
     const { names } = this;
     const unknown = wanted.find((name) => name !== ALL_SERVERS && !names.includes(name));
     if (unknown === undefined) return undefined;
-    const echo = clip(harmless(unknown), 200);
+    const echo = clipHarmless(unknown, 200);
     const verdict = this.policy().server(unknown);
     const isKnown = this.#configured.some(({ name }) => name === unknown);
     if (isKnown && !verdict.allowed) {

@@ -1,7 +1,8 @@
 // What the code prints, as log notifications while it runs, for a client that has set a log level; none before it has.
 // Whole lines in batches, harmless, and no more than the answer could hold: the rest of a flood is in the answer alone.
 
-import { clip, harmless } from '../base/text.js';
+import type { OutputStream } from '../base/streams.js';
+import { clipHarmless } from '../base/text.js';
 import { MAX_OUTPUT_CHARS } from '../run/artifacts/shown-amounts.js';
 
 /** The severities of RFC 5424, the least severe first. */
@@ -15,15 +16,13 @@ export const LOG_LEVELS = [
   'alert',
   'emergency',
 ] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export type McpLogLevel = (typeof LOG_LEVELS)[number];
 
 export type LogParams = {
-  readonly level: LogLevel;
+  readonly level: McpLogLevel;
   readonly logger: string;
-  readonly data: { readonly stream: Stream; readonly text: string } | string;
+  readonly data: { readonly stream: OutputStream; readonly text: string } | string;
 };
-
-type Stream = 'stdout' | 'stderr';
 
 /** Programs say on stderr how they fare as well as what is wrong, so it is above stdout and below a warning. */
 const LEVEL_OF = { stdout: 'info', stderr: 'notice' } as const;
@@ -40,9 +39,9 @@ type Open = { text: string; batches: number };
 /** The output of one run, said to come from `logger`. Free while `threshold` is undefined, which is asked at every piece. */
 export class OutputLog implements Disposable {
   readonly #logger: string;
-  readonly #threshold: () => LogLevel | undefined;
+  readonly #threshold: () => McpLogLevel | undefined;
   readonly #send: (params: LogParams) => void;
-  readonly #open: Record<Stream, Open> = {
+  readonly #open: Record<OutputStream, Open> = {
     stdout: { text: '', batches: 0 },
     stderr: { text: '', batches: 0 },
   };
@@ -50,13 +49,13 @@ export class OutputLog implements Disposable {
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(logger: string, threshold: () => LogLevel | undefined, send: (params: LogParams) => void) {
+  constructor(logger: string, threshold: () => McpLogLevel | undefined, send: (params: LogParams) => void) {
     this.#logger = logger;
     this.#threshold = threshold;
     this.#send = send;
   }
 
-  add(stream: Stream, text: string): void {
+  add(stream: OutputStream, text: string): void {
     if (this.#ended || !this.#isWanted(LEVEL_OF[stream])) return;
     const open = this.#open[stream];
     open.text += text.slice(0, this.#room);
@@ -88,7 +87,7 @@ export class OutputLog implements Disposable {
       const isDue = everything || ++open.batches >= MAX_OPEN_BATCHES || open.text.length > MAX_OPEN_CHARS;
       const end = isDue ? open.text.length : open.text.lastIndexOf('\n') + 1;
       if (end === 0) continue;
-      const text = clip(harmless(open.text.slice(0, end)), MAX_OUTPUT_CHARS).replace(/\n$/, '');
+      const text = clipHarmless(open.text.slice(0, end), MAX_OUTPUT_CHARS).replace(/\n$/, '');
       open.text = open.text.slice(end);
       open.batches = 0;
       const level = LEVEL_OF[stream];
@@ -100,7 +99,7 @@ export class OutputLog implements Disposable {
     }
   }
 
-  #isWanted(level: LogLevel): boolean {
+  #isWanted(level: McpLogLevel): boolean {
     const threshold = this.#threshold();
     return threshold !== undefined && LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(threshold);
   }

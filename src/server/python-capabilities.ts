@@ -1,12 +1,13 @@
 // What Python finds in the sandbox, in the words of the capabilities resource: how it calls tools and finds them.
 
+import { MB_BYTES } from '../base/sizes.js';
 import { MAX_FILE_BYTES, MAX_FILES } from '../protocol/frames.js';
 
 const FILES = `## Files and output
 
 \`files\` (\`[{name, text}]\` or \`[{name, base64}]\`) puts files into the working directory. What the code writes to \`out/\`
 comes back: short text in the answer, everything else as a link for \`resources/read\`, at most ${MAX_FILES} files of
-${MAX_FILE_BYTES / 1024 ** 2} MiB. Output that is too long for the answer is kept in the same way. Links end after a time.
+${MAX_FILE_BYTES / MB_BYTES} MiB. Output that is too long for the answer is kept in the same way. Links end after a time.
 
 `;
 

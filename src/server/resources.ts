@@ -9,7 +9,7 @@ import {
   McpError,
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless, harmless } from '../base/text.js';
 import { offeredLanguages } from '../config/languages/plan.js';
 import { MAX_FILE_BYTES } from '../protocol/frames.js';
 import { duration } from '../render/files.js';
@@ -72,7 +72,7 @@ const keptTemplate = ({ keepSeconds }: KeptFiles) => ({
 
 function notFound(uri: string, { isOn, keepSeconds }: KeptFiles): string {
   if (parseKeptUri(uri) === undefined)
-    return `There is no resource '${clip(harmless(uri), 200)}'. resources/list names those that there are.`;
+    return `There is no resource '${clipHarmless(uri, 200)}'. resources/list names those that there are.`;
   if (!isOn)
     return 'Nothing is kept: the operator has switched it off (MCP_BRIDGE_KEEP_SECONDS, MCP_BRIDGE_KEEP_MB).';
   return `This is no longer kept: what a run leaves can be read for ${duration(keepSeconds)}, and less while much is left. Run the code again.`;

@@ -10,17 +10,17 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Observer } from '../base/events.js';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { offeredLanguages } from '../config/languages/plan.js';
 import { agentCapabilitiesOf } from './agent-capabilities.js';
 import type { Bridge } from './bridge.js';
 import { instructions } from './capabilities.js';
-import { LOG_LEVELS, type LogLevel } from './log-notifications.js';
+import { LOG_LEVELS, type McpLogLevel } from './log-notifications.js';
 import { offerResources } from './resources.js';
 import { completeSnippets } from './snippet-completion.js';
 import { offeredSnippets } from './snippet-resources.js';
-import type { Tool } from './tool.js';
+import type { BridgeTool } from './tool.js';
 import { answerCalls, type ClientTransport, toolsOf } from './tool-calls.js';
 
 /** Hosts start servers in health checks that live 20 ms: house-keeping waits until a client has stayed. */
@@ -73,7 +73,7 @@ const serverFor = ({ settings, servers }: Bridge, more: ServerCapabilities): Ser
   );
 
 /** Whoever lists the tools is likely to call one soon: house-keeping begins when a client has stayed. */
-function listTools(server: Server, bridge: Bridge, tools: ReadonlyMap<string, Tool>): void {
+function listTools(server: Server, bridge: Bridge, tools: ReadonlyMap<string, BridgeTool>): void {
   let plans: NodeJS.Timeout[] = [];
   server.setRequestHandler(ListToolsRequestSchema, () => {
     for (const plan of plans) clearTimeout(plan);
@@ -86,12 +86,12 @@ function listTools(server: Server, bridge: Bridge, tools: ReadonlyMap<string, To
 }
 
 /** What the client has asked to be told of, at any time; undefined before it has asked. */
-function takeLogLevel(server: Server): () => LogLevel | undefined {
-  let logLevel: LogLevel | undefined;
+function takeLogLevel(server: Server): () => McpLogLevel | undefined {
+  let logLevel: McpLogLevel | undefined;
   server.setRequestHandler(SetLevel, ({ params: { level } }) => {
     logLevel = LOG_LEVELS.find((known) => known === level);
     if (logLevel !== undefined) return {};
-    const shown = clip(harmless(level), 200);
+    const shown = clipHarmless(level, 200);
     throw new McpError(
       ErrorCode.InvalidParams,
       `There is no log level '${shown}'. There is: ${LOG_LEVELS.join(', ')}.`,

@@ -5,7 +5,7 @@
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { clip, harmless } from '../base/text.js';
+import { clipHarmless } from '../base/text.js';
 import { KEPT_URI_TEMPLATE } from '../run/artifacts/kept-uri.js';
 import { SNIPPET_URI_TEMPLATE } from '../run/programs/snippet-uri.js';
 import type { Snippets } from '../run/programs/snippets.js';
@@ -43,6 +43,6 @@ const completion = (names: readonly string[]) => ({
   completion: { values: names.slice(0, MAX_VALUES), total: names.length, hasMore: names.length > MAX_VALUES },
 });
 
-const shown = (text: string): string => clip(harmless(text), MAX_ECHO_CHARS);
+const shown = (text: string): string => clipHarmless(text, MAX_ECHO_CHARS);
 
 const refuse = (message: string): McpError => new McpError(ErrorCode.InvalidParams, message);

@@ -5,6 +5,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { isInitializeRequest, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { MB_BYTES } from '../base/sizes.js';
 import { type Envelope, EnvelopeReader, envelopeOf } from '../protocol/envelope.js';
 import { MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES } from '../protocol/frames.js';
 import { excessOf, parseJson, RawJson, stringify, wellFormedJson } from '../protocol/json-text.js';
@@ -22,7 +23,7 @@ const SENT_LIMITS = { maxDepth: 160, maxValues: MAX_VALUES };
  * Bytes of answers that the agent has not read. Above this, no message is taken from the agent, and progress is not
  * reported.
  */
-const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+const MAX_UNREAD_BYTES = 16 * MB_BYTES;
 
 export class AgentTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;

@@ -13,7 +13,8 @@ import {
 import { didYouMean } from '../base/closest.js';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
-import { clip, harmless } from '../base/text.js';
+import type { OutputStream } from '../base/streams.js';
+import { clipHarmless } from '../base/text.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
 import { visible } from '../render/payload.js';
@@ -21,9 +22,9 @@ import { isStructured, render } from '../render/render.js';
 import { outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
 import type { Bridge } from './bridge.js';
 import { CallTool } from './call-request.js';
-import { type LogLevel, OutputLog } from './log-notifications.js';
+import { type McpLogLevel, OutputLog } from './log-notifications.js';
 import { Progress } from './progress.js';
-import type { Answer, Tool } from './tool.js';
+import type { Answer, BridgeTool } from './tool.js';
 import { cleanArguments } from './tools/clean-arguments.js';
 import { execute } from './tools/execute.js';
 import { executeCode } from './tools/execute-code.js';
@@ -38,23 +39,23 @@ const LINKS_SINCE = '2025-06-18';
 const knowsLinks = ({ clientProtocol }: ClientTransport): boolean =>
   clientProtocol === undefined || clientProtocol >= LINKS_SINCE;
 
-const TOOLS: Readonly<Record<ToolName, (settings: Settings) => Tool>> = {
+const TOOLS: Readonly<Record<ToolName, (settings: Settings) => BridgeTool>> = {
   run_python: runPython,
   execute_code: executeCode,
   execute,
 };
 
 /** Those that the operator offers, by their names. */
-export const toolsOf = (settings: Settings): ReadonlyMap<string, Tool> =>
+export const toolsOf = (settings: Settings): ReadonlyMap<string, BridgeTool> =>
   new Map(settings.tools.map((name) => [name, TOOLS[name](settings)]));
 
 export type CallsParts = {
-  readonly tools: ReadonlyMap<string, Tool>;
+  readonly tools: ReadonlyMap<string, BridgeTool>;
   readonly bridge: Bridge;
   readonly transport: ClientTransport;
   readonly observer: Observer;
   /** What the client wants to be told, whenever it is asked. */
-  readonly logLevel: () => LogLevel | undefined;
+  readonly logLevel: () => McpLogLevel | undefined;
 };
 
 export function answerCalls(server: Server, parts: CallsParts): void {
@@ -73,13 +74,13 @@ export function answerCalls(server: Server, parts: CallsParts): void {
   });
 }
 
-function toolNamed(name: string, tools: ReadonlyMap<string, Tool>): Tool {
+function toolNamed(name: string, tools: ReadonlyMap<string, BridgeTool>): BridgeTool {
   const tool = tools.get(name);
   if (tool !== undefined) return tool;
   const known = [...tools.keys()];
   throw new McpError(
     ErrorCode.InvalidParams,
-    `There is no tool '${clip(harmless(name), 200)}'.${didYouMean(name, known)} There is: ${known.join(', ')}.`,
+    `There is no tool '${clipHarmless(name, 200)}'.${didYouMean(name, known)} There is: ${known.join(', ')}.`,
   );
 }
 
@@ -88,7 +89,7 @@ type Reader = { readonly client: string; readonly links: boolean };
 
 function resultOf(
   answer: Answer,
-  tool: Tool,
+  tool: BridgeTool,
   { explicitlySet, outputMode, structured }: Settings,
   { client, links }: Reader,
 ): CallToolResult {
@@ -104,7 +105,7 @@ function resultOf(
 
 type Caller = {
   readonly bridge: Bridge;
-  readonly logLevel: () => LogLevel | undefined;
+  readonly logLevel: () => McpLogLevel | undefined;
   /** Not after the call was cancelled. */
   readonly notify: (notification: ServerNotification) => void;
 };
@@ -114,7 +115,7 @@ type Caller = {
  * of the bridge.
  */
 async function callTool(
-  tool: Tool,
+  tool: BridgeTool,
   { arguments: args, _meta }: CallToolRequest['params'],
   { bridge, logLevel, notify }: Caller,
   observer: Observer,
@@ -130,7 +131,7 @@ async function callTool(
       : (params) => notify({ method: 'notifications/progress', params: { progressToken, ...params } }),
   );
   try {
-    const onOutput = (stream: 'stdout' | 'stderr', text: string) => log.add(stream, text);
+    const onOutput = (stream: OutputStream, text: string) => log.add(stream, text);
     const cleaned = cleanArguments(args, tool.definition.inputSchema);
     return await tool.call(cleaned, { bridge, progress, onOutput }, signal);
   } catch (thrown) {

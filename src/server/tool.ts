@@ -2,7 +2,8 @@
 // Outcome; listing, rendering, progress and error text are the same for all of them. One that others offer as well
 // answers as they do, with a result that is finished.
 
-import type { OutputMode } from '../render/render.js';
+import type { OutputStream } from '../base/streams.js';
+import type { RenderMode } from '../render/render.js';
 import type { Outcome } from '../run/outcome/outcome.js';
 import type { Bridge } from './bridge.js';
 import type { Progress } from './progress.js';
@@ -12,7 +13,7 @@ export type ToolContext = {
   /** Tells the agent how far things are; free when it did not ask. */
   readonly progress: Progress;
   /** What the code prints, piece by piece. */
-  readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
+  readonly onOutput: (stream: OutputStream, text: string) => void;
 };
 
 /** A CallToolResult that is finished; `isRelayed` where it is a server's. Only what does not show is changed in either. */
@@ -23,7 +24,7 @@ export type Finished = {
 
 export type Answer = Outcome | Finished;
 
-export type Tool<A extends Answer = Answer> = {
+export type BridgeTool<A extends Answer = Answer> = {
   readonly definition: {
     readonly name: string;
     readonly title: string;
@@ -33,7 +34,7 @@ export type Tool<A extends Answer = Answer> = {
     readonly _meta: Readonly<Record<string, unknown>>;
   };
   /** Form of this tool's answers where the operator has chosen none. */
-  readonly outputMode: OutputMode;
+  readonly outputMode: RenderMode;
   /** `args` are clean (tools/clean-arguments.ts). Never rejects for bad arguments: that is an Outcome too. */
   readonly call: (args: unknown, context: ToolContext, signal: AbortSignal) => Promise<A>;
 };

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { Environment } from '../../src/base/environment.js';
 import { BridgeError } from '../../src/base/errors.js';
 import { clip } from '../../src/base/text.js';
 import { type HostFacts, homeFolder } from '../../src/config/host-facts.js';
 import { languages } from '../../src/config/languages/records.js';
-import { type Environment, parseSettings, settingsTable } from '../../src/config/settings.js';
+import { parseSettings, settingsTable } from '../../src/config/settings.js';
 import { variables } from '../../src/config/variables.js';
 
 const host: HostFacts = {

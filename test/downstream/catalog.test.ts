@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { serverAliases, toolAliases, toServerDoc } from '../../src/downstream/catalog/catalog.js';
-import type { Tool } from '../../src/downstream/tool-list.js';
+import type { ServerTool } from '../../src/downstream/tool-list.js';
 import { hostile } from './hostile.js';
 
-function tool(name: string, description = '', properties: Record<string, unknown> = {}): Tool {
+function tool(name: string, description = '', properties: Record<string, unknown> = {}): ServerTool {
   return {
     name,
     description,
@@ -13,7 +13,7 @@ function tool(name: string, description = '', properties: Record<string, unknown
   };
 }
 
-function doc(name: string, tools: readonly Tool[], description = '') {
+function doc(name: string, tools: readonly ServerTool[], description = '') {
   const spec = { ...hostile(), name, description };
   return toServerDoc(
     { spec, serverVersion: undefined, instructions: undefined, tools: () => tools },

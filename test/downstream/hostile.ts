@@ -9,7 +9,8 @@ import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec, StdioSpec } from '../../src/config/downstream-spec.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import type { Downstream } from '../../src/downstream/downstream.js';
-import { type DownstreamPool, type DownstreamTimes, openDownstreamPool } from '../../src/downstream/pool.js';
+import { type DownstreamPool, openDownstreamPool } from '../../src/downstream/pool.js';
+import type { DownstreamTimes } from '../../src/downstream/server-context.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url));

@@ -18,7 +18,7 @@ import type { BridgeEvent } from '../../src/base/events.js';
 import { catalogKey } from '../../src/config/downstream-spec.js';
 import { changeWords, KeptCatalog, refreshCommand } from '../../src/downstream/catalog/kept-catalog.js';
 import { KnownServers } from '../../src/downstream/catalog/known-servers.js';
-import type { Tool } from '../../src/downstream/tool-list.js';
+import type { ServerTool } from '../../src/downstream/tool-list.js';
 import type { ServerDoc } from '../../src/protocol/frames.js';
 import { hostile } from './hostile.js';
 
@@ -35,7 +35,7 @@ afterEach(() => {
 });
 
 const open = () => new KeptCatalog(state, (event) => void events.push(event));
-const tool = (name: string, description = '', properties: Record<string, unknown> = {}): Tool => ({
+const tool = (name: string, description = '', properties: Record<string, unknown> = {}): ServerTool => ({
   name,
   description,
   inputSchema: { type: 'object', properties },
@@ -43,7 +43,7 @@ const tool = (name: string, description = '', properties: Record<string, unknown
   needsTask: false,
 });
 const spec = (over: object = {}) => ({ ...hostile(), name: 'mail', ...over });
-const live = (tools: readonly Tool[], over: object = {}) => ({
+const live = (tools: readonly ServerTool[], over: object = {}) => ({
   spec: spec(over),
   serverVersion: '1.2',
   instructions: 'Mails things.\nReally.',
@@ -57,7 +57,7 @@ test('what was learned is known to the next bridge, and only its owner can read 
   const catalog = open();
   expect(catalog.of(spec())).toBeUndefined();
   expect(existsSync(folder())).toBe(false);
-  const odd: Tool = { ...tool('__proto__'), outputSchema: { type: 'object' }, needsTask: true };
+  const odd: ServerTool = { ...tool('__proto__'), outputSchema: { type: 'object' }, needsTask: true };
   const tools = [tool('send', 'Sends.', { to: {} }), odd];
   catalog.learn(live(tools, { env: { TOKEN: 'a secret value' } }));
   expect([statSync(path()).mode & 0o777, statSync(folder()).mode & 0o777]).toEqual([0o600, 0o700]);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { answerShape, ObservedShapes } from '../../src/downstream/catalog/observed-shapes.js';
-import type { Tool } from '../../src/downstream/tool-list.js';
+import type { ServerTool } from '../../src/downstream/tool-list.js';
 import { hostile } from './hostile.js';
 
 let state: string;
@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(state, { recursive: true }));
 
-const tool = (name: string, outputSchema?: Record<string, unknown>): Tool => ({
+const tool = (name: string, outputSchema?: Record<string, unknown>): ServerTool => ({
   name,
   description: '',
   inputSchema: {},

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
-import type { DownstreamTimes } from '../../src/downstream/pool.js';
+import type { DownstreamTimes } from '../../src/downstream/server-context.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { npmServer } from '../support/start-bridge.js';
 import { call, hostile, NEVER, poolOf, spec, type TestPool, until } from './hostile.js';

@@ -53,15 +53,19 @@ function silent(redactor: Redactor) {
   const redact = (text: string) => redactor.redact(text);
   const observer = () => {};
   const passedOn = new PassedOn({ server: 'far', agent: NO_AGENT, calls, redact, observer });
-  return { env: ENV, timeoutMs: 5_000, onToolsChanged: () => {}, redactor, passedOn };
+  const times = { connectTimeoutMs: 5_000, silenceMs: 5_000, idleMs: 5_000, restMs: 5_000, maxRestMs: 5_000 };
+  return {
+    context: { env: ENV, times, observer, redactor, agent: NO_AGENT },
+    handlers: { onToolsChanged: () => {}, passedOn },
+  };
 }
 
 type Refusal = { readonly message: string; readonly remedy: string | undefined };
 
 async function refused(spec: RemoteSpec): Promise<Refusal> {
   const redactor = new Redactor();
-  const options = silent(redactor);
-  const thrown = await connect(spec, options, NEVER).then(
+  const { context, handlers } = silent(redactor);
+  const thrown = await connect(spec, context, handlers, NEVER).then(
     () => undefined,
     (error: BridgeError) => error,
   );

@@ -8,7 +8,7 @@ import { Redactor } from '../../src/base/redact.js';
 import { NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import type {
   Downstream,
-  DownstreamOptions,
+  DownstreamEvents,
   OpenDownstream,
   openDownstream,
 } from '../../src/downstream/downstream.js';
@@ -17,7 +17,7 @@ import { Slot } from '../../src/downstream/slot.js';
 import { hostile } from './hostile.js';
 
 type Attempt = {
-  readonly options: DownstreamOptions;
+  readonly events: DownstreamEvents;
   readonly signal: AbortSignal;
   readonly fail: (error: Error) => void;
   readonly succeed: () => void;
@@ -33,7 +33,7 @@ afterAll(() => void vi.resetModules());
 
 const attempts: Attempt[] = vi.hoisted(() => []);
 vi.mock('../../src/downstream/downstream.js', () => ({
-  openDownstream: ((_spec, options, signal) => {
+  openDownstream: ((_spec, _context, events, signal) => {
     let crash = (_reason: string): void => {};
     const closed = new Promise<string>((resolve) => {
       crash = resolve;
@@ -46,7 +46,7 @@ vi.mock('../../src/downstream/downstream.js', () => ({
         reject(new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' })),
       );
       const succeed = () => resolve(open);
-      attempts.push({ options, signal, fail: reject, succeed, crash, close, downstream });
+      attempts.push({ events, signal, fail: reject, succeed, crash, close, downstream });
     });
   }) satisfies typeof openDownstream,
 }));
@@ -63,18 +63,20 @@ beforeEach(() => {
   vi.useFakeTimers();
   attempts.length = 0;
   events = [];
-  slot = new Slot(hostile(), {
+  const context = {
     env: {},
-    connectTimeoutMs: 1_000,
-    silenceMs: 1_000,
-    idleMs: 10_000,
-    restMs: 1_000,
-    maxRestMs: 3_000,
-    observer: (event) => void events.push(event),
+    times: {
+      connectTimeoutMs: 1_000,
+      silenceMs: 1_000,
+      idleMs: 10_000,
+      restMs: 1_000,
+      maxRestMs: 3_000,
+    },
+    observer: (event: BridgeEvent) => void events.push(event),
     redactor: new Redactor(),
     agent: NO_AGENT,
-    onListed: () => {},
-  });
+  };
+  slot = new Slot(hostile(), context, () => {});
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -129,16 +131,16 @@ test('opening: closing ends the attempt, which is no failure, and nothing is rea
 });
 
 test('ready: asking starts nothing, and the idle clock stands still while calls are under way', async () => {
-  const { options, close } = await ready();
+  const { events, close } = await ready();
   await vi.advanceTimersByTimeAsync(9_000);
   await slot.get();
   await vi.advanceTimersByTimeAsync(9_000);
-  options.onActivity(1);
+  events.onActivity(1);
   await vi.advanceTimersByTimeAsync(50_000);
   await slot.get();
   await vi.advanceTimersByTimeAsync(50_000);
   expect([slot.state.state, attempts.length, slot.isAsking]).toEqual(['ready', 1, true]);
-  options.onActivity(0);
+  events.onActivity(0);
   await vi.advanceTimersByTimeAsync(9_999);
   expect(slot.state.state).toBe('ready');
   await vi.advanceTimersByTimeAsync(1);
@@ -148,12 +150,12 @@ test('ready: asking starts nothing, and the idle clock stands still while calls 
 
 test('one that was let go of changes nothing of the next: neither its calls nor its end', async () => {
   const before = await ready();
-  before.options.onActivity(1);
+  before.events.onActivity(1);
   before.crash('exited with code 7');
   await settled();
   expect(slot.state).toMatchObject({ state: 'idle', reason: "Server 'hostile' exited with code 7." });
   const after = await ready();
-  before.options.onActivity(0);
+  before.events.onActivity(0);
   expect(slot.state).toMatchObject({ state: 'ready', reason: undefined });
   slot.retire(() => {});
   await settled();
@@ -197,14 +199,14 @@ test('one that wants a login is idle, and is tried again at once', async () => {
 test('the third crash in a row rests it; a crash without a call, or an answer, does not count', async () => {
   const crash = async (inFlight: number) => {
     const attempt = await ready();
-    if (inFlight > 0) attempt.options.onActivity(inFlight);
+    if (inFlight > 0) attempt.events.onActivity(inFlight);
     attempt.crash('exited with code 7');
     await settled();
     return attempt;
   };
   for (const inFlight of [1, 0, 0, 1]) await crash(inFlight);
   expect(slot.state.state).toBe('idle');
-  (await ready()).options.onAnswer();
+  (await ready()).events.onAnswer();
   last().crash('ended');
   await settled();
   for (const inFlight of [1, 1]) await crash(inFlight);
@@ -220,13 +222,13 @@ test('the third crash in a row rests it; a crash without a call, or an answer, d
 test('a retired one that crashed in a call of its holder is gone when the holder lets go', async () => {
   const onGone = vi.fn();
   const letGo = slot.hold();
-  const { options, crash } = await ready();
+  const { events, crash } = await ready();
   slot.retire(onGone);
-  options.onActivity(1);
+  events.onActivity(1);
   crash('exited with code 7');
   await settled();
   // Its calls are told after that, and nobody counts them any more.
-  options.onActivity(0);
+  events.onActivity(0);
   expect(onGone).not.toHaveBeenCalled();
   letGo();
   await settled();

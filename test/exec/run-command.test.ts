@@ -3,10 +3,10 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type Command, runCommand } from '../../src/exec/run-command.js';
+import { type ResolvedCommand, runCommand } from '../../src/exec/run-command.js';
 
 const never = new AbortController().signal;
-const command = (args: readonly string[], change: Partial<Command> = {}): Command => ({
+const command = (args: readonly string[], change: Partial<ResolvedCommand> = {}): ResolvedCommand => ({
   path: '/bin/sh',
   args: ['-c', ...args],
   stdin: Buffer.alloc(0),
@@ -16,7 +16,12 @@ const command = (args: readonly string[], change: Partial<Command> = {}): Comman
   limit: undefined,
   ...change,
 });
-const run = async (args: readonly string[], change?: Partial<Command>, maxBytes = 40_000, signal = never) => {
+const run = async (
+  args: readonly string[],
+  change?: Partial<ResolvedCommand>,
+  maxBytes = 40_000,
+  signal = never,
+) => {
   const end = await runCommand(command(args, change), maxBytes, signal);
   return { ...end, ...end.output.result(maxBytes, {}) };
 };

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { prepareHarness } from '../../src/sandbox/harness-files.js';
 import { inOrder, installedDir, installFiles } from '../../src/sandbox/installed-files.js';
-import { prepareSeccomp } from '../../src/sandbox/seccomp-files.js';
+import { prepareSeccomp } from '../../src/sandbox/launch-pad.js';
 
 let state: string;
 beforeEach(() => {

@@ -1,9 +1,9 @@
 // Output as log notifications: none before a level is set, whole lines in batches, a bounded number of characters.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type LogLevel, type LogParams, OutputLog } from '../../src/server/log-notifications.js';
+import { type LogParams, type McpLogLevel, OutputLog } from '../../src/server/log-notifications.js';
 
-let threshold: LogLevel | undefined;
+let threshold: McpLogLevel | undefined;
 let sent: LogParams[];
 let log: OutputLog;
 beforeEach(() => {
@@ -47,7 +47,7 @@ it('does not wait for ever for the end of a line', () => {
   expect(sent).toHaveLength(2);
 });
 
-it.each<[LogLevel | undefined, string[]]>([
+it.each<[McpLogLevel | undefined, string[]]>([
   [undefined, []],
   ['debug', ['stdout', 'stderr']],
   ['info', ['stdout', 'stderr']],

@@ -1,7 +1,8 @@
 // Settings on a host of which nothing is special, and the kind of run_python's sandboxes with the default ones, for tests
 // of what is made of them.
 
-import { type Environment, parseSettings, type Settings } from '../../src/config/settings.js';
+import type { Environment } from '../../src/base/environment.js';
+import { parseSettings, type Settings } from '../../src/config/settings.js';
 import { pythonKind, type SandboxKind } from '../../src/sandbox/kind.js';
 
 /** As a user has set them who has no files that matter. */

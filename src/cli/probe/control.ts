@@ -8,14 +8,14 @@ import type { LaunchPad } from '../../sandbox/launch-pad.js';
  * ENFORCED: the attack was made and did not get through. WATCHDOG: it was ended, by the host's looking and not by the
  * kernel, hence late. NOT ENFORCED: it got through. UNKNOWN: the probe could not tell.
  */
-export type Verdict = 'ENFORCED' | 'WATCHDOG' | 'NOT ENFORCED' | 'UNKNOWN';
+export type WallVerdict = 'ENFORCED' | 'WATCHDOG' | 'NOT ENFORCED' | 'UNKNOWN';
 
 /** What a judge makes of what was seen. */
 export type Judgement = {
   readonly observed: string;
   /** What the probe did, or where it looked. */
   readonly how: string;
-  readonly verdict: Verdict;
+  readonly verdict: WallVerdict;
   /** With WATCHDOG: megabytes (2^20 bytes) seen beyond the limit before the end. */
   readonly overshootMb?: number;
 };

@@ -5,7 +5,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText } from '../../base/read-text.js';
 import { groupLimit } from '../../engine/cgroup.js';
-import type { Asked, Enforcement } from '../../engine/enforcement.js';
+import type { AskedLimits, Enforcement } from '../../engine/enforcement.js';
 import { firstProcess, monitorOf } from '../../engine/first-process.js';
 import { enforcementAt } from '../../sandbox/guard.js';
 
@@ -34,7 +34,7 @@ export function firstProcessOf(stateDir: string, container: string): number | un
 export const lives = (pid: number): boolean => /^State:\s+[^ZX]/m.test(readText(`/proc/${pid}/status`) ?? '');
 
 /** `asked`: what the container was started with. */
-export const hostLook = (pid: number, asked: Asked): HostLook => ({
+export const hostLook = (pid: number, asked: AskedLimits): HostLook => ({
   enforcement: enforcementAt(pid, asked),
   cpus: groupLimit(pid, 'cpu')?.value,
   ids: idRanges(pid),

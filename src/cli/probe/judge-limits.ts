@@ -1,15 +1,15 @@
 // From what was seen of the attacks on the limits to verdicts. Pure: unit tests drive it with every machine there is.
 
+import { MB_BYTES } from '../../base/sizes.js';
 import type { Seen } from './attack.js';
 import type { Judgement, ProbedSandbox } from './control.js';
 import type { IdRange } from './host-look.js';
 import { ALL_TAKEN, DEADLINE_SECONDS, FLOOD_MB, MEMORY_LIMIT_MB } from './limit-attacks.js';
 
-const MIB_BYTES = 1024 ** 2;
 /** A deadline may be overrun by the time in which the code says where it is, and by the engine's. */
 const LATE_MS = 1_500;
 /** The most that an engine may keep of a flood of 8 MB. What it writes about a container is some kilobytes. */
-const MAX_KEPT_BYTES = MIB_BYTES;
+const MAX_KEPT_BYTES = MB_BYTES;
 
 /** The last number that the code said it had. */
 const taken = ({ outcome }: Seen): number =>
@@ -50,7 +50,7 @@ export function judgeMemory(seen: Seen): Judgement {
   }
   if (host.enforcement.memory === 'none')
     return { observed: `at ${took} MB: ${ended}`, how: 'attack; nothing limits it', verdict: 'UNKNOWN' };
-  const peakMb = Math.max(took, Math.round((seen.peakBytes ?? 0) / MIB_BYTES));
+  const peakMb = Math.max(took, Math.round((seen.peakBytes ?? 0) / MB_BYTES));
   const overshootMb = Math.max(0, peakMb - MEMORY_LIMIT_MB);
   return {
     observed: `ended at ${peakMb} MB`,

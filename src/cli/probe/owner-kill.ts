@@ -2,7 +2,8 @@
 // container's first process is watched from here. The code in it ignores every signal that can be ignored.
 
 import { spawn } from 'node:child_process';
-import type { Environment, Settings } from '../../config/settings.js';
+import type { Environment } from '../../base/environment.js';
+import type { Settings } from '../../config/settings.js';
 import type { CliEngine } from '../../engine/cli-engine.js';
 import { firstProcessOf, lives } from './host-look.js';
 

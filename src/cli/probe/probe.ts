@@ -3,6 +3,7 @@
 
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent } from '../../base/events.js';
+import { MB_BYTES } from '../../base/sizes.js';
 import { engineNameOf } from '../../engine/engine-status.js';
 import { isGvisor } from '../../engine/oci-runtime.js';
 import { carry } from '../../sandbox/carried-files.js';
@@ -44,7 +45,6 @@ import { judgeRuntime, RUNTIME_REQUEST, versionOf } from './runtime-version.js';
 import { WALLS } from './walls.js';
 
 const COULD_NOT_PROBE = 2;
-const MIB_BYTES = 1024 ** 2;
 const ATTACK_SECONDS = 20;
 const KINDS: Readonly<Record<MemoryKind, string>> = {
   private: 'memory, in four processes',
@@ -173,11 +173,11 @@ async function attackLimits(
 ): Promise<ProbedControl[]> {
   const timeoutSeconds = attackSeconds(settings);
   const controls: ProbedControl[] = [];
-  const memoryBytes = MEMORY_LIMIT_MB * MIB_BYTES;
+  const memoryBytes = MEMORY_LIMIT_MB * MB_BYTES;
   await using small = new AttackedBridge({ ...settings, memoryBytes }, discovery, observer);
   for (const [kind, code] of Object.entries(MEMORY_ATTACKS)) {
     const seen = await small.run({ code, timeoutSeconds, weighs: true }, signal);
-    const asked = `${Math.floor(settings.memoryBytes / MIB_BYTES)} MB (${MEMORY_LIMIT_MB} here)`;
+    const asked = `${Math.floor(settings.memoryBytes / MB_BYTES)} MB (${MEMORY_LIMIT_MB} here)`;
     const judged = limit(KINDS[kind as MemoryKind], asked, judgeMemory(seen), MEMORY_REMEDY);
     controls.push({ ...judged, required: !settings.acceptUnenforced.includes('memory') });
   }

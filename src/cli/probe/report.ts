@@ -6,7 +6,7 @@ import { described } from '../../engine/oci-runtime.js';
 import type { ProbeSummary } from '../../sandbox/last-probe.js';
 import { columns } from '../columns.js';
 import { coloursFor, seconds, visible } from '../output.js';
-import type { ProbedControl, ProbedSandbox, Verdict } from './control.js';
+import type { ProbedControl, ProbedSandbox, WallVerdict } from './control.js';
 
 /** What `doctor --probe --json` prints. Fields are added, never renamed, within a major version. */
 export type ProbeReport = {
@@ -44,7 +44,7 @@ export function makeReport(
   probedAt: Date,
   durationMs: number,
 ): ProbeReport {
-  const count = (verdict: Verdict) => controls.filter((one) => one.verdict === verdict).length;
+  const count = (verdict: WallVerdict) => controls.filter((one) => one.verdict === verdict).length;
   const overshoots = controls.flatMap(({ overshootMb }) => overshootMb ?? []);
   const { binary, version, ociRuntime, ociFlags, mode, cgroups } = choice;
   return {
@@ -84,7 +84,7 @@ export const summaryOf = ({ probedAt, summary, controls }: ProbeReport): ProbeSu
 
 export function reportText({ controls, engine, seccomp, summary, durationMs }: ProbeReport): string {
   const paint = coloursFor(process.stdout);
-  const colour: Readonly<Record<Verdict, (text: string) => string>> = {
+  const colour: Readonly<Record<WallVerdict, (text: string) => string>> = {
     ENFORCED: paint.green,
     WATCHDOG: paint.yellow,
     'NOT ENFORCED': paint.red,

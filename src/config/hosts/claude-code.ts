@@ -3,9 +3,9 @@
 // that only where the user has said to trust the folder, since a stranger's repository may bring one along.
 
 import { z } from 'zod';
+import type { Environment } from '../../base/environment.js';
 import type { HostFacts } from '../host-facts.js';
 import { keyOfPath } from '../same-path.js';
-import type { Environment } from '../settings.js';
 import { checkoutRoot, filesOf, locate, withinCheckout } from './source-files.js';
 import { CLAUDE_LOCAL, CLAUDE_SETTINGS } from './sources.js';
 

@@ -4,8 +4,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: Claude Code writes variables this way
 
 import { z } from 'zod';
+import type { Environment } from '../../base/environment.js';
 import type { HostFacts } from '../host-facts.js';
-import type { Environment } from '../settings.js';
 import type { PluginOption, ServerSkipReason } from '../skip-reason.js';
 import { isRecord } from './records.js';
 import { locate } from './source-files.js';

@@ -5,8 +5,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: Claude Code writes variables this way
 
 import { z } from 'zod';
+import type { Environment } from '../../base/environment.js';
 import { type HostFacts, pathRules } from '../host-facts.js';
-import type { Environment } from '../settings.js';
 import type { ServerSkipReason } from '../skip-reason.js';
 import { CLAUDE_FOLDER, type PluginPlace, PluginVariables } from './claude-plugin-variables.js';
 import { isRecord } from './records.js';

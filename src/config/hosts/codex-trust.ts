@@ -2,10 +2,10 @@
 // user's config.toml.
 
 import { z } from 'zod';
+import type { Environment } from '../../base/environment.js';
 import type { ConfigFile } from '../config-file.js';
 import type { HostFacts } from '../host-facts.js';
 import { keyOfPath } from '../same-path.js';
-import type { Environment } from '../settings.js';
 import type { HostDecisions } from './host-decisions.js';
 import { checkoutRoot, locate, realPath, workspaceOf } from './source-files.js';
 import { CODEX_CONFIG } from './sources/command-lines.js';

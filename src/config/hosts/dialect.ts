@@ -1,7 +1,7 @@
 // How a host spells an entry: its field names, its types, its units of time. A dialect is data; what no table can say
 // is a small function of its own. Translates an entry into the bridge's words and judges none of its values.
 
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import { mistaken, type ServerSkipReason } from '../skip-reason.js';
 import { isRecord, kindOf } from './records.js';
 
@@ -34,7 +34,7 @@ export type RawEntry = Readonly<Record<string, unknown>>;
 /** Where an entry keeps a time, in which unit, and below what it is ignored. */
 export type TimeField = { readonly at: readonly string[]; readonly unitMs: number; readonly minMs?: number };
 
-export type Dialect = {
+export type HostDialect = {
   /** The host's values of `type`. */
   readonly types: Readonly<Record<string, Transport>>;
   /** Fields that hold an address, the first that is there counts, and what one means without a type. */
@@ -60,7 +60,7 @@ export type Translated = {
 /** Why an entry is not used. */
 type Refused = { readonly reason: ServerSkipReason };
 
-export function translate(entry: RawEntry, dialect: Dialect): Translated {
+export function translate(entry: RawEntry, dialect: HostDialect): Translated {
   const names: Record<string, string> = { ...dialect.fields };
   const addresses = Object.keys(dialect.addresses);
   const address = addresses.find((name) => memberOf(entry, name) !== undefined) ?? addresses[0];
@@ -75,7 +75,7 @@ export function translate(entry: RawEntry, dialect: Dialect): Translated {
 }
 
 /** The transport that the entry asks for, or why there is none. */
-export function transportOf(entry: RawEntry, dialect: Dialect): Transport | Refused {
+export function transportOf(entry: RawEntry, dialect: HostDialect): Transport | Refused {
   const type = memberOf(entry, 'type');
   if (type !== undefined) {
     const known = typeof type === 'string' ? inAnyCase(type, dialect.types) : undefined;
@@ -142,7 +142,5 @@ function memberOf(entry: RawEntry, name: string): unknown {
 function shown(value: unknown): string {
   // TOML has integers that no number of JavaScript holds, and JSON has no word for them.
   if (typeof value === 'bigint') return String(value);
-  return typeof value === 'object'
-    ? kindOf(value)
-    : clip(harmless(JSON.stringify(value) ?? String(value)), 40);
+  return typeof value === 'object' ? kindOf(value) : clipHarmless(JSON.stringify(value) ?? String(value), 40);
 }

@@ -2,7 +2,7 @@
 // that a host does not have is not read from its file.
 
 import { mistaken } from '../skip-reason.js';
-import type { Dialect, RawEntry, TimeField, Transport } from './dialect.js';
+import type { HostDialect, RawEntry, TimeField, Transport } from './dialect.js';
 import { isRecord, textsOf } from './records.js';
 
 const MS = 1;
@@ -31,7 +31,7 @@ const timeout = (unitMs: number, minMs?: number): readonly TimeField[] => [
 ];
 
 /** Claude Code's, and of files that belong to no host. It ignores a timeout below a second: one in the wrong unit. */
-export const CLAUDE_CODE: Dialect = {
+export const CLAUDE_CODE: HostDialect = {
   types: { stdio: 'stdio', http: 'http', 'streamable-http': 'http', sse: 'sse' },
   addresses: { url: 'auto' },
   fields: { ...PROGRAM, ...REMOTE, headersHelper: 'headersHelper' },
@@ -43,7 +43,7 @@ const isHttps = (url: unknown): boolean => typeof url === 'string' && /^https:\/
 const hasVariable = (value: unknown): boolean => JSON.stringify(value ?? '').includes('${');
 
 /** How an administrator's settings of Claude Code describe servers. */
-export const CLAUDE_MANAGED: Dialect = {
+export const CLAUDE_MANAGED: HostDialect = {
   ...CLAUDE_CODE,
   types: { http: 'http', 'streamable-http': 'http', sse: 'sse' },
   refuse: ({ url, headers }) => {
@@ -53,7 +53,7 @@ export const CLAUDE_MANAGED: Dialect = {
   },
 };
 
-export const GENERIC: Dialect = {
+export const GENERIC: HostDialect = {
   ...CLAUDE_CODE,
   types: ANY_TYPE,
   addresses: { url: 'auto', serverUrl: 'auto', httpUrl: 'http' },
@@ -61,7 +61,7 @@ export const GENERIC: Dialect = {
 };
 
 /** Programs only; its remote servers are connectors of the account. */
-export const CLAUDE_DESKTOP: Dialect = {
+export const CLAUDE_DESKTOP: HostDialect = {
   types: { stdio: 'stdio' },
   addresses: {},
   fields: PROGRAM,
@@ -73,7 +73,7 @@ export const CLAUDE_DESKTOP: Dialect = {
       : undefined,
 };
 
-export const CURSOR: Dialect = {
+export const CURSOR: HostDialect = {
   types: { stdio: 'stdio', http: 'http', 'streamable-http': 'http', streamableHttp: 'http', sse: 'sse' },
   addresses: { url: 'auto' },
   fields: { ...PROGRAM, envFile: 'envFile', headers: 'headers', oauth: 'auth' },
@@ -82,7 +82,7 @@ export const CURSOR: Dialect = {
 };
 
 /** Its `http` falls back to SSE. */
-export const VS_CODE: Dialect = {
+export const VS_CODE: HostDialect = {
   types: { stdio: 'stdio', http: 'auto', sse: 'sse' },
   addresses: { url: 'auto' },
   fields: { ...PROGRAM, ...REMOTE, envFile: 'envFile' },
@@ -90,7 +90,7 @@ export const VS_CODE: Dialect = {
   startTimes: [],
 };
 
-export const COPILOT_CLI: Dialect = {
+export const COPILOT_CLI: HostDialect = {
   types: { local: 'stdio', stdio: 'stdio', http: 'http', sse: 'sse' },
   addresses: { url: 'auto' },
   fields: { ...PROGRAM, ...REMOTE, only: 'tools' },
@@ -98,7 +98,7 @@ export const COPILOT_CLI: Dialect = {
   startTimes: [],
 };
 
-export const WINDSURF: Dialect = {
+export const WINDSURF: HostDialect = {
   types: ANY_TYPE,
   addresses: { serverUrl: 'auto', url: 'auto' },
   fields: { ...PROGRAM, ...REMOTE, except: 'disabledTools' },
@@ -107,7 +107,7 @@ export const WINDSURF: Dialect = {
 };
 
 /** codex-rs/config/src/mcp_types.rs. No `type`: an address is Streamable HTTP. */
-export const CODEX: Dialect = {
+export const CODEX: HostDialect = {
   types: { stdio: 'stdio', streamable_http: 'http' },
   addresses: { url: 'http' },
   fields: {
@@ -133,7 +133,7 @@ export const CODEX: Dialect = {
       : undefined,
 };
 
-export const GEMINI_CLI: Dialect = {
+export const GEMINI_CLI: HostDialect = {
   types: { stdio: 'stdio', http: 'http', sse: 'sse' },
   addresses: { httpUrl: 'http', url: 'sse' },
   fields: { ...PROGRAM, ...REMOTE, only: 'includeTools', except: 'excludeTools' },
@@ -150,10 +150,10 @@ export const GEMINI_CLI: Dialect = {
       : entry,
 };
 
-export const ANTIGRAVITY: Dialect = WINDSURF;
+export const ANTIGRAVITY: HostDialect = WINDSURF;
 
 /** Its time limit is documented as that of fetching the tools; the newer form names both. */
-export const OPENCODE: Dialect = {
+export const OPENCODE: HostDialect = {
   types: { local: 'stdio', remote: 'auto' },
   addresses: { url: 'auto' },
   fields: { ...PROGRAM, ...REMOTE, env: 'environment' },
@@ -166,7 +166,7 @@ export const OPENCODE: Dialect = {
   },
 };
 
-export const ZED: Dialect = {
+export const ZED: HostDialect = {
   types: ANY_TYPE,
   addresses: { url: 'auto' },
   fields: { ...PROGRAM, ...REMOTE },
@@ -185,7 +185,7 @@ export const ZED: Dialect = {
 };
 
 /** Seconds, unlike most. Also of Roo Code and Kilo Code, which grew out of it. */
-export const CLINE: Dialect = {
+export const CLINE: HostDialect = {
   types: { stdio: 'stdio', sse: 'sse', streamableHttp: 'http', 'streamable-http': 'http', http: 'http' },
   addresses: { url: 'auto' },
   fields: { ...PROGRAM, ...REMOTE, except: 'disabledTools' },
@@ -195,7 +195,7 @@ export const CLINE: Dialect = {
   reshape: (entry) => (isRecord(entry['transport']) ? { ...entry, ...entry['transport'] } : entry),
 };
 
-export const CONTINUE: Dialect = {
+export const CONTINUE: HostDialect = {
   types: { stdio: 'stdio', sse: 'sse', 'streamable-http': 'http', http: 'http' },
   addresses: { url: 'auto' },
   fields: { ...PROGRAM, headers: 'headers' },
@@ -210,7 +210,7 @@ const headersOf = (options: unknown) => {
   return isRecord(headers) ? headers : {};
 };
 
-export const KIRO: Dialect = {
+export const KIRO: HostDialect = {
   types: ANY_TYPE,
   addresses: { url: 'auto' },
   fields: { ...PROGRAM, ...REMOTE, except: 'disabledTools' },
@@ -218,4 +218,4 @@ export const KIRO: Dialect = {
   startTimes: [],
 };
 
-export const LM_STUDIO: Dialect = { ...CURSOR, fields: { ...PROGRAM, ...REMOTE } };
+export const LM_STUDIO: HostDialect = { ...CURSOR, fields: { ...PROGRAM, ...REMOTE } };

@@ -3,9 +3,9 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
+import type { Environment } from '../../base/environment.js';
 import { atLastBrace, expand } from '../expand.js';
 import { type HostFacts, pathRules } from '../host-facts.js';
-import type { Environment } from '../settings.js';
 import type { Need } from '../skip-reason.js';
 
 /** `needs` are the values that are not there; their references stay in the text. */

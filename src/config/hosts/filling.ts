@@ -2,14 +2,15 @@
 // its owner reads all of it at once. Reads only the files that an entry names, and those only where it may start.
 
 import { parse as parseDotenv } from 'dotenv';
+import type { Environment } from '../../base/environment.js';
+import { MB_BYTES } from '../../base/sizes.js';
 import { readGuarded } from '../guarded-file.js';
 import { absolutePath, type HostFacts } from '../host-facts.js';
-import type { Environment } from '../settings.js';
 import type { Mistake, Need, ServerSkipReason } from '../skip-reason.js';
 import { EXPANSIONS, type Expansion, type ExpansionContext } from './expansions.js';
 
 /** Files that an entry names hold a token or a page of variables. */
-const MAX_NAMED_FILE_BYTES = 1024 ** 2;
+const MAX_NAMED_FILE_BYTES = MB_BYTES;
 
 export type FillingContext = {
   readonly expansion: Expansion;

@@ -2,10 +2,10 @@
 // that are switched off, and folders that are trusted. A project's own settings decide nothing here.
 
 import { z } from 'zod';
+import type { Environment } from '../../base/environment.js';
 import type { ConfigFile } from '../config-file.js';
 import { type HostFacts, pathRules } from '../host-facts.js';
 import { pathKey } from '../same-path.js';
-import type { Environment } from '../settings.js';
 import type { HostDecisions } from './host-decisions.js';
 import { isRecord } from './records.js';
 import { filesOf, locate, realPath } from './source-files.js';

@@ -1,14 +1,18 @@
 // The hosts whose users' decisions can be read: which servers are switched off, and which of a project's own may start.
 // Reads only files that the user's own hosts keep, never the project's.
 
+import { z } from 'zod';
+import type { Environment } from '../../base/environment.js';
 import type { ConfigFile } from '../config-file.js';
 import type { HostFacts } from '../host-facts.js';
-import type { Environment } from '../settings.js';
 import { claudeDecisions } from './claude-code.js';
 import { codexDecisions } from './codex-trust.js';
-import { copilotDecisions } from './copilot-choices.js';
 import { geminiDecisions } from './gemini-choices.js';
 import type { HostDecisions } from './host-decisions.js';
+import { locate } from './source-files.js';
+import { COPILOT_HOME } from './sources/command-lines.js';
+
+const copilotSettings = z.looseObject({ disabledMcpServers: z.array(z.string()).catch([]) });
 
 /** By the host's name; of one that is not among them, nothing can be read. */
 export function knownDecisions(
@@ -33,4 +37,19 @@ export function knownDecisions(
     ['Gemini CLI', geminiDecisions(env, host, open)],
     ['Copilot CLI', copilotDecisions(env, host, open)],
   ]);
+}
+
+/** Only what is switched off: whether Copilot CLI would start a project's servers is not known from its files. */
+function copilotDecisions(
+  env: Environment,
+  host: HostFacts,
+  open: (file: string) => ConfigFile,
+): HostDecisions {
+  const [file = ''] = locate(`${COPILOT_HOME}/settings.json`, env, host);
+  const found = open(file);
+  const off = found.state === 'parsed' ? copilotSettings.safeParse(found.value).data?.disabledMcpServers : [];
+  return {
+    reasonOff: (name) =>
+      off?.includes(name) ? { kind: 'disabled-in-host', host: 'Copilot CLI' } : undefined,
+  };
 }

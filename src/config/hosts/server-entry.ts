@@ -1,10 +1,10 @@
 // One entry of a configuration file, from whatever was written there to a spec or to the reason why not. Knows neither
 // hosts nor files: how an entry is spelled comes as a dialect.
 
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless, harmless } from '../../base/text.js';
 import type { DownstreamSpec, SpecSource, StdioSpec, ToolFilter } from '../downstream-spec.js';
 import { type Mistake, mistaken, type ServerSkipReason } from '../skip-reason.js';
-import { type Dialect, type RawEntry, timeOf, translate, transportOf } from './dialect.js';
+import { type HostDialect, type RawEntry, timeOf, translate, transportOf } from './dialect.js';
 import {
   type LocalFields,
   localFields,
@@ -22,7 +22,7 @@ const MAX_DESCRIPTION_CHARS = 500;
 
 export type EntryContext = FillingContext & {
   readonly source: SpecSource;
-  readonly dialect: Dialect;
+  readonly dialect: HostDialect;
   /** Description of the whole file, for entries that have none. */
   readonly description: string;
 };
@@ -65,7 +65,7 @@ function build(name: string, entry: RawEntry, context: EntryContext): Entry {
   };
   const described = (said: LocalFields | RemoteFields) => ({
     ...shared,
-    description: clip(harmless(said.description ?? context.description), MAX_DESCRIPTION_CHARS),
+    description: clipHarmless(said.description ?? context.description, MAX_DESCRIPTION_CHARS),
     toolFilter: filterOf(said),
   });
   const filling = new Filling(context);

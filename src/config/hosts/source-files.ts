@@ -2,9 +2,9 @@
 // the business of the readers.
 
 import { readdirSync, realpathSync } from 'node:fs';
+import type { Environment } from '../../base/environment.js';
 import { expand } from '../expand.js';
 import { absolutePath, type HostFacts, pathRules } from '../host-facts.js';
-import type { Environment } from '../settings.js';
 import type { Source } from './source.js';
 
 /** The files of a source on this machine, absolute and in order of precedence; most of them need not exist. */

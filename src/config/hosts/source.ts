@@ -1,7 +1,7 @@
 // What one record of the table of hosts says. Types only; the records stand in sources.ts and sources/.
 
 import type { Scope } from '../downstream-spec.js';
-import type { Dialect } from './dialect.js';
+import type { HostDialect } from './dialect.js';
 import type { Expansion } from './expansions.js';
 
 /** Stands for the project's folder in a pointer. */
@@ -21,7 +21,7 @@ export type Source = {
   readonly pointer: readonly string[];
   /** At the pointer stands a `map` by name, or a `list` of entries with names. `servers` also takes a file that is itself the map, or a single server named by its file. */
   readonly shape: 'map' | 'list' | 'servers';
-  readonly dialect: Dialect;
+  readonly dialect: HostDialect;
   readonly expansion: Expansion;
   /** `project`: may start only when the user has approved it in the host, or trusts projects; such files can be anybody's. */
   readonly approval: 'none' | 'project';

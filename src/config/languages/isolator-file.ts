@@ -4,17 +4,12 @@
 import type { z } from 'zod';
 import { didYouMean } from '../../base/closest.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { clip, harmless } from '../../base/text.js';
+import { MB_BYTES } from '../../base/sizes.js';
+import { clipHarmless } from '../../base/text.js';
 import { parseText } from '../file-formats.js';
 import { readGuarded } from '../guarded-file.js';
 import { absolutePath, type HostFacts, pathRules } from '../host-facts.js';
-import {
-  allowedAt,
-  DEFAULT_PROMPTS_DIR,
-  type IsolatorKeys,
-  isolatorKeys,
-  MB_BYTES,
-} from './isolator-keys.js';
+import { allowedAt, DEFAULT_PROMPTS_DIR, type IsolatorKeys, isolatorKeys } from './isolator-keys.js';
 import { noSuchLanguage } from './naming.js';
 import { languageNamed } from './records.js';
 
@@ -36,7 +31,7 @@ export type IsolatorConfig = {
 };
 
 /** One for fifty languages has a hundredth of it. */
-const MAX_FILE_BYTES = 1024 ** 2;
+const MAX_FILE_BYTES = MB_BYTES;
 const MAX_VALUE_CHARS = 120;
 const MAX_PROBLEMS = 10;
 
@@ -143,4 +138,4 @@ function unusable(file: string, problems: readonly string[]): BridgeError {
   });
 }
 
-const shown = (text: string): string => clip(harmless(text), MAX_VALUE_CHARS);
+const shown = (text: string): string => clipHarmless(text, MAX_VALUE_CHARS);

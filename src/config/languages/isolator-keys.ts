@@ -2,13 +2,13 @@
 // Which of them change nothing is said here too.
 
 import { z } from 'zod';
+import { MB_BYTES } from '../../base/sizes.js';
 import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from '../bounds.js';
 import { DEFAULT_WORKDIR, workdirTrouble } from './workdir.js';
 
 /** What docs say of one key. */
 export type IsolatorRow = { readonly key: string; readonly here: string; readonly allowed: string };
 
-export const MB_BYTES = 1024 ** 2;
 /** isolator's own default, beside its file. */
 export const DEFAULT_PROMPTS_DIR = 'prompts';
 const MEMORY_MB = { min: MIN_MEMORY_BYTES / MB_BYTES, max: 1024 ** 2 } as const;

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { didYouMean } from '../../base/closest.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import { WORD } from '../bounds.js';
 import { languageNamed, languages } from './records.js';
 
@@ -15,7 +15,7 @@ export const LANGUAGE_NAMES = languages.map(({ name }) => name).join(', ');
 /** A sentence, with the name that was probably meant. */
 export function noSuchLanguage(name: string): string {
   const known = languages.flatMap(({ name: own, aliases }) => [own, ...aliases]);
-  return `There is no language '${clip(harmless(name), MAX_NAME_CHARS)}'.${didYouMean(name, known)}`;
+  return `There is no language '${clipHarmless(name, MAX_NAME_CHARS)}'.${didYouMean(name, known)}`;
 }
 
 /** Makes `message` what is said of the value, besides what is allowed. */
@@ -40,7 +40,7 @@ export const languageImages = z
     for (const pair of pairs) {
       const [, name = '', image = ''] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
       if (!WORD.test(image))
-        return objectTo(context, pair, `'${clip(harmless(pair), MAX_NAME_CHARS)}' is no pair of that kind.`);
+        return objectTo(context, pair, `'${clipHarmless(pair, MAX_NAME_CHARS)}' is no pair of that kind.`);
       const language = languageNamed(name);
       if (language === undefined) return objectTo(context, pair, noSuchLanguage(name));
       if (images.has(language.name)) return objectTo(context, pair, `${language.title} is there twice.`);

@@ -1,9 +1,8 @@
 // The languages of `execute_code`, a record each.
 
+import { MB_BYTES } from '../../base/sizes.js';
 import { javascript, typescript } from './javascript.js';
 import { isFileOf, type Language } from './language.js';
-
-const MB_BYTES = 1024 ** 2;
 
 const python: Language = {
   name: 'python',

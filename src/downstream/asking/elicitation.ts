@@ -2,7 +2,7 @@
 // its words, or a `>` ahead of each line of them. What would have to be changed to be shown safely, and must not be (a
 // property's name, an allowed value), makes the whole question unfit. Pure; who is asked and when is for others to decide.
 
-import { clip, harmless, inOneLine, isHarmless } from '../../base/text.js';
+import { clip, clipHarmless, harmless, inOneLine, isHarmless } from '../../base/text.js';
 import { isAllSeen } from '../../base/unseen.js';
 import { excessOf } from '../../protocol/json-text.js';
 import { isObject, type JsonObject } from '../json-object.js';
@@ -38,9 +38,9 @@ export function readElicitation(
     return { unfit: `it is longer than ${MAX_QUESTION_CHARS} characters` };
   const excess = excessOf(json, QUESTION_LIMITS);
   if (excess !== undefined) return { unfit: `it ${excess}` };
-  const words = quoted(clip(harmless(redact(raw['message'])), MAX_MESSAGE_CHARS));
+  const words = quoted(clipHarmless(redact(raw['message']), MAX_MESSAGE_CHARS));
   const asks = words.includes('\n') ? ' asks:\n' : ' ';
-  const message = `[server '${clip(harmless(server), MAX_SERVER_CHARS)}']${asks}${words}`;
+  const message = `[server '${clipHarmless(server, MAX_SERVER_CHARS)}']${asks}${words}`;
   const mode = raw['mode'] ?? 'form';
   if (mode === 'url' && modes.url) return readUrl(raw, message);
   if (mode !== 'form' || !modes.form)

@@ -5,10 +5,11 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../../base/replace-file.js';
+import { MB_BYTES } from '../../base/sizes.js';
 import { clip } from '../../base/text.js';
 import { excessOf } from '../../protocol/json-text.js';
 import { isObject } from '../json-object.js';
-import { MAX_TOOLS, readTool, SCHEMA_LIMITS, type Tool } from '../tool-list.js';
+import { MAX_TOOLS, readTool, SCHEMA_LIMITS, type ServerTool } from '../tool-list.js';
 import { TOOL_PARTS, type ToolDigest, type ToolPart } from './tool-digest.js';
 
 /** What is known of a tool from the day that it was first seen, or last accepted. */
@@ -27,7 +28,7 @@ export type ToolBefore = { readonly description: string; readonly parameters: re
 export type CatalogFile = {
   readonly version: string | undefined;
   readonly instructions: string | undefined;
-  readonly tools: readonly Tool[];
+  readonly tools: readonly ServerTool[];
   /** By the tool's name; of tools that are gone as well. */
   readonly firstSeen: ReadonlyMap<string, FirstSeen>;
 };
@@ -35,7 +36,7 @@ export type CatalogFile = {
 /** Raised with every change that an older version would misread; a file of another format is as none. */
 const FORMAT = 1;
 /** Largest catalog of one server. The largest that was measured has 80 KB; a list of tools may have up to 8 MB. */
-const MAX_FILE_BYTES = 4 * 1024 * 1024;
+const MAX_FILE_BYTES = 4 * MB_BYTES;
 /** Beyond what is shown of them. */
 const MAX_INSTRUCTIONS_CHARS = 32_000;
 const MAX_VERSION_CHARS = 200;
@@ -158,7 +159,7 @@ class Room {
 }
 
 /** As MCP writes a tool, so that one reader serves both. */
-function asListed({ name, description, inputSchema, outputSchema, needsTask }: Tool): object {
+function asListed({ name, description, inputSchema, outputSchema, needsTask }: ServerTool): object {
   return {
     name,
     description,

@@ -1,7 +1,7 @@
 // What code in the sandbox knows of the servers: Python names for them and their tools, and their documentation. Pure:
 // starts nothing and keeps nothing. What a server says is data; it is capped and made harmless.
 
-import { clip, harmless } from '../../base/text.js';
+import { clip, clipHarmless, harmless } from '../../base/text.js';
 import type { ServerDoc } from '../../protocol/frames.js';
 import type { Downstream } from '../downstream.js';
 import type { Shape } from './shape.js';
@@ -95,7 +95,7 @@ export function toServerDoc(
 }
 
 function shown(text: string): string {
-  return clip(harmless(text), MAX_TEXT_CHARS);
+  return clipHarmless(text, MAX_TEXT_CHARS);
 }
 
 /** A server in one line, for lists: of its configuration's description, else of its instructions. */

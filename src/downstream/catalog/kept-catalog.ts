@@ -5,11 +5,12 @@
 import { statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Observer } from '../../base/events.js';
+import { shellWord } from '../../base/shell-word.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import { catalogKey, type DownstreamSpec } from '../../config/downstream-spec.js';
 import type { Downstream } from '../downstream.js';
 import { isObject } from '../json-object.js';
-import type { Tool } from '../tool-list.js';
+import type { ServerTool } from '../tool-list.js';
 import {
   type CatalogFile,
   catalogFileText,
@@ -28,7 +29,7 @@ export type ToolChange = Omit<FirstSeen, 'digest'> & { readonly tool: string; re
 export type KeptServer = {
   readonly serverVersion: string | undefined;
   readonly instructions: string | undefined;
-  tools(): readonly Tool[];
+  tools(): readonly ServerTool[];
   /** Changes of the tools that it lists, by tool name, in the order of the list. */
   readonly changes: ReadonlyMap<string, ToolChange>;
 };
@@ -147,18 +148,17 @@ export function acceptCommand(server: string): string {
 
 /** The command that learns what a server's tools are, to be pasted into a shell. */
 export function refreshCommand(server: string): string {
-  const word = /^[\w.@/:][\w.@/:-]*$/.test(server) ? server : `'${server.replaceAll("'", "'\\''")}'`;
-  return `${PACKAGE_NAME} servers refresh ${word}`;
+  return `${PACKAGE_NAME} servers refresh ${shellWord(server)}`;
 }
 
-const first = (tool: Tool): FirstSeen => ({
+const first = (tool: ServerTool): FirstSeen => ({
   on: new Date().toISOString().slice(0, 10),
   digest: digestOf(tool),
   changed: [],
   was: undefined,
 });
 
-function look(tool: Tool, seen: FirstSeen | undefined, before: CatalogFile | undefined): FirstSeen {
+function look(tool: ServerTool, seen: FirstSeen | undefined, before: CatalogFile | undefined): FirstSeen {
   if (seen === undefined) return first(tool);
   const changed = changedParts(seen.digest, digestOf(tool));
   if (changed.length === 0) return { ...seen, changed, was: undefined };
@@ -167,7 +167,7 @@ function look(tool: Tool, seen: FirstSeen | undefined, before: CatalogFile | und
   return { ...seen, changed, was: last === undefined ? seen.was : brief(last) };
 }
 
-function brief({ description, inputSchema }: Tool): ToolBefore {
+function brief({ description, inputSchema }: ServerTool): ToolBefore {
   const { properties } = inputSchema;
   const parameters = isObject(properties) ? Object.keys(properties) : [];
   return {

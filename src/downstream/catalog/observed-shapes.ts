@@ -6,6 +6,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../../base/replace-file.js';
+import { KB_BYTES } from '../../base/sizes.js';
 import { type DownstreamSpec, definitionKey } from '../../config/downstream-spec.js';
 import type { Downstream } from '../downstream.js';
 import { isObject } from '../json-object.js';
@@ -18,7 +19,7 @@ const STEADY_ANSWERS = 5;
 /** Answers of one tool that a bridge looks at in its life: some tools never answer alike, or always fail. */
 const MAX_LOOKS = 50;
 /** Largest file of one server. A shape has at most 4 KB, nearly all have a few hundred bytes. */
-const MAX_FILE_BYTES = 256 * 1024;
+const MAX_FILE_BYTES = 256 * KB_BYTES;
 /** A run's answers are written together. */
 const WRITE_AFTER_MS = 1_000;
 const FOLDER = join('cache', 'shapes');

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { isObject } from '../json-object.js';
-import type { Tool } from '../tool-list.js';
+import type { ServerTool } from '../tool-list.js';
 
 /** The parts of a tool that a change can be in, as they are called in sentences. */
 export const TOOL_PARTS = ['description', 'input schema', 'output schema'] as const;
@@ -12,7 +12,7 @@ export type ToolPart = (typeof TOOL_PARTS)[number];
 /** 32 hex digits for each part. */
 export type ToolDigest = Readonly<Record<ToolPart, string>>;
 /** What is looked at of a tool. */
-export type ToolText = Pick<Tool, 'description' | 'inputSchema' | 'outputSchema'>;
+export type ToolText = Pick<ServerTool, 'description' | 'inputSchema' | 'outputSchema'>;
 
 export function digestOf({ description, inputSchema, outputSchema }: ToolText): ToolDigest {
   return {

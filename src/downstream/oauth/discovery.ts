@@ -17,7 +17,7 @@ import {
 } from '@modelcontextprotocol/sdk/shared/auth-utils.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { BridgeError } from '../../base/errors.js';
-import { clip, harmless, isHarmless } from '../../base/text.js';
+import { clipHarmless, isHarmless } from '../../base/text.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { loginError, orLoginError, unsafeAddress } from './oauth-fetch.js';
 
@@ -67,9 +67,7 @@ function checkUsable({
 }: AuthorizationServerMetadata): void {
   // It stands in messages to the terminal, in the server's own characters.
   if (!isHarmless(issuer)) {
-    throw loginError(
-      `The authorization server calls itself ${clip(harmless(issuer), 200)}, which is no name.`,
-    );
+    throw loginError(`The authorization server calls itself ${clipHarmless(issuer, 200)}, which is no name.`);
   }
   // MCP, authorization: one that says nothing of PKCE has none, "and MCP clients MUST refuse to proceed".
   if (methods?.includes('S256') !== true) {
@@ -82,13 +80,13 @@ function checkUsable({
   }
 }
 
-type Challenge = {
+type ServerChallenge = {
   readonly refused: boolean;
   readonly metadataUrl: URL | undefined;
   readonly scope: string | undefined;
 };
 
-async function challengeOf(spec: RemoteSpec, fetchFn: FetchLike): Promise<Challenge> {
+async function challengeOf(spec: RemoteSpec, fetchFn: FetchLike): Promise<ServerChallenge> {
   const accept = { ...spec.headers, accept: 'application/json, text/event-stream' };
   const response = await fetchFn(
     spec.url,
@@ -121,7 +119,7 @@ async function resourceMetadata(
   const requestedResource = resourceUrlFromServerUrl(url);
   const isOwn = withoutSlash(metadata.resource) === withoutSlash(requestedResource.href);
   if (!isOwn && !checkResourceAllowed({ requestedResource, configuredResource: metadata.resource })) {
-    const claimed = clip(harmless(metadata.resource), 200);
+    const claimed = clipHarmless(metadata.resource, 200);
     throw loginError(`Server '${name}' says that it is ${claimed}: its login would be for another.`);
   }
   return metadata;
@@ -148,7 +146,7 @@ async function discovered(
   // RFC 8414, 3.3: one that calls itself otherwise may stand in for another.
   if (withoutSlash(metadata.issuer) !== withoutSlash(issuer)) {
     throw loginError(
-      `The authorization server ${clip(harmless(issuer), 200)} calls itself ${clip(harmless(metadata.issuer), 200)}.`,
+      `The authorization server ${clipHarmless(issuer, 200)} calls itself ${clipHarmless(metadata.issuer, 200)}.`,
       undefined,
       'If you trust it, name its metadata as `oauth.authServerMetadataUrl` in the entry.',
     );

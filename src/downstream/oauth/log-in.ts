@@ -6,7 +6,7 @@ import { exchangeAuthorization, startAuthorization } from '@modelcontextprotocol
 import { Deadline } from '../../base/deadline.js';
 import { BridgeError } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import { type RemoteSpec, secretsOf } from '../../config/downstream-spec.js';
 import { clientFor } from './client.js';
@@ -134,7 +134,7 @@ function codeOf(params: URLSearchParams, { issuer, metadata }: LoginPlan): strin
   if (error !== null) {
     const description = params.get('error_description');
     const words = description === null ? error : `${error}: ${description}`;
-    throw loginError(`${issuer} refused the login: ${clip(harmless(words), 300)}.`);
+    throw loginError(`${issuer} refused the login: ${clipHarmless(words, 300)}.`);
   }
   const code = params.get('code');
   if (code === null || code === '') throw loginError(`${issuer} answered without a code.`);

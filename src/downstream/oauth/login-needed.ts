@@ -1,5 +1,6 @@
 // Errors for a server that needs a login. The remedy is the exact command to run.
 
+import { shellWord } from '../../base/shell-word.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import { RemoteFailure } from '../remote/remote-failure.js';
 
@@ -25,11 +26,6 @@ export class LoginNeeded extends LoginTrouble {
 /** The command as a person would type it. */
 export function loginCommand(server: string, scopes: readonly string[] = []): string {
   const usable = scopes.length <= MAX_SCOPES && scopes.every((scope) => HARMLESS_SCOPE.test(scope));
-  const wanted = usable && scopes.length > 0 ? ` --scope ${quoted(scopes.join(' '))}` : '';
-  return `${PACKAGE_NAME} login ${quoted(server)}${wanted}`;
-}
-
-/** A server's name as one word of a shell. */
-export function quoted(name: string): string {
-  return /^[\w.@:/+][\w.@:/+-]*$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`;
+  const wanted = usable && scopes.length > 0 ? ` --scope ${shellWord(scopes.join(' '))}` : '';
+  return `${PACKAGE_NAME} login ${shellWord(server)}${wanted}`;
 }

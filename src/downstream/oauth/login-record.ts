@@ -5,7 +5,7 @@ import type {
   OAuthClientInformationMixed,
   OAuthTokens,
 } from '@modelcontextprotocol/sdk/shared/auth.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import type { LoginPlan } from './discovery.js';
 import { loginError } from './oauth-fetch.js';
@@ -21,7 +21,7 @@ export function loginOf(
 ): Login {
   if (tokens.token_type.toLowerCase() !== 'bearer') {
     throw loginError(
-      `${issuer} gives tokens of type ${clip(harmless(tokens.token_type), 40)}; only Bearer is known.`,
+      `${issuer} gives tokens of type ${clipHarmless(tokens.token_type, 40)}; only Bearer is known.`,
     );
   }
   const { client_id, client_secret } = client;

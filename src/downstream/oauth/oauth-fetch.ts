@@ -4,12 +4,13 @@
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
-import { clip, harmless } from '../../base/text.js';
+import { MB_BYTES } from '../../base/sizes.js';
+import { clipHarmless } from '../../base/text.js';
 
 /** Time limit of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
 const TIMEOUT_MS = 8_000;
 /** Metadata and token answers have a few kilobytes. */
-const MAX_BODY_BYTES = 1024 ** 2;
+const MAX_BODY_BYTES = MB_BYTES;
 const WITHOUT_BODY = [101, 204, 205, 304];
 
 /** Whether the address is of this machine, where nobody listens on the way. */
@@ -101,8 +102,8 @@ export function wordsOf(thrown: unknown): string {
   if (Array.isArray(issues)) {
     const path: unknown = issues[0]?.path;
     const member = Array.isArray(path) && path.length > 0 ? ` at \`${path.join('.')}\`` : '';
-    return `its answer is not as it should be${clip(harmless(member), 100)}`;
+    return `its answer is not as it should be${clipHarmless(member, 100)}`;
   }
   const said = messageOf(thrown).replace(/^(HTTP \d{3}): Invalid OAuth error response: .*/s, '$1');
-  return clip(harmless(said), 300).replace(/\.$/, '');
+  return clipHarmless(said, 300).replace(/\.$/, '');
 }

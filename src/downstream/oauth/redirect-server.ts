@@ -5,11 +5,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../base/errors.js';
+import { KB_BYTES } from '../../base/sizes.js';
 import { loginError } from './oauth-fetch.js';
 
 const PATH = '/callback';
 /** An answer has a code, a state and an issuer. */
-const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_HEADER_BYTES = 16 * KB_BYTES;
 
 /** What the authorization server answered. */
 export type RedirectAnswer = {

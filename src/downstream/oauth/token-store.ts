@@ -18,9 +18,10 @@ import { z } from 'zod';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { lockFile } from '../../base/file-lock.js';
 import { replaceFile } from '../../base/replace-file.js';
+import { KB_BYTES } from '../../base/sizes.js';
 
 /** Tokens have a few kilobytes at most. */
-const MAX_FILE_BYTES = 256 * 1024;
+const MAX_FILE_BYTES = 256 * KB_BYTES;
 const OPEN_TO_OTHERS = 0o077;
 const FILE = /^[0-9a-f]{32}\.json$/;
 

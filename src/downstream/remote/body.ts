@@ -1,6 +1,7 @@
 // What comes after an answer's headers: taken whole up to a limit, or not wanted.
 
 import type { IncomingMessage } from 'node:http';
+import { KB_BYTES } from '../../base/sizes.js';
 
 export type Body = { readonly text: string } | { readonly oversized: number };
 
@@ -24,6 +25,6 @@ export async function readBody(answer: IncomingMessage, maxBytes: number): Promi
 /** Reads a short body to its end, so that its connection can be used again, and ends that of a long one. */
 export function discard(answer: IncomingMessage): void {
   const length = Number(answer.headers['content-length'] ?? 0);
-  if (length > 64 * 1024 || mediaTypeOf(answer) === 'text/event-stream') answer.destroy();
+  if (length > 64 * KB_BYTES || mediaTypeOf(answer) === 'text/event-stream') answer.destroy();
   else answer.resume();
 }

@@ -1,21 +1,14 @@
 // The headers by which a remote server knows its user: those of the entry, those that the entry's own command prints,
 // or the token of a login. Asked anew after a 401. Values go to the server and to the redactor, nowhere else.
 
-import type { Redactor } from '../../base/redact.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { hideLatest } from '../hide-secrets.js';
 import { atItsEntry } from '../link.js';
 import { LoginNeeded } from '../oauth/login-needed.js';
+import type { ServerContext } from '../server-context.js';
 import { helperHeaders } from './headers-helper.js';
 import { RemoteFailure } from './remote-failure.js';
 import type { Challenge, ServerLogin } from './server-login.js';
-
-export type CredentialsOptions = {
-  /** The whole environment of the helper. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly redactor: Redactor;
-  readonly login: ServerLogin | undefined;
-};
 
 /** What stands before a key in `authorization`. */
 const SCHEME = /^(?:bearer|basic|token) +/i;
@@ -26,18 +19,21 @@ type Headers = Readonly<Record<string, string>>;
 
 export class Credentials {
   readonly #spec: RemoteSpec;
-  readonly #options: CredentialsOptions;
+  readonly #context: ServerContext;
+  readonly #login: ServerLogin | undefined;
   readonly #own: Headers;
   readonly #closing = new AbortController();
   #helped: Promise<Headers> | undefined;
   #latest: Headers = {};
 
-  constructor(spec: RemoteSpec, options: CredentialsOptions) {
+  constructor(spec: RemoteSpec, context: ServerContext, login: ServerLogin | undefined) {
     this.#spec = spec;
-    this.#options = options;
+    this.#context = context;
     this.#own = lowerCased(spec.headers);
+    // A header that the user wrote down is meant; a login would only hide that it is refused.
+    this.#login = 'authorization' in this.#own ? undefined : login;
     this.#hide(this.#own);
-    hideLatest(options.redactor, spec.name, secretsIn(new URL(spec.url)));
+    hideLatest(context.redactor, spec.name, secretsIn(new URL(spec.url)));
   }
 
   /** All of them, names in lower case; what the helper prints wins over the entry, and both over a login. */
@@ -100,16 +96,11 @@ export class Credentials {
       : because(`the header ${refused} of its entry`, 'Put a valid value there');
   }
 
-  /** A header that the user wrote down is meant; a login would only hide that it is refused. */
-  get #login(): ServerLogin | undefined {
-    return 'authorization' in this.#own ? undefined : this.#options.login;
-  }
-
   #helper(): Promise<Headers> {
     const { headersHelper, name, url } = this.#spec;
     if (headersHelper === undefined) return Promise.resolve({});
     if (this.#helped !== undefined) return this.#helped;
-    const { env, redactor } = this.#options;
+    const { env, redactor } = this.#context;
     // By these names Claude Code tells a helper that serves several servers which one it is asked for.
     const asked = { ...env, CLAUDE_CODE_MCP_SERVER_NAME: name, CLAUDE_CODE_MCP_SERVER_URL: url };
     const redact = (text: string) => redactor.redact(text);
@@ -129,7 +120,7 @@ export class Credentials {
   /** A server that quotes a token leaves out the word `Bearer` before it. */
   #hide(headers: Headers): void {
     const bare = Object.entries(headers).map(([name, value]) => [name, value.replace(SCHEME, '')]);
-    hideLatest(this.#options.redactor, this.#spec.name, Object.fromEntries(bare));
+    hideLatest(this.#context.redactor, this.#spec.name, Object.fromEntries(bare));
   }
 }
 

@@ -4,7 +4,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Fault } from '../../base/errors.js';
 import type { Redact } from '../../base/redact.js';
-import { clip, harmless } from '../../base/text.js';
+import { KB_BYTES } from '../../base/sizes.js';
+import { clipHarmless } from '../../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';
 import { isObject } from '../json-object.js';
 import { atItsEntry } from '../link.js';
@@ -17,7 +18,7 @@ import { fromNode, oddAnswer, RefusedStatus, RemoteFailure } from './remote-fail
  * Bytes that are read from the body of a failed answer: an explanation is a sentence, and nobody needs a whole error
  * page.
  */
-const MAX_ERROR_BYTES = 16 * 1024;
+const MAX_ERROR_BYTES = 16 * KB_BYTES;
 const MAX_SAID_CHARS = 300;
 
 export class Door {
@@ -78,7 +79,7 @@ export class Door {
       answer.destroy();
       return refusal;
     }
-    const said = clip(harmless(this.#redact(await wordsOf(answer))), MAX_SAID_CHARS);
+    const said = clipHarmless(this.#redact(await wordsOf(answer)), MAX_SAID_CHARS);
     const { fault, remedy } = nextStep(status);
     return new RefusedStatus(status, said, { fault, remedy });
   }
@@ -108,7 +109,7 @@ function strayed({ why, isElsewhere }: StrayRedirect): RemoteFailure {
 
 /** How the body is compressed; empty where it is not. */
 function encodingOf({ headers }: IncomingMessage): string {
-  const encoding = clip(harmless(headers['content-encoding'] ?? ''), 20).toLowerCase();
+  const encoding = clipHarmless(headers['content-encoding'] ?? '', 20).toLowerCase();
   return encoding === 'identity' ? '' : encoding;
 }
 

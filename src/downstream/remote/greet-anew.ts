@@ -3,15 +3,15 @@
 
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Redact } from '../../base/redact.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import { RemoteFailure } from './remote-failure.js';
-import type { Waiting } from './waiting.js';
+import type { WaitingRequests } from './waiting.js';
 import type { Outgoing, Wire } from './wire.js';
 
 /** What the client said first on the first session, word for word. */
 export type FirstWords = { readonly greeting: Outgoing; readonly initialized: Outgoing };
-export type Witness = { readonly waiting: Waiting; readonly redact: Redact };
+export type Witness = { readonly waiting: WaitingRequests; readonly redact: Redact };
 
 const MAX_SAID_CHARS = 300;
 
@@ -34,7 +34,7 @@ export async function greetAnew(
     });
     const answer = await unlessAborted(answered, signal);
     if ('error' in answer) {
-      const said = clip(harmless(redact(answer.error.message.slice(0, 4 * MAX_SAID_CHARS))), MAX_SAID_CHARS);
+      const said = clipHarmless(redact(answer.error.message.slice(0, 4 * MAX_SAID_CHARS)), MAX_SAID_CHARS);
       throw noNewSession(`it refuses a new session: ${said}`);
     }
     await wire.send(initialized, signal);

@@ -3,6 +3,7 @@
 // account. Nothing that an agent, a guest or a server says ever gets into it.
 
 import type { Redact } from '../../base/redact.js';
+import { KB_BYTES } from '../../base/sizes.js';
 import { startOfLine } from '../../base/start-of.js';
 import { closed } from '../../base/streams.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
@@ -17,7 +18,7 @@ import { RemoteFailure } from './remote-failure.js';
 /** What Claude Code grants it. */
 const LIMIT_MS = 10_000;
 /** Servers take some kilobytes of headers at most. */
-const MAX_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * KB_BYTES;
 const JSON_LIMITS = { maxDepth: 4, maxValues: 1_000 };
 
 export type HelperOptions = {

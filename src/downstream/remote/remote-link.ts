@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type JSONRPCMessage, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
-import type { Redactor } from '../../base/redact.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { stringify } from '../../protocol/json-text.js';
 import { withoutPrefix } from '../call-error.js';
 import { atItsEntry, CLOSED_BY_BRIDGE, deliverAnswer, type Link, type Problem } from '../link.js';
 import { LoginNeeded } from '../oauth/login-needed.js';
+import type { ServerContext } from '../server-context.js';
 import { Credentials } from './credentials.js';
 import { Door } from './door.js';
 import { greetAnew, noNewSession } from './greet-anew.js';
@@ -20,17 +20,8 @@ import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-fai
 import type { ServerLogin } from './server-login.js';
 import { SseWire } from './sse-wire.js';
 import { StreamableWire } from './streamable-wire.js';
-import { Waiting, type WaitingRequest } from './waiting.js';
+import { type WaitingRequest, WaitingRequests } from './waiting.js';
 import type { Outgoing, Wire } from './wire.js';
-
-export type RemoteLinkOptions = {
-  /** Environment in which `headersHelper` runs. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly redactor: Redactor;
-  /** For greeting anew. */
-  readonly limitMs: number;
-  readonly login: ServerLogin | undefined;
-};
 
 /** A server that is being restarted is away for about so long; a request waits for it once. */
 const RESTART_MS = 1_000;
@@ -50,11 +41,12 @@ export class RemoteLink implements Link {
   onmessage: Link['onmessage'];
   readonly lastWords = '';
 
-  readonly #options: RemoteLinkOptions;
+  readonly #context: ServerContext;
+  readonly #limitMs: number;
   readonly #credentials: Credentials;
   readonly #door: Door;
   readonly #closing = new AbortController();
-  readonly #waiting = new Waiting();
+  readonly #waiting = new WaitingRequests();
   #kind: TransportKind | undefined;
   #wire: Wire | undefined;
   /** What this client says first, kept for the next session. */
@@ -63,12 +55,14 @@ export class RemoteLink implements Link {
   #renewing: Promise<void> | undefined;
   #ending: string | undefined;
 
-  constructor(spec: RemoteSpec, options: RemoteLinkOptions) {
-    this.#options = options;
+  /** `limitMs` is for greeting anew. */
+  constructor(spec: RemoteSpec, context: ServerContext, limitMs: number, login: ServerLogin | undefined) {
+    this.#context = context;
+    this.#limitMs = limitMs;
     this.#kind = spec.transport === 'auto' ? undefined : spec.transport;
     const url = addressOf(spec);
-    this.#credentials = new Credentials(spec, options);
-    this.#door = new Door(url, this.#credentials, (text) => options.redactor.redact(text));
+    this.#credentials = new Credentials(spec, context, login);
+    this.#door = new Door(url, this.#credentials, (text) => context.redactor.redact(text));
   }
 
   get ending(): string | undefined {
@@ -82,7 +76,7 @@ export class RemoteLink implements Link {
       const { reason, remedy } = failed;
       return Promise.resolve({ what, reason, remedy, waitsForUser: failed instanceof LoginNeeded });
     }
-    const said = clip(harmless(withoutPrefix(messageOf(thrown))), MAX_REASON_CHARS);
+    const said = clipHarmless(withoutPrefix(messageOf(thrown)), MAX_REASON_CHARS);
     const reason = timedOutMs === undefined ? said : `it was not ready within ${timedOutMs / 1000} s`;
     return Promise.resolve({ what, reason, remedy: atItsEntry('Check that it runs, and its `url`') });
   }
@@ -230,11 +224,11 @@ export class RemoteLink implements Link {
     }
     this.#credentials.forget();
     const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), Math.min(this.#options.limitMs, MAX_TIMER_MS));
+    const timer = setTimeout(() => limit.abort(), Math.min(this.#limitMs, MAX_TIMER_MS));
     using either = new LinkedSignal(this.#closing.signal, limit.signal);
     const { signal } = either;
     const wire = this.#newWire(kind);
-    const redact = (text: string) => this.#options.redactor.redact(text);
+    const redact = (text: string) => this.#context.redactor.redact(text);
     try {
       await greetAnew(wire, { greeting, initialized }, { waiting: this.#waiting, redact }, signal);
     } catch (thrown) {

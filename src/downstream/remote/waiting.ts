@@ -17,7 +17,7 @@ export type WaitingRequest = {
 
 type Settle = (message: JSONRPCMessage) => void;
 
-export class Waiting {
+export class WaitingRequests {
   readonly #entries = new Map<
     number,
     { entry: WaitingRequest; controller: AbortController; settle: Settle }

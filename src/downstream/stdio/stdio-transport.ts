@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Redact } from '../../base/redact.js';
+import { MB_BYTES } from '../../base/sizes.js';
 import { EnvelopeReader } from '../../protocol/envelope.js';
 import { stringify } from '../../protocol/json-text.js';
 import { LineSplitter } from '../../protocol/lines.js';
@@ -16,7 +17,7 @@ import { type ProcessCommand, type ProcessExit, ProcessTree } from './process-tr
 import { startProblem } from './start-problem.js';
 
 /** Requests that a server does not read; each may be as long as a frame, and the code may give up on them and go on. */
-const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+const MAX_UNREAD_BYTES = 64 * MB_BYTES;
 /** What a server wrote just before it exited may still be in the pipe; a grandchild that keeps it open is not waited for. */
 const DRAIN_MS = 100;
 /** A server whose input is closed is made to end within this. */

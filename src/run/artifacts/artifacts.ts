@@ -4,6 +4,8 @@
 
 import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
+import { MB_BYTES } from '../../base/sizes.js';
+import type { OutputStream } from '../../base/streams.js';
 import {
   type GuestFrame,
   MAX_FILE_BYTES,
@@ -56,8 +58,8 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const REASONS: Readonly<Record<SkipReason, string>> = {
   link: 'is a link',
   special: 'is no regular file',
-  size: `is larger than ${MAX_FILE_BYTES / 1024 ** 2} MiB`,
-  total: `does not fit into ${MAX_FILES_BYTES / 1024 ** 2} MiB with the others`,
+  size: `is larger than ${MAX_FILE_BYTES / MB_BYTES} MiB`,
+  total: `does not fit into ${MAX_FILES_BYTES / MB_BYTES} MiB with the others`,
   count: `comes after the first ${MAX_FILES} files`,
   depth: 'lies too deep',
   unreadable: 'cannot be read',
@@ -83,13 +85,12 @@ export type Settled = {
 
 type Arrived = { readonly name: string; readonly content: Buffer };
 type ResultFrame = Extract<GuestFrame, { type: 'result' }>;
-type Stream = 'stdout' | 'stderr';
 
 export class Artifacts {
   readonly #store: KeptFiles;
   readonly #run: KeptRun;
   readonly #observer: Observer;
-  readonly #output: Readonly<Record<Stream, WholeOutput>> | undefined;
+  readonly #output: Readonly<Record<OutputStream, WholeOutput>> | undefined;
   readonly #sharedBytes: number | undefined;
   readonly #files: Arrived[] = [];
   readonly #names = new Set<string>();
@@ -115,7 +116,7 @@ export class Artifacts {
     return this.#files.length > 0;
   }
 
-  addOutput(stream: Stream, text: string): void {
+  addOutput(stream: OutputStream, text: string): void {
     this.#output?.[stream].add(text);
   }
 
@@ -169,7 +170,7 @@ export class Artifacts {
   }
 
   /** Whether the answer leaves something out of a stream that has to share its room. */
-  #isCut(stream: Stream): boolean {
+  #isCut(stream: OutputStream): boolean {
     const { [stream]: own, stdout, stderr } = this.#output ?? {};
     if (this.#sharedBytes === undefined || own === undefined) return false;
     const allBytes = (stdout?.bytes ?? 0) + (stderr?.bytes ?? 0);

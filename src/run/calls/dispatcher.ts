@@ -3,7 +3,7 @@
 
 import PQueue from 'p-queue';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
-import { clip, harmless, inOneLine } from '../../base/text.js';
+import { clip, clipHarmlessLine } from '../../base/text.js';
 import {
   type HostFrame,
   MAX_CALLS_IN_FLIGHT,
@@ -69,9 +69,7 @@ export class Dispatcher implements Disposable {
       counts.set(label.awaited, (counts.get(label.awaited) ?? 0) + 1);
     }
     const names = [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count})`));
-    const shown = names
-      .slice(0, MAX_NAMES_SHOWN)
-      .map((name) => clip(inOneLine(harmless(name)), MAX_NAME_CHARS));
+    const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => clipHarmlessLine(name, MAX_NAME_CHARS));
     const more = names.length - shown.length;
     return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
   }

@@ -4,7 +4,7 @@
 import { didYouMean } from '../../base/closest.js';
 import { Deadline } from '../../base/deadline.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { clip, harmless } from '../../base/text.js';
+import { clip, clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { AutoloadMode } from '../../config/variables.js';
 import type { AgentCapabilities } from '../../downstream/asking/agent-capabilities.js';
@@ -114,7 +114,7 @@ export class OnDemand implements Disposable {
   }
 }
 
-const shown = (text: string): string => clip(harmless(text), 200);
+const shown = (text: string): string => clipHarmless(text, 200);
 
 const refused = (server: string, why: string): BridgeError =>
   new BridgeError('E_DENIED', `Server '${shown(server)}' is not loaded from inside the run: ${why}.`, {

@@ -7,11 +7,12 @@ import { join } from 'node:path';
 import { didYouMean } from '../../base/closest.js';
 import { BridgeError } from '../../base/errors.js';
 import { replaceFile } from '../../base/replace-file.js';
-import { clip, harmless, inOneLine } from '../../base/text.js';
+import { KB_BYTES } from '../../base/sizes.js';
+import { clip, clipHarmless, inOneLine } from '../../base/text.js';
 import { PYTHON_KEYWORDS } from '../../downstream/catalog/catalog.js';
 
 /** A long function has 5 KB; this bounds what a run can leave on the disk together with MAX_TOOLS. */
-const MAX_SOURCE_BYTES = 64 * 1024;
+const MAX_SOURCE_BYTES = 64 * KB_BYTES;
 const MAX_TOOLS = 200;
 const NAME = /^[a-z_][a-z0-9_]{0,63}$/i;
 /** The names that every run has; the guest refuses those that only it knows. */
@@ -187,7 +188,7 @@ function taken(name: string, { created, run }: History): BridgeError {
 
 /** Text of the guest's or of a person's file, for a list. */
 function oneLine(text: string): string {
-  return clip(harmless(inOneLine(text)), MAX_HEAD_CHARS);
+  return clipHarmless(inOneLine(text), MAX_HEAD_CHARS);
 }
 
 const tooLarge = (name: string) => `The source of '${name}' is larger than ${MAX_SOURCE_BYTES} bytes.`;

@@ -3,7 +3,7 @@
 
 import type { EndCause } from '../../base/deadline.js';
 import type { RunStatus } from '../../base/events.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import type { CommandEnd } from '../../exec/run-command.js';
 import type { GuestError, SandboxEnd } from '../../sandbox/sandbox.js';
 import {
@@ -91,7 +91,7 @@ function exited(
   const exitCode = code ?? undefined;
   if (raised === undefined) return { own: { ...NO_END, exitCode } };
   if (raised.type === NOT_STARTED)
-    return { own: { ...NO_END, notStarted: clip(harmless(raised.message), MAX_MESSAGE_CHARS) } };
+    return { own: { ...NO_END, notStarted: clipHarmless(raised.message, MAX_MESSAGE_CHARS) } };
   const hint = killedChild(facts) ?? hintFor(raised, facts.spec);
   const error = { ...guestError(raised, hint), traceback: [] };
   return { failure: { status: 'error', exitCode, error } };

@@ -7,7 +7,7 @@ import { clip, harmless } from '../../base/text.js';
 import type { GuestError, SandboxEnd } from '../../sandbox/sandbox.js';
 import { isPythonTask, type Task } from '../programs/task.js';
 import {
-  type Asked,
+  type AskedRun,
   breached,
   guestError,
   hintOf,
@@ -46,7 +46,7 @@ const NOT_COMPILED = 1;
 export function conclude(
   end: SandboxEnd | undefined,
   cause: EndCause | undefined,
-  asked: Asked,
+  asked: AskedRun,
   transcript: Transcript,
   facts: SandboxFacts,
 ): Conclusion {

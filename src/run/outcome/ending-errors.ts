@@ -1,7 +1,7 @@
 // The error of each ending, in words: what happened, named after the limit that was met, and the next step. Which of them
 // it was is for conclude.ts to say.
 
-import { clip, harmless, inOneLine } from '../../base/text.js';
+import { clipHarmless, clipHarmlessLine } from '../../base/text.js';
 import type { GuestError } from '../../sandbox/sandbox.js';
 import type { Breach } from '../../sandbox/watchdog.js';
 import { isPythonTask, type Task } from '../programs/task.js';
@@ -19,7 +19,7 @@ const MAX_LINE_CHARS = 500;
 export const MAX_MESSAGE_CHARS = 4_000;
 
 /** What was to be run, and for how long at most. */
-export type Asked = { readonly task: Task; readonly timeoutSeconds: number };
+export type AskedRun = { readonly task: Task; readonly timeoutSeconds: number };
 
 /** What is known of the sandbox besides how it ended. */
 export type SandboxFacts = {
@@ -45,7 +45,7 @@ export function hintOf(task: Task, transcript: Transcript, { spec }: SandboxFact
 }
 
 export function timedOut(
-  { task, timeoutSeconds }: Asked,
+  { task, timeoutSeconds }: AskedRun,
   where: readonly string[],
   facts: SandboxFacts,
 ): OutcomeError {
@@ -80,7 +80,7 @@ export function signalled(
   if (memory !== undefined) return memory;
   const words = wordsFor(task);
   const hint = task.type === 'program' && CRASHES.has(signal) ? hintOf(task, transcript, facts) : undefined;
-  const message = `${words.subject} was ended by ${clip(inOneLine(harmless(signal)), 40)}.`;
+  const message = `${words.subject} was ended by ${clipHarmlessLine(signal, 40)}.`;
   return own('E_SIGNAL', message, hint ?? remedyAfter(signal, words, facts));
 }
 
@@ -182,9 +182,9 @@ export function guestError(
           ...traceback.slice(10 - MAX_TRACEBACK_LINES),
         ];
   return {
-    type: clip(harmless(type), 200),
-    message: clip(harmless(message === '' ? type : `${type}: ${message}`), MAX_MESSAGE_CHARS),
-    traceback: kept.map((line) => clip(harmless(line), MAX_LINE_CHARS)),
+    type: clipHarmless(type, 200),
+    message: clipHarmless(message === '' ? type : `${type}: ${message}`, MAX_MESSAGE_CHARS),
+    traceback: kept.map((line) => clipHarmless(line, MAX_LINE_CHARS)),
     remedy,
     isByCode: true,
   };

@@ -4,12 +4,61 @@
 import type { GuestError } from '../../sandbox/sandbox.js';
 import { asyncHints } from './hints/asynchrony.js';
 import { fileHints } from './hints/files.js';
-import { habitHints } from './hints/habits.js';
-import { firstFitting, type Hint, type HintSpec } from './hints/hint.js';
+import { firstFitting, type Hint, type HintSpec, says } from './hints/hint.js';
 import { limitHints } from './hints/limits.js';
 import { moduleHints } from './hints/modules.js';
-import { networkHints } from './hints/network.js';
 import { toolHints } from './hints/tools.js';
+
+/** Exceptions of the standard library and of the libraries that programs use in its place. */
+const NETWORK_ERROR =
+  /^(?:OSError|TimeoutError|Connection\w*Error|(?:socket|ssl|urllib|http|ftplib|smtplib|requests|urllib3|httpx|httpcore|aiohttp)\.[\w.]+)$/;
+
+/**
+ * A network that is not there. A tool's own trouble with its network arrives as an MCPError and is none of these; nor is
+ * one that the code made up itself.
+ */
+const networkHints: readonly Hint[] = [
+  {
+    about: 'localhost',
+    matches: says(/\[Errno 111\]|Connection refused|Connect call failed \('(?:127\.|::1)/, NETWORK_ERROR),
+    sentence: () =>
+      "Nothing listens there: localhost is the sandbox itself, not the user's machine, and it has no network. Use a server's tool.",
+  },
+  {
+    about: 'network',
+    matches: says(
+      /\[Errno (?:-[2358]|99|10[01])\]|Network is unreachable|[Nn]ame resolution|Name or service not known|NameResolutionError|getaddrinfo failed|Cannot connect to host/,
+      NETWORK_ERROR,
+    ),
+    sentence: () =>
+      'The sandbox has no network. Use a server\'s tool: runtime.search_tool_docs("...") finds one.',
+  },
+];
+
+/** The line that a SyntaxError quotes, without its indent. */
+const quoted = ({ traceback }: GuestError): string =>
+  (traceback[traceback.findIndex((line) => line.startsWith('  File "')) + 1] ?? '').trim();
+
+/** Habits from a terminal or a notebook that mean nothing here: input, magics, and what IPython puts into a program. */
+const habitHints: readonly Hint[] = [
+  {
+    about: 'input',
+    matches: says(/EOF when reading a line/, /^EOFError$/),
+    sentence: () => 'There is no stdin and nobody to ask: write the value into the code.',
+  },
+  {
+    about: 'a magic',
+    matches: (error) =>
+      error.type === 'SyntaxError' && /^(?:[!%]|%%)\w/.test(quoted(error)) ? [] : undefined,
+    sentence: () =>
+      "Lines with ! and % are IPython's: use subprocess and plain Python. Packages cannot be installed here.",
+  },
+  {
+    about: 'IPython',
+    matches: says(/^name 'get_ipython' is not defined/, /^NameError$/),
+    sentence: () => 'This is CPython and no notebook: there is no IPython.',
+  },
+];
 
 /** Modules come before files: a program that is missing is a file that is missing. */
 export const HINTS: readonly Hint[] = [

@@ -1,7 +1,8 @@
 // What the guest of one run has said so far, capped as it arrives: its output, its pictures, its value, how it failed,
 // where it was. Everything in it is a claim; conclude.ts decides what to make of it.
 
-import { clip, HeadTail, harmless, inOneLine } from '../../base/text.js';
+import type { OutputStream } from '../../base/streams.js';
+import { clipHarmless, HeadTail, harmless, inOneLine } from '../../base/text.js';
 import type { GuestFrame } from '../../protocol/frames.js';
 import { RawJson, sliceAt, wellFormedJson } from '../../protocol/json-text.js';
 import type { GuestError } from '../../sandbox/sandbox.js';
@@ -15,7 +16,7 @@ const MAX_RESULT_JSON_CHARS = 100_000;
 const MAX_WHERE_LINES = 20;
 
 /** Where all of a stream is; undefined where it was not kept. */
-type WholeOutputFiles = Readonly<Record<'stdout' | 'stderr', Kept | undefined>>;
+type WholeOutputFiles = Readonly<Record<OutputStream, Kept | undefined>>;
 
 export class Transcript {
   readonly #streams = { stdout: new HeadTail(MAX_OUTPUT_CHARS), stderr: new HeadTail(MAX_OUTPUT_CHARS) };
@@ -25,7 +26,7 @@ export class Transcript {
   #raised: GuestError | undefined;
   #where: readonly string[] = [];
 
-  addOutput(stream: 'stdout' | 'stderr', text: string): void {
+  addOutput(stream: OutputStream, text: string): void {
     this.#streams[stream].add(text);
   }
 
@@ -37,7 +38,7 @@ export class Transcript {
         return;
       case 'result':
         this.#result ??= {
-          repr: clip(harmless(frame.repr), MAX_REPR_CHARS),
+          repr: clipHarmless(frame.repr, MAX_REPR_CHARS),
           json: frame.exact ? resultJson(text) : undefined,
         };
         return;
@@ -55,7 +56,7 @@ export class Transcript {
     this.#whole = whole;
   }
 
-  captured(stream: 'stdout' | 'stderr'): Captured {
+  captured(stream: OutputStream): Captured {
     const { [stream]: kept } = this.#streams;
     const whole = this.#whole[stream];
     if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0, whole };

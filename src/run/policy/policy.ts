@@ -4,7 +4,7 @@
 // look-alikes of a name as well (config/folded-name.ts); what allows means the name exactly.
 
 import { BridgeError } from '../../base/errors.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import type { DownstreamSpec } from '../../config/downstream-spec.js';
 import { folded, looksLike } from '../../config/folded-name.js';
 import {
@@ -105,7 +105,7 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
       // Asked last, and only by those who want to know: whether it has changed is looked up for each call.
       if (!verdict.allowed || !refusesChanged || tool.changed === null) return verdict;
       const { changed } = tool;
-      return { allowed: false, rule: `changedTools in ${file.path}: ${clip(harmless(changed), 200)}` };
+      return { allowed: false, rule: `changedTools in ${file.path}: ${clipHarmless(changed, 200)}` };
     },
     request: (server, method) => judge(server, { kind: 'request', method }),
     runLimits: runLimits(file),
@@ -326,7 +326,7 @@ const limitIn =
   (field: string, max: number | undefined): Limit | undefined =>
     max === undefined ? undefined : { max, rule: `${field} in ${file?.path}` };
 
-const shown = (text: string): string => clip(harmless(text), 120);
+const shown = (text: string): string => clipHarmless(text, 120);
 
 /** What of a server is shown to a run: a denied tool is as if it were not there. */
 export const allowedPart = (doc: ServerDoc, policy: Policy): ServerDoc => ({

@@ -1,10 +1,12 @@
 // What a program can be started with: arguments and variables as Linux takes them, so that its refusal is not a riddle in
 // the middle of a run. Pure; whoever asks says what is wrong in its own words.
 
+import { KB_BYTES, MB_BYTES } from '../../base/sizes.js';
+
 /** What Linux takes for one argument or one `NAME=value`, without the NUL at its end. */
-const MAX_WORD_BYTES = 128 * 1024 - 1;
+const MAX_WORD_BYTES = 128 * KB_BYTES - 1;
 /** For all of them: half of what Linux takes below a stack of 8 MiB. The sandbox's own variables need a part of the rest. */
-export const MAX_WORDS_BYTES = 1024 * 1024;
+export const MAX_WORDS_BYTES = MB_BYTES;
 /** Each has a NUL at its end, and a pointer. */
 const BYTES_BESIDES_WORD = 1 + 8;
 

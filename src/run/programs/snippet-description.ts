@@ -1,7 +1,7 @@
 // What a program says of itself at its head: the first line of its first comment or docstring, in whatever language.
 // Reads text alone; knows how comments look, and no language's grammar.
 
-import { clip, harmless, inOneLine } from '../../base/text.js';
+import { clipHarmless, inOneLine } from '../../base/text.js';
 
 const MAX_LINES = 40;
 const MAX_LINE_CHARS = 500;
@@ -26,7 +26,7 @@ export function descriptionOf(head: string): string {
       .replace(isInside ? /^\*+(?!\/)/ : COMMENT, '')
       .replace(CLOSES, '')
       .trim();
-    if (said !== '') return clip(harmless(inOneLine(said)), MAX_DESCRIPTION_CHARS);
+    if (said !== '') return clipHarmless(inOneLine(said), MAX_DESCRIPTION_CHARS);
     isInside = isInside ? !CLOSES.test(text) : OPENS.test(text);
   }
   return '';

@@ -4,7 +4,7 @@
 import { didYouMean } from '../../base/closest.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { nameList } from '../../base/name-list.js';
-import { clip, decodedText, harmless, wholeCharacters } from '../../base/text.js';
+import { clipHarmless, decodedText, harmless, wholeCharacters } from '../../base/text.js';
 import type { Language } from '../../config/languages/language.js';
 import { descriptionOf } from './snippet-description.js';
 import {
@@ -131,7 +131,7 @@ function chosen(wanted: string, files: readonly SnippetFile[]): Named {
   const byFile = all.find(({ file }) => file === wanted) ?? all.find(({ file }) => matches(file));
   if (byFile !== undefined) return byFile;
   const [first, ...others] = all.filter(({ base }) => matches(base));
-  const shown = clip(harmless(wanted), MAX_ECHO_CHARS);
+  const shown = clipHarmless(wanted, MAX_ECHO_CHARS);
   if (first !== undefined && others.length === 0) return first;
   if (first !== undefined) {
     const candidates = shownNames([first, ...others].map(({ file }) => file));

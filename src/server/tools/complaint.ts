@@ -3,7 +3,7 @@
 
 import type { z } from 'zod';
 import { didYouMean } from '../../base/closest.js';
-import { clip, harmless } from '../../base/text.js';
+import { clipHarmless } from '../../base/text.js';
 import type { Objection } from '../../run/outcome/outcome.js';
 
 /** Longest part of a wrong word that is repeated to the caller. */
@@ -20,7 +20,7 @@ export const described = (value: unknown): string =>
   value === undefined ? 'nothing' : echo(JSON.stringify(value));
 
 /** A word of the agent's, likewise. */
-export const echo = (word: string): string => clip(harmless(word), MAX_ECHO_CHARS);
+export const echo = (word: string): string => clipHarmless(word, MAX_ECHO_CHARS);
 
 /** What a tool takes: what each argument may be, as the end of a sentence. */
 export type Allowed = {

@@ -6,13 +6,13 @@ import { networkedLanguages, offeredLanguages } from '../../config/languages/pla
 import type { Settings } from '../../config/settings.js';
 import { type Outcome, outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import type { Task } from '../../run/programs/task.js';
-import type { Tool } from '../tool.js';
+import type { BridgeTool } from '../tool.js';
 import { ANNOTATIONS, metaFor } from './definition.js';
 import { hooksFor } from './hooks.js';
 import { ADDITIONAL_FILES_SCHEMA } from './input-files.js';
 import { programSchema, readProgram } from './program-arguments.js';
 
-export function executeCode(settings: Settings): Tool<Outcome> {
+export function executeCode(settings: Settings): BridgeTool<Outcome> {
   const { timeoutSeconds, maxTimeoutSeconds } = settings;
   const offered = offeredLanguages(settings);
   const schema = programSchema(settings);

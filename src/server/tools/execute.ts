@@ -12,7 +12,7 @@ import {
 } from '../../exec/execute-tool.js';
 import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import { WORK } from '../../sandbox/kind.js';
-import type { Answer, Tool } from '../tool.js';
+import type { Answer, BridgeTool } from '../tool.js';
 import { metaFor } from './definition.js';
 import { hooksFor } from './hooks.js';
 import { relayedResult } from './relayed-result.js';
@@ -21,17 +21,17 @@ import { relayedResult } from './relayed-result.js';
 const SPARE_SECONDS = 30;
 const NAME = 'execute';
 
-export const execute = (settings: Settings): Tool =>
+export const execute = (settings: Settings): BridgeTool =>
   settings.executeServer === undefined ? launched(settings) : relayed(settings.executeServer, settings);
 
-const toolWith = (definition: ExecuteDefinition, call: Tool['call']): Tool => ({
+const toolWith = (definition: ExecuteDefinition, call: BridgeTool['call']): BridgeTool => ({
   definition: { ...definition, _meta: metaFor('run a shell command') },
   outputMode: 'sections',
   call,
 });
 
 /** The server says what is wrong with arguments, and how its answers look. */
-const relayed = (server: string, { timeoutSeconds, maxTimeoutSeconds }: Settings): Tool =>
+const relayed = (server: string, { timeoutSeconds, maxTimeoutSeconds }: Settings): BridgeTool =>
   toolWith(definitionFor(), async (given, context, signal) => {
     const args = given as Readonly<Record<string, unknown>>;
     const { timeout_ms: timeoutMs } = args;
@@ -46,7 +46,7 @@ const relayed = (server: string, { timeoutSeconds, maxTimeoutSeconds }: Settings
     return { result: relayedResult(answer.text), isRelayed: true };
   });
 
-function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Settings): Tool {
+function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Settings): BridgeTool {
   const limits = {
     timeoutMs: timeoutSeconds * 1000,
     maxTimeoutMs: maxTimeoutSeconds * 1000,

@@ -2,6 +2,7 @@
 // that travels. A complaint names the very entry and field, what was got and what is allowed.
 
 import { z } from 'zod';
+import { MB_BYTES } from '../../base/sizes.js';
 import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../protocol/frames.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
 import { described } from './complaint.js';
@@ -83,7 +84,7 @@ export const ADDITIONAL_FILES: FilesForm = {
     ),
 };
 
-const MEGABYTES = MAX_INPUT_BYTES / 1024 ** 2;
+const MEGABYTES = MAX_INPUT_BYTES / MB_BYTES;
 /** With padding, as most programs write it; line breaks are theirs too. */
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { closest } from '../../base/closest.js';
 import { asBridgeError } from '../../base/errors.js';
+import { MB_BYTES } from '../../base/sizes.js';
 import { callsTools, type Language } from '../../config/languages/language.js';
 import { planFor } from '../../config/languages/plan.js';
 import { languageNamed } from '../../config/languages/records.js';
@@ -11,7 +12,6 @@ import type { Settings } from '../../config/settings.js';
 import { MAX_INPUT_BYTES } from '../../protocol/frames.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
 import type { Objection } from '../../run/outcome/outcome.js';
-import { outOfFence } from '../../run/programs/fence.js';
 import type { Snippets } from '../../run/programs/snippets.js';
 import type { RunInput } from '../bridge.js';
 import { type Allowed, complaint, described, shapeComplaint } from './complaint.js';
@@ -20,6 +20,8 @@ import { ADDITIONAL_FILES, readInputFiles } from './input-files.js';
 import { wordsObjection } from './words-objection.js';
 
 const SNIPPET_OR_CODE = 'snippet_name alone, or language and entrypoint_code';
+/** The first line of a Markdown fence: a language, or nothing. */
+const FENCE_OPENING = /^(`{3,})[ \t]*(?:(?:\{[\w.+#-]*\}?|[\w.+#-]+\}?|\})[ \t]*)?$/;
 
 export type ProgramSource = {
   readonly settings: Settings;
@@ -61,7 +63,7 @@ const allowed = (offered: readonly Language[], { maxTimeoutSeconds }: Settings):
     entrypoint_filename: PLAIN_NAME,
     additional_files: 'a list of files',
     snippet_name: "a snippet's name",
-    stdin: `well-formed text of at most ${MAX_INPUT_BYTES / 1024 ** 2} MiB`,
+    stdin: `well-formed text of at most ${MAX_INPUT_BYTES / MB_BYTES} MiB`,
     args: 'a list of texts, such as ["--all", "x.csv"]',
     env: 'an object of texts by their names, such as {"TZ": "Asia/Tokyo"}',
     servers: 'a list of server names, such as ["github"]',
@@ -172,6 +174,17 @@ function fromCode(
     code: language.ways.length === 0 ? code : outOfFence(code),
     file: file ?? language.file,
   };
+}
+
+/**
+ * What stands in the Markdown fence that a model may put around the whole of a program, as it does in a conversation;
+ * `code` itself where there is none. Python's is taken off by the harness, which parses the code (`harness/program.py`).
+ */
+export function outOfFence(code: string): string {
+  const lines = code.trim().split(/\r?\n/);
+  const fence = FENCE_OPENING.exec(lines[0] ?? '')?.[1];
+  if (fence === undefined || lines.length < 3 || lines.at(-1)?.trim() !== fence) return code;
+  return `${lines.slice(1, -1).join('\n')}\n`;
 }
 
 function serversObjection(

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Settings } from '../../config/settings.js';
 import { type Objection, type Outcome, outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import type { RunInput } from '../bridge.js';
-import type { Tool } from '../tool.js';
+import type { BridgeTool } from '../tool.js';
 import { type Allowed, complaint, shapeComplaint } from './complaint.js';
 import { ANNOTATIONS, MAX_CODE_CHARS, metaFor } from './definition.js';
 import { hooksFor } from './hooks.js';
@@ -14,7 +14,7 @@ const DESCRIPTION = `Run Python in a fresh, isolated container (no network, read
 Find tools first: from mcp import runtime; runtime.discovered_servers(); await runtime.query_tool_docs("server"); await runtime.search_tool_docs("query"); runtime.capability_summary().
 Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each call starts clean; files that the code writes to out/ come back.`;
 
-export function runPython(settings: Settings): Tool<Outcome> {
+export function runPython(settings: Settings): BridgeTool<Outcome> {
   const { timeoutSeconds, maxTimeoutSeconds } = settings;
   const schema = argumentsWithin(settings);
   return {

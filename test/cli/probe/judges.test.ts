@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Seen } from '../../../src/cli/probe/attack.js';
-import type { ProbedControl, Verdict } from '../../../src/cli/probe/control.js';
+import type { ProbedControl, WallVerdict } from '../../../src/cli/probe/control.js';
 import { monitorSeconds } from '../../../src/cli/probe/host-look.js';
 import {
   judgeCpus,
@@ -136,7 +136,7 @@ describe('processes', () => {
 
 describe('time, log, ids, owner', () => {
   const timeout = outcome({ status: 'timeout' });
-  it.each<[string, Partial<Seen>, Verdict]>([
+  it.each<[string, Partial<Seen>, WallVerdict]>([
     ['in time', { outcome: timeout, ranMs: 1_100 }, 'ENFORCED'],
     ['late', { outcome: timeout, ranMs: 4_000 }, 'NOT ENFORCED'],
     ['with a container that lives on', { outcome: timeout, ranMs: 1_100, gone: false }, 'NOT ENFORCED'],
@@ -146,7 +146,7 @@ describe('time, log, ids, owner', () => {
     expect(judgeDeadline(seen(changes)).verdict).toBe(verdict);
   });
 
-  it.each<[number | undefined, Verdict]>([
+  it.each<[number | undefined, WallVerdict]>([
     [0, 'ENFORCED'],
     [8 * MIB, 'NOT ENFORCED'],
     [undefined, 'UNKNOWN'],
@@ -154,7 +154,7 @@ describe('time, log, ids, owner', () => {
     expect(judgeLog(seen({ keptBytes })).verdict).toBe(verdict);
   });
 
-  it.each<[Array<{ first: number; count: number }> | undefined, Verdict]>([
+  it.each<[Array<{ first: number; count: number }> | undefined, WallVerdict]>([
     [[{ first: 100_000, count: 65_536 }], 'ENFORCED'],
     [[{ first: 0, count: 4_294_967_295 }], 'NOT ENFORCED'],
     [
@@ -222,7 +222,7 @@ describe('the OCI runtime', () => {
 });
 
 describe('the exit code', () => {
-  const one = (verdict: Verdict, required = true): ProbedControl => ({
+  const one = (verdict: WallVerdict, required = true): ProbedControl => ({
     control: 'c',
     requested: 'r',
     observed: 'o',

@@ -1,11 +1,12 @@
 // Who decides about a language: a variable that was set, isolator's file, the language's record, our default.
 
 import { describe, expect, test } from 'vitest';
+import type { Environment } from '../../../src/base/environment.js';
 import type { IsolatorConfig } from '../../../src/config/languages/isolator-file.js';
 import type { Language } from '../../../src/config/languages/language.js';
 import { type LanguagePlan, offeredLanguages, planFor } from '../../../src/config/languages/plan.js';
 import { languageNamed, languages } from '../../../src/config/languages/records.js';
-import { type Environment, parseSettings } from '../../../src/config/settings.js';
+import { parseSettings } from '../../../src/config/settings.js';
 import { kindOf, pythonKind } from '../../../src/sandbox/kind.js';
 
 const host = { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1, exists: () => false } as const;

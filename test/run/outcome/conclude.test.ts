@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { languageNamed } from '../../../src/config/languages/records.js';
 import { endingOf } from '../../../src/run/outcome/command-ending.js';
 import { conclude, concludeRefused } from '../../../src/run/outcome/conclude.js';
-import type { Asked, SandboxFacts } from '../../../src/run/outcome/ending-errors.js';
+import type { AskedRun, SandboxFacts } from '../../../src/run/outcome/ending-errors.js';
 import { Transcript } from '../../../src/run/outcome/transcript.js';
 import type { SandboxEnd } from '../../../src/sandbox/sandbox.js';
 
@@ -31,7 +31,7 @@ const exit = (code: number | null, signal: string | null): SandboxEnd => ({
   how: 'exited',
   report: { code, signal },
 });
-const CELL: Asked = { task: { type: 'cell', code: '' }, timeoutSeconds: 30 };
+const CELL: AskedRun = { task: { type: 'cell', code: '' }, timeoutSeconds: 30 };
 const errorOf = (end: SandboxEnd, kills: number | undefined, transcript = new Transcript()) =>
   conclude(end, undefined, CELL, transcript, facts(kills)).error;
 
@@ -143,7 +143,7 @@ describe('exceptions', () => {
 });
 
 describe('programs', () => {
-  const asked = (name: string): Asked => {
+  const asked = (name: string): AskedRun => {
     const language = languageNamed(name);
     if (language === undefined) throw new Error(name);
     const program = { code: '', file: language.file, args: [], stdin: undefined, env: {} };

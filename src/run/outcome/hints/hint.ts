@@ -1,7 +1,8 @@
 // What a hint is: which exceptions it is about, told by their type and words, and the sentence that says what the code
 // has met and what to do instead. The exception is a claim of the guest: it decides nothing but the wording.
 
-import { clip, harmless, inOneLine } from '../../../base/text.js';
+import { MB_BYTES } from '../../../base/sizes.js';
+import { clipHarmlessLine } from '../../../base/text.js';
 import type { SandboxSpec } from '../../../engine/engine.js';
 import type { GuestError } from '../../../sandbox/sandbox.js';
 
@@ -24,8 +25,6 @@ const MAX_WORD_CHARS = 80;
 const MAX_MESSAGE_CHARS = 4_000;
 const MAX_TRACEBACK_LINES = 200;
 const MAX_LINE_CHARS = 500;
-
-const MB_BYTES = 1024 ** 2;
 
 /** `512 MB`. */
 export const megabytes = (bytes: number): string => `${Math.round(bytes / MB_BYTES)} MB`;
@@ -68,8 +67,7 @@ export function firstFitting(hints: readonly Hint[], error: GuestError, spec: Hi
 
 /** A word of the guest's as a sentence repeats it. */
 // A group of a pattern that took no part is undefined, whatever its type says.
-export const shown = (word: string | undefined): string =>
-  clip(inOneLine(harmless(word ?? '')), MAX_WORD_CHARS);
+export const shown = (word: string | undefined): string => clipHarmlessLine(word ?? '', MAX_WORD_CHARS);
 
 /** Where the code can write, in words: `/workspace, /tmp and /dev/shm`. */
 export function writablePlaces({ tmpfs }: HintSpec): string {
