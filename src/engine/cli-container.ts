@@ -129,10 +129,17 @@ export class CliContainer implements Container {
       this.#removal ??= this.#removeUntilEnded();
       return;
     }
-    if (this.#killFirst(pidFile) || this.#killTimer !== undefined) return;
-    // Being made. A client that is killed now leaves a half-made container that it has not told its engine of, so the
-    // first process is waited for; a client that makes none ends by itself.
-    this.#killTimer = setInterval(() => killFirstProcess(pidFile), KILL_POLL_MS);
+    if (this.#launched !== undefined) {
+      this.#killFirst(pidFile);
+      return;
+    }
+    if (this.#killTimer !== undefined) return;
+    // Being made. A client that is killed now leaves a half-made container that it has not told its engine of. A first
+    // process that is killed between its creation and its start is waited for by crun 1.8 for good, and by the client, which
+    // holds the engine's lock: every other command of the engine would hang. So the client is waited for.
+    this.#killTimer = setInterval(() => {
+      if (this.#launched !== undefined) this.#killFirst(pidFile);
+    }, KILL_POLL_MS);
     void this.exited.then(() => clearInterval(this.#killTimer));
   }
 
@@ -199,8 +206,13 @@ export class CliContainer implements Container {
   /** For the exit hook, which cannot wait; what this leaves half-made is found by the next start's sweep. */
   #killNow(): void {
     const { pidFile } = this.#plan;
-    if (pidFile !== undefined && this.#killFirst(pidFile)) return;
     if (pidFile === undefined) this.#askForRemoval();
+    else if (this.#launched !== undefined) {
+      this.#killFirst(pidFile);
+      return;
+    }
+    // Created, and started in a moment (see kill); its input ends with us, and so does it.
+    else if (firstProcess(pidFile) !== undefined) return;
     this.#killClient();
   }
 
@@ -238,6 +250,15 @@ export class CliContainer implements Container {
     return (await this.exited).signal === undefined;
   }
 
+  /** For a client that does not leave: what it has made is ended after it, since it may wait for that one to start. */
+  async #endWithClient(): Promise<void> {
+    const { pidFile } = this.#plan;
+    if (this.#launched !== undefined) return;
+    this.#killClient();
+    await this.exited;
+    if (pidFile !== undefined) killFirstProcess(pidFile);
+  }
+
   async #dispose(): Promise<void> {
     const hasLostMonitor = this.#hasLostMonitor;
     // The channel is closed by now, so what has ended its run, or waits, sees the end of its input and ends.
@@ -247,7 +268,7 @@ export class CliContainer implements Container {
       this.exited.then(() => true),
       delay(GONE_WITHIN_MS).then(() => false),
     ]);
-    if (!inTime) this.#killClient();
+    if (!inTime) await this.#endWithClient();
     // The engine removes a container that has ended (--rm), but not one whose client was killed, nor one that is deaf.
     if (hasLostMonitor || !(await this.#isRemovedByEngine(inTime)))
       await this.#plan.remove(readText(this.#plan.cidFile)?.trim() || this.name);

@@ -23,7 +23,7 @@ import type {
   SandboxSpec,
 } from './engine.js';
 import { engineNameOf, INFO_TIMEOUT_MS } from './engine-status.js';
-import { killFirstProcess, runsHere } from './first-process.js';
+import { isBeingStarted, killFirstProcess, runsHere } from './first-process.js';
 import { demandNetworkMode } from './network-modes.js';
 import type { OciRuntime } from './oci-runtime.js';
 import {
@@ -382,8 +382,11 @@ export class CliEngine implements Engine {
         const owner = ownerOf(dir);
         if (owner === undefined ? Date.now() - statSync(dir).mtimeMs < OWNED_WITHIN_MS : isAlive(owner))
           continue;
-        // A container that was being made when its bridge died is known to nobody else.
-        for (const file of readdirSync(dir)) if (file.endsWith('.pid')) killFirstProcess(join(dir, file));
+        // A container that was being made when its bridge died is known to nobody else. One that still is must not be
+        // killed (see CliContainer.kill); it ends by itself, since its input has ended, and the next start looks again.
+        const pidFiles = readdirSync(dir).filter((file) => file.endsWith('.pid'));
+        if (pidFiles.some((file) => isBeingStarted(join(dir, file)))) continue;
+        for (const file of pidFiles) killFirstProcess(join(dir, file));
         rmSync(dir, { recursive: true, force: true });
       } catch {
         // Gone in this moment, or not ours: leave it.

@@ -2,6 +2,7 @@
 // the container in every state from created to running, at once and without another program. Linux only: elsewhere,
 // and before the file is written, there is none.
 
+import { readdirSync } from 'node:fs';
 import { readText } from '../base/read-text.js';
 import { processStat } from './process-stat.js';
 
@@ -59,6 +60,13 @@ export function killLiving(living: Living): boolean {
     return false;
   }
 }
+
+/** Whether the client that makes the container of `pidFile` is still at work, so that its first process may not be started. */
+export const isBeingStarted = (pidFile: string): boolean =>
+  firstProcess(pidFile) !== undefined &&
+  readdirSync('/proc').some(
+    (name) => /^\d+$/.test(name) && argvOf(Number(name)).includes(`--pidfile=${pidFile}`),
+  );
 
 /** Whether the process `pid` of this machine was started with `argument`. */
 export const runsHere = (pid: number, argument: string): boolean => argvOf(pid).includes(argument);
