@@ -28,8 +28,14 @@ export type BridgeEvent =
       readonly step: string;
     }
   | { readonly type: 'image.progress'; readonly image: string; readonly message: string }
-  /** The image that isolator's file names is not present: sandboxes start from our own, `by`. */
-  | { readonly type: 'image.replaced'; readonly image: string; readonly by: string }
+  | {
+      /** The image that imported settings name is not present: sandboxes start from our own, `by`. */
+      readonly type: 'image.replaced';
+      readonly image: string;
+      /** The settings' `source`. */
+      readonly namedIn: string;
+      readonly by: string;
+    }
   | {
       readonly type: 'walls.known';
       /** Engine, OCI runtime with its flags, mode, cgroups, seccomp profile, and which languages have a network. */

@@ -91,9 +91,9 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'isolator file',
-    examine: ({ settings: { isolator } }) => {
-      if (isolator === undefined) return undefined;
-      const { file, warnings } = isolator;
+    examine: ({ settings: { imported } }) => {
+      if (imported === undefined) return undefined;
+      const { file, warnings } = imported;
       if (warnings.length === 0) return ok(`${file} is understood`);
       return warn(
         `${file} is understood; ${warnings.join(' ')}`,

@@ -26,7 +26,7 @@ export async function languageFindings({ settings, pad, signal }: Examination): 
           name,
           status: 'warn',
           detail,
-          remedy: `Pull ${replaced}, or take it out of isolator's file.`,
+          remedy: `Pull ${replaced.image}, or take it out of ${replaced.namedIn}.`,
         };
       }
       return {

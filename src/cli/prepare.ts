@@ -5,7 +5,8 @@ import { type BridgeEvent, fanOut, type Observer } from '../base/events.js';
 import { Redactor } from '../base/redact.js';
 import type { DiscoverContext } from '../config/discover.js';
 import { hostFacts } from '../config/host-facts.js';
-import { type IsolatorConfig, readIsolatorFile } from '../config/languages/isolator-file.js';
+import type { ImportedSettings } from '../config/languages/imported-settings.js';
+import { readIsolatorFile } from '../config/languages/isolator-file.js';
 import { parseSettings, type Settings } from '../config/settings.js';
 import { type LogThreshold, logObserver, openLog } from '../observe/log.js';
 import { type LossyWriter, stderrWriter } from '../observe/lossy-writer.js';
@@ -14,7 +15,7 @@ import { coloursFor } from './output.js';
 
 export type Prepared = {
   readonly settings: Settings;
-  /** Sentences about the variables, already logged, as are those about isolator's file. */
+  /** Sentences about the variables, already logged, as are those about imported settings. */
   readonly warnings: readonly string[];
   readonly discovery: DiscoverContext;
   readonly observer: Observer;
@@ -35,12 +36,12 @@ export function prepare(quietLevel: LogThreshold, life: 'serves' | 'ends'): Prep
   const host = hostFacts();
   const { env } = process;
   const { settings: own, warnings } = parseSettings(env, host);
-  const { isolatorFile } = own;
-  const isolator = isolatorFile === undefined ? undefined : readIsolatorFile(isolatorFile, own, host);
+  const { importedFile } = own;
+  const imported = importedFile === undefined ? undefined : readIsolatorFile(importedFile, own, host);
   const settings = {
     ...own,
-    isolator,
-    snippetsDir: snippetsDirOf(own, isolator),
+    imported,
+    snippetsDir: snippetsDirOf(own, imported),
     ...(life === 'ends' ? { warm: 0, keepSeconds: 0 } : {}),
   };
   const stderr = stderrWriter();
@@ -53,7 +54,7 @@ export function prepare(quietLevel: LogThreshold, life: 'serves' | 'ends'): Prep
     stderr,
   );
   for (const warning of warnings) log.warn(warning);
-  for (const warning of isolator?.warnings ?? []) log.warn(`${isolatorFile}: ${warning}`);
+  for (const warning of imported?.warnings ?? []) log.warn(`${importedFile}: ${warning}`);
   const redactor = new Redactor();
   redactor.addSecrets(env, settings.downstreamEnv);
   const observer = logObserver(log, (text) => redactor.redact(text));
@@ -61,12 +62,12 @@ export function prepare(quietLevel: LogThreshold, life: 'serves' | 'ends'): Prep
   return { settings, warnings, discovery: { settings, env, host }, observer, policyBook, redactor, stderr };
 }
 
-/** What a variable says comes before isolator's file, and that before the folder that lies ready. */
+/** What a variable says comes before imported settings, and that before the folder that lies ready. */
 const snippetsDirOf = (
   { explicitlySet, snippetsDir }: Settings,
-  isolator: IsolatorConfig | undefined,
+  imported: ImportedSettings | undefined,
 ): string | undefined =>
-  explicitlySet.has('MCP_BRIDGE_SNIPPETS') ? snippetsDir : (isolator?.promptsDir ?? snippetsDir);
+  explicitlySet.has('MCP_BRIDGE_SNIPPETS') ? snippetsDir : (imported?.snippetsDir ?? snippetsDir);
 
 /** `observer`, with the slow steps before a first run also shown to whoever waits at the terminal. */
 export function withProgress(observer: Observer, show: (message: string) => void): Observer {

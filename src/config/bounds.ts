@@ -1,4 +1,4 @@
-// Between which numbers a limit may lie, wherever an operator may set it: a variable, or isolator's file.
+// Between which numbers a limit may lie, wherever an operator may set it: a variable, or a file that is imported.
 
 import { MB_BYTES } from '../base/sizes.js';
 

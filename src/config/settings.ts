@@ -10,7 +10,7 @@ import { MB_BYTES } from '../base/sizes.js';
 import { clipHarmless } from '../base/text.js';
 import { ENGINE_VARIABLES } from './engine-variables.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
-import type { IsolatorConfig } from './languages/isolator-file.js';
+import type { ImportedSettings } from './languages/imported-settings.js';
 import { languages } from './languages/records.js';
 import { type SettingRow, tableOf } from './setting-rules.js';
 import { stateDirFrom, stateDirTrouble } from './state-dir.js';
@@ -74,9 +74,10 @@ export type Settings = {
   readonly languageImages: ReadonlyMap<string, string>;
   /** Own names of the languages whose programs can reach the network. */
   readonly networkLanguages: readonly string[];
-  readonly isolatorFile: string | undefined;
+  /** The configuration of another program that languages are set by. */
+  readonly importedFile: string | undefined;
   /** What stands in it; parseSettings, which reads no file, leaves it out. */
-  readonly isolator: IsolatorConfig | undefined;
+  readonly imported: ImportedSettings | undefined;
   /** Undefined where there is none; need not be there. */
   readonly snippetsDir: string | undefined;
   /**
@@ -212,8 +213,8 @@ const languageSettings = (values: Values, host: HostFacts) =>
     languages: [...new Set(values.MCP_BRIDGE_LANGUAGES ?? languages.map(({ name }) => name))],
     languageImages: values.MCP_BRIDGE_LANGUAGE_IMAGES ?? new Map(),
     networkLanguages: [...new Set(values.MCP_BRIDGE_NETWORK)],
-    isolatorFile: optionalPath(values.MCP_BRIDGE_ISOLATOR_CONFIG, host),
-    isolator: undefined,
+    importedFile: optionalPath(values.MCP_BRIDGE_ISOLATOR_CONFIG, host),
+    imported: undefined,
   }) satisfies Partial<Settings>;
 
 const commandSettings = (values: Values) =>

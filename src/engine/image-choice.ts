@@ -1,6 +1,6 @@
 // Which image a sandbox starts from, and why: what was named if it is there, our own local one in place of the
 // default, else what a registry gives. A profile's name means the image that we built of it. An image that the operator
-// named is never replaced by another; one of isolator's file is, so that a configuration which was written for another
+// named is never replaced by another; one of imported settings is, so that a configuration which was written for another
 // program works at once, and is told of.
 
 import { didYouMean } from '../base/closest.js';
@@ -50,30 +50,32 @@ export type ImageWish = {
   readonly profile: string;
 };
 
-/** Half a sentence for each who may have named an image. */
-const NAMED_BY: Readonly<Record<ImageSource, string>> = {
-  operator: 'named by the operator',
-  isolator: "named in isolator's file",
-  default: 'the default',
-};
+const NAMED_BY = { operator: 'named by the operator', default: 'the default' } as const;
+/** Half a sentence about who named an image. */
+const namedBy = (source: ImageSource): string =>
+  typeof source === 'string' ? NAMED_BY[source] : `named in ${source.importedFrom}`;
 
 /** Half a sentence for doctor. */
 export function imageReasonInWords(reason: ImageReason): string {
   switch (reason.kind) {
     case 'found':
-      return `${NAMED_BY[reason.by]}, found locally`;
+      return `${namedBy(reason.by)}, found locally`;
     case 'profile':
       return `profile ${reason.profile}, built here`;
     case 'stand-in':
-      return `built here; ${reason.image}, ${NAMED_BY[reason.by]}, is not present`;
+      return `built here; ${reason.image}, ${namedBy(reason.by)}, is not present`;
     case 'pulled':
       return 'pulled from its registry';
   }
 }
 
-/** The image of isolator's file in whose place our own is used; undefined in all other cases. */
-export const replacedImage = ({ reason }: ImageChoice): string | undefined =>
-  reason.kind === 'stand-in' && reason.by === 'isolator' ? reason.image : undefined;
+/** The image of imported settings in whose place our own is used; undefined in all other cases. */
+export const replacedImage = ({
+  reason,
+}: ImageChoice): { readonly image: string; readonly namedIn: string } | undefined =>
+  reason.kind === 'stand-in' && typeof reason.by === 'object'
+    ? { image: reason.image, namedIn: reason.by.importedFrom }
+    : undefined;
 
 /** The profile of commands, whose image has a variable of its own. */
 const COMMANDS = 'code-exec';
@@ -99,7 +101,7 @@ export async function chooseImage(
   const local = await localChoice(wish, engine, signal);
   if (local !== undefined) {
     const replaced = replacedImage(local);
-    if (replaced !== undefined) observer({ type: 'image.replaced', image: replaced, by: local.image });
+    if (replaced !== undefined) observer({ type: 'image.replaced', ...replaced, by: local.image });
     return local;
   }
   const profile = profileOf(wish.image);

@@ -125,7 +125,7 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
     case 'image.replaced':
       return [
         'warn',
-        `image ${inline(event.image)}, named in isolator's file, is not present: ${inline(event.by)} stands in for it; pull it, or take it out of the file`,
+        `image ${inline(event.image)}, named in ${inline(event.namedIn)}, is not present: ${inline(event.by)} stands in for it; pull it, or take it out of the file`,
       ];
     case 'walls.known':
       return [

@@ -1,5 +1,5 @@
 // The form in which execute_code answers where nobody chose another: what failed, then stdout and stderr, each under its
-// own head, whether there is anything in it or not. Who knows isolator knows it. What was cut out of a stream is said
+// own head, whether there is anything in it or not. What was cut out of a stream is said
 // where it is missing, as in every form.
 
 import type { Piece } from '../base/own-lines.js';

@@ -302,7 +302,7 @@ function withoutNetwork({ ociRuntime }: SandboxKind, cause: BridgeError): Bridge
 
 /** The same for kinds that ask for the same image. */
 const imageKeyOf = ({ image, imageSource, profile }: SandboxKind): string =>
-  `${imageSource} ${profile} ${image}`;
+  JSON.stringify([imageSource, profile, image]);
 
 function machineFor(
   { runtime, engineUrl, machineIdleSeconds }: Settings,

@@ -35,8 +35,8 @@ test('doctor names the file and each key that has no effect', () => {
   const findingOf = (content: object | undefined) => {
     const file = content === undefined ? undefined : home.write('isolator_config.json', content, 0o600);
     const deciding = { explicitlySet: new Set<string>(), maxTimeoutSeconds: 120 };
-    const isolator = file === undefined ? undefined : readIsolatorFile(file, deciding, home.facts);
-    return check?.examine({ settings: { isolator } } as Examination);
+    const imported = file === undefined ? undefined : readIsolatorFile(file, deciding, home.facts);
+    return check?.examine({ settings: { imported } } as Examination);
   };
   expect(findingOf(undefined)).toBeUndefined();
   expect(findingOf({ defaultCpus: 1 })).toMatchObject({

@@ -60,7 +60,7 @@ it('warns where our own image stands in for one of isolator’s file', async () 
   ]);
   const findings = await languageFindings({
     ...rest,
-    settings: { ...settings, isolator: { images } },
+    settings: { ...settings, imported: { source: "isolator's file", images } },
   } as unknown as Examination);
   const of = (language: string) => findings.find(({ name }) => name === `language ${language}`);
   expect(of('go')).toEqual({

@@ -13,30 +13,16 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import {
-  type AuthServer,
-  Browser,
-  type ProtectedServer,
-  startAuthServer,
-  startProtectedServer,
-} from '../support/oauth.js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Browser } from '../support/oauth.js';
+import { auth, server, useOAuthServers } from '../support/oauth-servers.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { command, commandHere } from './command.js';
 
-let auth: AuthServer;
-let server: ProtectedServer;
 let home: string;
 let env: Record<string, string>;
 
-beforeAll(async () => {
-  auth = await startAuthServer();
-  server = await startProtectedServer(auth);
-});
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  await auth[Symbol.asyncDispose]();
-});
+useOAuthServers();
 beforeEach(() => {
   home = tempHome();
   env = { MCP_BRIDGE_STATE_DIR: join(home, 'state') };

@@ -168,7 +168,7 @@ test('every variable can be set', () => {
       ['javascript', 'registry:5000/node:24@sha256:0='],
     ]),
     networkLanguages: ['go', 'typescript'],
-    isolatorFile: '/home/ann/isolator_config.json',
+    importedFile: '/home/ann/isolator_config.json',
     snippetsDir: '/home/ann/prompts',
     executeServer: 'sandbox',
     executeOciRuntime: undefined,

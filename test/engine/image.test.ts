@@ -231,10 +231,16 @@ describe('chooseImage', () => {
   });
 
   it('says so where our own stands in for one that isolator’s file names', async () => {
-    const wish = { image: 'python:3.11-alpine', imageSource: 'isolator', profile: 'base' } as const;
+    const wish = {
+      image: 'python:3.11-alpine',
+      imageSource: { importedFrom: "isolator's file" },
+      profile: 'base',
+    };
     const absent = choose([ownImage()], wish);
     expect(await absent.choice).toMatchObject({ image: ownImage() });
-    expect(absent.events).toEqual([{ type: 'image.replaced', image: 'python:3.11-alpine', by: ownImage() }]);
+    expect(absent.events).toEqual([
+      { type: 'image.replaced', image: 'python:3.11-alpine', namedIn: "isolator's file", by: ownImage() },
+    ]);
     const present = choose(['python:3.11-alpine', ownImage()], wish);
     expect(await present.choice).toMatchObject({ image: 'python:3.11-alpine' });
     const nobodys = choose([ownImage()], byDefault('python:a'));

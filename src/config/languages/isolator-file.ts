@@ -9,26 +9,10 @@ import { clipHarmless } from '../../base/text.js';
 import { parseText } from '../file-formats.js';
 import { readGuarded } from '../guarded-file.js';
 import { absolutePath, type HostFacts, pathRules } from '../host-facts.js';
+import type { ImportedSettings } from './imported-settings.js';
 import { allowedAt, DEFAULT_PROMPTS_DIR, type IsolatorKeys, isolatorKeys } from './isolator-keys.js';
 import { noSuchLanguage } from './naming.js';
 import { languageNamed } from './records.js';
-
-/** What isolator's file says, in our units; undefined where it says nothing. */
-export type IsolatorConfig = {
-  readonly file: string;
-  readonly timeoutSeconds: number | undefined;
-  readonly memoryBytes: number | undefined;
-  readonly cpus: number | undefined;
-  readonly pids: number | undefined;
-  readonly network: 'none' | 'outbound' | undefined;
-  readonly workdir: string | undefined;
-  /** By a language's own name. */
-  readonly images: ReadonlyMap<string, string>;
-  /** The folder of snippets: absolute. Where the file names none it is `prompts` beside it, if that is there. */
-  readonly promptsDir: string | undefined;
-  /** A sentence for each thing that it says in vain, or that is better known. */
-  readonly warnings: readonly string[];
-};
 
 /** One for fifty languages has a hundredth of it. */
 const MAX_FILE_BYTES = MB_BYTES;
@@ -38,7 +22,7 @@ const MAX_PROBLEMS = 10;
 type Deciding = { readonly explicitlySet: ReadonlySet<string>; readonly maxTimeoutSeconds: number };
 
 /** Throws E_SETTINGS that names the file and each wrong key. `deciding` are the settings that come before it. */
-export function readIsolatorFile(file: string, deciding: Deciding, host: HostFacts): IsolatorConfig {
+export function readIsolatorFile(file: string, deciding: Deciding, host: HostFacts): ImportedSettings {
   const read = readGuarded(file, MAX_FILE_BYTES, host);
   if (read.state === 'absent') throw unusable(file, ['does not exist.']);
   if (read.state === 'refused') throw unusable(file, [`${read.message}.`]);
@@ -49,6 +33,7 @@ export function readIsolatorFile(file: string, deciding: Deciding, host: HostFac
   const { defaultMemoryMB: memoryMb } = said;
   const languages = readLanguages(said.languageSettings);
   return {
+    source: "isolator's file",
     file,
     timeoutSeconds: said.defaultTimeoutSeconds,
     memoryBytes: memoryMb === undefined ? undefined : memoryMb * MB_BYTES,
@@ -57,12 +42,13 @@ export function readIsolatorFile(file: string, deciding: Deciding, host: HostFac
     network: said.defaultNetworkMode,
     workdir: said.defaultContainerWorkdir,
     images: languages.images,
-    promptsDir: promptsDirOf(said, file, host),
+    snippetsDir: snippetsDirOf(said, file, host),
     warnings: [...warningsOf(said, deciding), ...languages.warnings],
   };
 }
 
-function promptsDirOf({ promptsDir }: IsolatorKeys, file: string, host: HostFacts): string | undefined {
+/** Where the file names none it is `prompts` beside it, if that is there. */
+function snippetsDirOf({ promptsDir }: IsolatorKeys, file: string, host: HostFacts): string | undefined {
   const { dirname, join } = pathRules(host);
   if (promptsDir !== undefined) return absolutePath(promptsDir, dirname(file), host);
   const beside = join(dirname(file), DEFAULT_PROMPTS_DIR);

@@ -1,4 +1,4 @@
-// The tool `execute_code`: what the model is told about it, as isolator's users know it. program-arguments.ts checks what
+// The tool `execute_code`: what the model is told about it. program-arguments.ts checks what
 // it is called with.
 
 import { callsTools, isFileOf, type Language } from '../../config/languages/language.js';

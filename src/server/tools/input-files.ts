@@ -62,7 +62,7 @@ export const ADDITIONAL_FILES_SCHEMA = {
   },
 };
 
-/** How `execute_code` takes files: as isolator does, and with an encoding. */
+/** How `execute_code` takes files. */
 export const ADDITIONAL_FILES: FilesForm = {
   argument: 'additional_files',
   shape: 'an object {filename, content}, and encoding "base64" where content is that',

@@ -55,6 +55,7 @@ const WHOLE = {
 describe('what it says', () => {
   test('all keys that isolator has, of which one has no effect', () => {
     expect(read(WHOLE)).toEqual({
+      source: "isolator's file",
       file,
       timeoutSeconds: 60,
       memoryBytes: 256 * 1024 ** 2,
@@ -67,7 +68,7 @@ describe('what it says', () => {
         ['go', 'golang:1.21-alpine'],
         ['javascript', 'node:20-alpine'],
       ]),
-      promptsDir: join(home.path, 'prompts'),
+      snippetsDir: join(home.path, 'prompts'),
       warnings: ['isolatorPath has no effect: no program of isolator is started.'],
     });
     expect(
@@ -78,8 +79,8 @@ describe('what it says', () => {
   });
 
   test('nothing at all', () => {
-    const { images, warnings, ...rest } = read({});
-    expect([images.size, warnings]).toEqual([0, []]);
+    const { source, images, warnings, ...rest } = read({});
+    expect([source, images.size, warnings]).toEqual(["isolator's file", 0, []]);
     expect(new Set(Object.values(rest))).toEqual(new Set([file, undefined]));
   });
 
@@ -95,15 +96,15 @@ describe('what it says', () => {
     ['../shared', '../shared'],
     ['~/snippets', 'snippets'],
   ])('snippets in %s, seen from the file', (promptsDir, expected) => {
-    expect(read({ promptsDir }).promptsDir).toBe(join(home.path, expected));
-    expect(read({ promptsDir: '/srv/snippets' }).promptsDir).toBe('/srv/snippets');
+    expect(read({ promptsDir }).snippetsDir).toBe(join(home.path, expected));
+    expect(read({ promptsDir: '/srv/snippets' }).snippetsDir).toBe('/srv/snippets');
   });
 
   test('nothing of snippets: those in prompts beside it, where there is such a folder', () => {
-    expect(read({}).promptsDir).toBeUndefined();
+    expect(read({}).snippetsDir).toBeUndefined();
     mkdirSync(join(home.path, 'prompts'));
-    expect(read({}).promptsDir).toBe(join(home.path, 'prompts'));
-    expect(read({ promptsDir: 'others' }).promptsDir).toBe(join(home.path, 'others'));
+    expect(read({}).snippetsDir).toBe(join(home.path, 'prompts'));
+    expect(read({ promptsDir: 'others' }).snippetsDir).toBe(join(home.path, 'others'));
   });
 
   test('languages by any of their names', () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../../src/base/environment.js';
-import type { IsolatorConfig } from '../../../src/config/languages/isolator-file.js';
+import type { ImportedSettings } from '../../../src/config/languages/imported-settings.js';
 import type { Language } from '../../../src/config/languages/language.js';
 import { type LanguagePlan, offeredLanguages, planFor } from '../../../src/config/languages/plan.js';
 import { languageNamed, languages } from '../../../src/config/languages/records.js';
@@ -12,7 +12,8 @@ import { kindOf, pythonKind } from '../../../src/sandbox/kind.js';
 const host = { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1, exists: () => false } as const;
 const MB_BYTES = 1024 ** 2;
 
-const FILE: IsolatorConfig = {
+const FILE: ImportedSettings = {
+  source: "isolator's file",
   file: '/isolator_config.json',
   timeoutSeconds: 60,
   memoryBytes: 256 * MB_BYTES,
@@ -24,10 +25,10 @@ const FILE: IsolatorConfig = {
     ['python', 'python:3.11-alpine'],
     ['go', 'golang:1.21-alpine'],
   ]),
-  promptsDir: '/prompts',
+  snippetsDir: '/prompts',
   warnings: [],
 };
-const EMPTY: IsolatorConfig = {
+const EMPTY: ImportedSettings = {
   ...FILE,
   timeoutSeconds: undefined,
   memoryBytes: undefined,
@@ -43,9 +44,9 @@ function language(name: string): Language {
   if (found === undefined) throw new Error(name);
   return found;
 }
-const settingsOf = (env: Environment, isolator?: IsolatorConfig) => ({
+const settingsOf = (env: Environment, imported?: ImportedSettings) => ({
   ...parseSettings(env, host).settings,
-  isolator,
+  imported,
 });
 const [python, go] = [language('python'), language('go')];
 /** Whatever the records say today: a language with limits of its own, and one without. */
@@ -56,7 +57,7 @@ type Case = readonly [
   field: keyof LanguagePlan,
   language: Language,
   env: Environment,
-  file: IsolatorConfig | undefined,
+  file: ImportedSettings | undefined,
   expected: unknown,
 ];
 const cases: readonly Case[] = [
@@ -104,14 +105,14 @@ test.each(
   expect(planFor(subject, settingsOf(env, file))[field]).toBe(expected);
 });
 
-test.each<[string, Environment, IsolatorConfig | undefined, string, LanguagePlan['imageSource']]>([
+test.each<[string, Environment, ImportedSettings | undefined, string, LanguagePlan['imageSource']]>([
   ['go', {}, undefined, 'go', 'default'],
-  ['go', {}, FILE, 'golang:1.21-alpine', 'isolator'],
+  ['go', {}, FILE, 'golang:1.21-alpine', { importedFrom: "isolator's file" }],
   ['go', { MCP_BRIDGE_LANGUAGE_IMAGES: 'golang=golang:1.23' }, FILE, 'golang:1.23', 'operator'],
-  ['go', { MCP_BRIDGE_IMAGE: 'python:3.9' }, FILE, 'golang:1.21-alpine', 'isolator'],
+  ['go', { MCP_BRIDGE_IMAGE: 'python:3.9' }, FILE, 'golang:1.21-alpine', { importedFrom: "isolator's file" }],
   ['bash', {}, FILE, 'bash', 'default'],
   ['python', {}, undefined, 'python:3.14-slim', 'default'],
-  ['python', {}, FILE, 'python:3.11-alpine', 'isolator'],
+  ['python', {}, FILE, 'python:3.11-alpine', { importedFrom: "isolator's file" }],
   ['python', { MCP_BRIDGE_IMAGE: 'data' }, FILE, 'data', 'operator'],
   [
     'python',

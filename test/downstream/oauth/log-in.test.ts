@@ -1,52 +1,36 @@
 // The login itself, at a real authorization server, by a browser with a person before it.
 
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Redactor } from '../../../src/base/redact.js';
 import { type LogInOptions, logIn } from '../../../src/downstream/oauth/log-in.js';
 import { logOut } from '../../../src/downstream/oauth/log-out.js';
-import { TokenStore } from '../../../src/downstream/oauth/token-store.js';
 import {
-  type AuthServer,
   Browser,
   CLIENT_DOCUMENT,
-  type ProtectedServer,
   REGISTERED,
   startAuthServer,
   startOpenServer,
   startProtectedServer,
 } from '../../support/oauth.js';
+import { auth, server, useOAuthServers } from '../../support/oauth-servers.js';
 import { hints, remoteSpec } from './remote-spec.js';
+import { stateDir, store, useTokenFolder } from './token-folder.js';
 
 const CALLBACK = /^http:\/\/(127\.0\.0\.1|localhost):\d+\/callback/;
 
-let callbackPort: number;
-let auth: AuthServer;
-let server: ProtectedServer;
-let stateDir: string;
-let store: TokenStore;
+const callbackPort = await freePort();
 let redactor: Redactor;
 
-beforeAll(async () => {
-  callbackPort = await freePort();
-  auth = await startAuthServer({ callbackPort });
-  server = await startProtectedServer(auth);
-});
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  await auth[Symbol.asyncDispose]();
-});
+useOAuthServers({ callbackPort });
+useTokenFolder();
 beforeEach(() => {
-  stateDir = mkdtempSync(join(tmpdir(), 'oauth-'));
-  store = new TokenStore(stateDir);
   redactor = new Redactor();
 });
-afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
 
 const { signal } = new AbortController();
 

@@ -1,58 +1,31 @@
 // Logins as runs use them, at a real authorization server: what is refreshed, by whom, and when a person is needed.
 
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { chmodSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
 import { Redactor } from '../../../src/base/redact.js';
-import { logIn } from '../../../src/downstream/oauth/log-in.js';
 import { LoginNeeded, LoginTrouble } from '../../../src/downstream/oauth/login-needed.js';
 import { Logins } from '../../../src/downstream/oauth/logins.js';
 import { type Login, TokenStore } from '../../../src/downstream/oauth/token-store.js';
 import type { ServerLogin } from '../../../src/downstream/remote/server-login.js';
-import {
-  type AuthServer,
-  Browser,
-  type ProtectedServer,
-  startAuthServer,
-  startProtectedServer,
-} from '../../support/oauth.js';
+import { auth, server, useOAuthServers } from '../../support/oauth-servers.js';
+import { COMMAND, kept, person } from './person.js';
 import { hints, remoteSpec } from './remote-spec.js';
+import { stateDir, store, useTokenFolder } from './token-folder.js';
 
-const COMMAND = 'Run `mcp-sandbox-bridge login linear` in a terminal.';
 const { signal } = new AbortController();
 
-let auth: AuthServer;
-let server: ProtectedServer;
-let stateDir: string;
-let store: TokenStore;
 let redactor: Redactor;
 
-beforeAll(async () => {
-  auth = await startAuthServer();
-  server = await startProtectedServer(auth);
-});
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  await auth[Symbol.asyncDispose]();
-});
+useOAuthServers();
+useTokenFolder();
 beforeEach(() => {
-  stateDir = mkdtempSync(join(tmpdir(), 'oauth-'));
-  store = new TokenStore(stateDir);
   redactor = new Redactor();
   auth.accessSeconds = 3600;
   auth.isDown = false;
   auth.onRequest = () => {};
 });
-afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
-
-function person(): Promise<Login> {
-  const onUrl = (url: string) => void new Browser().visit(url);
-  const options = { store, redactor, scopes: [], clientMetadataUrl: undefined, onUrl };
-  return logIn(remoteSpec(server.url), options, signal);
-}
 
 /** What one bridge knows of the login. */
 function bridge(some: Parameters<typeof remoteSpec>[1] = {}): ServerLogin {
@@ -61,11 +34,6 @@ function bridge(some: Parameters<typeof remoteSpec>[1] = {}): ServerLogin {
   return login;
 }
 
-const kept = (): Login => {
-  const stored = store.read(server.url);
-  if (stored.state !== 'kept') throw new Error(stored.state);
-  return stored.login;
-};
 const changed = (some: Partial<Login>) => store.write({ ...kept(), ...some });
 const tokenRequests = () => auth.requests.filter((request) => request === 'POST /token').length;
 
@@ -91,14 +59,14 @@ test('without a login there is no token, and a refusal says the command', async 
 test('a login is there for a bridge that runs already', async () => {
   const running = bridge();
   expect(await running.token(signal)).toBeUndefined();
-  const { accessToken } = await person();
+  const { accessToken } = await person(redactor);
   expect(await running.token(signal)).toBe(accessToken);
   expect(redactor.redact(`sent ${accessToken}`)).toBe('sent [access token of linear]');
 });
 
 test('an access token that has really ended is refreshed before it is sent', async () => {
   auth.accessSeconds = 1;
-  const { accessToken } = await person();
+  const { accessToken } = await person(redactor);
   await sleep(1_050);
   auth.accessSeconds = 3600;
   expect(await isTaken(accessToken)).toBe(false);
@@ -109,7 +77,7 @@ test('an access token that has really ended is refreshed before it is sent', asy
 });
 
 test('an access token that the server refuses early is refreshed once, for all who were refused', async () => {
-  const { accessToken } = await person();
+  const { accessToken } = await person(redactor);
   await auth.drop(accessToken);
   const before = tokenRequests();
   const one = bridge();
@@ -123,7 +91,7 @@ test('an access token that the server refuses early is refreshed once, for all w
 });
 
 test('two bridges do not spend the same refresh token', async () => {
-  await person();
+  await person(redactor);
   for (let round = 0; round < 3; round++) {
     changed({ expiresAtMs: Date.now() - 1 });
     const before = tokenRequests();
@@ -139,7 +107,7 @@ test('two bridges do not spend the same refresh token', async () => {
 });
 
 test('the control: a refresh token that is used twice ends the login for everybody', async () => {
-  const first = await person();
+  const first = await person(redactor);
   await bridge().renew(first.accessToken, signal);
   const second = kept();
   expect(await isTaken(second.accessToken)).toBe(true);
@@ -149,9 +117,9 @@ test('the control: a refresh token that is used twice ends the login for everybo
 });
 
 test('a refresh token that is spent is no loss where a newer login has been kept meanwhile', async () => {
-  const spent = await person();
+  const spent = await person(redactor);
   await auth.revoke(spent.refreshToken ?? '', { id: spent.client.client_id });
-  const newer = await person();
+  const newer = await person(redactor);
   store.write({ ...spent, expiresAtMs: Date.now() - 1 });
   auth.onRequest = (request) => {
     if (request === 'POST /token') store.write(newer);
@@ -161,7 +129,7 @@ test('a refresh token that is spent is no loss where a newer login has been kept
 
 describe('a person is needed', () => {
   test('when the refresh token was revoked; the tokens are forgotten', async () => {
-    const { refreshToken = '', client } = await person();
+    const { refreshToken = '', client } = await person(redactor);
     await auth.revoke(refreshToken, { id: client.client_id });
     changed({ expiresAtMs: Date.now() - 1 });
     await expect(bridge().token(signal)).rejects.toMatchObject({
@@ -172,19 +140,19 @@ describe('a person is needed', () => {
   });
 
   test('when there is no refresh token', async () => {
-    await person();
+    await person(redactor);
     const { refreshToken: _none, ...login } = kept();
     store.write(login);
     await expect(bridge().renew(login.accessToken, signal)).rejects.toBeInstanceOf(LoginNeeded);
   });
 
   test('when the entry has another client now', async () => {
-    await person();
+    await person(redactor);
     expect(await bridge({ oauth: hints({ clientId: 'another' }) }).token(signal)).toBeUndefined();
   });
 
   test('when the file is open to others; it says which', async () => {
-    await person();
+    await person(redactor);
     chmodSync(store.fileOf(server.url), 0o644);
     expect(await bridge().token(signal)).toBeUndefined();
     await expect(bridge().renew(undefined, signal)).rejects.toMatchObject({
@@ -217,7 +185,7 @@ describe('a person is needed', () => {
 });
 
 test('nothing is refreshed that could not be kept', async () => {
-  const { refreshToken } = await person();
+  const { refreshToken } = await person(redactor);
   changed({ expiresAtMs: Date.now() - 1 });
   const before = tokenRequests();
   // A test that runs as root can close no folder to itself.
@@ -238,14 +206,14 @@ test('nothing is refreshed that could not be kept', async () => {
 
 describe('an issuer that does not answer', () => {
   test('costs nothing as long as the access token is good', async () => {
-    const { accessToken } = await person();
+    const { accessToken } = await person(redactor);
     changed({ obtainedAtMs: Date.now() - 3_600_000, expiresAtMs: Date.now() + 10_000 });
     auth.isDown = true;
     expect(await bridge().token(signal)).toBe(accessToken);
   });
 
   test('is told as such, and the login is kept', async () => {
-    const { refreshToken } = await person();
+    const { refreshToken } = await person(redactor);
     changed({ expiresAtMs: Date.now() - 1 });
     auth.isDown = true;
     const thrown = await bridge()

@@ -2,17 +2,14 @@
 // differs in one thing from one that works.
 
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Redactor } from '../../../src/base/redact.js';
 import { logIn } from '../../../src/downstream/oauth/log-in.js';
 import { Logins } from '../../../src/downstream/oauth/logins.js';
-import { TokenStore } from '../../../src/downstream/oauth/token-store.js';
 import { remoteSpec } from './remote-spec.js';
+import { stateDir, store, useTokenFolder } from './token-folder.js';
 
 type Answer = { status?: number; headers?: Record<string, string>; body?: unknown };
 type Documents = Record<string, Answer>;
@@ -39,7 +36,6 @@ const working = (origin: string): Documents => ({
 
 let origin: string;
 let documents: Documents;
-let stateDir: string;
 let requests: string[] = [];
 const server = createServer(({ url = '' }, response) => {
   requests.push(url);
@@ -47,16 +43,15 @@ const server = createServer(({ url = '' }, response) => {
   response.writeHead(status ?? 200, { 'content-type': 'application/json', ...headers });
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 });
+useTokenFolder();
 beforeEach(async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   documents = working(origin);
-  stateDir = mkdtempSync(join(tmpdir(), 'oauth-'));
 });
 afterEach(async () => {
   server.close();
   server.closeAllConnections();
-  rmSync(stateDir, { recursive: true });
 });
 
 /** The access token, by a browser whose person agrees at once. */
@@ -69,7 +64,6 @@ async function logInBy(path = '/mcp', visit: (callback: URL) => Promise<unknown>
     callback.searchParams.set('state', asked.get('state') ?? '');
     void visit(callback).catch(() => {});
   };
-  const store = new TokenStore(stateDir);
   const options = { store, redactor: new Redactor(), scopes: [], clientMetadataUrl: undefined, onUrl };
   const login = await logIn(remoteSpec(`${origin}${path}`), { ...options, timeoutMs: 5_000 }, signal);
   return login.accessToken;
@@ -182,7 +176,6 @@ test.each<[string, () => void]>([
 ])('a server that %s is asked for one token, and not for one with each request', async (_what, make) => {
   change('/token', { refresh_token: 'r', expires_in: 3600 });
   await logInBy();
-  const store = new TokenStore(stateDir);
   const spec = remoteSpec(`${origin}/mcp`);
   const kept = store.read(spec.url);
   if (kept.state !== 'kept') throw new Error(kept.state);

@@ -1,52 +1,31 @@
 // A remote server with a login, from the pool to the authorization server: what a run is told, and what nobody notices.
 
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/events.js';
 import { Redactor } from '../../../src/base/redact.js';
-import { logIn } from '../../../src/downstream/oauth/log-in.js';
 import { Logins } from '../../../src/downstream/oauth/logins.js';
-import { type Login, TokenStore } from '../../../src/downstream/oauth/token-store.js';
 import { type DownstreamPool, openDownstreamPool } from '../../../src/downstream/pool.js';
 import { RawJson } from '../../../src/protocol/json-text.js';
-import {
-  type AuthServer,
-  Browser,
-  type ProtectedServer,
-  startAuthServer,
-  startProtectedServer,
-} from '../../support/oauth.js';
+import { auth, server, useOAuthServers } from '../../support/oauth-servers.js';
+import { COMMAND, kept, person } from './person.js';
 import { remoteSpec } from './remote-spec.js';
+import { stateDir, store, useTokenFolder } from './token-folder.js';
 
-const COMMAND = 'Run `mcp-sandbox-bridge login linear` in a terminal.';
 const { signal } = new AbortController();
 
-let auth: AuthServer;
-let server: ProtectedServer;
-let stateDir: string;
-let store: TokenStore;
 let pool: DownstreamPool;
 let events: BridgeEvent[];
 
-beforeAll(async () => {
-  auth = await startAuthServer();
-  server = await startProtectedServer(auth);
-});
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  await auth[Symbol.asyncDispose]();
-});
+useOAuthServers();
+useTokenFolder();
 beforeEach(() => {
-  stateDir = mkdtempSync(join(tmpdir(), 'oauth-'));
-  store = new TokenStore(stateDir);
   events = [];
   pool = open();
 });
 afterEach(async () => {
   await pool[Symbol.asyncDispose]();
-  rmSync(stateDir, { recursive: true, force: true });
 });
 
 function open(): DownstreamPool {
@@ -61,12 +40,6 @@ function open(): DownstreamPool {
     redactor,
     loginFor: (spec) => Promise.resolve(logins.of(spec)),
   });
-}
-
-function person(scopes: readonly string[] = []): Promise<Login> {
-  const onUrl = (url: string) => void new Browser().visit(url);
-  const options = { store, redactor: new Redactor(), scopes, clientMetadataUrl: undefined, onUrl };
-  return logIn(remoteSpec(server.url), options, signal);
 }
 
 const call = async (tool: string, from = pool) => {
@@ -144,7 +117,7 @@ test('a tool that wants more says with which scopes to log in', async () => {
     remedy: 'Run `mcp-sandbox-bridge login linear --scope mcp:admin` in a terminal.',
   });
   expect(await call('echo')).toBe(ECHO);
-  await person(['mcp:admin']);
+  await person(new Redactor(), ['mcp:admin']);
   expect(await call('admin')).toContain('"admin"');
 });
 
@@ -157,9 +130,3 @@ test('no token is in an event or an error', async () => {
     expect(JSON.stringify([events, String(thrown), thrown])).not.toContain(secret);
   }
 });
-
-function kept(): Login {
-  const stored = store.read(server.url);
-  if (stored.state !== 'kept') throw new Error(stored.state);
-  return stored.login;
-}

@@ -1,18 +1,9 @@
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { LOCK_HELD_AT_MOST_MS } from '../../../src/base/file-lock.js';
-import { type Login, TokenStore } from '../../../src/downstream/oauth/token-store.js';
+import type { Login } from '../../../src/downstream/oauth/token-store.js';
+import { stateDir, store, useTokenFolder } from './token-folder.js';
 
 const URL_A = 'https://a.example/mcp';
 const login: Login = {
@@ -34,13 +25,7 @@ const login: Login = {
 };
 const { signal } = new AbortController();
 
-let stateDir: string;
-let store: TokenStore;
-beforeEach(() => {
-  stateDir = mkdtempSync(join(tmpdir(), 'tokens-'));
-  store = new TokenStore(stateDir);
-});
-afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
+useTokenFolder();
 
 test('keeps a login for its server, however the address is spelled, and for no other', () => {
   expect(store.read(URL_A)).toEqual({ state: 'absent' });

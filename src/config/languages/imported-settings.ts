@@ -1,0 +1,21 @@
+// What the configuration of another program says of running code, in our units and without that program's name: an adapter
+// reads it (isolator-file.ts), and says in `source` what sentences call it.
+
+/** Undefined where it says nothing. */
+export type ImportedSettings = {
+  /** What a sentence calls it, such as `isolator's file`. */
+  readonly source: string;
+  readonly file: string;
+  readonly timeoutSeconds: number | undefined;
+  readonly memoryBytes: number | undefined;
+  readonly cpus: number | undefined;
+  readonly pids: number | undefined;
+  readonly network: 'none' | 'outbound' | undefined;
+  readonly workdir: string | undefined;
+  /** By a language's own name. */
+  readonly images: ReadonlyMap<string, string>;
+  /** Absolute. */
+  readonly snippetsDir: string | undefined;
+  /** A sentence for each thing that it says in vain, or that is better known. */
+  readonly warnings: readonly string[];
+};

@@ -1,0 +1,25 @@
+// A person who logs in to the protected server, and what is kept of it. The file calls `useOAuthServers` and `useTokenFolder`.
+
+import { Redactor } from '../../../src/base/redact.js';
+import { logIn } from '../../../src/downstream/oauth/log-in.js';
+import type { Login } from '../../../src/downstream/oauth/token-store.js';
+import { Browser } from '../../support/oauth.js';
+import { server } from '../../support/oauth-servers.js';
+import { remoteSpec } from './remote-spec.js';
+import { store } from './token-folder.js';
+
+/** What somebody is told who has to log in. */
+export const COMMAND = 'Run `mcp-sandbox-bridge login linear` in a terminal.';
+
+/** Logs in with a browser, and agrees to everything. */
+export function person(redactor = new Redactor(), scopes: readonly string[] = []): Promise<Login> {
+  const onUrl = (url: string) => void new Browser().visit(url);
+  const options = { store, redactor, scopes, clientMetadataUrl: undefined, onUrl };
+  return logIn(remoteSpec(server.url), options, new AbortController().signal);
+}
+
+export function kept(): Login {
+  const stored = store.read(server.url);
+  if (stored.state !== 'kept') throw new Error(stored.state);
+  return stored.login;
+}
