@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
@@ -131,17 +131,25 @@ test('a server without tools/list has no tools', async () => {
   expect(server.tools()).toEqual([]);
 });
 
-test.each([
-  'image',
-  'many_blocks',
-  'json_text',
-  'structured',
-  'unknown_block',
-  'bad_meta',
-  'bad_output_schema',
-])('the answer of %s is handed on as it is', async (tool) => {
-  const server = await open(hostile());
-  expect((await call(server, tool)).content.length).toBeGreaterThan(0);
+describe('the answer of', () => {
+  let pool: TestPool;
+  beforeAll(() => {
+    pool = poolOf([hostile()]);
+  });
+  afterAll(() => pool[Symbol.asyncDispose]());
+
+  test.each([
+    'image',
+    'many_blocks',
+    'json_text',
+    'structured',
+    'unknown_block',
+    'bad_meta',
+    'bad_output_schema',
+  ])('%s is handed on as it is', async (tool) => {
+    const server = await pool.get('hostile', NEVER);
+    expect((await call(server, tool)).content.length).toBeGreaterThan(0);
+  });
 });
 
 test('isError is a result; a JSON-RPC error, a missing result and a task tool are refusals', async () => {
@@ -245,7 +253,8 @@ test('a server is told its depth and its own variables, and nothing of the bridg
   expect(await value('HOSTILE_TEST_SECRET')).toBeNull();
 });
 
-test.each([
+// Side by side, since most of each is waiting.
+test.concurrent.each([
   [['exit-early=4'], /exited with code 4 before it was ready\. Its last words:\n> cannot read its key/],
   [['mute'], /was not ready within 0\.5 s/],
   [['garbage'], /was not ready within 0\.5 s\. Its last words:\n> stdout: <html>/],
@@ -255,7 +264,8 @@ test.each([
 ])('a server that does not start is explained: %j', async (modes, message) => {
   const spec = { ...hostile(...modes), env: { TOKEN: 'sk-very-secret' } };
   const connectTimeoutMs = modes[0]?.startsWith('e') || modes[0]?.startsWith('o') ? 10_000 : 500;
-  await expect(open(spec, { connectTimeoutMs })).rejects.toMatchObject({
+  await using pool = poolOf([spec], { connectTimeoutMs });
+  await expect(pool.get(spec.name, NEVER)).rejects.toMatchObject({
     code: 'E_SERVER_UNAVAILABLE',
     message: expect.stringMatching(message),
   });

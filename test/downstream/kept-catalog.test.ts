@@ -160,7 +160,7 @@ test('processes that write at once leave a whole file, and no other', async () =
     import { KeptCatalog } from ${JSON.stringify(join(process.cwd(), 'dist/downstream/catalog/kept-catalog.js'))};
     const catalog = new KeptCatalog(${JSON.stringify(state)}, () => {});
     const spec = ${JSON.stringify(spec())};
-    for (let n = 0; n < 40; n++) {
+    for (let n = 0; n < 100; n++) {
       const tools = [{ name: 'n' + n, description: 'd'.repeat(n * 50), inputSchema: {}, needsTask: false }];
       catalog.learn({ spec, serverVersion: '1', instructions: process.argv[1], tools: () => tools });
       if (catalog.of(spec)?.tools().length !== 1) throw new Error('torn');

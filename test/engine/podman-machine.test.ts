@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import {
   type MachineLease,
@@ -17,20 +17,18 @@ const FAKE = fileURLToPath(new URL('../fixtures/fake-podman.mjs', import.meta.ur
 const never = new AbortController().signal;
 const stopped = { Name: 'mine', Default: true, Running: false };
 
-let dir: string;
-let machines: PodmanMachine[];
+/** Each machine has a folder with a world of its own, so that tests wait side by side. */
+const folders = new Map<PodmanMachine, string>();
 
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'podman-machine-test-'));
-  machines = [];
-});
-
-afterEach(async () => {
-  for (const machine of machines) await machine[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true, force: true });
+afterAll(async () => {
+  for (const [machine, dir] of folders) {
+    await machine[Symbol.asyncDispose]();
+    rmSync(dir, { recursive: true, force: true });
+  }
 });
 
 function machineIn(world: object, options: Partial<MachineOptions> = {}): PodmanMachine {
+  const dir = mkdtempSync(join(tmpdir(), 'podman-machine-test-'));
   symlinkSync(FAKE, join(dir, 'podman'));
   writeFileSync(join(dir, 'world.json'), JSON.stringify({ machines: [], ...world }));
   const machine = new PodmanMachine({
@@ -40,13 +38,15 @@ function machineIn(world: object, options: Partial<MachineOptions> = {}): Podman
     onProgress: () => {},
     ...options,
   });
-  machines.push(machine);
+  folders.set(machine, dir);
   return machine;
 }
 
+const fileOf = (machine: PodmanMachine, name: string) => join(folders.get(machine) ?? '', name);
+
 /** The argv of every call so far, joined by spaces. */
-function calls(): string[] {
-  const lines = readFileSync(join(dir, 'calls.jsonl'), 'utf8').trim().split('\n');
+function callsOf(machine: PodmanMachine): string[] {
+  const lines = readFileSync(fileOf(machine, 'calls.jsonl'), 'utf8').trim().split('\n');
   return lines.map((line) => (JSON.parse(line) as string[]).join(' '));
 }
 
@@ -61,7 +61,7 @@ async function failure(promise: Promise<unknown>): Promise<BridgeError> {
 
 const LIST = 'machine list --format json';
 
-describe('a podman machine', () => {
+describe.concurrent('a podman machine', () => {
   it('is needed on macOS and Windows only', () => {
     expect((['darwin', 'win32', 'linux'] as const).map(needsMachine)).toEqual([true, true, false]);
   });
@@ -70,21 +70,21 @@ describe('a podman machine', () => {
     const lines: string[] = [];
     const machine = machineIn({}, { onProgress: (line) => lines.push(line) });
     using _lease = await machine.use(never);
-    expect(calls()).toEqual([LIST, 'machine init', LIST, 'machine start podman-machine-default']);
+    expect(callsOf(machine)).toEqual([LIST, 'machine init', LIST, 'machine start podman-machine-default']);
     expect(lines).toContain('Downloading VM image');
   });
 
   it('is started when stopped, the default one rather than the first', async () => {
     const machine = machineIn({ machines: [{ Name: 'other', Running: false }, stopped] });
     using _lease = await machine.use(never);
-    expect(calls()).toEqual([LIST, 'machine start mine']);
+    expect(callsOf(machine)).toEqual([LIST, 'machine start mine']);
   });
 
   it('is left alone when running, and then never stopped', async () => {
     const machine = machineIn({ machines: [{ ...stopped, Running: true }] }, { idleMs: 50 });
     (await machine.use(never))[Symbol.dispose]();
     await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(calls()).toEqual([LIST]);
+    expect(callsOf(machine)).toEqual([LIST]);
   });
 
   it('is started once for all who arrive together, and one who gives up stops nobody', async () => {
@@ -95,23 +95,23 @@ describe('a podman machine', () => {
     expect((await failure(second)).code).toBe('E_CANCELLED');
     using _first = await first;
     using _third = await third;
-    expect(calls()).toEqual([LIST, 'machine start mine']);
+    expect(callsOf(machine)).toEqual([LIST, 'machine start mine']);
   });
 
-  it('is stopped when idle, not while a lease is held, and started again afterwards', async () => {
+  it('is stopped when idle, not while a lease is held, and started again afterwards', async ({ expect }) => {
     const machine = machineIn({ machines: [stopped] }, { idleMs: 100 });
     const leases = [await machine.use(never), await machine.use(never)];
     leases[0]?.[Symbol.dispose]();
     leases[0]?.[Symbol.dispose]();
     await new Promise((resolve) => setTimeout(resolve, 400));
-    expect(calls()).not.toContain('machine stop mine');
+    expect(callsOf(machine)).not.toContain('machine stop mine');
     leases[1]?.[Symbol.dispose]();
-    await expect.poll(calls, { timeout: 5_000 }).toContain('machine stop mine');
+    await expect.poll(() => callsOf(machine), { timeout: 5_000 }).toContain('machine stop mine');
     using _again = await machine.use(never);
-    expect(calls().filter((call) => call === 'machine start mine')).toHaveLength(2);
+    expect(callsOf(machine).filter((call) => call === 'machine start mine')).toHaveLength(2);
   });
 
-  it('is stopped although sandboxes wait in it, which are let go of first', async () => {
+  it('is stopped although sandboxes wait in it, which are let go of first', async ({ expect }) => {
     const waiting: MachineLease[] = [];
     const letGo = () => {
       for (const lease of waiting.splice(0)) lease[Symbol.dispose]();
@@ -119,11 +119,11 @@ describe('a podman machine', () => {
     const machine = machineIn({ machines: [stopped] }, { idleMs: 100, letGo });
     waiting.push(await machine.use(never), await machine.use(never));
     for (const lease of waiting) lease.rest();
-    await expect.poll(calls, { timeout: 5_000 }).toContain('machine stop mine');
+    await expect.poll(() => callsOf(machine), { timeout: 5_000 }).toContain('machine stop mine');
     expect(waiting).toEqual([]);
-    expect(calls().filter((call) => call === 'ps --quiet')).toHaveLength(1);
+    expect(callsOf(machine).filter((call) => call === 'ps --quiet')).toHaveLength(1);
     using _again = await machine.use(never);
-    expect(calls().filter((call) => call === 'machine start mine')).toHaveLength(2);
+    expect(callsOf(machine).filter((call) => call === 'machine start mine')).toHaveLength(2);
   });
 
   it('is not stopped while one that had waited is in use', async () => {
@@ -134,23 +134,23 @@ describe('a podman machine', () => {
     lease.resume();
     lease.resume();
     await new Promise((resolve) => setTimeout(resolve, 400));
-    expect([asked, calls()]).toEqual([0, [LIST, 'machine start mine']]);
+    expect([asked, callsOf(machine)]).toEqual([0, [LIST, 'machine start mine']]);
   });
 
-  it("is not stopped while anybody's container runs in it", async () => {
+  it.sequential("is not stopped while anybody's container runs in it", async ({ expect }) => {
     const machine = machineIn({ machines: [stopped], containers: ['0123456789ab'] }, { idleMs: 50 });
     (await machine.use(never))[Symbol.dispose]();
     await expect
-      .poll(() => calls().filter((call) => call === 'ps --quiet').length, { timeout: 5_000 })
+      .poll(() => callsOf(machine).filter((call) => call === 'ps --quiet').length, { timeout: 5_000 })
       .toBe(2);
-    expect(calls()).not.toContain('machine stop mine');
+    expect(callsOf(machine)).not.toContain('machine stop mine');
   });
 
-  it('is stopped when the bridge ends, if the bridge started it', async () => {
+  it('is stopped when the bridge ends, if the bridge started it', async ({ expect }) => {
     const machine = machineIn({ machines: [stopped] });
     (await machine.use(never))[Symbol.dispose]();
     await machine[Symbol.asyncDispose]();
-    await expect.poll(calls, { timeout: 5_000 }).toContain('machine stop mine');
+    await expect.poll(() => callsOf(machine), { timeout: 5_000 }).toContain('machine stop mine');
   });
 
   it('that does not start says why, and is tried again by the next', async () => {
@@ -162,7 +162,7 @@ describe('a podman machine', () => {
     expect(error).toMatchObject({ code: 'E_ENGINE_BROKEN', fault: 'operator' });
     expect(error.message).toContain('qemu exited unexpectedly');
     expect(error.remedy).toContain('podman machine start');
-    writeFileSync(join(dir, 'world.json'), JSON.stringify({ machines: [stopped] }));
+    writeFileSync(fileOf(machine, 'world.json'), JSON.stringify({ machines: [stopped] }));
     using _lease = await machine.use(never);
   });
 
@@ -171,10 +171,10 @@ describe('a podman machine', () => {
     const machine = machineIn({ machines: [stopped], trouble });
     (await machine.use(never))[Symbol.dispose]();
     await machine[Symbol.asyncDispose]();
-    expect(calls()).toEqual([LIST, 'machine start mine']);
+    expect(callsOf(machine)).toEqual([LIST, 'machine start mine']);
   });
 
-  it('that hangs is given up', async () => {
+  it.sequential('that hangs is given up', async () => {
     const machine = machineIn(
       { machines: [stopped], trouble: { 'machine start': { stdout: 'Waiting for VM', hangs: true } } },
       { timeouts: { startMs: 600 } },

@@ -100,9 +100,9 @@ describe('runCommand', () => {
   it('keeps memory bounded, however much comes at once', async () => {
     const before = process.memoryUsage().rss;
     const ends = await Promise.all(
-      [1, 2, 3, 4, 5].map(() => run(['head -c 60000000 /dev/zero'], { timeoutMs: 60_000 }, 1_000)),
+      [1, 2, 3, 4, 5].map(() => run(['head -c 100000000 /dev/zero'], { timeoutMs: 60_000 }, 1_000)),
     );
-    expect(ends.map(({ stdout }) => stdout.bytes)).toEqual(Array(5).fill(60_000_000));
+    expect(ends.map(({ stdout }) => stdout.bytes)).toEqual(Array(5).fill(100_000_000));
     expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000);
   });
 
