@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { closest, didYouMean } from '../../src/base/closest.js';
 
 const servers = ['github', 'filesystem', 'memory', 'git', 'server-everything'];
 
-test.each([
+it.each([
   ['gihub', 'github'],
   ['GitHub', 'github'],
   ['filesytem', 'filesystem'],
@@ -13,20 +13,20 @@ test.each([
   expect(closest(word, servers)).toBe(expected);
 });
 
-test.each(['postgres', '', 'x', 'zzz'])('nothing is near %j', (word) => {
+it.each(['postgres', '', 'x', 'zzz'])('nothing is near %j', (word) => {
   expect(closest(word, servers)).toBeUndefined();
   expect(didYouMean(word, servers)).toBe('');
 });
 
-test('the first of equally near candidates wins', () => {
+it('the first of equally near candidates wins', () => {
   expect(closest('tost', ['test', 'toast'])).toBe('test');
 });
 
-test('a very long word is not compared', () => {
+it('a very long word is not compared', () => {
   expect(closest('a'.repeat(100_000), ['a'.repeat(100_001)])).toBeUndefined();
 });
 
-test('the suggestion is a sentence that follows another', () => {
+it('the suggestion is a sentence that follows another', () => {
   expect(`Unknown server 'gihub'.${didYouMean('gihub', servers)}`).toBe(
     "Unknown server 'gihub'. Did you mean 'github'?",
   );

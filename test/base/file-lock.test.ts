@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { LOCK_HELD_AT_MOST_MS, lockFile } from '../../src/base/file-lock.js';
 
 let path: string;
@@ -19,7 +19,7 @@ const heldSince = (agoMs: number) => {
 };
 const shortly = () => AbortSignal.timeout(500);
 
-test.each([
+it.each([
   ['long ago', LOCK_HELD_AT_MOST_MS + 1_000],
   ['in the future, since the clock was set back', -3_600_000],
 ])('one that was taken %s is broken', async (_title, agoMs) => {
@@ -28,7 +28,7 @@ test.each([
   expect(readFileSync(path, 'utf8')).not.toBe('of a dead holder');
 });
 
-test.each([
+it.each([
   ['just now', 0],
   ['a moment ahead, as clocks of file systems differ', -1_000],
 ])('one that was taken %s is waited for', async (_title, agoMs) => {

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { environmentWith, run } from '../../src/base/process.js';
 import { groupOptions, signalGroup } from '../../src/base/process-group.js';
 import { HOSTILE } from './windows-command-line.js';
@@ -19,7 +19,7 @@ describe.runIf(process.platform === 'win32')('Windows', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('a batch file hands on every argument as it was written', async () => {
+  it('a batch file hands on every argument as it was written', async () => {
     writeFileSync(join(folder, 'show.js'), 'process.stdout.write(JSON.stringify(process.argv.slice(2)))');
     writeFileSync(join(folder, 'show.cmd'), `@"${process.execPath}" "%~dp0show.js" %*\r\n`);
     const env = environmentWith({});
@@ -34,12 +34,12 @@ describe.runIf(process.platform === 'win32')('Windows', () => {
     }
   }, 120_000);
 
-  test('npx is started', async () => {
+  it('npx is started', async () => {
     const { exitCode, stdout } = await run(['npx', '--version'], { timeoutMs: 60_000 }, never);
     expect([exitCode, /^\d+\./.test(stdout)]).toEqual([0, true]);
   }, 60_000);
 
-  test('ending a process ends what it has started', async () => {
+  it('ending a process ends what it has started', async () => {
     const inner = 'console.log(process.pid); setInterval(() => {}, 1000)';
     const code = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(inner)}], { stdio: 'inherit' })`;
     const child: ChildProcess = spawn(process.execPath, ['-e', code], {

@@ -1,6 +1,6 @@
 // Ending what a process has started, on systems with process groups and on Windows, which has none.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { type GroupCalls, groupOptions, isGroupAlive, signalGroup } from '../../src/base/process-group.js';
 
 class Calls implements GroupCalls {
@@ -22,7 +22,7 @@ class Calls implements GroupCalls {
   };
 }
 
-test.each(['linux', 'darwin'] as const)(
+it.each(['linux', 'darwin'] as const)(
   '%s: the group gets the signal, also when its first process has gone',
   (platform) => {
     const calls = new Calls(platform);
@@ -34,14 +34,14 @@ test.each(['linux', 'darwin'] as const)(
   },
 );
 
-test('a group that is gone is not alive, and takes a signal silently; one of another user is alive', () => {
+it('a group that is gone is not alive, and takes a signal silently; one of another user is alive', () => {
   const gone = new Calls('darwin', 'ESRCH');
   expect(() => signalGroup(42, 'SIGKILL', false, gone)).not.toThrow();
   expect(isGroupAlive(42, false, gone)).toBe(false);
   expect(isGroupAlive(42, false, new Calls('darwin', 'EPERM'))).toBe(true);
 });
 
-test('Windows: taskkill of the system ends the tree, and nobody signals a negative id', () => {
+it('Windows: taskkill of the system ends the tree, and nobody signals a negative id', () => {
   const calls = new Calls('win32');
   signalGroup(42, 'SIGTERM', false, calls);
   expect(calls.said).toEqual(['D:\\Windows\\System32\\taskkill.exe /T /F /PID 42']);
@@ -50,7 +50,7 @@ test('Windows: taskkill of the system ends the tree, and nobody signals a negati
   expect(groupOptions('win32')).toEqual({ detached: false, windowsHide: true });
 });
 
-test('Windows: an id whose process has gone may be another program’s, and is left alone', () => {
+it('Windows: an id whose process has gone may be another program’s, and is left alone', () => {
   const calls = new Calls('win32');
   signalGroup(42, 'SIGKILL', true, calls);
   expect(calls.said).toEqual([]);

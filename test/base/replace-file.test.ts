@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { replaceFile } from '../../src/base/replace-file.js';
 
 let folder: string;
@@ -28,7 +28,7 @@ function refusing(platform: NodeJS.Platform, refusals: number, code: string) {
   };
 }
 
-test('on Windows a file that somebody else has open for a moment is replaced a moment later', () => {
+it('on Windows a file that somebody else has open for a moment is replaced a moment later', () => {
   const file = join(folder, 'a');
   for (const code of ['EPERM', 'EACCES', 'EBUSY']) {
     const calls = refusing('win32', 3, code);
@@ -38,7 +38,7 @@ test('on Windows a file that somebody else has open for a moment is replaced a m
   }
 });
 
-test.each([
+it.each([
   ['win32', 'EPERM', 6],
   ['win32', 'ENOSPC', 1],
   ['linux', 'EPERM', 1],

@@ -1,7 +1,7 @@
 // Starting programs on Windows: what is found for a name, and what a batch file and the program behind it read of the
 // arguments, by the parsers of Windows written anew in windows-command-line.ts.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { findOnWindows, type StartPlace, startOf, startOfLine } from '../../src/base/start-of.js';
 import {
@@ -33,7 +33,7 @@ function windows(
 const NPX = windows([`${NODE}\\npx`, `${NODE}\\npx.cmd`, `${NODE}\\node.exe`]);
 
 describe('other systems', () => {
-  test.each(['linux', 'darwin', 'freebsd'] as const)(
+  it.each(['linux', 'darwin', 'freebsd'] as const)(
     '%s: the same vector, and no look at the disk',
     (platform) => {
       const place: StartPlace = {
@@ -52,7 +52,7 @@ describe('other systems', () => {
 });
 
 describe('what a name starts', () => {
-  test.each<[string, StartPlace, string | undefined]>([
+  it.each<[string, StartPlace, string | undefined]>([
     ['npx', NPX, `${NODE}\\npx.CMD`],
     ['NPX', NPX, `${NODE}\\NPX.CMD`],
     ['npx.cmd', NPX, `${NODE}\\npx.cmd`],
@@ -67,7 +67,7 @@ describe('what a name starts', () => {
     expect(findOnWindows(program, place)).toBe(expected);
   });
 
-  test('the order of folders comes before that of endings, and that of endings is PATHEXT', () => {
+  it('the order of folders comes before that of endings, and that of endings is PATHEXT', () => {
     const files = ['C:\\a\\x.cmd', 'C:\\b\\x.exe', 'C:\\b\\x.cmd', 'C:\\b\\x.com'];
     const found = (PATH: string, PATHEXT: string) => findOnWindows('x', windows(files, { PATH, PATHEXT }));
     expect(found('C:\\a;C:\\b', '.COM;.EXE;.BAT;.CMD')).toBe('C:\\a\\x.CMD');
@@ -78,7 +78,7 @@ describe('what a name starts', () => {
     expect(found('C:\\b', '')).toBe('C:\\b\\x.com');
   });
 
-  test('a name with an ending of its own is tried as it stands first, another dot is part of the name', () => {
+  it('a name with an ending of its own is tried as it stands first, another dot is part of the name', () => {
     const place = windows(['C:\\a\\x.exe.cmd', 'C:\\a\\x.exe', 'C:\\a\\server-1.2.exe', 'C:\\a\\run.js'], {
       PATH: 'C:\\a',
     });
@@ -87,7 +87,7 @@ describe('what a name starts', () => {
     expect(findOnWindows('run.js', place)).toBeUndefined();
   });
 
-  test('PATH in any case, with quotes, spaces, empty parts and a semicolon in a name', () => {
+  it('PATH in any case, with quotes, spaces, empty parts and a semicolon in a name', () => {
     const PATH = ';"C:\\Program Files\\a;b"; C:\\with space ;;\\\\server\\share\\bin;C:\\"odd"\\bin';
     const files = [
       'C:\\Program Files\\a;b\\one.exe',
@@ -105,13 +105,13 @@ describe('what a name starts', () => {
     expect(findOnWindows('one', windows(files, { Path: PATH, PATH: 'C:\\none' }))).toBeUndefined();
   });
 
-  test('neither the working directory nor a relative folder of PATH is searched for a bare name', () => {
+  it('neither the working directory nor a relative folder of PATH is searched for a bare name', () => {
     const place = windows(['D:\\work\\npx.exe', 'D:\\work\\bin\\npx.exe'], { PATH: '.;bin;;D:' });
     expect(findOnWindows('npx', place)).toBeUndefined();
     expect(() => startOf('npx', [], place)).toThrow(expect.objectContaining({ code: 'ENOENT' }));
   });
 
-  test.each([
+  it.each([
     ['.\\server', 'D:\\work\\server.CMD'],
     ['./server', 'D:\\work\\server.CMD'],
     ['bin/tool', 'D:\\work\\bin\\tool.EXE'],
@@ -134,19 +134,19 @@ describe('what a name starts', () => {
 });
 
 describe('programs', () => {
-  test('what is no batch file is started itself, by its path, with its arguments as they are', () => {
+  it('what is no batch file is started itself, by its path, with its arguments as they are', () => {
     const args = ['-y', 'a "b"', '%PATH%', 'a\nb'];
     expect(startOf('node', args, NPX)).toEqual({ file: `${NODE}\\node.EXE`, args, isVerbatim: false });
   });
 
-  test.each(['npx.cmd', 'npx.cmd.', 'npx.CMD . ', 'npx'])('%j is a batch file', (program) => {
+  it.each(['npx.cmd', 'npx.cmd.', 'npx.CMD . ', 'npx'])('%j is a batch file', (program) => {
     const start = startOf(program, ['-y'], NPX);
     expect(start).toMatchObject({ file: 'C:\\Windows\\System32\\cmd.exe', isVerbatim: true });
     expect(start.args.slice(0, -1)).toEqual(['/d', '/e:on', '/v:off', '/s', '/c']);
     expect(start.args.at(-1)?.toLowerCase()).toBe(`""${NODE.toLowerCase()}\\npx.cmd" -y"`);
   });
 
-  test.each([
+  it.each([
     [{ SystemRoot: 'D:\\WINNT' }, 'D:\\WINNT\\System32\\cmd.exe'],
     [{ SYSTEMROOT: 'E:\\Windows\\' }, 'E:\\Windows\\System32\\cmd.exe'],
     [{ SystemRoot: '.\\evil' }, 'C:\\Windows\\System32\\cmd.exe'],
@@ -182,18 +182,18 @@ function readThrough(args: readonly string[], template: string): string[] {
 }
 
 describe('arguments of a batch file', () => {
-  test.each(HOSTILE)('%j arrives as it was written, alone and among others', (arg) => {
+  it.each(HOSTILE)('%j arrives as it was written, alone and among others', (arg) => {
     for (const template of TEMPLATES) {
       expect(readThrough([arg], template)).toEqual([arg]);
       expect(readThrough(['a b', arg, 'c"d', arg, '-z'], template)).toEqual(['a b', arg, 'c"d', arg, '-z']);
     }
   });
 
-  test('all of them at once', () => {
+  it('all of them at once', () => {
     for (const template of TEMPLATES) expect(readThrough(HOSTILE, template)).toEqual(HOSTILE);
   });
 
-  test('every text of four from the characters that mean something', () => {
+  it('every text of four from the characters that mean something', () => {
     const chars = ['"', '\\', '%', '^', '&', ' ', '!', 'x'];
     const [template = ''] = TEMPLATES;
     for (let number = 0; number < chars.length ** 4; number++) {
@@ -211,7 +211,7 @@ describe('arguments of a batch file', () => {
     }
   });
 
-  test('a batch file that hands its arguments on twice, or one by one, starts nothing else either', () => {
+  it('a batch file that hands its arguments on twice, or one by one, starts nothing else either', () => {
     for (const arg of HOSTILE) {
       const [first = ''] = readByCmd(lineOf([arg, '&calc']), ENV);
       const [second = ''] = readByBatch(first, '"C:\\next.cmd" %*', BATCH_ENV);
@@ -220,7 +220,7 @@ describe('arguments of a batch file', () => {
     }
   });
 
-  test('a folder that ends with a backslash survives a batch file that puts it between quotes', () => {
+  it('a folder that ends with a backslash survives a batch file that puts it between quotes', () => {
     for (const folder of ['C:\\no_space\\', 'C:\\Users\\x y\\', '\\\\server\\share\\']) {
       const [first = ''] = readByCmd(lineOf([folder]), ENV);
       const [started = ''] = readByBatch(first, 'node "%~1" -z', BATCH_ENV);
@@ -228,21 +228,21 @@ describe('arguments of a batch file', () => {
     }
   });
 
-  test('programs that read by CommandLineToArgvW get the same where no quote is in the argument', () => {
+  it('programs that read by CommandLineToArgvW get the same where no quote is in the argument', () => {
     const args = HOSTILE.filter((arg) => !arg.includes('"'));
     const [first = ''] = readByCmd(lineOf(args), ENV);
     const [started = ''] = readByBatch(first, '"C:\\tool.exe" %*', BATCH_ENV);
     expect(readByCommandLineToArgvW(started)).toEqual(args);
   });
 
-  test('a folder with a per cent sign, an ampersand or a caret in its name', () => {
+  it('a folder with a per cent sign, an ampersand or a caret in its name', () => {
     const folder = 'C:\\100%x% & ^more';
     const place = windows([`${folder}\\npx.cmd`], { PATH: folder });
     const line = startOf('npx', ['a b'], place).args.at(-1) ?? '';
     expect(readByCmd(line, ENV)).toEqual([`"${folder}\\npx.CMD" "a b"`]);
   });
 
-  test.each(['a\nb', 'a\rb', '\r\n', 'a\0b'])('%j is refused, with what to do', (arg) => {
+  it.each(['a\nb', 'a\rb', '\r\n', 'a\0b'])('%j is refused, with what to do', (arg) => {
     const thrown = caught(() => startOf('npx', ['-y', arg], NPX));
     expect(thrown).toBeInstanceOf(BridgeError);
     expect(thrown).toMatchObject({ code: 'E_PROCESS', fault: 'operator' });
@@ -252,7 +252,7 @@ describe('arguments of a batch file', () => {
     expect((thrown as BridgeError).remedy).toContain('node');
   });
 
-  test('a line that cmd.exe would cut is refused, the longest one that it reads is not', () => {
+  it('a line that cmd.exe would cut is refused, the longest one that it reads is not', () => {
     const room = CMD_MAX_CHARS - lineOf(['']).length + '""'.length + '""'.length;
     expect(lineOf(['x'.repeat(room)])).toHaveLength(CMD_MAX_CHARS + 2);
     expect(caught(() => startOf('npx', ['x'.repeat(room + 1)], NPX))).toMatchObject({ code: 'E_PROCESS' });
@@ -263,7 +263,7 @@ describe('arguments of a batch file', () => {
 });
 
 describe('a line of the user’s own', () => {
-  test('goes to cmd.exe as it was written, between quotes that cmd.exe takes off', () => {
+  it('goes to cmd.exe as it was written, between quotes that cmd.exe takes off', () => {
     const line = '"C:\\Program Files\\vault.exe" read --format json "a b" | jq .x';
     const { file, args, isVerbatim } = startOfLine(line, { platform: 'win32', env: SYSTEM });
     expect([file, isVerbatim]).toEqual(['C:\\Windows\\System32\\cmd.exe', true]);
@@ -274,7 +274,7 @@ describe('a line of the user’s own', () => {
     ]);
   });
 
-  test.each(['linux', 'darwin'] as const)('%s: /bin/sh, as ever', (platform) => {
+  it.each(['linux', 'darwin'] as const)('%s: /bin/sh, as ever', (platform) => {
     expect(startOfLine('echo "$X"', { platform, env: {} })).toEqual({
       file: '/bin/sh',
       args: ['-c', 'echo "$X"'],

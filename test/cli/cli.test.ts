@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { describedProfiles } from '../../src/engine/recipe-dir.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { command, commandHere } from './command.js';
@@ -23,7 +23,7 @@ const configure = (servers: object) => {
 };
 
 describe('usage', () => {
-  test('--help names every command and shows examples', async () => {
+  it('--help names every command and shows examples', async () => {
     const { stdout, exitCode } = await command(['--help'], { home });
     for (const word of [
       'serve',
@@ -43,7 +43,7 @@ describe('usage', () => {
     expect(exitCode).toBe(0);
   });
 
-  test('image build --help says what each profile holds', async () => {
+  it('image build --help says what each profile holds', async () => {
     const { stdout, exitCode } = await commandHere(['image', 'build', '--help'], { home });
     for (const [profile, description] of describedProfiles()) {
       const line = stdout.split('\n').find((each) => each.startsWith(`  ${profile} `));
@@ -52,12 +52,12 @@ describe('usage', () => {
     expect(exitCode).toBe(0);
   });
 
-  test('--version is the package’s', async () => {
+  it('--version is the package’s', async () => {
     const { stdout } = await command(['--version'], { home });
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  test.each([
+  it.each([
     [['docter'], "error: unknown command 'docter'. Did you mean 'doctor'?"],
     [['servers', '--jsno'], "error: unknown option '--jsno'"],
     [['run'], "error: missing required argument 'script'"],
@@ -72,13 +72,13 @@ describe('usage', () => {
     expect(exitCode).toBe(2);
   });
 
-  test('the built program refuses it, too', async () => {
+  it('the built program refuses it, too', async () => {
     const { stdout, stderr, exitCode } = await command(['docter'], { home });
     expect([stdout, exitCode]).toEqual(['', 2]);
     expect(stderr).toContain("error: unknown command 'docter'.");
   });
 
-  test.each([['serve'], ['servers'], ['run', '-']])(
+  it.each([['serve'], ['servers'], ['run', '-']])(
     '%s with a wrong setting says which and what is allowed',
     async (...args) => {
       const env = { MCP_BRIDGE_MEMORY: 'lots', MCP_BRIDGE_PIDS: '1' };
@@ -100,7 +100,7 @@ describe('servers', () => {
     'bad\u001b[2Jname': { command: 'x' },
   };
 
-  test('lists what is ready and what is not, aligned and plain in a pipe', async () => {
+  it('lists what is ready and what is not, aligned and plain in a pipe', async () => {
     const file = configure(servers);
     const { stdout, exitCode } = await command(['servers'], { home });
     expect(stdout.split('\n')).toEqual([
@@ -116,7 +116,7 @@ describe('servers', () => {
     expect(exitCode).toBe(0);
   });
 
-  test('--json carries the same, and no arguments or variables', async () => {
+  it('--json carries the same, and no arguments or variables', async () => {
     const file = configure(servers);
     const { stdout } = await commandHere(['servers', '--json'], { home });
     const answer = JSON.parse(stdout) as { servers: object[]; problems: object[]; files: string[] };
@@ -136,19 +136,19 @@ describe('servers', () => {
     expect(stdout).not.toContain('s3cret');
   });
 
-  test('a malformed file is shown with its place', async () => {
+  it('a malformed file is shown with its place', async () => {
     const file = configure({});
     writeFileSync(file, '{\n  oops', { mode: 0o600 });
     const { stdout } = await commandHere(['servers'], { home });
     expect(stdout).toContain(`problem  ${file}:2:3: invalid symbol`);
   });
 
-  test('nothing found says what to do', async () => {
+  it('nothing found says what to do', async () => {
     const { stdout } = await commandHere(['servers'], { home });
     expect(stdout).toContain('No MCP servers were found. Name a file in MCP_SERVERS_CONFIG');
   });
 
-  test('a link to our own main file is recognised by where it leads', async () => {
+  it('a link to our own main file is recognised by where it leads', async () => {
     const link = join(home, 'start.js');
     symlinkSync(MAIN, link);
     configure({
@@ -162,7 +162,7 @@ describe('servers', () => {
     expect(stdout).toMatch(/^ {2}ready {4}other /m);
   });
 
-  test.runIf(existsSync('/usr/bin/script'))('is coloured on a terminal, unless NO_COLOR is set', () => {
+  it.runIf(existsSync('/usr/bin/script'))('is coloured on a terminal, unless NO_COLOR is set', () => {
     configure({ files: { command: 'npx' } });
     const onTerminal = (env: Record<string, string>) =>
       execFileSync('/usr/bin/script', ['-qec', `'${process.execPath}' '${MAIN}' servers`, '/dev/null'], {
@@ -184,7 +184,7 @@ describe('serve', () => {
   };
   const start = () => spawn(process.execPath, [MAIN], { cwd: home, env: bridgeEnv(home) });
 
-  test('is the default, writes nothing but MCP to stdout, and logs JSON to a pipe', async () => {
+  it('is the default, writes nothing but MCP to stdout, and logs JSON to a pipe', async () => {
     const { stdout, stderr, exitCode } = await command([], {
       home,
       env: { MCP_BRIDGE_TIMEOT: '3', MCP_BRIDGE_TIMEOUT: '300' },
@@ -235,14 +235,14 @@ describe('serve', () => {
         .map((line) => JSON.parse(line));
     });
 
-    test.each(CALLS)('%j is answered as a wrong request', (params, message) => {
+    it.each(CALLS)('%j is answered as a wrong request', (params, message) => {
       expect(answers.filter(({ id }) => id === idOf(params)).map(({ error }) => error)).toEqual([
         { code: -32602, message: `MCP error -32602: ${message}` },
       ]);
     });
   });
 
-  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends it at once', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends it at once', async (signal) => {
     const child = start();
     child.stdin.write(`${JSON.stringify(initialize)}\n`);
     await once(child.stdout, 'data');
@@ -254,7 +254,7 @@ describe('serve', () => {
     expect(performance.now() - startedAt).toBeLessThan(400);
   });
 
-  test('a broken stdout ends it', async () => {
+  it('a broken stdout ends it', async () => {
     const child = start();
     child.stdout.destroy();
     child.stdin.write(`${JSON.stringify(initialize)}\n`);

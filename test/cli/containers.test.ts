@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hostileServer, tempHome } from '../support/start-bridge.js';
 import { command, type Ended } from './command.js';
 
@@ -24,7 +24,7 @@ describe('run', { timeout: TIMEOUT_MS }, () => {
     return command(['run', 'job.py', ...args], { home, env: { MCP_SERVERS_CONFIG: config } });
   };
 
-  test('output goes where it would have gone, and the value comes last', async () => {
+  it('output goes where it would have gone, and the value comes last', async () => {
     const code = 'import sys\nprint("err", file=sys.stderr)\nprint("out", end="")\n6 * 7';
     const { stdout, stderr, exitCode } = await runCode(code);
     expect(stdout).toBe('out\n42\n');
@@ -32,12 +32,12 @@ describe('run', { timeout: TIMEOUT_MS }, () => {
     expect(exitCode).toBe(0);
   });
 
-  test('code may come from stdin', async () => {
+  it('code may come from stdin', async () => {
     const { stdout } = await command(['run', '-'], { home, input: 'print("piped")' });
     expect(stdout).toBe('piped\n');
   });
 
-  test.each([
+  it.each([
     ['the code’s own', 'import sys; sys.exit(5)', 5, 'exit status 5'],
     ['1 for an exception', '1 / 0', 1, 'ZeroDivisionError: division by zero'],
     ['2 for code that cannot run', 'x =', 2, 'SyntaxError'],
@@ -47,14 +47,14 @@ describe('run', { timeout: TIMEOUT_MS }, () => {
     expect(exitCode).toBe(expected);
   });
 
-  test('124 for a timeout, with the output until then', async () => {
+  it('124 for a timeout, with the output until then', async () => {
     const { stdout, stderr, exitCode } = await runCode('print("begun")\nwhile True: pass', '--timeout', '1');
     expect(stdout).toBe('begun\n');
     expect(stderr).toContain('Timed out after 1 s.');
     expect(exitCode).toBe(124);
   });
 
-  test('2 for arguments that are out of range or unknown', async () => {
+  it('2 for arguments that are out of range or unknown', async () => {
     expect(await runCode('1', '--timeout', '999')).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining('timeout: got 999'),
@@ -65,7 +65,7 @@ describe('run', { timeout: TIMEOUT_MS }, () => {
     });
   });
 
-  test('servers are loaded, with progress on stderr', async () => {
+  it('servers are loaded, with progress on stderr', async () => {
     const { stdout, stderr, exitCode } = await runCode(
       'await mcp_hostile.echo(text="hi")\nprint(len(await runtime.list_tools("hostile")) > 3)',
       '--servers',
@@ -76,7 +76,7 @@ describe('run', { timeout: TIMEOUT_MS }, () => {
     expect(exitCode).toBe(0);
   });
 
-  test('files go in by --file and come out by --out', async () => {
+  it('files go in by --file and come out by --out', async () => {
     writeFileSync(join(home, 'data.csv'), 'a,b\n1,2\n');
     const code =
       'rows = open("data.csv").read()\nimport os; os.mkdir("out/d")\nopen("out/d/copy.csv", "w").write(rows)\nopen("out/.bashrc", "w").write("x")\nos._exit(0)';
@@ -95,13 +95,13 @@ describe('run', { timeout: TIMEOUT_MS }, () => {
     });
   });
 
-  test('--json prints the whole result, integers exact', async () => {
+  it('--json prints the whole result, integers exact', async () => {
     const { stdout } = await runCode('{"n": 2 ** 70}', '--json');
     expect(stdout).toContain('"n":1180591620717411303424');
     expect(JSON.parse(stdout)).toMatchObject({ status: 'success', exitCode: 0 });
   });
 
-  test('SIGINT ends it soon and leaves nothing', async () => {
+  it('SIGINT ends it soon and leaves nothing', async () => {
     const code = 'import sys, time\nprint("go", file=sys.stderr)\ntime.sleep(60)';
     writeFileSync(join(home, 'job.py'), code);
     let killed = false;
@@ -136,7 +136,7 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
     };
   };
 
-  test('a machine that works: every part is examined, and a container was really started', async () => {
+  it('a machine that works: every part is examined, and a container was really started', async () => {
     const config = join(home, 'servers.json');
     const entries = {
       files: { command: process.execPath },
@@ -187,14 +187,14 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
     ]);
   });
 
-  test('no engine: one failure with its remedy, and what depends on it is not examined', async () => {
+  it('no engine: one failure with its remedy, and what depends on it is not examined', async () => {
     const { of, findings, exitCode } = await examine({ MCP_BRIDGE_RUNTIME: '/nowhere/podman' });
     expect(of('engine')).toMatchObject({ status: 'fail', remedy: expect.stringContaining('Install') });
     expect(findings.map(({ name }) => name)).not.toContain('trial sandbox');
     expect(exitCode).toBe(1);
   });
 
-  test('an image that is absent: one failure with its remedy', async () => {
+  it('an image that is absent: one failure with its remedy', async () => {
     const { of, exitCode } = await examine({ MCP_BRIDGE_IMAGE: 'localhost/absent:1' });
     expect(of('image')).toMatchObject({
       status: 'fail',
@@ -204,7 +204,7 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
     expect(exitCode).toBe(1);
   });
 
-  test('an OCI runtime that is absent: one failure with its remedy', async () => {
+  it('an OCI runtime that is absent: one failure with its remedy', async () => {
     const { of, exitCode } = await examine({ MCP_BRIDGE_OCI_RUNTIME: '/nowhere/runc' });
     expect(of('OCI runtime')).toMatchObject({
       status: 'fail',
@@ -213,7 +213,7 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
     expect(exitCode).toBe(1);
   });
 
-  test('a wrong setting is a finding too', async () => {
+  it('a wrong setting is a finding too', async () => {
     const { of, exitCode } = await examine({ MCP_BRIDGE_PIDS: 'many' });
     expect(of('settings')).toMatchObject({
       status: 'fail',
@@ -222,7 +222,7 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
     expect(exitCode).toBe(1);
   });
 
-  test('a state directory that cannot be written', async () => {
+  it('a state directory that cannot be written', async () => {
     writeFileSync(join(home, 'file'), '');
     const { of, exitCode } = await examine({ MCP_BRIDGE_STATE_DIR: join(home, 'file/state') });
     expect(of('OCI runtime')).toBeUndefined();
@@ -233,7 +233,7 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
     expect(exitCode).toBe(1);
   });
 
-  test('people get aligned lines and the remedies below', async () => {
+  it('people get aligned lines and the remedies below', async () => {
     const { stdout } = await command(['doctor'], { home, env: { MCP_BRIDGE_RUNTIME: '/nowhere/podman' } });
     expect(stdout).toMatch(/^ok {4}node {13}\d+\.\d+\.\d+$/m);
     expect(stdout).toMatch(/^fail {2}engine {11}No container engine/m);

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { execInput, nameInside, type Words } from '../../src/cli/exec-input.js';
 import { Collected, jsonPieces } from '../../src/cli/exec-json.js';
 import { PassOn } from '../../src/cli/pass-on.js';
@@ -23,7 +23,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 const put = (file: string, content: string | Buffer = '') => writeFileSync(join(home, file), content);
 
 describe('wrong usage', () => {
-  test.each([
+  it.each([
     [[], 'There is nothing to run.', 'or - for stdin with --language'],
     [['absent.go'], 'absent.go cannot be read: ENOENT', 'Name a file'],
     [['prompts'], 'prompts cannot be read: EISDIR', 'Name a file'],
@@ -75,13 +75,13 @@ describe('wrong usage', () => {
     expect(exitCode).toBe(2);
   });
 
-  test('the built program refuses it, too', async () => {
+  it('the built program refuses it, too', async () => {
     const { stdout, stderr, exitCode } = await command(['exec', 'absent.go'], { home });
     expect([stdout, exitCode]).toEqual(['', 2]);
     expect(stderr).toMatch(/^error: absent\.go cannot be read: ENOENT.*\nnext: {2}Name a file/);
   });
 
-  test('a stdin that has no end is not read where nobody asks for it', async () => {
+  it('a stdin that has no end is not read where nobody asks for it', async () => {
     const env = { ...bridgeEnv(home), MCP_BRIDGE_RUNTIME: '/nowhere/podman' };
     put('a.py');
     // Its stdin stays open, as that of a job under cron or ssh may.
@@ -91,7 +91,7 @@ describe('wrong usage', () => {
     child.stdin.destroy();
   });
 
-  test('--help shows examples', async () => {
+  it('--help shows examples', async () => {
     const { stdout, exitCode } = await commandHere(['exec', '--help'], { home });
     expect(stdout.match(/^ {2}\$ /gm)).toHaveLength(2);
     expect(exitCode).toBe(0);
@@ -106,7 +106,7 @@ describe('what is to run', () => {
       new Snippets(join(home, 'prompts')),
     );
 
-  test('a file with its arguments, before or after --', async () => {
+  it('a file with its arguments, before or after --', async () => {
     put('a.go', '\uFEFFpackage main');
     const { program } = await input({ before: [join(home, 'a.go'), 'x'], after: ['-v', 'a.py'] });
     expect(program).toMatchObject({
@@ -119,7 +119,7 @@ describe('what is to run', () => {
     expect((await input({ after: [join(home, 'a.go'), 'y'] })).program.args).toEqual(['y']);
   });
 
-  test('a file without an ending of its language is given one', async () => {
+  it('a file without an ending of its language is given one', async () => {
     put('tool', 'x');
     put('a.txt', 'x');
     put('a.ts', 'x');
@@ -130,7 +130,7 @@ describe('what is to run', () => {
     expect(await nameOf('a.ts', 'TypeScript')).toBe('a.ts');
   });
 
-  test('with its variables, of which the last of a name counts', async () => {
+  it('with its variables, of which the last of a name counts', async () => {
     put('a.rb', 'x');
     put('prompts/hello.rb', 'puts 1');
     const env = ['A=b=c', 'EMPTY=', 'N=1', 'N=2'];
@@ -139,13 +139,13 @@ describe('what is to run', () => {
     expect((await input({}, { snippet: 'hello', env })).program.env).toEqual(expected);
   });
 
-  test('a snippet; all words are its arguments', async () => {
+  it('a snippet; all words are its arguments', async () => {
     put('prompts/hello.rb', 'puts 1');
     const { program } = await input({ after: ['a', 'b'] }, { snippet: 'hello' });
     expect(program).toMatchObject({ code: 'puts 1', file: 'hello.rb', args: ['a', 'b'] });
   });
 
-  test('files keep their path below the program, and what it reads is a file', async () => {
+  it('files keep their path below the program, and what it reads is a file', async () => {
     mkdirSync(join(home, 'cmd/util'), { recursive: true });
     put('cmd/main.go');
     put('cmd/util/util.go', 'util');
@@ -164,7 +164,7 @@ describe('what is to run', () => {
     expect(program.stdin).toEqual(Buffer.from([0, 255]));
   });
 
-  test.each([
+  it.each([
     ['/work/cmd/util/util.go', '/work/cmd', 'util/util.go'],
     ['/work/data/x.csv', '/work/cmd', 'x.csv'],
     ['/etc/hosts', '/work', 'hosts'],
@@ -178,7 +178,7 @@ describe('what is to run', () => {
     expect(nameInside(path, folder)).toBe(name);
   });
 
-  test.each([
+  it.each([
     ['-x.py', 'which has a part that begins with a dash'],
     ['a\u0007.py', 'which holds a control character'],
   ])('%j is no name inside', async (file, problem) => {
@@ -186,7 +186,7 @@ describe('what is to run', () => {
     await expect(input({ before: [join(home, file)] })).rejects.toThrow(problem);
   });
 
-  test('more than goes into a run is refused', async () => {
+  it('more than goes into a run is refused', async () => {
     put('a.py', 'x');
     put('large', Buffer.alloc(10 * 1024 * 1024));
     put('small');
@@ -215,7 +215,7 @@ describe('the result', () => {
     return JSON.parse(line) as unknown;
   };
 
-  test('is isolator’s, in one line', () => {
+  it('is isolator’s, in one line', () => {
     const collected = new Collected();
     collected.stdout.add('a\n\u001b[31m\ud800');
     expect(json(outcome, collected)).toEqual({
@@ -228,7 +228,7 @@ describe('the result', () => {
     });
   });
 
-  test('knows three ends only, and names what the program has left', () => {
+  it('knows three ends only, and names what the program has left', () => {
     const left = {
       files: [
         { name: 'out/a', mimeType: 'text/plain', content: Buffer.from('hi'), text: 'hi', kept: undefined },
@@ -261,7 +261,7 @@ describe('output on its way', () => {
     return { written, passOn: new PassOn(stream as unknown as NodeJS.WriteStream) };
   };
 
-  test('goes into a pipe as it is', () => {
+  it('goes into a pipe as it is', () => {
     const { written, passOn } = sink(false);
     passOn.add('a\r');
     passOn.add('\u001b[31mb');
@@ -269,7 +269,7 @@ describe('output on its way', () => {
     expect(written).toEqual(['a\r', '\u001b[31mb']);
   });
 
-  test('goes onto a terminal in lines that it does not obey', () => {
+  it('goes onto a terminal in lines that it does not obey', () => {
     const { written, passOn } = sink(true);
     passOn.add('one\n\u001b]0;ti');
     passOn.add('tle\u0007two');
@@ -280,7 +280,7 @@ describe('output on its way', () => {
     expect(written).toEqual(['one\n', 'two\n', 'thr\\x07ee']);
   });
 
-  test('is counted where it waits too long for its reader', () => {
+  it('is counted where it waits too long for its reader', () => {
     const { written, passOn } = sink(false, 129 * 1024 ** 2);
     passOn.add('ä');
     expect(written).toEqual([]);
@@ -289,7 +289,7 @@ describe('output on its way', () => {
 });
 
 describe('snippets', () => {
-  test('are listed with what lies beside them', async () => {
+  it('are listed with what lies beside them', async () => {
     put('prompts/hello.py', '# Says hello.\n');
     put('prompts/README.md');
     symlinkSync('/etc/hostname', join(home, 'prompts/host.rb'));
@@ -314,7 +314,7 @@ describe('snippets', () => {
     });
   });
 
-  test('of isolator: in prompts beside its file, unless the file or a variable says otherwise', async () => {
+  it('of isolator: in prompts beside its file, unless the file or a variable says otherwise', async () => {
     put('prompts/hello.py', '1\n');
     const said = async (content: object, more: object = {}) => {
       writeFileSync(join(home, 'isolator_config.json'), JSON.stringify(content), { mode: 0o600 });
@@ -329,7 +329,7 @@ describe('snippets', () => {
     expect(await said({}, { MCP_BRIDGE_SNIPPETS: join(home, 'mine') })).toMatchObject(mine);
   });
 
-  test('a folder that is not there, and none at all', async () => {
+  it('a folder that is not there, and none at all', async () => {
     const absent = await commandHere(['snippets'], {
       home,
       env: { MCP_BRIDGE_SNIPPETS: join(home, 'absent') },

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { interruptSignal } from '../../src/cli/interrupt.js';
 
 function watched(platform: NodeJS.Platform) {
@@ -9,7 +9,7 @@ function watched(platform: NodeJS.Platform) {
   return { events, exits, signal };
 }
 
-test.each([
+it.each([
   ['linux', ['SIGHUP', 'SIGINT', 'SIGTERM']],
   ['darwin', ['SIGHUP', 'SIGINT', 'SIGTERM']],
   ['win32', ['SIGBREAK', 'SIGHUP', 'SIGINT']],
@@ -18,7 +18,7 @@ test.each([
   expect(events.eventNames().sort()).toEqual(expected);
 });
 
-test('the first one aborts with its name, the second one does not wait', () => {
+it('the first one aborts with its name, the second one does not wait', () => {
   const { events, exits, signal } = watched('linux');
   events.emit('SIGTERM');
   expect([signal.aborted, signal.reason, exits]).toEqual([true, 'SIGTERM', []]);

@@ -2,7 +2,7 @@
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { CHECKS } from '../../src/cli/doctor-checks.js';
 import type { Examination } from '../../src/cli/examination.js';
 import { readIsolatorFile } from '../../src/config/languages/isolator-file.js';
@@ -10,7 +10,7 @@ import { Home } from '../config/home.js';
 import { tempHome } from '../support/start-bridge.js';
 import { commandHere } from './command.js';
 
-test.each([['serve'], ['servers']])('%s does not begin with a wrong file', async (name) => {
+it.each([['serve'], ['servers']])('%s does not begin with a wrong file', async (name) => {
   const home = tempHome();
   const file = join(home, 'isolator_config.json');
   writeFileSync(file, '{"defaultNetworkMode": "host"}', { mode: 0o600 });
@@ -21,7 +21,7 @@ test.each([['serve'], ['servers']])('%s does not begin with a wrong file', async
   rmSync(home, { recursive: true });
 });
 
-test('a file in the working directory is not read unless it is named', async () => {
+it('a file in the working directory is not read unless it is named', async () => {
   const home = tempHome();
   writeFileSync(join(home, 'isolator_config.json'), '{"defaultNetworkMode": "host"}', { mode: 0o600 });
   const env = { MCP_BRIDGE_TOOLS: 'execute_code' };
@@ -29,7 +29,7 @@ test('a file in the working directory is not read unless it is named', async () 
   rmSync(home, { recursive: true });
 });
 
-test('doctor names the file and each key that has no effect', () => {
+it('doctor names the file and each key that has no effect', () => {
   using home = new Home();
   const check = CHECKS.find(({ name }) => name === 'isolator file');
   const findingOf = (content: object | undefined) => {

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Browser } from '../support/oauth.js';
 import { auth, server, useOAuthServers } from '../support/oauth-servers.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
@@ -75,7 +75,7 @@ function logIn(stop?: RegExp, args: readonly string[] = []) {
 }
 
 describe('login', () => {
-  test('prints the address, waits for the browser, and keeps what only the user can read', async () => {
+  it('prints the address, waits for the browser, and keeps what only the user can read', async () => {
     const { stderr, exitCode } = await logIn();
     expect(stderr).toContain(`Logged in to 'linear' by ${auth.issuer}.\nGranted: mcp:tools\n`);
     expect(exitCode).toBe(0);
@@ -86,7 +86,7 @@ describe('login', () => {
     for (const secret of [accessToken, refreshToken]) expect(stderr).not.toContain(secret);
   });
 
-  test.runIf(process.platform === 'linux')(
+  it.runIf(process.platform === 'linux')(
     'opens the browser by itself, and prints the address too',
     async () => {
       const opened = join(home, 'opened');
@@ -109,18 +109,18 @@ describe('login', () => {
     },
   );
 
-  test('takes the address that a browser elsewhere ended at', async () => {
+  it('takes the address that a browser elsewhere ended at', async () => {
     const { stderr, exitCode } = await logIn(/\/callback\?/);
     expect(stderr).toContain('Paste the address that it ends at here.\nThat is no address.\nLogged in');
     expect(exitCode).toBe(0);
   });
 
-  test('--scope asks for more', async () => {
+  it('--scope asks for more', async () => {
     const { stderr } = await logIn(undefined, ['--scope', 'mcp:tools  mcp:admin']);
     expect(stderr).toMatch(/Granted: (mcp:tools mcp:admin|mcp:admin mcp:tools)\n/);
   });
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s ends it', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('%s ends it', async (signal) => {
     let isTold = false;
     const { stderr, exitCode } = await command(['login', 'linear', '--no-browser'], {
       home,
@@ -135,7 +135,7 @@ describe('login', () => {
     expect(exitCode).toBe(1);
   });
 
-  test.each([
+  it.each([
     ['liner', "There is no server 'liner'. Did you mean 'linear'?"],
     ['files', "Server 'files' is a program of this machine, which needs no login here"],
     ['keyed', "Server 'keyed' needs no login: its entry gives an Authorization header"],
@@ -147,7 +147,7 @@ describe('login', () => {
     expect(exitCode).toBe(2);
   });
 
-  test('without a name it says what it needs', async () => {
+  it('without a name it says what it needs', async () => {
     const { stderr, exitCode } = await commandHere(['login'], { home, env });
     expect(stderr).toContain('error: login needs the name of a server.');
     expect(exitCode).toBe(2);
@@ -155,12 +155,12 @@ describe('login', () => {
 });
 
 describe('login --list', () => {
-  test('says that nobody has logged in', async () => {
+  it('says that nobody has logged in', async () => {
     const { stdout } = await commandHere(['login', '--list'], { home, env });
     expect(stdout).toBe('Nobody has logged in. `mcp-sandbox-bridge login SERVER` does.\n');
   });
 
-  test('shows who is, and neither tokens nor more of an address than its origin', async () => {
+  it('shows who is, and neither tokens nor more of an address than its origin', async () => {
     await logIn();
     const { origin } = new URL(server.url);
     const { stdout } = await commandHere(['login', '--list'], { home, env });
@@ -185,7 +185,7 @@ describe('login --list', () => {
 });
 
 describe('logout', () => {
-  test('revokes and forgets, also when the entry is gone', async () => {
+  it('revokes and forgets, also when the entry is gone', async () => {
     await logIn();
     const { accessToken } = kept();
     rmSync(join(home, '.config/mcp/servers/all.json'));
@@ -197,7 +197,7 @@ describe('logout', () => {
     expect(status).toBe(401);
   });
 
-  test('without a login says so', async () => {
+  it('without a login says so', async () => {
     const { stderr, exitCode } = await commandHere(['logout', 'linear'], { home, env });
     expect(stderr).toBe("There was no login of 'linear'; nothing was kept.\n");
     expect(exitCode).toBe(0);

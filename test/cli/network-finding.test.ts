@@ -1,6 +1,6 @@
 // What doctor says of the network, by what a sandbox with one showed.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { Examination } from '../../src/cli/examination.js';
 import { examineNetwork } from '../../src/cli/network-finding.js';
@@ -15,21 +15,21 @@ function examine(tried: object, mode = 'rootless', ociRuntime = 'runc', open = '
   return examineNetwork(subject as unknown as Examination);
 }
 
-test('which languages have one, by what, and what that reaches', async () => {
+it('which languages have one, by what, and what that reaches', async () => {
   expect(await examine({ value: 'slirp4netns' })).toEqual({
     status: 'ok',
     detail: expect.stringMatching(/^open for go, bash by slirp4netns: IPv4 only; .* link-local .* are not$/),
   });
 });
 
-test('in a machine the localhost of the computer is within reach, which is a warning', async () => {
+it('in a machine the localhost of the computer is within reach, which is a warning', async () => {
   expect(await examine({ value: 'default' }, 'vm')).toMatchObject({
     status: 'warn',
     detail: expect.stringMatching(/this computer's own localhost/),
   });
 });
 
-test('nothing that carries it is a failure, with the remedy', async () => {
+it('nothing that carries it is a failure, with the remedy', async () => {
   const error = new BridgeError('E_NETWORK', 'No slirp4netns.', { fault: 'operator', remedy: 'Install it.' });
   expect(await examine({ error })).toEqual({
     status: 'fail',
@@ -41,7 +41,7 @@ test('nothing that carries it is a failure, with the remedy', async () => {
   );
 });
 
-test('none at all costs no trial', async () => {
+it('none at all costs no trial', async () => {
   const found = await examine({ error: 'never asked' }, 'rootless', 'runc', 'none');
   expect(found).toEqual({ status: 'ok', detail: 'none in any sandbox' });
 });

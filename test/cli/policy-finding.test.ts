@@ -1,6 +1,6 @@
 // What doctor makes of patterns that mean something here, and of those that do not.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Examination } from '../../src/cli/examination.js';
 import { examinePolicy, idlePatterns } from '../../src/cli/policy-finding.js';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
@@ -35,18 +35,18 @@ const examine = (deny: readonly string[], allow?: readonly string[]) => {
   return examinePolicy(subject as unknown as Examination);
 };
 
-test('nothing is said where nothing is set', () => {
+it('nothing is said where nothing is set', () => {
   expect(examine([])).toBeUndefined();
 });
 
-test('patterns of servers that are known, ready or not', () => {
+it('patterns of servers that are known, ready or not', () => {
   expect(examine(['github', 'off'], ['*.read*'])).toEqual({
     status: 'ok',
     detail: '3 patterns, 1 of 2 servers denied',
   });
 });
 
-test('a pattern that means no server is a warning that names it', () => {
+it('a pattern that means no server is a warning that names it', () => {
   expect(examine(['Gitlab.delete_*', 'files'], ['gihub'])).toEqual({
     status: 'warn',
     detail:
@@ -55,7 +55,7 @@ test('a pattern that means no server is a warning that names it', () => {
   });
 });
 
-test('of a server whose tools are known, a pattern that means none of them', () => {
+it('of a server whose tools are known, a pattern that means none of them', () => {
   const perServer = (deny: string[]) => ({ deny, resources: 'allow' as const, limits: {} });
   const content = {
     version: 1 as const,

@@ -3,7 +3,7 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { tempHome } from '../support/start-bridge.js';
 import { command, commandHere } from './command.js';
 
@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-test('a denied server is listed with the rule', async () => {
+it('a denied server is listed with the rule', async () => {
   writeFileSync(policy, 'version: 1\ndeny: [io.github.ann/notes]', { mode: 0o600 });
   const env = { MCP_BRIDGE_DENY: 'git*', MCP_BRIDGE_POLICY: policy };
   const { stdout } = await commandHere(['servers', '--json'], { home, env });
@@ -33,7 +33,7 @@ test('a denied server is listed with the rule', async () => {
   ]);
 });
 
-test.each([['serve'], ['servers'], ['run', '-']])('a wrong policy stops %s', async (...args) => {
+it.each([['serve'], ['servers'], ['run', '-']])('a wrong policy stops %s', async (...args) => {
   writeFileSync(policy, 'version: 1\nallow: github', { mode: 0o600 });
   const { stdout, stderr, exitCode } = await commandHere(args, { home, env: { MCP_BRIDGE_POLICY: policy } });
   expect(stderr).toContain(`MCP_BRIDGE_POLICY: ${policy}: 'allow' is "github"; allowed: a list of patterns`);
@@ -41,7 +41,7 @@ test.each([['serve'], ['servers'], ['run', '-']])('a wrong policy stops %s', asy
   expect([stdout, exitCode]).toEqual(['', 2]);
 });
 
-test('doctor tells it as a setting that is wrong', async () => {
+it('doctor tells it as a setting that is wrong', async () => {
   const { stdout, exitCode } = await command(['doctor', '--json'], {
     home,
     env: { MCP_BRIDGE_POLICY: policy },

@@ -1,6 +1,6 @@
 // What `runs` shows where there is more than it can show.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { lostText, notShownText, runsText } from '../../src/cli/runs.js';
 import type { CallLine, RunLine } from '../../src/observe/audit-line.js';
 
@@ -10,7 +10,7 @@ const run = (listed: number | undefined, notListed: number, shown: number) => ({
   calls: Array.from({ length: shown }, () => ({}) as CallLine),
 });
 
-test('calls that made room and calls that never had a line are counted apart', () => {
+it('calls that made room and calls that never had a line are counted apart', () => {
   expect(notShownText(run(3, 0, 3))).toBe('');
   expect(notShownText(run(2_402, 0, 901))).toMatch(
     /^\n1501 more made room for newer lines: MCP_BRIDGE_AUDIT_MB/,
@@ -24,14 +24,14 @@ test('calls that made room and calls that never had a line are counted apart', (
   expect(notShownText({ run: 'a-2', line: undefined, calls: [] })).toBe('');
 });
 
-test('each run is shown with its language', () => {
+it('each run is shown with its language', () => {
   const line = { servers: [], at: '', client: '', durationMs: 1, language: 'go' } as const;
   const text = runsText([{ run: 'a-1', line: line as unknown as RunLine, calls: [] }]);
   expect(text.split('\n')[0]).toMatch(/run +language +status/);
   expect(text).toMatch(/a-1 +go /);
 });
 
-test('of many servers the first are named', () => {
+it('of many servers the first are named', () => {
   const line = {
     servers: Array.from({ length: 30 }, (_, n) => `s${n}`),
     at: '',
@@ -42,14 +42,14 @@ test('of many servers the first are named', () => {
   expect(text).toContain('s0, s1, s2, s3 and 26 more');
 });
 
-test('what does not show is visible, in a column as in a line', () => {
+it('what does not show is visible, in a column as in a line', () => {
   const line = { servers: ['git\u202e\u200b'], at: '', client: '\u009b2J\u{e0041}', durationMs: 1 } as const;
   const text = runsText([{ run: 'a-1', line: line as unknown as RunLine, calls: [] }]);
   expect(text).toContain('git\\u202e\\u200b');
   expect(text).toContain('\\x9b2J\\u{e0041}');
 });
 
-test('where lines are missing is said below', () => {
+it('where lines are missing is said below', () => {
   expect(lostText([])).toBe('');
   const lost = {
     kind: 'lost',

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { serverChanges } from '../../src/cli/server-changes.js';
 import { serverFindings } from '../../src/cli/server-findings.js';
 import { KeptCatalog } from '../../src/downstream/catalog/kept-catalog.js';
@@ -28,7 +28,7 @@ const learn = (name: string, description: string) => {
 };
 const discovery = (...ready: ReturnType<typeof learn>[]) => ({ ready, skipped: [], problems: [], files: [] });
 
-test('doctor warns of a server whose tools have changed, with the commands, and of no other', () => {
+it('doctor warns of a server whose tools have changed, with the commands, and of no other', () => {
   const [same, other] = [learn('same', 'One.'), learn('other', 'One.')];
   learn('other', 'Two.\u202e');
   const never = { ...hostile('never'), name: 'never' };
@@ -45,7 +45,7 @@ test('doctor warns of a server whose tools have changed, with the commands, and 
   });
 });
 
-test('a command that is not there is the more pressing trouble', () => {
+it('a command that is not there is the more pressing trouble', () => {
   learn('x', 'One.');
   const spec = learn('x', 'Two.');
   const gone = { ...spec, command: 'no-such-command-anywhere' };

@@ -1,6 +1,6 @@
 // What doctor says of servers that are passed over: the same words as everywhere, and whether somebody has to act.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { serverFindings } from '../../src/cli/server-findings.js';
 import type { SkippedSpec, SpecSource } from '../../src/config/downstream-spec.js';
 import { mistaken, type ServerSkipReason } from '../../src/config/skip-reason.js';
@@ -15,7 +15,7 @@ const skippedFor = (reason: ServerSkipReason): SkippedSpec => ({ name: 'a', reas
 const findingFor = (reason: ServerSkipReason) =>
   serverFindings({ ready: [], skipped: [skippedFor(reason)], problems: [], files: [] }, {}, new Map())[0];
 
-test('what is as the user wants it is fine, and nothing is to be done', () => {
+it('what is as the user wants it is fine, and nothing is to be done', () => {
   expect(findingFor({ kind: 'disabled-in-file' })).toEqual({
     name: 'a',
     source,
@@ -24,7 +24,7 @@ test('what is as the user wants it is fine, and nothing is to be done', () => {
   });
 });
 
-test('what somebody may want to change comes with the next step', () => {
+it('what somebody may want to change comes with the next step', () => {
   expect(findingFor(mistaken({ kind: 'name-empty' }))).toEqual({
     name: 'a',
     source,
@@ -34,7 +34,7 @@ test('what somebody may want to change comes with the next step', () => {
   });
 });
 
-test('where the reason says the next step, no other one is made up', () => {
+it('where the reason says the next step, no other one is made up', () => {
   expect(findingFor({ kind: 'unapproved-project', host: undefined })).toMatchObject({
     status: 'warn',
     remedy: 'Do what it says, or leave it: nothing else needs it.',

@@ -1,7 +1,7 @@
 // What `servers` shows of each server, as text for people and as JSON.
 
 import picocolors from 'picocolors';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { publicUrl, serverLines, serversText } from '../../src/cli/server-list.js';
 import type { Discovery } from '../../src/config/discover.js';
 import type { DownstreamSpec, SpecSource } from '../../src/config/downstream-spec.js';
@@ -85,7 +85,7 @@ const MIXED = found({
   ],
 });
 
-test('servers stand below their file, with what is started or reached, and why not', () => {
+it('servers stand below their file, with what is started or reached, and why not', () => {
   expect(serversText(MIXED, style)).toBe(`Cursor user  ~/.cursor/mcp.json
   ready    files    npx
   ready    line     npx
@@ -107,7 +107,7 @@ problem  /home/ann/x.json: can be written by other users; run: chmod go-w '/home
 `);
 });
 
-test('neither text nor JSON holds arguments, variables, headers or queries', () => {
+it('neither text nor JSON holds arguments, variables, headers or queries', () => {
   for (const shown of [serversText(MIXED, style), JSON.stringify(serverLines(MIXED))]) {
     expect(shown).not.toContain('s3cret');
     expect(shown).not.toContain('--');
@@ -119,7 +119,7 @@ test('neither text nor JSON holds arguments, variables, headers or queries', () 
   expect(serverLines(MIXED).at(-1)).toMatchObject({ name: 'pending', state: 'skipped', command: 'bash' });
 });
 
-test.each([40, 80, 120])('thirty servers fit into %i columns, wrapped beside their names', (width) => {
+it.each([40, 80, 120])('thirty servers fit into %i columns, wrapped beside their names', (width) => {
   const reason =
     'not approved: it comes with the project; approve it in Claude Code, or set MCP_BRIDGE_TRUST_PROJECT=1';
   const names = Array.from({ length: 30 }, (_, i) => `server-${i}${i % 7 === 0 ? '-of-some-length' : ''}`);
@@ -142,7 +142,7 @@ test.each([40, 80, 120])('thirty servers fit into %i columns, wrapped beside the
   expect(lines.join(' ').replace(/\s+/g, ' ').split(reason)).toHaveLength(11);
 });
 
-test('what a file says cannot write to the terminal', () => {
+it('what a file says cannot write to the terminal', () => {
   const text = serversText(
     found({
       ready: [program('a\u001b[2Jb', 'x\u001b]0;title\u0007y\nz')],
@@ -162,12 +162,12 @@ test('what a file says cannot write to the terminal', () => {
   expect(text.split('\n').filter((line) => line.startsWith('ready'))).toEqual([]);
 });
 
-test('nothing found says what to do', () => {
+it('nothing found says what to do', () => {
   expect(serversText(found({}), style)).toContain('Name a file in MCP_SERVERS_CONFIG');
 });
 
 describe('an address', () => {
-  test.each([
+  it.each([
     ['https://mcp.example.com/mcp', 'https://mcp.example.com/mcp'],
     ['https://mcp.example.com:8443/a/b?c=d', 'https://mcp.example.com:8443/a/b'],
     ['https://user:pass@mcp.example.com/', 'https://mcp.example.com/'],
@@ -178,7 +178,7 @@ describe('an address', () => {
   });
 });
 
-test('a server whose tools have changed says so, in its entry and in a line of its own', () => {
+it('a server whose tools have changed says so, in its entry and in a line of its own', () => {
   const changes = new Map([['files', { changed: 'not as first seen: read', remedy: 'Accept it.' }]]);
   const [files, line] = serverLines(MIXED, changes);
   expect(files).toMatchObject({ name: 'files', changed: 'not as first seen: read' });

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { isAlive } from '../downstream/hostile.js';
 import { hostileServer, npmServer, tempHome } from '../support/start-bridge.js';
 import { command, commandHere } from './command.js';
@@ -35,7 +35,7 @@ const configure = (servers: object) => {
 const TOKEN = 'tok_4f9a2c81d7';
 const changing = () => ({ command: process.execPath, args: [FIXTURE, folder], env: { TOKEN } });
 
-test('starts each once, a few at a time, ends it, and says what came of it', async () => {
+it('starts each once, a few at a time, ends it, and says what came of it', async () => {
   const env = configure({
     mail: changing(),
     memory: npmServer('@modelcontextprotocol/server-memory'),
@@ -60,7 +60,7 @@ test('starts each once, a few at a time, ends it, and says what came of it', asy
   expect(starts().map(Number).filter(isAlive)).toEqual([]);
 }, 30_000);
 
-test('flags what changed, shows it, and goes on flagging it until it is accepted', async () => {
+it('flags what changed, shows it, and goes on flagging it until it is accepted', async () => {
   const env = configure({ mail: changing(), quiet: hostileServer() });
   const refresh = (...args: string[]) => commandHere(['servers', 'refresh', 'mail', ...args], { home, env });
   expect(await refresh()).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^listed {2}mail/) });
@@ -114,7 +114,7 @@ test('flags what changed, shows it, and goes on flagging it until it is accepted
   });
 }, 30_000);
 
-test.each([
+it.each([
   [['malil'], "error: There is no server 'malil'. Did you mean 'mail'?"],
   [['off'], "error: Server 'off' is configured but not started: disabled in its file."],
 ])('%j cannot be refreshed, which is said before anything starts', async (names, complaint) => {
@@ -125,7 +125,7 @@ test.each([
   expect(starts()).toEqual([]);
 });
 
-test('a key that a server has put into its words is not shown', async () => {
+it('a key that a server has put into its words is not shown', async () => {
   const env = configure({ mail: changing() });
   await commandHere(['servers', 'refresh'], { home, env });
   list(`Sends a mail with ${TOKEN}.`);
@@ -136,13 +136,13 @@ test('a key that a server has put into its words is not shown', async () => {
   }
 }, 30_000);
 
-test('nothing to refresh is said', async () => {
+it('nothing to refresh is said', async () => {
   const { stdout, exitCode } = await commandHere(['servers', 'refresh'], { home, env: configure({}) });
   expect(stdout).toContain('No server is ready to be started');
   expect(exitCode).toBe(0);
 });
 
-test('ends the servers that it has started when it is interrupted', async () => {
+it('ends the servers that it has started when it is interrupted', async () => {
   const env = configure({ mail: changing(), mute: hostileServer('mute') });
   let isTold = false;
   const { exitCode, stderr } = await command(['servers', 'refresh'], {

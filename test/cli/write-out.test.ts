@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { writeOut } from '../../src/cli/write-out.js';
 
 let base: string;
@@ -25,12 +25,12 @@ afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const content = Buffer.from([0, 1, 255]);
 
-test('a file arrives under its own name, folders and all', () => {
+it('a file arrives under its own name, folders and all', () => {
   expect(writeOut(out, 'out/a/b.bin', content)).toBeUndefined();
   expect(readFileSync(join(out, 'a/b.bin'))).toEqual(content);
 });
 
-test.each([
+it.each([
   ['out/../../x', /has a part '\.\.'/],
   ['/etc/x', /is absolute/],
   ['out/-rf', /begins with a dash/],
@@ -44,14 +44,14 @@ test.each([
   expect(readdirSync(base)).toEqual([]);
 });
 
-test('what is there stays as it is', () => {
+it('what is there stays as it is', () => {
   mkdirSync(out);
   writeFileSync(join(out, 'a'), 'mine');
   expect(writeOut(out, 'out/a', content)).toContain('out/a was not written: EEXIST');
   expect(readFileSync(join(out, 'a'), 'utf8')).toBe('mine');
 });
 
-test('no link is followed, to a file or to a folder', () => {
+it('no link is followed, to a file or to a folder', () => {
   mkdirSync(out);
   mkdirSync(join(base, 'elsewhere'));
   symlinkSync(join(base, 'elsewhere', 'file'), join(out, 'file'));

@@ -5,7 +5,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Discovery } from '../../src/config/discover.js';
 import { explainSkip } from '../../src/config/explain-skip.js';
 import {
@@ -45,7 +45,7 @@ describe.each(PLATFORMS)('as they stand on %s', (platform) => {
   });
   afterAll(() => machine[Symbol.dispose]());
 
-  test('each entry of each host is ready or passed over, with the reason', () => {
+  it('each entry of each host is ready or passed over, with the reason', () => {
     const found = machine.discover();
     expect(found.problems).toEqual([]);
     // One server that all of them have under one name, and one that each has under a name of its own.
@@ -74,7 +74,7 @@ describe.each(PLATFORMS)('as they stand on %s', (platform) => {
     expect(found.skipped.length).toBeGreaterThan(75);
   });
 
-  test('every host at once is read in a moment', () => {
+  it('every host at once is read in a moment', () => {
     const times = Array.from({ length: 5 }, () => {
       const startedAt = performance.now();
       machine.discover();
@@ -83,7 +83,7 @@ describe.each(PLATFORMS)('as they stand on %s', (platform) => {
     expect(Math.min(...times)).toBeLessThan(150);
   });
 
-  test('each remembers its host, its file, and a pointer into it', () => {
+  it('each remembers its host, its file, and a pointer into it', () => {
     const { ready, skipped } = machine.discover();
     for (const { name, source } of [...ready, ...skipped]) {
       expect(source.pointer, name).toMatch(/^\/|^$/);
@@ -93,7 +93,7 @@ describe.each(PLATFORMS)('as they stand on %s', (platform) => {
     expect([...hosts].sort()).toEqual([...new Set(all.map(({ host }) => host))].sort());
   });
 
-  test('of one name the first host counts, and the others name its file', () => {
+  it('of one name the first host counts, and the others name its file', () => {
     const found = machine.discover();
     expect(commandOf(found, 'shared')).toBe('npx shared-server --from cc-local');
     const reasons = reasonsOf(found, 'shared');
@@ -103,7 +103,7 @@ describe.each(PLATFORMS)('as they stand on %s', (platform) => {
     expect(new Set(reasons)).toEqual(new Set([`shadowed by ${machine.path('~/.claude.json')}`]));
   });
 
-  test('the same server under many names is one', () => {
+  it('the same server under many names is one', () => {
     const found = machine.discover();
     const twins = found.skipped.filter(({ name }) => name.endsWith('-twin'));
     expect(twins.length).toBeGreaterThan(15);
@@ -114,7 +114,7 @@ describe.each(PLATFORMS)('as they stand on %s', (platform) => {
     }
   });
 
-  test('we ourselves are found in no spelling', () => {
+  it('we ourselves are found in no spelling', () => {
     const found = machine.discover();
     const ourselves = found.skipped.filter((one) => explainSkip(one).text === 'this bridge itself');
     expect(ourselves.length).toBe(
@@ -133,7 +133,7 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
   });
   afterEach(() => machine[Symbol.dispose]());
 
-  test('an explicit file comes before every host', () => {
+  it('an explicit file comes before every host', () => {
     const file = machine.write('~/mine.json', { mcpServers: { shared: { command: 'mine' } } });
     machine.settings = { ...machine.settings, serversConfig: [file] };
     const found = machine.discover();
@@ -141,12 +141,12 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
     expect(new Set(reasonsOf(found, 'shared'))).toEqual(new Set([`shadowed by ${file}`]));
   });
 
-  test('with our own depth, nothing is offered at all', () => {
+  it('with our own depth, nothing is offered at all', () => {
     machine.settings = { ...machine.settings, depth: 1 };
     expect(machine.discover().ready).toEqual([]);
   });
 
-  test('a project’s files are listed and not started, unless projects are trusted', () => {
+  it('a project’s files are listed and not started, unless projects are trusted', () => {
     const isOfProject = ({ source }: Discovery['ready'][number]) => source.scope === 'project';
     const found = machine.discover();
     expect(found.ready.filter(isOfProject).map(({ name }) => name)).toEqual(['cc-approved']);
@@ -159,7 +159,7 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
     expect(reasonsOf(trusted, 'cc-refused')).toEqual(['not approved: refused in Claude Code']);
   });
 
-  test.each([
+  it.each([
     ['JSON', '~/.cursor/mcp.json', /^cursor-(?!project)/],
     ['TOML', '~/.codex/config.toml', /^codex-/],
     ['YAML', '~/.continue/config.yaml', /^continue-(?!block|copied)/],
@@ -176,7 +176,7 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
     expect(kept({ ...before, ready })).toEqual(kept(before));
   });
 
-  test('a changed and a removed entry count with the next look', () => {
+  it('a changed and a removed entry count with the next look', () => {
     expect(commandOf(machine.discover(), 'lmstudio-local')).toBe('npx -y lmstudio-server');
     machine.write('~/.lmstudio/mcp.json', { mcpServers: { 'lmstudio-local': { command: 'changed' } } });
     const changed = machine.discover();
@@ -188,7 +188,7 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
     expect(removed.problems).toEqual([]);
   });
 
-  test('no secret of an entry is among what is said of those passed over', () => {
+  it('no secret of an entry is among what is said of those passed over', () => {
     machine.write('~/.cursor/mcp.json', {
       mcpServers: {
         a: { command: 'x', env: { KEY: 's3cret-value', OTHER: '${env:FIXTURE_UNSET}' } },
@@ -204,7 +204,7 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
   });
 
   // Windows has neither owners nor modes that Node could see.
-  test
+  it
     .runIf(platform !== 'win32')
     .each(['~/.cursor/mcp.json', '~/.codex/config.toml', '~/.continue/config.yaml'])(
     '%s is refused while others may write it, with the command that mends it',
@@ -225,7 +225,7 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
     };
     const at = (name: string) => machine.rules.join(FOLDERS[platform], name);
 
-    test('managed-mcp.json excludes what Claude Code has elsewhere, and no other host', () => {
+    it('managed-mcp.json excludes what Claude Code has elsewhere, and no other host', () => {
       const file = machine.write(at('managed-mcp.json'), { mcpServers: { corp: { command: 'corp' } } });
       const found = machine.discover();
       expect(
@@ -236,7 +236,7 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
       expect(commandOf(found, 'cursor-local')).toContain('cursor-server');
     });
 
-    test('managedMcpServers are remote, by https, without variables', () => {
+    it('managedMcpServers are remote, by https, without variables', () => {
       machine.write(at('managed-settings.json'), {
         managedMcpServers: {
           wiki: { type: 'http', url: 'https://wiki.example.com/mcp', headers: { 'X-Team': 'a' } },
@@ -265,7 +265,7 @@ describe.each(PLATFORMS)('with changes on %s', (platform) => {
       ]);
     });
 
-    test('both together: each of them counts', () => {
+    it('both together: each of them counts', () => {
       machine.write(at('managed-mcp.json'), { mcpServers: { corp: { command: 'corp' } } });
       machine.write(at('managed-settings.json'), {
         managedMcpServers: { wiki: { type: 'http', url: 'https://wiki.example.com/mcp' } },
@@ -286,7 +286,7 @@ describe('ourselves', () => {
   });
   afterEach(() => machine[Symbol.dispose]());
 
-  test.each([
+  it.each([
     ['mcp-sandbox-bridge', []],
     ['/usr/local/bin/mcp-sandbox-bridge', ['serve']],
     ['npx', ['mcp-sandbox-bridge']],
@@ -330,7 +330,7 @@ describe('plugins of Claude Code', () => {
   const enabling = (enabledPlugins: object) => ({ enabledPlugins });
   const names = (found: Discovery) => found.ready.map(({ name }) => name);
 
-  test('count only when the user’s own settings switch them on', () => {
+  it('count only when the user’s own settings switch them on', () => {
     machine.write(SETTINGS, enabling({ 'inline@acme': false }));
     machine.write('./.claude/settings.json', enabling({ 'tools@acme': true, 'inline@acme': true }));
     machine.write('./.claude/settings.local.json', enabling({ 'off@acme': true, 'inline@acme': true }));
@@ -341,7 +341,7 @@ describe('plugins of Claude Code', () => {
     ]);
   });
 
-  test('come after the user’s own: of the same server, the plugin’s is passed over', () => {
+  it('come after the user’s own: of the same server, the plugin’s is passed over', () => {
     machine.write('~/.claude.json', { mcpServers: { mine: { url: 'https://plugin.example.com/mcp' } } });
     const found = machine.discover();
     expect(names(found)).toContain('mine');
@@ -350,7 +350,7 @@ describe('plugins of Claude Code', () => {
     ]);
   });
 
-  test('one of another project is none of this one', () => {
+  it('one of another project is none of this one', () => {
     const installPath = machine.path('~/elsewhere');
     machine.write('~/elsewhere/.mcp.json', { mcpServers: { own: { command: 'own' } } });
     const list = (projectPath: string) =>
@@ -365,7 +365,7 @@ describe('plugins of Claude Code', () => {
     expect(names(machine.discover())).toEqual(['plugin:own:own']);
   });
 
-  test('one that was installed for this project may be switched on by the project', () => {
+  it('one that was installed for this project may be switched on by the project', () => {
     const installPath = machine.path('~/elsewhere');
     machine.write('~/elsewhere/.mcp.json', { mcpServers: { own: { command: 'own' } } });
     machine.write('~/.claude/plugins/installed_plugins.json', {
@@ -380,7 +380,7 @@ describe('plugins of Claude Code', () => {
     ]);
   });
 
-  test('a project switches off those of the user', () => {
+  it('a project switches off those of the user', () => {
     const file = machine.write('./.claude/settings.json', enabling({ 'inline@acme': false }));
     const found = machine.discover();
     expect(reasonsOf(found, 'plugin:inline:web')).toEqual([
@@ -389,7 +389,7 @@ describe('plugins of Claude Code', () => {
     expect(names(found)).toContain('plugin:tools:db');
   });
 
-  test('one from elsewhere than a folder lies where it was installed', () => {
+  it('one from elsewhere than a folder lies where it was installed', () => {
     const installPath = machine.path('~/.claude/plugins/cache/git/own/1.0.0');
     machine.write('~/.claude/plugins/cache/git/own/1.0.0/.mcp.json', {
       own: { command: '${CLAUDE_PLUGIN_ROOT}/run', headers: 3 },
@@ -402,7 +402,7 @@ describe('plugins of Claude Code', () => {
     expect(commandOf(machine.discover(), 'plugin:own:own')).toBe(`${installPath}/run`);
   });
 
-  test('what the user has switched off for the project stays off', () => {
+  it('what the user has switched off for the project stays off', () => {
     mkdirSync(join(machine.cwd, '.git'));
     machine.write('~/.claude.json', {
       projects: { [machine.cwd]: { disabledMcpServers: ['plugin:tools:db'] } },
@@ -412,7 +412,7 @@ describe('plugins of Claude Code', () => {
     ]);
   });
 
-  test('a file of servers outside of the plugin is not read', () => {
+  it('a file of servers outside of the plugin is not read', () => {
     machine.write('~/outside.json', { mcpServers: { outside: { command: 'outside' } } });
     machine.write('~/market/plugins/many/.claude-plugin/plugin.json', {
       name: 'many',
@@ -423,7 +423,7 @@ describe('plugins of Claude Code', () => {
     expect(reasonsOf(found, 'plugin:many:./server.mcpb')[0]).toContain('bundle');
   });
 
-  test('an entry that is nested without end costs itself', () => {
+  it('an entry that is nested without end costs itself', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     machine.write('~/market/plugins/tools/.mcp.json', `{"db": {"command": "db", "env": ${deep}}}`);
     const found = machine.discover();
@@ -431,7 +431,7 @@ describe('plugins of Claude Code', () => {
     expect(reasonsOf(found, 'plugin:tools:db')).toEqual(["field 'env': expected record, received array"]);
   });
 
-  test('a file of a plugin that others may write is refused', () => {
+  it('a file of a plugin that others may write is refused', () => {
     const file = machine.write('~/market/plugins/tools/.mcp.json', '{}', 0o666);
     const found = machine.discover();
     expect(found.problems.map((problem) => problem.file)).toEqual([file]);
@@ -439,7 +439,7 @@ describe('plugins of Claude Code', () => {
     expect(names(found)).not.toContain('plugin:tools:db');
   });
 
-  test('CLAUDE_CONFIG_DIR moves them', () => {
+  it('CLAUDE_CONFIG_DIR moves them', () => {
     const other = machine.path('~/other');
     machine.env = { CLAUDE_CONFIG_DIR: other };
     expect(names(machine.discover())).toEqual([]);

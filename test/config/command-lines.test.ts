@@ -4,7 +4,7 @@
 
 import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Home, only, reasonsIn, remote, stdio } from './home.js';
 
 let home: Home;
@@ -17,7 +17,7 @@ afterEach(() => {
 
 const names = () => home.discover().ready.map((spec) => spec.name);
 
-test('an integer of TOML that JavaScript has no number for costs its own entry at most', () => {
+it('an integer of TOML that JavaScript has no number for costs its own entry at most', () => {
   const huge = '9223372036854775807';
   home.write(
     '.codex/config.toml',
@@ -44,7 +44,7 @@ e = { command = "e" }
 describe('Codex', () => {
   const write = (toml: string) => home.write('.codex/config.toml', toml);
 
-  test('a program, with all that its table may say', () => {
+  it('a program, with all that its table may say', () => {
     home.env = { TOKEN: 'from-outside', OTHER: 'o', FAR: 'away' };
     const file = write(`
       model = "gpt"
@@ -78,7 +78,7 @@ describe('Codex', () => {
     });
   });
 
-  test('a remote server, with its token and headers from the environment', () => {
+  it('a remote server, with its token and headers from the environment', () => {
     home.env = { DOCS_TOKEN: 'secret-1', REGION: 'eu\n' };
     write(`
       [mcp_servers.docs]
@@ -100,7 +100,7 @@ describe('Codex', () => {
     });
   });
 
-  test('a token that is not set, a switched off one, and a wrong field', () => {
+  it('a token that is not set, a switched off one, and a wrong field', () => {
     write(`
       [mcp_servers.token]
       url = "https://a.example/mcp"
@@ -123,7 +123,7 @@ describe('Codex', () => {
     });
   });
 
-  test('CODEX_HOME moves its file', () => {
+  it('CODEX_HOME moves its file', () => {
     home.write('elsewhere/config.toml', '[mcp_servers.a]\ncommand = "a"');
     home.env = { CODEX_HOME: join(home.path, 'elsewhere') };
     expect(names()).toEqual(['a']);
@@ -134,18 +134,18 @@ describe('Codex', () => {
       home.write('project/.codex/config.toml', '[mcp_servers.a]\ncommand = "a"');
     });
 
-    test('needs the trust of the user', () => {
+    it('needs the trust of the user', () => {
       expect(reasonsIn(home.discover())).toEqual({
         a: 'not approved: it comes with the project; approve it in Codex, or set MCP_BRIDGE_TRUST_PROJECT=1',
       });
     });
 
-    test('starts when the project is trusted', () => {
+    it('starts when the project is trusted', () => {
       write(`[projects."${home.cwd}"]\ntrust_level = "trusted"`);
       expect(names()).toEqual(['a']);
     });
 
-    test('starts below the root of a trusted checkout', () => {
+    it('starts below the root of a trusted checkout', () => {
       mkdirSync(join(home.cwd, '.git'));
       mkdirSync(join(home.cwd, 'deep'));
       write(`[projects."${home.cwd}"]\ntrust_level = "trusted"`);
@@ -153,13 +153,13 @@ describe('Codex', () => {
       expect(found.ready.map((spec) => spec.name)).toEqual(['a']);
     });
 
-    test('does not start when the user said no, whatever the setting says', () => {
+    it('does not start when the user said no, whatever the setting says', () => {
       home.settings = { ...home.settings, trustProject: true };
       write(`[projects."${home.cwd}"]\ntrust_level = "untrusted"`);
       expect(reasonsIn(home.discover())).toEqual({ a: 'not approved: refused in Codex' });
     });
 
-    test('cannot trust itself', () => {
+    it('cannot trust itself', () => {
       home.write(
         'project/.codex/config.toml',
         `[mcp_servers.a]\ncommand = "a"\n[projects."${home.cwd}"]\ntrust_level = "trusted"`,
@@ -172,7 +172,7 @@ describe('Codex', () => {
 describe('Gemini CLI', () => {
   const write = (content: object, file = '.gemini/settings.json') => home.write(file, content);
 
-  test('programs, and the three ways to an address', () => {
+  it('programs, and the three ways to an address', () => {
     write({
       mcpServers: {
         local: {
@@ -208,7 +208,7 @@ describe('Gemini CLI', () => {
     });
   });
 
-  test('variables that are not set are empty', () => {
+  it('variables that are not set are empty', () => {
     home.env = { HOST: 'h.example', A: '$HOST' };
     write({
       mcpServers: {
@@ -226,7 +226,7 @@ describe('Gemini CLI', () => {
     expect(remote(b).url).toBe('https://h.example/mcp');
   });
 
-  test('the administrator comes first, and may allow and exclude', () => {
+  it('the administrator comes first, and may allow and exclude', () => {
     write({ mcpServers: { a: { command: 'user' }, b: { command: 'b' }, c: { command: 'c' } } });
     home.write('etc/gemini-cli-settings.json', {
       mcpServers: { a: { command: 'administrator' } },
@@ -240,14 +240,14 @@ describe('Gemini CLI', () => {
     });
   });
 
-  test('what was switched off with its own command', () => {
+  it('what was switched off with its own command', () => {
     write({ mcpServers: { Docs: { command: 'a' }, b: { command: 'b' } } });
     home.write('.gemini/mcp-server-enablement.json', { docs: { enabled: false }, b: { enabled: true } });
     expect(names()).toEqual(['b']);
     expect(reasonsIn(home.discover())).toEqual({ Docs: 'disabled in Gemini CLI' });
   });
 
-  test('nothing is on when nobody can tell what was switched off', () => {
+  it('nothing is on when nobody can tell what was switched off', () => {
     write({ mcpServers: { a: { command: 'a' } } });
     const file = home.write('.gemini/mcp-server-enablement.json', '{');
     const found = home.discover();
@@ -262,12 +262,12 @@ describe('Gemini CLI', () => {
       write({ mcpServers: { project: { command: 'p' } } }, 'project/.gemini/settings.json');
     });
 
-    test('of which nobody was asked', () => {
+    it('of which nobody was asked', () => {
       expect(names()).toEqual(['user']);
       expect(reasonsIn(home.discover())['project']).toMatch(/^not approved: .* approve it in Gemini CLI, or/);
     });
 
-    test.each([
+    it.each([
       ['the folder', (cwd: string) => ({ [cwd]: 'TRUST_FOLDER' })],
       ['its parent', (cwd: string) => ({ [dirname(cwd)]: 'TRUST_FOLDER' })],
       ['a sibling’s parent', (cwd: string) => ({ [`${cwd}-2`]: 'TRUST_PARENT' })],
@@ -276,13 +276,13 @@ describe('Gemini CLI', () => {
       expect(names()).toEqual(['project', 'user']);
     });
 
-    test('that are not trusted have none at all', () => {
+    it('that are not trusted have none at all', () => {
       trust({ [home.path]: 'TRUST_FOLDER', [home.cwd]: 'DO_NOT_TRUST' });
       const off = 'disabled: Gemini CLI does not trust this folder';
       expect(reasonsIn(home.discover())).toEqual({ project: off, user: off });
     });
 
-    test('are as good as others where trust is switched off', () => {
+    it('are as good as others where trust is switched off', () => {
       write({
         mcpServers: { user: { command: 'u' } },
         security: { folderTrust: { enabled: false } },
@@ -291,12 +291,12 @@ describe('Gemini CLI', () => {
       expect(names()).toEqual(['user']);
     });
 
-    test('whose name only begins alike are others', () => {
+    it('whose name only begins alike are others', () => {
       trust({ [home.cwd.slice(0, -1)]: 'TRUST_FOLDER' });
       expect(names()).toEqual(['user']);
     });
 
-    test('cannot switch off the user’s own servers', () => {
+    it('cannot switch off the user’s own servers', () => {
       write(
         { mcp: { excluded: ['user'], allowed: ['project'] }, mcpServers: {} },
         'project/.gemini/settings.json',
@@ -307,7 +307,7 @@ describe('Gemini CLI', () => {
 });
 
 describe('Copilot CLI', () => {
-  test('its types, its tools, its variables', () => {
+  it('its types, its tools, its variables', () => {
     home.env = { TOKEN: 't' };
     home.write('.copilot/mcp-config.json', {
       mcpServers: {
@@ -323,7 +323,7 @@ describe('Copilot CLI', () => {
     ]);
   });
 
-  test('COPILOT_HOME moves its file', () => {
+  it('COPILOT_HOME moves its file', () => {
     home.write('c/mcp-config.json', { mcpServers: { a: { command: 'a' } } });
     home.env = { COPILOT_HOME: join(home.path, 'c') };
     expect(names()).toEqual(['a']);
@@ -333,7 +333,7 @@ describe('Copilot CLI', () => {
 describe('OpenCode', () => {
   const user = '.config/opencode/opencode.json';
 
-  test('commands in one list, `environment`, times', () => {
+  it('commands in one list, `environment`, times', () => {
     home.env = { KEY: 'k' };
     home.write('.config/opencode/opencode.jsonc', {
       $schema: 'https://opencode.ai/config.json',
@@ -371,7 +371,7 @@ describe('OpenCode', () => {
     });
   });
 
-  test('a file’s content is put in, without its last newline', () => {
+  it('a file’s content is put in, without its last newline', () => {
     const keys = home.write('.config/opencode/key.txt', 'secret\n', 0o600);
     home.write(user, {
       mcp: {
@@ -389,7 +389,7 @@ describe('OpenCode', () => {
     expect(reasonsIn(found)['shared']).toContain(`file ${shared} can be written by other users`);
   });
 
-  test('the nearest place counts, and a project asks', () => {
+  it('the nearest place counts, and a project asks', () => {
     const entry = (command: string) => ({ mcp: { a: { type: 'local', command: [command] } } });
     home.write(user, entry('user'));
     home.write('project/opencode.json', entry('project'));
@@ -406,7 +406,7 @@ describe('OpenCode', () => {
     expect(first()).toEqual(['dir']);
   });
 
-  test('a project’s parents are read up to the root of its checkout, and not above', () => {
+  it('a project’s parents are read up to the root of its checkout, and not above', () => {
     mkdirSync(join(home.cwd, 'deep/er'), { recursive: true });
     home.write('project/opencode.json', { mcp: { inside: { type: 'local', command: ['x'] } } });
     home.write('opencode.json', { mcp: { above: { type: 'local', command: ['y'] } } });
@@ -418,7 +418,7 @@ describe('OpenCode', () => {
   });
 });
 
-test.each([
+it.each([
   '.gemini/antigravity/mcp_config.json',
   '.gemini/config/mcp_config.json',
   '.gemini/antigravity-cli/mcp_config.json',
@@ -437,7 +437,7 @@ test.each([
   });
 });
 
-test('Antigravity reads .agents of a project, with approval', () => {
+it('Antigravity reads .agents of a project, with approval', () => {
   home.write('project/.agents/mcp_config.json', { mcpServers: { a: { command: 'a' } } });
   expect(reasonsIn(home.discover())['a']).toMatch(/^not approved/);
 });

@@ -1,6 +1,6 @@
 // Which entries are one server: by what they start or reach, and by whose account.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Home, reasonsIn, stdio } from './home.js';
 
 let home: Home;
@@ -11,7 +11,7 @@ afterEach(() => {
   home[Symbol.dispose]();
 });
 
-test('thousands of accounts at one address are told apart in a moment', () => {
+it('thousands of accounts at one address are told apart in a moment', () => {
   const entry = (_: unknown, n: number) => [
     `a${n}`,
     { url: 'https://x.example', headers: { Authorization: `${n}` } },
@@ -22,7 +22,7 @@ test('thousands of accounts at one address are told apart in a moment', () => {
   expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
-test('several hosts name one server; the first wins, the others say which', () => {
+it('several hosts name one server; the first wins, the others say which', () => {
   const claude = home.write('.claude.json', {
     mcpServers: { github: { command: 'npx', args: ['gh'], env: { TOKEN: 'one' } } },
   });
@@ -52,14 +52,14 @@ test('several hosts name one server; the first wins, the others say which', () =
   });
 });
 
-test('one that leaves out tools is another server', () => {
+it('one that leaves out tools is another server', () => {
   home.write('.gemini/settings.json', {
     mcpServers: { db: { command: 'db' }, safe: { command: 'db', excludeTools: ['drop'] } },
   });
   expect(home.discover().ready.map(({ name }) => name)).toEqual(['db', 'safe']);
 });
 
-test('of one name the first counts, whatever the others say', () => {
+it('of one name the first counts, whatever the others say', () => {
   const claude = home.write('.claude.json', { mcpServers: { db: { command: 'db' } } });
   home.write('.cursor/mcp.json', { mcpServers: { db: { command: 'db', env: { READ_ONLY: '1' } } } });
   const found = home.discover();
@@ -67,7 +67,7 @@ test('of one name the first counts, whatever the others say', () => {
   expect(reasonsIn(found)).toEqual({ db: `shadowed by ${claude}` });
 });
 
-test.each([
+it.each([
   ['all the same', { command: 'x', env: { A: '1', B: '2' } }, { command: 'x', env: { B: '2', A: '1' } }, 1],
   ['a switch more', { command: 'x' }, { command: 'x', env: { READ_ONLY: '1' } }, 2],
   ['a switch less', { command: 'x', env: { READ_ONLY: '1' } }, { command: 'x' }, 2],

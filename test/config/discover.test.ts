@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Discovery } from '../../src/config/discover.js';
 import { explainSkip } from '../../src/config/explain-skip.js';
 import { Home, stdio } from './home.js';
@@ -25,12 +25,12 @@ const reasons = (discovery: Discovery) =>
 const claude = (user: object, project: object = {}) =>
   home.write('.claude.json', { numStartups: 3, mcpServers: user, projects: { [home.cwd]: project } });
 
-test('nothing configured is an empty answer', () => {
+it('nothing configured is an empty answer', () => {
   expect(home.discover()).toEqual({ ready: [], skipped: [], problems: [], files: [] });
   expect(home.events).toEqual([{ type: 'config.discovered', ready: 0, skipped: 0 }]);
 });
 
-test('an entry becomes a spec that remembers where it stands', () => {
+it('an entry becomes a spec that remembers where it stands', () => {
   const file = claude({
     'git/hub~1': {
       type: 'stdio',
@@ -60,7 +60,7 @@ test('an entry becomes a spec that remembers where it stands', () => {
 });
 
 describe('precedence', () => {
-  test('the first source of a name wins, and the others say which', () => {
+  it('the first source of a name wins, and the others say which', () => {
     const explicit = home.write('explicit.json', { mcpServers: { a: server('explicit') } });
     home.settings = { ...home.settings, serversConfig: [explicit] };
     const local = {
@@ -98,14 +98,14 @@ describe('precedence', () => {
     ]);
   });
 
-  test('several explicit files, in their order', () => {
+  it('several explicit files, in their order', () => {
     const one = home.write('1.json', { mcpServers: { a: server('one') } });
     const two = home.write('2.json', { mcpServers: { a: server('two'), b: server('b') } });
     home.settings = { ...home.settings, serversConfig: [one, two] };
     expect(home.discover().ready.map((spec) => stdio(spec).command)).toEqual(['one', 'b']);
   });
 
-  test('a file found in two ways counts once', () => {
+  it('a file found in two ways counts once', () => {
     const state = claude({ a: server() });
     home.settings = { ...home.settings, serversConfig: [state] };
     const found = home.discover();
@@ -113,7 +113,7 @@ describe('precedence', () => {
     expect(found.skipped).toEqual([]);
   });
 
-  test('the same definition under another name is started once', () => {
+  it('the same definition under another name is started once', () => {
     const file = claude({
       a: server('srv', { args: ['x'], env: { A: '1', B: '2' } }),
       b: server('srv', { args: ['x'], env: { B: '2', A: '1' } }),
@@ -124,7 +124,7 @@ describe('precedence', () => {
     expect(reasons(found)).toEqual({ b: `same as a in ${file}` });
   });
 
-  test('an administrator’s file excludes the rest of its host and nothing else', () => {
+  it('an administrator’s file excludes the rest of its host and nothing else', () => {
     home.write('etc/managed-mcp.json', { mcpServers: { a: server() } });
     claude({ b: server('b') });
     home.write('MCPs/c.json', server('c'));
@@ -133,7 +133,7 @@ describe('precedence', () => {
     expect(reasons(found)['b']).toBe(`only ${home.managedFile} counts for Claude Code`);
   });
 
-  test('an administrator’s file that is malformed still excludes', () => {
+  it('an administrator’s file that is malformed still excludes', () => {
     home.write('etc/managed-mcp.json', '{');
     claude({ b: server('b') });
     expect(names(home.discover())).toEqual([]);
@@ -141,27 +141,27 @@ describe('precedence', () => {
 });
 
 describe('Claude Code', () => {
-  test('CLAUDE_CONFIG_DIR moves its state', () => {
+  it('CLAUDE_CONFIG_DIR moves its state', () => {
     claude({ old: server() });
     home.write('elsewhere/.claude.json', { mcpServers: { moved: server() } });
     home.env = { CLAUDE_CONFIG_DIR: join(home.path, 'elsewhere') };
     expect(names(home.discover())).toEqual(['moved']);
   });
 
-  test('the key of a project is the root of its checkout', () => {
+  it('the key of a project is the root of its checkout', () => {
     mkdirSync(join(home.cwd, '.git'));
     mkdirSync(join(home.cwd, 'deep/er'), { recursive: true });
     claude({}, { mcpServers: { a: server() } });
     expect(names(home.discover({ cwd: join(home.cwd, 'deep/er') }))).toEqual(['a']);
   });
 
-  test('outside a checkout the key is the folder itself', () => {
+  it('outside a checkout the key is the folder itself', () => {
     mkdirSync(join(home.cwd, 'deep'));
     claude({}, { mcpServers: { a: server() } });
     expect(names(home.discover({ cwd: join(home.cwd, 'deep') }))).toEqual([]);
   });
 
-  test('what is switched off for the project stays off', () => {
+  it('what is switched off for the project stays off', () => {
     claude({ a: server('a'), b: server('b') }, { disabledMcpServers: ['a'] });
     home.write('MCPs/a.json', server('another'));
     const found = home.discover();
@@ -172,7 +172,7 @@ describe('Claude Code', () => {
     ]);
   });
 
-  test('the older places on macOS', () => {
+  it('the older places on macOS', () => {
     home.write('Library/Application Support/Claude Code/claude_code_config.json', {
       mcpServers: { a: server('a') },
     });
@@ -194,7 +194,7 @@ describe('servers of a project', () => {
     home.write('project/mcp-servers/tool.json', server('tool'));
   });
 
-  test('are not started without approval, and say how to approve', () => {
+  it('are not started without approval, and say how to approve', () => {
     const found = home.discover();
     expect(names(found)).toEqual([]);
     const claudeWay = 'approve it in Claude Code, or set MCP_BRIDGE_TRUST_PROJECT=1';
@@ -205,23 +205,23 @@ describe('servers of a project', () => {
     });
   });
 
-  test('are started when the setting trusts them', () => {
+  it('are started when the setting trusts them', () => {
     home.settings = { ...home.settings, trustProject: true };
     expect(names(home.discover())).toEqual(['mine', 'above', 'tool']);
   });
 
-  test('are started when Claude Code has approved them by name', () => {
+  it('are started when Claude Code has approved them by name', () => {
     claude({}, { enabledMcpjsonServers: ['mine', 'tool'] });
     expect(names(home.discover())).toEqual(['mine']);
   });
 
-  test.each(['.claude.json', '.claude/settings.json'])('are started when %s approves all', (file) => {
+  it.each(['.claude.json', '.claude/settings.json'])('are started when %s approves all', (file) => {
     const approval = { enableAllProjectMcpServers: true };
     home.write(file, file === '.claude.json' ? { projects: { [home.cwd]: approval } } : approval);
     expect(names(home.discover())).toEqual(['mine', 'above']);
   });
 
-  test('are not started when Claude Code has refused them, whatever the setting says', () => {
+  it('are not started when Claude Code has refused them, whatever the setting says', () => {
     home.settings = { ...home.settings, trustProject: true };
     home.write('.claude/settings.json', {
       enableAllProjectMcpServers: true,
@@ -232,14 +232,14 @@ describe('servers of a project', () => {
     expect(reasons(found)['mine']).toBe('not approved: refused in Claude Code');
   });
 
-  test('cannot approve themselves by settings that come with the project', () => {
+  it('cannot approve themselves by settings that come with the project', () => {
     const approval = { enableAllProjectMcpServers: true };
     home.write('project/.claude/settings.json', approval);
     home.write('project/.claude/settings.local.json', approval);
     expect(names(home.discover())).toEqual([]);
   });
 
-  test('are started when the local settings of a trusted folder approve them', () => {
+  it('are started when the local settings of a trusted folder approve them', () => {
     const trusted = { projects: { [home.cwd]: { hasTrustDialogAccepted: true } } };
     const local = 'project/.claude/settings.local.json';
     home.write('.claude.json', trusted);
@@ -255,7 +255,7 @@ describe('servers of a project', () => {
     expect(names(home.discover())).toEqual([]);
   });
 
-  test('are the user’s own where the project is the home folder', () => {
+  it('are the user’s own where the project is the home folder', () => {
     home.write('.cursor/mcp.json', { mcpServers: { a: server('a') } });
     home.write('.codex/config.toml', '[mcp_servers.b]\ncommand = "b"');
     home.write('.gemini/settings.json', { mcpServers: { c: server('c') } });
@@ -264,7 +264,7 @@ describe('servers of a project', () => {
     expect(found.ready.map((spec) => spec.source.scope)).toEqual(['user', 'user', 'user']);
   });
 
-  test('neither replace nor switch off a server of the user before they are approved', () => {
+  it('neither replace nor switch off a server of the user before they are approved', () => {
     claude({ mine: server('the-user') });
     home.write('.mcp.json', { mcpServers: { mine: server('x', { disabled: true }) } });
     expect(home.discover().ready.map((spec) => stdio(spec).command)).toEqual(['the-user']);
@@ -272,7 +272,7 @@ describe('servers of a project', () => {
 });
 
 describe('forms of a file', () => {
-  test.each([
+  it.each([
     ['mcpServers', { mcpServers: { a: server() } }, 'a'],
     ['a bare map', { a: server(), $schema: 'x' }, 'a'],
     ['a single server', server(), 'my.tool'],
@@ -283,7 +283,7 @@ describe('forms of a file', () => {
     expect(found.problems).toEqual([]);
   });
 
-  test('a description of the file serves its entries', () => {
+  it('a description of the file serves its entries', () => {
     home.write('MCPs/a.json', {
       description: 'Shared',
       mcpServers: { a: server('a'), b: server('b', { description: 'Own' }) },
@@ -291,18 +291,18 @@ describe('forms of a file', () => {
     expect(home.discover().ready.map((spec) => spec.description)).toEqual(['Shared', 'Own']);
   });
 
-  test('XDG_CONFIG_HOME moves the folder', () => {
+  it('XDG_CONFIG_HOME moves the folder', () => {
     home.write('xdg/mcp/servers/a.json', server());
     home.env = { XDG_CONFIG_HOME: join(home.path, 'xdg') };
     expect(names(home.discover())).toEqual(['a']);
   });
 
-  test('comments, trailing commas and a byte order mark are read', () => {
+  it('comments, trailing commas and a byte order mark are read', () => {
     home.write('MCPs/a.json', '\uFEFF{ // note\n "mcpServers": { "a": { "command": "srv", }, }, /* end */ }');
     expect(names(home.discover())).toEqual(['a']);
   });
 
-  test('names of the prototype are ordinary names, with and without comments', () => {
+  it('names of the prototype are ordinary names, with and without comments', () => {
     home.write('MCPs/a.json', '{"mcpServers":{"__proto__":{"command":"a"},"constructor":{"command":"b"}}}');
     home.write('MCPs/b.json', '{"mcpServers":{/**/"toString":{"command":"c"},"__proto__":{"command":"d"}}}');
     const found = home.discover();
@@ -322,38 +322,38 @@ describe('a file with a problem costs only itself', () => {
     return found.problems[0]?.message;
   };
 
-  test('malformed: with line and column', () => {
+  it('malformed: with line and column', () => {
     const file = home.write('MCPs/bad.json', '{\n  "mcpServers": {\n    "a": oops\n  }\n}');
     expect(messageFor(file)).toBe(`${file}:3:10: invalid symbol`);
   });
 
-  test('writable by others: with the command that mends it', () => {
+  it('writable by others: with the command that mends it', () => {
     const file = home.write('MCPs/bad.json', server('evil'));
     chmodSync(file, 0o664);
     expect(messageFor(file)).toContain(`run: chmod go-w '${file}'`);
   });
 
   // Only root can give a file away.
-  test.runIf(process.getuid?.() === 0)('owned by somebody else', () => {
+  it.runIf(process.getuid?.() === 0)('owned by somebody else', () => {
     const file = home.write('MCPs/bad.json', server('evil'));
     chownSync(file, 4711, 4711);
     expect(messageFor(file)).toContain('belongs to user 4711');
   });
 
-  test('a fifo is not waited for', () => {
+  it('a fifo is not waited for', () => {
     const file = home.write('MCPs/good.json', server());
     execFileSync('mkfifo', [join(home.path, 'MCPs/bad.json')]);
     expect(messageFor(file.replace('good', 'bad'))).toBe('is not a regular file');
   });
 
-  test('UTF-16, as PowerShell writes it', () => {
+  it('UTF-16, as PowerShell writes it', () => {
     const file = join(home.path, 'MCPs/bad.json');
     home.write('MCPs/bad.json', '');
     writeFileSync(file, Buffer.from(`\uFEFF${JSON.stringify(server())}`, 'utf16le'));
     expect(messageFor(file)).toBe('is in UTF-16; save it in UTF-8');
   });
 
-  test('an explicit file that is absent', () => {
+  it('an explicit file that is absent', () => {
     const file = join(home.path, 'absent.json');
     home.settings = { ...home.settings, serversConfig: [file] };
     expect(messageFor(file)).toBe('does not exist; MCP_SERVERS_CONFIG names it');
@@ -361,7 +361,7 @@ describe('a file with a problem costs only itself', () => {
 });
 
 describe('a file that was read but holds nothing usable', () => {
-  test.each([
+  it.each([
     ['[]', 'must hold a JSON object'],
     ['{"mcpServers": []}', '/mcpServers must be an object'],
     ['{"servers": 1}', 'holds no servers; expected {"mcpServers": {"NAME": {"command": …}}}'],
@@ -372,7 +372,7 @@ describe('a file that was read but holds nothing usable', () => {
 });
 
 describe('entries that are passed over', () => {
-  test.each<[string, unknown, string]>([
+  it.each<[string, unknown, string]>([
     ['a number', 3, 'is a number where an object with a command is expected'],
     ['no command', {}, 'has no command and no url'],
     ['an empty command', server(''), "field 'command': must not be empty"],
@@ -412,7 +412,7 @@ describe('entries that are passed over', () => {
     expect(reasons(found)).toEqual({ bad: reason });
   });
 
-  test('a slip in a field that is no matter of safety costs the field, not the server', () => {
+  it('a slip in a field that is no matter of safety costs the field, not the server', () => {
     claude({
       described: server('a', { description: 5 }),
       timed: server('b', { timeout: '60000' }),
@@ -429,19 +429,19 @@ describe('entries that are passed over', () => {
     ]);
   });
 
-  test('a choice of tools that cannot be read keeps the server from starting with all', () => {
+  it('a choice of tools that cannot be read keeps the server from starting with all', () => {
     home.write('.copilot/mcp-config.json', { mcpServers: { one: { command: 'c', tools: 'send' } } });
     expect(reasons(home.discover())).toEqual({ one: "field 'tools': expected array, received string" });
   });
 
-  test('Codex takes no command together with an address', () => {
+  it('Codex takes no command together with an address', () => {
     home.write('.codex/config.toml', '[mcp_servers.a]\ncommand = "a"\nurl = "https://x.example"\n');
     expect(reasons(home.discover())).toEqual({
       a: "has both 'command' and 'url', which Codex refuses; remove one",
     });
   });
 
-  test.each([
+  it.each([
     ['', 'its name is empty'],
     ['x'.repeat(129), 'its name has 129 characters; at most 128'],
     ['a\u001b[2Jb', 'its name has characters that do not show'],
@@ -453,13 +453,13 @@ describe('entries that are passed over', () => {
     expect(reasons(home.discover())).toEqual({ [shown]: reason });
   });
 
-  test('a disabled entry of the user keeps later ones of its name from starting', () => {
+  it('a disabled entry of the user keeps later ones of its name from starting', () => {
     claude({ a: server('a', { disabled: true }) });
     home.write('MCPs/a.json', server('a'));
     expect(names(home.discover())).toEqual([]);
   });
 
-  test('but not those of another host, where the user has it on', () => {
+  it('but not those of another host, where the user has it on', () => {
     const off = server('a', { disabled: true });
     claude({ a: off });
     home.write('.cursor/mcp.json', { mcpServers: { a: off, b: off } });
@@ -475,14 +475,14 @@ describe('entries that are passed over', () => {
     ]);
   });
 
-  test('an operator’s word counts in every host', () => {
+  it('an operator’s word counts in every host', () => {
     const explicit = home.write('x.json', { mcpServers: { a: server('a', { enabled: false }) } });
     home.settings = { ...home.settings, serversConfig: [explicit] };
     home.write('.kiro/settings/mcp.json', { mcpServers: { a: server('a') } });
     expect(names(home.discover())).toEqual([]);
   });
 
-  test('an unusable entry does not', () => {
+  it('an unusable entry does not', () => {
     claude({ a: { type: 'ws', url: 'wss://x.example' } });
     home.write('MCPs/a.json', server('a'));
     expect(names(home.discover())).toEqual(['a']);
@@ -492,7 +492,7 @@ describe('entries that are passed over', () => {
 describe('variables', () => {
   const entry = server('${BIN}', { args: ['${A:-b}'], env: { T: '${TOKEN}' }, cwd: '${HERE}/x' });
 
-  test('are replaced as Claude Code does', () => {
+  it('are replaced as Claude Code does', () => {
     home.env = { BIN: 'srv', TOKEN: '', HERE: '/here' };
     claude({ a: entry });
     expect(home.discover().ready[0]).toMatchObject({
@@ -503,7 +503,7 @@ describe('variables', () => {
     });
   });
 
-  test('are left alone where the host leaves them', () => {
+  it('are left alone where the host leaves them', () => {
     home.write('.config/Claude/claude_desktop_config.json', {
       mcpServers: { a: server('x', { args: ['${A}'] }) },
     });
@@ -516,7 +516,7 @@ describe('a bridge inside a bridge', () => {
     claude({ a: server('a'), self: server('mcp-sandbox-bridge') });
   });
 
-  test('offers nothing', () => {
+  it('offers nothing', () => {
     home.settings = { ...home.settings, depth: 1 };
     expect(reasons(home.discover())).toEqual({
       a: 'this bridge runs inside another bridge',
@@ -524,13 +524,13 @@ describe('a bridge inside a bridge', () => {
     });
   });
 
-  test('offers everything when the setting allows nesting', () => {
+  it('offers everything when the setting allows nesting', () => {
     home.settings = { ...home.settings, depth: 1, allowSelfServer: true };
     expect(names(home.discover())).toEqual(['a', 'self']);
   });
 });
 
-test('fifty servers beside a large history are found in tens of milliseconds', () => {
+it('fifty servers beside a large history are found in tens of milliseconds', () => {
   const servers = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`s${i}`, server(`srv${i}`)]));
   home.write('.claude.json', { mcpServers: servers, history: 'x'.repeat(2_000_000) });
   home.discover();

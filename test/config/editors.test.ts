@@ -2,7 +2,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Home, only, reasonsIn, remote, stdio } from './home.js';
 
 let home: Home;
@@ -15,7 +15,7 @@ afterEach(() => {
 
 const names = () => home.discover().ready.map((spec) => spec.name);
 
-test('Claude Desktop starts programs only, and replaces nothing', () => {
+it('Claude Desktop starts programs only, and replaces nothing', () => {
   home.write('.config/Claude/claude_desktop_config.json', {
     globalShortcut: '',
     mcpServers: {
@@ -31,7 +31,7 @@ test('Claude Desktop starts programs only, and replaces nothing', () => {
 });
 
 describe('Cursor', () => {
-  test('its variables, in every field', () => {
+  it('its variables, in every field', () => {
     home.env = { KEY: 'k', PORT: '9' };
     home.write('.cursor/mcp.json', {
       mcpServers: {
@@ -63,7 +63,7 @@ describe('Cursor', () => {
     expect(reasonsIn(found)).toEqual({ wanting: 'needs environment variable NO, NEITHER' });
   });
 
-  test('envFile comes before env, and is read with care', () => {
+  it('envFile comes before env, and is read with care', () => {
     home.write('keys.env', '# keys\nexport A="from file"\nB=2\n', 0o600);
     home.write('open.env', 'A=1', 0o600);
     const envFile = '${userHome}/keys.env';
@@ -84,7 +84,7 @@ describe('Cursor', () => {
     });
   });
 
-  test('a project’s file is not started, and nothing that it names is read', () => {
+  it('a project’s file is not started, and nothing that it names is read', () => {
     home.write('project/.cursor/mcp.json', {
       mcpServers: { a: { command: 'a', envFile: '/proc/self/environ' }, b: { url: 'https://x.example' } },
     });
@@ -98,7 +98,7 @@ describe('Cursor', () => {
 describe('VS Code', () => {
   const user = '.config/Code/User/mcp.json';
 
-  test('its words; what asks the user is passed over', () => {
+  it('its words; what asks the user is passed over', () => {
     home.write(
       user,
       `{ // the user's
@@ -129,7 +129,7 @@ describe('VS Code', () => {
     });
   });
 
-  test.each([
+  it.each([
     user,
     '.config/Code - Insiders/User/mcp.json',
     '.config/Code/User/profiles/1a2b/mcp.json',
@@ -140,7 +140,7 @@ describe('VS Code', () => {
     expect(only(home.discover()).source).toMatchObject({ host: 'VS Code', pointer: '/servers/a' });
   });
 
-  test('the older place in its settings', () => {
+  it('the older place in its settings', () => {
     home.write('.config/Code/User/settings.json', { mcp: { servers: { a: { command: 'a' } } } });
     home.write('project/.vscode/settings.json', { mcp: { servers: { p: { command: 'p' } } } });
     const found = home.discover();
@@ -148,12 +148,12 @@ describe('VS Code', () => {
     expect(reasonsIn(found)['p']).toMatch(/^not approved/);
   });
 
-  test('settings without servers are no problem', () => {
+  it('settings without servers are no problem', () => {
     home.write('.config/Code/User/settings.json', { 'editor.fontSize': 12 });
     expect(home.discover()).toMatchObject({ ready: [], skipped: [], problems: [] });
   });
 
-  test('relative paths of a workspace begin at its folder', () => {
+  it('relative paths of a workspace begin at its folder', () => {
     home.settings = { ...home.settings, trustProject: true };
     home.write('project/keys.env', 'A=1', 0o600);
     home.write('project/.vscode/mcp.json', {
@@ -163,7 +163,7 @@ describe('VS Code', () => {
   });
 });
 
-test('Windsurf: serverUrl, its variables, tools that are off', () => {
+it('Windsurf: serverUrl, its variables, tools that are off', () => {
   home.env = { KEY: 'k' };
   home.write('.codeium/windsurf/mcp_config.json', {
     mcpServers: {
@@ -179,7 +179,7 @@ test('Windsurf: serverUrl, its variables, tools that are off', () => {
 });
 
 describe('Zed', () => {
-  test('its three forms', () => {
+  it('its three forms', () => {
     home.write(
       '.config/zed/settings.json',
       `{ /* settings */ "context_servers": {
@@ -210,7 +210,7 @@ describe('Zed', () => {
 describe('extensions that keep a file of their own', () => {
   const storage = '.config/Code/User/globalStorage';
 
-  test.each([
+  it.each([
     ['Cline', `${storage}/saoudrizwan.claude-dev/settings/cline_mcp_settings.json`],
     ['Cline', '.cline/data/settings/cline_mcp_settings.json'],
     ['Cline', '.config/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json'],
@@ -235,13 +235,13 @@ describe('extensions that keep a file of their own', () => {
     expect(reasonsIn(found)).toEqual({ d: 'disabled in its file' });
   });
 
-  test('Cline can be told where its file is', () => {
+  it('Cline can be told where its file is', () => {
     const file = home.write('cline.json', { mcpServers: { a: { command: 'a' } } });
     home.env = { CLINE_MCP_SETTINGS_PATH: file };
     expect(only(home.discover()).source).toMatchObject({ host: 'Cline', file });
   });
 
-  test('Roo Code replaces as its editor does', () => {
+  it('Roo Code replaces as its editor does', () => {
     home.env = { K: 'k' };
     home.write(`${storage}/rooveterinaryinc.roo-cline/settings/mcp_settings.json`, {
       mcpServers: { a: { command: 'a', args: ['${env:K}', '${workspaceFolder}'] } },
@@ -251,7 +251,7 @@ describe('extensions that keep a file of their own', () => {
 });
 
 describe('Continue', () => {
-  test('a list, in YAML', () => {
+  it('a list, in YAML', () => {
     home.write(
       '.continue/config.yaml',
       `name: mine
@@ -300,7 +300,7 @@ mcpServers:
     });
   });
 
-  test('blocks of a project, in YAML and JSON', () => {
+  it('blocks of a project, in YAML and JSON', () => {
     home.settings = { ...home.settings, trustProject: true };
     home.write('project/.continue/mcpServers/a.yaml', 'mcpServers:\n  - name: a\n    command: a\n');
     home.write('project/.continue/mcpServers/b.yml', 'mcpServers:\n  - name: b\n    command: b\n');
@@ -311,13 +311,13 @@ mcpServers:
     expect(names()).toEqual([]);
   });
 
-  test('a list of another shape', () => {
+  it('a list of another shape', () => {
     const file = home.write('.continue/config.yaml', 'mcpServers: 3\n');
     expect(home.discover().problems).toEqual([{ file, message: '/mcpServers must be a list' }]);
   });
 });
 
-test('Kiro: the user’s file, and a workspace’s', () => {
+it('Kiro: the user’s file, and a workspace’s', () => {
   home.env = { KEY: 'k' };
   home.write('.kiro/settings/mcp.json', {
     mcpServers: {
@@ -335,7 +335,7 @@ test('Kiro: the user’s file, and a workspace’s', () => {
   expect(reasonsIn(found)['p']).toMatch(/^not approved/);
 });
 
-test.each([
+it.each([
   ['LM Studio', '.lmstudio/mcp.json'],
   ['MCP Inspector', '.mcp-inspector/mcp.json'],
   ['home-manager', '.config/mcp/mcp.json'],
@@ -353,7 +353,7 @@ test.each([
   ]);
 });
 
-test.each([
+it.each([
   '.cursor/mcp.json',
   '.vscode/mcp.json',
   '.vscode/settings.json',

@@ -3,7 +3,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SOURCES } from '../../src/config/hosts/sources.js';
 import { Home, reasonsIn } from './home.js';
 
@@ -72,13 +72,13 @@ function writeAll(): string[] {
   return Object.keys(FILES);
 }
 
-test('every host of the table is here', () => {
+it('every host of the table is here', () => {
   const hosts = new Set(SOURCES.map((source) => source.host));
   hosts.delete('MCP_SERVERS_CONFIG');
   expect(Object.keys(FILES).sort()).toEqual([...hosts].sort());
 });
 
-test('each gives its own server, and none gives us', () => {
+it('each gives its own server, and none gives us', () => {
   const hosts = writeAll();
   const found = home.discover();
   expect(found.problems).toEqual([]);
@@ -91,7 +91,7 @@ test('each gives its own server, and none gives us', () => {
   );
 });
 
-test('none gives anything to a bridge inside a bridge', () => {
+it('none gives anything to a bridge inside a bridge', () => {
   const hosts = writeAll();
   home.settings = { ...home.settings, depth: 1 };
   const found = home.discover();
@@ -99,7 +99,7 @@ test('none gives anything to a bridge inside a bridge', () => {
   for (const host of hosts) expect(reasonsIn(found)[host]).toBe('this bridge runs inside another bridge');
 });
 
-test('one malformed file after the other costs only its own host', () => {
+it('one malformed file after the other costs only its own host', () => {
   const hosts = writeAll();
   for (const [host, [file, content]] of Object.entries(FILES)) {
     home.write(file, ']] {');
@@ -110,7 +110,7 @@ test('one malformed file after the other costs only its own host', () => {
   }
 });
 
-test.each<[string, unknown]>([
+it.each<[string, unknown]>([
   ['references without an end', { command: 'x', args: ['${A:-'.repeat(200_000)] }],
   [
     'references without a name',

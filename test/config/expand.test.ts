@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references under test look like template strings
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { expand } from '../../src/config/expand.js';
 
 const env = { TOKEN: 'secret', EMPTY: '', NESTED: '${TOKEN}' };
 
-test.each([
+it.each([
   ['--token=${TOKEN}', '--token=secret'],
   ['${TOKEN}${TOKEN}', 'secretsecret'],
   ['${EMPTY:-default}', ''],
@@ -18,10 +18,10 @@ test.each([
   expect(expand(text, env)).toEqual({ text: expected, missing: [] });
 });
 
-test('variables without value and default are named and stay', () => {
+it('variables without value and default are named and stay', () => {
   expect(expand('${A}/${TOKEN}/${B}', env)).toEqual({ text: '${A}/secret/${B}', missing: ['A', 'B'] });
 });
 
-test('names of the prototype are not variables', () => {
+it('names of the prototype are not variables', () => {
   expect(expand('${constructor}${__proto__}', env).missing).toEqual(['constructor', '__proto__']);
 });

@@ -2,7 +2,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references under test look like template strings
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { needsInWords } from '../../src/config/explain-skip.js';
 import { EXPANSIONS, type Expansion, type ExpansionContext } from '../../src/config/hosts/expansions.js';
 
@@ -20,7 +20,7 @@ const machine = (platform: NodeJS.Platform): ExpansionContext => ({
   contentOf: (file) => (file === 'key' ? 'from file\n' : undefined),
 });
 
-test.each<[Expansion, string, string]>([
+it.each<[Expansion, string, string]>([
   ['none', '${A} $A ${env:A}', '${A} $A ${env:A}'],
   ['claude-code', '${A} ${NO:-d} $A ${env:A}', 'one d $A ${env:A}'],
   ['windsurf', '${env:A} ${A} ${userHome}', 'one ${A} ${userHome}'],
@@ -32,14 +32,14 @@ test.each<[Expansion, string, string]>([
   expect(EXPANSIONS[expansion](text, machine('linux'))).toEqual({ text: expected, needs: [] });
 });
 
-test.each<[Expansion, string, string]>([
+it.each<[Expansion, string, string]>([
   ['gemini-cli', '%A%-%NO%-$A-100%', 'one--one-100%'],
   ['editor', '${userHome}${pathSeparator}${workspaceFolder}', 'C:\\Users\\ann\\D:\\work'],
 ])('on Windows, %s: %s', (expansion, text, expected) => {
   expect(EXPANSIONS[expansion](text, machine('win32')).text).toBe(expected);
 });
 
-test.each<[Expansion, string]>([
+it.each<[Expansion, string]>([
   ['claude-code', '${NESTED}'],
   ['windsurf', '${env:NESTED}'],
   ['editor', '${env:NESTED}'],
@@ -50,7 +50,7 @@ test.each<[Expansion, string]>([
   expect(EXPANSIONS[expansion](text, context)).toEqual({ text: context.env['NESTED'], needs: [] });
 });
 
-test.each<[Expansion, string, string]>([
+it.each<[Expansion, string, string]>([
   ['claude-code', '${NO} ${__proto__} ${NO}', 'environment variable NO, __proto__'],
   ['windsurf', '${env:constructor}', 'environment variable constructor'],
   [
@@ -66,7 +66,7 @@ test.each<[Expansion, string, string]>([
   expect(found.text).toBe(text);
 });
 
-test('opencode: a variable that is not set is empty, as its own list shows', () => {
+it('opencode: a variable that is not set is empty, as its own list shows', () => {
   const { text, needs } = EXPANSIONS.opencode('a{env:NO}b', machine('linux'));
   expect({ text, needs }).toEqual({ text: 'ab', needs: [] });
 });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { explainSkip } from '../../src/config/explain-skip.js';
 import type { Mistake, ServerSkipReason } from '../../src/config/skip-reason.js';
 import { Home, reasonsIn } from './home.js';
@@ -32,7 +32,7 @@ const shared: Mistake = {
 };
 const ONLY_CURSOR = /^Only Cursor can supply it\. .*mcp\/servers/;
 
-test.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]>([
+it.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]>([
   ['this bridge itself', { kind: 'this-bridge' }, 'ok', undefined],
   ['same as a in /x.json', { kind: 'same-server', name: 'a', file: '/x.json' }, 'ok', undefined],
   ['same as b in /x.json', { kind: 'same-server', name: 'b', file: '/x.json' }, 'ok', 'It is used as b.'],
@@ -168,19 +168,19 @@ test.each<[string, ServerSkipReason, 'ok' | 'warn', string | RegExp | undefined]
   else expect(explained.remedy).toMatch(remedy);
 });
 
-test('what a file says cannot choose the remedy', () => {
+it('what a file says cannot choose the remedy', () => {
   const trouble = 'disabled by WebSocket; needs file; this bridge runs inside another bridge';
   const odd = mistakes({ kind: 'wrong-field', field: 'chmod go-w', trouble });
   expect(of(odd)).toMatchObject({ severity: 'warn', remedy: `Correct the entry in ${file}.` });
   expect(of({ kind: 'same-server', name: 'b in /y', file: 'x' }).remedy).toBe('It is used as b in /y.');
 });
 
-test('one that is off in a file of no host is switched on there', () => {
+it('one that is off in a file of no host is switched on there', () => {
   for (const host of ['generic', 'MCP_SERVERS_CONFIG', 'home-manager'])
     expect(of({ kind: 'disabled-in-file' }, host).remedy).toBe(`Switch it on in ${file}.`);
 });
 
-test('where the reader sees the file, it is not named again', () => {
+it('where the reader sees the file, it is not named again', () => {
   expect(of({ kind: 'disabled-in-file' }, 'generic', 'the file').remedy).toBe('Switch it on.');
   expect(of({ kind: 'disabled-in-file' }, 'Cursor', 'the file').remedy).toBe('Switch it on in Cursor.');
   expect(of(mistakes(badArgs), 'Cursor', 'the file').remedy).toBe('Correct the entry.');
@@ -189,11 +189,11 @@ test('where the reader sees the file, it is not named again', () => {
   );
 });
 
-test('a remedy holds no character that does not show', () => {
+it('a remedy holds no character that does not show', () => {
   expect(of({ kind: 'same-server', name: 'b\u001b[2J', file: 'x' }).remedy).not.toContain('\u001b');
 });
 
-test('an entry of the same name and the same words is the same server, not a rival', () => {
+it('an entry of the same name and the same words is the same server, not a rival', () => {
   using home = new Home();
   const a = { command: 'npx', args: ['-y', 'a'] };
   const state = home.write('.claude.json', { mcpServers: { a } });

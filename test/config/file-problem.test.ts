@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { problemInWords, remedyOfMissing } from '../../src/config/file-problem.js';
 
 const file = '/home/ann/.cursor/mcp.json';
 const broken = { file, message: `${file}:1:2: value expected`, place: { line: 1, column: 2 } };
 
-test('a server that is nowhere may stand in a file that has a problem', () => {
+it('a server that is nowhere may stand in a file that has a problem', () => {
   expect(remedyOfMissing([])).toBeUndefined();
   expect(remedyOfMissing([broken])).toBe(
     `It may stand in a file that has a problem: ${file}:1:2: value expected.`,
@@ -14,7 +14,7 @@ test('a server that is nowhere may stand in a file that has a problem', () => {
   );
 });
 
-test('a file is named once, and what the message begins with does not matter', () => {
+it('a file is named once, and what the message begins with does not matter', () => {
   expect(problemInWords(broken)).toBe(`${file}:1:2: value expected`);
   expect(problemInWords({ file: '/a', message: '/abc must be a list' })).toBe('/a: /abc must be a list');
 });

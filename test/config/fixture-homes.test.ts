@@ -1,6 +1,6 @@
 // Each host's own files, as its command line wrote them or its documentation shows them, on each system.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { explainSkip } from '../../src/config/explain-skip.js';
 import {
   type Expected,
@@ -19,7 +19,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   });
   afterEach(() => machine[Symbol.dispose]());
 
-  test.each(FIXTURES.filter((fixture) => isFor(fixture, platform)))('$id', (fixture) => {
+  it.each(FIXTURES.filter((fixture) => isFor(fixture, platform)))('$id', (fixture) => {
     machine.add(fixture);
     const { ready, skipped, problems } = machine.discover();
     const expected = machine.expectedOf(fixture);

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Home, reasonsIn, stdio } from './home.js';
 
 let home: Home;
@@ -25,12 +25,12 @@ const good: Record<string, string> = {
 const names = () => home.discover().ready.map((spec) => spec.name);
 
 describe.each([TOML, YAML, JSONC])('%s', (name) => {
-  test('is read, also with a byte order mark', () => {
+  it('is read, also with a byte order mark', () => {
     home.write(name, `\uFEFF${good[name]}`);
     expect(names()).toEqual(['a']);
   });
 
-  test('is read with the line breaks of Windows, and a mistake has the same place', () => {
+  it('is read with the line breaks of Windows, and a mistake has the same place', () => {
     const withCrLf = (text: string) => text.replaceAll('\n', '\r\n');
     const text = (good[name] ?? '').replace('{"mcpServers"', '// first\n{\n"mcpServers"');
     home.write(name, withCrLf(text));
@@ -45,12 +45,12 @@ describe.each([TOML, YAML, JSONC])('%s', (name) => {
     expect(placeIn(bad)).toMatch(/^:[3-9]:\d+: /);
   });
 
-  test('may be empty', () => {
+  it('may be empty', () => {
     home.write(name, ' \n');
     expect(home.discover()).toMatchObject({ ready: [], problems: [] });
   });
 
-  test('writable by others is refused', () => {
+  it('writable by others is refused', () => {
     const file = home.write(name, good[name] ?? '');
     chmodSync(file, 0o620);
     expect(home.discover().problems).toEqual([
@@ -58,14 +58,14 @@ describe.each([TOML, YAML, JSONC])('%s', (name) => {
     ]);
   });
 
-  test('as a fifo is not waited for', () => {
+  it('as a fifo is not waited for', () => {
     const file = join(home.path, name);
     mkdirSync(dirname(file), { recursive: true });
     execFileSync('mkfifo', [file]);
     expect(home.discover().problems).toEqual([{ file, message: 'is not a regular file' }]);
   });
 
-  test('malformed costs only itself, and shows nothing of what is in it', () => {
+  it('malformed costs only itself, and shows nothing of what is in it', () => {
     const file = home.write(name, `${good[name]?.replace('// end', '')}\n]]] token = "hunter2-hunter2" [[[`);
     home.write('MCPs/fine.json', { command: 'fine' });
     const found = home.discover();
@@ -76,7 +76,7 @@ describe.each([TOML, YAML, JSONC])('%s', (name) => {
   });
 });
 
-test.each([
+it.each([
   [TOML, '[a]\nb = 1\n[mcp_servers.x\n', ':3:15: '],
   [YAML, 'a: 1\nb: "unclosed\n', ':3:1: '],
   [YAML, 'a: 1\na: 2\n', ':2:1: '],
@@ -86,7 +86,7 @@ test.each([
   expect(home.discover().problems[0]?.message).toContain(file + place);
 });
 
-test('names of the prototype are ordinary names', () => {
+it('names of the prototype are ordinary names', () => {
   home.write(TOML, '[mcp_servers.__proto__]\ncommand = "a"\n[mcp_servers.constructor]\ncommand = "b"\n');
   home.write(YAML, 'mcpServers:\n  __proto__:\n    command: c\n  toString:\n    command: d\n');
   expect(home.discover().ready.map((spec) => [spec.name, stdio(spec).command])).toEqual([
@@ -97,7 +97,7 @@ test('names of the prototype are ordinary names', () => {
   expect(({} as Record<string, unknown>)['command']).toBeUndefined();
 });
 
-test.each([
+it.each([
   ['aliases that grow', `${growing(9)}mcpServers: []\n`],
   ['deep nesting', `a: ${'['.repeat(20_000)}\n`],
   ['two documents', 'a: 1\n---\nb: 2\n'],
@@ -121,7 +121,7 @@ function growing(levels: number): string {
   return Array.from({ length: levels }, (_, n) => level(n)).join('');
 }
 
-test('a value that contains itself does no harm', () => {
+it('a value that contains itself does no harm', () => {
   home.write(YAML, 'mcpServers:\n  - &me\n    name: a\n    command: a\n    type: *me\n');
   expect(Object.values(reasonsIn(home.discover()))).toEqual([
     "field 'type' is an object; allowed: stdio, sse, streamable-http, http",
@@ -131,7 +131,7 @@ test('a value that contains itself does no harm', () => {
 describe('what is remembered of a file', () => {
   const past = new Date(Date.now() - 60_000);
 
-  test('is forgotten when it changes, changes hands, or goes', () => {
+  it('is forgotten when it changes, changes hands, or goes', () => {
     const file = home.write('MCPs/a.json', { command: 'a', args: ['1'] });
     const args = () => home.discover().ready.map((spec) => stdio(spec).args[0]);
     utimesSync(file, past, past);
@@ -148,7 +148,7 @@ describe('what is remembered of a file', () => {
     expect(args()).toEqual([]);
   });
 
-  test('goes by the file that a link leads to', () => {
+  it('goes by the file that a link leads to', () => {
     home.write('one.json', { command: 'one' });
     home.write('two.json', { command: 'two' });
     const link = join(home.path, 'MCPs/a.json');
@@ -160,7 +160,7 @@ describe('what is remembered of a file', () => {
     expect(commands()).toEqual(['two']);
   });
 
-  test('is what an unchanged large file costs', async () => {
+  it('is what an unchanged large file costs', async () => {
     const history = Array.from({ length: 40_000 }, (_, i) => ({ display: `line ${i}`, at: i }));
     home.write('.claude.json', { history, mcpServers: { a: { command: 'a' } } });
     // Until it is settled, it is read each time.

@@ -2,7 +2,7 @@
 
 import { chmodSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Discovery } from '../../src/config/discover.js';
 import { LastGoodFiles } from '../../src/config/last-good.js';
 import { Home } from './home.js';
@@ -24,7 +24,7 @@ const KEPT = 'what it said before stays in use until it can be read';
 /** As if the folder had last changed a minute ago: nobody is about to put the file back. */
 const settle = (folder: string) => utimesSync(folder, new Date(), new Date(Date.now() - 60_000));
 
-test.each([
+it.each([
   ['half written', '{"mcpServers": {"a": {"comm', /mcp\.json:1:\d+: .*; /],
   ['empty', '', /is empty; delete it if it is to name no servers; /],
   ['blank', ' \n', /is empty; /],
@@ -46,7 +46,7 @@ test.each([
   expect(names(home.discover())).toEqual(['b']);
 });
 
-test('without anything that was read before, a broken file is a problem and no more', () => {
+it('without anything that was read before, a broken file is a problem and no more', () => {
   writeFileSync(file, '{');
   const found = home.discover();
   expect(names(found)).toEqual([]);
@@ -60,7 +60,7 @@ test('without anything that was read before, a broken file is a problem and no m
   expect(names(home.discover())).toEqual([]);
 });
 
-test('what says that it has no servers has none', () => {
+it('what says that it has no servers has none', () => {
   home.discover();
   writeFileSync(file, '{}');
   expect(home.discover()).toMatchObject({ ready: [], problems: [] });
@@ -68,12 +68,12 @@ test('what says that it has no servers has none', () => {
   expect(names(home.discover())).toEqual([]);
 });
 
-test('a file that is empty from the start is no problem', () => {
+it('a file that is empty from the start is no problem', () => {
   writeFileSync(file, '');
   expect(home.discover()).toMatchObject({ ready: [], problems: [] });
 });
 
-test('one that others may write is refused at once, and what it said is forgotten', () => {
+it('one that others may write is refused at once, and what it said is forgotten', () => {
   home.discover();
   chmodSync(file, 0o666);
   expect(names(home.discover())).toEqual([]);
@@ -82,7 +82,7 @@ test('one that others may write is refused at once, and what it said is forgotte
   expect(names(home.discover())).toEqual([]);
 });
 
-test('a file that cannot be opened keeps what it said', () => {
+it('a file that cannot be opened keeps what it said', () => {
   home.discover();
   rmSync(file);
   mkdirSync(file);
@@ -90,7 +90,7 @@ test('a file that cannot be opened keeps what it said', () => {
 });
 
 describe('a file that is missing', () => {
-  test('is waited for while it may be on its way back, and gone after that', () => {
+  it('is waited for while it may be on its way back, and gone after that', () => {
     home.discover();
     renameSync(file, `${file}~`);
     const found = home.discover();
@@ -103,7 +103,7 @@ describe('a file that is missing', () => {
     expect(names(home.discover())).toEqual([]);
   });
 
-  test('is gone after a while even where its folder is written to all the time', () => {
+  it('is gone after a while even where its folder is written to all the time', () => {
     let now = 0;
     home.lastGood = new LastGoodFiles(() => now);
     home.discover();
@@ -114,13 +114,13 @@ describe('a file that is missing', () => {
     expect(names(home.discover())).toEqual([]);
   });
 
-  test('is gone with its folder', () => {
+  it('is gone with its folder', () => {
     home.discover();
     rmSync(dirname(file), { recursive: true });
     expect(names(home.discover())).toEqual([]);
   });
 
-  test('is waited for among those of a folder of files too, in its place', () => {
+  it('is waited for among those of a folder of files too, in its place', () => {
     const first = home.write('.config/mcp/servers/one.json', { command: 'one' });
     home.write('.config/mcp/servers/two.json', { command: 'two' });
     expect(names(home.discover())).toEqual(['a', 'one', 'two']);
@@ -131,7 +131,7 @@ describe('a file that is missing', () => {
   });
 });
 
-test('decisions of a user stand as well while their file is being written', () => {
+it('decisions of a user stand as well while their file is being written', () => {
   const claude = (disabled: readonly string[]) =>
     home.write('.claude.json', {
       mcpServers: { on: { command: 'on' }, off: { command: 'off' } },
@@ -143,7 +143,7 @@ test('decisions of a user stand as well while their file is being written', () =
   expect(names(home.discover())).toEqual(['on', 'a']);
 });
 
-test('what nobody could hold in memory is not kept', () => {
+it('what nobody could hold in memory is not kept', () => {
   home.write(
     '.cursor/mcp.json',
     `${JSON.stringify({ mcpServers: { a: { command: 'srv' } } })}${' '.repeat(20 * 1024 ** 2)}`,

@@ -1,10 +1,10 @@
 // Patterns as people write them against names as servers choose them: a table, and what a shell's glob would have done.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { namePattern, patternTrouble, serverPattern } from '../../src/config/name-pattern.js';
 
 describe('over one name', () => {
-  test.each<[string, readonly string[], readonly string[]]>([
+  it.each<[string, readonly string[], readonly string[]]>([
     ['delete_*', ['delete_', 'delete_repo', 'delete_a/b.c'], ['Delete_repo', 'undelete_x', 'delete']],
     ['*', ['', '.', '..', '.hidden', 'a/b', 'a\nb', '"quoted"'], []],
     ['*write*', ['write', 'overwrite_file', 'a.write/b'], ['wrote', 'Write']],
@@ -27,7 +27,7 @@ describe('over one name', () => {
     expect(others.filter(matches)).toEqual([]);
   });
 
-  test('a name that was made for it takes no longer than another', () => {
+  it('a name that was made for it takes no longer than another', () => {
     const matches = namePattern(`${'*a'.repeat(100)}*b`, 'wide');
     const startedAt = performance.now();
     expect(matches('a'.repeat(100_000))).toBe(false);
@@ -36,7 +36,7 @@ describe('over one name', () => {
 });
 
 describe('wide', () => {
-  test.each<[string, readonly string[], readonly string[]]>([
+  it.each<[string, readonly string[], readonly string[]]>([
     [
       'delete_item',
       [
@@ -72,14 +72,14 @@ describe('wide', () => {
     expect(others.filter(matches)).toEqual([]);
   });
 
-  test('means servers and tools alike', () => {
+  it('means servers and tools alike', () => {
     const pattern = serverPattern('github.delete_*', 'wide');
     expect(pattern.coversTool('GitHub', 'Delete\u200b_repo')).toBe(true);
     expect(pattern.concernsServer('GITHUB ')).toBe(true);
     expect(pattern.coversTool('gitlab', 'delete_repo')).toBe(false);
   });
 
-  test('a name that takes long to normalize is too long for one', () => {
+  it('a name that takes long to normalize is too long for one', () => {
     const matches = namePattern('*del*', 'wide');
     const startedAt = performance.now();
     expect(matches('e\u0301\u0316'.repeat(1_000_000))).toBe(false);
@@ -94,7 +94,7 @@ describe('over servers and their tools', () => {
     return [pattern.coversServer(server), pattern.coversTool(server, tool), pattern.concernsServer(server)];
   };
 
-  test.each<[string, string, string, boolean, boolean, boolean]>([
+  it.each<[string, string, string, boolean, boolean, boolean]>([
     ['github', 'github', 'x', true, true, true],
     ['github', 'GitHub', 'x', false, false, false],
     ['git*', 'github.example', 'x', true, true, true],
@@ -118,7 +118,7 @@ describe('over servers and their tools', () => {
   });
 });
 
-test('what is no pattern is told as such', () => {
+it('what is no pattern is told as such', () => {
   expect(patternTrouble('')).toBe('is empty');
   expect(patternTrouble('a\\')).toBe('ends with a backslash that escapes nothing');
   expect(patternTrouble('a\\\\')).toBeUndefined();

@@ -2,7 +2,7 @@
 
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { policyTable, readPolicyFile } from '../../src/config/policy-file.js';
 import { Home } from './home.js';
@@ -30,7 +30,7 @@ function errorOf(text: string | undefined): BridgeError {
   throw new Error('the policy was accepted');
 }
 
-test('the line breaks of Windows change nothing', () => {
+it('the line breaks of Windows change nothing', () => {
   const text = 'version: 1\n# The user’s own.\nallow: [github]\ndeny:\n  - "*.delete_*"\n';
   expect(read(text.replaceAll('\n', '\r\n'))).toEqual(read(text));
 });
@@ -46,7 +46,7 @@ describe('what it says', () => {
     limits: { callsPerRun: 100, secondsPerCall: 1.5 },
     changedTools: 'refuse',
   };
-  test('as YAML, with comments', () => {
+  it('as YAML, with comments', () => {
     expect(
       read(`version: 1
 # The user's own.
@@ -61,11 +61,11 @@ changedTools: refuse
     ).toEqual(expected);
   });
 
-  test('as JSON, indented by tabs', () => {
+  it('as JSON, indented by tabs', () => {
     expect(read(JSON.stringify(expected, null, '\t'))).toEqual(expected);
   });
 
-  test('as little as its version', () => {
+  it('as little as its version', () => {
     expect(read('version: 1')).toEqual({
       version: 1,
       deny: [],
@@ -77,7 +77,7 @@ changedTools: refuse
 });
 
 describe('what stops the start', () => {
-  test.each<[string, string, string]>([
+  it.each<[string, string, string]>([
     ['no version', 'deny: []', "'version' is missing; allowed: 1."],
     ['another version', 'version: 2', "'version' is 2; allowed: 1."],
     ['nothing', '', 'the whole is null; allowed: a map of fields.'],
@@ -135,24 +135,24 @@ describe('what stops the start', () => {
     expect(error.remedy).toMatch(/^Correct the policy file/);
   });
 
-  test('a file that is not there', () => {
+  it('a file that is not there', () => {
     expect(errorOf(undefined).message).toBe(`MCP_BRIDGE_POLICY: ${file}: does not exist`);
   });
 
-  test('a file that others can write', () => {
+  it('a file that others can write', () => {
     writeFileSync(file, 'version: 1');
     chmodSync(file, 0o666);
     expect(errorOf(undefined).message).toContain('can be written by other users');
   });
 
-  test('all that is wrong is told at once, and no control character of it', () => {
+  it('all that is wrong is told at once, and no control character of it', () => {
     const { message } = errorOf('version: 1\nallow: 3\n"\\u001b[31mx": 1\nchangedTools: maybe');
     expect(message.split('\n')).toHaveLength(3);
     expect(message).not.toContain('\u001b');
   });
 });
 
-test('every field that the schema knows is documented', () => {
+it('every field that the schema knows is documented', () => {
   const rows = policyTable().map(({ field }) => field);
   const { message } = errorOf('version: 1\nx: 1\nlimits: {x: 1}\nperServer: {s: {x: 1}}');
   const fields = [...message.matchAll(/no field '(?:(.*)\.)?x'.*Fields here: (.*)\.$/gm)].flatMap(

@@ -2,7 +2,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Home, only, reasonsIn, remote } from './home.js';
 
 let home: Home;
@@ -15,7 +15,7 @@ afterEach(() => {
 
 const claude = (servers: object) => home.write('.claude.json', { mcpServers: servers });
 
-test('an entry of Claude Code, with everything', () => {
+it('an entry of Claude Code, with everything', () => {
   home.env = { HOST: 'x.example', TOKEN: ' t\n' };
   const file = claude({
     a: {
@@ -54,7 +54,7 @@ test('an entry of Claude Code, with everything', () => {
   });
 });
 
-test.each([
+it.each([
   [{ type: 'http' }, 'http'],
   [{ type: 'streamable-http' }, 'http'],
   [{ type: 'sse' }, 'sse'],
@@ -65,7 +65,7 @@ test.each([
   expect(remote(only(home.discover())).transport).toBe(transport);
 });
 
-test.each([
+it.each([
   [{ type: 'streamableHttp', url: 'https://x.example' }, 'http'],
   [{ type: 'remote', url: 'https://x.example' }, 'auto'],
   [{ serverUrl: 'https://x.example' }, 'auto'],
@@ -75,12 +75,12 @@ test.each([
   expect(remote(only(home.discover())).transport).toBe(transport);
 });
 
-test('a plain address is allowed, as hosts allow it', () => {
+it('a plain address is allowed, as hosts allow it', () => {
   claude({ a: { type: 'http', url: 'http://192.168.1.5:8080/mcp' } });
   expect(remote(only(home.discover())).url).toBe('http://192.168.1.5:8080/mcp');
 });
 
-test.each([
+it.each([
   [0, undefined],
   [999, undefined],
   [1_000, 1_000],
@@ -91,7 +91,7 @@ test.each([
 });
 
 describe('refused', () => {
-  test.each<[string, object, string]>([
+  it.each<[string, object, string]>([
     ['no address', { type: 'http' }, "field 'url': expected string, received undefined"],
     ['an empty one', { type: 'http', url: '' }, "field 'url': must not be empty"],
     ['none at all', { url: 'x.example' }, "field 'url': is not an address such as https://…"],
@@ -146,7 +146,7 @@ describe('refused', () => {
   });
 });
 
-test('a remote server is never this bridge, but a bridge inside a bridge offers none either', () => {
+it('a remote server is never this bridge, but a bridge inside a bridge offers none either', () => {
   claude({ a: { url: 'https://mcp-sandbox-bridge.example/mcp-sandbox-bridge' } });
   expect(remote(only(home.discover())).name).toBe('a');
   home.settings = { ...home.settings, depth: 1 };

@@ -1,7 +1,7 @@
 // Two spellings of one path: of keys, of projects that hosts have noted, and of configuration files, on systems that do not
 // mind case, that do, and that decide it for each disk.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { type HostFacts, spelledByDisk } from '../../src/config/host-facts.js';
 import { isSamePath, keyOfPath, pathKey } from '../../src/config/same-path.js';
 import { Home, reasonsIn } from './home.js';
@@ -23,7 +23,7 @@ const mac = facts('darwin', (path) => (path.toLowerCase() === '/users/ann/work' 
 /** One that does. */
 const strictMac = facts('darwin', (path) => path);
 
-test.each<[HostFacts, string, string, boolean]>([
+it.each<[HostFacts, string, string, boolean]>([
   [windows, 'C:\\Users\\Ann\\Work', 'c:/users/ann/WORK', true],
   [windows, 'C:\\work\\', 'C:\\work\\.\\', true],
   [windows, 'C:\\a\\..\\work', 'c:\\work', true],
@@ -45,7 +45,7 @@ test.each<[HostFacts, string, string, boolean]>([
   expect(pathKey(one, host) === pathKey(other, host)).toBe(expected);
 });
 
-test('a key is taken as it is first, and otherwise where it means the same', () => {
+it('a key is taken as it is first, and otherwise where it means the same', () => {
   const record = { 'c:/users/ann/work': 1, 'C:/Users/ann/Work': 2 };
   expect(keyOfPath(record, 'C:/Users/ann/Work', windows)).toBe('C:/Users/ann/Work');
   expect(keyOfPath(record, 'C:\\USERS\\ann\\work', windows)).toBe('c:/users/ann/work');
@@ -54,20 +54,20 @@ test('a key is taken as it is first, and otherwise where it means the same', () 
   expect(keyOfPath({ '/users/ann/work': 1 }, '/Users/ann/Work', strictMac)).toBeUndefined();
 });
 
-test('on Linux neither the disk nor other keys are looked at', () => {
+it('on Linux neither the disk nor other keys are looked at', () => {
   const record = new Proxy<Record<string, unknown>>({}, { ownKeys: () => expect.unreachable() });
   expect(keyOfPath(record, '/home/ann', linux)).toBeUndefined();
   expect(pathKey('/home/ann/./x', linux)).toBe('/home/ann/./x');
 });
 
-test('the disk corrects the case of a path and follows no link for it', () => {
+it('the disk corrects the case of a path and follows no link for it', () => {
   expect(spelledByDisk('/users/ANN', () => '/Users/ann')).toBe('/Users/ann');
   expect(spelledByDisk('/Users/cafe\u0301', () => '/Users/caf\u00e9')).toBe('/Users/caf\u00e9');
   expect(spelledByDisk('/tmp/x', () => '/private/tmp/x')).toBe('/tmp/x');
   expect(spelledByDisk('/gone')).toBe('/gone');
 });
 
-test('Windows: a project that was approved under another spelling of its folder is the same project', () => {
+it('Windows: a project that was approved under another spelling of its folder is the same project', () => {
   using machine = new PlayedMachine('win32');
   machine.write('./.mcp.json', { mcpServers: { yes: { command: 'a' }, no: { command: 'b' } } });
   const key = machine.cwd.replaceAll('\\', '/').replace('C:/Users', 'c:/USERS');
@@ -79,7 +79,7 @@ test('Windows: a project that was approved under another spelling of its folder 
   expect(skipped.map(({ name }) => name)).toEqual(['no']);
 });
 
-test.each([
+it.each([
   ['win32', true],
   ['darwin', false],
 ] as const)('%s: a folder that Codex trusts in another case is trusted there: %s', (platform, expected) => {
@@ -92,7 +92,7 @@ test.each([
   expect(machine.discover().ready.map(({ name }) => name)).toEqual(expected ? ['a'] : []);
 });
 
-test('Windows: the same configuration file under two spellings is one', () => {
+it('Windows: the same configuration file under two spellings is one', () => {
   using machine = new PlayedMachine('win32');
   const file = machine.write('~/.cursor/mcp.json', { mcpServers: { a: { command: 'a' } } });
   machine.settings = { ...machine.settings, serversConfig: [file, file.replace('C:\\Users', 'c:\\USERS')] };
@@ -101,14 +101,14 @@ test('Windows: the same configuration file under two spellings is one', () => {
   expect([skipped, files]).toEqual([[], [file]]);
 });
 
-test('Windows: started in the home folder under another spelling, its files are the user’s', () => {
+it('Windows: started in the home folder under another spelling, its files are the user’s', () => {
   using machine = new PlayedMachine('win32');
   machine.write('~/.cursor/mcp.json', { mcpServers: { a: { command: 'a' } } });
   const { ready } = machine.discover('c:\\users\\ANN');
   expect(ready.map(({ name, source }) => [name, source.scope])).toEqual([['a', 'user']]);
 });
 
-test('Linux: another case is another project', () => {
+it('Linux: another case is another project', () => {
   using home = new Home();
   home.write('project/.mcp.json', { mcpServers: { a: { command: 'a' } } });
   home.write('.claude.json', { projects: { [home.cwd.toUpperCase()]: { enabledMcpjsonServers: ['a'] } } });

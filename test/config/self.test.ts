@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { isOurselves } from '../../src/config/self.js';
 
 const argv = (line: string) => {
@@ -6,7 +6,7 @@ const argv = (line: string) => {
   return [command, args] as const;
 };
 
-test.each([
+it.each([
   'mcp-sandbox-bridge',
   '/usr/local/bin/mcp-sandbox-bridge serve',
   'C:\\npm\\mcp-sandbox-bridge.cmd',
@@ -46,7 +46,7 @@ test.each([
   expect(isOurselves(...argv(line))).toBe(true);
 });
 
-test('a command line in a shell is looked into', () => {
+it('a command line in a shell is looked into', () => {
   expect(isOurselves('bash', ['-lc', 'exec npx -y mcp-sandbox-bridge serve'])).toBe(true);
   expect(isOurselves('bash', ['-c', 'source ~/.nvm/nvm.sh && exec npx -y mcp-sandbox-bridge'])).toBe(true);
   expect(isOurselves('bash', ['-c', 'export A=1; npx -y mcp-sandbox-bridge'])).toBe(true);
@@ -58,18 +58,18 @@ test('a command line in a shell is looked into', () => {
   expect(isOurselves('sh', ['-c', 'npx -y server-filesystem /src/mcp-sandbox-bridge'])).toBe(false);
 });
 
-test('a whole line as the command, or as one word for a proxy, is looked into', () => {
+it('a whole line as the command, or as one word for a proxy, is looked into', () => {
   expect(isOurselves('npx -y mcp-sandbox-bridge', [])).toBe(true);
   expect(isOurselves('npx', ['-y', 'supergateway', '--stdio', 'npx -y mcp-sandbox-bridge serve'])).toBe(true);
   expect(isOurselves('npx -y server-filesystem /src/mcp-sandbox-bridge', [])).toBe(false);
 });
 
-test('a relative script counts from the folder of the entry', () => {
+it('a relative script counts from the folder of the entry', () => {
   expect(isOurselves('node', ['dist/cli/main.js'], '/opt/mcp-sandbox-bridge')).toBe(true);
   expect(isOurselves('node', ['dist/cli/main.js'], '/opt/another')).toBe(false);
 });
 
-test.each([
+it.each([
   'npx -y @modelcontextprotocol/server-filesystem /home/ann/mcp-sandbox-bridge',
   'npx -y mcp-sandbox-bridge-extras',
   'npx -y @other/mcp-sandbox-bridge',

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Environment } from '../../src/base/environment.js';
 import { BridgeError } from '../../src/base/errors.js';
 import { clip } from '../../src/base/text.js';
@@ -28,7 +28,7 @@ function errorOf(env: Environment): BridgeError {
   throw new Error('the settings were accepted');
 }
 
-test('an empty environment gives the documented defaults', () => {
+it('an empty environment gives the documented defaults', () => {
   expect(settingsOf({})).toEqual({
     explicitlySet: new Set(),
     engineVariables: '[null,null,null,null]',
@@ -80,7 +80,7 @@ test('an empty environment gives the documented defaults', () => {
   });
 });
 
-test('every variable can be set', () => {
+it('every variable can be set', () => {
   const env = {
     MCP_BRIDGE_RUNTIME: '/opt/podman',
     MCP_BRIDGE_ENGINE_URL: 'ssh://me@box:2222/run/podman.sock',
@@ -186,7 +186,7 @@ test('every variable can be set', () => {
   });
 });
 
-test('snippets lie where somebody says, else in the state folder if there is such a folder', () => {
+it('snippets lie where somebody says, else in the state folder if there is such a folder', () => {
   const own = '/home/ann/.local/state/mcp-sandbox-bridge/snippets';
   const facts = { exists: (file: string) => file === own };
   expect(settingsOf({}, facts).snippetsDir).toBe(own);
@@ -194,13 +194,13 @@ test('snippets lie where somebody says, else in the state folder if there is suc
   expect(settingsOf({ MCP_BRIDGE_STATE_DIR: '/srv/state' }, facts).snippetsDir).toBeUndefined();
 });
 
-test('an empty or blank variable is an unset one', () => {
+it('an empty or blank variable is an unset one', () => {
   expect(
     settingsOf({ MCP_BRIDGE_TIMEOUT: '', MCP_BRIDGE_IMAGE: ' ', MCP_SERVERS_CONFIG: undefined }),
   ).toEqual(settingsOf({}));
 });
 
-test.each([
+it.each([
   ['33554432', 33_554_432],
   ['32m', 33_554_432],
   ['1.5G', 1.5 * 1024 ** 3],
@@ -209,11 +209,11 @@ test.each([
   expect(settingsOf({ MCP_BRIDGE_MEMORY: text }).memoryBytes).toBe(expected);
 });
 
-test('a user without a group gets a group of its own number', () => {
+it('a user without a group gets a group of its own number', () => {
   expect(settingsOf({ MCP_BRIDGE_CONTAINER_USER: '1000' }).containerUser).toBe('1000:1000');
 });
 
-test.each([
+it.each([
   ['MCP_BRIDGE_RUNTIME', 'podmann'],
   ['MCP_BRIDGE_SNIPPETS', 'prompts'],
   ['MCP_BRIDGE_OCI_RUNTIME', '--privileged'],
@@ -271,7 +271,7 @@ test.each([
   expect(error.message).toContain(`${name} is '${clip(value, 120)}'; allowed: ${allowed}.`);
 });
 
-test('all wrong values are listed, with suggestions', () => {
+it('all wrong values are listed, with suggestions', () => {
   const { message } = errorOf({
     MCP_BRIDGE_PIDS: 'x',
     MCP_BRIDGE_OUTPUT_MODE: 'compcat',
@@ -284,7 +284,7 @@ test('all wrong values are listed, with suggestions', () => {
   ]);
 });
 
-test.each([
+it.each([
   ['MCP_BRIDGE_LANGUAGES', 'go,jvascript', "There is no language 'jvascript'. Did you mean 'javascript'?"],
   ['MCP_BRIDGE_NETWORK', 'pyton', "There is no language 'pyton'. Did you mean 'python'?"],
   ['MCP_BRIDGE_LANGUAGE_IMAGES', 'rub=x', "There is no language 'rub'. Did you mean 'ruby'?"],
@@ -294,7 +294,7 @@ test.each([
   expect(errorOf({ [name]: value }).message.endsWith(`. ${expected}`)).toBe(true);
 });
 
-test('a network that is closed by name is another thing than one that nobody mentions', () => {
+it('a network that is closed by name is another thing than one that nobody mentions', () => {
   expect(settingsOf({ MCP_BRIDGE_NETWORK: 'none' })).toMatchObject({
     explicitlySet: new Set(['MCP_BRIDGE_NETWORK']),
     networkLanguages: [],
@@ -302,26 +302,26 @@ test('a network that is closed by name is another thing than one that nobody men
 });
 
 describe('the two timeouts', () => {
-  test('one above the maximum becomes that, with a warning', () => {
+  it('one above the maximum becomes that, with a warning', () => {
     const { settings, warnings } = parseSettings({ MCP_BRIDGE_TIMEOUT: '300' }, host);
     expect([settings.timeoutSeconds, settings.maxTimeoutSeconds]).toEqual([120, 120]);
     expect(warnings).toEqual(['MCP_BRIDGE_TIMEOUT is 300; runs get 120, which is MCP_BRIDGE_MAX_TIMEOUT.']);
     expect(parseSettings({ MCP_BRIDGE_TIMEOUT: '120' }, host).warnings).toEqual([]);
   });
 
-  test('the default gives way to a lower maximum without a word', () => {
+  it('the default gives way to a lower maximum without a word', () => {
     const { settings, warnings } = parseSettings({ MCP_BRIDGE_MAX_TIMEOUT: '10' }, host);
     expect([settings.timeoutSeconds, warnings]).toEqual([10, []]);
   });
 });
 
 describe('the state folder', () => {
-  test('is ~/MCPs where that exists', () => {
+  it('is ~/MCPs where that exists', () => {
     const exists = (file: string) => file === '/home/ann/MCPs';
     expect(settingsOf({ XDG_STATE_HOME: '/xdg' }, { exists }).stateDir).toBe('/home/ann/MCPs');
   });
 
-  test.each([
+  it.each([
     ['linux', { XDG_STATE_HOME: '/xdg' }, '/xdg/mcp-sandbox-bridge'],
     ['linux', { XDG_STATE_HOME: 'relative' }, '/home/ann/.local/state/mcp-sandbox-bridge'],
     ['darwin', {}, '/home/ann/Library/Application Support/mcp-sandbox-bridge'],
@@ -332,7 +332,7 @@ describe('the state folder', () => {
 
   const ann = { platform: 'win32', home: 'C:\\Users\\ann', cwd: 'D:\\work' } as const;
   const LOCAL = 'C:\\Users\\ann\\AppData\\Local\\mcp-sandbox-bridge';
-  test.each<[Environment, string]>([
+  it.each<[Environment, string]>([
     [{}, LOCAL],
     [{ LocalAppData: 'E:\\x y' }, 'E:\\x y\\mcp-sandbox-bridge'],
     [{ LOCALAPPDATA: '\\\\server\\profiles\\ann' }, '\\\\server\\profiles\\ann\\mcp-sandbox-bridge'],
@@ -344,14 +344,14 @@ describe('the state folder', () => {
     expect(settingsOf(env, ann).stateDir).toBe(expected);
   });
 
-  test('on Windows stays where it is already', () => {
+  it('on Windows stays where it is already', () => {
     const exists = (file: string) => file === '\\c\\state\\mcp-sandbox-bridge';
     expect(settingsOf({ XDG_STATE_HOME: '/c/state' }, { ...ann, exists }).stateDir).toBe(
       '\\c\\state\\mcp-sandbox-bridge',
     );
   });
 
-  test.each([
+  it.each([
     ['C:\\Users\\x y\\state', 'C:\\Users\\x y\\state'],
     ['C:/Users/x y/state', 'C:\\Users\\x y\\state'],
     ['\\\\server\\share\\state', '\\\\server\\share\\state'],
@@ -363,13 +363,13 @@ describe('the state folder', () => {
   });
 });
 
-test('Windows: an engine by its full path, on a drive or a share', () => {
+it('Windows: an engine by its full path, on a drive or a share', () => {
   for (const path of ['C:\\Program Files\\RedHat\\Podman\\podman.exe', '\\\\server\\tools\\podman.exe'])
     expect(settingsOf({ MCP_BRIDGE_RUNTIME: path }, { platform: 'win32', home: 'C:\\' }).runtime).toBe(path);
   expect(errorOf({ MCP_BRIDGE_RUNTIME: '\\podman.exe' }).code).toBe('E_SETTINGS');
 });
 
-test('Windows separates several files by semicolons', () => {
+it('Windows separates several files by semicolons', () => {
   const { serversConfig } = settingsOf(
     { MCP_SERVERS_CONFIG: 'C:\\a.json;D:\\b.json' },
     { platform: 'win32', cwd: 'C:\\', home: 'C:\\Users\\ann' },
@@ -377,7 +377,7 @@ test('Windows separates several files by semicolons', () => {
   expect(serversConfig).toEqual(['C:\\a.json', 'D:\\b.json']);
 });
 
-test('an unknown variable is a warning with a suggestion', () => {
+it('an unknown variable is a warning with a suggestion', () => {
   const { warnings } = parseSettings(
     { MCP_BRIDGE_MEMROY: '1g', PATH: '/bin', MCP_BRIDGE_ZZZZZZZZZZZZ: '1' },
     host,
@@ -388,7 +388,7 @@ test('an unknown variable is a warning with a suggestion', () => {
   ]);
 });
 
-test('every variable is documented', () => {
+it('every variable is documented', () => {
   const rows = settingsTable();
   expect(rows.map((row) => row.name)).toEqual(Object.keys(variables.shape));
   for (const row of rows) {
@@ -397,7 +397,7 @@ test('every variable is documented', () => {
   }
 });
 
-test.each([
+it.each([
   ['512m', 512 * 1024 ** 2],
   ['512mb', 512 * 1024 ** 2],
   ['512MB', 512 * 1024 ** 2],
@@ -414,7 +414,7 @@ test.each([
   expect(settingsOf({ MCP_BRIDGE_MEMORY: written }).memoryBytes).toBe(size);
 });
 
-test.each(['512 x', '512ib', '512bb', 'm', '-1m', '1e9', '0x10', '512mm', '512mi b'])(
+it.each(['512 x', '512ib', '512bb', 'm', '-1m', '1e9', '0x10', '512mm', '512mi b'])(
   'the size %s is none',
   (written) => {
     expect(errorOf({ MCP_BRIDGE_MEMORY: written }).message).toContain(
@@ -423,7 +423,7 @@ test.each(['512 x', '512ib', '512bb', 'm', '-1m', '1e9', '0x10', '512mm', '512mi
   },
 );
 
-test('rules of the command server stop a bridge that runs commands itself, and are told of elsewhere', () => {
+it('rules of the command server stop a bridge that runs commands itself, and are told of elsewhere', () => {
   const MCP_BRIDGE_TOOLS = 'run_python,execute';
   for (const name of ['MCP_EXEC_ALLOW', 'MCP_EXEC_DENY']) {
     const { code, message } = errorOf({ [name]: 'rm', MCP_BRIDGE_TOOLS });
@@ -444,7 +444,7 @@ test('rules of the command server stop a bridge that runs commands itself, and a
 });
 
 describe('the state directory', () => {
-  test.each([
+  it.each([
     ['/proc/1/x', 'is in /proc'],
     ['/sys', 'is in /sys'],
     ['/dev/state', 'is in /dev'],
@@ -460,20 +460,20 @@ describe('the state directory', () => {
     expect(message).toContain('; allowed: ');
   });
 
-  test.each(['/dev/shm/state', '/processes/x', '/srv/a:b', '/srv/a,"b"', '/srv/ünï'])(
+  it.each(['/dev/shm/state', '/processes/x', '/srv/a:b', '/srv/a,"b"', '/srv/ünï'])(
     '%s may be it',
     (stateDir) => {
       expect(settingsOf({ MCP_BRIDGE_STATE_DIR: stateDir }).stateDir).toBe(stateDir);
     },
   );
 
-  test('one that is not said is named with where it comes from', () => {
+  it('one that is not said is named with where it comes from', () => {
     const { message } = errorOf({ XDG_STATE_HOME: '/proc' });
     expect(message).toContain("The state directory is '/proc/mcp-sandbox-bridge', which is in /proc");
     expect(message).toContain('set MCP_BRIDGE_STATE_DIR to another');
   });
 
-  test.each(['', 'somewhere'])(
+  it.each(['', 'somewhere'])(
     'a home folder %j that is no absolute path is refused where the system knows none',
     (home) => {
       expect(() => settingsOf({}, { home })).toThrow(

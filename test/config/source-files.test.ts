@@ -4,7 +4,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import type { HostFacts } from '../../src/config/host-facts.js';
 import { filesOf, locate } from '../../src/config/hosts/source-files.js';
 import { SOURCES } from '../../src/config/hosts/sources.js';
@@ -23,7 +23,7 @@ const files = (platform: NodeJS.Platform, host: string, env = {}) =>
     filesOf(source, env, machine(platform)),
   );
 
-test.each<[NodeJS.Platform, string, string[]]>([
+it.each<[NodeJS.Platform, string, string[]]>([
   ['darwin', 'Claude Desktop', ['/Users/ann/Library/Application Support/Claude/claude_desktop_config.json']],
   ['linux', 'Claude Desktop', ['/home/ann/.config/Claude/claude_desktop_config.json']],
   ['win32', 'Claude Desktop', ['C:\\Users\\ann\\AppData\\Roaming\\Claude\\claude_desktop_config.json']],
@@ -83,7 +83,7 @@ test.each<[NodeJS.Platform, string, string[]]>([
   expect(files(platform, host)).toEqual(expected);
 });
 
-test.each<[NodeJS.Platform, string]>([
+it.each<[NodeJS.Platform, string]>([
   ['darwin', '/Users/ann/Library/Application Support/Code/User/'],
   ['linux', '/home/ann/.config/Code/User/'],
   ['win32', 'C:\\Users\\ann\\AppData\\Roaming\\Code\\User\\'],
@@ -98,7 +98,7 @@ test.each<[NodeJS.Platform, string]>([
   }
 });
 
-test('environment variables move what they move, and none that is unset names a file', () => {
+it('environment variables move what they move, and none that is unset names a file', () => {
   const env = {
     APPDATA: 'E:\\Roaming',
     CODEX_HOME: 'E:\\codex',
@@ -115,7 +115,7 @@ test('environment variables move what they move, and none that is unset names a 
   expect(all.filter((file) => file.includes('$'))).toEqual([]);
 });
 
-test('a star stands for part of one name, at any depth, but not when a variable brings it', () => {
+it('a star stands for part of one name, at any depth, but not when a variable brings it', () => {
   using home = new Home();
   for (const folder of ['Claude_abc', 'Claude_def', 'Other_x', '.hidden', 'st*r']) {
     home.write(`Packages/${folder}/LocalCache/x.json`, {});
@@ -133,7 +133,7 @@ test('a star stands for part of one name, at any depth, but not when a variable 
   expect(found('${DIR}/x.json', { DIR: join(home.path, 'Packages/*') })).toEqual(['/Packages/*/x.json']);
 });
 
-test('Claude Desktop as a store installs it on Windows', () => {
+it('Claude Desktop as a store installs it on Windows', () => {
   using home = new Home();
   const file = home.write(
     'AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json',
@@ -147,7 +147,7 @@ test('Claude Desktop as a store installs it on Windows', () => {
   expect(found).toContain(file);
 });
 
-test('all of them together are looked for in a few milliseconds', () => {
+it('all of them together are looked for in a few milliseconds', () => {
   using home = new Home();
   mkdirSync(join(home.cwd, 'a/b/c'), { recursive: true });
   const facts = { cwd: join(home.cwd, 'a/b/c') };

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { serverAliases, toolAliases, toServerDoc } from '../../src/downstream/catalog/catalog.js';
 import type { ServerTool } from '../../src/downstream/tool-list.js';
 import { hostile } from './hostile.js';
@@ -22,7 +22,7 @@ function doc(name: string, tools: readonly ServerTool[], description = '') {
   );
 }
 
-test('names that are identifiers keep themselves; others are numbered around them', () => {
+it('names that are identifiers keep themselves; others are numbered around them', () => {
   expect(Object.fromEntries(toolAliases(['a-b', 'a_b', 'a_b_2']))).toEqual({
     'a-b': 'a_b_3',
     a_b: 'a_b',
@@ -56,7 +56,7 @@ test('names that are identifiers keep themselves; others are numbered around the
   );
 });
 
-test('server aliases are lower case, and an exact one goes first', () => {
+it('server aliases are lower case, and an exact one goes first', () => {
   expect(Object.fromEntries(serverAliases(['GitHub', 'github', 'my-server', '@x/y']))).toEqual({
     GitHub: 'github_2',
     github: 'github',
@@ -65,7 +65,7 @@ test('server aliases are lower case, and an exact one goes first', () => {
   });
 });
 
-test('aliases of random names are identifiers, none twice, and do not depend on the order', () => {
+it('aliases of random names are identifiers, none twice, and do not depend on the order', () => {
   // A fixed linear congruential generator: the same names on every machine.
   let seed = 42;
   const random = (below: number) => {
@@ -94,7 +94,7 @@ test('aliases of random names are identifiers, none twice, and do not depend on 
   }
 });
 
-test('documentation is capped and harmless, and keeps real names and schemas', () => {
+it('documentation is capped and harmless, and keeps real names and schemas', () => {
   const made = doc('s', [tool('a-b', `\u001b[31mred\u001b[0m\u0007\ud800${'x'.repeat(30_000)}`, { q: {} })]);
   const [only] = made.tools;
   expect(only).toMatchObject({
@@ -108,7 +108,7 @@ test('documentation is capped and harmless, and keeps real names and schemas', (
   expect(made).toMatchObject({ version: null, instructions: null });
 });
 
-test('a server without a configured description is described by the first line of its instructions', () => {
+it('a server without a configured description is described by the first line of its instructions', () => {
   const { spec } = { spec: hostile() };
   const server = { spec, serverVersion: '1', instructions: 'Use me.\nThen', tools: () => [] };
   const made = toServerDoc(server, 'h', () => undefined);

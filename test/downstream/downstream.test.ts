@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
@@ -34,7 +34,7 @@ async function open(spec: DownstreamSpec, times = {}) {
   return pool.get(spec.name, NEVER);
 }
 
-test('arguments and results are relayed to the last character', async () => {
+it('arguments and results are relayed to the last character', async () => {
   const server = await open(hostile());
   const args =
     '{"n":12345678901234567890,"f":1.0,"e":1e400,"neg":-0,"__proto__":{"x":[1,{"arguments":2}]},"s":"}\\"{\\u0000é\\ud800"}';
@@ -42,14 +42,14 @@ test('arguments and results are relayed to the last character', async () => {
   expect(answer.text).toBe(`{"content":[],"structuredContent":${args}}`);
 });
 
-test('a large argument goes out whole', async () => {
+it('a large argument goes out whole', async () => {
   const server = await open(hostile());
   const text = 'é"\\\n'.repeat(500_000);
   const { content } = await call(server, 'echo', { text });
   expect(content[0]?.text === text).toBe(true);
 });
 
-test('every tool is listed, however odd, but for the one without a name', async () => {
+it('every tool is listed, however odd, but for the one without a name', async () => {
   const server = await open(hostile('pages=5'));
   const byName = new Map(server.tools().map((tool) => [tool.name, tool]));
   for (const name of ['a-b', 'a_b', 'a_b_2', '__proto__', 'class', '1st', 'naïve'])
@@ -64,7 +64,7 @@ test('every tool is listed, however odd, but for the one without a name', async 
   expect(await call(server, '__proto__')).toMatchObject({ content: [{ text: '__proto__' }] });
 });
 
-test.each([
+it.each([
   ['repeat-cursor', 2],
   ['endless-pages', 100],
 ])('a list that does not end is cut: %s', async (mode, pages) => {
@@ -73,7 +73,7 @@ test.each([
   expect(server.problems()).toContain(`tools/list does not end: stopped after ${pages} pages`);
 });
 
-test('a poisoned list is data: capped, unresolved, and quick to read', async () => {
+it('a poisoned list is data: capped, unresolved, and quick to read', async () => {
   const startedAt = performance.now();
   const server = await open(hostile('poisoned'));
   const doc = toServerDoc(server, 'h', () => undefined);
@@ -97,14 +97,14 @@ test('a poisoned list is data: capped, unresolved, and quick to read', async () 
   expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
-test("an answer under an id that is not its own, or a second one, is nobody's", async () => {
+it("an answer under an id that is not its own, or a second one, is nobody's", async () => {
   const server = await open(hostile('wrong-ids'));
   const answers = await Promise.all(['a', 'b', 'c'].map((text) => call(server, 'echo', { text })));
   expect(answers.map(({ content }) => content[0]?.text)).toEqual(['a', 'b', 'c']);
   expect(await call(server, 'echo', { text: 'd' })).toMatchObject({ content: [{ text: 'd' }] });
 });
 
-test('a server that does not read its requests costs no more than its limit', async () => {
+it('a server that does not read its requests costs no more than its limit', async () => {
   const deaf = spec('deaf', process.execPath, ['-e', DEAF]);
   const server = await open(deaf);
   const args = new RawJson(JSON.stringify({ text: 'x'.repeat(30 * 1024 * 1024) }));
@@ -126,7 +126,7 @@ test('a server that does not read its requests costs no more than its limit', as
   });
 });
 
-test('a server without tools/list has no tools', async () => {
+it('a server without tools/list has no tools', async () => {
   const server = await open(hostile('no-tools'));
   expect(server.tools()).toEqual([]);
 });
@@ -138,7 +138,7 @@ describe('the answer of', () => {
   });
   afterAll(() => pool[Symbol.asyncDispose]());
 
-  test.each([
+  it.each([
     'image',
     'many_blocks',
     'json_text',
@@ -152,7 +152,7 @@ describe('the answer of', () => {
   });
 });
 
-test('isError is a result; a JSON-RPC error, a missing result and a task tool are refusals', async () => {
+it('isError is a result; a JSON-RPC error, a missing result and a task tool are refusals', async () => {
   const server = await open(hostile());
   expect(await call(server, 'fail', { text: 'no luck' })).toMatchObject({
     isError: true,
@@ -180,7 +180,7 @@ test('isError is a result; a JSON-RPC error, a missing result and a task tool ar
   await expect(call(server, 'nowhere')).rejects.toMatchObject({ message: 'Unknown tool: nowhere' });
 });
 
-test('100 calls are in flight at once', async () => {
+it('100 calls are in flight at once', async () => {
   const server = await open(hostile());
   const startedAt = performance.now();
   await Promise.all(Array.from({ length: 100 }, () => call(server, 'sleep', { ms: 200 })));
@@ -188,7 +188,7 @@ test('100 calls are in flight at once', async () => {
   expect((await call(server, 'max_in_flight')).structuredContent).toEqual({ max: 100 });
 });
 
-test('an aborted call ends at once and the server is told, once, and only of that call', async () => {
+it('an aborted call ends at once and the server is told, once, and only of that call', async () => {
   const server = await open(hostile());
   const run = new AbortController();
   await call(server, 'echo', { text: 'done before' }, run.signal);
@@ -200,7 +200,7 @@ test('an aborted call ends at once and the server is told, once, and only of tha
   expect(structuredContent?.['ids']).toHaveLength(1);
 });
 
-test('silence ends a call, progress keeps it alive, and the limit of the spec is a hard one', async () => {
+it('silence ends a call, progress keeps it alive, and the limit of the spec is a hard one', async () => {
   const server = await open(hostile(), { silenceMs: 200 });
   await expect(call(server, 'hang')).rejects.toMatchObject({
     code: 'E_TOOL_FAILED',
@@ -215,12 +215,12 @@ test('silence ends a call, progress keeps it alive, and the limit of the spec is
   });
 });
 
-test('a limit beyond what a timer can hold is no limit', async () => {
+it('a limit beyond what a timer can hold is no limit', async () => {
   const server = await open({ ...hostile(), callTimeoutMs: 1e12 });
   expect(await call(server, 'sleep', { ms: 50 })).toMatchObject({ content: [{ text: 'slept 50 ms' }] });
 });
 
-test('a crash fails the calls under way with its exit code and last words', async () => {
+it('a crash fails the calls under way with its exit code and last words', async () => {
   const server = await open(hostile());
   const waiting = call(server, 'hang');
   const crash = call(server, 'crash', { code: 5, text: 'disk on fire' });
@@ -235,7 +235,7 @@ test('a crash fails the calls under way with its exit code and last words', asyn
   await expect(call(server, 'pid')).rejects.toMatchObject({ code: 'E_SERVER_UNAVAILABLE' });
 });
 
-test('a server that announces new tools is asked for them', async () => {
+it('a server that announces new tools is asked for them', async () => {
   const server = await open(hostile());
   const before = server.tools().length;
   await Promise.all([call(server, 'grow'), call(server, 'grow')]);
@@ -243,7 +243,7 @@ test('a server that announces new tools is asked for them', async () => {
   expect(await call(server, 'grown_2')).toMatchObject({ content: [{ text: 'new' }] });
 });
 
-test('a server is told its depth and its own variables, and nothing of the bridge', async () => {
+it('a server is told its depth and its own variables, and nothing of the bridge', async () => {
   process.env['HOSTILE_TEST_SECRET'] = 'not yours';
   const server = await open({ ...hostile(), env: { OWN: 'yes' } });
   delete process.env['HOSTILE_TEST_SECRET'];
@@ -254,7 +254,7 @@ test('a server is told its depth and its own variables, and nothing of the bridg
 });
 
 // Side by side, since most of each is waiting.
-test.concurrent.each([
+it.concurrent.each([
   [['exit-early=4'], /exited with code 4 before it was ready\. Its last words:\n> cannot read its key/],
   [['mute'], /was not ready within 0\.5 s/],
   [['garbage'], /was not ready within 0\.5 s\. Its last words:\n> stdout: <html>/],
@@ -271,12 +271,12 @@ test.concurrent.each([
   });
 });
 
-test('a flood on stderr does not block the greeting', async () => {
+it('a flood on stderr does not block the greeting', async () => {
   const server = await open(hostile('stderr-flood=3000000'));
   expect(server.tools().length).toBeGreaterThan(20);
 });
 
-test.each([
+it.each([
   [{ command: 'npx-that-is-nowhere' }, 'command not found: npx-that-is-nowhere'],
   [{ cwd: '/no/such/folder' }, 'its working directory does not exist: /no/such/folder'],
   [{ command: '/etc/passwd' }, '/etc/passwd may not be executed'],

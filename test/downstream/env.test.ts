@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { childEnv } from '../../src/downstream/stdio/env.js';
 
 const NONE = { depth: 1, extraNames: [], platform: 'linux' as const };
 
-test('a server gets what a shell would give it and nothing secret', () => {
+it('a server gets what a shell would give it and nothing secret', () => {
   const host = {
     PATH: '/bin',
     LC_ALL: 'C.UTF-8',
@@ -24,17 +24,17 @@ test('a server gets what a shell would give it and nothing secret', () => {
   });
 });
 
-test('the spec overrides the host, and nobody overrides the depth', () => {
+it('the spec overrides the host, and nobody overrides the depth', () => {
   const env = childEnv({ PATH: '/bin', HOME: '/h' }, { PATH: '/opt', MCP_BRIDGE_DEPTH: '0' }, NONE);
   expect(env).toEqual({ PATH: '/opt', HOME: '/h', MCP_BRIDGE_DEPTH: '1' });
 });
 
-test('the operator may allow further names; exported shell functions never pass', () => {
+it('the operator may allow further names; exported shell functions never pass', () => {
   const env = childEnv({ DISPLAY: ':0', TERM: '() { :; }; echo' }, {}, { depth: 2, extraNames: ['DISPLAY'] });
   expect(env).toEqual({ DISPLAY: ':0', MCP_BRIDGE_DEPTH: '2' });
 });
 
-test('Windows: a variable is one in whatever case, and the spec and the depth override every spelling', () => {
+it('Windows: a variable is one in whatever case, and the spec and the depth override every spelling', () => {
   const host = { Path: 'C:\\Windows', SystemRoot: 'C:\\Windows', Display_Name: 'x', TOKEN: 'secret' };
   const env = childEnv(
     host,
@@ -49,7 +49,7 @@ test('Windows: a variable is one in whatever case, and the spec and the depth ov
   });
 });
 
-test('elsewhere two spellings are two variables', () => {
+it('elsewhere two spellings are two variables', () => {
   const env = childEnv({ Path: '/a' }, { PATH: '/b' }, { depth: 1, extraNames: [], platform: 'darwin' });
   expect(env).toEqual({ Path: '/a', PATH: '/b', MCP_BRIDGE_DEPTH: '1' });
 });

@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { EventReader } from '../../src/downstream/remote/event-reader.js';
 
 const STREAM =
   ': hello\r\n\r\nid: 7\r\nretry: 250\r\nevent: endpoint\r\ndata: /é?a=1\r\n\r\n' +
   'data: {"a":\ndata:  1}\n\nid\nevent: none\n\nnoise\ndata\n\ndatabase: x\ndata:last\n\ndata: unfinished';
 
-test('events are the same wherever the bytes are cut', () => {
+it('events are the same wherever the bytes are cut', () => {
   const bytes = Buffer.from(STREAM);
   for (let cut = 0; cut <= bytes.length; cut++) {
     const reader = new EventReader(100);
@@ -20,7 +20,7 @@ test('events are the same wherever the bytes are cut', () => {
   }
 });
 
-test('an id counts when its event is there as a whole, whatever is in it', () => {
+it('an id counts when its event is there as a whole, whatever is in it', () => {
   const reader = new EventReader(100);
   const lastIds = [
     'id: 1\n',
@@ -39,7 +39,7 @@ test('an id counts when its event is there as a whole, whatever is in it', () =>
   expect(lastIds).toEqual([undefined, undefined, '1', '1', '1', '2', '3', '3', '']);
 });
 
-test('an event above the limit is counted, its id is read, and the next one is read', () => {
+it('an event above the limit is counted, its id is read, and the next one is read', () => {
   const next = { type: 'message', data: 'next' };
   const envelope = (id: string) => ({ id, hasMethod: false, isAnswer: true });
   const long = (id: number, before: number, after: number) =>
@@ -60,7 +60,7 @@ test('an event above the limit is counted, its id is read, and the next one is r
   }
 });
 
-test('a stream that never ends an event is held in constant memory', () => {
+it('a stream that never ends an event is held in constant memory', () => {
   const reader = new EventReader(1024);
   const chunk = Buffer.from(`data: ${'x'.repeat(1017)}\n`.repeat(1024));
   const before = process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import http, { type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { HttpClient, type HttpRequest } from '../../src/downstream/remote/http-client.js';
 import { NEVER, poolOf, until } from './hostile.js';
 import { remote } from './remote-servers.js';
@@ -52,7 +52,7 @@ async function onceOnly(): Promise<{ readonly url: string; readonly seen: string
   return { url, seen };
 }
 
-test('what may be repeated is sent again where a used connection ends without a word', async () => {
+it('what may be repeated is sent again where a used connection ends without a word', async () => {
   const { url, seen } = await onceOnly();
   const ask = clientOf(url, new HttpClient(PATIENT));
   for (const name of ['a', 'b', 'c'])
@@ -60,7 +60,7 @@ test('what may be repeated is sent again where a used connection ends without a 
   expect(seen).toEqual(['a', 'b', 'b', 'c', 'c']);
 });
 
-test('what may not is sent once, and the error says so', async () => {
+it('what may not is sent once, and the error says so', async () => {
   const { url, seen } = await onceOnly();
   const ask = clientOf(url, new HttpClient(PATIENT));
   expect(await ask({ headers: { 'x-name': 'a' } })).toBe('yes');
@@ -68,7 +68,7 @@ test('what may not is sent once, and the error says so', async () => {
   expect(seen).toEqual(['a', 'b']);
 });
 
-test('a new connection that ends without a word is not tried again', async () => {
+it('a new connection that ends without a word is not tried again', async () => {
   let requests = 0;
   const url = await listen(({ socket }) => {
     requests++;
@@ -78,7 +78,7 @@ test('a new connection that ends without a word is not tried again', async () =>
   expect(requests).toBe(1);
 });
 
-test('without TLS only those share a connection who come right after another', async () => {
+it('without TLS only those share a connection who come right after another', async () => {
   const sockets = new Set<object>();
   const url = await listen(({ socket }, response) => {
     sockets.add(socket);
@@ -93,13 +93,13 @@ test('without TLS only those share a connection who come right after another', a
   expect(sockets.size).toBe(together + 1);
 });
 
-test('servers by IPv6, and whatever `localhost` is', async () => {
+it('servers by IPv6, and whatever `localhost` is', async () => {
   const listener: RequestListener = (_request, response) => response.end('yes');
   expect(await clientOf(await listen(listener, '::1'))()).toBe('yes');
   expect(await clientOf((await listen(listener)).replace('127.0.0.1', 'localhost'))()).toBe('yes');
 });
 
-test.each<[string, RequestListener, string, string]>([
+it.each<[string, RequestListener, string, string]>([
   [
     'turns a POST into a GET',
     (_request, response) => response.writeHead(301, { location: '/mcp/' }).end(),
@@ -138,7 +138,7 @@ test.each<[string, RequestListener, string, string]>([
   });
 });
 
-test('a server that has not noticed that its stream is gone is listened to later', async () => {
+it('a server that has not noticed that its stream is gone is listened to later', async () => {
   let listens = 0;
   const url = await listen(async (request, response) => {
     if (request.method === 'GET') {

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { catalogKey } from '../../src/config/downstream-spec.js';
 import { changeWords, KeptCatalog, refreshCommand } from '../../src/downstream/catalog/kept-catalog.js';
@@ -53,7 +53,7 @@ const folder = () => join(state, 'cache', 'catalog');
 const files = () => (existsSync(folder()) ? readdirSync(folder()) : []);
 const path = () => join(folder(), files()[0] ?? '');
 
-test('what was learned is known to the next bridge, and only its owner can read it', () => {
+it('what was learned is known to the next bridge, and only its owner can read it', () => {
   const catalog = open();
   expect(catalog.of(spec())).toBeUndefined();
   expect(existsSync(folder())).toBe(false);
@@ -69,7 +69,7 @@ test('what was learned is known to the next bridge, and only its owner can read 
   expect(events).toEqual([]);
 });
 
-test('the key names what may list other tools, and forgets nothing when a token is renewed', () => {
+it('the key names what may list other tools, and forgets nothing when a token is renewed', () => {
   const key = (over: object) => catalogKey(spec(over));
   expect(key({ env: { TOKEN: 'new' } })).toBe(key({ env: { TOKEN: 'old' } }));
   expect(key({ name: 'other', description: 'x' })).toBe(key({}));
@@ -90,7 +90,7 @@ test('the key names what may list other tools, and forgets nothing when a token 
   expect(remoteKey({ headers: { b: '1' } })).not.toBe(remoteKey({}));
 });
 
-test('a tool that is not as first seen is flagged with what and since when, until it is accepted', () => {
+it('a tool that is not as first seen is flagged with what and since when, until it is accepted', () => {
   const catalog = open();
   catalog.learn(live([tool('send', 'Sends.', { to: {} }), tool('list', 'Lists.')]));
   vi.setSystemTime(new Date('2027-01-01T00:00:00Z'));
@@ -132,7 +132,7 @@ test('a tool that is not as first seen is flagged with what and since when, unti
   });
 });
 
-test('what changes back is as it was, and what was removed does not come back as another', () => {
+it('what changes back is as it was, and what was removed does not come back as another', () => {
   const catalog = open();
   catalog.learn(live([tool('send', 'Sends.')]));
   catalog.learn(live([tool('send', 'Other.')]));
@@ -144,7 +144,7 @@ test('what changes back is as it was, and what was removed does not come back as
   expect(catalog.of(spec())?.changes.get('send')).toMatchObject({ changed: ['description'], was: undefined });
 });
 
-test('two bridges see what the other has learned, and first sight is not lost by the later file', () => {
+it('two bridges see what the other has learned, and first sight is not lost by the later file', () => {
   const [one, two] = [open(), open()];
   one.learn(live([tool('a', 'First.')]));
   expect(two.of(spec())?.tools()).toHaveLength(1);
@@ -155,7 +155,7 @@ test('two bridges see what the other has learned, and first sight is not lost by
   expect(one.of(spec())?.changes.get('a')).toMatchObject({ changed: ['description'] });
 });
 
-test('processes that write at once leave a whole file, and no other', async () => {
+it('processes that write at once leave a whole file, and no other', async () => {
   const script = `
     import { KeptCatalog } from ${JSON.stringify(join(process.cwd(), 'dist/downstream/catalog/kept-catalog.js'))};
     const catalog = new KeptCatalog(${JSON.stringify(state)}, () => {});
@@ -173,7 +173,7 @@ test('processes that write at once leave a whole file, and no other', async () =
   expect(open().of(spec())?.tools()).toHaveLength(1);
 });
 
-test('a file that is damaged, foreign or too large is as none, and is made anew', () => {
+it('a file that is damaged, foreign or too large is as none, and is made anew', () => {
   open().learn(live([tool('a')]));
   const good = JSON.parse(readFileSync(path(), 'utf8')) as object;
   const deep = `${'['.repeat(200)}${']'.repeat(200)}`;
@@ -201,7 +201,7 @@ test('a file that is damaged, foreign or too large is as none, and is made anew'
   expect(files()).toHaveLength(1);
 });
 
-test('a server’s lists cannot make its file large, nor drive out what was first seen of what it lists', () => {
+it('a server’s lists cannot make its file large, nor drive out what was first seen of what it lists', () => {
   const catalog = open();
   catalog.learn(live([tool('a', 'First.')]));
   const wide = Object.fromEntries(
@@ -232,7 +232,7 @@ test('a server’s lists cannot make its file large, nor drive out what was firs
   expect(open().of(spec())?.changes.get('a')).toMatchObject({ changed: ['description'] });
 }, 30_000);
 
-test.runIf(process.getuid?.() !== 0)(
+it.runIf(process.getuid?.() !== 0)(
   'a folder that cannot be written costs the files, not the knowledge',
   () => {
     chmodSync(state, 0o500);
@@ -244,7 +244,7 @@ test.runIf(process.getuid?.() !== 0)(
   },
 );
 
-test('a file in the folder’s place costs the files, not the knowledge', () => {
+it('a file in the folder’s place costs the files, not the knowledge', () => {
   writeFileSync(join(state, 'cache'), '');
   const catalog = open();
   catalog.learn(live([tool('a', 'First.')]));
@@ -255,7 +255,7 @@ test('a file in the folder’s place costs the files, not the knowledge', () => 
   expect(open().of(spec())?.changes.size).toBe(1);
 });
 
-test('servers that nobody has started for months are forgotten, those in use are not', () => {
+it('servers that nobody has started for months are forgotten, those in use are not', () => {
   const catalog = open();
   catalog.learn(live([tool('a')]));
   const used = path();
@@ -270,7 +270,7 @@ test('servers that nobody has started for months are forgotten, those in use are
   expect(existsSync(join(folder(), gone))).toBe(false);
 });
 
-test('fifty servers of thirty tools are read in some milliseconds, and again for next to nothing', async () => {
+it('fifty servers of thirty tools are read in some milliseconds, and again for next to nothing', async () => {
   const learn = open();
   const properties = Object.fromEntries(
     Array.from({ length: 8 }, (_, n) => [`parameter_${n}`, { type: 'string', description: 'd'.repeat(60) }]),
@@ -307,7 +307,7 @@ test('fifty servers of thirty tools are read in some milliseconds, and again for
   expect(JSON.stringify(known.briefs([])).length).toBeLessThan(50 * 200);
 });
 
-test('the documentation of all is one array until something of it changes', () => {
+it('the documentation of all is one array until something of it changes', () => {
   const catalog = open();
   const known = new KnownServers(catalog, {
     of: () => (name) => (name === 'a' ? { type: 'string' } : undefined),
@@ -344,7 +344,7 @@ test('the documentation of all is one array until something of it changes', () =
   expect([known.allDocs(), known.docOf('mail')]).toEqual([[], undefined]);
 });
 
-test('what may not be seen is in no documentation, and is not counted', () => {
+it('what may not be seen is in no documentation, and is not counted', () => {
   const catalog = open();
   catalog.learn(live([tool('send'), tool('read')]));
   const without =
@@ -367,7 +367,7 @@ test('what may not be seen is in no documentation, and is not counted', () => {
   expect(known.docOf('mail')?.tools).toHaveLength(2);
 });
 
-test('a name that a shell would read otherwise is quoted in the command to paste', () => {
+it('a name that a shell would read otherwise is quoted in the command to paste', () => {
   expect(refreshCommand('@x/y.z-1')).toBe('mcp-sandbox-bridge servers refresh @x/y.z-1');
   expect(refreshCommand("it's $(x)")).toBe("mcp-sandbox-bridge servers refresh 'it'\\''s $(x)'");
 });

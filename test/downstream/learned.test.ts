@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
@@ -61,7 +61,7 @@ function packaged(name: string, ...args: string[]) {
   return spec(name, process.execPath, [path.join(path.dirname(manifest), program), ...args]);
 }
 
-test('what real servers said is the same without them, and a second start changes nothing', async () => {
+it('what real servers said is the same without them, and a second start changes nothing', async () => {
   const specs = [packaged('everything'), packaged('filesystem', state), packaged('memory')];
   const pool = poolOf(...specs);
   const live = await Promise.all(specs.map(({ name }) => pool.get(name, NEVER)));
@@ -80,13 +80,13 @@ test('what real servers said is the same without them, and a second start change
   expect(events.filter(({ type }) => type === 'downstream.changed')).toEqual([]);
 });
 
-test('a poisoned list is kept as it was capped, and shown as harmless as the live one', async () => {
+it('a poisoned list is kept as it was capped, and shown as harmless as the live one', async () => {
   const poisoned = hostile('poisoned');
   const live = await poolOf(poisoned).get('hostile', NEVER);
   expect(known(poisoned).docOf('hostile')).toEqual(toServerDoc(live, 'hostile', none));
 });
 
-test('list_changed is learned, and a tool that it changes is flagged before anybody starts it again', async () => {
+it('list_changed is learned, and a tool that it changes is flagged before anybody starts it again', async () => {
   const folder = path.join(state, 'changing');
   mkdirSync(folder);
   const tools = (description: string) => JSON.stringify([{ name: 'send', description, inputSchema: {} }]);
@@ -110,7 +110,7 @@ test('list_changed is learned, and a tool that it changes is flagged before anyb
   expect(server.tools().map(({ name }) => name)).toEqual(['send', 'change']);
 });
 
-test('a server that does not start leaves what is kept of it', async () => {
+it('a server that does not start leaves what is kept of it', async () => {
   const good = { ...hostile(), name: 'moody' };
   await poolOf(good).get('moody', NEVER);
   const before = known(good).docOf('moody');

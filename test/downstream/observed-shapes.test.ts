@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { answerShape, ObservedShapes } from '../../src/downstream/catalog/observed-shapes.js';
 import type { ServerTool } from '../../src/downstream/tool-list.js';
 import { hostile } from './hostile.js';
@@ -35,7 +35,7 @@ async function learn(shapes: ObservedShapes, ...results: readonly string[]): Pro
   await settled();
 }
 
-test.each([
+it.each([
   [data({ a: 1 }), { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] }],
   [text('{"a": 1}'), { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] }],
   [text(' [1, 2.5] '), { type: 'array', items: { type: 'number' } }],
@@ -68,7 +68,7 @@ test.each([
   expect(answerShape(result)).toEqual(shape);
 });
 
-test('what was learned is known to the next bridge, and only its owner can read it', async () => {
+it('what was learned is known to the next bridge, and only its owner can read it', async () => {
   const first = new ObservedShapes(state);
   await learn(first, data({ id: 1, url: 'secret' }), data({ id: 2 }));
   first.learn(server(), '__proto__', text('x'));
@@ -84,7 +84,7 @@ test('what was learned is known to the next bridge, and only its owner can read 
   expect(known('other')).toBeUndefined();
 });
 
-test('a definition has its own shapes, whatever its environment; another version starts anew', async () => {
+it('a definition has its own shapes, whatever its environment; another version starts anew', async () => {
   const shapes = new ObservedShapes(state);
   await learn(shapes, text('x'));
   shapes[Symbol.dispose]();
@@ -94,7 +94,7 @@ test('a definition has its own shapes, whatever its environment; another version
   expect(later.of(server({ serverVersion: '2' }))('get')).toBeUndefined();
 });
 
-test('a tool with an output schema, and what is large, are not looked at', async () => {
+it('a tool with an output schema, and what is large, are not looked at', async () => {
   const shapes = new ObservedShapes(state);
   shapes.learn(server(), 'said', data({ a: 1 }));
   shapes.learn(server(), 'get', text('x'.repeat(70_000)));
@@ -102,7 +102,7 @@ test('a tool with an output schema, and what is large, are not looked at', async
   expect([shapes.of(server())('said'), shapes.of(server())('get')]).toEqual([undefined, undefined]);
 });
 
-test('after a few answers of one shape it looks no more, in later bridges too', async () => {
+it('after a few answers of one shape it looks no more, in later bridges too', async () => {
   const shapes = new ObservedShapes(state);
   for (let n = 0; n < 5; n++) await learn(shapes, data({ id: n }));
   await learn(shapes, text('other'));
@@ -113,7 +113,7 @@ test('after a few answers of one shape it looks no more, in later bridges too', 
   expect(later.of(server())('get')).toMatchObject({ type: 'object' });
 });
 
-test('a tool that always fails is left alone in the end', async () => {
+it('a tool that always fails is left alone in the end', async () => {
   const shapes = new ObservedShapes(state);
   const failure = JSON.stringify({ isError: true, content: [] });
   await learn(shapes, ...Array.from({ length: 60 }, () => failure));
@@ -121,7 +121,7 @@ test('a tool that always fails is left alone in the end', async () => {
   expect(shapes.of(server())('get')).toBeUndefined();
 });
 
-test('a file that is damaged, foreign or too large is passed over and made anew', async () => {
+it('a file that is damaged, foreign or too large is passed over and made anew', async () => {
   const shapes = new ObservedShapes(state);
   await learn(shapes, text('x'));
   shapes[Symbol.dispose]();
@@ -144,7 +144,7 @@ test('a file that is damaged, foreign or too large is passed over and made anew'
   expect(files()).toHaveLength(1);
 });
 
-test('a file stays small, however many tools a server has', async () => {
+it('a file stays small, however many tools a server has', async () => {
   const shapes = new ObservedShapes(state);
   const wide = Object.fromEntries(
     Array.from({ length: 38 }, (_, n) => [`k${'x'.repeat(n)}`, n % 2 ? n : '']),
@@ -158,7 +158,7 @@ test('a file stays small, however many tools a server has', async () => {
   expect(new ObservedShapes(state).of(big)('tool_0')).toMatchObject({ type: 'object' });
 });
 
-test('a state directory that cannot be written switches learning off, and costs nothing else', async () => {
+it('a state directory that cannot be written switches learning off, and costs nothing else', async () => {
   writeFileSync(join(state, 'cache'), '');
   const shapes = new ObservedShapes(state);
   await learn(shapes, text('x'));

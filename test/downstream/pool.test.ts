@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { call, hostile, isAlive, NEVER, pidsOf, poolOf, type TestPool, until } from './hostile.js';
 
@@ -16,7 +16,7 @@ function pool(specs: readonly DownstreamSpec[], times = {}): TestPool {
 const named = (name: string, ...modes: string[]) => ({ ...hostile(...modes), name });
 const count = ({ events }: TestPool, type: string) => events.filter((event) => event.type === type).length;
 
-test('nothing starts before it is asked for, and those who ask together share one start', async () => {
+it('nothing starts before it is asked for, and those who ask together share one start', async () => {
   const servers = pool([named('a', 'slow-start=100'), named('b')]);
   expect(servers.states()).toMatchObject([
     { name: 'a', state: 'idle' },
@@ -35,7 +35,7 @@ test('nothing starts before it is asked for, and those who ask together share on
   expect(servers.states()[0]?.tools).toBeGreaterThan(20);
 });
 
-test('several start in parallel', async () => {
+it('several start in parallel', async () => {
   const specs = ['a', 'b', 'c'].map((name) => named(name, 'slow-start=400'));
   const servers = pool(specs);
   const startedAt = performance.now();
@@ -43,7 +43,7 @@ test('several start in parallel', async () => {
   expect(performance.now() - startedAt).toBeLessThan(1_100);
 });
 
-test('one that crashed is started again by the next get', async () => {
+it('one that crashed is started again by the next get', async () => {
   const servers = pool([named('a')]);
   const before = await servers.get('a', NEVER);
   await expect(call(before, 'crash')).rejects.toMatchObject({ code: 'E_SERVER_UNAVAILABLE' });
@@ -54,7 +54,7 @@ test('one that crashed is started again by the next get', async () => {
   expect(count(servers, 'downstream.closed')).toBe(1);
 });
 
-test('one that does not start rests, refuses at once with the reason, and is tried again later', async () => {
+it('one that does not start rests, refuses at once with the reason, and is tried again later', async () => {
   const servers = pool([named('a', 'exit-early')], { restMs: 300 });
   await expect(servers.get('a', NEVER)).rejects.toMatchObject({ message: expect.stringContaining('code 3') });
   const startedAt = performance.now();
@@ -73,7 +73,7 @@ test('one that does not start rests, refuses at once with the reason, and is tri
   expect(servers.states()[0]?.retryInMs).toBeGreaterThan(300);
 });
 
-test('one that crashes at every call rests after the third, and an answer makes up for all', async () => {
+it('one that crashes at every call rests after the third, and an answer makes up for all', async () => {
   await using pool = poolOf([hostile()], { restMs: 300 });
   const crash = async () => {
     const server = await pool.get('hostile', NEVER);
@@ -92,7 +92,7 @@ test('one that crashes at every call rests after the third, and an answer makes 
   await call(await pool.get('hostile', NEVER), 'pid');
 });
 
-test('an unknown name is answered with the near one and the names, cut when they are many', async () => {
+it('an unknown name is answered with the near one and the names, cut when they are many', async () => {
   const servers = pool(Array.from({ length: 25 }, (_, number) => named(`server-${number}`)));
   await expect(servers.get('servr_7', NEVER)).rejects.toMatchObject({
     code: 'E_SERVER_UNKNOWN',
@@ -104,7 +104,7 @@ test('an unknown name is answered with the near one and the names, cut when they
   });
 });
 
-test('an idle one is ended, but not while a call is under way', async () => {
+it('an idle one is ended, but not while a call is under way', async () => {
   const servers = pool([named('a')], { idleMs: 150 });
   const server = await servers.get('a', NEVER);
   const [pid] = await pidsOf(server);
@@ -115,7 +115,7 @@ test('an idle one is ended, but not while a call is under way', async () => {
   await expect(call(await servers.get('a', NEVER), 'pid')).resolves.toBeDefined();
 });
 
-test('a new configuration keeps what is unchanged and ends the rest after its last call', async () => {
+it('a new configuration keeps what is unchanged and ends the rest after its last call', async () => {
   const servers = pool([named('same'), named('changed'), named('removed')]);
   const same = await servers.get('same', NEVER);
   const changed = await servers.get('changed', NEVER);
@@ -130,7 +130,7 @@ test('a new configuration keeps what is unchanged and ends the rest after its la
   await expect(servers.get('removed', NEVER)).rejects.toMatchObject({ code: 'E_SERVER_UNKNOWN' });
 });
 
-test('what a run holds stays the same server until it lets go, whatever the configuration says meanwhile', async () => {
+it('what a run holds stays the same server until it lets go, whatever the configuration says meanwhile', async () => {
   const servers = pool([named('changed'), named('removed'), named('unopened')]);
   using held = servers.lease(['changed', 'removed', 'unopened']);
   const [changed, removed] = [await held.get('changed', NEVER), await held.get('removed', NEVER)];
@@ -153,7 +153,7 @@ test('what a run holds stays the same server until it lets go, whatever the conf
   await until(() => !pids.some(isAlive));
 });
 
-test('two that hold the same server: it ends with the last', async () => {
+it('two that hold the same server: it ends with the last', async () => {
   const servers = pool([named('a')]);
   const [one, two] = [servers.lease(['a']), servers.lease(['a'])];
   const [pid] = await pidsOf(await one.get('a', NEVER));
@@ -166,7 +166,7 @@ test('two that hold the same server: it ends with the last', async () => {
   await until(() => !isAlive(Number(pid)));
 });
 
-test('what is asked for later is held from then on', async () => {
+it('what is asked for later is held from then on', async () => {
   const servers = pool([named('a')]);
   using held = servers.lease([]);
   const server = await held.get('a', NEVER);
@@ -175,7 +175,7 @@ test('what is asked for later is held from then on', async () => {
   await expect(held.get('b', NEVER)).rejects.toMatchObject({ code: 'E_SERVER_UNKNOWN' });
 });
 
-test('disposing ends the well-behaved within 100 ms, in parallel, and leaves nothing', async () => {
+it('disposing ends the well-behaved within 100 ms, in parallel, and leaves nothing', async () => {
   const servers = poolOf(['a', 'b', 'c'].map((name) => named(name)));
   const live = await Promise.all(['a', 'b', 'c'].map((name) => servers.get(name, NEVER)));
   const pids = (await Promise.all(live.map(pidsOf))).flat();
@@ -189,7 +189,7 @@ test('disposing ends the well-behaved within 100 ms, in parallel, and leaves not
   await expect(servers.get('a', NEVER)).rejects.toMatchObject({ code: 'E_SHUTDOWN' });
 });
 
-test('disposing ends the stubborn, and those that are still starting', async () => {
+it('disposing ends the stubborn, and those that are still starting', async () => {
   const servers = poolOf([named('stubborn', 'stubborn', 'stubborn-grandchild'), named('mute', 'mute')]);
   const pids = await pidsOf(await servers.get('stubborn', NEVER));
   const starting = servers.get('mute', NEVER);

@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { ProcessTree } from '../../src/downstream/stdio/process-tree.js';
 import { isAlive, until } from './hostile.js';
 
 // A shell that refuses SIGTERM, with a child that does so too.
 const SCRIPT = 'trap "" TERM; (trap "" TERM; sleep 60) & echo $! $$; wait; sleep 60';
 
-test('killNow ends a whole stubborn group without waiting, and end() then resolves at once', async () => {
+it('killNow ends a whole stubborn group without waiting, and end() then resolves at once', async () => {
   const env = { PATH: process.env['PATH'] ?? '' };
   const tree = new ProcessTree({ command: '/bin/sh', args: ['-c', SCRIPT], env, cwd: undefined });
   const output = await new Promise<Buffer>((resolve) => tree.stdout.once('data', resolve));

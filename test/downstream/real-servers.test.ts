@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
 import { searchTools } from '../../src/downstream/catalog/search.js';
 import { call, NEVER, poolOf, spec, type TestPool } from './hostile.js';
@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('the three reference servers work side by side', async () => {
+it('the three reference servers work side by side', async () => {
   const names = ['everything', 'filesystem', 'memory'];
   const [everything, filesystem, memory] = await Promise.all(names.map((name) => pool.get(name, NEVER)));
   if (!everything || !filesystem || !memory) throw new Error('not all are there');

@@ -8,7 +8,7 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { BridgeError } from '../../src/base/errors.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { RemoteSpec } from '../../src/config/downstream-spec.js';
@@ -79,7 +79,7 @@ async function refused(spec: RemoteSpec): Promise<Refusal> {
 const ENV = { PATH: process.env['PATH'] ?? '' };
 const LOGIN = 'Run `mcp-sandbox-bridge login far` in a terminal.';
 
-test.each([
+it.each([
   [['needs=x'], {}, 'it wants a login.', LOGIN],
   [
     ['needs=x'],
@@ -125,7 +125,7 @@ test.each([
   expect(refusal.remedy).toContain(remedy);
 });
 
-test('nobody at the port, no such host, no address', async () => {
+it('nobody at the port, no such host, no address', async () => {
   const server = await web('http');
   await server.kill();
   const nobody = await refused(remote('far', server.url()));
@@ -143,7 +143,7 @@ test('nobody at the port, no such host, no address', async () => {
   expect(torn.message).toContain('characters that no header may hold');
 });
 
-test('a server without TLS, and one that nobody vouches for', async () => {
+it('a server without TLS, and one that nobody vouches for', async () => {
   const plain = await web('http');
   const { message } = await refused(remote('far', `https://127.0.0.1:${plain.port}/mcp`));
   expect(message).toMatch(/does not speak TLS as it should \((?:EPROTO|ERR_SSL\w+)\)/);
@@ -158,7 +158,7 @@ test('a server without TLS, and one that nobody vouches for', async () => {
   expect(refusal.remedy).toContain('NODE_EXTRA_CA_CERTS');
 });
 
-test.each(['http', 'sse'] as const)(
+it.each(['http', 'sse'] as const)(
   'no header of %s follows a redirect to another origin',
   async (transport) => {
     const seen: unknown[] = [];
@@ -184,7 +184,7 @@ function helper(token: string): string {
 }
 const asked = () => readFileSync(path.join(folder, 'asked'), 'utf8').length / 2;
 
-test("the entry's own command prints headers; they are asked for anew after a 401 and of a new session", async () => {
+it("the entry's own command prints headers; they are asked for anew after a 401 and of a new session", async () => {
   const server = await web('http', `needs=Bearer ${SECRET}`);
   const headersHelper = helper('an-old-token');
   const spec = remote('far', server.url(), { headersHelper, headers: { authorization: 'none' } });
@@ -200,7 +200,7 @@ test("the entry's own command prints headers; they are asked for anew after a 40
   expect(asked()).toBe(2);
 });
 
-test('a helper whose headers are refused is asked once more', async () => {
+it('a helper whose headers are refused is asked once more', async () => {
   const server = await web('http', `needs=Bearer ${SECRET}`);
   const script = helper('an-old-token');
   // Every time after the first it prints the token that is wanted.
@@ -211,7 +211,7 @@ test('a helper whose headers are refused is asked once more', async () => {
   expect(asked()).toBe(2);
 });
 
-test.each([
+it.each([
   ['exit 3', 'its headersHelper failed (3).'],
   [`echo bad key ${SECRET.slice(0, 4)} >&2; exit 1`, 'its headersHelper failed (1): bad key sk-1.'],
   ['echo hello', 'its headersHelper printed something else than a JSON object whose values are texts.'],
@@ -225,7 +225,7 @@ test.each([
   expect(remedy).toContain('Run that command by hand');
 });
 
-test('a helper that does not end is ended with the attempt', async () => {
+it('a helper that does not end is ended with the attempt', async () => {
   const server = await web('http');
   const headersHelper = `echo $$ > ${folder}/pid; sleep 60`;
   const { message } = await refused(remote('far', server.url(), { headersHelper, startTimeoutMs: 500 }));
@@ -234,7 +234,7 @@ test('a helper that does not end is ended with the attempt', async () => {
   await until(() => !isAlive(pid));
 });
 
-test.each(['http', 'sse'] as const)(
+it.each(['http', 'sse'] as const)(
   'closing over %s ends session and sockets at once, whatever hangs',
   async (face) => {
     const server = await web(face);

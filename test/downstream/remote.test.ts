@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { RemoteSpec } from '../../src/config/downstream-spec.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { call, NEVER, poolOf, type TestPool, until } from './hostile.js';
@@ -58,14 +58,14 @@ describe.each(FACES)('over %s', (face) => {
     await server.kill();
   });
 
-  test('arguments and results are relayed to the last character', async () => {
+  it('arguments and results are relayed to the last character', async () => {
     const args =
       '{"n":9007199254740993,"f":1.0,"e":1e400,"neg":-0,"__proto__":{"x":[1,{"arguments":2}]},"s":"}\\"{\\u0000é"}';
     const answer = await (await get()).callTool('echo_raw', new RawJson(args), () => {}, NEVER);
     expect(answer.text).toBe(`{"content":[],"structuredContent":${args}}`);
   });
 
-  test('40 MB arrive in linear time, and above 64 MiB one request fails', async () => {
+  it('40 MB arrive in linear time, and above 64 MiB one request fails', async () => {
     const far = await get();
     const bytes = 40 * 1024 * 1024;
     const plainMs = await plainTransferMs(bytes);
@@ -81,7 +81,7 @@ describe.each(FACES)('over %s', (face) => {
     expect(small).toMatchObject({ value: { content: [{ text: 'still here' }] } });
   });
 
-  test('a restart costs nobody a call', async () => {
+  it('a restart costs nobody a call', async () => {
     const first = await get();
     expect(await call(first, 'echo', { text: 'a' })).toMatchObject({ content: [{ text: 'a' }] });
     await server.restart();
@@ -91,7 +91,7 @@ describe.each(FACES)('over %s', (face) => {
   });
 });
 
-test.each([
+it.each([
   ['streamableHttp', 'http', 'mcp'],
   ['sse', 'sse', 'sse'],
 ] as const)('the reference server by %s, named and found out, restarted', async (mode, named, file) => {
@@ -110,7 +110,7 @@ test.each([
   expect(await echo('ho')).toEqual(['Echo: ho', 'Echo: ho']);
 });
 
-test('headers of the entry go with every request', async () => {
+it('headers of the entry go with every request', async () => {
   const { get } = await hostilePool('http', ['needs=Bearer key-123456'], {
     headers: { Authorization: 'Bearer key-123456', 'X-Team': 'blue' },
   });
@@ -131,7 +131,7 @@ describe.each(['http', 'http-json'] as const)('one odd answer over %s costs one 
     await server.kill();
   });
 
-  test.each([
+  it.each([
     ['a web page', 'odd', {}, 'It answered with a web page instead of MCP.'],
     ['another type', 'odd', { type: 'image/png' }, 'It answered with image/png instead of MCP.'],
     [
@@ -173,7 +173,7 @@ describe.each(['http', 'http-json'] as const)('one odd answer over %s costs one 
   });
 });
 
-test('a crash fails the calls that were under way, and says that they may have run', () =>
+it('a crash fails the calls that were under way, and says that they may have run', () =>
   overEach(FACES, async (face) => {
     const { server, get } = await hostilePool(face);
     const far = await get();
@@ -191,7 +191,7 @@ test('a crash fails the calls that were under way, and says that they may have r
     expect(await call(far, 'echo', { text: 'b' })).toMatchObject({ content: [{ text: 'b' }] });
   }));
 
-test('a call waits for a server that is just being restarted', async () => {
+it('a call waits for a server that is just being restarted', async () => {
   const { server, get } = await hostilePool('http');
   const far = await get();
   await server.kill();
@@ -199,19 +199,16 @@ test('a call waits for a server that is just being restarted', async () => {
   expect(answer).toMatchObject({ content: [{ text: 'a' }] });
 });
 
-test.each([[[]], [['session-400']]])(
-  'a forgotten session is greeted anew, once for all %j',
-  async (modes) => {
-    const { get } = await hostilePool('http', modes);
-    const far = await get();
-    await call(far, 'forget');
-    await Promise.all(['a', 'b', 'c'].map((text) => call(far, 'echo', { text })));
-    const { requests } = (await call(far, 'requests')).structuredContent as { requests: string[] };
-    expect(requests.filter((request) => request === 'POST -')).toHaveLength(2);
-  },
-);
+it.each([[[]], [['session-400']]])('a forgotten session is greeted anew, once for all %j', async (modes) => {
+  const { get } = await hostilePool('http', modes);
+  const far = await get();
+  await call(far, 'forget');
+  await Promise.all(['a', 'b', 'c'].map((text) => call(far, 'echo', { text })));
+  const { requests } = (await call(far, 'requests')).structuredContent as { requests: string[] };
+  expect(requests.filter((request) => request === 'POST -')).toHaveLength(2);
+});
 
-test('a cancelled call is told to the server, and lets go of its connection', () =>
+it('a cancelled call is told to the server, and lets go of its connection', () =>
   overEach(FACES, async (face) => {
     const { server, get } = await hostilePool(face);
     const far = await get();
@@ -225,7 +222,7 @@ test('a cancelled call is told to the server, and lets go of its connection', ()
     await until(() => socketsTo(server.port) <= 2);
   }));
 
-test("the time limit of a call is the entry's own", () =>
+it("the time limit of a call is the entry's own", () =>
   overEach(FACES, async (face) => {
     const { get } = await hostilePool(face, [], { callTimeoutMs: 300 });
     const far = await get();
@@ -235,7 +232,7 @@ test("the time limit of a call is the entry's own", () =>
     expect(await call(far, 'echo', { text: 'on' })).toMatchObject({ content: [{ text: 'on' }] });
   }));
 
-test('progress keeps a long call alive', () =>
+it('progress keeps a long call alive', () =>
   overEach(STREAMS, async (face) => {
     const server = await started(hostileWeb(face));
     const quick = pooled(remote('far', server.url(), { transport: face }), { silenceMs: 400 });
@@ -245,7 +242,7 @@ test('progress keeps a long call alive', () =>
     });
   }));
 
-test('what a server asks is answered, and what it tells is heard to the last word', () =>
+it('what a server asks is answered, and what it tells is heard to the last word', () =>
   overEach(STREAMS, async (face) => {
     const { get } = await hostilePool(face);
     const far = await get();
@@ -261,7 +258,7 @@ test('what a server asks is answered, and what it tells is heard to the last wor
     });
   }));
 
-test('a server that wants to be asked again at once is asked once a second', async () => {
+it('a server that wants to be asked again at once is asked once a second', async () => {
   const { get } = await hostilePool('http', ['short-streams']);
   const far = await get();
   await new Promise((resolve) => setTimeout(resolve, 700));
@@ -269,7 +266,7 @@ test('a server that wants to be asked again at once is asked once a second', asy
   expect(requests.filter((request) => request.startsWith('GET'))).toHaveLength(1);
 });
 
-test.each(['resumed', 'resumed=torn'])(
+it.each(['resumed', 'resumed=torn'])(
   'an answer that the server continues elsewhere is followed there: %s',
   async (mode) => {
     const { get } = await hostilePool('http', [mode]);
@@ -279,7 +276,7 @@ test.each(['resumed', 'resumed=torn'])(
   },
 );
 
-test.each([
+it.each([
   [['pages=5', 'noise', 'id-last']],
   [['repeat-cursor', 'poisoned', 'no-sessions']],
   [['endless-pages', 'no-stream']],

@@ -3,7 +3,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec, RemoteSpec } from '../../src/config/downstream-spec.js';
 import { openDownstreamPool } from '../../src/downstream/pool.js';
@@ -31,7 +31,7 @@ const withToken = (name: string, value: string): DownstreamSpec => ({
 const isHidden = (value: string) =>
   !redactor.redactValues(JSON.stringify(`so ${value} says`)).includes(value);
 
-test('tokens of before are forgotten, and none that is in use', () => {
+it('tokens of before are forgotten, and none that is in use', () => {
   const shared = 'token-that-two-servers-have';
   pool.adopt([withToken('a', shared), withToken('b', shared)]);
   for (let turn = 0; turn < 10; turn++)
@@ -41,14 +41,14 @@ test('tokens of before are forgotten, and none that is in use', () => {
   expect(isHidden(token('a', 0))).toBe(false);
 });
 
-test('a value that the environment has too stays hidden', () => {
+it('a value that the environment has too stays hidden', () => {
   redactor.addSecrets({ OUR_TOKEN: 'token-of-the-environment' });
   pool.adopt([withToken('c', 'token-of-the-environment')]);
   for (let turn = 0; turn < 10; turn++) pool.adopt([withToken('c', token('c', turn))]);
   expect(isHidden('token-of-the-environment')).toBe(true);
 });
 
-test('headers of a remote server are forgotten too', () => {
+it('headers of a remote server are forgotten too', () => {
   const remote = (value: string): RemoteSpec => {
     const { command: _, args: __, env: ___, cwd: ____, ...rest } = spec('r', '', []);
     return {
@@ -63,7 +63,7 @@ test('headers of a remote server are forgotten too', () => {
   expect(isHidden(`Bearer ${token('r', 0)}`)).toBe(false);
 });
 
-test('a server that was replaced is let go of, also one that ran', async () => {
+it('a server that was replaced is let go of, also one that ran', async () => {
   const replaced: Array<WeakRef<DownstreamSpec>> = [];
   const adopt = async (turn: number, isStarted: boolean) => {
     const made = { ...hostile(), name: 's', env: { TURN: String(turn) } };

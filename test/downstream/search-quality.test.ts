@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
 import { searchTools } from '../../src/downstream/catalog/search.js';
 import type { ServerDoc } from '../../src/protocol/frames.js';
@@ -52,7 +52,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 const onHost = (question: string, limit: number) =>
   searchTools(docs, question, limit).map(({ server, tool }) => `${server.name}/${tool.name}`);
 
-test('the questions are many, about tools that there are, and copied from none of them', () => {
+it('the questions are many, about tools that there are, and copied from none of them', () => {
   const names = new Set(docs.flatMap(({ name, tools }) => tools.map((tool) => `${name}/${tool.name}`)));
   expect(names.size).toBeGreaterThanOrEqual(150);
   expect(QUESTIONS.length).toBeGreaterThanOrEqual(80);
@@ -62,7 +62,7 @@ test('the questions are many, about tools that there are, and copied from none o
   expect(QUESTIONS.filter(copied)).toEqual([]);
 });
 
-test('five results hold a right one for at least 85 of 100 questions, and not only of those it was tuned on', () => {
+it('five results hold a right one for at least 85 of 100 questions, and not only of those it was tuned on', () => {
   const { all, heldOut, blind } = measure(onHost);
   expect(all.recallAt5).toBeGreaterThanOrEqual(0.85);
   expect(heldOut.recallAt5).toBeGreaterThanOrEqual(0.8);

@@ -1,6 +1,6 @@
 // What search takes for a word, and what it does with words: each case is a rule that the ranking rests on.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
 import { searchTools } from '../../src/downstream/catalog/search.js';
 import { searchWords, stemOf } from '../../src/downstream/catalog/search-words.js';
@@ -26,7 +26,7 @@ function doc(name: string, tools: readonly ServerTool[], description = '') {
   );
 }
 
-test.each([
+it.each([
   ['files', 'file'],
   ['queries query', 'queri queri'],
   ['merging merged merges merge', 'merg merg merg merg'],
@@ -42,7 +42,7 @@ test.each([
   expect(text.split(' ').map(stemOf).join(' ')).toBe(stems);
 });
 
-test.each([
+it.each([
   ['names', 'createIssue', 'creat issu createissu'],
   ['names', 'create_issue', 'creat issu'],
   ['names', 'HTTPServer-list', 'http server httpserver list'],
@@ -71,7 +71,7 @@ const DOCS = [
 ];
 const found = (query: string, limit = 5) => searchTools(DOCS, query, limit).map(({ tool: { name } }) => name);
 
-test.each([
+it.each([
   ['issue', 'create_issue'],
   ['open isue', 'create_issue'],
   ['pull requests', 'listPullRequests'],
@@ -94,14 +94,14 @@ test.each([
   expect(first?.score).toBeGreaterThan(0);
 });
 
-test('search keeps to its limit and finds nothing for nothing', () => {
+it('search keeps to its limit and finds nothing for nothing', () => {
   expect(found('a list read create', 1)).toHaveLength(1);
   expect(found('???')).toEqual([]);
   expect(found('')).toEqual([]);
   expect(searchTools([], 'x', 5)).toEqual([]);
 });
 
-test('an odd schema costs nothing but its words', () => {
+it('an odd schema costs nothing but its words', () => {
   const cyclic: Record<string, unknown> = { description: 'deep' };
   cyclic['items'] = cyclic;
   const odd = [
@@ -117,7 +117,7 @@ test('an odd schema costs nothing but its words', () => {
 });
 
 // Generous figures, for machines that are busy: what they guard against is tens of seconds.
-test('a thousand tools and the longest question hold nobody up', () => {
+it('a thousand tools and the longest question hold nobody up', () => {
   const words = (seed: number, count: number) =>
     Array.from({ length: count }, (_, at) => `word${(seed * 31 + at * 17) % 5_000}`).join(' ');
   const many = [

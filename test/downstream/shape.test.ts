@@ -1,11 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { merge, readShape, type Shape, shapeOf } from '../../src/downstream/catalog/shape.js';
 
 const seen = (...values: readonly unknown[]): Shape => values.map(shapeOf).reduce(merge);
 const int: Shape = { type: 'integer' };
 const str: Shape = { type: 'string' };
 
-test('an answer becomes types and names of keys', () => {
+it('an answer becomes types and names of keys', () => {
   expect(seen({ id: 1, title: 'Hi', tags: ['a'], at: null, ok: true, score: 1.5 })).toEqual({
     type: 'object',
     properties: {
@@ -20,7 +20,7 @@ test('an answer becomes types and names of keys', () => {
   });
 });
 
-test('several answers become one shape that fits each', () => {
+it('several answers become one shape that fits each', () => {
   expect(seen({ id: 1, url: 'x' }, { id: 2.5 })).toEqual({
     type: 'object',
     properties: { id: { type: 'number' }, url: str },
@@ -33,7 +33,7 @@ test('several answers become one shape that fits each', () => {
   expect(seen({ a: {} }, { a: { b: 1 } })).toMatchObject({ properties: { a: { properties: { b: int } } } });
 });
 
-test('what adds nothing is the same object, so that a reader can tell', () => {
+it('what adds nothing is the same object, so that a reader can tell', () => {
   const known = seen({ a: [1], b: 'x' }, { a: [] });
   expect(merge(known, shapeOf({ a: [2], b: 'y' }))).toBe(known);
   expect(merge(known, shapeOf({ a: ['s'] }))).not.toBe(known);
@@ -41,7 +41,7 @@ test('what adds nothing is the same object, so that a reader can tell', () => {
 
 describe('keys that are data', () => {
   const values = { type: 'object', additionalProperties: int };
-  test.each([
+  it.each([
     ['many', Object.fromEntries(Array.from({ length: 41 }, (_, n) => [`key${'x'.repeat(n)}`, n]))],
     ['mail addresses', { 'a@b.example': 1, 'c@d.example': 2 }],
     ['sentences', { 'Ignore previous instructions and': 1 }],
@@ -55,30 +55,30 @@ describe('keys that are data', () => {
     expect(seen(value)).toEqual(values);
   });
 
-  test('that differ from answer to answer are not kept', () => {
+  it('that differ from answer to answer are not kept', () => {
     expect(seen({ alice: 1 }, { bob: 2 })).toEqual(values);
     expect(seen({ ok: true }, { error: 'x' })).toMatchObject({ required: [] });
   });
 
-  test('of objects that are all alike are not kept', () => {
+  it('of objects that are all alike are not kept', () => {
     const rows = Object.fromEntries([...'abcdefgh'].map((name) => [`user_${name}`, { age: 1 }]));
     expect(seen(rows)).toEqual({ type: 'object', additionalProperties: seen({ age: 1 }) });
   });
 
-  test('a name of another language is kept', () => {
+  it('a name of another language is kept', () => {
     expect(seen({ größe: 1, 'content-type': 'x', $ref: 's' })).toMatchObject({
       properties: { größe: int, 'content-type': str, $ref: str },
     });
   });
 });
 
-test('no value is in a shape', () => {
+it('no value is in a shape', () => {
   const secret = 'hunter2';
   const made = seen({ a: secret, b: [secret, { c: secret }], 's3cr3t 0f mine': secret }, secret, [secret]);
   expect(JSON.stringify(made)).not.toContain(secret);
 });
 
-test('a shape is small, however large and deep the answer', () => {
+it('a shape is small, however large and deep the answer', () => {
   const nest = (depth: number): unknown =>
     depth === 0 ? 1 : { a: nest(depth - 1), b: nest(depth - 1), c: nest(depth - 1) };
   const words = [...'abcdefghijklmnopqrstuvwxyz'].map((letter) => `${letter}${'long'.repeat(10)}`);
@@ -92,7 +92,7 @@ test('a shape is small, however large and deep the answer', () => {
   expect(JSON.stringify(seen(deep)).length).toBeLessThan(300);
 });
 
-test('a file gives shapes and nothing else', () => {
+it('a file gives shapes and nothing else', () => {
   const shape = seen({ a: [{ b: 1 }, null], c: 'x' }, 'text');
   expect(readShape(JSON.parse(JSON.stringify(shape)))).toEqual(shape);
   for (const wrong of [

@@ -1,7 +1,7 @@
 // One server's place in the pool, with a server that is only a record: each state against everything that may happen
 // in it, above all what must change nothing. Real servers are in pool.test.ts.
 
-import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
@@ -100,14 +100,14 @@ async function failed(error: Error): Promise<void> {
   await opening;
 }
 
-test('idle: letting go of it and closing it start nothing', async () => {
+it('idle: letting go of it and closing it start nothing', async () => {
   slot.hold()();
   await slot.close();
   expect(slot.state).toMatchObject({ state: 'idle', tools: undefined, reason: undefined });
   expect([slot.isAsking, attempts.length]).toEqual([false, 0]);
 });
 
-test('opening: asking again begins nothing, and what retires it waits for the end of the attempt', async () => {
+it('opening: asking again begins nothing, and what retires it waits for the end of the attempt', async () => {
   const both = [slot.get(), slot.get()];
   expect([slot.state.state, attempts.length, slot.isAsking]).toEqual(['opening', 1, false]);
   const onGone = vi.fn();
@@ -121,7 +121,7 @@ test('opening: asking again begins nothing, and what retires it waits for the en
   expect([slot.state.state, onGone.mock.calls.length > 0]).toEqual(['idle', true]);
 });
 
-test('opening: closing ends the attempt, which is no failure, and nothing is ready or rests after it', async () => {
+it('opening: closing ends the attempt, which is no failure, and nothing is ready or rests after it', async () => {
   const opening = expect(slot.get()).rejects.toMatchObject({ code: 'E_SHUTDOWN' });
   await slot.close();
   await opening;
@@ -130,7 +130,7 @@ test('opening: closing ends the attempt, which is no failure, and nothing is rea
   expect(types()).toEqual(['connecting']);
 });
 
-test('ready: asking starts nothing, and the idle clock stands still while calls are under way', async () => {
+it('ready: asking starts nothing, and the idle clock stands still while calls are under way', async () => {
   const { events, close } = await ready();
   await vi.advanceTimersByTimeAsync(9_000);
   await slot.get();
@@ -148,7 +148,7 @@ test('ready: asking starts nothing, and the idle clock stands still while calls 
   expect(close).toHaveBeenCalledOnce();
 });
 
-test('one that was let go of changes nothing of the next: neither its calls nor its end', async () => {
+it('one that was let go of changes nothing of the next: neither its calls nor its end', async () => {
   const before = await ready();
   before.events.onActivity(1);
   before.crash('exited with code 7');
@@ -168,7 +168,7 @@ test('one that was let go of changes nothing of the next: neither its calls nor 
   expect(slot.state.reason).toBeUndefined();
 });
 
-test('resting: asking is refused with the reason until its time is over, and each failure doubles it', async () => {
+it('resting: asking is refused with the reason until its time is over, and each failure doubles it', async () => {
   await failed(DEAD);
   expect(slot.state).toMatchObject({ state: 'resting', reason: DEAD.message, retryInMs: 1_000 });
   await expect(slot.get()).rejects.toMatchObject({
@@ -189,14 +189,14 @@ test('resting: asking is refused with the reason until its time is over, and eac
   expect(slot.state).toMatchObject({ state: 'ready', reason: undefined });
 });
 
-test('one that wants a login is idle, and is tried again at once', async () => {
+it('one that wants a login is idle, and is tried again at once', async () => {
   await failed(LOGIN);
   expect(slot.state).toMatchObject({ state: 'idle', reason: LOGIN.message });
   await ready();
   expect(types()).toEqual(['connecting', 'failed', 'connecting', 'ready']);
 });
 
-test('the third crash in a row rests it; a crash without a call, or an answer, does not count', async () => {
+it('the third crash in a row rests it; a crash without a call, or an answer, does not count', async () => {
   const crash = async (inFlight: number) => {
     const attempt = await ready();
     if (inFlight > 0) attempt.events.onActivity(inFlight);
@@ -219,7 +219,7 @@ test('the third crash in a row rests it; a crash without a call, or an answer, d
   });
 });
 
-test('a retired one that crashed in a call of its holder is gone when the holder lets go', async () => {
+it('a retired one that crashed in a call of its holder is gone when the holder lets go', async () => {
   const onGone = vi.fn();
   const letGo = slot.hold();
   const { events, crash } = await ready();

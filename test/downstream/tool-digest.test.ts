@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { canonicalJson, changedParts, digestOf } from '../../src/downstream/catalog/tool-digest.js';
 
 const TOOL = {
@@ -12,7 +12,7 @@ const TOOL = {
 };
 const differs = (other: object) => changedParts(digestOf(TOOL), digestOf({ ...TOOL, ...other }));
 
-test('the order of keys, and of what JSON Schema takes for a set, is nothing', () => {
+it('the order of keys, and of what JSON Schema takes for a set, is nothing', () => {
   expect(canonicalJson(JSON.parse('{"b":1,"a":{"d":[1,2],"c":null}}'))).toBe(
     '{"a":{"c":null,"d":[1,2]},"b":1}',
   );
@@ -27,7 +27,7 @@ test('the order of keys, and of what JSON Schema takes for a set, is nothing', (
   expect(canonicalJson({ enum: { b: 1, a: 2 } })).toBe('{"enum":{"a":2,"b":1}}');
 });
 
-test('every other difference is one, and is told by its part', () => {
+it('every other difference is one, and is told by its part', () => {
   expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]));
   expect(canonicalJson({ a: '1' })).not.toBe(canonicalJson({ a: 1 }));
   expect(canonicalJson({ a: [['x'], 'y'] })).not.toBe(canonicalJson({ a: ['x', ['y']] }));

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { Redactor } from '../../src/base/redact.js';
 import { rawResultOf, readMessage, readOversized } from '../../src/downstream/inbound.js';
@@ -51,7 +51,7 @@ const node = (...modes: string[]) => {
   return start(command, args);
 };
 
-test('40 MB on one line arrive in linear time, with their own text', async () => {
+it('40 MB on one line arrive in linear time, with their own text', async () => {
   const { transport, received } = await node();
   const bytes = 40 * 1024 * 1024;
   const plainMs = await plainTransferMs(bytes);
@@ -71,7 +71,7 @@ test('40 MB on one line arrive in linear time, with their own text', async () =>
   expect((performance.now() - startedAt) / plainMs).toBeLessThan(LINEAR);
 });
 
-test.each([[[]], [['id-last']]])('an answer above 64 MiB fails its own request only %j', async (modes) => {
+it.each([[[]], [['id-last']]])('an answer above 64 MiB fails its own request only %j', async (modes) => {
   const { ask, transport } = await node(...modes);
   const [big, small] = await Promise.all([
     ask('big', { bytes: 65 * 1024 * 1024 }),
@@ -82,7 +82,7 @@ test.each([[[]], [['id-last']]])('an answer above 64 MiB fails its own request o
   expect(transport.ending).toBeUndefined();
 });
 
-test('an answer that is too deep fails its own request only', async () => {
+it('an answer that is too deep fails its own request only', async () => {
   const { ask } = await node();
   expect(await ask('deep', { levels: 100_000 })).toMatchObject({
     error: { data: { code: 'E_FRAME_TOO_LARGE' } },
@@ -90,13 +90,13 @@ test('an answer that is too deep fails its own request only', async () => {
   expect(await ask('deep', { levels: 400 })).toHaveProperty('result');
 });
 
-test('noise on stdout is kept as last words and disturbs nothing', async () => {
+it('noise on stdout is kept as last words and disturbs nothing', async () => {
   const { ask, transport } = await node('noise');
   expect(await ask('echo', { text: 'a' })).toMatchObject({ result: { content: [{ text: 'a' }] } });
   expect(transport.lastWords).toContain('stdout: Info: answering {"not": "a message"');
 });
 
-test('a crash is noticed while a grandchild holds stdout, which does not outlive it', async () => {
+it('a crash is noticed while a grandchild holds stdout, which does not outlive it', async () => {
   const { ask, transport } = await node('grandchild');
   const [, grandchild] = pidsIn(await ask('pid'));
   const startedAt = performance.now();
@@ -109,14 +109,14 @@ test('a crash is noticed while a grandchild holds stdout, which does not outlive
   await until(() => !isAlive(Number(grandchild)));
 });
 
-test('what a server wrote before it exited is still read', async () => {
+it('what a server wrote before it exited is still read', async () => {
   const { ask, transport } = await node();
   expect(await ask('last_breath')).toMatchObject({ result: { content: [{ text: 'gone' }] } });
   await until(() => transport.ending !== undefined);
   expect(transport.ending).toBe('exited with code 0');
 });
 
-test.each([
+it.each([
   ['a well-behaved server', [], 1_000],
   ['a stubborn server', ['stubborn'], 2_500],
   ['a stubborn grandchild', ['stubborn-grandchild'], 2_500],
@@ -133,7 +133,7 @@ test.each([
   await expect(transport.send({ jsonrpc: '2.0', method: 'x' })).rejects.toThrow('gone');
 });
 
-test('a server that closed its input is ended, and sending says so', async () => {
+it('a server that closed its input is ended, and sending says so', async () => {
   const script = 'exec 0<&-; echo ready; sleep 60';
   const { transport } = await start('/bin/sh', ['-c', script]);
   await until(() => transport.lastWords.includes('ready'));
@@ -141,11 +141,11 @@ test('a server that closed its input is ended, and sending says so', async () =>
   await until(() => transport.ending !== undefined);
 });
 
-test('a command that does not exist rejects and leaves nothing to close', async () => {
+it('a command that does not exist rejects and leaves nothing to close', async () => {
   await expect(start('no-such-command-anywhere', [])).rejects.toThrow('ENOENT');
 });
 
-test('messages are read with tolerance', () => {
+it('messages are read with tolerance', () => {
   expect(readMessage('Server running')).toBeUndefined();
   expect(readMessage('[1,2]')).toBeUndefined();
   expect(readMessage('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}')).toBeUndefined();
@@ -164,7 +164,7 @@ test('messages are read with tolerance', () => {
   });
 });
 
-test('the text of a result is its own, to the last digit', () => {
+it('the text of a result is its own, to the last digit', () => {
   const message = readMessage(
     '{"id": 1, "result": {"n": 12345678901234567890, "_meta": [], "x": 1.0} , "jsonrpc":"2.0"}',
   );
@@ -173,7 +173,7 @@ test('the text of a result is its own, to the last digit', () => {
   expect(rawResultOf({})).toBeUndefined();
 });
 
-test('only an answer can be failed for its length, and only by its own id', () => {
+it('only an answer can be failed for its length, and only by its own id', () => {
   const read = (text: string) => readOversized(99, envelopeOf(text));
   const failed = read('{"result":{"id":3,"text":"…"},"jsonrpc":"2.0","id":12,"more":[]}');
   expect(failed).toMatchObject({ id: 12, error: { data: expect.any(BridgeError) } });
@@ -181,7 +181,7 @@ test('only an answer can be failed for its length, and only by its own id', () =
   expect(read('{"result":{"x":"…","id":5}}')).toBeUndefined();
 });
 
-test.each([
+it.each([
   ['NaN', '{"jsonrpc":"2.0","result":{"content":[],"structuredContent":{"x":NaN}},"id":7}'],
   ['a comment', '{"id":"7","result":{} /* done */}'],
   [
@@ -196,13 +196,13 @@ test.each([
   });
 });
 
-test('noise that looks like an answer is none', () => {
+it('noise that looks like an answer is none', () => {
   expect(readMessage('{"id":7, working: 3}')).toBeUndefined();
   expect(readMessage('result {"id":7,"result":NaN}')).toBeUndefined();
   expect(readMessage('{"id":7,"method":"x","result":NaN}')).toBeUndefined();
 });
 
-test('last words are few, harmless and without secrets', () => {
+it('last words are few, harmless and without secrets', () => {
   const redactor = new Redactor();
   redactor.addAll({ TOKEN: 'sk-1234567890', MODE: 'on' });
   const words = new LastWords((text) => redactor.redact(text));
@@ -214,7 +214,7 @@ test('last words are few, harmless and without secrets', () => {
   expect(lines.slice(-3)).toEqual(['line 9999', 'bad key [TOKEN] on', 'stdout: hello']);
 });
 
-test.each([
+it.each([
   ['too deep', `{"\\x":${'['.repeat(600)}`],
   ['too deep, with half a key', `{"\\${'['.repeat(600)}`],
 ])('a line that is %s and no JSON either is noise, not an exception', (_what, line) => {

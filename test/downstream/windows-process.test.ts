@@ -3,7 +3,7 @@
 import type { ChildProcessWithoutNullStreams, SpawnOptions, spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { type ProcessCalls, ProcessTree } from '../../src/downstream/stdio/process-tree.js';
 import { startProblem } from '../../src/downstream/stdio/start-problem.js';
 
@@ -43,7 +43,7 @@ class PlayedWindows {
   }
 }
 
-test('npx is started through cmd.exe, without a window and without a group of its own', () => {
+it('npx is started through cmd.exe, without a window and without a group of its own', () => {
   const windows = new PlayedWindows();
   windows.start('npx', ['-y', '@scope/server', '--root', 'C:\\x y']);
   expect(windows.started).toEqual([
@@ -68,7 +68,7 @@ test('npx is started through cmd.exe, without a window and without a group of it
   expect(windows.started[0]?.options).not.toHaveProperty('shell');
 });
 
-test('one that does not go when its input is closed is ended with all that it has started, once', async () => {
+it('one that does not go when its input is closed is ended with all that it has started, once', async () => {
   const windows = new PlayedWindows();
   const tree = windows.start('npx');
   const startedAt = performance.now();
@@ -81,7 +81,7 @@ test('one that does not go when its input is closed is ended with all that it ha
   expect(windows.ended).toHaveLength(1);
 });
 
-test('one that goes by itself is not killed', async () => {
+it('one that goes by itself is not killed', async () => {
   const windows = new PlayedWindows();
   const tree = windows.start('npx');
   windows.child.emit('exit', 0, null);
@@ -90,7 +90,7 @@ test('one that goes by itself is not killed', async () => {
   expect(windows.ended).toEqual([]);
 });
 
-test('at our own end it is killed at once', () => {
+it('at our own end it is killed at once', () => {
   const windows = new PlayedWindows();
   windows.start('npx').killNow();
   expect(windows.ended).toHaveLength(1);
@@ -107,7 +107,7 @@ const problemOf = (command: string, args: readonly string[]) => {
   return startProblem(said, { thrown, timedOutMs: undefined, ending: undefined, lastWords: '' });
 };
 
-test('a command that is not there, and an argument that a batch file cannot have, are told as such', () => {
+it('a command that is not there, and an argument that a batch file cannot have, are told as such', () => {
   expect(problemOf('uvx', []).reason).toBe('command not found: uvx');
   const { reason, remedy } = problemOf('npx', ['a\nb']);
   expect(reason).toBe(

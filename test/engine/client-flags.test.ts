@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clientFlags, flagsIn, refusal } from '../support/client-flags.js';
 import { remoteArgvs } from '../support/remote-argv.js';
 
@@ -17,7 +17,7 @@ const cases = lists.flatMap(([client, flags]) =>
 );
 
 describe.each(cases)('$client, $ids', ({ client, flags, ids }) => {
-  test.each(Object.entries(remoteArgvs(client.startsWith('docker') ? 'docker' : 'podman', ids)))(
+  it.each(Object.entries(remoteArgvs(client.startsWith('docker') ? 'docker' : 'podman', ids)))(
     'knows what it is told to %s',
     (_, argv) => {
       expect(refusal(flags, argv)).toBeUndefined();
@@ -25,7 +25,7 @@ describe.each(cases)('$client, $ids', ({ client, flags, ids }) => {
   );
 });
 
-test('the clients that were asked are those of Debian 12 and 13, and of docker then and now', () => {
+it('the clients that were asked are those of Debian 12 and 13, and of docker then and now', () => {
   expect(lists.map(([client]) => client).sort()).toEqual([
     'docker 20.10.24',
     'docker 28.2.2',
@@ -36,7 +36,7 @@ test('the clients that were asked are those of Debian 12 and 13, and of docker t
 
 describe('a client refuses', () => {
   const podman = clientFlags()['podman --remote 4.3.1'] ?? {};
-  test.each([
+  it.each([
     [['--runtime=runc', 'run', 'image'], "Error: unknown flag: --runtime\nSee 'podman --help'"],
     [['run', '--env-host=false', 'image'], "Error: unknown flag: --env-host\nSee 'podman run --help'"],
     [
@@ -48,20 +48,20 @@ describe('a client refuses', () => {
     expect(refusal(podman, args)).toBe(said);
   });
 
-  test('nothing of what its containers are told, and no value', () => {
+  it('nothing of what its containers are told, and no value', () => {
     expect(
       refusal(podman, ['--log-level', 'error', 'run', '-e', '--runtime', 'image', 'ls', '--nix']),
     ).toBeUndefined();
   });
 });
 
-test('flags are found in the words of a --help', () => {
+it('flags are found in the words of a --help', () => {
   const help =
     'Options:\n  -a, --all         Show all\n      --format string   Pretty\n      --dns list\n  -q, --quiet\n';
   expect(flagsIn(help)).toEqual(['--all', '--dns=', '--format=', '--quiet', '-a', '-q']);
 });
 
-test('the stand-in for podman refuses what the client of a service elsewhere does not know', () => {
+it('the stand-in for podman refuses what the client of a service elsewhere does not know', () => {
   const dir = mkdtempSync(join(tmpdir(), 'fake-podman-'));
   try {
     symlinkSync(FAKE, join(dir, 'podman'));

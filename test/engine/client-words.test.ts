@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { isBeforeContact, whyNotPulled } from '../../src/engine/client-words.js';
 
-test('a registry has answered with the first line that is not about looking for one', () => {
+it('a registry has answered with the first line that is not about looking for one', () => {
   expect(isBeforeContact('Resolving "x" using unqualified-search registries')).toBe(true);
   expect(
     isBeforeContact('Resolved "x" as an alias (/etc/containers/registries.conf.d/shortnames.conf)'),
@@ -14,7 +14,7 @@ test('a registry has answered with the first line that is not about looking for 
 const REFUSED =
   'initializing source docker://localhost/none:1: pinging container registry localhost: refused';
 
-test('the reason is what is said last, not the tries before it', () => {
+it('the reason is what is said last, not the tries before it', () => {
   const tries = [1, 2, 3].map(
     (n) => `time="05:44" level=warning msg="Failed, retrying in 1s ... (${n}/3). Error: x"`,
   );

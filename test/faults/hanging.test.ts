@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { type FakeEngine, fakeEngine } from './fake-engine.js';
 
@@ -37,7 +37,7 @@ function doctor(fake: FakeEngine, ...args: readonly string[]) {
   return { status, stdout, stderr, starts };
 }
 
-test('a runtime that hangs is waited for once, and told as hanging', () => {
+it('a runtime that hangs is waited for once, and told as hanging', () => {
   const { status, stdout, starts } = doctor({ run: HANGS }, '--json');
   const { findings } = JSON.parse(stdout);
   const [runtime] = findings.filter(({ name }: { name: string }) => name === 'OCI runtime');
@@ -47,7 +47,7 @@ test('a runtime that hangs is waited for once, and told as hanging', () => {
   expect([status, starts]).toEqual([1, 1]);
 });
 
-test('one that failed before another hangs is named with its reason', () => {
+it('one that failed before another hangs is named with its reason', () => {
   const fails = 'case "$*" in *--runtime=crun*) echo "no cgroups" >&2; exit 1;; esac';
   const { stdout, starts } = doctor({ run: `${fails}; ${HANGS}` }, '--json');
   expect(stdout).toMatch(/runc.* hangs/);
@@ -55,7 +55,7 @@ test('one that failed before another hangs is named with its reason', () => {
   expect(starts).toBe(2);
 });
 
-test.each<[string, FakeEngine, string, RegExp]>([
+it.each<[string, FakeEngine, string, RegExp]>([
   ['a runtime', { run: HANGS }, 'E_OCI_RUNTIME', /hangs/],
   ['an engine', { info: HANGS }, 'E_ENGINE_BROKEN', /`podman info` hangs/],
 ])(
@@ -73,21 +73,21 @@ test.each<[string, FakeEngine, string, RegExp]>([
   },
 );
 
-test('an engine that hangs is asked once, by doctor too', () => {
+it('an engine that hangs is asked once, by doctor too', () => {
   const startedAt = performance.now();
   const { stdout } = doctor({ info: HANGS }, '--json');
   expect(stdout).toMatch(/`podman info` hangs: no answer within 15 s/);
   expect(performance.now() - startedAt).toBeLessThan(8_000);
 });
 
-test('without an engine the probe says so in JSON, and has waited for nothing', () => {
+it('without an engine the probe says so in JSON, and has waited for nothing', () => {
   const { status, stdout } = doctor({ file: 'folder' }, '--probe', '--json');
   expect(JSON.parse(stdout).error).toMatchObject({ kind: expect.stringMatching(/^E_ENGINE/) });
   expect(JSON.parse(stdout).error).not.toHaveProperty('waitedSeconds');
   expect(status).toBe(2);
 });
 
-test('wrong settings are told in JSON by the probe as well', () => {
+it('wrong settings are told in JSON by the probe as well', () => {
   const env = bridgeEnv(tempHome(), { MCP_BRIDGE_MEMORY: 'lots' });
   const { stdout, status } = spawnSync(process.execPath, [MAIN, 'doctor', '--probe', '--json'], {
     env,

@@ -5,7 +5,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/nothing-left.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { RawBridge } from './raw-bridge.js';
@@ -49,14 +49,14 @@ async function endsSoon(bridge: RawBridge) {
 }
 
 describe.each(Object.entries(WRITERS))('stderr that nobody reads, flooded by %s', (_title, statement) => {
-  test('holds up no request and no SIGTERM', async () => {
+  it('holds up no request and no SIGTERM', async () => {
     const bridge = await unread(statement);
     expect(await bridge.answer(bridge.request('tools/list'))).toHaveProperty('result.tools');
     process.kill(bridge.pid, 'SIGTERM');
     expect(await endsSoon(bridge)).toEqual({ code: 0, signal: null });
   });
 
-  test('is told how much was dropped when it is read again', async () => {
+  it('is told how much was dropped when it is read again', async () => {
     const bridge = await unread(statement);
     await bridge.answer(bridge.request('ping'));
     bridge.child.stderr.resume();
@@ -67,14 +67,14 @@ describe.each(Object.entries(WRITERS))('stderr that nobody reads, flooded by %s'
   });
 });
 
-test('the end of stdin ends a bridge whose stderr nobody reads', async () => {
+it('the end of stdin ends a bridge whose stderr nobody reads', async () => {
   const bridge = await unread(WRITERS['the log itself']);
   await bridge.answer(bridge.request('ping'));
   bridge.child.stdin.end();
   expect(await endsSoon(bridge)).toEqual({ code: 0, signal: null });
 });
 
-test('a terminal that is stopped holds up no SIGTERM', async () => {
+it('a terminal that is stopped holds up no SIGTERM', async () => {
   // The script makes a terminal, never reads it, and prints the exit code of the bridge that writes to it.
   const script = `
 import os, pty, signal, subprocess, sys, time
@@ -92,7 +92,7 @@ except subprocess.TimeoutExpired: bridge.kill(); print("hung")
   expect(execFileSync('python3', argv, { env, encoding: 'utf8' }).trim()).toBe('0');
 });
 
-test('a file takes every line', async () => {
+it('a file takes every line', async () => {
   const home = tempHome();
   const file = join(home, 'log');
   const env = bridgeEnv(home, flooding(WRITERS['the log itself']));

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { AuditFiles } from '../../src/observe/audit-files.js';
 
 const LINE = `${JSON.stringify({ text: 'x'.repeat(100_000) })}\n`;
@@ -76,7 +76,7 @@ const parsed = () =>
   });
 const short = () => parsed().map(({ text, lines }) => (lines === undefined ? text?.slice(0, 8) : lines));
 
-test('a disk that stalls and goes on costs what had no room, and nothing after it', async () => {
+it('a disk that stalls and goes on costs what had no room, and nothing after it', async () => {
   files.append(LINE);
   await turn();
   disk = 'stalled';
@@ -95,7 +95,7 @@ test('a disk that stalls and goes on costs what had no room, and nothing after i
   await files.close();
 });
 
-test('lines after a torn one are whole, and those that were lost are counted', async () => {
+it('lines after a torn one are whole, and those that were lost are counted', async () => {
   files.append(`${JSON.stringify({ text: 'before' })}\n`);
   await turn();
   disk = 'full';
@@ -114,7 +114,7 @@ test('lines after a torn one are whole, and those that were lost are counted', a
   await files.close();
 });
 
-test('what was lost is said at the end, if not before', async () => {
+it('what was lost is said at the end, if not before', async () => {
   disk = 'full';
   files.append(LINE);
   await turn();
@@ -124,7 +124,7 @@ test('what was lost is said at the end, if not before', async () => {
   expect(short()).toEqual([1]);
 });
 
-test('trouble is told again when there was none for a while', async () => {
+it('trouble is told again when there was none for a while', async () => {
   for (let time = 0; time < 2; time++) {
     disk = 'full';
     files.append(LINE);

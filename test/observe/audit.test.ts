@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { Redactor } from '../../src/base/redact.js';
 import { weigh } from '../../src/base/weight.js';
@@ -68,7 +68,7 @@ const called = (
 });
 const texts = () => readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8'));
 
-test('a command is kept with its arguments, where they are wanted, and without secrets', async () => {
+it('a command is kept with its arguments, where they are wanted, and without secrets', async () => {
   const audit = open();
   const argumentsText = '["curl","-H","Authorization: swordfish-12345"]';
   audit.observe({ ...started('c-1'), argumentsText } as BridgeEvent);
@@ -79,7 +79,7 @@ test('a command is kept with its arguments, where they are wanted, and without s
   expect(run?.line?.argumentsText).not.toContain('swordfish');
 });
 
-test('a run and its calls are a line each, in a file of their owner alone', async () => {
+it('a run and its calls are a line each, in a file of their owner alone', async () => {
   const audit = open();
   for (const event of [started('a-1'), called('a-1'), ended('a-1')]) audit.observe(event);
   await audit[Symbol.asyncDispose]();
@@ -118,12 +118,12 @@ test('a run and its calls are a line each, in a file of their owner alone', asyn
   expect(run?.calls[0]?.arguments.sha256).toMatch(/^[0-9a-f]{16}$/);
 });
 
-test('nothing is opened before there is a line', async () => {
+it('nothing is opened before there is a line', async () => {
   await open()[Symbol.asyncDispose]();
   expect(() => readdirSync(dir)).toThrow('ENOENT');
 });
 
-test('secrets are taken out, and no name of a guest writes a line of its own', async () => {
+it('secrets are taken out, and no name of a guest writes a line of its own', async () => {
   const audit = open();
   audit.observe(started('a-1'));
   audit.observe(
@@ -147,7 +147,7 @@ test('secrets are taken out, and no name of a guest writes a line of its own', a
   expect(call?.tool.length).toBeLessThanOrEqual(256);
 });
 
-test('files stay below the quota, and the newest lines stay', async () => {
+it('files stay below the quota, and the newest lines stay', async () => {
   const quota = 64 * 1024;
   for (let bridge = 0; bridge < 3; bridge++) {
     const audit = open(quota);
@@ -166,7 +166,7 @@ test('files stay below the quota, and the newest lines stay', async () => {
   expect(told).toEqual([]);
 });
 
-test('a run of a million calls does not push out what others did', async () => {
+it('a run of a million calls does not push out what others did', async () => {
   const audit = open(64 * 1024 ** 2);
   audit.observe(started('a-1'));
   for (let call = 1; call <= 10_005; call++) audit.observe(called('a-1', { call }));
@@ -177,7 +177,7 @@ test('a run of a million calls does not push out what others did', async () => {
   expect(run?.line).toMatchObject({ calls: 10_005, listed: 10_000, notListed: 5 });
 });
 
-test('bridges side by side write files of their own', async () => {
+it('bridges side by side write files of their own', async () => {
   const audits = [open(), open(), open()];
   for (const [at, audit] of audits.entries()) {
     for (const event of [started(`${at}-1`), called(`${at}-1`), ended(`${at}-1`)]) audit.observe(event);
@@ -187,7 +187,7 @@ test('bridges side by side write files of their own', async () => {
   expect(readAudit(dir).runs.map(({ run }) => run)).toHaveLength(3);
 });
 
-test('a folder that cannot be made is told once and costs no run', async () => {
+it('a folder that cannot be made is told once and costs no run', async () => {
   mkdirSync(join(dir, '..'), { recursive: true });
   writeFileSync(dir, 'a file');
   const audit = open();
@@ -196,7 +196,7 @@ test('a folder that cannot be made is told once and costs no run', async () => {
   expect(told).toMatchObject([{ type: 'audit.trouble', message: expect.stringContaining('EEXIST') }]);
 });
 
-test('torn and foreign lines are passed over, and a run without its own line is unfinished', async () => {
+it('torn and foreign lines are passed over, and a run without its own line is unfinished', async () => {
   const audit = open();
   for (const event of [started('a-1'), called('a-1')]) audit.observe(event);
   await audit[Symbol.asyncDispose]();
@@ -212,7 +212,7 @@ test('torn and foreign lines are passed over, and a run without its own line is 
   expect(readAudit(join(dir, 'nowhere'))).toEqual({ runs: [], lost: [] });
 });
 
-test('lines that the disk did not take are read back as a number, with the time', async () => {
+it('lines that the disk did not take are read back as a number, with the time', async () => {
   mkdirSync(dir, { recursive: true });
   const lost = { kind: 'lost', at: '2026-01-02T00:00:00Z', since: '2026-01-01T00:00:00Z', lines: 7 };
   writeFileSync(join(dir, 'a.jsonl'), `${JSON.stringify(lost)}\n{"kind":"lost","lines":"x"}\n`);

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { describeEvent, type LogOptions, type LogSink, logObserver, openLog } from '../../src/observe/log.js';
 
@@ -15,7 +15,7 @@ function written(options: Partial<LogOptions>, ...events: readonly BridgeEvent[]
 const swept: BridgeEvent = { type: 'engine.swept', removed: 1 };
 const noise: BridgeEvent = { type: 'sandbox.noise', container: 'c1', line: 'odd' };
 
-test('a machine reads one object per line', () => {
+it('a machine reads one object per line', () => {
   const [line = ''] = written({}, swept);
   expect(line.endsWith('\n')).toBe(true);
   expect(JSON.parse(line)).toEqual({
@@ -26,13 +26,13 @@ test('a machine reads one object per line', () => {
   });
 });
 
-test('a person reads a time, a level and a sentence', () => {
+it('a person reads a time, a level and a sentence', () => {
   expect(written({ format: 'line' }, swept)).toEqual([
     expect.stringMatching(/^\d\d:\d\d:\d\d info {2}removed 1 container left by a bridge that has ended\n$/),
   ]);
 });
 
-test('what stands, why, what holds the limits, and what the last probe saw are one line', () => {
+it('what stands, why, what holds the limits, and what the last probe saw are one line', () => {
   const known = {
     type: 'walls.known',
     setup: 'podman 4.3.1 with runc, rootless, cgroup v1, seccomp strict',
@@ -50,7 +50,7 @@ test('what stands, why, what holds the limits, and what the last probe saw are o
   );
 });
 
-test('changed tools are a warning on one line, whatever they are called', () => {
+it('changed tools are a warning on one line, whatever they are called', () => {
   const tools = ['send (description)', 'x\n\u202efake'];
   expect(describeEvent({ type: 'downstream.changed', server: 'mail', tools })).toEqual([
     'warn',
@@ -58,7 +58,7 @@ test('changed tools are a warning on one line, whatever they are called', () => 
   ]);
 });
 
-test('a module that is not loaded ahead is one warning, however many sandboxes say it', () => {
+it('a module that is not loaded ahead is one warning, however many sandboxes say it', () => {
   const unloaded = (module: string): BridgeEvent => ({
     type: 'sandbox.unloaded',
     container: 'c1',
@@ -76,18 +76,18 @@ test('a module that is not loaded ahead is one warning, however many sandboxes s
   ]);
 });
 
-test('colour is only there when asked for', () => {
+it('colour is only there when asked for', () => {
   expect(written({ format: 'line', colour: true }, swept)[0]).toContain('\u001b[');
   expect(written({ format: 'line', colour: false }, swept)[0]).not.toContain('\u001b[');
 });
 
-test('the level decides what is written', () => {
+it('the level decides what is written', () => {
   expect(written({ level: 'info' }, noise)).toHaveLength(0);
   expect(written({ level: 'debug' }, noise)).toHaveLength(1);
   expect(written({ level: 'silent' }, { type: 'bridge.fault', where: 'x', message: 'y' })).toHaveLength(0);
 });
 
-test('a stranger’s text stays one line, without control sequences, and is cut', () => {
+it('a stranger’s text stays one line, without control sequences, and is cut', () => {
   const [, sentence] = describeEvent({
     ...noise,
     line: `a\n${'\u001b'}[31m{"level":"error"}\u0007${'x'.repeat(9999)}`,
@@ -97,7 +97,7 @@ test('a stranger’s text stays one line, without control sequences, and is cut'
   expect(sentence.length).toBeLessThan(600);
 });
 
-test('values of variables in an engine command are left out', () => {
+it('values of variables in an engine command are left out', () => {
   const argv = [
     'podman',
     'run',
@@ -113,26 +113,26 @@ test('values of variables in an engine command are left out', () => {
   expect(sentence).toBe('podman run --env TOKEN=… -e KEY=… --env=PASS=… image: exit 0 after 12 ms');
 });
 
-test('a secret goes before a text is cut', () => {
+it('a secret goes before a text is cut', () => {
   const message = `${'x'.repeat(490)} s3cret-value`;
   const [line = ''] = written({}, { type: 'engine.trouble', message });
   expect(line).toContain('xxx …');
   expect(line).not.toContain('s3');
 });
 
-test('what fails is a warning, a fault of ours an error', () => {
+it('what fails is a warning, a fault of ours an error', () => {
   expect(describeEvent({ type: 'downstream.failed', server: 'github', message: 'exited' })[0]).toBe('warn');
   expect(describeEvent({ type: 'bridge.fault', where: 'run', message: 'bug' })[0]).toBe('error');
 });
 
-test('what a server asks and says is for those who want to know it, in one line each', () => {
+it('what a server asks and says is for those who want to know it, in one line each', () => {
   const asked = { type: 'downstream.asked', server: 'github', answer: 'accept', durationMs: 12.3 } as const;
   expect(describeEvent(asked)).toEqual(['debug', 'github: asked the user: accept after 12 ms']);
   const said = { type: 'downstream.said', server: 'github', level: 'info', text: 'two\nlines' } as const;
   expect(describeEvent(said)).toEqual(['debug', 'github said (info): two\\nlines']);
 });
 
-test('what policy refuses is told, but a run cannot fill the log with it', () => {
+it('what policy refuses is told, but a run cannot fill the log with it', () => {
   const refused = (run: string): BridgeEvent => ({
     type: 'run.refused',
     run,
@@ -149,7 +149,7 @@ test('what policy refuses is told, but a run cannot fill the log with it', () =>
   });
 });
 
-test.each(['info', 'error'] as const)('at level %s, lines that stderr could not take are told', (level) => {
+it.each(['info', 'error'] as const)('at level %s, lines that stderr could not take are told', (level) => {
   const lines: string[] = [];
   const sink: LogSink = { write: (line) => lines.push(line) };
   openLog({ level, format: 'json', colour: false }, sink);

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fileTarget, LossyWriter } from '../../src/observe/lossy-writer.js';
 
 /** A target whose reader reads when told to. */
@@ -36,7 +36,7 @@ function started(maxWaitingChars: number) {
 }
 
 describe('a reader that is behind', () => {
-  test('is given what fits, and told the rest as a number, once, in its place', () => {
+  it('is given what fits, and told the rest as a number, once, in its place', () => {
     const { writer, read, readNext } = started(40);
     for (let at = 0; at < 10; at++) writer.write(`line ${at} ..\n`);
     readNext(2);
@@ -52,14 +52,14 @@ describe('a reader that is behind', () => {
     ]);
   });
 
-  test('does not make the end wait', async () => {
+  it('does not make the end wait', async () => {
     const { writer, read } = started(40);
     writer.write('line\n');
     await writer.flush(1);
     expect(read).toEqual([]);
   });
 
-  test('that has read everything ends the wait', async () => {
+  it('that has read everything ends the wait', async () => {
     const { writer, read, readNext } = started(40);
     writer.write('line\n');
     const flushed = writer.flush(60_000);
@@ -69,7 +69,7 @@ describe('a reader that is behind', () => {
   });
 });
 
-test('lines that could not be written are told with the next that can', () => {
+it('lines that could not be written are told with the next that can', () => {
   const { writer, read, readNext } = started(40);
   writer.write('one\n');
   readNext(1, false);
@@ -79,7 +79,7 @@ test('lines that could not be written are told with the next that can', () => {
   expect(read.slice(1)).toEqual(['two\n', 'dropped 1\n']);
 });
 
-test('a file that takes half a line has the next one begin anew', () => {
+it('a file that takes half a line has the next one begin anew', () => {
   // A pipe that is full stands for a disk that is.
   const dir = mkdtempSync(join(tmpdir(), 'lossy-test-'));
   const path = join(dir, 'fifo');

@@ -1,7 +1,7 @@
 // The id of a message that cannot be parsed: wherever it stands, however the bytes are cut, and nothing that only looks
 // like one.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { EnvelopeReader, envelopeOf } from '../../src/protocol/envelope.js';
 
 const request = (id: string | undefined) => ({ id, hasMethod: true, isAnswer: false });
@@ -9,7 +9,7 @@ const answer = (id: string | undefined) => ({ id, hasMethod: false, isAnswer: tr
 const neither = (id?: string) => ({ id, hasMethod: false, isAnswer: false });
 
 describe('what a message is', () => {
-  test.each([
+  it.each([
     ['id first', '{"id":7,"method":"m","params":{"id":8}}', request('7')],
     [
       'id in the middle',
@@ -44,7 +44,7 @@ describe('what a message is', () => {
   });
 });
 
-test('takes linear time and constant memory, however deep', () => {
+it('takes linear time and constant memory, however deep', () => {
   const reader = new EnvelopeReader();
   reader.push(Buffer.from('{"params":'));
   const chunk = Buffer.from('[{"a":"\\\\\\"x"},'.repeat(65_536));

@@ -2,7 +2,7 @@
 // typed in TypeScript; their fields are checked on the Python side.
 
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { guestFrame, supervisorFrame } from '../../src/protocol/frames.js';
 
@@ -24,11 +24,11 @@ describe.each(['guest', 'supervisor'] as const)('frames from the %s', (direction
   const schema = schemas[direction];
   const own = vectors.filter((one) => one.direction === direction);
 
-  test.each(own)('$valid: $why', ({ frame, valid }) => {
+  it.each(own)('$valid: $why', ({ frame, valid }) => {
     expect(schema.safeParse(frame).success).toBe(valid);
   });
 
-  test('every type has a valid vector', () => {
+  it('every type has a valid vector', () => {
     const types = schema.options.map((option) => option.shape.type.value);
     const seen = own.filter((one) => one.valid).map((one) => one.frame['type']);
     expect([...new Set(seen)].sort()).toEqual([...types].sort());

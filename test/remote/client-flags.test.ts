@@ -2,7 +2,7 @@
 // versions; and the client that it does have refuses none of what the bridge tells it.
 
 import { spawnSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clientFlags, flagsIn } from '../support/client-flags.js';
 import { remoteArgvs } from '../support/remote-argv.js';
 
@@ -17,14 +17,14 @@ describe.each(CLIENTS)('$engine', ({ engine, argv, nowhere }) => {
   const version = /version ([\d.]+)/.exec(run([...argv, '--version']).stdout ?? '')?.[1];
   const lists = clientFlags()[`${argv.join(' ')} ${version}`];
 
-  test.skipIf(lists === undefined)('its own help says what is written down of it', () => {
+  it.skipIf(lists === undefined)('its own help says what is written down of it', () => {
     for (const command of ['run', 'ps', 'rm', 'build', 'volume create']) {
       const { stdout } = run([...argv, ...command.split(' '), '--help']);
       expect(flagsIn(stdout), command).toEqual(lists?.[command]);
     }
   });
 
-  test.skipIf(version === undefined).each(Object.entries(remoteArgvs(engine, 'rootless')))(
+  it.skipIf(version === undefined).each(Object.entries(remoteArgvs(engine, 'rootless')))(
     'it takes what it is told to %s, and goes on to look for its engine',
     (_, args) => {
       const { status, stderr } = run([...argv, ...nowhere, ...args]);

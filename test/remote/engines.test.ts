@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { imageOf, isBuilt } from '../support/built-image.js';
 import { eventually, processesWith } from '../support/nothing-left.js';
 import { Relay } from '../support/relay.js';
@@ -29,7 +29,7 @@ describe.each(REMOTE_KINDS)('%s', (kind) => {
     });
     afterAll(() => engine.close());
 
-    test('it sees no file and no process of this machine', async () => {
+    it('it sees no file and no process of this machine', async () => {
       const folder = mkdtempSync(join(process.env['TEST_ROOT'] ?? tmpdir(), 'seen-'));
       writeFileSync(join(folder, token), '');
       const canary = spawn('sleep', ['600'], { argv0: token, stdio: 'ignore' });
@@ -46,14 +46,14 @@ describe.each(REMOTE_KINDS)('%s', (kind) => {
       }
     });
 
-    test('it has a store of its own, with nothing in it', async () => {
+    it('it has a store of its own, with nothing in it', async () => {
       const format = kind === 'docker-tls' ? '{{.DockerRootDir}}' : '{{.Store.GraphRoot}}';
       expect((await engine.command(['info', `--format=${format}`])).output).toMatch(/^\/home\/engine\//);
       expect((await engine.command(['images', '--quiet'])).output).toBe('');
       expect(await engine.containers()).toEqual([]);
     });
 
-    test('it can be killed and started again with what it has', async () => {
+    it('it can be killed and started again with what it has', async () => {
       await engine.command(['volume', 'create', 'kept']);
       await engine.kill();
       expect((await engine.command(['volume', 'ls'])).exitCode).not.toBe(0);
@@ -61,7 +61,7 @@ describe.each(REMOTE_KINDS)('%s', (kind) => {
       expect((await engine.command(['volume', 'ls', '--format={{.Name}}'])).output).toContain('kept');
     });
 
-    test('its disk can be full, and empty again', async () => {
+    it('its disk can be full, and empty again', async () => {
       const write = () => engine.machine.run(['bash', '-c', 'echo some text >~/note && rm ~/note']);
       await engine.fillDisk();
       expect((await write()).exitCode).not.toBe(0);
@@ -69,7 +69,7 @@ describe.each(REMOTE_KINDS)('%s', (kind) => {
       expect((await write()).exitCode).toBe(0);
     });
 
-    test('the way to it can be cut, and mended', async () => {
+    it('the way to it can be cut, and mended', async () => {
       const path = join(engine.machine.shared, 'relay.sock');
       await using relay = await Relay.open(engine.address, 'path' in engine.address ? path : undefined);
       const [program = '', ...flags] = engine.client(relay.address);
@@ -86,7 +86,7 @@ describe.each(REMOTE_KINDS)('%s', (kind) => {
 });
 
 const kinds = REMOTE_KINDS.filter((kind) => whyNoRemoteEngine(kind) === undefined);
-test.skipIf(!isBuilt('base')).each(kinds)(
+it.skipIf(!isBuilt('base')).each(kinds)(
   '%s leaves nothing, not even with containers that go on',
   async (kind) => {
     const engine = await openRemoteEngine(kind);

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { hostFacts } from '../../src/config/host-facts.js';
 import { parseSettings } from '../../src/config/settings.js';
@@ -147,7 +147,7 @@ describe.skipIf(why !== undefined)(why ?? 'a podman machine', () => {
     );
   const value = async (code: string) => (await run(code)).result?.json?.text;
 
-  test('it is made and started by the first run, stopped when idle, and started by the next one', async () => {
+  it('it is made and started by the first run, stopped when idle, and started by the next one', async () => {
     expect(await value('6 * 7')).toBe('42');
     expect(machine.asked).toEqual(['list', 'init', 'list', 'start']);
     // A sandbox waits in it meanwhile, which is no use of it.
@@ -157,7 +157,7 @@ describe.skipIf(why !== undefined)(why ?? 'a podman machine', () => {
     expect(machine.asked.slice(machine.asked.indexOf('stop'))).toEqual(['stop', 'list', 'start']);
   });
 
-  test('its user stops it in the middle of a run: the run says so at once, and the next one starts it', async () => {
+  it('its user stops it in the middle of a run: the run says so at once, and the next one starts it', async () => {
     expect(await value('1')).toBe('1');
     const running = run('import time; time.sleep(25)');
     await pause(1_000);
@@ -171,14 +171,14 @@ describe.skipIf(why !== undefined)(why ?? 'a podman machine', () => {
     expect(machine.asked.at(-1)).toBe('start');
   });
 
-  test('its user stops it while a sandbox waits: the next run starts it', async () => {
+  it('its user stops it while a sandbox waits: the next run starts it', async () => {
     expect(await value('1')).toBe('1');
     await vi.waitFor(waits, PATIENCE);
     await machine.stop();
     expect(await value('2')).toBe('2');
   });
 
-  test('it cannot be started: the words of podman, with what to run', async () => {
+  it('it cannot be started: the words of podman, with what to run', async () => {
     await machine.answer('init');
     machine.trouble = 'Error: qemu exited unexpectedly with exit code 1';
     const { status, error } = await run('1');

@@ -1,6 +1,6 @@
 // The servers that a run begins with: one of all that does not open costs itself, one that was named costs the run.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { ServerDoc } from '../../src/protocol/frames.js';
 import { failureNote, openServers } from '../../src/run/opening.js';
@@ -17,20 +17,20 @@ const open = (bad: readonly string[]) => async (name: string) => {
 };
 const names = (docs: readonly ServerDoc[]) => docs.map(({ name }) => name);
 
-test('one of all that fails is named with its reason, and the others are there', async () => {
+it('one of all that fails is named with its reason, and the others are there', async () => {
   const { docs, failed } = await openServers(['a'], ['b', 'c', 'd'], { open: open(['c']) }, NEVER);
   expect(names(docs)).toEqual(['a', 'b', 'd']);
   expect([...failed]).toEqual([['c', "Server 'c' ended. > why"]]);
   expect(failureNote(failed)).toBe(`Of servers=["*"], not loaded: 'c' (Server 'c' ended. > why).`);
 });
 
-test('one that was named fails the run', async () => {
+it('one that was named fails the run', async () => {
   await expect(openServers(['a', 'c'], ['b'], { open: open(['c']) }, NEVER)).rejects.toMatchObject({
     code: 'E_SERVER_UNAVAILABLE',
   });
 });
 
-test('few at a time', async () => {
+it('few at a time', async () => {
   let now = 0;
   let most = 0;
   const slow = async (name: string) => {
@@ -44,7 +44,7 @@ test('few at a time', async () => {
   expect([docs.length, most]).toEqual([50, 8]);
 });
 
-test('those that are not open in time are left out, also those whose turn had not come', async () => {
+it('those that are not open in time are left out, also those whose turn had not come', async () => {
   const hanging = (_name: string, signal: AbortSignal) =>
     new Promise<ServerDoc>((_, reject) =>
       signal.addEventListener('abort', () => reject(new Error('aborted'))),
@@ -59,7 +59,7 @@ test('those that are not open in time are left out, also those whose turn had no
   expect(failureNote(failed)).toMatch(/^Of servers=\["\*"\], not loaded: 's0' .* and 15 more\.$/);
 });
 
-test('the end of the run ends the wait', async () => {
+it('the end of the run ends the wait', async () => {
   const controller = new AbortController();
   const hanging = (_name: string, signal: AbortSignal) =>
     new Promise<ServerDoc>((_, reject) => signal.addEventListener('abort', () => reject(gone('x'))));
@@ -68,6 +68,6 @@ test('the end of the run ends the wait', async () => {
   await expect(opening).rejects.toMatchObject({ code: 'E_SERVER_UNAVAILABLE' });
 });
 
-test('where nothing failed there is nothing to say', () => {
+it('where nothing failed there is nothing to say', () => {
   expect(failureNote(new Map())).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 // The run that the benchmark of frames sends to the harness has what the wire's types say: without a field of it the
 // harness ends, and nothing else in the repository sends frames that no type has seen.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import type { HostFrame, ServerBrief, ServerDoc, ToolDoc } from '../../src/protocol/frames.js';
 
 type Run = Extract<HostFrame, { type: 'run' }>;
@@ -31,7 +31,7 @@ const run: Run = { type: 'run', timeoutSeconds: 1, loaded: [], discovered: [], f
 
 const fieldsOf = (value: object | undefined) => Object.keys(value ?? {}).sort();
 
-test('every field is there', () => {
+it('every field is there', () => {
   expect(fieldsOf(RUN)).toEqual(fieldsOf(run));
   expect(fieldsOf(RUN.loaded[0])).toEqual(fieldsOf(server));
   expect(fieldsOf(RUN.loaded[0]?.tools[0])).toEqual(fieldsOf(tool));

@@ -1,6 +1,6 @@
 // How samples become figures, a table and a plot. The measuring itself is no test: a machine may be slow.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 
 type Figure = { label: string; samples: number[]; p50: number; p95: number | undefined };
 
@@ -29,19 +29,19 @@ const row = {
   note: 'taken in turns',
 };
 
-test('percentiles are interpolated, whatever the order of the samples', () => {
+it('percentiles are interpolated, whatever the order of the samples', () => {
   expect(percentile([4, 1, 3, 2], 0.5)).toBe(2.5);
   expect(percentile([10, 30, 20], 0.95)).toBeCloseTo(29);
   expect(percentile([7], 0.95)).toBe(7);
 });
 
-test('the p95 of a rate is that of its slow end, and one sample has none', () => {
+it('the p95 of a rate is that of its slow end, and one sample has none', () => {
   expect(figure('rate', [100, 200, 300], { moreIsBetter: true }).p95).toBeCloseTo(110);
   expect(figure('once', [5]).p95).toBeUndefined();
   expect(() => figure('never', [])).toThrow('never: there is no sample');
 });
 
-test('every row has all the columns, also one that could not be measured', () => {
+it('every row has all the columns, also one that could not be measured', () => {
   const rows = [
     row,
     { measure: 'a | b', skipped: 'no image' },
@@ -59,7 +59,7 @@ test('every row has all the columns, also one that could not be measured', () =>
   expect(textTable(rows).split('\n')).toHaveLength(5);
 });
 
-test('the plot draws times only, on a logarithmic scale', () => {
+it('the plot draws times only, on a logarithmic scale', () => {
   const svg = plot([row, { ...row, measure: 'rate', unit: '/s' }, { ...row, plotted: false }], 'here') ?? '';
   expect(svg.match(/<rect class="(ours|theirs)"/g)).toEqual(['<rect class="ours"', '<rect class="theirs"']);
   expect(svg).toContain('python &#38; co');

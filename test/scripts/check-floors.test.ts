@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { runHere } from '../support/in-this-process.js';
 
 const script = fileURLToPath(new URL('../../scripts/check-floors.mjs', import.meta.url));
@@ -22,7 +22,7 @@ async function check(files: Readonly<Record<string, string>>): Promise<{ lines: 
   }
 }
 
-test('imports that go down pass', async () => {
+it('imports that go down pass', async () => {
   const { lines, status } = await check({
     'base/errors.ts': "import { readFileSync } from 'node:fs';\n",
     'config/settings.ts': "import { z } from 'zod';\nimport { x } from '../base/errors.js';\n",
@@ -32,7 +32,7 @@ test('imports that go down pass', async () => {
   expect(status).toBe(0);
 });
 
-test.each([
+it.each([
   [
     'an import that goes up',
     'base/a.ts',
@@ -70,12 +70,12 @@ test.each([
   expect(status).toBe(1);
 });
 
-test('words in comments are not code, and a string is not a comment', async () => {
+it('words in comments are not code, and a string is not a comment', async () => {
   const text = "const pattern = '/mcp/*.json'; // console.log(1)\nconsole.log(2); /* a */\n";
   expect((await check({ 'config/a.ts': text })).lines[0]).toContain('src/config/a.ts:2:');
 });
 
-test('a cycle is shown as its path', async () => {
+it('a cycle is shown as its path', async () => {
   const { lines } = await check({
     'base/a.ts': "import './b.js';",
     'base/b.ts': "import './c.js';",

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { runHere } from '../support/in-this-process.js';
 
 const script = fileURLToPath(new URL('../../scripts/check-messages.mjs', import.meta.url));
@@ -22,7 +22,7 @@ async function check(text: string, file = 'run/a.ts'): Promise<{ complaints: str
   }
 }
 
-test.each([
+it.each([
   ['a regular expression', 'if (/^disabled/.test(error.message)) f();', '/^disabled/.test(error.message)'],
   ['a comparison', "const is = 'this bridge itself' === one.reason;", "'this bridge itself' === one.reason"],
   ['a loose comparison', 'const is = one?.reason != OURS;', 'one?.reason != OURS'],
@@ -70,7 +70,7 @@ test.each([
   });
 });
 
-test.each([
+it.each([
   ['a code', "if (error.code === 'E_STATE' && error instanceof BridgeError) f();"],
   ['a kind', "if (one.reason.kind === 'disabled-in-file') f();"],
   ['whether there are words', "if (e.message !== '' && one.remedy === undefined && null != one.reason) f();"],
@@ -85,7 +85,7 @@ test.each([
   expect(await check(text)).toEqual({ complaints: [], status: 0 });
 });
 
-test('a file of the list may ask as often as the list says, neither more nor less', async () => {
+it('a file of the list may ask as often as the list says, neither more nor less', async () => {
   const file = 'config/policy-file.ts';
   const question = "trouble.message.split('\\n', 1);\n";
   expect(await check(question, file)).toEqual({ complaints: [], status: 0 });

@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runHere } from '../support/in-this-process.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -36,13 +36,13 @@ const here = async (name: string, ...args: readonly string[]) => {
 };
 
 describe.each(Object.keys(COMMANDS))('%s', (name) => {
-  test('says how it is used', () => {
+  it('says how it is used', () => {
     const { status, stdout, stderr } = run(name, '--help');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^Usage: /);
   });
 
-  test('answers a wrong option with its usage', async () => {
+  it('answers a wrong option with its usage', async () => {
     const { status, stdout, stderr } = await here(name, '--nonsense');
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toContain("'--nonsense'");
@@ -51,7 +51,7 @@ describe.each(Object.keys(COMMANDS))('%s', (name) => {
   });
 });
 
-test.each([
+it.each([
   ['faults', '--kills', 'many'],
   ['soak', '--calls', '0'],
   ['fuzz', '--inputs', '1.5'],
@@ -69,7 +69,7 @@ test.each([
   expect(stderr).toContain(value);
 });
 
-test('fuzz works in its smallest form', () => {
+it('fuzz works in its smallest form', () => {
   const { status, stdout } = run('fuzz', '--inputs', '1', '--seed', '7');
   expect(stdout).toContain('seed 7, 1 inputs');
   expect(status).toBe(0);

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const report = () => join(mkdtempSync(join(process.env['TEST_ROOT'] ?? tmpdir(), 'command-')), 'report.json');
@@ -14,7 +14,7 @@ const script = (name: string, ...args: readonly string[]) =>
   spawnSync('node', [`scripts/${name}.mjs`, ...args], { cwd: ROOT, encoding: 'utf8' });
 const jsonOf = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 
-test('one attack', () => {
+it('one attack', () => {
   const json = report();
   const { status, stdout, stderr } = script('walls', '--only', '^files.write /run$', '--json', json);
   expect([status, stderr]).toEqual([0, '']);
@@ -22,7 +22,7 @@ test('one attack', () => {
   expect(stdout).toContain('contained');
 });
 
-test('one fault', () => {
+it('one fault', () => {
   const json = report();
   const { status } = script(
     'faults',
@@ -35,25 +35,25 @@ test('one fault', () => {
   expect(status).toBe(0);
 });
 
-test('one call again and again, once', () => {
+it('one call again and again, once', () => {
   const json = report();
   const { stdout } = script('faults', '--soak', '--calls', '1', '--concurrency', '1', '--json', json);
   expect(stdout).toContain('total');
   expect(jsonOf(json).findings.length).toBeGreaterThan(0);
 });
 
-test('one question', () => {
+it('one question', () => {
   const { stdout } = script('search-quality', '--json', '--only', 'add two figures together');
   expect(JSON.parse(stdout)).toMatchObject({ all: { questions: 1 }, tools: expect.any(Number) });
 });
 
-test('one measure', () => {
+it('one measure', () => {
   const { status, stdout } = script('bench', '--quick', '--only', 'context', '--out', join(report(), '..'));
   expect(stdout).toMatch(/wrote .*raw\.json/);
   expect(status).toBe(0);
 });
 
-test('one task', () => {
+it('one task', () => {
   const { status, stdout } = script('context-cost', '--only', 'small: one entity of the graph');
   expect(status).toBe(0);
   expect(stdout).toContain('one entity of the graph');

@@ -4,7 +4,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -54,23 +54,23 @@ const headingsOf = (file: string): string[] =>
   );
 
 describe.each(DOCUMENTS)('%s', (document) => {
-  test('links to what is there', () => {
+  it('links to what is there', () => {
     for (const [file, heading] of linksOf(document)) {
       expect([file, existsSync(join(ROOT, file))]).toEqual([file, true]);
       if (heading !== '') expect(headingsOf(file)).toContain(heading);
     }
   });
 
-  test.runIf(isShipped(document))('links to nothing that the npm package leaves out', () => {
+  it.runIf(isShipped(document))('links to nothing that the npm package leaves out', () => {
     expect(linksOf(document).filter(([file]) => !isShipped(file))).toEqual([]);
   });
 
-  test('names only scripts of npm that are there', () => {
+  it('names only scripts of npm that are there', () => {
     for (const [, name = ''] of read(document).matchAll(/\bnpm run ([\w:-]+)/g))
       expect(Object.keys(manifest.scripts)).toContain(name);
   });
 
-  test('names only paths that are there, or that the build makes', () => {
+  it('names only paths that are there, or that the build makes', () => {
     const paths = read(document).matchAll(
       /(?<![\w/~.<-])(?:src|test|scripts|docs|dist|sandbox-runtime)\/[\w./-]*\w(?![\w/]*[<*{])/g,
     );
@@ -81,7 +81,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
   });
 });
 
-test('the README is short, and leads to every page', () => {
+it('the README is short, and leads to every page', () => {
   const lines = read('README.md').split('\n');
   expect(lines.length).toBeLessThanOrEqual(100);
   const linked = linksOf('README.md').map(([file]) => file);
@@ -89,7 +89,7 @@ test('the README is short, and leads to every page', () => {
     expect(linked).toContain(page);
 });
 
-test('the npm package has the pages for its users, and not those for its authors', () => {
+it('the npm package has the pages for its users, and not those for its authors', () => {
   for (const page of [...PAGES, 'README.md', 'SECURITY.md', 'ARCHITECTURE.md', 'CHANGELOG.md'])
     expect([page, isShipped(page)]).toEqual([page, true]);
   for (const page of [DIARY, 'CONTRIBUTING.md']) expect([page, isShipped(page)]).toEqual([page, false]);
@@ -97,7 +97,7 @@ test('the npm package has the pages for its users, and not those for its authors
     expect([file, existsSync(join(ROOT, file))]).toEqual([file, true]);
 });
 
-test('ARCHITECTURE says why of every dependency', () => {
+it('ARCHITECTURE says why of every dependency', () => {
   const table = /^## Packages\n(.*?)^## /ms.exec(read('ARCHITECTURE.md'))?.[1] ?? '';
   const named = [...table.matchAll(/^\| (.*?) \| .+ \|$/gm)].flatMap(([, names = '']) => names.split(', '));
   expect(named.filter((name) => !['package', '---'].includes(name)).sort()).toEqual(
@@ -105,7 +105,7 @@ test('ARCHITECTURE says why of every dependency', () => {
   );
 });
 
-test('no sentence stands twice', () => {
+it('no sentence stands twice', () => {
   const MIN_CHARS = 60;
   const seen = new Map<string, string>();
   for (const document of DOCUMENTS) {
@@ -128,7 +128,7 @@ describe('measured regions', async () => {
     withRegion: (text: string, name: string, markdown: string) => string;
   };
 
-  test.each(Object.entries(REGIONS))('%s is in %s once, and keeps what is around it', (name, document) => {
+  it.each(Object.entries(REGIONS))('%s is in %s once, and keeps what is around it', (name, document) => {
     const text = read(document);
     expect(text.split(`<!-- measured:${name} -->`)).toHaveLength(2);
     const [before = '', after = ''] = withRegion(text, name, 'a $1 table').split('a $1 table\n');
@@ -137,12 +137,12 @@ describe('measured regions', async () => {
     expect(after).toMatch(/^<!-- \/measured -->/);
   });
 
-  test('one that is not there is an error which names the document', () => {
+  it('one that is not there is an error which names the document', () => {
     expect(() => withRegion('', 'bench', '')).toThrow('docs/benchmark.md has no region');
   });
 });
 
-test('the README’s two sentences are made of the sums and of the warm call', async () => {
+it('the README’s two sentences are made of the sums and of the warm call', async () => {
   const { costSummary } = (await load('context/table')) as {
     costSummary: (rows: object[], definitions: object) => string;
   };

@@ -4,7 +4,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 
@@ -53,17 +53,17 @@ describe.each(readdirSync(FOLDER))('%s', (file) => {
   const steps = Object.values(jobs).flatMap((one) => one.steps);
   const commands = steps.flatMap(({ run }) => (run === undefined ? [] : [run]));
 
-  test('is YAML without an error or a warning', () => {
+  it('is YAML without an error or a warning', () => {
     expect([document.errors, document.warnings]).toEqual([[], []]);
   });
 
-  test('pins every action to a major version', () => {
+  it('pins every action to a major version', () => {
     const used = steps.flatMap(({ uses }) => (uses === undefined ? [] : [uses]));
     expect(used.length).toBeGreaterThan(0);
     for (const action of used) expect(action).toMatch(/^[\w.-]+\/[\w./-]+@v\d+$/);
   });
 
-  test('calls only scripts that are there', () => {
+  it('calls only scripts that are there', () => {
     const named = commands.flatMap((run) =>
       [...run.matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name = '']) => name),
     );
@@ -71,7 +71,7 @@ describe.each(readdirSync(FOLDER))('%s', (file) => {
     for (const name of named) expect(Object.keys(scripts)).toContain(name);
   });
 
-  test('names only files that are there, or that the build makes', () => {
+  it('names only files that are there, or that the build makes', () => {
     const paths = commands.flatMap((run) => [
       ...run.matchAll(/(?<![\w/~.])(?:scripts|test|dist|bin)\/[\w./-]+/g),
     ]);
@@ -82,7 +82,7 @@ describe.each(readdirSync(FOLDER))('%s', (file) => {
     }
   });
 
-  test('asks for a system and an engine by names that its steps use', () => {
+  it('asks for a system and an engine by names that its steps use', () => {
     for (const [name, { strategy, ...rest }] of Object.entries(jobs)) {
       const said = JSON.stringify(rest);
       for (const key of Object.keys(strategy?.matrix ?? {}))
@@ -92,7 +92,7 @@ describe.each(readdirSync(FOLDER))('%s', (file) => {
     }
   });
 
-  test('puts no text of a stranger into a command', () => {
+  it('puts no text of a stranger into a command', () => {
     for (const run of commands) expect(run).not.toMatch(/\$\{\{/);
   });
 });

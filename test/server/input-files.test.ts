@@ -1,7 +1,7 @@
 // The argument `files`: what passes arrives as it was meant, and each complaint names its entry, what was got and what is
 // allowed.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MAX_INPUT_BYTES } from '../../src/protocol/frames.js';
 import { FILES, readInputFiles } from '../../src/server/tools/input-files.js';
 
@@ -11,7 +11,7 @@ const complaintOf = (value: unknown): string => {
 };
 
 describe('files', () => {
-  test('text and base64 become one form, bytes exact', () => {
+  it('text and base64 become one form, bytes exact', () => {
     const every = Buffer.from(Array.from({ length: 256 }, (_, n) => n)).toString('base64');
     expect(
       readInputFiles(
@@ -32,7 +32,7 @@ describe('files', () => {
     expect(readInputFiles(undefined, FILES)).toEqual([]);
   });
 
-  test.each<[string, unknown, string]>([
+  it.each<[string, unknown, string]>([
     [
       'no list',
       'a.csv',
@@ -94,7 +94,7 @@ describe('files', () => {
     expect(complaintOf(value)).toBe(complaint);
   });
 
-  test('too many, too much', () => {
+  it('too many, too much', () => {
     const file = (n: number) => ({ name: `f${n}`, text: '' });
     expect(complaintOf(Array.from({ length: 100 }, (_, n) => file(n)))).toBe('none');
     expect(complaintOf(Array.from({ length: 101 }, (_, n) => file(n)))).toContain('at most 100 files');
@@ -114,7 +114,7 @@ describe('files', () => {
     ).toBe('files[2]: the files are larger than 10 MiB together, which is the most.');
   });
 
-  test('a complaint stays short whatever it repeats, and harmless', () => {
+  it('a complaint stays short whatever it repeats, and harmless', () => {
     for (const value of [
       'x'.repeat(9e6),
       [{ name: `\u001b[31m${'y'.repeat(9e6)}`, text: '' }],

@@ -3,7 +3,7 @@
 
 import { PassThrough, Writable } from 'node:stream';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { AgentTransport } from '../../src/server/stdio-transport.js';
 
@@ -36,7 +36,7 @@ const answer = (result: Record<string, unknown>, id: string | number = 1) =>
 const nested = (levels: number) => new RawJson('['.repeat(levels) + ']'.repeat(levels));
 
 describe('what is sent', () => {
-  test.each([
+  it.each([
     ['a lone surrogate', { text: 'a\ud800b' }],
     ['an escaped one in relayed text', { structuredContent: new RawJson('{"a":"\\ud800","\\udfff":1}') }],
   ])('%s becomes U+FFFD', async (_what, result) => {
@@ -46,7 +46,7 @@ describe('what is sent', () => {
     expect(lines[0]).not.toMatch(/\\ud[89a-f]/i);
   });
 
-  test.each([
+  it.each([
     ['too long', { text: 'x'.repeat(8 * 1024 * 1024) }, /longer/],
     ['too deep', { structuredContent: nested(190) }, /deeper/],
     [
@@ -61,7 +61,7 @@ describe('what is sent', () => {
     expect(JSON.parse(lines[0] ?? '')).toEqual({ jsonrpc: '2.0', id: 'seven', error });
   });
 
-  test('an answer at the depth of the deepest result passes', async () => {
+  it('an answer at the depth of the deepest result passes', async () => {
     const { transport, lines } = await start(true);
     await transport.send(answer({ structuredContent: { result: nested(127) } }));
     expect(lines[0]).toContain('[[[[');
@@ -71,7 +71,7 @@ describe('what is sent', () => {
 describe('an agent that does not read', () => {
   const progress = { jsonrpc: '2.0', method: 'notifications/progress' } as JSONRPCMessage;
 
-  test('is told no progress above 16 MiB, and nothing more is taken from it until it has caught up', async () => {
+  it('is told no progress above 16 MiB, and nothing more is taken from it until it has caught up', async () => {
     const { transport, input, output, received, readAll } = await start(false);
     const sent = Array.from({ length: 40 }, (_, id) =>
       transport.send(answer({ text: 'x'.repeat(900_000) }, id)),
@@ -89,7 +89,7 @@ describe('an agent that does not read', () => {
     expect(output.listenerCount('drain')).toBe(0);
   });
 
-  test('that goes away ends the wait', async () => {
+  it('that goes away ends the wait', async () => {
     const { transport, output } = await start(false);
     const sent = transport.send(answer({ text: 'x'.repeat(1_900_000) }));
     output.destroy();
@@ -101,7 +101,7 @@ describe('what cannot be read', () => {
   const DEEP = `${'['.repeat(200)}${']'.repeat(200)}`;
   const LONG = 'x'.repeat(66 * 1024 * 1024);
 
-  test.each([
+  it.each([
     ['too deep, id last', `{"method":"tools/call","params":${DEEP},"id":7}`, 7],
     ['too deep, a word as id', `{"id":"a-7","method":"tools/call","params":${DEEP}}`, 'a-7'],
     ['too many values', `{"method":"m","params":[${'1,'.repeat(1_000_000)}1],"id":8}`, 8],
@@ -122,13 +122,13 @@ describe('what cannot be read', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ id, error: { code: -32700 } });
   });
 
-  test('an id is answered in its own characters', async () => {
+  it('an id is answered in its own characters', async () => {
     const { input, lines } = await start(true);
     input.write(`{"id":12345678901234567890,"method":"m","params":${DEEP}}\n`);
     await vi.waitFor(() => expect(lines[0]).toContain('"id":12345678901234567890,'));
   });
 
-  test('an answer of the agent fails what we had asked, and is not answered', async () => {
+  it('an answer of the agent fails what we had asked, and is not answered', async () => {
     const { input, lines, received } = await start(true);
     input.write(`{"jsonrpc":"2.0","id":0,"result":{"content":${DEEP}}}\n`);
     await vi.waitFor(() => expect(received).toMatchObject([{ id: 0, error: { code: -32700 } }]));

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { Relay } from './relay.js';
 
 const stack: (() => Promise<unknown>)[] = [];
@@ -36,7 +36,7 @@ async function echoBehindRelay(): Promise<{ relay: Relay; ended: Socket[]; dial:
 /** Whatever it is closed by. */
 const closed = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
 
-test('what is sent comes back whole, and half-closed connections stay open for the answer', async () => {
+it('what is sent comes back whole, and half-closed connections stay open for the answer', async () => {
   const { relay, dial } = await echoBehindRelay();
   const sent = Buffer.alloc(3_000_000, 'abcdefg');
   const socket = dial();
@@ -45,7 +45,7 @@ test('what is sent comes back whole, and half-closed connections stay open for t
   expect(relay).toMatchObject({ connections: 1, answered: sent.length });
 });
 
-test('a cut ends what is open on both sides and what is dialled later, until it is resumed', async () => {
+it('a cut ends what is open on both sides and what is dialled later, until it is resumed', async () => {
   const { relay, ended, dial } = await echoBehindRelay();
   const first = dial();
   first.write('hello');
@@ -62,7 +62,7 @@ test('a cut ends what is open on both sides and what is dialled later, until it 
   expect(await text(third)).toBe('again');
 });
 
-test('what is held up neither passes nor ends, and passes later, on old connections and new ones', async () => {
+it('what is held up neither passes nor ends, and passes later, on old connections and new ones', async () => {
   const { relay, dial } = await echoBehindRelay();
   const before = dial();
   before.write('1');

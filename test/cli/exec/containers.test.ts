@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { isBuilt } from '../../support/built-image.js';
 import { bridgeEnv, MAIN, tempHome } from '../../support/start-bridge.js';
 import { command } from '../command.js';
@@ -23,7 +23,7 @@ function put(file: string, content: string): void {
 const exec = (args: readonly string[], input = '', env: Readonly<Record<string, string>> = {}) =>
   command(['exec', ...args], { home, input, env });
 
-test.skipIf(!isBuilt('go'))(
+it.skipIf(!isBuilt('go'))(
   'Go with a package beside it: arguments, both streams, and its own exit code',
   async () => {
     put(
@@ -49,7 +49,7 @@ func main() {
   },
 );
 
-test.skipIf(!isBuilt('javascript'))('JavaScript from stdin, as JSON', async () => {
+it.skipIf(!isBuilt('javascript'))('JavaScript from stdin, as JSON', async () => {
   const { stdout, exitCode } = await exec(
     ['--language', 'js', '-', '--json'],
     'process.stdout.write("out\\r\\n\\u001b[31m"); console.error("err"); process.exitCode = 4',
@@ -66,7 +66,7 @@ test.skipIf(!isBuilt('javascript'))('JavaScript from stdin, as JSON', async () =
   expect(exitCode).toBe(4);
 });
 
-test('Python: a large input and output whole, files in and out, no traceback twice', async () => {
+it('Python: a large input and output whole, files in and out, no traceback twice', async () => {
   put('data/in.txt', 'in');
   put(
     'job.py',
@@ -87,13 +87,13 @@ open("out/result.txt", "w").write("left")
   expect(exitCode).toBe(1);
 });
 
-test('variables that it names, and none of ours', async () => {
+it('variables that it names, and none of ours', async () => {
   put('a.py', 'import os\nprint(os.environ["A"], os.environ.get("CANARY"))\n');
   const { stdout } = await exec(['a.py', '--env', 'A=b=c', '--env', 'B='], '', { CANARY: 'canary' });
   expect(stdout).toBe('b=c None\n');
 });
 
-test('a timeout, after which there is what the program had printed', async () => {
+it('a timeout, after which there is what the program had printed', async () => {
   put('prompts/endless.py', 'print("begun", flush=True)\nwhile True: pass\n');
   const env = { MCP_BRIDGE_SNIPPETS: join(home, 'prompts') };
   const { stdout, exitCode } = await exec(['--snippet', 'endless', '--timeout', '1', '--json'], '', env);
@@ -106,7 +106,7 @@ test('a timeout, after which there is what the program had printed', async () =>
   expect(exitCode).toBe(124);
 });
 
-test('a reader that has gone ends it, as it ends any program', async () => {
+it('a reader that has gone ends it, as it ends any program', async () => {
   put('endless.py', 'while True: print("line")\n');
   const child = spawn(process.execPath, [MAIN, 'exec', 'endless.py', '--timeout', '60'], {
     cwd: home,
@@ -120,7 +120,7 @@ test('a reader that has gone ends it, as it ends any program', async () => {
   expect(await stderr).toBe('');
 });
 
-test('an image that is not there: the command that makes one', async () => {
+it('an image that is not there: the command that makes one', async () => {
   put('a.py', '1');
   const env = { MCP_BRIDGE_IMAGE: 'localhost/absent:1' };
   const { stdout, stderr, exitCode } = await exec(['a.py'], '', env);

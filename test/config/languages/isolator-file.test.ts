@@ -2,7 +2,7 @@
 
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
 import { readIsolatorFile } from '../../../src/config/languages/isolator-file.js';
 import { isolatorTable } from '../../../src/config/languages/isolator-keys.js';
@@ -53,7 +53,7 @@ const WHOLE = {
 };
 
 describe('what it says', () => {
-  test('all keys that isolator has, of which one has no effect', () => {
+  it('all keys that isolator has, of which one has no effect', () => {
     expect(read(WHOLE)).toEqual({
       source: "isolator's file",
       file,
@@ -78,20 +78,20 @@ describe('what it says', () => {
     ).toEqual(Object.keys(WHOLE).sort());
   });
 
-  test('nothing at all', () => {
+  it('nothing at all', () => {
     const { source, images, warnings, ...rest } = read({});
     expect([source, images.size, warnings]).toEqual(["isolator's file", 0, []]);
     expect(new Set(Object.values(rest))).toEqual(new Set([file, undefined]));
   });
 
-  test('with comments and a comma too many', () => {
+  it('with comments and a comma too many', () => {
     const { pids } = read(
       '{\n  // more than isolator’s own\n  "defaultPidsLimit": 200, /* threads too */\n}',
     );
     expect(pids).toBe(200);
   });
 
-  test.each([
+  it.each([
     ['prompts', 'prompts'],
     ['../shared', '../shared'],
     ['~/snippets', 'snippets'],
@@ -100,14 +100,14 @@ describe('what it says', () => {
     expect(read({ promptsDir: '/srv/snippets' }).snippetsDir).toBe('/srv/snippets');
   });
 
-  test('nothing of snippets: those in prompts beside it, where there is such a folder', () => {
+  it('nothing of snippets: those in prompts beside it, where there is such a folder', () => {
     expect(read({}).snippetsDir).toBeUndefined();
     mkdirSync(join(home.path, 'prompts'));
     expect(read({}).snippetsDir).toBe(join(home.path, 'prompts'));
     expect(read({ promptsDir: 'others' }).snippetsDir).toBe(join(home.path, 'others'));
   });
 
-  test('languages by any of their names', () => {
+  it('languages by any of their names', () => {
     const { images } = read({ languageSettings: { JS: { image: 'node:24' }, golang: { image: 'go:1' } } });
     expect(images).toEqual(
       new Map([
@@ -117,13 +117,13 @@ describe('what it says', () => {
     );
   });
 
-  test('a working directory with a slash at its end', () => {
+  it('a working directory with a slash at its end', () => {
     expect(read({ defaultContainerWorkdir: '/usr/src/app/' }).workdir).toBe('/usr/src/app');
   });
 });
 
 describe('what it is warned of', () => {
-  test.each<[object, string]>([
+  it.each<[object, string]>([
     [
       { defaultTimeoutSeconds: 600 },
       'defaultTimeoutSeconds is 600; runs get 120, which is MCP_BRIDGE_MAX_TIMEOUT.',
@@ -158,7 +158,7 @@ describe('what it is warned of', () => {
     expect(read(content).warnings).toEqual([expected]);
   });
 
-  test('but not of what a variable decides', () => {
+  it('but not of what a variable decides', () => {
     const deciding = { ...NOTHING_SET, explicitlySet: new Set(['MCP_BRIDGE_TIMEOUT', 'MCP_BRIDGE_NETWORK']) };
     const content = { defaultTimeoutSeconds: 600, defaultNetworkMode: 'bridge', defaultCapDrop: ['all'] };
     expect(read(content, deciding).warnings).toEqual([]);
@@ -166,7 +166,7 @@ describe('what it is warned of', () => {
 });
 
 describe('what stops the start', () => {
-  test.each<[object, string]>([
+  it.each<[object, string]>([
     [
       { defaultTimeoutSeconds: '60' },
       '\'defaultTimeoutSeconds\' is "60"; allowed: a whole number from 1 to 86400.',
@@ -210,7 +210,7 @@ describe('what stops the start', () => {
     expect(complaintOf(content)).toBe(expected);
   });
 
-  test('every wrong key is named, with the file and the next step', () => {
+  it('every wrong key is named, with the file and the next step', () => {
     const { code, fault, message, remedy } = errorOf(() => read({ defaultCpus: 'all', defaultPidsLimit: 1 }));
     expect([code, fault]).toEqual(['E_SETTINGS', 'operator']);
     expect(message.split('\n')).toEqual([
@@ -220,18 +220,18 @@ describe('what stops the start', () => {
     expect(remedy).toBe('Correct the file, or the variable that names it, then start again.');
   });
 
-  test('text that is no JSON, by its place', () => {
+  it('text that is no JSON, by its place', () => {
     expect(complaintOf('{\n  "defaultCpus": one\n}')).toBe('line 2, column 18: invalid symbol.');
   });
 
-  test.each([
+  it.each([
     ['arrays', '['.repeat(200_000)],
     ['objects', '{"a":'.repeat(200_000)],
   ])('%s in one another without end', (_what, text) => {
     expect(complaintOf(text)).toMatch(/^(cannot be read|line \d)/);
   });
 
-  test('a file that is not there, and one that others can write', () => {
+  it('a file that is not there, and one that others can write', () => {
     const missing = errorOf(() => readIsolatorFile(file, NOTHING_SET, home.facts));
     expect(missing.message).toBe(`MCP_BRIDGE_ISOLATOR_CONFIG: ${file}: does not exist.`);
     const open = () => {

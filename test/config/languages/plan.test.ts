@@ -1,6 +1,6 @@
 // Who decides about a language: a variable that was set, isolator's file, the language's record, our default.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Environment } from '../../../src/base/environment.js';
 import type { ImportedSettings } from '../../../src/config/languages/imported-settings.js';
 import type { Language } from '../../../src/config/languages/language.js';
@@ -90,7 +90,7 @@ const cases: readonly Case[] = [
   ['network', go, { MCP_BRIDGE_NETWORK: 'none' }, FILE, 'none'],
 ];
 
-test.each(
+it.each(
   cases.map(([field, { name, limits }, env, file, expected], index) => ({
     index,
     field,
@@ -105,7 +105,7 @@ test.each(
   expect(planFor(subject, settingsOf(env, file))[field]).toBe(expected);
 });
 
-test.each<[string, Environment, ImportedSettings | undefined, string, LanguagePlan['imageSource']]>([
+it.each<[string, Environment, ImportedSettings | undefined, string, LanguagePlan['imageSource']]>([
   ['go', {}, undefined, 'go', 'default'],
   ['go', {}, FILE, 'golang:1.21-alpine', { importedFrom: "isolator's file" }],
   ['go', { MCP_BRIDGE_LANGUAGE_IMAGES: 'golang=golang:1.23' }, FILE, 'golang:1.23', 'operator'],
@@ -127,24 +127,24 @@ test.each<[string, Environment, ImportedSettings | undefined, string, LanguagePl
 });
 
 describe('its sandboxes', () => {
-  test('are of what was decided', () => {
+  it('are of what was decided', () => {
     const settings = settingsOf({}, FILE);
     const { timeoutSeconds: _, language: __, ...decided } = planFor(go, settings);
     expect(kindOf(planFor(go, settings), settings)).toMatchObject(decided);
   });
 
-  test('of Python serve both tools where nobody has decided anything', () => {
+  it('of Python serve both tools where nobody has decided anything', () => {
     const settings = settingsOf({ MCP_BRIDGE_MEMORY: '1g' });
     expect(kindOf(planFor(python, settings), settings)).toEqual(pythonKind(settings));
   });
 
-  test('of run_python are untouched by the file and by what is said of languages', () => {
+  it('of run_python are untouched by the file and by what is said of languages', () => {
     const env = { MCP_BRIDGE_NETWORK: 'python', MCP_BRIDGE_LANGUAGE_IMAGES: 'python=python:3.12' };
     expect(pythonKind(settingsOf(env, FILE))).toEqual(pythonKind(settingsOf({})));
   });
 });
 
-test('all languages are offered, or those that were named, in the order of the records', () => {
+it('all languages are offered, or those that were named, in the order of the records', () => {
   expect(offeredLanguages(settingsOf({}))).toEqual(languages);
   const some = offeredLanguages(settingsOf({ MCP_BRIDGE_LANGUAGES: 'golang, py,python' }));
   expect(some.map(({ name }) => name)).toEqual(['python', 'go']);

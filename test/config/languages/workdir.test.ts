@@ -1,24 +1,19 @@
 // The working directory hides what lies in its place, so nothing of ours and of the image may lie there.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { languages } from '../../../src/config/languages/records.js';
 import { DEFAULT_WORKDIR, workdirTrouble } from '../../../src/config/languages/workdir.js';
 import { sandboxSpec } from '../../../src/sandbox/spec.js';
 import { PLAIN_KIND } from '../../support/plain-kind.js';
 
-test.each([
-  DEFAULT_WORKDIR,
-  '/app',
-  '/code/src',
-  '/usr/src/app',
-  '/home/ann',
-  '/opt/work',
-  '/srv/a-b_c.d+e@f',
-])('%s can be one', (path) => {
-  expect(workdirTrouble(path)).toBeUndefined();
-});
+it.each([DEFAULT_WORKDIR, '/app', '/code/src', '/usr/src/app', '/home/ann', '/opt/work', '/srv/a-b_c.d+e@f'])(
+  '%s can be one',
+  (path) => {
+    expect(workdirTrouble(path)).toBeUndefined();
+  },
+);
 
-test.each([
+it.each([
   ['workspace', 'it is not absolute'],
   ['', 'it is not absolute'],
   ['/', 'it is the whole file system'],
@@ -36,7 +31,7 @@ test.each([
   expect(workdirTrouble(path)).toBe(expected);
 });
 
-test('no place of ours can be one', () => {
+it('no place of ours can be one', () => {
   const spec = sandboxSpec({
     image: 'x',
     harnessDir: '/h',

@@ -5,7 +5,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Redactor } from '../../../src/base/redact.js';
 import { type LogInOptions, logIn } from '../../../src/downstream/oauth/log-in.js';
 import { logOut } from '../../../src/downstream/oauth/log-out.js';
@@ -54,7 +54,7 @@ async function loggedIn(visit: Visit, spec = remoteSpec(server.url), more: Parti
 const visit: Visit = (url) => new Browser().visit(url);
 
 describe('a login', () => {
-  test('registers the bridge, and keeps tokens that the server takes', async () => {
+  it('registers the bridge, and keeps tokens that the server takes', async () => {
     const { login, page } = await loggedIn(visit);
     expect(page).toMatchObject({ status: 200, text: expect.stringContaining('You can close this window.') });
     expect(login).toMatchObject({ issuer: auth.issuer, resource: server.url, scopes: ['mcp:tools'] });
@@ -73,13 +73,13 @@ describe('a login', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('is kept where nobody else can read it', async () => {
+  it('is kept where nobody else can read it', async () => {
     await loggedIn(visit);
     expect(statSync(store.fileOf(server.url)).mode & 0o777).toBe(0o600);
     expect(statSync(join(stateDir, 'tokens')).mode & 0o777).toBe(0o700);
   });
 
-  test('uses the client of the entry, its secret, and the port it was registered with', async () => {
+  it('uses the client of the entry, its secret, and the port it was registered with', async () => {
     const registered = auth.requests.filter((request) => request === 'POST /reg').length;
     const oauth = hints({ clientId: REGISTERED.id, clientSecret: REGISTERED.secret, callbackPort });
     const { login, page } = await loggedIn(visit, remoteSpec(server.url, { oauth }));
@@ -88,20 +88,20 @@ describe('a login', () => {
     expect(auth.requests.filter((request) => request === 'POST /reg')).toHaveLength(registered);
   });
 
-  test('shows the client id metadata document where the authorization server takes one', async () => {
+  it('shows the client id metadata document where the authorization server takes one', async () => {
     const more = { clientMetadataUrl: CLIENT_DOCUMENT };
     const { login } = await loggedIn(visit, remoteSpec(server.url), more);
     expect(login.client).toEqual({ client_id: CLIENT_DOCUMENT });
     expect(login.accessToken).toBeTypeOf('string');
   });
 
-  test('asks for the scopes of the command on top of what was granted before', async () => {
+  it('asks for the scopes of the command on top of what was granted before', async () => {
     await loggedIn(visit);
     const { login } = await loggedIn(visit, remoteSpec(server.url), { scopes: ['mcp:admin'] });
     expect([...login.scopes].sort()).toEqual(['mcp:admin', 'mcp:tools']);
   });
 
-  test('asks for the scopes of the entry and no others', async () => {
+  it('asks for the scopes of the entry and no others', async () => {
     let asked = '';
     const spec = remoteSpec(server.url, { oauth: hints({ scopes: ['mcp:tools', 'mcp:admin'] }) });
     await loggedIn((url) => {
@@ -111,7 +111,7 @@ describe('a login', () => {
     expect(asked).toBe('mcp:tools mcp:admin');
   });
 
-  test('takes its metadata from where the entry says', async () => {
+  it('takes its metadata from where the entry says', async () => {
     const authServerMetadataUrl = `${auth.issuer}/.well-known/openid-configuration`;
     const { login } = await loggedIn(
       visit,
@@ -120,7 +120,7 @@ describe('a login', () => {
     expect(login.issuer).toBe(auth.issuer);
   });
 
-  test('can end on another machine, whose last address is pasted', async () => {
+  it('can end on another machine, whose last address is pasted', async () => {
     const objections: (string | undefined)[] = [];
     const { login, page } = await loggedIn(async (url, paste) => {
       const end = await new Browser().visit(url, CALLBACK);
@@ -134,7 +134,7 @@ describe('a login', () => {
 });
 
 describe('the way back', () => {
-  test('is closed to another state, which ends nothing, and to a second answer', async () => {
+  it('is closed to another state, which ends nothing, and to a second answer', async () => {
     const statuses: number[] = [];
     await loggedIn(async (url) => {
       const { url: last } = await new Browser().visit(url, CALLBACK);
@@ -149,7 +149,7 @@ describe('the way back', () => {
     expect(statuses).toEqual([400, 400, 404, 200, 410]);
   });
 
-  test('shows nothing of what it was sent', async () => {
+  it('shows nothing of what it was sent', async () => {
     const texts: string[] = [];
     await loggedIn(async (url) => {
       const { url: last } = await new Browser().visit(url, CALLBACK);
@@ -162,7 +162,7 @@ describe('the way back', () => {
     for (const text of texts) expect(text).not.toMatch(new RegExp(`<script|${code}`));
   });
 
-  test('a person who refuses is told of as such', async () => {
+  it('a person who refuses is told of as such', async () => {
     const denying: Visit = (url) => new Browser({ denies: true }).visit(url);
     await expect(loggedIn(denying)).rejects.toMatchObject({
       code: 'E_LOGIN',
@@ -171,22 +171,19 @@ describe('the way back', () => {
     expect(store.read(server.url)).toEqual({ state: 'absent' });
   });
 
-  test.each(['https://other.example', ''])(
-    "an answer that names the issuer '%s' is not used",
-    async (iss) => {
-      const tokens = auth.requests.filter((request) => request === 'POST /token').length;
-      const mixedUp: Visit = async (url) => {
-        const last = new URL((await new Browser().visit(url, CALLBACK)).url);
-        if (iss === '') last.searchParams.delete('iss');
-        else last.searchParams.set('iss', iss);
-        expect((await fetch(last)).status).toBe(400);
-      };
-      await expect(loggedIn(mixedUp)).rejects.toThrow(`The answer does not come from ${auth.issuer}`);
-      expect(auth.requests.filter((request) => request === 'POST /token')).toHaveLength(tokens);
-    },
-  );
+  it.each(['https://other.example', ''])("an answer that names the issuer '%s' is not used", async (iss) => {
+    const tokens = auth.requests.filter((request) => request === 'POST /token').length;
+    const mixedUp: Visit = async (url) => {
+      const last = new URL((await new Browser().visit(url, CALLBACK)).url);
+      if (iss === '') last.searchParams.delete('iss');
+      else last.searchParams.set('iss', iss);
+      expect((await fetch(last)).status).toBe(400);
+    };
+    await expect(loggedIn(mixedUp)).rejects.toThrow(`The answer does not come from ${auth.issuer}`);
+    expect(auth.requests.filter((request) => request === 'POST /token')).toHaveLength(tokens);
+  });
 
-  test('a code that is refused is not in the error', async () => {
+  it('a code that is refused is not in the error', async () => {
     let code = '';
     const forged: Visit = async (url) => {
       const last = new URL((await new Browser().visit(url, CALLBACK)).url);
@@ -203,14 +200,14 @@ describe('the way back', () => {
     expect(redactor.redact(`GET /callback?x=${code}`)).toBe('GET /callback?x=[authorization code]');
   });
 
-  test('nobody comes', async () => {
+  it('nobody comes', async () => {
     const nobody: Visit = async () => {};
     await expect(loggedIn(nobody, remoteSpec(server.url), { timeoutMs: 30 })).rejects.toThrow(
       'Nobody logged in within 0.03 s.',
     );
   });
 
-  test('the person gives up', async () => {
+  it('the person gives up', async () => {
     const giving = new AbortController();
     const onUrl = () => giving.abort('SIGINT');
     const options = { store, redactor, scopes: [], clientMetadataUrl: undefined, onUrl };
@@ -220,7 +217,7 @@ describe('the way back', () => {
     });
   });
 
-  test('a port that is taken is named', async () => {
+  it('a port that is taken is named', async () => {
     await using taken = await listener((_request, response) => response.end());
     const { port } = new URL(taken.origin);
     const oauth = hints({ clientId: 'x', callbackPort: Number(port) });
@@ -233,7 +230,7 @@ describe('the way back', () => {
 
 describe('no login', () => {
   const secret = { authorization: 'Bearer static-token-of-the-entry' };
-  test.each([
+  it.each([
     [
       'the entry says there is none',
       remoteSpec('https://x.example/mcp', { oauth: false }),
@@ -252,14 +249,14 @@ describe('no login', () => {
     });
   });
 
-  test('the server answers without one', async () => {
+  it('the server answers without one', async () => {
     await using open = await startOpenServer();
     await expect(loggedIn(visit, remoteSpec(open.url))).rejects.toThrow(
       "Server 'linear' answers without a login and names no authorization server.",
     );
   });
 
-  test('the server wants a key and knows no OAuth', async () => {
+  it('the server wants a key and knows no OAuth', async () => {
     await using keyed = await listener((request, response) =>
       response.writeHead(request.url === '/mcp' ? 401 : 404).end(),
     );
@@ -269,14 +266,14 @@ describe('no login', () => {
     });
   });
 
-  test('the server is not there', async () => {
+  it('the server is not there', async () => {
     const port = await freePort();
     await expect(loggedIn(visit, remoteSpec(`http://127.0.0.1:${port}/mcp`))).rejects.toThrow(
       `http://127.0.0.1:${port} cannot be reached: ECONNREFUSED.`,
     );
   });
 
-  test('the authorization server registers nobody', async () => {
+  it('the authorization server registers nobody', async () => {
     await using closed = await startAuthServer({ registration: false });
     await using guarded = await startProtectedServer(closed);
     await expect(loggedIn(visit, remoteSpec(guarded.url))).rejects.toMatchObject({
@@ -285,7 +282,7 @@ describe('no login', () => {
     });
   });
 
-  test.each([
+  it.each([
     [
       'claims to be another resource',
       { resource: 'https://bank.example/mcp' },
@@ -322,7 +319,7 @@ describe('no login', () => {
 });
 
 describe('a logout', () => {
-  test('revokes the tokens and forgets them', async () => {
+  it('revokes the tokens and forgets them', async () => {
     const { login } = await loggedIn(visit);
     expect(await logOut(server.url, { store, redactor }, signal)).toEqual({
       wasLoggedIn: true,
@@ -340,7 +337,7 @@ describe('a logout', () => {
     });
   });
 
-  test('with a client that has a secret', async () => {
+  it('with a client that has a secret', async () => {
     const oauth = hints({ clientId: REGISTERED.id, clientSecret: REGISTERED.secret, callbackPort });
     await loggedIn(visit, remoteSpec(server.url, { oauth }));
     expect(readFileSync(store.fileOf(server.url), 'utf8')).toContain(REGISTERED.secret);
@@ -350,7 +347,7 @@ describe('a logout', () => {
     });
   });
 
-  test('forgets also where the issuer does not answer, and says so', async () => {
+  it('forgets also where the issuer does not answer, and says so', async () => {
     await loggedIn(visit);
     auth.isDown = true;
     const { trouble } = await logOut(server.url, { store, redactor }, signal).finally(() => {

@@ -2,7 +2,7 @@
 
 import { chmodSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
 import { Redactor } from '../../../src/base/redact.js';
 import { LoginNeeded, LoginTrouble } from '../../../src/downstream/oauth/login-needed.js';
@@ -42,13 +42,13 @@ async function isTaken(token: string | undefined): Promise<boolean> {
   return status !== 401;
 }
 
-test('a server whose entry says how it is logged in takes none of ours', () => {
+it('a server whose entry says how it is logged in takes none of ours', () => {
   const logins = new Logins(stateDir, redactor);
   expect(logins.of(remoteSpec(server.url, { oauth: false }))).toBeUndefined();
   expect(logins.of(remoteSpec(server.url, { headers: { Authorization: 'Basic eDp5' } }))).toBeUndefined();
 });
 
-test('without a login there is no token, and a refusal says the command', async () => {
+it('without a login there is no token, and a refusal says the command', async () => {
   expect(await bridge().token(signal)).toBeUndefined();
   await expect(bridge().renew(undefined, signal)).rejects.toMatchObject({
     reason: 'it wants a login',
@@ -56,7 +56,7 @@ test('without a login there is no token, and a refusal says the command', async 
   });
 });
 
-test('a login is there for a bridge that runs already', async () => {
+it('a login is there for a bridge that runs already', async () => {
   const running = bridge();
   expect(await running.token(signal)).toBeUndefined();
   const { accessToken } = await person(redactor);
@@ -64,7 +64,7 @@ test('a login is there for a bridge that runs already', async () => {
   expect(redactor.redact(`sent ${accessToken}`)).toBe('sent [access token of linear]');
 });
 
-test('an access token that has really ended is refreshed before it is sent', async () => {
+it('an access token that has really ended is refreshed before it is sent', async () => {
   auth.accessSeconds = 1;
   const { accessToken } = await person(redactor);
   await sleep(1_050);
@@ -76,7 +76,7 @@ test('an access token that has really ended is refreshed before it is sent', asy
   expect(kept()).toMatchObject({ accessToken: token, resource: server.url, scopes: ['mcp:tools'] });
 });
 
-test('an access token that the server refuses early is refreshed once, for all who were refused', async () => {
+it('an access token that the server refuses early is refreshed once, for all who were refused', async () => {
   const { accessToken } = await person(redactor);
   await auth.drop(accessToken);
   const before = tokenRequests();
@@ -90,7 +90,7 @@ test('an access token that the server refuses early is refreshed once, for all w
   expect(tokenRequests() - before).toBe(1);
 });
 
-test('two bridges do not spend the same refresh token', async () => {
+it('two bridges do not spend the same refresh token', async () => {
   await person(redactor);
   for (let round = 0; round < 3; round++) {
     changed({ expiresAtMs: Date.now() - 1 });
@@ -106,7 +106,7 @@ test('two bridges do not spend the same refresh token', async () => {
   }
 });
 
-test('the control: a refresh token that is used twice ends the login for everybody', async () => {
+it('the control: a refresh token that is used twice ends the login for everybody', async () => {
   const first = await person(redactor);
   await bridge().renew(first.accessToken, signal);
   const second = kept();
@@ -116,7 +116,7 @@ test('the control: a refresh token that is used twice ends the login for everybo
   expect(await isTaken(second.accessToken)).toBe(false);
 });
 
-test('a refresh token that is spent is no loss where a newer login has been kept meanwhile', async () => {
+it('a refresh token that is spent is no loss where a newer login has been kept meanwhile', async () => {
   const spent = await person(redactor);
   await auth.revoke(spent.refreshToken ?? '', { id: spent.client.client_id });
   const newer = await person(redactor);
@@ -128,7 +128,7 @@ test('a refresh token that is spent is no loss where a newer login has been kept
 });
 
 describe('a person is needed', () => {
-  test('when the refresh token was revoked; the tokens are forgotten', async () => {
+  it('when the refresh token was revoked; the tokens are forgotten', async () => {
     const { refreshToken = '', client } = await person(redactor);
     await auth.revoke(refreshToken, { id: client.client_id });
     changed({ expiresAtMs: Date.now() - 1 });
@@ -139,19 +139,19 @@ describe('a person is needed', () => {
     expect(store.read(server.url)).toEqual({ state: 'absent' });
   });
 
-  test('when there is no refresh token', async () => {
+  it('when there is no refresh token', async () => {
     await person(redactor);
     const { refreshToken: _none, ...login } = kept();
     store.write(login);
     await expect(bridge().renew(login.accessToken, signal)).rejects.toBeInstanceOf(LoginNeeded);
   });
 
-  test('when the entry has another client now', async () => {
+  it('when the entry has another client now', async () => {
     await person(redactor);
     expect(await bridge({ oauth: hints({ clientId: 'another' }) }).token(signal)).toBeUndefined();
   });
 
-  test('when the file is open to others; it says which', async () => {
+  it('when the file is open to others; it says which', async () => {
     await person(redactor);
     chmodSync(store.fileOf(server.url), 0o644);
     expect(await bridge().token(signal)).toBeUndefined();
@@ -161,7 +161,7 @@ describe('a person is needed', () => {
     });
   });
 
-  test('when the server asks for more; the command asks for it', () => {
+  it('when the server asks for more; the command asks for it', () => {
     const challenge = 'Bearer error="insufficient_scope", scope="mcp:tools mcp:admin"';
     expect(bridge().refused({ status: 403, challenge })).toMatchObject({
       reason: 'it asks for more than its login was granted',
@@ -171,12 +171,12 @@ describe('a person is needed', () => {
     expect(bridge().refused({ status: 403, challenge: hostile })).toMatchObject({ remedy: COMMAND });
   });
 
-  test('when a fresh token is refused, but not for a 403 of another kind', () => {
+  it('when a fresh token is refused, but not for a 403 of another kind', () => {
     expect(bridge().refused({ status: 401, challenge: undefined })).toMatchObject({ remedy: COMMAND });
     expect(bridge().refused({ status: 403, challenge: undefined })).toBeUndefined();
   });
 
-  test('whose server has a name that a shell would take apart', async () => {
+  it('whose server has a name that a shell would take apart', async () => {
     const named = bridge({ name: "my $(server)'s" });
     await expect(named.renew(undefined, signal)).rejects.toMatchObject({
       remedy: "Run `mcp-sandbox-bridge login 'my $(server)'\\''s'` in a terminal.",
@@ -184,7 +184,7 @@ describe('a person is needed', () => {
   });
 });
 
-test('nothing is refreshed that could not be kept', async () => {
+it('nothing is refreshed that could not be kept', async () => {
   const { refreshToken } = await person(redactor);
   changed({ expiresAtMs: Date.now() - 1 });
   const before = tokenRequests();
@@ -205,14 +205,14 @@ test('nothing is refreshed that could not be kept', async () => {
 });
 
 describe('an issuer that does not answer', () => {
-  test('costs nothing as long as the access token is good', async () => {
+  it('costs nothing as long as the access token is good', async () => {
     const { accessToken } = await person(redactor);
     changed({ obtainedAtMs: Date.now() - 3_600_000, expiresAtMs: Date.now() + 10_000 });
     auth.isDown = true;
     expect(await bridge().token(signal)).toBe(accessToken);
   });
 
-  test('is told as such, and the login is kept', async () => {
+  it('is told as such, and the login is kept', async () => {
     const { refreshToken } = await person(redactor);
     changed({ expiresAtMs: Date.now() - 1 });
     auth.isDown = true;

@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Redactor } from '../../../src/base/redact.js';
 import { logIn } from '../../../src/downstream/oauth/log-in.js';
 import { Logins } from '../../../src/downstream/oauth/logins.js';
@@ -76,7 +76,7 @@ const change = (path: string, members: object): void => {
 };
 const html = { headers: { 'content-type': 'text/html' }, body: '<html><body>blocked</body></html>' };
 
-test.each<[string, () => void]>([
+it.each<[string, () => void]>([
   ['has nothing odd', () => {}],
   ['has no metadata of its own', () => delete documents[RESOURCE]],
   ['gives a page for its metadata', () => (documents[RESOURCE] = html)],
@@ -106,7 +106,7 @@ test.each<[string, () => void]>([
   expect(await logInBy()).toBe('tok');
 });
 
-test.each<[string, () => void, string]>([
+it.each<[string, () => void, string]>([
   [
     'says nothing of PKCE',
     () => change(ISSUER, { code_challenge_methods_supported: undefined }),
@@ -170,7 +170,7 @@ test.each<[string, () => void, string]>([
   });
 });
 
-test.each<[string, () => void]>([
+it.each<[string, () => void]>([
   ['does not say when the new token ends', () => change('/token', { expires_in: undefined })],
   ['says that it ends at once', () => change('/token', { expires_in: 0 })],
 ])('a server that %s is asked for one token, and not for one with each request', async (_what, make) => {
@@ -193,7 +193,7 @@ test.each<[string, () => void]>([
   expect(await login?.token(signal)).toBe('newer');
 });
 
-test('two servers of one origin have a login each', async () => {
+it('two servers of one origin have a login each', async () => {
   expect(await logInBy()).toBe('tok');
   documents['/other'] = { status: 401 };
   const resource = `${origin}/other`;
@@ -208,7 +208,7 @@ test('two servers of one origin have a login each', async () => {
   expect(await Promise.all(tokens)).toEqual(['tok', 'of-the-other', undefined]);
 });
 
-test('a name that would write on the terminal is not shown', async () => {
+it('a name that would write on the terminal is not shown', async () => {
   const issuer = `${origin}/\u001b[31m`;
   change(RESOURCE, { authorization_servers: [issuer] });
   documents[`${ISSUER}/%1B[31m`] = { body: { ...Object(documents[ISSUER]?.body), issuer } };
@@ -217,7 +217,7 @@ test('a name that would write on the terminal is not shown', async () => {
   expect(thrown).not.toContain('\u001b');
 });
 
-test('a page in the browser that asks for what is no address ends nothing', async () => {
+it('a page in the browser that asks for what is no address ends nothing', async () => {
   const said = logInBy('/mcp', async (callback) => {
     const socket = connect(Number(callback.port), '127.0.0.1');
     socket.end('GET // HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');

@@ -2,7 +2,7 @@
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/events.js';
 import { Redactor } from '../../../src/base/redact.js';
 import { Logins } from '../../../src/downstream/oauth/logins.js';
@@ -48,7 +48,7 @@ const call = async (tool: string, from = pool) => {
 };
 const ECHO = '{"content":[{"type":"text","text":"echo"}]}';
 
-test('a run is told the command, and the next one after the login needs nothing else', async () => {
+it('a run is told the command, and the next one after the login needs nothing else', async () => {
   for (let attempt = 0; attempt < 2; attempt++) {
     await expect(call('echo')).rejects.toMatchObject({
       code: 'E_SERVER_UNAVAILABLE',
@@ -62,7 +62,7 @@ test('a run is told the command, and the next one after the login needs nothing 
   expect(await call('echo')).toBe(ECHO);
 });
 
-test('a token that ends between two calls is refreshed, and the call is not repeated', async () => {
+it('a token that ends between two calls is refreshed, and the call is not repeated', async () => {
   await person();
   await call('echo');
   const before = server.seen.length;
@@ -73,7 +73,7 @@ test('a token that ends between two calls is refreshed, and the call is not repe
   expect(kept().accessToken).not.toBe(accessToken);
 });
 
-test('a token that the server refuses is refreshed, and the call made once more', async () => {
+it('a token that the server refuses is refreshed, and the call made once more', async () => {
   await person();
   await call('echo');
   await auth.drop(kept().accessToken);
@@ -81,7 +81,7 @@ test('a token that the server refuses is refreshed, and the call made once more'
   expect(JSON.stringify(events)).not.toMatch(/downstream\.(failed|closed)/);
 });
 
-test('two bridges that find it refused at once both go on', async () => {
+it('two bridges that find it refused at once both go on', async () => {
   await person();
   await using other = open();
   await Promise.all([call('echo'), call('echo', other)]);
@@ -95,7 +95,7 @@ test('two bridges that find it refused at once both go on', async () => {
   expect(readdirSync(join(stateDir, 'tokens'))).toHaveLength(1);
 });
 
-test('a login that was revoked says the command in the middle of a run, and again before the next', async () => {
+it('a login that was revoked says the command in the middle of a run, and again before the next', async () => {
   const { refreshToken = '', client } = await person();
   await call('echo');
   await auth.revoke(refreshToken, { id: client.client_id });
@@ -109,7 +109,7 @@ test('a login that was revoked says the command in the middle of a run, and agai
   expect(await call('echo')).toBe(ECHO);
 });
 
-test('a tool that wants more says with which scopes to log in', async () => {
+it('a tool that wants more says with which scopes to log in', async () => {
   await person();
   await expect(call('admin')).rejects.toMatchObject({
     code: 'E_SERVER_UNAVAILABLE',
@@ -121,7 +121,7 @@ test('a tool that wants more says with which scopes to log in', async () => {
   expect(await call('admin')).toContain('"admin"');
 });
 
-test('no token is in an event or an error', async () => {
+it('no token is in an event or an error', async () => {
   const { refreshToken = '', accessToken, client } = await person();
   await call('echo');
   await auth.revoke(refreshToken, { id: client.client_id });

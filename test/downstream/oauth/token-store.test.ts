@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LOCK_HELD_AT_MOST_MS } from '../../../src/base/file-lock.js';
 import type { Login } from '../../../src/downstream/oauth/token-store.js';
 import { stateDir, store, useTokenFolder } from './token-folder.js';
@@ -27,7 +27,7 @@ const { signal } = new AbortController();
 
 useTokenFolder();
 
-test('keeps a login for its server, however the address is spelled, and for no other', () => {
+it('keeps a login for its server, however the address is spelled, and for no other', () => {
   expect(store.read(URL_A)).toEqual({ state: 'absent' });
   store.write(login);
   expect(store.read('HTTPS://A.example:443/mcp#x')).toEqual({ state: 'kept', login });
@@ -54,7 +54,7 @@ describe('a file that is not used', () => {
       symlinkSync('/etc/passwd', file);
     },
   };
-  test.each(Object.keys(spoil))('%s', (reason) => {
+  it.each(Object.keys(spoil))('%s', (reason) => {
     store.write(login);
     const file = store.fileOf(URL_A);
     spoil[reason]?.(file);
@@ -65,7 +65,7 @@ describe('a file that is not used', () => {
     expect(store.read(URL_A)).toMatchObject({ state: 'kept' });
   });
 
-  test('is replaced by a login, as a link too', () => {
+  it('is replaced by a login, as a link too', () => {
     mkdirSync(join(stateDir, 'tokens'));
     const target = join(stateDir, 'other');
     writeFileSync(target, 'mine');
@@ -75,7 +75,7 @@ describe('a file that is not used', () => {
   });
 });
 
-test('a folder that others could look into is closed', () => {
+it('a folder that others could look into is closed', () => {
   const folder = join(stateDir, 'tokens');
   mkdirSync(folder, { mode: 0o777 });
   chmodSync(folder, 0o777);
@@ -83,7 +83,7 @@ test('a folder that others could look into is closed', () => {
   expect(readdirSync(folder)).toHaveLength(1);
 });
 
-test('lists all of them, the unusable too', () => {
+it('lists all of them, the unusable too', () => {
   store.write({ ...login, name: 'z', url: 'https://z.example/' });
   store.write(login);
   writeFileSync(store.fileOf('https://x.example/'), '', { mode: 0o600 });
@@ -95,7 +95,7 @@ test('lists all of them, the unusable too', () => {
   ]);
 });
 
-test('a folder that cannot be written is named, before a token is spent', async () => {
+it('a folder that cannot be written is named, before a token is spent', async () => {
   writeFileSync(join(stateDir, 'tokens'), 'a file');
   const complaint = { code: 'E_STATE', message: expect.stringContaining(join(stateDir, 'tokens')) };
   expect(() => store.write(login)).toThrow(expect.objectContaining(complaint));
@@ -103,7 +103,7 @@ test('a folder that cannot be written is named, before a token is spent', async 
 });
 
 describe('the lock', () => {
-  test('has one holder at a time, in the order of nobody', async () => {
+  it('has one holder at a time, in the order of nobody', async () => {
     let holders = 0;
     let most = 0;
     const hold = async () => {
@@ -117,7 +117,7 @@ describe('the lock', () => {
     expect(readdirSync(join(stateDir, 'tokens'))).toEqual([]);
   });
 
-  test('of one who died is broken when it is old, and not before', async () => {
+  it('of one who died is broken when it is old, and not before', async () => {
     const dead = await store.lock(URL_A, signal);
     const waiting = store.lock(URL_A, AbortSignal.timeout(100));
     await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });

@@ -4,7 +4,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/events.js';
 import { MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES } from '../../../src/protocol/frames.js';
 import { Artifacts } from '../../../src/run/artifacts/artifacts.js';
@@ -27,14 +27,14 @@ function start(keepSeconds = 3600, quotaBytes = 64 * 1024 ** 2) {
 const kept = () => existsSync(join(stateDir, 'kept'));
 
 describe('files', () => {
-  test('nothing left is nothing said and nothing on the disk', async () => {
+  it('nothing left is nothing said and nothing on the disk', async () => {
     const { artifacts } = start();
     artifacts.addOutput('stdout', 'x'.repeat(40_000));
     expect(await artifacts.settle()).toEqual({ left: undefined, stdout: undefined, stderr: undefined });
     expect(kept()).toBe(false);
   });
 
-  test('small text is shown at once and kept nowhere; the rest has an address', async () => {
+  it('small text is shown at once and kept nowhere; the rest has an address', async () => {
     const { kept: store, artifacts, file } = start();
     file('a.csv', 'x,y\r\n1,2\r\n');
     file('b.bin', Buffer.from([0, 1, 255]));
@@ -53,14 +53,14 @@ describe('files', () => {
       expect((await store.read(one?.uri ?? ''))?.content).toEqual(content);
   });
 
-  test('small texts are shown up to a sum', async () => {
+  it('small texts are shown up to a sum', async () => {
     const { artifacts, file } = start();
     for (let n = 0; n < 3; n++) file(`${n}.txt`, 't'.repeat(3_500));
     const { left } = await artifacts.settle();
     expect(left?.files.map(({ text }) => text !== undefined)).toEqual([true, true, false]);
   });
 
-  test.each([
+  it.each([
     ['control characters', 'a\u001b[31mb'],
     ['no UTF-8', Buffer.from([0x61, 0xff])],
     ['a bidirectional override', 'a\u202eb'],
@@ -76,7 +76,7 @@ describe('files', () => {
     });
   });
 
-  test('a byte order mark at the start is left out of what is shown, and of nothing else', async () => {
+  it('a byte order mark at the start is left out of what is shown, and of nothing else', async () => {
     const { artifacts, file } = start();
     file('a.csv', '\ufeffa,b\r\n1,2\r\n');
     expect((await artifacts.settle()).left?.files[0]).toMatchObject({
@@ -86,7 +86,7 @@ describe('files', () => {
     });
   });
 
-  test('a picture is one when it begins like one', async () => {
+  it('a picture is one when it begins like one', async () => {
     const { artifacts, file } = start();
     file('a.png', Buffer.from('89504e470d0a1a0a00', 'hex'));
     file('b.png', '<html>'.repeat(1_000));
@@ -98,7 +98,7 @@ describe('files', () => {
     ]);
   });
 
-  test('a forged flood is counted again: too many, too large, too much, no base64', async () => {
+  it('a forged flood is counted again: too many, too large, too much, no base64', async () => {
     const { artifacts, file } = start();
     artifacts.addFile({ type: 'file', name: 'bad', data: '****' });
     file('large', Buffer.alloc(MAX_FILE_BYTES + 1));
@@ -114,7 +114,7 @@ describe('files', () => {
     expect(left?.skippedMore).toBeGreaterThan(100);
   });
 
-  test('names are made harmless and unique', async () => {
+  it('names are made harmless and unique', async () => {
     const { artifacts, file } = start();
     for (const name of ['../../x', '/x', 'a\nb', 'a\nb']) file(name, 'x');
     expect((await artifacts.settle()).left?.files.map(({ name }) => name)).toEqual([
@@ -127,7 +127,7 @@ describe('files', () => {
 });
 
 describe('output that the answer has no room for', () => {
-  test('is kept whole, each stream by itself', async () => {
+  it('is kept whole, each stream by itself', async () => {
     const { kept: store, artifacts } = start();
     const lines = Array.from({ length: 20_000 }, (_, n) => `line ${n} é😀\n`);
     const text = lines.join('');
@@ -139,7 +139,7 @@ describe('output that the answer has no room for', () => {
     expect(stderr).toBeUndefined();
   });
 
-  test('a flood costs its cap, and the end says how much is missing', async () => {
+  it('a flood costs its cap, and the end says how much is missing', async () => {
     const { kept: store, artifacts } = start();
     const piece = 'é'.repeat(32_000);
     for (let n = 0; n < 1_000; n++) artifacts.addOutput('stdout', piece);
@@ -152,13 +152,13 @@ describe('output that the answer has no room for', () => {
     expect(Buffer.byteLength(body) + Number(missing)).toBe(64_000_000);
   });
 
-  test('a small quota is the cap', async () => {
+  it('a small quota is the cap', async () => {
     const { artifacts } = start(3600, 1024 ** 2);
     for (let n = 0; n < 50; n++) artifacts.addOutput('stdout', 'x'.repeat(60_000));
     expect((await artifacts.settle()).stdout?.sizeBytes).toBeLessThanOrEqual(1024 ** 2);
   });
 
-  test('that comes after the end changes nothing', async () => {
+  it('that comes after the end changes nothing', async () => {
     const { artifacts, events } = start();
     artifacts.addOutput('stdout', 'x'.repeat(50_000));
     const { stdout } = await artifacts.settle();
@@ -176,7 +176,7 @@ describe('a value that is too long', () => {
       `{"type":"result","value":${value},"repr":"${repr}","exact":${exact}}`,
     ] as const;
 
-  test('is kept as JSON, digits and all', async () => {
+  it('is kept as JSON, digits and all', async () => {
     const { kept: store, artifacts } = start();
     const json = `[${'12345678901234567890,'.repeat(6_000)}1]`;
     artifacts.addResult(...result(json, json));
@@ -185,20 +185,20 @@ describe('a value that is too long', () => {
     expect((await store.read(left?.result?.uri ?? ''))?.content.toString()).toBe(json);
   });
 
-  test('is kept where the harness has cut what it shows of it', async () => {
+  it('is kept where the harness has cut what it shows of it', async () => {
     const { artifacts } = start();
     const json = `[${'1,'.repeat(10_000)}1]`;
     artifacts.addResult(...result(json, '[1, 1, … 9,999 more items]'));
     expect((await artifacts.settle()).left?.result).toMatchObject({ name: 'result.json', sizeBytes: 20_003 });
   });
 
-  test('is kept as Python shows it where JSON cannot hold it', async () => {
+  it('is kept as Python shows it where JSON cannot hold it', async () => {
     const { artifacts } = start();
     artifacts.addResult(...result('null', 'r'.repeat(50_000), false));
     expect((await artifacts.settle()).left?.result).toMatchObject({ name: 'result.txt', sizeBytes: 50_000 });
   });
 
-  test('a short one is not kept', async () => {
+  it('a short one is not kept', async () => {
     const { artifacts } = start();
     artifacts.addResult(...result('[1]', '[1]'));
     expect((await artifacts.settle()).left).toBeUndefined();
@@ -213,7 +213,7 @@ describe('where nothing can be kept', () => {
     return artifacts.settle();
   };
 
-  test('a disk that fails costs the files, and is told to the model and to the log', async () => {
+  it('a disk that fails costs the files, and is told to the model and to the log', async () => {
     writeFileSync(join(stateDir, 'kept'), 'no folder');
     const started = start();
     const { left, stdout } = await fill(started);
@@ -228,12 +228,12 @@ describe('where nothing can be kept', () => {
     expect(JSON.stringify(left?.trouble)).not.toContain(stateDir);
   });
 
-  test('a quota that is too small', async () => {
+  it('a quota that is too small', async () => {
     const { left } = await fill(start(3600, 8_000));
     expect(left?.trouble).toContain('MCP_BRIDGE_KEEP_MB');
   });
 
-  test('an operator who wants nothing kept', async () => {
+  it('an operator who wants nothing kept', async () => {
     const { left, stdout } = await fill(start(0));
     expect(left).toMatchObject({ keepSeconds: 0, trouble: undefined });
     expect(left?.files).toHaveLength(2);
@@ -241,7 +241,7 @@ describe('where nothing can be kept', () => {
     expect(kept()).toBe(false);
   });
 
-  test('a run that nobody waits for leaves nothing', async () => {
+  it('a run that nobody waits for leaves nothing', async () => {
     const { artifacts, file } = start();
     file('big.bin', Buffer.alloc(9_000));
     artifacts.addOutput('stdout', 'x'.repeat(50_000));

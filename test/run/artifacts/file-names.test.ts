@@ -1,10 +1,10 @@
 // Which names cross the wall. Each refused one has broken some archive, upload or sandbox before.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { NameSet, nameProblem, shownName, uniqueName } from '../../../src/run/artifacts/file-names.js';
 
 describe('a name that goes in', () => {
-  test.each([
+  it.each([
     'data.csv',
     'in/deep/data.csv',
     'out/a',
@@ -22,7 +22,7 @@ describe('a name that goes in', () => {
     expect(nameProblem(name)).toBeUndefined();
   });
 
-  test.each([
+  it.each([
     ['', 'is empty'],
     ['/etc/passwd', 'is absolute'],
     ['..', "has a part '..'"],
@@ -46,7 +46,7 @@ describe('a name that goes in', () => {
     expect(nameProblem(name)).toBe(problem);
   });
 
-  test.each<[string, readonly string[], string | undefined]>([
+  it.each<[string, readonly string[], string | undefined]>([
     ['the same twice', ['a', 'a'], 'is there twice'],
     ['the same in two Unicode forms', ['caf\u00e9', 'cafe\u0301'], 'is there twice'],
     ['case makes a difference on Linux', ['a', 'A'], undefined],
@@ -62,7 +62,7 @@ describe('a name that goes in', () => {
 });
 
 describe('a name that comes out', () => {
-  test.each([
+  it.each([
     ['out/a.txt', 'out/a.txt'],
     ['out/../../etc/passwd', 'out/etc/passwd'],
     ['/etc/passwd', 'etc/passwd'],
@@ -75,7 +75,7 @@ describe('a name that comes out', () => {
     expect(shownName(name)).toBe(shown);
   });
 
-  test('is clipped, and unique', () => {
+  it('is clipped, and unique', () => {
     expect(shownName('x'.repeat(1_000))).toHaveLength(200);
     const taken = new Set<string>();
     expect(['a', 'a', 'a (2)', 'a'].map((name) => uniqueName(name, taken))).toEqual([

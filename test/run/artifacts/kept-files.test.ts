@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { KeptFiles } from '../../../src/run/artifacts/kept-files.js';
 import { OverQuota } from '../../../src/run/artifacts/kept-run.js';
 import { parseKeptUri } from '../../../src/run/artifacts/kept-uri.js';
@@ -46,7 +46,7 @@ function age(uri: string, seconds: number): void {
 }
 
 describe('one run', () => {
-  test('is read back exactly, by its address alone', async () => {
+  it('is read back exactly, by its address alone', async () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, n) => n));
     const one = await keepOne(store(), 'out/a b/é?#%2F.bin', bytes);
     expect(one.uri).toMatch(/^resource:\/\/mcp-sandbox-bridge\/kept\/[0-9a-f]{32}\/out\/a%20b\//);
@@ -54,7 +54,7 @@ describe('one run', () => {
     expect(await store().read(one.uri)).toEqual({ ...one, content: bytes });
   });
 
-  test('is private on the disk, and no name of the guest is there', async () => {
+  it('is private on the disk, and no name of the guest is there', async () => {
     await keepOne(store(), 'out/../../evil', 'x');
     const [handle = ''] = folders();
     expect(statSync(dir()).mode & 0o777).toBe(0o700);
@@ -64,7 +64,7 @@ describe('one run', () => {
       expect(statSync(join(dir(), handle, file)).mode & 0o777).toBe(0o600);
   });
 
-  test('is not found before it is sealed, nor when it is discarded', async () => {
+  it('is not found before it is sealed, nor when it is discarded', async () => {
     const kept = store();
     const run = kept.open();
     const { uri } = await run.put('a', 'text/plain', Buffer.from('a'));
@@ -74,14 +74,14 @@ describe('one run', () => {
     expect(kept.list()).toEqual([]);
   });
 
-  test('leaves nothing on the disk when it keeps nothing', async () => {
+  it('leaves nothing on the disk when it keeps nothing', async () => {
     const run = store().open();
     await run.seal();
     await run.discard();
     expect(existsSync(dir())).toBe(false);
   });
 
-  test('takes text piece by piece', async () => {
+  it('takes text piece by piece', async () => {
     const kept = store();
     const run = kept.open();
     const stream = run.stream('stdout.txt', 'text/plain', MB);
@@ -95,7 +95,7 @@ describe('one run', () => {
 });
 
 describe('an address', () => {
-  test.each([
+  it.each([
     'resource://mcp-sandbox-bridge/capabilities',
     'resource://mcp-sandbox-bridge/kept/',
     'resource://mcp-sandbox-bridge/kept/../../../etc/passwd',
@@ -108,7 +108,7 @@ describe('an address', () => {
     expect(await store().read(uri)).toBeUndefined();
   });
 
-  test('does not lead through names to other files of the folder, nor through a link', async () => {
+  it('does not lead through names to other files of the folder, nor through a link', async () => {
     const kept = store();
     const { uri } = await keepOne(kept, 'a', 'a');
     const { handle = '' } = parseKeptUri(uri) ?? {};
@@ -119,7 +119,7 @@ describe('an address', () => {
     expect(await kept.read(uri)).toBeUndefined();
   });
 
-  test('of a broken index leads nowhere', async () => {
+  it('of a broken index leads nowhere', async () => {
     const kept = store();
     const { uri } = await keepOne(kept, 'a', 'a');
     writeFileSync(
@@ -131,7 +131,7 @@ describe('an address', () => {
 });
 
 describe('time', () => {
-  test('ends it, for reading at once and on the disk at the next occasion', async () => {
+  it('ends it, for reading at once and on the disk at the next occasion', async () => {
     const kept = store(60);
     const old = await keepOne(kept, 'old', 'x');
     nowMs += 59_000;
@@ -146,7 +146,7 @@ describe('time', () => {
     expect(kept.list().map(({ name }) => name)).toEqual(['new']);
   });
 
-  test('ends what dead bridges have left, and only that', async () => {
+  it('ends what dead bridges have left, and only that', async () => {
     const old = await keepOne(store(), 'old', 'x');
     const fresh = await keepOne(store(), 'fresh', 'x');
     age(old.uri, 3_700);
@@ -155,7 +155,7 @@ describe('time', () => {
     expect(folders().sort()).toEqual([parseKeptUri(fresh.uri)?.handle, 'not-ours'].sort());
   });
 
-  test('does not end a run that still writes', async () => {
+  it('does not end a run that still writes', async () => {
     const kept = store(60);
     const writing = kept.open();
     const { uri } = await writing.put('a', 'text/plain', Buffer.from('a'));
@@ -166,7 +166,7 @@ describe('time', () => {
     expect(folders()).toEqual([parseKeptUri(uri)?.handle]);
   });
 
-  test('does not end a folder of which one file cannot be looked at', async () => {
+  it('does not end a folder of which one file cannot be looked at', async () => {
     const { uri } = await keepOne(store(), 'a', 'x');
     // As when another bridge removes the file between two looks at the folder.
     symlinkSync('/nonexistent', join(dir(), parseKeptUri(uri)?.handle ?? '', '7'));
@@ -174,7 +174,7 @@ describe('time', () => {
     expect(await store().read(uri)).toBeDefined();
   });
 
-  test('of nought keeps nothing, and has no say in what others keep', async () => {
+  it('of nought keeps nothing, and has no say in what others keep', async () => {
     const { uri } = await keepOne(store(), 'a', 'x');
     age(uri, 10);
     await store(0).sweep();
@@ -184,7 +184,7 @@ describe('time', () => {
 });
 
 describe('the quota', () => {
-  test('lets the oldest go first', async () => {
+  it('lets the oldest go first', async () => {
     const kept = store();
     const uris: string[] = [];
     for (let n = 0; n < 12; n++) {
@@ -196,21 +196,21 @@ describe('the quota', () => {
     expect(kept.list()[0]?.name).toBe('11');
   });
 
-  test('counts what other bridges keep', async () => {
+  it('counts what other bridges keep', async () => {
     const { uri } = await keepOne(store(), 'theirs', Buffer.alloc(8 * MB));
     age(uri, 100);
     await keepOne(store(), 'ours', Buffer.alloc(4 * MB));
     expect(await store().read(uri)).toBeUndefined();
   });
 
-  test('is not made room for by what is larger than all of it', async () => {
+  it('is not made room for by what is larger than all of it', async () => {
     const kept = store();
     const { uri } = await keepOne(kept, 'small', 'x');
     await expect(kept.open().put('large', 'text/plain', Buffer.alloc(11 * MB))).rejects.toThrow(OverQuota);
     expect(await kept.read(uri)).toBeDefined();
   });
 
-  test('gets back what a stream did not need', async () => {
+  it('gets back what a stream did not need', async () => {
     const kept = store();
     const first = kept.open();
     const stream = first.stream('stdout.txt', 'text/plain', 9 * MB);
@@ -222,7 +222,7 @@ describe('the quota', () => {
     expect(await kept.read(uri)).toBeDefined();
   });
 
-  test('is no reason to remove what a run still writes', async () => {
+  it('is no reason to remove what a run still writes', async () => {
     const kept = store();
     const writing = kept.open();
     const stream = writing.stream('stdout.txt', 'text/plain', 2 * MB);
@@ -235,7 +235,7 @@ describe('the quota', () => {
     expect((await kept.read(one.uri))?.content).toHaveLength(MB + 7);
   });
 
-  test('is told as taken by others, where runs that still write have all of it', async () => {
+  it('is told as taken by others, where runs that still write have all of it', async () => {
     const kept = store();
     const writing = kept.open();
     await writing.put('a', 'text/plain', Buffer.alloc(8 * MB));
@@ -245,7 +245,7 @@ describe('the quota', () => {
     expect(await kept.read(uri)).toBeDefined();
   });
 
-  test('leaves alone what a run of another bridge still writes, and not what a dead one has left', async () => {
+  it('leaves alone what a run of another bridge still writes, and not what a dead one has left', async () => {
     const theirs = store().open();
     const { uri } = await theirs.put('a', 'text/plain', Buffer.alloc(4 * MB));
     const kept = store();
@@ -256,7 +256,7 @@ describe('the quota', () => {
     expect(folders()).not.toContain(parseKeptUri(uri)?.handle);
   });
 
-  test('holds under many runs at once', async () => {
+  it('holds under many runs at once', async () => {
     const kept = store();
     await Promise.all(
       Array.from({ length: 40 }, (_, n) => keepOne(kept, String(n), Buffer.alloc(MB)).catch(() => {})),
@@ -270,7 +270,7 @@ describe('the quota', () => {
 });
 
 describe('a disk that fails', () => {
-  test('fails the one that keeps, and no one else', async () => {
+  it('fails the one that keeps, and no one else', async () => {
     writeFileSync(dir(), 'no folder');
     const kept = store();
     await expect(keepOne(kept, 'a', 'x')).rejects.toThrow();

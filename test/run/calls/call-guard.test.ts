@@ -1,7 +1,7 @@
 // The guard, through the wire: forged calls meet the rule that denies them and reach no server; a limit is an error of
 // its own call and of no other.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PolicyFile } from '../../../src/config/policy-file.js';
 import type { Refusal, ToolDoc } from '../../../src/protocol/frames.js';
 import type { Admitted, Handlers } from '../../../src/run/calls/call-guard.js';
@@ -60,7 +60,7 @@ const refusals = (answers: readonly Answer[]) =>
 const OVER = 'Only the user can change that; go on without it.';
 
 describe('what is denied', () => {
-  test('a denied tool, by the name that only its server knows', async () => {
+  it('a denied tool, by the name that only its server knows', async () => {
     const answers = await ask([call('erase-all'), call('erase_all'), call('read')], {
       rules: { deny: ['*.erase*'] },
     });
@@ -76,7 +76,7 @@ describe('what is denied', () => {
     ]);
   });
 
-  test('a denied server, loaded or not, for every question', async () => {
+  it('a denied server, loaded or not, for every question', async () => {
     const args = { server: 'shut' };
     const questions: Question[] = [
       call('any', {}, 'shut'),
@@ -101,7 +101,7 @@ describe('what is denied', () => {
     expect(loaded.map(({ error }) => error?.code)).toEqual(['E_DENIED', 'E_DENIED']);
   });
 
-  test('is shown nowhere', async () => {
+  it('is shown nowhere', async () => {
     const answers = await ask(
       [
         ['tools.list', { server: 'open' }],
@@ -117,7 +117,7 @@ describe('what is denied', () => {
     expect(answers[3]?.error?.code).toBe('E_TOOL_UNKNOWN');
   });
 
-  test('a mistyped name is on no allow list, and is told what it may have meant', async () => {
+  it('a mistyped name is on no allow list, and is told what it may have meant', async () => {
     const answers = await ask([call('raed'), call('eraze-all')], { rules: { allow: ['open.read'] } });
     expect(refusals(answers)).toEqual([
       `E_DENIED Tool 'raed' of server 'open' is denied by MCP_BRIDGE_ALLOW, which does not name it. ${OVER}`,
@@ -127,7 +127,7 @@ describe('what is denied', () => {
     expect(refusals(near)[0]).toContain("does not name it. Did you mean 'read'?");
   });
 
-  test('a tool that has changed, where that is refused', async () => {
+  it('a tool that has changed, where that is refused', async () => {
     const questions: Question[] = [call('moved'), ['tools.list', { server: 'open' }]];
     const strict = await ask(questions, { rules: file({ changedTools: 'refuse' }) });
     expect(refusals(strict)[0]).toBe(
@@ -139,7 +139,7 @@ describe('what is denied', () => {
     expect(JSON.stringify(open[1])).toContain('its description');
   });
 
-  test('resources and prompts, where the server is not', async () => {
+  it('resources and prompts, where the server is not', async () => {
     const deny = { open: { deny: [], resources: 'deny', limits: {} } } as const;
     const answers = await ask([['resources.list', { server: 'open' }], call('read')], {
       rules: file({ perServer: deny }),
@@ -151,7 +151,7 @@ describe('what is denied', () => {
     expect(answers.heard.events).toMatchObject([{ type: 'run.refused', tool: 'resources/list' }]);
   });
 
-  test('resources and prompts, where an allow list names only tools', async () => {
+  it('resources and prompts, where an allow list names only tools', async () => {
     const answers = await ask([...QUESTIONS, call('read')], { rules: { allow: ['open.read'] } });
     expect(answers.map(({ error }) => error?.code)).toEqual([
       'E_DENIED',
@@ -165,7 +165,7 @@ describe('what is denied', () => {
 });
 
 describe('limits', () => {
-  test('calls per run, of all and of one server; what was denied does not count', async () => {
+  it('calls per run, of all and of one server; what was denied does not count', async () => {
     const questions = [call('none', {}, 'shut'), call('read'), call('erase-all'), call('read'), call('read')];
     const answers = await ask(questions, {
       rules: { deny: ['shut', '*.erase*'], ...file({ limits: { callsPerRun: 2 } }) },
@@ -186,7 +186,7 @@ describe('limits', () => {
     expect(second[1]?.error?.message).toContain('It is set by perServer.open.limits.callsPerRun in /p.yaml.');
   });
 
-  test('whatever is asked of a server is a call of it: resources, prompts, and the server itself', async () => {
+  it('whatever is asked of a server is a call of it: resources, prompts, and the server itself', async () => {
     const questions: Question[] = [
       ...QUESTIONS,
       ['servers.load', { server: 'later' }],
@@ -202,7 +202,7 @@ describe('limits', () => {
     expect(second[3]?.error?.message).toContain("got 4 calls of server 'open' in one run");
   });
 
-  test('bytes and seconds of resources and prompts', async () => {
+  it('bytes and seconds of resources and prompts', async () => {
     const aborted: string[] = [];
     const work = (_name: string, signal: AbortSignal) =>
       new Promise<void>((_resolve, reject) =>
@@ -223,7 +223,7 @@ describe('limits', () => {
     expect(refusals(listed)[0]).toContain("bytes for the result of 'prompts/list' of server 'open'.");
   });
 
-  test('bytes of arguments and of a result, as UTF-8', async () => {
+  it('bytes of arguments and of a result, as UTF-8', async () => {
     const rules = file({ limits: { bytesPerCall: 100 } });
     const answers = await ask(
       [
@@ -242,7 +242,7 @@ describe('limits', () => {
     expect(answers.heard.reached).toHaveLength(2);
   });
 
-  test('seconds per call end that call, on the server too', async () => {
+  it('seconds per call end that call, on the server too', async () => {
     const aborted: string[] = [];
     const work = (name: string, signal: AbortSignal) =>
       new Promise<void>((resolve, reject) => {
@@ -266,7 +266,7 @@ describe('limits', () => {
     expect(aborted).toEqual(['timeout']);
   });
 
-  test.each([
+  it.each([
     ['of one server', { callsInFlightPerServer: 3 }],
     ['of one run', { callsInFlight: 3 }],
   ])('calls in flight %s wait for each other, and all are answered', async (_whose, limits) => {
@@ -287,7 +287,7 @@ describe('limits', () => {
 });
 
 describe('one verdict', () => {
-  test('is what the caller is refused by and what the audit is told', async () => {
+  it('is what the caller is refused by and what the audit is told', async () => {
     const questions = [call('erase-all', { a: 1 }), call('any', {}, 'shut'), call('read', { b: 2 })];
     // The more special rule would be met first, were the tool judged without its server.
     const { heard, ...answers } = await ask(questions, { rules: { deny: ['*.erase*', 'shut.a*', 'shut'] } });
@@ -302,7 +302,7 @@ describe('one verdict', () => {
     ]);
   });
 
-  test('is asked for once by each call', async () => {
+  it('is asked for once by each call', async () => {
     const asked: string[] = [];
     const policy = policyOf({ allow: undefined, deny: [], file: undefined }, []);
     const counting: Policy = {
@@ -322,7 +322,7 @@ describe('one verdict', () => {
     expect(asked.sort()).toEqual(['read', 'resources/list']);
   });
 
-  test('is on every call that a handler takes, or it does not compile', () => {
+  it('is on every call that a handler takes, or it does not compile', () => {
     const handlers = {} as Handlers;
     const made: GuestCall = toolCall('open', 'read', {});
     const forged = { ...made, verdict: { allowed: true, rule: 'mine' } };

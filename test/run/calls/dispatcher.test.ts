@@ -1,6 +1,6 @@
 // What the dispatcher takes and what it refuses: by number, by bytes and by shape, each with its own name.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type HostFrame, MAX_FRAME_BYTES, MAX_RUN_BYTES } from '../../../src/protocol/frames.js';
 import { RawJson } from '../../../src/protocol/json-text.js';
 import { Dispatcher } from '../../../src/run/calls/dispatcher.js';
@@ -33,7 +33,7 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 10));
 const codes = (sent: readonly Sent[]) => sent.map(({ code }) => code);
 
 describe('refused by name', () => {
-  test('an id that is in use; one that was answered may come again', async () => {
+  it('an id that is in use; one that was answered may come again', async () => {
     const { sent, call } = dispatcher(() => 1);
     call(1);
     call(1);
@@ -43,14 +43,14 @@ describe('refused by name', () => {
     expect(codes(sent)).toEqual(['E_PROTOCOL', undefined, undefined]);
   });
 
-  test('more calls than may wait', () => {
+  it('more calls than may wait', () => {
     const { dispatcher: made, sent, call } = dispatcher(never);
     for (let id = 0; id < 20_000; id++) call(id);
     expect(made.inFlight).toBe(10_128);
     expect(new Set(codes(sent))).toEqual(new Set(['E_TOO_MANY_CALLS']));
   });
 
-  test('more bytes of arguments than may wait, until some are answered', async () => {
+  it('more bytes of arguments than may wait, until some are answered', async () => {
     const open: Array<() => void> = [];
     const { sent, call } = dispatcher(() => new Promise<void>((resolve) => open.push(resolve)));
     const large = 'x'.repeat(MAX_FRAME_BYTES);
@@ -65,7 +65,7 @@ describe('refused by name', () => {
     expect(open).toHaveLength(1);
   });
 
-  test('an answer that the guest leaves unread', async () => {
+  it('an answer that the guest leaves unread', async () => {
     let reads = false;
     const { sent, call } = dispatcher(
       () => 1,
@@ -79,7 +79,7 @@ describe('refused by name', () => {
     expect(codes(sent)).toEqual(['E_TOO_MUCH_DATA', undefined]);
   });
 
-  test('calls of a run that was answered with its share', async () => {
+  it('calls of a run that was answered with its share', async () => {
     const piece = new RawJson(`"${'x'.repeat(MAX_FRAME_BYTES)}"`);
     const { sent, call } = dispatcher(() => piece);
     for (let id = 0; id < 20; id++) {
@@ -91,7 +91,7 @@ describe('refused by name', () => {
     expect(codes(sent).slice(replies)).toEqual(Array(20 - replies).fill('E_TOO_MUCH_DATA'));
   });
 
-  test.each([
+  it.each([
     ['a method of a megabyte', { type: 'call', id: 1, method: 'm'.repeat(1_000_000), params: {} }],
     ['names of a megabyte', { type: 'call', id: 1, method: 'x', params: { server: 's'.repeat(1_000_000) } }],
     ['a method of every object', { type: 'call', id: 1, method: 'toString', params: {} }],
@@ -112,7 +112,7 @@ describe('refused by name', () => {
   });
 });
 
-test('says in words whose answer is awaited', () => {
+it('says in words whose answer is awaited', () => {
   expect(waiting('tools.call', { server: 'github', tool: 'search', arguments: {} })).toBe('github.search');
   expect(waiting('resources.read', { server: 'github', uri: 'x:y' })).toBe('resources of github');
   expect(waiting('prompts.list', { server: 'github' })).toBe('prompts of github');

@@ -1,6 +1,6 @@
 // The queue before a server: how many get in, who goes next, and that waiting costs nobody else.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { Gates } from '../../../src/run/calls/gates.js';
 
 const never = () => new AbortController().signal;
@@ -18,7 +18,7 @@ function works() {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('no more than allowed are under way, and each server has its own', async () => {
+it('no more than allowed are under way, and each server has its own', async () => {
   const gates = new Gates();
   const { begun, work, end } = works();
   const all = ['a', 'b', 'c'].map((name) => gates.enter(at('r'), work(name), never()));
@@ -33,7 +33,7 @@ test('no more than allowed are under way, and each server has its own', async ()
   expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'x']);
 });
 
-test('another run does not wait for all that one has asked for', async () => {
+it('another run does not wait for all that one has asked for', async () => {
   const gates = new Gates();
   const { begun, work, end } = works();
   const greedy = Array.from({ length: 20 }, (_, n) => gates.enter(at('r', 's', 1), work(`r${n}`), never()));
@@ -51,7 +51,7 @@ test('another run does not wait for all that one has asked for', async () => {
   await Promise.all(greedy);
 });
 
-test('who gives up leaves the queue, and nothing was done for it', async () => {
+it('who gives up leaves the queue, and nothing was done for it', async () => {
   const gates = new Gates();
   const { begun, work, end } = works();
   const first = gates.enter(at('r', 's', 1), work('first'), never());
@@ -69,7 +69,7 @@ test('who gives up leaves the queue, and nothing was done for it', async () => {
   expect(await third).toBe('third');
 });
 
-test('work that fails lets the next one in', async () => {
+it('work that fails lets the next one in', async () => {
   const gates = new Gates();
   const failing = gates.enter(at('r', 's', 1), () => Promise.reject(new Error('no')), never());
   const next = gates.enter(at('r', 's', 1), () => Promise.resolve(1), never());

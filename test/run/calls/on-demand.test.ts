@@ -1,7 +1,7 @@
 // Who decides whether code gets one more server: the setting, or the user, who is asked once for each and never twice
 // at a time.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AgentCapabilities } from '../../../src/downstream/asking/agent-capabilities.js';
 import { NO_AGENT } from '../../../src/downstream/asking/agent-capabilities.js';
 import type { ServerDoc } from '../../../src/protocol/frames.js';
@@ -53,13 +53,13 @@ function onDemand(parts: Partial<OnDemandParts>) {
 const PASS = 'Pass servers=["github"] in the call to load it.';
 
 describe('who decides', () => {
-  test('always: nobody is asked', async () => {
+  it('always: nobody is asked', async () => {
     const { made, opened } = onDemand({ mode: 'always' });
     expect(await made.load('github', signal())).toEqual({ name: 'github' });
     expect(opened).toEqual(['github']);
   });
 
-  test.each<[string, Partial<OnDemandParts>, string]>([
+  it.each<[string, Partial<OnDemandParts>, string]>([
     ['never', { mode: 'never' }, 'MCP_BRIDGE_AUTOLOAD is never'],
     ['ask, and a client that cannot', {}, 'the user would have to be asked, which this client cannot do'],
     ['a user who declines', { agent: user(async () => 'decline').agent }, 'the user said no'],
@@ -79,7 +79,7 @@ describe('who decides', () => {
     expect(opened).toEqual([]);
   });
 
-  test('a user who accepts, having been told what it means, while the clock stands still', async () => {
+  it('a user who accepts, having been told what it means, while the clock stands still', async () => {
     const { agent, seen } = user(async () => 'accept');
     const { made, clock } = onDemand({ agent });
     await made.load('github', signal());
@@ -89,7 +89,7 @@ describe('who decides', () => {
     expect(clock).toEqual(['stop', 'go']);
   });
 
-  test('a server that is not configured', async () => {
+  it('a server that is not configured', async () => {
     const { made } = onDemand({ mode: 'always' });
     await expect(made.load('githb', signal())).rejects.toMatchObject({
       code: 'E_SERVER_UNKNOWN',
@@ -97,7 +97,7 @@ describe('who decides', () => {
     });
   });
 
-  test('whether it would work can be told beforehand', () => {
+  it('whether it would work can be told beforehand', () => {
     const { agent } = user(async () => 'accept');
     expect([canLoad('always', NO_AGENT), canLoad('ask', agent)]).toEqual([true, true]);
     expect([canLoad('ask', NO_AGENT), canLoad('never', agent)]).toEqual([false, false]);
@@ -105,7 +105,7 @@ describe('who decides', () => {
 });
 
 describe('questions', () => {
-  test('each server is asked for once, whatever the answer was, by whomever', async () => {
+  it('each server is asked for once, whatever the answer was, by whomever', async () => {
     const { agent, seen } = user(async () => 'decline');
     const { made } = onDemand({ agent });
     const tries = [1, 2, 3].map(() => made.load('github', signal()));
@@ -114,7 +114,7 @@ describe('questions', () => {
     expect(seen.questions).toHaveLength(1);
   });
 
-  test('one at a time, and no more than a person reads', async () => {
+  it('one at a time, and no more than a person reads', async () => {
     const { agent, seen } = user(async () => 'accept');
     const { made, opened } = onDemand({ agent });
     const results = await Promise.allSettled(NAMES.map((name) => made.load(name, signal())));
@@ -125,7 +125,7 @@ describe('questions', () => {
     });
   });
 
-  test('one who no longer waits leaves the question to the others', async () => {
+  it('one who no longer waits leaves the question to the others', async () => {
     let accept: (action: string) => void = () => {};
     const { agent } = user(() => new Promise((resolve) => (accept = resolve)));
     const { made, opened } = onDemand({ agent });
@@ -140,7 +140,7 @@ describe('questions', () => {
     expect(opened).toEqual(['github']);
   });
 
-  test('a user who is not there costs the run no more than the time for all questions', async () => {
+  it('a user who is not there costs the run no more than the time for all questions', async () => {
     const { agent, seen } = user(
       (_n, ends) =>
         new Promise((_, reject) => ends.addEventListener('abort', () => reject(new Error('gone')))),
@@ -156,7 +156,7 @@ describe('questions', () => {
     );
   });
 
-  test('the end of the run takes the question back, and starts no clock', async () => {
+  it('the end of the run takes the question back, and starts no clock', async () => {
     let taken: unknown;
     const { agent } = user((_n, ends) => {
       return new Promise((_, reject) => {

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { BridgeError } from '../../../src/base/errors.js';
 import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
 import { type NewTool, SavedTools } from '../../../src/run/calls/saved-tools.js';
@@ -55,7 +55,7 @@ const refusal = (act: () => unknown): string => {
   return 'not refused';
 };
 
-test('one private file for each, listed and given back', () => {
+it('one private file for each, listed and given back', () => {
   expect(tools.put(tool('double'))).toEqual({ replaced: false });
   expect(tools.put(tool('double', { source: 'def double(x):\n    return "\ud800"\n' }))).toEqual({
     replaced: true,
@@ -70,7 +70,7 @@ test('one private file for each, listed and given back', () => {
   );
 });
 
-test('a file that an editor of Windows has written anew says the same of itself', () => {
+it('a file that an editor of Windows has written anew says the same of itself', () => {
   tools.put(tool('f', { description: 'Does it.' }));
   const before = tools.list();
   const file = join(folder(), 'f.py');
@@ -78,7 +78,7 @@ test('a file that an editor of Windows has written anew says the same of itself'
   expect(tools.list()).toEqual(before);
 });
 
-test('what is said of a tool is one harmless line of a comment', () => {
+it('what is said of a tool is one harmless line of a comment', () => {
   tools.put(
     tool('f', { signature: 'f(x=\n1)', description: `a\r\nimport os\u2028\u001b[31m${'é'.repeat(500)}` }),
   );
@@ -91,7 +91,7 @@ test('what is said of a tool is one harmless line of a comment', () => {
   expect(listed?.signature).toBe('f(x= 1)');
 });
 
-test.each([
+it.each([
   '',
   'a-b',
   '../x',
@@ -109,12 +109,12 @@ test.each([
   expect(existsSync(folder())).toBe(false);
 });
 
-test('two names that some file systems take for one are refused', () => {
+it('two names that some file systems take for one are refused', () => {
   tools.put(tool('load'));
   expect(refusal(() => tools.put(tool('Load')))).toContain("differs from the saved tool 'load' only in case");
 });
 
-test('sizes and numbers are bounded', () => {
+it('sizes and numbers are bounded', () => {
   expect(refusal(() => tools.put(tool('f', { source: 'x'.repeat(64 * 1024) })))).toContain(
     'larger than 65536 bytes',
   );
@@ -123,7 +123,7 @@ test('sizes and numbers are bounded', () => {
   expect(tools.put(tool('f7'))).toEqual({ replaced: true });
 });
 
-test('a run replaces its own as it likes, and those of others only where it says so', () => {
+it('a run replaces its own as it likes, and those of others only where it says so', () => {
   const saving = (name: string, replace = false) => ({ ...tool(name), replace });
   const first = new SavedByRun(tools, 'r1');
   expect([first.put(saving('f')), first.put(saving('f'))]).toEqual([{ replaced: false }, { replaced: true }]);
@@ -143,14 +143,14 @@ test('a run replaces its own as it likes, and those of others only where it says
   expect(refusal(() => second.put(saving('mine')))).toContain('a file that no run has written');
 });
 
-test('what code says of itself is no history', () => {
+it('what code says of itself is no history', () => {
   tools.put(
     tool('f', { description: `#@ created ${LATER}, run other`, source: `#@ created ${LATER}, run other` }),
   );
   expect(tools.list()).toMatchObject([{ created: AT, run: 'r1' }]);
 });
 
-test('one run saves a few, and leaves the other places to others', () => {
+it('one run saves a few, and leaves the other places to others', () => {
   const greedy = new SavedByRun(tools, 'r1');
   const saving = (name: string) => ({ ...tool(name), replace: true });
   for (let n = 0; n < 8; n++) greedy.put(saving(`f${n}`));
@@ -160,7 +160,7 @@ test('one run saves a few, and leaves the other places to others', () => {
   expect(tools.list()).toHaveLength(9);
 });
 
-test('switched off, nothing is saved; what was saved is still there', () => {
+it('switched off, nothing is saved; what was saved is still there', () => {
   tools.put(tool('f'));
   const off = new Freely(state, false);
   expect(refusal(() => off.put(tool('g')))).toContain('MCP_BRIDGE_SAVE_TOOLS=off');
@@ -168,7 +168,7 @@ test('switched off, nothing is saved; what was saved is still there', () => {
   expect(off.get('f')).toContain('def f()');
 });
 
-test('a link, a pipe and a folder are not looked into', () => {
+it('a link, a pipe and a folder are not looked into', () => {
   mkdirSync(folder());
   writeFileSync(join(state, 'secret.py'), '# secret\n');
   symlinkSync(join(state, 'secret.py'), join(folder(), 'link.py'));
@@ -183,7 +183,7 @@ test('a link, a pipe and a folder are not looked into', () => {
   expect(tools.get('link')).toContain('def link()');
 });
 
-test('a file of a person is a tool like others', () => {
+it('a file of a person is a tool like others', () => {
   mkdirSync(folder());
   writeFileSync(join(folder(), 'mine.py'), '# (c) me\ndef mine(x):\n    return x\n');
   writeFileSync(join(folder(), 'huge.py'), `def huge(): pass\n${'#'.repeat(100_000)}`);
@@ -197,7 +197,7 @@ test('a file of a person is a tool like others', () => {
   expect(refusal(() => tools.get('mine'))).toContain('There is no saved tool');
 });
 
-test('two bridges that save at once leave whole files and no others', () => {
+it('two bridges that save at once leave whole files and no others', () => {
   const other = new Freely(state, true);
   for (let n = 0; n < 20; n++) {
     tools.put(tool('f', { source: `def f(): return 'a' * ${n}\n` }));
@@ -207,7 +207,7 @@ test('two bridges that save at once leave whole files and no others', () => {
   expect(tools.get('f')).toContain("'b' * 19");
 });
 
-test('a state directory that cannot be written is the operator’s, and its path is not told', () => {
+it('a state directory that cannot be written is the operator’s, and its path is not told', () => {
   writeFileSync(folder(), 'in the way');
   const said = refusal(() => tools.put(tool('f')));
   expect(said).toMatch(/^E_STATE: 'f' cannot be saved/);

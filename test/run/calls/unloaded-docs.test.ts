@@ -1,6 +1,6 @@
 // What a run may look up of servers that it has not loaded, and that looking up is not calling.
 
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ServerBrief, ServerDoc, ToolHit } from '../../../src/protocol/frames.js';
 import { Gates } from '../../../src/run/calls/gates.js';
 import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-calls.js';
@@ -72,7 +72,7 @@ function guarded() {
   return { ask, reached };
 }
 
-test('documentation is there for what is discovered, and says what is not known yet and how it will be', async () => {
+it('documentation is there for what is discovered, and says what is not known yet and how it will be', async () => {
   const { ask, reached } = guarded();
   const get = (server: string, tool: string | null = null) => ask('docs.get', { server, tool });
   expect(await get('shut')).toHaveLength(2);
@@ -90,7 +90,7 @@ test('documentation is there for what is discovered, and says what is not known 
   expect(reached).toEqual([]);
 });
 
-test('a documented tool of a server that is not loaded is not called', async () => {
+it('a documented tool of a server that is not loaded is not called', async () => {
   const { ask, reached } = guarded();
   const call = (server: string) => ask('tools.call', { server, tool: 'read', arguments: {} });
   await expect(call('shut')).rejects.toMatchObject({ code: 'E_SERVER_NOT_LOADED' });
@@ -98,7 +98,7 @@ test('a documented tool of a server that is not loaded is not called', async () 
   await expect(call('open')).rejects.toThrow('reached');
 });
 
-test('a search says which of what it finds is loaded, also after a run has loaded one more', async () => {
+it('a search says which of what it finds is loaded, also after a run has loaded one more', async () => {
   const { ask } = guarded();
   const found = async () => {
     const hits = (await ask('docs.search', { query: 'send mail', limit: 5 })) as ToolHit[];

@@ -5,7 +5,7 @@ import type { BigIntStats } from 'node:fs';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/events.js';
 import { hostFacts } from '../../../src/config/host-facts.js';
 import { PolicyBook } from '../../../src/run/policy/policy-book.js';
@@ -28,7 +28,7 @@ vi.mock('node:fs', async (original) => {
   return { ...fs, statSync };
 });
 
-test('is read anew when it changes twice within one tick, and what is wrong with it is told once', () => {
+it('is read anew when it changes twice within one tick, and what is wrong with it is told once', () => {
   const folder = mkdtempSync(join(tmpdir(), 'policy-book-'));
   try {
     const path = join(folder, 'p.yaml');

@@ -3,7 +3,7 @@
 import { chmodSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/events.js';
 import type { DownstreamSpec, ToolFilter } from '../../../src/config/downstream-spec.js';
 import { explainSkip } from '../../../src/config/explain-skip.js';
@@ -41,7 +41,7 @@ const policy = (rules: Partial<PolicyRules>) =>
 const server = { deny: [], resources: undefined, limits: {} } as const;
 
 describe('verdicts', () => {
-  test.each<[string, Partial<PolicyRules>, string, string | undefined, boolean, string]>([
+  it.each<[string, Partial<PolicyRules>, string, string | undefined, boolean, string]>([
     ['nothing is set', {}, 'github', 'delete', true, 'no rule'],
     ['a denied server', { deny: ['github'] }, 'github', undefined, false, "MCP_BRIDGE_DENY 'github'"],
     ['its tools', { deny: ['github'] }, 'github', 'get', false, "MCP_BRIDGE_DENY 'github'"],
@@ -191,7 +191,7 @@ describe('verdicts', () => {
     expect(verdict).toEqual({ allowed, rule });
   });
 
-  test('a tool that has changed is refused where that is asked for, and nowhere else', () => {
+  it('a tool that has changed is refused where that is asked for, and nowhere else', () => {
     const changed = { name: 'get', changed: 'its description' };
     expect(policy({}).tool('github', changed).allowed).toBe(true);
     const strict = policy(withFile({ changedTools: 'refuse' }));
@@ -206,7 +206,7 @@ describe('verdicts', () => {
     const of = (rules: Partial<PolicyRules>, method: RequestMethod = 'resources/read') =>
       policy(rules).request('github', method);
 
-    test.each<[string, Partial<PolicyRules>, boolean]>([
+    it.each<[string, Partial<PolicyRules>, boolean]>([
       ['a pattern for tools', { allow: ['github.get_*'] }, false],
       [
         'a pattern for tools that the method happens to match',
@@ -253,7 +253,7 @@ describe('verdicts', () => {
       expect(of(rules).allowed).toBe(allowed);
     });
 
-    test.each<[string, Partial<PolicyRules>, string, boolean]>([
+    it.each<[string, Partial<PolicyRules>, string, boolean]>([
       ['denied in capitals', { deny: ['GITHUB.Resources/*'] }, 'github', false],
       ['denied with an invisible letter', { deny: ['github.\u200bresources/READ '] }, 'github', false],
       ['denied by an invisible letter and a star', { deny: ['github.\u200b*'] }, 'github', false],
@@ -300,7 +300,7 @@ describe('verdicts', () => {
       expect(policy(rules).request(name, 'resources/read').allowed).toBe(allowed);
     });
 
-    test('the rule is named', () => {
+    it('the rule is named', () => {
       expect(of({ allow: ['github.x'] }).rule).toBe('MCP_BRIDGE_ALLOW, which does not name it');
       expect(of(withFile({ perServer: { github: { ...server, allow: ['x'] } } })).rule).toBe(
         'perServer.github.allow in /p.yaml, which does not name it',
@@ -311,7 +311,7 @@ describe('verdicts', () => {
     });
   });
 
-  test('resources go with the server, or are denied alone', () => {
+  it('resources go with the server, or are denied alone', () => {
     const judge = policy(withFile({ perServer: { github: { ...server, resources: 'deny' } } }));
     expect(judge.request('files', 'resources/list')).toEqual({ allowed: true, rule: 'no rule' });
     expect(judge.server('github').allowed).toBe(true);
@@ -322,7 +322,7 @@ describe('verdicts', () => {
     expect(policy({ deny: ['files'] }).request('files', 'prompts/get').rule).toBe("MCP_BRIDGE_DENY 'files'");
   });
 
-  test('what is shown of a server lacks what is denied', () => {
+  it('what is shown of a server lacks what is denied', () => {
     const tool = { alias: 'x', description: '', inputSchema: {}, outputSchema: null, observed: null };
     const tools = ['get', 'del'].map((name) => ({ ...tool, name, changed: null }));
     const doc = {
@@ -339,7 +339,7 @@ describe('verdicts', () => {
 });
 
 describe('limits', () => {
-  test('without a file there are those of the bridge', () => {
+  it('without a file there are those of the bridge', () => {
     const { runLimits, serverLimits } = policy({});
     expect([runLimits.callsPerRun, runLimits.callsInFlight.max]).toEqual([undefined, 128]);
     expect(serverLimits('github')).toEqual({
@@ -350,7 +350,7 @@ describe('limits', () => {
     });
   });
 
-  test("a server's own come before those for all", () => {
+  it("a server's own come before those for all", () => {
     const limits = { callsPerRun: 9, callsInFlightPerServer: 8, secondsPerCall: 7, bytesPerCall: 6 };
     const own = { ...server, limits: { callsPerRun: 5, callsInFlight: 4, secondsPerCall: 3 } };
     const judge = policy(withFile({ limits, perServer: { github: own } }));
@@ -369,7 +369,7 @@ describe('limits', () => {
   });
 });
 
-test('limits hold for look-alikes, the tightest first, unless they have their own', () => {
+it('limits hold for look-alikes, the tightest first, unless they have their own', () => {
   const limited = (callsPerRun: number) => ({ ...server, limits: { callsPerRun } });
   const judge = policy(withFile({ perServer: { github: limited(5), 'GitHub\u200b': limited(3) } }));
   const most = (name: string) => judge.serverLimits(name).callsPerRun?.max;
@@ -405,7 +405,7 @@ describe('a file that changes', () => {
     });
   const isAllowed = (from: PolicyBook, name: string) => from.policy(SPECS).server(name).allowed;
 
-  test('is read anew, and only then', () => {
+  it('is read anew, and only then', () => {
     const policies = book();
     const first = policies.policy(SPECS);
     expect(policies.policy(SPECS)).toBe(first);
@@ -415,7 +415,7 @@ describe('a file that changes', () => {
     expect(events).toEqual([]);
   });
 
-  test.each<[string, () => void]>([
+  it.each<[string, () => void]>([
     ['broken', () => write('version: 1\ndeny: [')],
     ['gone', () => rmSync(path)],
     ['open to others', () => chmodSync(path, 0o666)],
@@ -431,14 +431,14 @@ describe('a file that changes', () => {
     expect(isAllowed(policies, 'files')).toBe(true);
   });
 
-  test('one that cannot be read stops the start', () => {
+  it('one that cannot be read stops the start', () => {
     write('deny: []');
     expect(book).toThrow(/'version' is missing/);
     expect(() => readPolicyFile(join(folder, 'none.yaml'), hostFacts())).toThrow(/does not exist/);
   });
 });
 
-test('a denied server is passed over, with the rule as the reason', () => {
+it('a denied server is passed over, with the rule as the reason', () => {
   const discovery = { ready: SPECS, skipped: [], problems: [], files: [] };
   const left = withoutDenied(discovery, policy({ deny: ['gith*'] }));
   expect(left.ready.map(({ name }) => name)).toEqual(['files', 'picky']);

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
 import { isHarmless } from '../../../src/base/text.js';
 import { descriptionOf } from '../../../src/run/programs/snippet-description.js';
@@ -34,7 +34,7 @@ async function refusal(name: string, from = snippets): Promise<BridgeError> {
 }
 
 describe('what is there', () => {
-  test('each file of a language is one, by its name without the ending', async () => {
+  it('each file of a language is one, by its name without the ending', async () => {
     put('hello_world.py', '#!/usr/bin/env python3\n# Greets the world.\nprint("hi")\n');
     put('sum.v2.go', 'package main\n\n// Adds up.\n');
     put('.hidden.py');
@@ -54,7 +54,7 @@ describe('what is there', () => {
     expect(await snippets.find('hello_world.py')).toMatchObject({ name: 'hello_world' });
   });
 
-  test('is read anew each time', async () => {
+  it('is read anew each time', async () => {
     expect(await names()).toEqual([]);
     put('a.py', '1');
     expect(await snippets.find('a')).toMatchObject({ code: '1' });
@@ -62,13 +62,13 @@ describe('what is there', () => {
     expect(await snippets.find('a')).toMatchObject({ code: '2' });
   });
 
-  test('a folder that is itself a link is followed, and a byte order mark is taken off', async () => {
+  it('a folder that is itself a link is followed, and a byte order mark is taken off', async () => {
     put('a.js', '\uFEFFconsole.log(1)');
     symlinkSync(folder, join(base, 'link'));
     expect(await new Snippets(join(base, 'link')).find('a')).toMatchObject({ code: 'console.log(1)' });
   });
 
-  test('at most a thousand are listed, and the others are found', async () => {
+  it('at most a thousand are listed, and the others are found', async () => {
     for (let index = 0; index < 1_010; index++) put(`s${String(index).padStart(4, '0')}.sh`);
     expect(await names()).toHaveLength(1_000);
     expect(await snippets.find('s1009')).toMatchObject({ file: 's1009.sh' });
@@ -76,7 +76,7 @@ describe('what is there', () => {
 });
 
 describe('a name that is not one', () => {
-  test('is answered with the names, and with the likeliest', async () => {
+  it('is answered with the names, and with the likeliest', async () => {
     put('hello_world.py');
     put('tidy.rb');
     expect(await refusal('helo-world')).toMatchObject({
@@ -87,7 +87,7 @@ describe('a name that is not one', () => {
     });
   });
 
-  test('of an empty folder, a missing one, and none at all', async () => {
+  it('of an empty folder, a missing one, and none at all', async () => {
     expect((await refusal('a')).remedy).toBe('The folder of snippets is empty.');
     const missing = await refusal('a', new Snippets(join(base, 'absent')));
     expect(missing.message).toContain('ENOENT');
@@ -98,7 +98,7 @@ describe('a name that is not one', () => {
     expect((await refusal('a', new Snippets(join(base, 'file')))).message).toContain('ENOTDIR');
   });
 
-  test.each([
+  it.each([
     '../secret',
     '../secret.py',
     '..',
@@ -129,7 +129,7 @@ describe('a name that is not one', () => {
     expect(isHarmless(advice)).toBe(true);
   });
 
-  test('that two files have is settled by the whole file name', async () => {
+  it('that two files have is settled by the whole file name', async () => {
     put('hello.py', 'python');
     put('hello.js', 'javascript');
     put('hello.js.rb', 'ruby');
@@ -143,14 +143,14 @@ describe('a name that is not one', () => {
     expect(await snippets.find('hello.js.rb')).toMatchObject({ code: 'ruby' });
   });
 
-  test('an accent is the same however it is written', async () => {
+  it('an accent is the same however it is written', async () => {
     put('caf\u0065\u0301.py', 'decomposed');
     expect(await snippets.find('caf\u00e9')).toMatchObject({ code: 'decomposed' });
   });
 });
 
 describe('a file that is no snippet', () => {
-  test('links stay in the folder', async () => {
+  it('links stay in the folder', async () => {
     writeFileSync(join(base, 'secret.py'), 'secret');
     mkdirSync(join(folder, 'sub'));
     writeFileSync(join(folder, 'sub/inner.py'), 'inner');
@@ -184,7 +184,7 @@ describe('a file that is no snippet', () => {
     );
   });
 
-  test('a pipe is not waited for, and what is too large or not text is named', async () => {
+  it('a pipe is not waited for, and what is too large or not text is named', async () => {
     execFileSync('mkfifo', [join(folder, 'pipe.py')]);
     put('large.py', 'x'.repeat(1_000_001));
     put('fits.py', 'x'.repeat(1_000_000));
@@ -209,7 +209,7 @@ describe('a file that is no snippet', () => {
     expect((await snippets.find('fits')).code).toHaveLength(1_000_000);
   });
 
-  test('names that would be options, or that read as others, are passed over', async () => {
+  it('names that would be options, or that read as others, are passed over', async () => {
     put('-rf.py');
     put('new\nline.py');
     put('\u202eyp.txt.py');
@@ -218,7 +218,7 @@ describe('a file that is no snippet', () => {
     expect(Object.keys(await reasons())).toHaveLength(4);
   });
 
-  test.runIf(process.getuid?.() !== 0)('one that may not be read is named with the reason', async () => {
+  it.runIf(process.getuid?.() !== 0)('one that may not be read is named with the reason', async () => {
     put('mine.py');
     chmodSync(join(folder, 'mine.py'), 0);
     expect(await reasons()).toEqual({ 'mine.py': 'cannot be read: EACCES' });
@@ -226,7 +226,7 @@ describe('a file that is no snippet', () => {
   });
 });
 
-test.each([
+it.each([
   ['"""Counts words.\n\nMore."""\n', 'Counts words.'],
   ['"""\nCounts words.\n"""\n', 'Counts words.'],
   ['# -*- coding: utf-8 -*-\n#\n# Counts words.\n', 'Counts words.'],
@@ -243,7 +243,7 @@ test.each([
   expect(descriptionOf(head)).toBe(said);
 });
 
-test('an address holds any name, and nothing else is one', () => {
+it('an address holds any name, and nothing else is one', () => {
   for (const name of ['hello_world', 'a b/c', 'ä%2e', '..'])
     expect(parseSnippetUri(snippetUri(name))).toBe(name);
   expect(parseSnippetUri('resource://mcp-sandbox-bridge/snippets')).toBeUndefined();
