@@ -245,8 +245,11 @@ def progress(done: float, total: float | None = None, message: str | None = None
 
     Callable from any function and thread, also where nothing can be awaited; tells nothing in a forked child.
     """
-    from mcp._progress import report
-
+    try:
+        from mcp._progress import report
+    except ImportError:
+        # The handler of a signal that has interrupted the first report while it loads this: the next report tells.
+        return
     report(done, total, message)
 
 

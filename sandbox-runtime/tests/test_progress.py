@@ -56,6 +56,14 @@ class ProgressTest(unittest.TestCase):
         self.assertEqual(host.one("exited")["code"], 0, host.frames)
         self.assertGreater(len(host.of_type("progress")), 1)
 
+    def test_a_handler_that_interrupts_the_first_report_raises_nothing(self) -> None:
+        # As it is found by a signal's handler in the moment in which the first report loads it.
+        code = (
+            "import sys, types\nsys.modules['mcp._progress'] = types.ModuleType('mcp._progress')\n"
+            "runtime.progress(1)\ndel sys.modules['mcp._progress']\nruntime.progress(2)"
+        )
+        self.assertEqual(told(code), [frame(2)])
+
     def test_is_silent_in_a_forked_child(self) -> None:
         code = "import os\npid = os.fork()\nif pid == 0:\n    runtime.progress(1); os._exit(0)\nos.waitpid(pid, 0)[1]"
         host = run(code)
