@@ -325,14 +325,19 @@ function report() {
 await part('check', async () =>
   verdict((await run(['npm', 'run', '--silent', 'check'], { timeoutMs: 4 * MINUTE })).exitCode === 0),
 );
-// Side by side: Python's tests are single processes that mostly wait for each other.
+// Unit tests use two processors by themselves. Python's are single processes that mostly wait for each other, so that those
+// on the host and those in the image run side by side.
+const images = part('further images', furtherImages);
 await Promise.all([
   part('unit', () => vitest('unit', { timeoutMs: 10 * MINUTE, as: FUZZ })),
   part("the engine's clock", () =>
     vitest('containers', { timeoutMs: 2 * MINUTE, report: join(scratch, 'clock.json'), flags: [WAITING] }),
   ),
-  part('further images', furtherImages),
-  part('python on the host', pythonOnHost).then(() => part('python in the image', pythonInImage)),
+]);
+await Promise.all([
+  images,
+  part('python on the host', pythonOnHost),
+  part('python in the image', pythonInImage),
 ]);
 await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
   vitest('containers', {

@@ -257,13 +257,15 @@ it('a server is told its depth and its own variables, and nothing of the bridge'
 it.concurrent.each([
   [['exit-early=4'], /exited with code 4 before it was ready\. Its last words:\n> cannot read its key/],
   [['mute'], /was not ready within 0\.5 s/],
-  [['garbage'], /was not ready within 0\.5 s\. Its last words:\n> stdout: <html>/],
+  [['garbage'], /was not ready within 5 s\. Its last words:\n> stdout: <html>/],
   [['slow-start=5000'], /was not ready within 0\.5 s/],
   [['old-protocol'], /protocol version is not supported: 1999-12-31/],
   [['mute', 'secret'], /using \[TOKEN of hostile\]/],
 ])('a server that does not start is explained: %j', async (modes, message) => {
   const spec = { ...hostile(...modes), env: { TOKEN: 'sk-very-secret' } };
-  const connectTimeoutMs = modes[0]?.startsWith('e') || modes[0]?.startsWith('o') ? 10_000 : 500;
+  // What it says first takes a busy machine a while; only one that says nothing is given up soon.
+  const isSilent = modes.length === 1 && /^(?:mute|slow-start)/.test(modes[0] ?? '');
+  const connectTimeoutMs = isSilent ? 500 : 5_000;
   await using pool = poolOf([spec], { connectTimeoutMs });
   await expect(pool.get(spec.name, NEVER)).rejects.toMatchObject({
     code: 'E_SERVER_UNAVAILABLE',
