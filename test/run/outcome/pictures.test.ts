@@ -8,9 +8,9 @@ import { gif, jpeg, png, webp } from '../../support/pictures.js';
 const base64 = (bytes: Buffer) => bytes.toString('base64');
 
 function kept(...pictures: readonly string[]) {
-  const album = new PictureCollector();
-  for (const picture of pictures) album.add(picture);
-  return album.pictures;
+  const collector = new PictureCollector();
+  for (const picture of pictures) collector.add(picture);
+  return collector.pictures;
 }
 
 describe('what is shown', () => {
