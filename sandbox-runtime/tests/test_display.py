@@ -181,7 +181,9 @@ class PictureTest(unittest.TestCase):
     def test_costs_other_runs_nothing(self) -> None:
         code = "import sys\nx = {'rows': [1, 'a', None]}\nprint('x')\n[m for m in sys.modules if m.startswith('mcp.')]"
         loaded = set(run(code).value)
-        ours = {f"mcp._{name}" for name in ("brief", "display", "figures", "pictures", "shown_pictures", "tables")}
+        ours = {
+            f"mcp._{name}" for name in ("brief", "display", "figures", "pictures", "shown_pictures", "tables")
+        }
         self.assertEqual(loaded & ours, set())
 
 
