@@ -9,6 +9,9 @@ import { startBridge } from '../support/start-bridge.js';
 it('ends the sandbox of a bridge that was killed, when the sandbox cannot notice it', async () => {
   const env = { MCP_BRIDGE_WARM: '0', MCP_BRIDGE_MAX_TIMEOUT: '10', MCP_BRIDGE_TIMEOUT: '10' };
   await using bridge = await startBridge({}, { env });
+  // What is tried before the first run of a machine are containers too.
+  await bridge.run('1');
+  expect(await eventually(() => ourContainers().length === 0, 10_000)).toBe(true);
   const answer = bridge.run('while True: pass');
   answer.catch(() => {});
   const firstProcess = () =>
