@@ -1,6 +1,6 @@
 // A container's first process, found by the pid file that the engine's monitor (conmon) wrote for us. Killing it ends
-// the container in every state from created to running, at once and without another program. Linux only: elsewhere,
-// and before the file is written, there is none.
+// the container at once and without another program, but it must have been started (see CliContainer.kill). Linux only:
+// elsewhere, and before the file is written, there is none.
 
 import { readdirSync } from 'node:fs';
 import { readText } from '../base/read-text.js';
