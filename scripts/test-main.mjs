@@ -1,12 +1,13 @@
 // Every check and test there is, each with a time limit, and one table at the end. The further images are built on the
 // way, where they are missing. As root the container tests run a second time for an unprivileged user, who gets a copy
-// of the checkout and of the images, and a few of them against engines that run elsewhere. The last part looks for what the others left behind. The very last line is
-// `N passed, N failed, N skipped`.
+// of the checkout and of the images, and a few of them against engines that run elsewhere. The last part looks for what
+// the others left behind. After the table each failed test is named, since whoever keeps the end of a long log has that.
+// The very last line is `N passed, N failed, N skipped`.
 
 import { randomBytes } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pc from 'picocolors';
 import { REMOTE_KINDS, whyNoRemoteEngine } from './remote/engines.mjs';
@@ -16,6 +17,7 @@ import { chooseOciRuntime, containersOf, listTemporary, MARK, processesOf, run }
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const MINUTE = 60_000;
 const MAX_SHOWN_CHARS = 20_000;
+const MAX_SHOWN_FAILURE_CHARS = 1_000;
 const OWN_IMAGES = 'localhost/mcp-sandbox-bridge';
 const OWN_IMAGE = `${OWN_IMAGES}/python`;
 /** Those that set-up leaves to who wants them: of the languages besides Python, and of commands. */
@@ -81,6 +83,17 @@ function countsOf(report, exitCode) {
     passed: numPassedTests,
     failed: failed === 0 && exitCode !== 0 ? 1 : failed,
     skipped: numPendingTests + numTodoTests,
+    failures: [
+      ...brokenFiles.map(({ name, message }) => [relative(ROOT, name), message]),
+      ...testResults.flatMap(({ name, assertionResults }) =>
+        assertionResults
+          .filter(({ status }) => status === 'failed')
+          .map(({ fullName, failureMessages }) => [
+            `${relative(ROOT, name)}: ${fullName}`,
+            failureMessages.join('\n'),
+          ]),
+      ),
+    ],
   };
 }
 
@@ -117,7 +130,8 @@ async function unittest(argv) {
   const bad = number('failures') + number('errors') + number('unexpected successes');
   const failed = bad === 0 && exitCode !== 0 ? 1 : bad;
   const skipped = number('skipped');
-  return { passed: Math.max(0, ran - failed - skipped), failed, skipped };
+  const failures = [...output.matchAll(/^(?:FAIL|ERROR): .*/gm)].map(([line]) => [line, '']);
+  return { passed: Math.max(0, ran - failed - skipped), failed, skipped, failures };
 }
 
 const UNITTEST = ['-m', 'unittest', 'discover', '-s', 'tests', '-t', '.'];
@@ -316,6 +330,10 @@ function report() {
   for (const { name, passed, failed, skipped, seconds } of parts) {
     const row = `${name.padEnd(width)}${[passed, failed, skipped, seconds.toFixed(1)].map(column).join('')}`;
     console.log(failed > 0 ? pc.red(row) : row);
+  }
+  for (const { name: part, failures = [] } of parts) {
+    for (const [name, message] of failures)
+      console.log(`${pc.red(`\nfailed in ${part}: ${name}`)}\n${message.slice(0, MAX_SHOWN_FAILURE_CHARS)}`);
   }
   const total = (key) => parts.reduce((sum, each) => sum + each[key], 0);
   console.log(`\n${total('passed')} passed, ${total('failed')} failed, ${total('skipped')} skipped`);
