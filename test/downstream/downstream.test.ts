@@ -182,9 +182,7 @@ it('isError is a result; a JSON-RPC error, a missing result and a task tool are 
 
 it('100 calls are in flight at once', async () => {
   const server = await open(hostile());
-  const startedAt = performance.now();
   await Promise.all(Array.from({ length: 100 }, () => call(server, 'sleep', { ms: 200 })));
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
   expect((await call(server, 'max_in_flight')).structuredContent).toEqual({ max: 100 });
 });
 

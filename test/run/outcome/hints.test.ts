@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { HINTS, hintFor } from '../../../src/run/outcome/hints.js';
+import { leastCpuMs } from '../../support/cpu-time.js';
 import { ERROR_CASES, WALLS } from './error-cases.js';
 
 /** From `Type: message`, with the line that raised it. */
@@ -101,15 +102,16 @@ describe('hostile errors', () => {
     '/',
   ])('of megabytes of %j take no time', (part) => {
     const message = part.repeat(4_000_000 / part.length);
-    const startedAt = performance.now();
-    for (const type of [
+    const types = [
       'MCPError',
       'ModuleNotFoundError',
       'subprocess.CalledProcessError',
       'OSError',
       'TypeError',
-    ])
-      hintFor({ type, message, traceback: [message] }, WALLS);
-    expect(performance.now() - startedAt).toBeLessThan(200);
+    ];
+    const hintAll = () => {
+      for (const type of types) hintFor({ type, message, traceback: [message] }, WALLS);
+    };
+    expect(leastCpuMs(hintAll, 200)).toBeLessThan(200);
   });
 });

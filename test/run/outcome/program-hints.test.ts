@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { languageNamed } from '../../../src/config/languages/records.js';
 import { OUTPUT_HINTS, programHint } from '../../../src/run/outcome/hints/programs.js';
+import { leastCpuMs } from '../../support/cpu-time.js';
 import { WALLS } from './error-cases.js';
 
 const GO_WALLS = {
@@ -346,8 +347,9 @@ it('hostile output is repeated clipped and harmless, and takes no time', () => {
   ];
   for (const part of parts) {
     const said = part.repeat(40_000 / part.length);
-    const startedAt = performance.now();
-    for (const language of ['python', 'javascript', 'go', 'bash', 'ruby']) hint(language, said);
-    expect(performance.now() - startedAt, part).toBeLessThan(500);
+    const hintAll = () => {
+      for (const language of ['python', 'javascript', 'go', 'bash', 'ruby']) hint(language, said);
+    };
+    expect(leastCpuMs(hintAll, 500), part).toBeLessThan(500);
   }
 });
