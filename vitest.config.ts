@@ -1,5 +1,7 @@
-// Two projects: `unit` needs nothing but Node and runs several files at once; `containers` starts the built bridge and
-// real containers, one file at a time, since each file measures, counts or times what a machine with two cores is doing.
+// Three projects. `unit` needs nothing but Node, and is quick enough to be run after every change. `programs` starts the
+// built program, the scripts, and other people's servers, which take much of a second each. Both run several files at once.
+// `containers` starts the built bridge and real containers, one file at a time, since each file measures, counts or times
+// what a machine with two cores is doing.
 
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
@@ -13,26 +15,37 @@ const containers = [
   'test/walls/walls.test.ts',
 ];
 
+const programs = [
+  'test/cli/{cli,code-exec,exec,login,policy,servers-refresh}.test.ts',
+  'test/downstream/{learned,real-servers,search-quality}.test.ts',
+  'test/scripts/commands.test.ts',
+];
+
+const sideBySide = {
+  globalSetup: 'test/support/temporary-root.ts',
+  setupFiles: 'test/support/shared-process.ts',
+  // One process runs many files, one after the other: a process for each, with all of src/ loaded anew, would take
+  // longer than most of them. shared-process.ts fails a file that leaves something behind for the next one.
+  isolate: false,
+  // Half of what the files take is waiting, so that two at once are quicker even where there is one processor.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
+  testTimeout: 20_000,
+  hookTimeout: 20_000,
+};
+
 export default defineConfig({
   test: {
     projects: [
       {
         extends: true,
         test: {
+          ...sideBySide,
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: containers,
-          globalSetup: 'test/support/temporary-root.ts',
-          setupFiles: 'test/support/shared-process.ts',
-          // One process runs many files, one after the other: a process for each, with all of src/ loaded anew, would take
-          // longer than most of them. shared-process.ts fails a file that leaves something behind for the next one.
-          isolate: false,
-          // Half of what the files take is waiting, so that two at once are quicker even where there is one processor.
-          maxWorkers: Math.max(2, availableParallelism() - 1),
-          testTimeout: 20_000,
-          hookTimeout: 20_000,
+          exclude: [...containers, ...programs],
         },
       },
+      { extends: true, test: { ...sideBySide, name: 'programs', include: programs } },
       {
         extends: true,
         test: {

@@ -42,7 +42,7 @@ const ONCE = [
   // Only root can start what stands for other machines.
   'test/remote/**',
 ];
-/** How many hostile inputs the parsers get here; whoever runs the unit tests alone gets a tenth of them. */
+/** How many hostile inputs the parsers get here; whoever runs the unit tests alone gets a part of them. */
 const FUZZ = ['env', 'FUZZ_INPUTS=100000', 'FUZZ_VALUES=10000'];
 /** Waits, and uses nothing meanwhile: beside the unit tests, and for one user, since the clock is the same for all. */
 const WAITING = 'test/front-door/engine-clock.test.ts';
@@ -344,7 +344,7 @@ await part('check', async () =>
   verdict((await run(['npm', 'run', '--silent', 'check'], { timeoutMs: 4 * MINUTE })).exitCode === 0),
 );
 // Unit tests use two processors by themselves. Python's are single processes that mostly wait for each other, so that those
-// on the host and those in the image run side by side.
+// on the host, those in the image and the tests of programs run side by side.
 const images = part('further images', furtherImages);
 await Promise.all([
   part('unit', () => vitest('unit', { timeoutMs: 10 * MINUTE, as: FUZZ })),
@@ -354,6 +354,7 @@ await Promise.all([
 ]);
 await Promise.all([
   images,
+  part('programs', () => vitest('programs', { timeoutMs: 5 * MINUTE })),
   part('python on the host', pythonOnHost),
   part('python in the image', pythonInImage),
 ]);

@@ -128,10 +128,15 @@ describe.each(PLATFORMS)('as they stand on %s', (platform) => {
 
 describe.each(PLATFORMS)('with changes on %s', (platform) => {
   let machine: PlayedMachine;
-  beforeEach(() => {
+  let putBack: () => void;
+  beforeAll(() => {
     machine = furnished(platform);
   });
-  afterEach(() => machine[Symbol.dispose]());
+  beforeEach(() => {
+    putBack = machine.checkpoint();
+  });
+  afterEach(() => putBack());
+  afterAll(() => machine[Symbol.dispose]());
 
   it('an explicit file comes before every host', () => {
     const file = machine.write('~/mine.json', { mcpServers: { shared: { command: 'mine' } } });

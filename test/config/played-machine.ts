@@ -11,6 +11,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -87,6 +88,8 @@ export class PlayedMachine implements Disposable {
     depth: 0,
   };
   readonly #before = process.cwd();
+  /** What lay at a path before it was written or removed, undefined where nothing did. */
+  #replaced: Map<string, { readonly content: Buffer; readonly mode: number } | undefined> | undefined;
 
   constructor(platform: Platform) {
     this.platform = platform;
@@ -124,6 +127,7 @@ export class PlayedMachine implements Disposable {
     const file = this.path(at);
     this.#makeFolder(this.rules.dirname(file));
     this.#listIn(file);
+    this.#remember(this.#real(file));
     writeFileSync(this.#real(file), typeof content === 'string' ? content : JSON.stringify(content), {
       mode,
     });
@@ -133,8 +137,26 @@ export class PlayedMachine implements Disposable {
 
   remove(at: string): void {
     const file = this.path(at);
-    rmSync(this.#real(file));
-    if (this.platform === 'win32') rmSync(join(this.#real(win32.dirname(file)), win32.basename(file)));
+    for (const path of [this.#real(file), ...this.#listed(file)]) {
+      this.#remember(path);
+      rmSync(path);
+    }
+  }
+
+  /** Returns what puts files, environment and settings back to how they are now. */
+  checkpoint(): () => void {
+    const { env, settings } = this;
+    const replaced = new Map();
+    this.#replaced = replaced;
+    return () => {
+      for (const [path, before] of replaced) {
+        rmSync(path, { force: true });
+        if (before !== undefined) writeFileSync(path, before.content, { mode: before.mode });
+      }
+      this.#replaced = undefined;
+      Object.assign(this, { env, settings });
+      this.events.length = 0;
+    };
   }
 
   /** Puts the fixture's files into their places, and its variables into the environment. */
@@ -206,9 +228,25 @@ export class PlayedMachine implements Disposable {
   }
 
   #listIn(file: string): void {
-    if (this.platform === 'win32') {
-      writeFileSync(join(this.#real(win32.dirname(file)), win32.basename(file)), '');
-    } else mkdirSync(dirname(file), { recursive: true });
+    for (const path of this.#listed(file)) {
+      this.#remember(path);
+      writeFileSync(path, '');
+    }
+    if (this.platform !== 'win32') mkdirSync(dirname(file), { recursive: true });
+  }
+
+  /** The entry of a file of Windows in its folder. */
+  #listed(file: string): readonly string[] {
+    return this.platform === 'win32' ? [join(this.#real(win32.dirname(file)), win32.basename(file))] : [];
+  }
+
+  #remember(path: string): void {
+    if (this.#replaced === undefined || this.#replaced.has(path)) return;
+    const isThere = existsSync(path);
+    this.#replaced.set(
+      path,
+      isThere ? { content: readFileSync(path), mode: statSync(path).mode & 0o777 } : undefined,
+    );
   }
 }
 

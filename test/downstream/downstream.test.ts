@@ -182,8 +182,14 @@ it('isError is a result; a JSON-RPC error, a missing result and a task tool are 
 
 it('100 calls are in flight at once', async () => {
   const server = await open(hostile());
-  await Promise.all(Array.from({ length: 100 }, () => call(server, 'sleep', { ms: 200 })));
-  expect((await call(server, 'max_in_flight')).structuredContent).toEqual({ max: 100 });
+  const given = new AbortController();
+  const hanging = Array.from({ length: 100 }, () => call(server, 'hang', {}, given.signal));
+  const ended = Promise.allSettled(hanging);
+  const inFlight = async () => (await call(server, 'max_in_flight')).structuredContent?.['max'];
+  // With the one that asks.
+  await until(async () => (await inFlight()) === 101);
+  given.abort('cancelled');
+  for (const end of await ended) expect(end).toMatchObject({ reason: { code: 'E_CANCELLED' } });
 });
 
 it('an aborted call ends at once and the server is told, once, and only of that call', async () => {

@@ -33,11 +33,31 @@ async function overEach<T extends string>(faces: readonly T[], check: (face: T) 
   for (const result of await Promise.allSettled(told)) if (result.status === 'rejected') throw result.reason;
 }
 
-/** The hostile server by one of its faces, and the pool that reaches it. */
+const undisturbed = new Map<Face, Promise<RemoteServer>>();
+afterAll(async () => {
+  for (const server of undisturbed.values()) await (await server).kill();
+});
+
+/** The hostile server for tests that neither end it nor count what it has done: they share one of each face. */
+function sharedServer(face: Face): Promise<RemoteServer> {
+  const server = undisturbed.get(face) ?? hostileWeb(face).start();
+  undisturbed.set(face, server);
+  return server;
+}
+
+/** A pool that reaches the shared server. */
+async function sharedPool(face: Face, more: Partial<RemoteSpec> = {}, times = {}) {
+  const server = await sharedServer(face);
+  const pool = pooled(remote('far', server.url(), { transport: transportOf(face), ...more }), times);
+  return { pool, get: () => pool.get('far', NEVER) };
+}
+
+const transportOf = (face: Face) => (face === 'sse' ? 'sse' : 'http');
+
+/** A hostile server of its own by one of its faces, and the pool that reaches it. */
 async function hostilePool(face: Face, modes: readonly string[] = [], more: Partial<RemoteSpec> = {}) {
   const server = await started(hostileWeb(face, ...modes));
-  const transport = face === 'sse' ? 'sse' : 'http';
-  const pool = pooled(remote('far', server.url(), { transport, ...more }));
+  const pool = pooled(remote('far', server.url(), { transport: transportOf(face), ...more }));
   return { server, pool, get: () => pool.get('far', NEVER) };
 }
 
@@ -46,12 +66,13 @@ const FACES: readonly Face[] = ['http', 'http-json', 'sse'];
 const STREAMS = ['http', 'sse'] as const;
 
 describe.each(FACES)('over %s', (face) => {
+  // Its own, since one of the tests starts it again.
   const server = hostileWeb(face);
   let pool: TestPool;
   const get = () => pool.get('far', NEVER);
   beforeAll(async () => {
     await server.start();
-    pool = poolOf([remote('far', server.url(), { transport: face === 'sse' ? 'sse' : 'http' })]);
+    pool = poolOf([remote('far', server.url(), { transport: transportOf(face) })]);
   });
   afterAll(async () => {
     await pool[Symbol.asyncDispose]();
@@ -120,16 +141,11 @@ it('headers of the entry go with every request', async () => {
 
 /** Streamable HTTP has an answer for each request, so one that is odd is known to be. */
 describe.each(['http', 'http-json'] as const)('one odd answer over %s costs one call', (face) => {
-  const server = hostileWeb(face);
   let pool: TestPool;
   beforeAll(async () => {
-    await server.start();
-    pool = poolOf([remote('far', server.url())]);
+    pool = poolOf([remote('far', (await sharedServer(face)).url())]);
   });
-  afterAll(async () => {
-    await pool[Symbol.asyncDispose]();
-    await server.kill();
-  });
+  afterAll(() => pool[Symbol.asyncDispose]());
 
   it.each([
     ['a web page', 'odd', {}, 'It answered with a web page instead of MCP.'],
@@ -224,7 +240,7 @@ it('a cancelled call is told to the server, and lets go of its connection', () =
 
 it("the time limit of a call is the entry's own", () =>
   overEach(FACES, async (face) => {
-    const { get } = await hostilePool(face, [], { callTimeoutMs: 300 });
+    const { get } = await sharedPool(face, { callTimeoutMs: 300 });
     const far = await get();
     await expect(call(far, face === 'http' ? 'endless' : 'hang')).rejects.toThrow(
       'did not answer within 0.3 s',
@@ -234,17 +250,15 @@ it("the time limit of a call is the entry's own", () =>
 
 it('progress keeps a long call alive', () =>
   overEach(STREAMS, async (face) => {
-    const server = await started(hostileWeb(face));
-    const quick = pooled(remote('far', server.url(), { transport: face }), { silenceMs: 400 });
-    const far = await quick.get('far', NEVER);
-    expect(await call(far, 'sleep', { ms: 900, every: 100 })).toMatchObject({
+    const { get } = await sharedPool(face, {}, { silenceMs: 400 });
+    expect(await call(await get(), 'sleep', { ms: 900, every: 100 })).toMatchObject({
       content: [{ text: 'slept 900 ms' }],
     });
   }));
 
 it('what a server asks is answered, and what it tells is heard to the last word', () =>
   overEach(STREAMS, async (face) => {
-    const { get } = await hostilePool(face);
+    const { get } = await sharedPool(face);
     const far = await get();
     expect((await call(far, 'ask_back')).structuredContent).toEqual({ answer: {} });
     const heard: number[] = [];

@@ -12,7 +12,7 @@ import { hear } from './host-end.js';
 import { hostileBytes } from './hostile-frames.js';
 import { type Random, randomJson, randomString, seeded } from './random.js';
 
-const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? 10_000);
+const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? 4_000);
 const VALUES = Number(process.env['FUZZ_VALUES'] ?? 1_000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
 const TIMEOUT_MS = 20_000 + INPUTS;

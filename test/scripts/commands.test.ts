@@ -36,8 +36,8 @@ const here = async (name: string, ...args: readonly string[]) => {
 };
 
 describe.each(Object.keys(COMMANDS))('%s', (name) => {
-  it('says how it is used', () => {
-    const { status, stdout, stderr } = run(name, '--help');
+  it('says how it is used', async () => {
+    const { status, stdout, stderr } = await here(name, '--help');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^Usage: /);
   });
