@@ -1,7 +1,7 @@
 // Containers for the controls: the bridge's own argument vector, made by its own code from its own settings, less the
 // defences that are named, with plain Python in it instead of the harness.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText } from '../../src/base/read-text.js';
@@ -14,13 +14,14 @@ import { killFirstProcess } from '../../src/engine/first-process.js';
 import { ownerLabels, thisOwner } from '../../src/engine/owner.js';
 import { carry } from '../../src/sandbox/carried-files.js';
 import { type LaunchContext, type LaunchPad, makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
-import { engineCommand, engineUnderTest } from '../support/engine-under-test.js';
+import { engineUnderTest } from '../support/engine-under-test.js';
 import type { Setting } from './attack.js';
 import { type Relaxation, relaxed } from './relaxations.js';
 import type { World } from './world.js';
 
 const KEPT_BYTES = 4 * 1024 * 1024;
 const START_SECONDS = 60;
+const REMOVE_MS = 15_000;
 
 export type RawOutput = {
   /** The first four MB of stdout. */
@@ -104,7 +105,7 @@ export class RawContainers {
     );
     // A control is waited for.
     const attached = argv.filter((flag) => flag !== '--detach');
-    return relaxed(attached, off, this.#world);
+    return relaxed(attached, off, { engine: this.#pad.engine.name, world: this.#world });
   }
 
   #file(name: string, kind: string): string {
@@ -113,20 +114,22 @@ export class RawContainers {
 
   #kill(name: string, child: ChildProcess): void {
     if (killFirstProcess(this.#file(name, 'pid'))) return;
+    const endClient = () => {
+      child.kill('SIGKILL');
+      for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+    };
     // The client's end is not the container's, whose pid is not of this machine.
-    if (engineUnderTest.kind !== 'local') removeContainer(readText(this.#file(name, 'cid')));
-    child.kill('SIGKILL');
-    for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+    const id = engineUnderTest.kind === 'local' ? undefined : readText(this.#file(name, 'cid'));
+    if (id === undefined) endClient();
+    else removeContainer(id.trim(), endClient);
   }
 }
 
-function removeContainer(id: string | undefined): void {
-  if (id === undefined) return;
-  try {
-    engineCommand('rm', '--force', id.trim());
-  } catch {
-    // It has ended by itself.
-  }
+/** Calls `then` when the container is gone. It is read on until then: docker removes none whose output nobody takes. */
+function removeContainer(id: string, then: () => void): void {
+  const [program = '', ...flags] = engineUnderTest.client;
+  // It fails where the container has ended by itself.
+  execFile(program, [...flags, 'rm', '--force', id], { timeout: REMOVE_MS }, then);
 }
 
 function outputOf(child: ChildProcess): Promise<RawOutput> {

@@ -1,6 +1,7 @@
 // The defences that a control does without: each takes the argument vector that the bridge itself would use and gives
 // up one wall in it, so that nothing else differs.
 
+import type { EngineName } from '../../src/engine/engine.js';
 import type { World } from './world.js';
 
 type Edit = (argv: readonly string[], world: World) => string[];
@@ -29,8 +30,15 @@ const replaced =
     argv.map((word) => word.replace(pattern, replacement));
 
 /** Those that an attack could use. Not ALL: the root of a machine may itself lack some, and gVisor then does not start. */
-const CAPABILITIES =
-  'CHOWN,DAC_OVERRIDE,FOWNER,SETUID,SETGID,SETFCAP,NET_RAW,NET_ADMIN,SYS_ADMIN,SYS_CHROOT,SYS_BOOT,SYS_PTRACE,MKNOD';
+const CAPABILITIES = addCapabilities(
+  'CHOWN DAC_OVERRIDE FOWNER SETUID SETGID SETFCAP NET_RAW NET_ADMIN SYS_ADMIN SYS_CHROOT SYS_BOOT SYS_PTRACE MKNOD',
+);
+/** What only the root of a machine has. */
+const ROOT_CAPABILITIES = addCapabilities('SYS_MODULE SYS_PACCT SYSLOG');
+
+function addCapabilities(names: string): readonly string[] {
+  return names.split(' ').map((name) => `--cap-add=${name}`);
+}
 
 const NO_MASKS: Edit = (argv) =>
   argv.filter((word) => !word.startsWith('--security-opt=mask=') && !/^--volume=.*:\/proc\//.test(word));
@@ -41,7 +49,7 @@ export const relaxations = {
     without('--security-opt=seccomp=', '--seccomp-policy='),
     plus('--security-opt=seccomp=unconfined'),
   ),
-  capabilities: replaced(/^--cap-drop=ALL$/, `--cap-add=${CAPABILITIES}`),
+  capabilities: all(without('--cap-drop='), plus(...CAPABILITIES)),
   'no new privileges': without('--security-opt=no-new-privileges'),
   user: replaced(/^--user=.*/, '--user=0:0'),
   'read-only image': without('--read-only'),
@@ -92,6 +100,45 @@ export const relaxations = {
 
 export type Relaxation = keyof typeof relaxations;
 
-/** `argv` of `podman run` without the defences in `off`. */
-export const relaxed = (argv: readonly string[], off: readonly Relaxation[], world: World): string[] =>
-  off.reduce<string[]>((sum, name) => relaxations[name](sum, world), [...argv]);
+/** docker gives a container no namespace of the host's while it has ids of its own. */
+const HOST_IDS = plus('--userns=host');
+const UNMASKED = all(NO_MASKS, plus('--security-opt=systempaths=unconfined'));
+const ROOT = replaced(/^--user=.*/, '--user=0:0');
+
+/** Those that docker has other words for. */
+const DOCKER: Partial<Record<Relaxation, Edit>> = {
+  // Whatever docker adds to its set, a process has a capability only where it is root.
+  capabilities: all(relaxations.capabilities, ROOT),
+  // docker adds no tmpfs: what these attacks meet is the image itself.
+  'no tmpfs of the engine': without('--read-only'),
+  masks: UNMASKED,
+  network: all(relaxations.network, HOST_IDS),
+  'process namespace': all(relaxations['process namespace'], HOST_IDS),
+  // docker names another host only where it is told to.
+  hosts: plus('--add-host=host.containers.internal:127.0.0.1'),
+  'id map': all(NO_ID_MAP, HOST_IDS),
+  // docker's client makes no terminal of an input that is none.
+  terminal: all(without('--interactive'), plus('--tty')),
+  // docker finds the node where the engine runs; under the path of the canary it is the harmless one.
+  devices: plus('--volume=/dev/null:/dev/kvm', '--volume=/dev/null:/dev/mem'),
+  // By --privileged docker gives every capability that there is, and fails where the root of the machine lacks one.
+  everything: all(
+    relaxations.capabilities,
+    UNMASKED,
+    without('--security-opt=seccomp=', '--security-opt=no-new-privileges', '--read-only'),
+    plus(...ROOT_CAPABILITIES, '--security-opt=seccomp=unconfined', '--device-cgroup-rule=a *:* rwm'),
+    ROOT,
+    HOST_IDS,
+  ),
+};
+
+/** `argv` of the engine's `run` without the defences in `off`. */
+export const relaxed = (
+  argv: readonly string[],
+  off: readonly Relaxation[],
+  { engine, world }: { readonly engine: EngineName; readonly world: World },
+): string[] =>
+  off.reduce<string[]>(
+    (sum, name) => ((engine === 'docker' ? DOCKER[name] : undefined) ?? relaxations[name])(sum, world),
+    [...argv],
+  );
