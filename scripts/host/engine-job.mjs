@@ -155,6 +155,7 @@ async function begin(call, args, signal) {
 const answer = ({ payload, thrown, at }, since) => ({
   status: payload?.status ?? 'thrown',
   errorType: payload?.errorType,
+  remedy: payload?.remedy,
   said: payload?.error ?? payload?.result ?? thrown,
   seconds: seconds(since, at),
 });

@@ -39,8 +39,11 @@ import { connectionEnv, type EngineClient, isElsewhere } from './place.js';
 import { Volumes } from './volumes.js';
 
 const QUERY_TIMEOUT_MS = 15_000;
-/** Whether an engine elsewhere answers at all: it takes a tenth of a second, and several where the way is slow. */
-const ASK_TIMEOUT_MS = 10_000;
+/**
+ * How long an engine elsewhere may take to show that it is there at all, which takes most a tenth of a second. One that has
+ * always been slower gets this many times its quickest answer, since a busy machine is not a lost one, and at most so much.
+ */
+const ASK = { timeoutMs: 10_000, timesQuickest: 10, mostMs: 30_000 };
 const REMOVE_TIMEOUT_MS = 30_000;
 /** The same over a connection that may be held up: somebody waits, and what is not removed by then is removed later. */
 const REMOVE_ELSEWHERE_TIMEOUT_MS = 10_000;
@@ -67,6 +70,12 @@ export type CliEngineOptions = {
 /** A removal that somebody else has done, or is doing, is as good. */
 const isTrouble = ({ exitCode, stderr }: ProcessResult): boolean =>
   exitCode !== 0 && !saysGoneAlready(stderr);
+
+/** How long an engine whose quickest answer took `quickestMs` is asked whether it is there; Infinity for none. */
+export const askTimeoutMs = (quickestMs: number): number =>
+  Number.isFinite(quickestMs)
+    ? Math.min(Math.max(ASK.timeoutMs, ASK.timesQuickest * quickestMs), ASK.mostMs)
+    : ASK.timeoutMs;
 
 const runDirOf = ({ stateDir, instance }: Pick<CliEngineOptions, 'stateDir' | 'instance'>): string =>
   join(stateDir, 'run', instance);
@@ -99,6 +108,8 @@ export class CliEngine implements Engine {
   /** Names of images by what they are made of; anybody may remove one at any time. */
   readonly #derived = new Map<string, Promise<string>>();
   #networkMode: NetworkMode | undefined;
+  /** What the quickest command that this engine has answered took. */
+  #quickestMs = Number.POSITIVE_INFINITY;
 
   constructor(options: CliEngineOptions) {
     this.#options = options;
@@ -245,10 +256,13 @@ export class CliEngine implements Engine {
 
   /** Why an engine that runs elsewhere does not answer, in its client's words; undefined where it does. Never rejects. */
   async whyUnreachable(): Promise<string | undefined> {
+    const { mode } = this.#options.facts;
+    // podman 4 warns of each host whose key it cannot keep, which is not why it does not answer.
+    const args = [...this.#dialect.globalFlags({ mode, ociRuntime: undefined }), 'version'];
     try {
       const { exitCode, stderr } = await this.command(
-        ['version'],
-        ASK_TIMEOUT_MS,
+        args,
+        askTimeoutMs(this.#quickestMs),
         new AbortController().signal,
       );
       return exitCode === 0 ? undefined : clip(stderr.trim(), 300);
@@ -303,6 +317,7 @@ export class CliEngine implements Engine {
   async command(args: readonly string[], timeoutMs: number, signal: AbortSignal): Promise<ProcessResult> {
     const argv = [this.binary, ...args] as const;
     const result = await run(argv, { timeoutMs, env: this.client.env }, signal);
+    if (result.exitCode === 0) this.#quickestMs = Math.min(this.#quickestMs, result.durationMs);
     this.#options.observer({
       type: 'engine.command',
       argv,

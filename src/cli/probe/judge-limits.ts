@@ -4,7 +4,7 @@ import { MB_BYTES } from '../../base/sizes.js';
 import type { Seen } from './attack.js';
 import type { Judgement, ProbedSandbox } from './control.js';
 import type { IdRange } from './host-look.js';
-import { ALL_TAKEN, DEADLINE_SECONDS, FLOOD_MB, MEMORY_LIMIT_MB } from './limit-attacks.js';
+import { ALL_TAKEN, FLOOD_MB, MEMORY_LIMIT_MB } from './limit-attacks.js';
 
 /** A deadline may be overrun by the time in which the code says where it is, and by the engine's. */
 const LATE_MS = 1_500;
@@ -98,9 +98,9 @@ export function judgeCpus(seen: Seen): Judgement {
   return { observed, how, verdict: enforcement.cpu === 'cgroup' ? 'ENFORCED' : 'NOT ENFORCED' };
 }
 
-export function judgeDeadline({ outcome, started, ranMs, gone }: Seen): Judgement {
+export function judgeDeadline({ outcome, started, ranMs, gone }: Seen, seconds: number): Judgement {
   const how = 'two processes spin, deaf to SIGTERM';
-  const late = ranMs - DEADLINE_SECONDS * 1000;
+  const late = ranMs - seconds * 1000;
   const after = `${(ranMs / 1000).toFixed(2)} s`;
   if (!started) return { observed: outcome.error?.message ?? outcome.status, how, verdict: 'UNKNOWN' };
   if (outcome.status !== 'timeout')

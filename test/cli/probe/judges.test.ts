@@ -143,7 +143,7 @@ describe('time, log, ids, owner', () => {
     ['with another end', { outcome: outcome(), ranMs: 500 }, 'UNKNOWN'],
     ['never begun', { started: false }, 'UNKNOWN'],
   ])('a deadline %s', (_what, changes, verdict) => {
-    expect(judgeDeadline(seen(changes)).verdict).toBe(verdict);
+    expect(judgeDeadline(seen(changes), 1).verdict).toBe(verdict);
   });
 
   it.each<[number | undefined, WallVerdict]>([
