@@ -21,6 +21,7 @@ import type {
   EngineName,
   NetworkMode,
   SandboxSpec,
+  Unreachable,
 } from './engine.js';
 import { engineNameOf, INFO_TIMEOUT_MS } from './engine-status.js';
 import { isBeingStarted, killFirstProcess, runsHere } from './first-process.js';
@@ -254,8 +255,8 @@ export class CliEngine implements Engine {
     return exitCode === 0 && pid > 1 && runsHere(pid, command) ? pid : undefined;
   }
 
-  /** Why an engine that runs elsewhere does not answer, in its client's words; undefined where it does. Never rejects. */
-  async whyUnreachable(): Promise<string | undefined> {
+  /** Why an engine that runs elsewhere does not answer; undefined where it does. Never rejects. */
+  async whyUnreachable(): Promise<Unreachable | undefined> {
     const { mode } = this.#options.facts;
     // podman 4 warns of each host whose key it cannot keep, which is not why it does not answer.
     const args = [...this.#dialect.globalFlags({ mode, ociRuntime: undefined }), 'version'];
@@ -265,9 +266,9 @@ export class CliEngine implements Engine {
         askTimeoutMs(this.#quickestMs),
         new AbortController().signal,
       );
-      return exitCode === 0 ? undefined : clip(stderr.trim(), 300);
+      return exitCode === 0 ? undefined : { why: clip(stderr.trim(), 300), isSilent: false };
     } catch (thrown) {
-      return messageOf(thrown);
+      return { why: messageOf(thrown), isSilent: true };
     }
   }
 

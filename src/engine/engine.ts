@@ -19,6 +19,9 @@ export type Mount = { readonly source: string; readonly target: string; readonly
 export type NetworkMode = 'slirp4netns' | 'pasta' | 'default';
 /** Writable and in memory; only one that is `executable` may hold programs. */
 export type Tmpfs = { readonly target: string; readonly sizeMb: number; readonly executable: boolean };
+/** Why an engine elsewhere does not answer, in its client's words; `isSilent` where nobody said that it is gone. */
+export type Unreachable = { readonly why: string; readonly isSilent: boolean };
+
 /** On disk, and shared by all containers that name it; one that is not `isKept` goes with the bridge that made it. */
 export type Volume = { readonly name: string; readonly target: string; readonly isKept: boolean };
 export type Ulimit = {

@@ -15,7 +15,7 @@ import type { Observer } from '../base/events.js';
 import { closed } from '../base/streams.js';
 import { within } from '../base/within.js';
 import { type Enforcement, UNENFORCED } from '../engine/enforcement.js';
-import type { Container, Engine, SandboxSpec } from '../engine/engine.js';
+import type { Container, Engine, SandboxSpec, Unreachable } from '../engine/engine.js';
 import { inSeconds } from '../engine/hanging.js';
 import { Channel } from '../protocol/channel.js';
 import { type HostFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../protocol/frames.js';
@@ -57,14 +57,20 @@ export type StartOptions = {
   readonly enforcement?: Enforcement | undefined;
   readonly observer: Observer;
   /** Asks an engine that runs elsewhere why it does not answer; undefined for one whose processes can be seen. */
-  readonly whyUnreachable?: (() => Promise<string | undefined>) | undefined;
+  readonly whyUnreachable?: (() => Promise<Unreachable | undefined>) | undefined;
 };
 
 /** A start takes a second or two elsewhere. From here on its client may wait for an engine that is not there any more. */
 const START_ASKS_AFTER_MS = 10_000;
-/** What a machine that is shut down ends its processes with, a moment before its engine. */
-const SHUTDOWN_SIGNALS: ReadonlySet<string | null> = new Set(['SIGTERM', 'SIGKILL']);
 const SHUTDOWN_WITHIN_MS = 1_000;
+/**
+ * What a machine that is shut down ends its processes with, a moment before its engine, and how often that is then asked: a
+ * slow machine's answers once more, but SIGKILL is mostly the kernel's for memory, and the answer to that is not to wait.
+ */
+const SHUTDOWN_LOOKS: ReadonlyMap<string | null, number> = new Map([
+  ['SIGTERM', 3],
+  ['SIGKILL', 1],
+]);
 
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
 const LAST_FRAME_WITHIN_MS = 500;
@@ -318,22 +324,28 @@ export class Sandbox implements AsyncDisposable {
     const turn = this.#turn;
     if (isOfRun(turn) && turn.hasLastWord) await new Promise((resolve) => setImmediate(resolve));
     else await within(LAST_FRAME_WITHIN_MS, closed(this.#container.stdout));
-    if (this.#mayBeShutdown(report)) {
-      await new Promise((resolve) => setTimeout(resolve, SHUTDOWN_WITHIN_MS));
-      await this.#endIfUnreachable();
-    }
+    if (this.#mayBeShutdown(report)) await this.#endIfShutDown(SHUTDOWN_LOOKS.get(report.signal) ?? 0);
     this.#end({ how: 'exited', report });
   }
 
   /** Whether the machine that its engine runs on may have ended it, which the code did not do and we did not ask for. */
   #mayBeShutdown({ signal }: GuestEnd): boolean {
     const isOurs = this.#wasStopped || 'was' in this.#state || (this.memoryKills ?? 0) > 0;
-    return this.#whyUnreachable !== undefined && SHUTDOWN_SIGNALS.has(signal) && !isOurs;
+    return this.#whyUnreachable !== undefined && SHUTDOWN_LOOKS.has(signal) && !isOurs;
+  }
+
+  /** An engine that only says nothing may be busy: what was reported is believed until it is known to be gone. */
+  async #endIfShutDown(looks: number): Promise<void> {
+    for (let look = 0; look < looks && this.#state.at !== 'gone'; look += 1) {
+      await new Promise((resolve) => setTimeout(resolve, SHUTDOWN_WITHIN_MS));
+      const found = await this.#whyUnreachable?.();
+      if (found?.isSilent === false) return this.#end({ how: 'lost', detail: connectionLost(found.why) });
+    }
   }
 
   async #endIfUnreachable(): Promise<void> {
-    const why = await this.#whyUnreachable?.();
-    if (why !== undefined) this.#end({ how: 'lost', detail: connectionLost(why) });
+    const found = await this.#whyUnreachable?.();
+    if (found !== undefined) this.#end({ how: 'lost', detail: connectionLost(found.why) });
   }
 
   /** The container is gone; its last bytes may still be in our pipes. */

@@ -2,7 +2,7 @@
 // brings it back, and what it says out of turn ends it.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Engine, SandboxSpec } from '../../src/engine/engine.js';
+import type { Engine, SandboxSpec, Unreachable } from '../../src/engine/engine.js';
 import {
   type GuestFrame,
   PROTOCOL_VERSION,
@@ -233,17 +233,20 @@ describe('at its end', () => {
 });
 
 describe('on an engine elsewhere', () => {
-  let why: string | undefined;
+  let found: Unreachable | undefined;
   let asked = 0;
+  /** How often it still answers before it is found like that. */
+  let answers = 0;
   const whyUnreachable = async () => {
     asked++;
-    return why;
+    return asked > answers ? found : undefined;
   };
 
   beforeEach(async () => {
     vi.useFakeTimers();
     asked = 0;
-    why = 'Cannot connect to Podman';
+    answers = 0;
+    found = { why: 'Cannot connect to Podman', isSilent: false };
     await sandbox[Symbol.asyncDispose]();
     container = new FakeContainer();
     sandbox = await greeted(container, { whyUnreachable, enforcement: ENFORCED });
@@ -263,7 +266,7 @@ describe('on an engine elsewhere', () => {
   async function endsWith(frame: SupervisorFrame) {
     container.say(frame);
     container.stdout.end();
-    await vi.advanceTimersByTimeAsync(2_000);
+    await vi.advanceTimersByTimeAsync(4_000);
     return await sandbox.ended;
   }
 
@@ -273,9 +276,19 @@ describe('on an engine elsewhere', () => {
   });
 
   it('and the code’s where the engine answers', async () => {
-    why = undefined;
+    found = undefined;
     expect(await endsWith(exited('SIGKILL'))).toMatchObject({ how: 'exited', report: { signal: 'SIGKILL' } });
     expect(asked).toBe(1);
+  });
+
+  it('and the code’s where the engine is only too busy to say anything', async () => {
+    found = { why: 'podman did not end within 10 s', isSilent: true };
+    expect(await endsWith(exited('SIGKILL'))).toMatchObject({ how: 'exited', report: { signal: 'SIGKILL' } });
+  });
+
+  it('a slow machine’s engine may answer twice more before it is gone', async () => {
+    answers = 2;
+    expect(await endsWith(exited('SIGTERM'))).toMatchObject({ how: 'lost' });
   });
 
   it.each<[string, SupervisorFrame, () => void]>([
