@@ -159,7 +159,7 @@ export class Sandbox implements AsyncDisposable {
       const waitedMs = options.timeoutMs;
       sandbox.#end({ how: 'lost', detail: `no greeting within ${inSeconds(waitedMs)}`, waitedMs });
     }, options.timeoutMs);
-    const asking = setTimeout(() => void sandbox.#endIfUnreachable(), START_ASKS_AFTER_MS);
+    const asking = setTimeout(() => void sandbox.#endStartIfUnreachable(), START_ASKS_AFTER_MS);
     const first = await Promise.race([sandbox.#greeted, sandbox.ended]);
     clearTimeout(timer);
     clearTimeout(asking);
@@ -343,9 +343,11 @@ export class Sandbox implements AsyncDisposable {
     }
   }
 
-  async #endIfUnreachable(): Promise<void> {
+  /** One that has greeted while the engine was asked is none of its business any more. */
+  async #endStartIfUnreachable(): Promise<void> {
     const found = await this.#whyUnreachable?.();
-    if (found !== undefined) this.#end({ how: 'lost', detail: connectionLost(found.why) });
+    if (found !== undefined && this.#turn.at === 'starting')
+      this.#end({ how: 'lost', detail: connectionLost(found.why) });
   }
 
   /** The container is gone; its last bytes may still be in our pipes. */

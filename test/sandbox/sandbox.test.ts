@@ -321,6 +321,21 @@ describe('on an engine elsewhere', () => {
     await vi.advanceTimersByTimeAsync(10_500);
     await failed;
   });
+
+  it('a greeting that comes while it is asked counts, and not what it answers later', async () => {
+    const slow = new FakeContainer();
+    const engine = { start: () => slow } as unknown as Engine;
+    const ask = () => new Promise<Unreachable | undefined>((resolve) => setTimeout(resolve, 10_000, found));
+    const options = { timeoutMs: 60_000, observer: () => {}, whyUnreachable: ask };
+    const spec = { name: 'fake' } as SandboxSpec;
+    const starting = Sandbox.start(engine, spec, options, new AbortController().signal);
+    await vi.advanceTimersByTimeAsync(12_000);
+    slow.say(hello);
+    const started = await starting;
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(started.isAlive).toBe(true);
+    await started[Symbol.asyncDispose]();
+  });
 });
 
 describe('gone while it waits', () => {
