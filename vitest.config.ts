@@ -27,8 +27,8 @@ const sideBySide = {
   // One process runs many files, one after the other: a process for each, with all of src/ loaded anew, would take
   // longer than most of them. shared-process.ts fails a file that leaves something behind for the next one.
   isolate: false,
-  // Half of what the files take is waiting, so that two at once are quicker even where there is one processor.
-  maxWorkers: Math.max(2, availableParallelism() - 1),
+  // Half of what the files take is waiting, so that four at once are quicker even where there are two processors.
+  maxWorkers: Math.max(4, availableParallelism() - 1),
   testTimeout: 20_000,
   hookTimeout: 20_000,
 };
