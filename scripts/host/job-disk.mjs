@@ -51,10 +51,13 @@ async function install(scratch, app) {
   });
   const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
-  const servers = SERVERS.map(packageOf).map((one) => `${one}@${packages[`node_modules/${one}`].version}`);
+  // The job's own client needs the SDK; the bridge has its packages in its bundle.
+  const others = [...SERVERS.map(packageOf), '@modelcontextprotocol/sdk'].map(
+    (one) => `${one}@${packages[`node_modules/${one}`].version}`,
+  );
   // Else npm installs into the nearest folder above that has one.
   writeFileSync(join(app, 'package.json'), '{"private":true}\n');
   const tarball = join(scratch, `${name}-${version}.tgz`);
   const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-  await command(['npm', 'install', '--omit=dev', ...quietly, tarball, ...servers], { cwd: app });
+  await command(['npm', 'install', '--omit=dev', ...quietly, tarball, ...others], { cwd: app });
 }
