@@ -7,14 +7,13 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   CallToolRequestSchema,
   type CallToolResult,
-  ErrorCode,
   ListToolsRequestSchema,
-  McpError,
   type ServerNotification,
   type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import { clipHarmless } from '../base/text.js';
 import { VERSION } from '../base/version.js';
+import { WrongParams } from '../protocol/wrong-params.js';
 import type { Execute } from './execute.js';
 
 /** Clients and proxies give up after a minute of silence; six words in that time are hardly one too many. */
@@ -34,7 +33,7 @@ export async function serveExecute(execute: Execute, transport: Transport): Prom
       return (await execute.call(params.arguments, extra.signal)) as unknown as CallToolResult;
     }
     const name = clipHarmless(params.name, 200);
-    throw new McpError(ErrorCode.InvalidParams, `There is no tool '${name}'. There is: ${definition.name}.`);
+    throw new WrongParams(`There is no tool '${name}'. There is: ${definition.name}.`);
   });
   await server.connect(transport);
   return server;

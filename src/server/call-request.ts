@@ -1,13 +1,9 @@
 // The request `tools/call`, checked in place of the SDK, which answers one that is malformed as a fault of ours (-32603), in
 // the words of its schema. What a tool's arguments may be is the tool's own business: it answers as a tool.
 
-import {
-  type CallToolRequest,
-  CallToolRequestParamsSchema,
-  ErrorCode,
-  McpError,
-} from '@modelcontextprotocol/sdk/types.js';
+import { type CallToolRequest, CallToolRequestParamsSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import { WrongParams } from '../protocol/wrong-params.js';
 import { described, echo } from './tools/complaint.js';
 
 const ALLOWED: Readonly<Record<string, string>> = {
@@ -25,9 +21,6 @@ export const CallTool = z.object({
     const field = String(parsed.error.issues[0]?.path[0] ?? 'params');
     const got = field === 'params' ? params : (params as Readonly<Record<string, unknown>>)[field];
     const allowed = ALLOWED[field] ?? 'what MCP says of a call of a tool';
-    throw new McpError(
-      ErrorCode.InvalidParams,
-      `${echo(field)}: got ${described(got)}, expected ${allowed}.`,
-    );
+    throw new WrongParams(`${echo(field)}: got ${described(got)}, expected ${allowed}.`);
   }),
 });

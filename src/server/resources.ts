@@ -3,15 +3,14 @@
 
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import {
-  ErrorCode,
   ListResourcesRequestSchema,
   ListResourceTemplatesRequestSchema,
-  McpError,
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { clipHarmless, harmless } from '../base/text.js';
 import { offeredLanguages } from '../config/languages/plan.js';
 import { MAX_FILE_BYTES } from '../protocol/frames.js';
+import { WrongParams } from '../protocol/wrong-params.js';
 import { duration } from '../render/files.js';
 import { fileType } from '../run/artifacts/file-type.js';
 import type { KeptContent, KeptFiles } from '../run/artifacts/kept-files.js';
@@ -58,7 +57,7 @@ export function offerResources(server: Server, bridge: Bridge): void {
     const snippet = snippets && (await readSnippets(uri, snippets));
     if (snippet !== undefined) return { contents: [contentsOf(snippet)] };
     const found = await kept.read(uri);
-    if (found === undefined) throw new McpError(ErrorCode.InvalidParams, notFound(uri, kept));
+    if (found === undefined) throw new WrongParams(notFound(uri, kept));
     return { contents: [contentsOf(found)] };
   });
 }

@@ -2,17 +2,13 @@
 // called. Only this file, its calls and requests, its resources, its transport and the downstream floor know the SDK.
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import {
-  ErrorCode,
-  ListToolsRequestSchema,
-  McpError,
-  type ServerCapabilities,
-} from '@modelcontextprotocol/sdk/types.js';
+import { ListToolsRequestSchema, type ServerCapabilities } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Observer } from '../base/events.js';
 import { clipHarmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { offeredLanguages } from '../config/languages/plan.js';
+import { WrongParams } from '../protocol/wrong-params.js';
 import { agentCapabilitiesOf } from './agent-capabilities.js';
 import type { Bridge } from './bridge.js';
 import { instructions } from './capabilities.js';
@@ -92,10 +88,7 @@ function takeLogLevel(server: Server): () => McpLogLevel | undefined {
     logLevel = LOG_LEVELS.find((known) => known === level);
     if (logLevel !== undefined) return {};
     const shown = clipHarmless(level, 200);
-    throw new McpError(
-      ErrorCode.InvalidParams,
-      `There is no log level '${shown}'. There is: ${LOG_LEVELS.join(', ')}.`,
-    );
+    throw new WrongParams(`There is no log level '${shown}'. There is: ${LOG_LEVELS.join(', ')}.`);
   });
   return () => logLevel;
 }

@@ -3,9 +3,9 @@
 // nothing for what has no names to offer.
 
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { clipHarmless } from '../base/text.js';
+import { WrongParams } from '../protocol/wrong-params.js';
 import { KEPT_URI_TEMPLATE } from '../run/artifacts/kept-uri.js';
 import { SNIPPET_URI_TEMPLATE } from '../run/programs/snippet-uri.js';
 import type { Snippets } from '../run/programs/snippets.js';
@@ -45,4 +45,4 @@ const completion = (names: readonly string[]) => ({
 
 const shown = (text: string): string => clipHarmless(text, MAX_ECHO_CHARS);
 
-const refuse = (message: string): McpError => new McpError(ErrorCode.InvalidParams, message);
+const refuse = (message: string): WrongParams => new WrongParams(message);

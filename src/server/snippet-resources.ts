@@ -1,8 +1,8 @@
 // The operator's snippets as resources: one list of them, and each by its name. Nothing is read before somebody reads
 // one; a list of resources costs no look into the folder.
 
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { asBridgeError } from '../base/errors.js';
+import { WrongParams } from '../protocol/wrong-params.js';
 import {
   parseSnippetUri,
   SNIPPET_URI_TEMPLATE,
@@ -44,7 +44,7 @@ export type SnippetContent = {
   readonly content: Buffer;
 };
 
-/** Undefined for an address of something else. Throws McpError where there is nothing to read. */
+/** Undefined for an address of something else. Throws WrongParams where there is nothing to read. */
 export async function readSnippets(uri: string, snippets: Snippets): Promise<SnippetContent | undefined> {
   const name = parseSnippetUri(uri);
   if (name === undefined && uri !== SNIPPETS_URI) return undefined;
@@ -56,7 +56,7 @@ export async function readSnippets(uri: string, snippets: Snippets): Promise<Sni
     const { file, code } = await snippets.find(name);
     return { uri, name: file, mimeType: CODE_MIME_TYPE, content: Buffer.from(code) };
   } catch (thrown) {
-    throw new McpError(ErrorCode.InvalidParams, asBridgeError(thrown).advice);
+    throw new WrongParams(asBridgeError(thrown).advice);
   }
 }
 

@@ -3,13 +3,7 @@
 
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import {
-  type CallToolRequest,
-  type CallToolResult,
-  ErrorCode,
-  McpError,
-  type ServerNotification,
-} from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolRequest, CallToolResult, ServerNotification } from '@modelcontextprotocol/sdk/types.js';
 import { didYouMean } from '../base/closest.js';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
@@ -17,6 +11,7 @@ import type { OutputStream } from '../base/streams.js';
 import { clipHarmless } from '../base/text.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
+import { WrongParams } from '../protocol/wrong-params.js';
 import { visible } from '../render/payload.js';
 import { isStructured, render } from '../render/render.js';
 import { outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
@@ -78,8 +73,7 @@ function toolNamed(name: string, tools: ReadonlyMap<string, BridgeTool>): Bridge
   const tool = tools.get(name);
   if (tool !== undefined) return tool;
   const known = [...tools.keys()];
-  throw new McpError(
-    ErrorCode.InvalidParams,
+  throw new WrongParams(
     `There is no tool '${clipHarmless(name, 200)}'.${didYouMean(name, known)} There is: ${known.join(', ')}.`,
   );
 }

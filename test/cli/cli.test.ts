@@ -238,7 +238,7 @@ describe('serve', () => {
 
     it.each(CALLS)('%j is answered as a wrong request', (params, message) => {
       expect(answers.filter(({ id }) => id === idOf(params)).map(({ error }) => error)).toEqual([
-        { code: -32602, message: `MCP error -32602: ${message}` },
+        { code: -32602, message },
       ]);
     });
   });
