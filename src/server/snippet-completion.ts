@@ -27,11 +27,11 @@ export function completeSnippets(server: Server, snippets: Snippets): void {
   server.setRequestHandler(Complete, async ({ params: { ref, argument } }) => {
     if (ref.type === 'ref/resource' && ref.uri === KEPT_URI_TEMPLATE) return completion([]);
     if (ref.type !== 'ref/resource' || ref.uri !== SNIPPET_URI_TEMPLATE)
-      throw refuse(
+      throw new WrongParams(
         `There is no '${shown(ref.uri ?? ref.name ?? ref.type)}' to complete. There is: ${SNIPPET_URI_TEMPLATE}.`,
       );
     if (argument.name !== 'name')
-      throw refuse(`The template has no argument '${shown(argument.name)}'. It has: name.`);
+      throw new WrongParams(`The template has no argument '${shown(argument.name)}'. It has: name.`);
     const start = argument.value.toLowerCase();
     // A folder that cannot be read has no names; whoever runs or reads a snippet is told why.
     const briefs = await snippets.list().catch(() => []);
@@ -44,5 +44,3 @@ const completion = (names: readonly string[]) => ({
 });
 
 const shown = (text: string): string => clipHarmless(text, MAX_ECHO_CHARS);
-
-const refuse = (message: string): WrongParams => new WrongParams(message);

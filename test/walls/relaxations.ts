@@ -103,12 +103,11 @@ export type Relaxation = keyof typeof relaxations;
 /** docker gives a container no namespace of the host's while it has ids of its own. */
 const HOST_IDS = plus('--userns=host');
 const UNMASKED = all(NO_MASKS, plus('--security-opt=systempaths=unconfined'));
-const ROOT = replaced(/^--user=.*/, '--user=0:0');
 
 /** Those that docker has other words for. */
 const DOCKER: Partial<Record<Relaxation, Edit>> = {
   // Whatever docker adds to its set, a process has a capability only where it is root.
-  capabilities: all(relaxations.capabilities, ROOT),
+  capabilities: all(relaxations.capabilities, relaxations.user),
   // docker adds no tmpfs: what these attacks meet is the image itself.
   'no tmpfs of the engine': without('--read-only'),
   masks: UNMASKED,
@@ -127,7 +126,7 @@ const DOCKER: Partial<Record<Relaxation, Edit>> = {
     UNMASKED,
     without('--security-opt=seccomp=', '--security-opt=no-new-privileges', '--read-only'),
     plus(...ROOT_CAPABILITIES, '--security-opt=seccomp=unconfined', '--device-cgroup-rule=a *:* rwm'),
-    ROOT,
+    relaxations.user,
     HOST_IDS,
   ),
 };
