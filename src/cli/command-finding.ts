@@ -1,5 +1,6 @@
 // What doctor says of commands (`execute`): who runs them, seen by running one that does nothing as a call would.
 
+import { ownCommand } from '../base/own-command.js';
 import type { Examination, Finding } from './examination.js';
 import { seconds } from './output.js';
 
@@ -33,6 +34,6 @@ function examineServer(name: string, { ready }: CommandChecks['discovery']): Omi
   return {
     status: 'fail',
     detail: `MCP_BRIDGE_EXECUTE_SERVER is '${name}', and no server of that name can be started`,
-    remedy: 'See `mcp-sandbox-bridge servers` for those that can, and why others cannot.',
+    remedy: `See \`${ownCommand('servers')}\` for those that can, and why others cannot.`,
   };
 }

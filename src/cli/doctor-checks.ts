@@ -6,7 +6,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type BridgeError, messageOf } from '../base/errors.js';
-import { PACKAGE_NAME } from '../base/version.js';
+import { ownCommand } from '../base/own-command.js';
 import { problemInWords } from '../config/file-problem.js';
 import type { Settings } from '../config/settings.js';
 import { runtimeOf, triedText } from '../engine/detect.js';
@@ -285,7 +285,7 @@ export const CHECKS: readonly Check[] = [
       if (own !== undefined) return ok(`as '${own.name}' in ${own.source.host} (${own.source.file})`);
       return warn(
         'not found in the files that are read; other hosts may still have it',
-        `For Claude Code, run: claude mcp add sandbox -- ${PACKAGE_NAME}`,
+        `For Claude Code, run: claude mcp add sandbox -- ${ownCommand()}`,
       );
     },
   },

@@ -1,5 +1,6 @@
 // `image build` and `image list`: images that need no registry, and which of the local ones a sandbox would use.
 
+import { ownCommand } from '../base/own-command.js';
 import { VERSION } from '../base/version.js';
 import { chooseEngine } from '../engine/detect.js';
 import { buildImage } from '../engine/image.js';
@@ -47,7 +48,7 @@ export async function imageList({ json }: { readonly json?: true }): Promise<voi
   }
   const paint = coloursFor(process.stdout);
   if (images.length === 0) {
-    process.stdout.write('There is no image yet. Run `mcp-sandbox-bridge image build`.\n');
+    process.stdout.write(`There is no image yet. Run \`${ownCommand('image', 'build')}\`.\n`);
     return;
   }
   process.stdout.write(

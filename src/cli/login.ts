@@ -5,6 +5,7 @@ import { createInterface, type Interface } from 'node:readline';
 import open from 'open';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError, messageOf } from '../base/errors.js';
+import { ownCommand } from '../base/own-command.js';
 import { clipHarmless } from '../base/text.js';
 import { type Discovery, discover } from '../config/discover.js';
 import type { RemoteSpec } from '../config/downstream-spec.js';
@@ -195,7 +196,7 @@ const isRemoteShell = (): boolean => ['SSH_CONNECTION', 'SSH_TTY'].some((name) =
 function wrong(message: string, remedy?: string): BridgeError {
   return new BridgeError('E_ARGUMENTS', message, {
     fault: 'operator',
-    remedy: remedy ?? 'See `mcp-sandbox-bridge servers`.',
+    remedy: remedy ?? `See \`${ownCommand('servers')}\`.`,
   });
 }
 

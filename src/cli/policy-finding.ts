@@ -1,6 +1,7 @@
 // What doctor says of the policy: which rules there are, and which of them mean nothing here. A rule that is mistyped
 // denies nothing, and nobody would notice.
 
+import { ownCommand } from '../base/own-command.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
 import { REQUEST_METHODS, type RuledPattern } from '../run/policy/policy.js';
@@ -37,8 +38,7 @@ export function examinePolicy({
   return {
     status: 'warn',
     detail: `${count}; of nothing that is known: ${named.join(', ')}${more}`,
-    remedy:
-      'Compare the names with `mcp-sandbox-bridge servers`; case counts where something is allowed, and aliases count nowhere.',
+    remedy: `Compare the names with \`${ownCommand('servers')}\`; case counts where something is allowed, and aliases count nowhere.`,
   };
 }
 

@@ -3,6 +3,7 @@
 
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
+import { ownCommand } from '../base/own-command.js';
 import { clip, harmless, inOneLine } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
@@ -57,7 +58,7 @@ function chosen(names: readonly string[], { ready, skipped }: Discovery): readon
         : `Server '${visible(name)}' is configured but not started: ${visible(skip.text)}.`,
       {
         fault: 'operator',
-        remedy: skip?.remedy ?? 'See `mcp-sandbox-bridge servers`.',
+        remedy: skip?.remedy ?? `See \`${ownCommand('servers')}\`.`,
       },
     );
   });
@@ -68,7 +69,7 @@ const needsSomebody = (outcome: Refreshed): boolean =>
 
 /** The table, and below it what changed; ends with a newline. */
 export function refreshText(outcomes: readonly Refreshed[]): string {
-  if (outcomes.length === 0) return 'No server is ready to be started; see `mcp-sandbox-bridge servers`.\n';
+  if (outcomes.length === 0) return `No server is ready to be started; see \`${ownCommand('servers')}\`.\n`;
   return columns(outcomes.map(row)) + outcomes.map(changesText).join('');
 }
 

@@ -1,5 +1,6 @@
 // What is wrong with a configuration file as a whole, and the words in which that is told. Reads nothing.
 
+import { ownCommand } from '../base/own-command.js';
 import { clipHarmless } from '../base/text.js';
 
 /** Line and column in a file, both from 1. */
@@ -26,6 +27,6 @@ export function problemInWords({ file, message, place }: FileProblem): string {
 export function remedyOfMissing([first, ...others]: readonly FileProblem[]): string | undefined {
   if (first === undefined) return undefined;
   const more =
-    others.length === 0 ? '' : ` There are ${others.length} more; see \`mcp-sandbox-bridge servers\`.`;
+    others.length === 0 ? '' : ` There are ${others.length} more; see \`${ownCommand('servers')}\`.`;
   return `It may stand in a file that has a problem: ${clipHarmless(problemInWords(first), MAX_TROUBLE_CHARS)}.${more}`;
 }

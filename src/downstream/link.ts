@@ -4,7 +4,7 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { BridgeError } from '../base/errors.js';
-import { PACKAGE_NAME } from '../base/version.js';
+import { ownCommand } from '../base/own-command.js';
 
 export interface Link extends Transport {
   /** Why the connection is over, as the end of a sentence about the server; undefined while it lasts. */
@@ -43,4 +43,4 @@ export function deliverAnswer(link: Link, answer: JSONRPCMessage): void {
 
 /** A remedy that is a change of the server's entry, and where that is. */
 export const atItsEntry = (remedy: string): string =>
-  `${remedy}; \`${PACKAGE_NAME} servers\` shows where it is configured.`;
+  `${remedy}; \`${ownCommand('servers')}\` shows where it is configured.`;

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { ownCommand } from '../base/own-command.js';
 import { type ProcessResult, run } from '../base/process.js';
 import { clip } from '../base/text.js';
 import { unlessAborted } from '../base/unless-aborted.js';
@@ -178,8 +179,7 @@ export class CliEngine implements Engine {
       `${image} could not be pulled: ${clip(whyNotPulled(result.stderr), 300)}`,
       {
         fault: 'operator',
-        remedy:
-          'Run `mcp-sandbox-bridge image build`, which needs no registry, or set MCP_BRIDGE_IMAGE to a local image.',
+        remedy: `Run \`${ownCommand('image', 'build')}\`, which needs no registry, or set MCP_BRIDGE_IMAGE to a local image.`,
       },
     );
   }

@@ -6,6 +6,7 @@
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { ownCommand } from '../base/own-command.js';
 import { run } from '../base/process.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { ImageSource } from '../config/languages/plan.js';
@@ -145,7 +146,7 @@ function profileOf(image: string): string | undefined {
 }
 
 const buildCommand = (profile: string): string =>
-  `${PACKAGE_NAME} image build${profile === BASE_PROFILE ? '' : ` ${profile}`}`;
+  ownCommand('image', 'build', ...(profile === BASE_PROFILE ? [] : [profile]));
 
 const builtImage = (profile: string): string => localImageName(readRecipe(profile), VERSION);
 

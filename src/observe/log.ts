@@ -4,6 +4,7 @@
 import picocolors from 'picocolors';
 import pino from 'pino';
 import type { BridgeEvent, Observer } from '../base/events.js';
+import { ownCommand } from '../base/own-command.js';
 import type { Redact } from '../base/redact.js';
 import { clip, harmless } from '../base/text.js';
 
@@ -207,7 +208,7 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
 }
 
 function probeWords(probe: Extract<BridgeEvent, { type: 'walls.known' }>['probe']): string {
-  if (probe === undefined) return 'not probed since the last boot (mcp-sandbox-bridge doctor --probe does)';
+  if (probe === undefined) return `not probed since the last boot (${ownCommand('doctor', '--probe')} does)`;
   const { at, enforced, watchdog, overshootMb, unknown, notEnforced } = probe;
   const late = overshootMb === null ? '' : ` (${overshootMb} MB late)`;
   const gaps = notEnforced.length === 0 ? '' : ` (${inline(notEnforced.join(', '))})`;

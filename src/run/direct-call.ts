@@ -3,6 +3,7 @@
 
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError, BridgeError } from '../base/errors.js';
+import { ownCommand } from '../base/own-command.js';
 import { weigh } from '../base/weight.js';
 import type { ServerDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt, stringify } from '../protocol/json-text.js';
@@ -73,7 +74,7 @@ const silent = ({ server, patienceSeconds }: DirectCall): BridgeError =>
     `The server '${server}' has not answered within ${patienceSeconds} s.`,
     {
       fault: 'downstream',
-      remedy: 'Look whether it still runs; `mcp-sandbox-bridge servers` says where it is configured.',
+      remedy: `Look whether it still runs; \`${ownCommand('servers')}\` says where it is configured.`,
     },
   );
 

@@ -3,6 +3,7 @@
 
 import { closest } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
+import { ownCommand } from '../base/own-command.js';
 import { clipHarmless } from '../base/text.js';
 import type { NamedTool, ServerBrief, ServerDoc } from '../protocol/frames.js';
 
@@ -41,7 +42,7 @@ export function preflight(
 function nextStep(loaded: readonly ServerDoc[], missing: readonly ServerBrief[]): string {
   if (missing.length === 0) return 'Fix the name and send the whole program again.';
   const absent = missing.filter(({ problem }) => problem === undefined);
-  if (absent.length === 0) return 'Go on without it; `mcp-sandbox-bridge servers` tells the user more.';
+  if (absent.length === 0) return `Go on without it; \`${ownCommand('servers')}\` tells the user more.`;
   const names = [...loaded, ...absent].map(({ name }) => name);
   const [one] = absent.filter(({ onDemand }) => onDemand);
   const inside =

@@ -2,6 +2,7 @@
 // find it in the message again.
 
 import { BridgeError, type BridgeErrorOptions } from '../base/errors.js';
+import { ownCommand } from '../base/own-command.js';
 
 export class NotStarted extends BridgeError {
   /** Why, in the words of the engine, of the image or of the bridge; without a full stop. */
@@ -10,7 +11,7 @@ export class NotStarted extends BridgeError {
   constructor(detail: string, options: Pick<BridgeErrorOptions, 'cause' | 'waitedMs'> = {}) {
     super('E_SANDBOX_START', `The sandbox did not start: ${detail}`, {
       fault: 'engine',
-      remedy: 'Run `mcp-sandbox-bridge doctor`.',
+      remedy: `Run \`${ownCommand('doctor')}\`.`,
       ...options,
     });
     this.detail = detail;

@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { didYouMean } from '../base/closest.js';
 import type { Observer } from '../base/events.js';
+import { ownCommand } from '../base/own-command.js';
 import type { Redactor } from '../base/redact.js';
 import { clipHarmless } from '../base/text.js';
 import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
@@ -132,7 +133,7 @@ export class ConfiguredServers implements AsyncDisposable {
       return {
         type: 'E_SERVER_UNKNOWN',
         message: `${field}: '${echo}' is configured but not started: ${text}`,
-        remedy: remedy ?? 'See `mcp-sandbox-bridge servers`.',
+        remedy: remedy ?? `See \`${ownCommand('servers')}\`.`,
       };
     }
     const shown = names.slice(0, MAX_NAMES_SHOWN).join(', ') || 'none';

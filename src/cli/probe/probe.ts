@@ -3,6 +3,7 @@
 
 import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent } from '../../base/events.js';
+import { ownCommand } from '../../base/own-command.js';
 import { MB_BYTES } from '../../base/sizes.js';
 import { engineNameOf } from '../../engine/engine-status.js';
 import { isGvisor } from '../../engine/oci-runtime.js';
@@ -137,7 +138,7 @@ async function attackWalls(
   if (text === undefined) {
     throw new BridgeError('E_SANDBOX_LOST', `The probe did not run: ${error?.message ?? status}`, {
       fault: 'engine',
-      remedy: error?.remedy ?? 'Run `mcp-sandbox-bridge doctor`.',
+      remedy: error?.remedy ?? `Run \`${ownCommand('doctor')}\`.`,
     });
   }
   const answers = JSON.parse(text) as Readonly<Record<string, unknown>>;

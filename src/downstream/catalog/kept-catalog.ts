@@ -5,8 +5,7 @@
 import { statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Observer } from '../../base/events.js';
-import { shellWord } from '../../base/shell-word.js';
-import { PACKAGE_NAME } from '../../base/version.js';
+import { ownCommand } from '../../base/own-command.js';
 import { catalogKey, type DownstreamSpec } from '../../config/downstream-spec.js';
 import type { Downstream } from '../downstream.js';
 import { isObject } from '../json-object.js';
@@ -148,7 +147,7 @@ export function acceptCommand(server: string): string {
 
 /** The command that learns what a server's tools are, to be pasted into a shell. */
 export function refreshCommand(server: string): string {
-  return `${PACKAGE_NAME} servers refresh ${shellWord(server)}`;
+  return ownCommand('servers', 'refresh', server);
 }
 
 const first = (tool: ServerTool): FirstSeen => ({

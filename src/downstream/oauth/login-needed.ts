@@ -1,7 +1,6 @@
 // Errors for a server that needs a login. The remedy is the exact command to run.
 
-import { shellWord } from '../../base/shell-word.js';
-import { PACKAGE_NAME } from '../../base/version.js';
+import { ownCommand } from '../../base/own-command.js';
 import { RemoteFailure } from '../remote/remote-failure.js';
 
 /** What a server asks for is data, and people copy commands into a shell: others are left out. */
@@ -26,6 +25,6 @@ export class LoginNeeded extends LoginTrouble {
 /** The command as a person would type it. */
 export function loginCommand(server: string, scopes: readonly string[] = []): string {
   const usable = scopes.length <= MAX_SCOPES && scopes.every((scope) => HARMLESS_SCOPE.test(scope));
-  const wanted = usable && scopes.length > 0 ? ` --scope ${shellWord(scopes.join(' '))}` : '';
-  return `${PACKAGE_NAME} login ${shellWord(server)}${wanted}`;
+  const wanted = usable && scopes.length > 0 ? ['--scope', scopes.join(' ')] : [];
+  return ownCommand('login', server, ...wanted);
 }

@@ -4,6 +4,7 @@
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
+import { ownCommand } from '../../base/own-command.js';
 import { MB_BYTES } from '../../base/sizes.js';
 import { clipHarmless } from '../../base/text.js';
 
@@ -49,7 +50,7 @@ export function oauthFetch(server: string, signal: AbortSignal): FetchLike {
       throw loginError(
         `${url.origin} cannot be reached: ${reasonOf(thrown)}.`,
         thrown,
-        'Check that it runs, and the network; `mcp-sandbox-bridge servers` shows where the server is configured.',
+        `Check that it runs, and the network; \`${ownCommand('servers')}\` shows where the server is configured.`,
       );
     }
   };

@@ -1,6 +1,7 @@
 // The error of each ending, in words: what happened, named after the limit that was met, and the next step. Which of them
 // it was is for conclude.ts to say.
 
+import { ownCommand } from '../../base/own-command.js';
 import { clipHarmless, clipHarmlessLine } from '../../base/text.js';
 import type { GuestError } from '../../sandbox/sandbox.js';
 import type { Breach } from '../../sandbox/watchdog.js';
@@ -144,7 +145,7 @@ export function breached(breach: Breach): OutcomeError {
   }
 }
 
-const DOCTOR = 'if it vanishes again, run `mcp-sandbox-bridge doctor`.';
+const DOCTOR = `if it vanishes again, run \`${ownCommand('doctor')}\`.`;
 
 /** Nothing in the code can take the supervisor's last word, but for what looks for it. `isHarmless`: it can be done twice. */
 export function lost(

@@ -2,6 +2,7 @@
 // is known of languages but Python, whose exceptions say more (hints.ts). The text is a claim of the guest: it decides
 // nothing but the wording.
 
+import { ownCommand } from '../../../base/own-command.js';
 import type { Language } from '../../../config/languages/language.js';
 import { languages } from '../../../config/languages/records.js';
 import { type HintSpec, shown, writablePlaces } from './hint.js';
@@ -58,7 +59,7 @@ export const OUTPUT_HINTS: readonly OutputHint[] = [
     languages: ALL,
     pattern: /^The image has no .{1,200} on its PATH\.$/m,
     sentence: ({ spec, language }) =>
-      `The image is ${spec.image}: the operator can name another, or none, for the one that \`mcp-sandbox-bridge image build ${language.profile}\` makes.`,
+      `The image is ${spec.image}: the operator can name another, or none, for the one that \`${ownCommand('image', 'build', language.profile)}\` makes.`,
   },
   {
     about: 'no package main',
