@@ -22,6 +22,11 @@ export function argvOf(script: string | undefined): readonly string[] {
 /** The argv that starts this bridge as it was started now. */
 export const OWN_ARGV = argvOf(process.argv[1]);
 
+/** What an option of ours looks like; `shellWord` quotes whatever begins with a hyphen. */
+const OPTION = /^--[a-z][a-z-]*$/;
+
 /** A command of ours as a line for a POSIX shell: `ownCommand('image', 'build')`. */
 export const ownCommand = (...words: readonly string[]): string =>
-  [...OWN_ARGV, ...words].map(shellWord).join(' ');
+  [...OWN_ARGV, ...words]
+    .map((word) => (OPTION.test(word) || word === '-y' ? word : shellWord(word)))
+    .join(' ');

@@ -24,4 +24,5 @@ describe('argvOf', () => {
 
 it('names the package where nothing tells how it was started, quoted for a shell', () => {
   expect(ownCommand('login', 'my server')).toBe("mcp-sandbox-bridge login 'my server'");
+  expect(ownCommand('doctor', '--probe')).toBe('mcp-sandbox-bridge doctor --probe');
 });

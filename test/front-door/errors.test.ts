@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fakeEngine } from '../faults/fake-engine.js';
 import { ERROR_CASES } from '../run/outcome/error-cases.js';
-import { HOSTILE_SERVER, hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { HOSTILE_SERVER, hostileServer, OWN, startBridge, type TestBridge } from '../support/start-bridge.js';
 
 let bridge: TestBridge;
 beforeAll(async () => {
@@ -100,12 +100,12 @@ describe('servers and tools', () => {
     [
       ['missing'],
       "Server 'missing' could not be started: command not found: no-such-program.",
-      'Install it, or give its full path; `mcp-sandbox-bridge servers` shows where it is configured.',
+      `Install it, or give its full path; \`${OWN} servers\` shows where it is configured.`,
     ],
     [
       ['keyless'],
       "Server 'keyless' could not be started: it exited with code 1 before it was ready. Its last words:\n> cannot read its key\n",
-      'It seems to want a key or a login: set it in its `env`, or log in by its own command; `mcp-sandbox-bridge servers` shows where it is configured.',
+      `It seems to want a key or a login: set it in its \`env\`, or log in by its own command; \`${OWN} servers\` shows where it is configured.`,
     ],
     [
       ['mising'],
@@ -167,7 +167,7 @@ describe('set-up', () => {
       status: 'error',
       errorType: 'E_IMAGE_MISSING',
       error: expect.stringContaining('localhost/no/such:image is not present and cannot be pulled'),
-      remedy: expect.stringContaining('mcp-sandbox-bridge image build'),
+      remedy: expect.stringContaining(`${OWN} image build`),
     });
   });
 });

@@ -12,7 +12,7 @@ import {
   startAuthServer,
   startProtectedServer,
 } from '../support/oauth.js';
-import { bridgeEnv, MAIN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { bridgeEnv, MAIN, OWN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
 let auth: AuthServer;
 let server: ProtectedServer;
@@ -70,7 +70,7 @@ it('says exactly the command, and needs no restart after it', async () => {
   for (let attempt = 0; attempt < 2; attempt++) {
     const { error, remedy, stderr } = await run();
     expect(`${error} ${remedy} ${stderr?.join('\n')}`).toContain(
-      'Run `mcp-sandbox-bridge login linear` in a terminal.',
+      `Run \`${OWN} login linear\` in a terminal.`,
     );
   }
   await logIn();
@@ -91,7 +91,7 @@ it('no token is in the log or in an answer', async () => {
   const { accessToken = '', refreshToken = '', client } = kept();
   await auth.revoke(refreshToken, { id: String(Object(client).client_id) });
   const answer = await run();
-  expect(JSON.stringify(answer)).toContain('mcp-sandbox-bridge login linear');
+  expect(JSON.stringify(answer)).toContain(`${OWN} login linear`);
   for (const secret of [accessToken, refreshToken]) {
     expect(secret.length).toBeGreaterThan(20);
     expect(JSON.stringify(answer) + bridge.stderr() + twin.stderr()).not.toContain(secret);

@@ -115,7 +115,7 @@ out`;
       unknown: expect.stringContaining('its tools are not known yet'),
       found: [['mail-box', 'send-mail']],
       MCPError9: expect.stringMatching(
-        /not known yet, since it has never been started\. Pass servers=\["never"\] .*`mcp-sandbox-bridge servers refresh never`/,
+        /not known yet, since it has never been started\. Pass servers=\["never"\] .*`node \S+ servers refresh never`/,
       ),
       UnknownServerError10: expect.stringContaining(load),
     });
@@ -164,7 +164,7 @@ except Exception as error:
     const code = `await mcp_mail_box.change(to=${JSON.stringify(changed)})`;
     expect(await bridge.run(code, { servers: ['mail-box'] })).toMatchObject({ status: 'success' });
     const words =
-      /^description and input schema changed since it was first seen on [\d-]+; accept with `mcp-sandbox-bridge servers refresh mail-box --accept`$/;
+      /^description and input schema changed since it was first seen on [\d-]+; accept with `node \S+ servers refresh mail-box --accept`$/;
     for (const loaded of [[], ['mail-box']]) {
       const docs = await bridge.run(
         "d = await runtime.query_tool_docs('mail-box', 'send_mail')\n[d[0]['changed'], repr(d[0])]",

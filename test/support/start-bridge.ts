@@ -8,10 +8,15 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { CallToolResult, ClientCapabilities, Progress } from '@modelcontextprotocol/sdk/types.js';
+import { argvOf } from '../../src/base/own-command.js';
+import { shellWord } from '../../src/base/shell-word.js';
 import { engineUnderTest } from './engine-under-test.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const MAIN = join(ROOT, 'dist/cli/main.js');
+
+/** What the bridge of the tests calls itself in sentences: it is started as out of a checkout. */
+export const OWN = argvOf(MAIN).map(shellWord).join(' ');
 export const HOSTILE_SERVER = join(ROOT, 'test/fixtures/hostile-server.mjs');
 
 const STORAGE_CONF = join(homedir(), '.config/containers/storage.conf');
