@@ -1,10 +1,10 @@
 // What npm would publish of this checkout: what a user needs and no more, small, and with nothing left to install.
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -23,7 +23,8 @@ const packed = z
     ),
   )[0];
 const paths = packed.files.map(({ path }) => path);
-const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const readJson = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
+const manifest = readJson('package.json');
 
 it('is small', () => {
   expect(packed.size).toBeLessThan(MAX_PACKED_BYTES);
@@ -63,4 +64,54 @@ it('says where it comes from, under the name that the registry of MCP servers as
   expect(repository.url).toMatch(/^git\+https:\/\/github\.com\/.+\.git$/);
   expect(bugs.url).toBe(`${repository.url.replace(/^git\+|\.git$/g, '')}/issues`);
   expect(mcpName).toMatch(new RegExp(`^io\\.github\\..+/${name}$`));
+});
+
+describe('the licences of what is bundled', () => {
+  const text = readFileSync(join(ROOT, 'dist/bundle/LICENSES.txt'), 'utf8');
+  const notices = text
+    .split(/^-{80}\n/m)
+    .map((notice) => notice.trim())
+    .filter((notice) => notice !== '')
+    .map((notice) => {
+      const [heading = '', ...lines] = notice.split('\n');
+      const [, name = '', version = '', licence = ''] = /^(\S+) (\S+) \((.*)\)$/.exec(heading) ?? [];
+      return { name, version, licence, terms: lines.join('\n').trim() };
+    });
+
+  /** Packages in the bundle as `name version`, by what its source maps say: not by the list that is checked here. */
+  function bundled(): string[] {
+    const maps = readdirSync(join(ROOT, 'dist'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+      /^(?:bundle[\\/].*|cli[\\/]main)\.js\.map$/.test(name),
+    );
+    const sources = maps.flatMap(
+      (name) => z.looseObject({ sources: z.array(z.string()) }).parse(readJson(join('dist', name))).sources,
+    );
+    const folders = sources.flatMap(
+      (source) => /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(source)?.[0] ?? [],
+    );
+    return [...new Set(folders)].map((folder) => {
+      const { name, version } = readJson(join(folder, 'package.json'));
+      return `${name} ${version}`;
+    });
+  }
+
+  it('name every package that the bundle has in it, and no other', () => {
+    const named = notices.map(({ name, version }) => `${name} ${version}`);
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.toSorted()).toEqual(bundled().toSorted());
+  });
+
+  it('have the terms of each', () => {
+    for (const { name, terms } of notices) {
+      expect([name, terms.length > 400]).toEqual([name, true]);
+      expect([name, /permission|redistribution|apache license/i.test(terms)]).toEqual([name, true]);
+    }
+  });
+
+  it('are none that would reach over to our own code', () => {
+    const PERMISSIVE = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', '0BSD', 'BlueOak-1.0.0'];
+    for (const { name, licence } of notices)
+      expect([name, PERMISSIVE]).toEqual([name, expect.arrayContaining([licence])]);
+    expect(text).not.toMatch(/GNU (?:LESSER |AFFERO )?GENERAL PUBLIC|Mozilla Public License/i);
+  });
 });
