@@ -13,6 +13,7 @@ export type BridgeEvent =
       /** Position of the mistake in the file, line and column counted from 1; undefined when it has no single place. */
       readonly place?: { readonly line: number; readonly column: number } | undefined;
     }
+  | { readonly type: 'settings.wrong'; readonly message: string }
   | { readonly type: 'config.discovered'; readonly ready: number; readonly skipped: number }
   | {
       readonly type: 'engine.command';

@@ -291,6 +291,27 @@ export const CHECKS: readonly Check[] = [
   },
 ];
 
+/** Settings that a check goes by. It would examine something else than what was meant where one of them is wrong. */
+const ENGINE_SETTINGS = ['MCP_BRIDGE_RUNTIME', 'MCP_BRIDGE_ENGINE_URL', 'MCP_BRIDGE_ALLOW_ROOTFUL'];
+const SERVER_SETTINGS = ['MCP_SERVERS_CONFIG', 'MCP_BRIDGE_TRUST_PROJECT', 'MCP_BRIDGE_ALLOW_SELF_SERVER'];
+/** The checks that start nothing, and what they go by. */
+const LOOKING_ONLY: Readonly<Record<string, readonly string[]>> = {
+  node: [],
+  'isolator file': [],
+  'state directory': ['MCP_BRIDGE_STATE_DIR'],
+  engine: ENGINE_SETTINGS,
+  mode: ENGINE_SETTINGS,
+  'subordinate ids': ENGINE_SETTINGS,
+  'storage driver': ENGINE_SETTINGS,
+  servers: SERVER_SETTINGS,
+  policy: [...SERVER_SETTINGS, 'MCP_BRIDGE_POLICY', 'MCP_BRIDGE_ALLOW', 'MCP_BRIDGE_DENY'],
+  registration: [],
+};
+
+/** What can be checked while these settings are wrong: it starts no container and goes by none of them. */
+export const checksWithout = (wrong: ReadonlySet<string>): readonly Check[] =>
+  CHECKS.filter(({ name }) => LOOKING_ONLY[name]?.every((setting) => !wrong.has(setting)) ?? false);
+
 const failed = ({ message, remedy }: BridgeError): CheckResult => fail(message, remedy);
 
 /** How late a watchdog is was measured by the last probe of this very set-up, or is not known. */

@@ -8,13 +8,13 @@ import { withoutDenied } from '../run/policy/policy-book.js';
 import { type LaunchPad, wishesOf } from '../sandbox/launch-pad.js';
 import { Bridge } from '../server/bridge.js';
 import { columns } from './columns.js';
-import { CHECKS } from './doctor-checks.js';
+import { CHECKS, type Check, checksWithout } from './doctor-checks.js';
 import { attempt, type Examination, type Finding, once } from './examination.js';
 import { errorJson, reportFailure } from './failure.js';
 import { interruptSignal } from './interrupt.js';
 import { languageFindings } from './language-findings.js';
 import { coloursFor, printJson, visible } from './output.js';
-import { type Prepared, prepare, withProgress } from './prepare.js';
+import { type Examined, examine, withProgress } from './prepare.js';
 import { serverChanges } from './server-changes.js';
 import { type ServerFinding, serverFindings } from './server-findings.js';
 import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
@@ -32,17 +32,8 @@ export async function doctor(options: DoctorOptions): Promise<void> {
 }
 
 async function examineAll({ json }: DoctorOptions): Promise<void> {
-  let prepared: Prepared;
-  try {
-    prepared = prepare('error', 'ends');
-  } catch (thrown) {
-    if (!(thrown instanceof BridgeError && thrown.code === 'E_SETTINGS')) throw thrown;
-    const { message, remedy } = thrown;
-    return report(
-      [{ name: 'settings', status: 'fail', detail: message, ...(remedy ? { remedy } : {}) }],
-      json,
-    );
-  }
+  const prepared = examine('error', 'ends');
+  if (prepared.problems.length > 0) return await examineWithout(prepared, json);
   const { settings, warnings, discovery: context, policyBook } = prepared;
   const paint = coloursFor(process.stderr);
   const observer = withProgress(prepared.observer, (message) =>
@@ -71,14 +62,64 @@ async function examineAll({ json }: DoctorOptions): Promise<void> {
     commandTrial: once(() => commandTrial(bridge, signal)),
     signal,
   };
+  const findings = await findingsOf(CHECKS, subject);
+  findings.push(...(await languageFindings(subject)));
+  report(findings, json, serversIn(subject));
+}
+
+/** Every wrong setting, and what can be said of the machine without them. Starts no container. */
+async function examineWithout(prepared: Examined, json: true | undefined): Promise<void> {
+  const { settings, warnings, problems, discovery: context, policyBook } = prepared;
+  const wrong: readonly Finding[] = problems.map(({ message: detail, remedy }) => ({
+    name: 'settings',
+    status: 'fail',
+    detail,
+    remedy,
+  }));
+  // Where that is wrong, every path that is looked at would be another one.
+  if (problems.some(({ setting }) => setting === 'HOME')) return report(wrong, json);
+  const signal = interruptSignal();
+  const notTried = () =>
+    Promise.reject<never>(new BridgeError('E_SETTINGS', 'Settings are wrong.', { fault: 'operator' }));
+  const subject: Examination = {
+    settings,
+    warnings,
+    env: context.env,
+    discovery: discover(context, () => {}),
+    policyBook,
+    engine: once(() => attempt(chooseEngine(wishesOf(settings), signal))),
+    pad: notTried,
+    trial: notTried,
+    memoryTrial: notTried,
+    networkTrial: notTried,
+    commandTrial: notTried,
+    signal,
+  };
+  const checks = checksWithout(new Set(problems.map(({ setting }) => setting)));
+  const warned = warnings.length === 0 ? [] : CHECKS.filter(({ name }) => name === 'settings');
+  const findings = [...wrong, ...(await findingsOf([...warned, ...checks], subject))];
+  const left = CHECKS.filter((check) => !checks.includes(check) && check.name !== 'settings');
+  findings.push({
+    name: 'not checked',
+    status: 'warn',
+    detail: `${left.map(({ name }) => name).join(', ')}: what they try depends on the settings`,
+    remedy: 'Correct the settings, then run this again.',
+  });
+  report(findings, json, serversIn(subject));
+}
+
+async function findingsOf(checks: readonly Check[], subject: Examination): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const { name, examine } of CHECKS) {
-    const verdict = await examine(subject);
+  for (const { name, examine: check } of checks) {
+    const verdict = await check(subject);
     if (verdict !== undefined) findings.push({ name, ...verdict });
   }
-  findings.push(...(await languageFindings(subject)));
+  return findings;
+}
+
+function serversIn({ discovery, policyBook, env, settings }: Examination): readonly ServerFinding[] {
   const allowed = withoutDenied(discovery, policyBook.policy(discovery.ready));
-  report(findings, json, serverFindings(allowed, context.env, serverChanges(allowed.ready, settings)));
+  return serverFindings(allowed, env, serverChanges(allowed.ready, settings));
 }
 
 /** Decided now: what an earlier start remembered need not be true any more. */

@@ -7,7 +7,9 @@ import type { DiscoverContext } from '../config/discover.js';
 import { hostFacts } from '../config/host-facts.js';
 import type { ImportedSettings } from '../config/languages/imported-settings.js';
 import { readIsolatorFile } from '../config/languages/isolator-file.js';
-import { parseSettings, type Settings } from '../config/settings.js';
+import { absentEngine, absentFiles } from '../config/named-files.js';
+import { problemsIn, type SettingProblem, settingsError } from '../config/setting-problems.js';
+import { readSettings, type Settings } from '../config/settings.js';
 import { type LogThreshold, logObserver, openLog } from '../observe/log.js';
 import { type LossyWriter, stderrWriter } from '../observe/lossy-writer.js';
 import { PolicyBook } from '../run/policy/policy-book.js';
@@ -27,21 +29,34 @@ export type Prepared = {
   readonly stderr: LossyWriter;
 };
 
+/** The same where something may be wrong. */
+export type Examined = Prepared & {
+  /** With any of them the settings are for looking only, and nothing is to be started. */
+  readonly problems: readonly SettingProblem[];
+};
+
 /**
  * `quietLevel` holds where the user did not ask for a level; a command that ends by itself keeps no sandbox waiting and
  * nothing for later.
  * Throws E_SETTINGS.
  */
 export function prepare(quietLevel: LogThreshold, life: 'serves' | 'ends'): Prepared {
+  const { problems, ...prepared } = examine(quietLevel, life);
+  if (problems.length > 0) throw settingsError(problems);
+  return prepared;
+}
+
+/** All that is wrong, found without starting anything. In the place of what is wrong stands its default. */
+export function examine(quietLevel: LogThreshold, life: 'serves' | 'ends'): Examined {
   const host = hostFacts();
   const { env } = process;
-  const { settings: own, warnings } = parseSettings(env, host);
-  const { importedFile } = own;
-  const imported = importedFile === undefined ? undefined : readIsolatorFile(importedFile, own, host);
+  const { settings: own, warnings, problems: wrong } = readSettings(env, host);
+  const { importedFile, policyFile } = own;
+  const imported = readable(importedFile, (file) => readIsolatorFile(file, own, host));
   const settings = {
     ...own,
-    imported,
-    snippetsDir: snippetsDirOf(own, imported),
+    imported: imported.value,
+    snippetsDir: snippetsDirOf(own, imported.value),
     ...(life === 'ends' ? { warm: 0, keepSeconds: 0 } : {}),
   };
   const stderr = stderrWriter();
@@ -54,12 +69,41 @@ export function prepare(quietLevel: LogThreshold, life: 'serves' | 'ends'): Prep
     stderr,
   );
   for (const warning of warnings) log.warn(warning);
-  for (const warning of imported?.warnings ?? []) log.warn(`${importedFile}: ${warning}`);
+  for (const warning of imported.value?.warnings ?? []) log.warn(`${importedFile}: ${warning}`);
   const redactor = new Redactor();
   redactor.addSecrets(env, settings.downstreamEnv);
   const observer = logObserver(log, (text) => redactor.redact(text));
-  const policyBook = new PolicyBook(settings, host, observer);
-  return { settings, warnings, discovery: { settings, env, host }, observer, policyBook, redactor, stderr };
+  const book = readable(policyFile, () => new PolicyBook(settings, host, observer));
+  const problems = [
+    ...wrong,
+    ...absentFiles(settings),
+    ...(life === 'serves' ? absentEngine(settings) : []),
+    ...imported.problems,
+    ...book.problems,
+  ];
+  return {
+    settings,
+    warnings,
+    problems: problems.map((each) => ({ ...each, message: redactor.redact(each.message) })),
+    discovery: { settings, env, host },
+    observer,
+    policyBook: book.value ?? new PolicyBook({ ...settings, policyFile: undefined }, host, observer),
+    redactor,
+    stderr,
+  };
+}
+
+/** What is made of a file, or why nothing can be; neither where no file is named. */
+function readable<T>(
+  file: string | undefined,
+  read: (file: string) => T,
+): { readonly value: T | undefined; readonly problems: readonly SettingProblem[] } {
+  if (file === undefined) return { value: undefined, problems: [] };
+  try {
+    return { value: read(file), problems: [] };
+  } catch (thrown) {
+    return { value: undefined, problems: problemsIn(thrown) };
+  }
 }
 
 /** What a variable says comes before imported settings, and that before the folder that lies ready. */

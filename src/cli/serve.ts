@@ -4,13 +4,14 @@
 import { Console } from 'node:console';
 import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
+import { problemsIn } from '../config/setting-problems.js';
 import { type LossyWriter, neverBlock, streamInto } from '../observe/lossy-writer.js';
 import { Bridge } from '../server/bridge.js';
 import { serveAgent } from '../server/server.js';
 import { AgentTransport } from '../server/stdio-transport.js';
 import { audited } from './audited.js';
 import { interruptSignal } from './interrupt.js';
-import { prepare } from './prepare.js';
+import { type Examined, examine } from './prepare.js';
 
 /** Hosts kill half a second after asking; whoever still lives long after that would hang for ever. */
 const CLOSE_WITHIN_MS = 5_000;
@@ -19,15 +20,14 @@ const LOG_WITHIN_MS = 200;
 
 /** Ends the process when the agent has gone or a signal came. */
 export async function serve(): Promise<void> {
-  const prepared = prepare('info', 'serves');
-  const { settings, discovery, redactor, stderr } = prepared;
+  const prepared = examine('info', 'serves');
+  const { stderr } = prepared;
   nothingElseWrites(stderr);
   const audit = audited(prepared);
   const { observer } = audit;
   const interrupted = interruptSignal();
   const fault = firstFault(observer);
-  const bridge = new Bridge({ settings, discovery, observer, redactor });
-  const server = await serveAgent(bridge, new AgentTransport(process.stdin, process.stdout), observer);
+  const { server, bridge } = await connected(prepared, observer);
   const { reason, exitCode } = await Promise.race([
     new Promise<End>((resolve) => {
       server.onclose = () => resolve({ reason: 'the agent has gone', exitCode: 0 });
@@ -40,11 +40,41 @@ export async function serve(): Promise<void> {
   ]);
   observer({ type: 'bridge.closing', reason });
   setTimeout(() => process.exit(1), CLOSE_WITHIN_MS).unref();
-  await bridge[Symbol.asyncDispose]();
+  await bridge?.[Symbol.asyncDispose]();
   await audit[Symbol.asyncDispose]();
   await answersAreOut();
   await stderr.flush(LOG_WITHIN_MS);
   process.exit(exitCode);
+}
+
+type Connected = {
+  readonly server: Awaited<ReturnType<typeof serveAgent>>;
+  readonly bridge: Bridge | undefined;
+};
+
+/** The agent's end of the bridge, or, where a setting is wrong, what only says so: there is no bridge then. */
+async function connected(prepared: Examined, observer: Observer): Promise<Connected> {
+  const { settings, discovery, redactor } = prepared;
+  const transport = new AgentTransport(process.stdin, process.stdout);
+  const opened =
+    prepared.problems.length > 0
+      ? prepared
+      : openedOr(() => new Bridge({ settings, discovery, observer, redactor }));
+  if (opened instanceof Bridge)
+    return { server: await serveAgent(opened, transport, observer, prepared.warnings), bridge: opened };
+  for (const { message, remedy } of opened.problems)
+    observer({ type: 'settings.wrong', message: `${message} ${remedy}` });
+  const { serveWrongSettings } = await import('../server/wrong-settings.js');
+  return { server: await serveWrongSettings(settings, opened.problems, transport), bridge: undefined };
+}
+
+/** The policy may have been changed since it was examined. */
+function openedOr(open: () => Bridge): Bridge | Pick<Examined, 'problems'> {
+  try {
+    return open();
+  } catch (thrown) {
+    return { problems: problemsIn(thrown) };
+  }
 }
 
 /** What packages print, and Node's own warnings, take the log's way: elsewhere they break the conversation, or block. */

@@ -167,7 +167,8 @@ function unusable(file: string, problems: readonly string[]): BridgeError {
   const lines = problems.map((problem) => `MCP_BRIDGE_POLICY: ${file}: ${problem}`);
   return new BridgeError('E_SETTINGS', lines.join('\n'), {
     fault: 'operator',
-    remedy: 'Correct the policy file, or the variable that names it, then start again.',
+    remedy:
+      'Correct the policy file, or the variable that names it, then restart the host: one that is wrong at the start is not read again.',
   });
 }
 

@@ -28,6 +28,13 @@ export function optional<T extends z.ZodType<unknown, string>>(rule: T, doc: Set
   return schema;
 }
 
+/** Text to which `trouble` may object; what it says stands behind what is allowed. */
+export const explained = (trouble: (text: string) => string | undefined) =>
+  z.string().superRefine((text, context) => {
+    const message = trouble(text);
+    if (message !== undefined) context.addIssue({ code: 'custom', message, params: { explains: true } });
+  });
+
 export const integer = (min: number, max: number) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max));
 export const flag = z.enum(['0', '1']).transform((text) => text === '1');

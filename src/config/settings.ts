@@ -1,18 +1,18 @@
 // The environment, read once into Settings: whatever is above this floor takes the value and never looks at the
-// environment again. A wrong variable stops the start and is named with all other wrong ones. An unknown one is only a
-// warning, because an older or newer bridge may know it; so is a timeout above the maximum, which is the maximum.
+// environment again. A wrong variable is named with all other wrong ones, and nothing runs before they are corrected. An
+// unknown one is only a warning, because an older or newer bridge may know it; so is a timeout above the maximum, which is
+// the maximum.
 
 import type { z } from 'zod';
-import { didYouMean } from '../base/closest.js';
 import type { Environment } from '../base/environment.js';
-import { BridgeError } from '../base/errors.js';
 import { MB_BYTES } from '../base/sizes.js';
-import { clipHarmless } from '../base/text.js';
 import { ENGINE_VARIABLES } from './engine-variables.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 import type { ImportedSettings } from './languages/imported-settings.js';
 import { languages } from './languages/records.js';
+import { brokenRule, problem, type SettingProblem, settingsError, shownValue } from './setting-problems.js';
 import { type SettingRow, tableOf } from './setting-rules.js';
+import { warningsAbout } from './setting-warnings.js';
 import { stateDirFrom, stateDirTrouble } from './state-dir.js';
 import {
   type AuditMode,
@@ -106,58 +106,79 @@ export type Settings = {
   readonly depth: number;
 };
 
-const PREFIX = 'MCP_BRIDGE_';
-/** Variables with this prefix belong to `code-exec`, which reads them itself. */
-const EXEC_PREFIX = 'MCP_EXEC_';
 const COMMAND_RULES = ['MCP_EXEC_ALLOW', 'MCP_EXEC_DENY'];
 /** A rule means the program that its name leads to, which only the machine knows in which commands run. */
 const WHERE_RULES_HOLD =
   'The bridge cannot see which programs its containers have, so it would be without effect: set it at a `code-exec`, and hand calls to that with MCP_BRIDGE_EXECUTE_SERVER; or take execute out of MCP_BRIDGE_TOOLS.';
-const VALUE_CHARS_SHOWN = 120;
-const REMEDY =
-  'Correct or remove it where the bridge is registered (the env field of its entry), then start again.';
 
-/** Throws E_SETTINGS that lists every wrong variable; the warnings are sentences about what does not count as it stands. */
-export function parseSettings(
-  env: Environment,
-  host: HostFacts,
-): { readonly settings: Settings; readonly warnings: readonly string[] } {
-  if (!pathRules(host).isAbsolute(host.home)) {
-    throw settingsError([
-      `HOME is '${clipHarmless(host.home, VALUE_CHARS_SHOWN)}', and the system knows no home folder of this user; allowed: an absolute path.`,
-    ]);
-  }
+export type SettingsReading = {
+  /** What is wrong has its default. With problems it is for looking only: nobody has asked for these settings. */
+  readonly settings: Settings;
+  /** Sentences about what does not count as it stands. */
+  readonly warnings: readonly string[];
+  readonly problems: readonly SettingProblem[];
+};
+
+/** Throws E_SETTINGS that lists every wrong variable. */
+export function parseSettings(env: Environment, host: HostFacts): Omit<SettingsReading, 'problems'> {
+  const { problems, ...read } = readSettings(env, host);
+  if (problems.length > 0) throw settingsError(problems);
+  return read;
+}
+
+/** The settings of this environment, with all that is wrong in it. */
+export function readSettings(env: Environment, machine: HostFacts): SettingsReading {
+  const { sep, isAbsolute } = pathRules(machine);
+  const host = isAbsolute(machine.home) ? machine : { ...machine, home: sep };
   const given = new Map<string, string>();
   for (const [name, value] of Object.entries(env)) {
     // A host that writes an empty string for an unset variable means unset.
     if (value !== undefined && value.trim() !== '') given.set(name, value.trim());
   }
-  const parsed = variables.safeParse(Object.fromEntries(given));
-  if (!parsed.success) {
-    const firstOfEach = new Map<string, z.core.$ZodIssue>();
-    for (const issue of parsed.error.issues) {
-      const name = String(issue.path[0]);
-      if (!firstOfEach.has(name)) firstOfEach.set(name, issue);
-    }
-    throw settingsError(
-      [...firstOfEach].map(([name, issue]) => complaint(name, given.get(name) ?? '', issue)),
-    );
-  }
-  const values = parsed.data;
-  const settings = toSettings(values, host, Object.fromEntries(given));
-  const trouble = stateDirTrouble(settings.stateDir, given.has('MCP_BRIDGE_STATE_DIR'), host);
-  if (trouble !== undefined) throw settingsError([trouble]);
-  const rules = COMMAND_RULES.filter((name) => given.has(name));
-  if (rules.length > 0 && values.MCP_BRIDGE_TOOLS.includes('execute'))
-    throw settingsError(rules.map((name) => `${name} is a rule of the command server. ${WHERE_RULES_HOLD}`));
+  const wrong = wrongValues(given);
+  const right = new Map([...given].filter(([name]) => !wrong.has(name)));
+  const values = variables.parse(Object.fromEntries(right));
+  const settings = toSettings(values, host, Object.fromEntries(right));
+  const table = settingsTable();
   return {
     settings,
-    warnings: [
-      ...unknownVariables(given.keys()),
-      ...othersVariables(given.keys()),
-      ...shortenedTimeout(given.has('MCP_BRIDGE_TIMEOUT'), values),
+    warnings: warningsAbout(given, values),
+    problems: [
+      ...(host === machine ? [] : [homeless(machine)]),
+      ...[...wrong].map(([name, issue]) => brokenRule(name, given.get(name) ?? '', issue, table)),
+      ...unfitStateDir(settings, right.has('MCP_BRIDGE_STATE_DIR'), host),
+      ...rulesWithoutEffect(given, values),
     ],
   };
+}
+
+/** The first issue of each. */
+function wrongValues(given: ReadonlyMap<string, string>): ReadonlyMap<string, z.core.$ZodIssue> {
+  const { error } = variables.safeParse(Object.fromEntries(given));
+  const firstOfEach = new Map<string, z.core.$ZodIssue>();
+  for (const issue of error?.issues ?? []) {
+    const name = String(issue.path[0]);
+    if (!firstOfEach.has(name)) firstOfEach.set(name, issue);
+  }
+  return firstOfEach;
+}
+
+const homeless = ({ home }: HostFacts): SettingProblem =>
+  problem(
+    'HOME',
+    `HOME is ${shownValue(home)}, and the system knows no home folder of this user; allowed: an absolute path.`,
+  );
+
+function unfitStateDir({ stateDir }: Settings, isSaid: boolean, host: HostFacts): SettingProblem[] {
+  const trouble = stateDirTrouble(stateDir, isSaid, host);
+  return trouble === undefined ? [] : [problem('MCP_BRIDGE_STATE_DIR', trouble)];
+}
+
+function rulesWithoutEffect(given: ReadonlyMap<string, string>, values: Values): SettingProblem[] {
+  if (!values.MCP_BRIDGE_TOOLS.includes('execute')) return [];
+  return COMMAND_RULES.filter((name) => given.has(name)).map((name) =>
+    problem(name, `${name} is a rule of the command server. ${WHERE_RULES_HOLD}`),
+  );
 }
 
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
@@ -263,44 +284,6 @@ const optionalPath = (written: string | undefined, host: HostFacts): string | un
 function ownSnippetsDir(stateDir: string, host: HostFacts): string | undefined {
   const own = pathRules(host).join(stateDir, 'snippets');
   return host.exists(own) ? own : undefined;
-}
-
-function settingsError(complaints: readonly string[]): BridgeError {
-  return new BridgeError('E_SETTINGS', complaints.join('\n'), { fault: 'operator', remedy: REMEDY });
-}
-
-function complaint(name: string, got: string, issue: z.core.$ZodIssue): string {
-  const row = settingsTable().find((candidate) => candidate.name === name);
-  const allowed = row?.allowed ?? '';
-  const explanation =
-    issue.code === 'custom' && issue.params?.['explains'] === true ? ` ${issue.message}` : '';
-  const more = explanation || didYouMean(got, allowed.split(/, | or /));
-  return `${name} is '${clipHarmless(got, VALUE_CHARS_SHOWN)}'; allowed: ${allowed}.${more}`;
-}
-
-function unknownVariables(names: Iterable<string>): string[] {
-  const known: readonly string[] = variableNames;
-  return [...names]
-    .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
-    .map(
-      (name) =>
-        `${clipHarmless(name, VALUE_CHARS_SHOWN)} is no setting of this version.${didYouMean(name, known)}`,
-    );
-}
-
-/** Those of the command server do nothing here, but for the one that both have. */
-function othersVariables(names: Iterable<string>): string[] {
-  const known: readonly string[] = variableNames;
-  return [...names]
-    .filter((name) => name.startsWith(EXEC_PREFIX) && !known.includes(name))
-    .map((name) => `${clipHarmless(name, VALUE_CHARS_SHOWN)} is for \`code-exec\`, and without effect here.`);
-}
-
-/** The default gives way to a lower maximum silently; what somebody has written does not. */
-function shortenedTimeout(isSaid: boolean, values: Values): string[] {
-  const { MCP_BRIDGE_TIMEOUT: timeout, MCP_BRIDGE_MAX_TIMEOUT: most } = values;
-  if (!isSaid || timeout <= most) return [];
-  return [`MCP_BRIDGE_TIMEOUT is ${timeout}; runs get ${most}, which is MCP_BRIDGE_MAX_TIMEOUT.`];
 }
 
 /** Every variable in the order of its table. */

@@ -2,16 +2,19 @@
 // errors and the table of docs/settings.md are all made from it. Reads nothing itself.
 
 import { z } from 'zod';
+import { clip } from '../base/text.js';
 import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from './bounds.js';
+import { imageReferenceTrouble } from './image-reference.js';
 import { LANGUAGE_NAMES, languageImages, languageName } from './languages/naming.js';
 import { patternTrouble } from './name-pattern.js';
-import { bytes, flag, integer, list, optional, outputBytes, setting } from './setting-rules.js';
+import { bytes, explained, flag, integer, list, optional, outputBytes, setting } from './setting-rules.js';
 
 // One user namespace maps 65,536 ids; 0 would be root inside it.
 const MAX_ID = 65_535;
 const WEEK_SECONDS = 7 * DAY_SECONDS;
 // A terabyte: more is a typing error.
 const MAX_KEEP_MB = 1_000_000;
+const PATTERN_CHARS_SHOWN = 60;
 
 /** `none` is none, also where isolator's file says otherwise. */
 const networks = list(z.string())
@@ -34,7 +37,11 @@ const word = z.string().regex(WORD);
 const engineUrl = z.string().regex(/^(?:ssh|tcp|unix|npipe):\/\/[^\s"'`$\\]+$/);
 const ownPath = z.string().refine((text) => isWholePath(text) || /^~(?=$|[/\\])/.test(text));
 const OWN_PATH = 'an absolute path, or one that begins with ~/';
-const namePattern = z.string().refine((text) => patternTrouble(text) === undefined);
+const namePattern = explained((text) => {
+  const trouble = patternTrouble(text);
+  return trouble === undefined ? undefined : `'${clip(text, PATTERN_CHARS_SHOWN)}' ${trouble}.`;
+});
+const image = explained(imageReferenceTrouble);
 const PATTERNS =
   '`server` or `server.tool`, several separated by commas, such as github.delete_* or *.write*; `*` stands for any characters, `\\` takes the next one for itself';
 const absoluteOr = (names: readonly string[]) =>
@@ -56,7 +63,7 @@ export const variables = z.object({
     default: "what the engine's own client is set to",
     allowed: 'ssh://user@host/path/of/podman.sock, tcp://host:port or unix:///path/of/socket',
   }),
-  MCP_BRIDGE_IMAGE: setting(word, {
+  MCP_BRIDGE_IMAGE: setting(image, {
     meaning: 'Image that holds Python; `data` has numpy, pandas, scipy and matplotlib.',
     default: 'python:3.14-slim',
     allowed: 'an image reference, or the name of a profile that `image build` has built: base, data',
@@ -239,7 +246,7 @@ export const variables = z.object({
     default: 'runsc',
     allowed: 'auto, a name such as runsc, or an absolute path',
   }),
-  MCP_BRIDGE_EXECUTE_IMAGE: setting(word, {
+  MCP_BRIDGE_EXECUTE_IMAGE: setting(image, {
     meaning: 'Image of the containers of `execute`.',
     default: 'code-exec',
     allowed: 'an image reference, or the name of a profile that `image build` has built',

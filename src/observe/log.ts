@@ -108,6 +108,8 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
   switch (event.type) {
     case 'config.problem':
       return ['warn', `${inline(event.file)} cannot be used as it is: ${inline(event.message)}`];
+    case 'settings.wrong':
+      return ['error', `no code runs until this is corrected: ${inline(event.message)}`];
     case 'config.discovered':
       return ['debug', `${count(event.ready, 'MCP server')} found, ${event.skipped} passed over`];
     case 'engine.command':

@@ -162,7 +162,7 @@ export class Bridge implements AsyncDisposable {
     return await this.#inTurn(asked, hooks, signal, async (id, ends) => {
       const request = { id, client: this.client, ...input, ...wanted };
       const services = this.#servicesFor(this.#kindOf(input.task), lease, hooks);
-      return this.#withoutSecrets(await runCode(request, services, ends));
+      return this.#withPolicyTrouble(this.#withoutSecrets(await runCode(request, services, ends)));
     });
   }
 
@@ -282,6 +282,14 @@ export class Bridge implements AsyncDisposable {
 
   #withoutSecrets(outcome: Outcome): Outcome {
     return withoutSecrets(outcome, (text) => this.redactor.redact(text));
+  }
+
+  /** An operator whose change of the policy does not count sees no log: the answers of runs say it. */
+  #withPolicyTrouble(outcome: Outcome): Outcome {
+    const { policyTrouble } = this.servers;
+    if (policyTrouble === undefined) return outcome;
+    const trouble = this.redactor.redact(policyTrouble);
+    return { ...outcome, note: outcome.note === undefined ? trouble : `${outcome.note}\n${trouble}` };
   }
 
   #sandboxes(kind: SandboxKind): Sandboxes {

@@ -99,6 +99,11 @@ export class ConfiguredServers implements AsyncDisposable {
     return this.#policyBook.policy(this.#configured);
   }
 
+  /** Why the policy file as it is now does not count, in one line; undefined where it does. */
+  get policyTrouble(): string | undefined {
+    return this.#policyBook.trouble;
+  }
+
   /** Reads what is known before somebody asks for it. */
   readAhead(): void {
     void this.#known.readAhead();

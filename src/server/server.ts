@@ -5,7 +5,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { ListToolsRequestSchema, type ServerCapabilities } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Observer } from '../base/events.js';
-import { clipHarmless } from '../base/text.js';
+import { clip, clipHarmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { offeredLanguages } from '../config/languages/plan.js';
 import { WrongParams } from '../protocol/wrong-params.js';
@@ -23,6 +23,10 @@ import { answerCalls, type ClientTransport, toolsOf } from './tool-calls.js';
 const QUIET_BEFORE_WARM_MS = 250;
 const QUIET_BEFORE_SWEEP_MS = 2_000;
 
+/** Of warnings about settings, in the instructions. */
+const MAX_WARNINGS = 2;
+const MAX_WARNING_CHARS = 200;
+
 /** Looser than the SDK's, which would call a wrong level a fault of ours. */
 const SetLevel = z.object({
   method: z.literal('logging/setLevel'),
@@ -36,15 +40,16 @@ const NO_VALIDATOR = {
   },
 };
 
-/** Connects one agent; resolves when its transport has started. */
+/** Connects one agent; resolves when its transport has started. `warnings` are those about the settings. */
 export async function serveAgent(
   bridge: Bridge,
   transport: ClientTransport,
   observer: Observer,
+  warnings: readonly string[] = [],
 ): Promise<Server> {
   const tools = toolsOf(bridge.settings);
   const snippets = offeredSnippets(bridge);
-  const server = serverFor(bridge, snippets === undefined ? {} : { completions: {} });
+  const server = serverFor(bridge, warnings, snippets === undefined ? {} : { completions: {} });
   listTools(server, bridge, tools);
   const logLevel = takeLogLevel(server);
   answerCalls(server, { tools, bridge, transport, observer, logLevel });
@@ -55,16 +60,26 @@ export async function serveAgent(
   return server;
 }
 
-const serverFor = ({ settings, servers }: Bridge, more: ServerCapabilities): Server =>
+/** A name that is misspelt leaves a setting unset, and hosts do not show the log. */
+const toldWarnings = (warnings: readonly string[]): readonly string[] =>
+  warnings
+    .slice(0, MAX_WARNINGS)
+    .map((warning) => `Setting without effect, tell the user: ${clip(warning, MAX_WARNING_CHARS)}`);
+
+const serverFor = (
+  { settings, servers }: Bridge,
+  warnings: readonly string[],
+  more: ServerCapabilities,
+): Server =>
   new Server(
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
     {
       capabilities: { tools: {}, resources: {}, logging: {}, ...more },
       jsonSchemaValidator: NO_VALIDATOR,
-      instructions: instructions(servers.names, {
-        tools: settings.tools,
-        languages: offeredLanguages(settings),
-      }),
+      instructions: [
+        instructions(servers.names, { tools: settings.tools, languages: offeredLanguages(settings) }),
+        ...toldWarnings(warnings),
+      ].join('\n'),
     },
   );
 

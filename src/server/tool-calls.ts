@@ -31,7 +31,7 @@ export type ClientTransport = Transport & { readonly clientProtocol?: string | u
 /** Versions are dates; before this one there is no `resource_link`, and clients refuse an answer with one. */
 const LINKS_SINCE = '2025-06-18';
 
-const knowsLinks = ({ clientProtocol }: ClientTransport): boolean =>
+export const knowsLinks = ({ clientProtocol }: ClientTransport): boolean =>
   clientProtocol === undefined || clientProtocol >= LINKS_SINCE;
 
 const TOOLS: Readonly<Record<ToolName, (settings: Settings) => BridgeTool>> = {
@@ -43,6 +43,10 @@ const TOOLS: Readonly<Record<ToolName, (settings: Settings) => BridgeTool>> = {
 /** Those that the operator offers, by their names. */
 export const toolsOf = (settings: Settings): ReadonlyMap<string, BridgeTool> =>
   new Map(settings.tools.map((name) => [name, TOOLS[name](settings)]));
+
+/** All there are, offered or not. */
+export const allTools = (settings: Settings): ReadonlyMap<string, BridgeTool> =>
+  new Map(Object.entries(TOOLS).map(([name, make]) => [name, make(settings)]));
 
 export type CallsParts = {
   readonly tools: ReadonlyMap<string, BridgeTool>;
@@ -69,7 +73,8 @@ export function answerCalls(server: Server, parts: CallsParts): void {
   });
 }
 
-function toolNamed(name: string, tools: ReadonlyMap<string, BridgeTool>): BridgeTool {
+/** Throws -32602 that lists them where there is none of this name. */
+export function toolNamed(name: string, tools: ReadonlyMap<string, BridgeTool>): BridgeTool {
   const tool = tools.get(name);
   if (tool !== undefined) return tool;
   const known = [...tools.keys()];
@@ -81,7 +86,8 @@ function toolNamed(name: string, tools: ReadonlyMap<string, BridgeTool>): Bridge
 /** `links`: whether the client knows links to resources. */
 type Reader = { readonly client: string; readonly links: boolean };
 
-function resultOf(
+/** The answer as this client can read it. */
+export function resultOf(
   answer: Answer,
   tool: BridgeTool,
   { explicitlySet, outputMode, structured }: Settings,

@@ -79,7 +79,7 @@ describe('usage', () => {
     expect(stderr).toContain("error: unknown command 'docter'.");
   });
 
-  it.each([['serve'], ['servers'], ['run', '-']])(
+  it.each([['runs'], ['servers'], ['run', '-']])(
     '%s with a wrong setting says which and what is allowed',
     async (...args) => {
       const env = { MCP_BRIDGE_MEMORY: 'lots', MCP_BRIDGE_PIDS: '1' };

@@ -10,7 +10,7 @@ import { Home } from '../config/home.js';
 import { tempHome } from '../support/start-bridge.js';
 import { commandHere } from './command.js';
 
-it.each([['serve'], ['servers']])('%s does not begin with a wrong file', async (name) => {
+it.each([['snippets'], ['servers']])('%s does not begin with a wrong file', async (name) => {
   const home = tempHome();
   const file = join(home, 'isolator_config.json');
   writeFileSync(file, '{"defaultNetworkMode": "host"}', { mode: 0o600 });

@@ -4,7 +4,7 @@ import { BridgeError } from '../../src/base/errors.js';
 import { clip } from '../../src/base/text.js';
 import { type HostFacts, homeFolder } from '../../src/config/host-facts.js';
 import { languages } from '../../src/config/languages/records.js';
-import { parseSettings, settingsTable } from '../../src/config/settings.js';
+import { parseSettings, readSettings, settingsTable } from '../../src/config/settings.js';
 import { variables } from '../../src/config/variables.js';
 
 const host: HostFacts = {
@@ -112,7 +112,7 @@ it('every variable can be set', () => {
     MCP_BRIDGE_TOOLS: 'run_python',
     MCP_BRIDGE_SNIPPETS: '~/prompts',
     MCP_BRIDGE_LANGUAGES: 'go, js, golang',
-    MCP_BRIDGE_LANGUAGE_IMAGES: 'golang=golang:1.23, Node=registry:5000/node:24@sha256:0=',
+    MCP_BRIDGE_LANGUAGE_IMAGES: 'golang=golang:1.23, Node=registry:5000/node:24@sha256+b64:0=',
     MCP_BRIDGE_NETWORK: 'go,golang,ts',
     MCP_BRIDGE_ISOLATOR_CONFIG: '~/isolator_config.json',
     MCP_BRIDGE_EXECUTE_SERVER: 'sandbox',
@@ -165,7 +165,7 @@ it('every variable can be set', () => {
     languages: ['go', 'javascript'],
     languageImages: new Map([
       ['go', 'golang:1.23'],
-      ['javascript', 'registry:5000/node:24@sha256:0='],
+      ['javascript', 'registry:5000/node:24@sha256+b64:0='],
     ]),
     networkLanguages: ['go', 'typescript'],
     importedFile: '/home/ann/isolator_config.json',
@@ -282,6 +282,52 @@ it('all wrong values are listed, with suggestions', () => {
     expect.stringMatching(/MCP_BRIDGE_OUTPUT_MODE .* Did you mean 'compact'\?$/),
     expect.stringContaining('MCP_BRIDGE_LOG_LEVEL'),
   ]);
+});
+
+it('all that is wrong is told at once, of whatever kind it is', () => {
+  const { message, remedy } = errorOf({
+    MCP_BRIDGE_PIDS: 'x',
+    MCP_BRIDGE_STATE_DIR: '/proc/x',
+    MCP_BRIDGE_TOOLS: 'execute',
+    MCP_EXEC_ALLOW: 'ls',
+  });
+  expect(message.split('\n').map((line) => /^\w+/.exec(line)?.[0])).toEqual([
+    'MCP_BRIDGE_PIDS',
+    'MCP_BRIDGE_STATE_DIR',
+    'MCP_EXEC_ALLOW',
+  ]);
+  expect(remedy).toContain('restart the host');
+});
+
+it('what is wrong has its default, so that the rest can be looked at', () => {
+  const { settings, problems } = readSettings({ MCP_BRIDGE_PIDS: 'x', MCP_BRIDGE_MEMORY: '1g' }, host);
+  expect([settings.pids, settings.memoryBytes]).toEqual([128, 1024 ** 3]);
+  expect(problems).toMatchObject([{ setting: 'MCP_BRIDGE_PIDS' }]);
+});
+
+it('a language that is set up and not offered is a warning', () => {
+  const env = {
+    MCP_BRIDGE_LANGUAGES: 'go',
+    MCP_BRIDGE_NETWORK: 'go,ruby',
+    MCP_BRIDGE_LANGUAGE_IMAGES: 'js=node',
+  };
+  expect(parseSettings(env, host).warnings).toEqual([
+    'MCP_BRIDGE_NETWORK names ruby, which MCP_BRIDGE_LANGUAGES leaves out: without effect.',
+    'MCP_BRIDGE_LANGUAGE_IMAGES names javascript, which MCP_BRIDGE_LANGUAGES leaves out: without effect.',
+  ]);
+});
+
+it.each([
+  ['MCP_BRIDGE_IMAGE', 'Python', "Names of images have no capital letters: 'Python'."],
+  ['MCP_BRIDGE_EXECUTE_IMAGE', 'debian:', 'Nothing stands behind the colon of its tag.'],
+  [
+    'MCP_BRIDGE_LANGUAGE_IMAGES',
+    'go=Go',
+    "'go=Go' names no image. Names of images have no capital letters: 'Go'.",
+  ],
+  ['MCP_BRIDGE_DENY', 'a,b\\', "'b\\' ends with a backslash that escapes nothing."],
+])('%s=%s says what is wrong with it', (name, value, expected) => {
+  expect(errorOf({ [name]: value }).message.endsWith(`. ${expected}`)).toBe(true);
 });
 
 it.each([

@@ -103,6 +103,9 @@ for _ in range(200):
     const after = await bridge.run(`${FORGE}\nawait forge("h", "echo")`, { servers: ['h'] });
     expect(after.result).toMatchObject(['E_DENIED', expect.stringContaining("deny 'h.echo'")]);
     expect(bridge.stderr()).toContain('the policy of before holds');
+    expect(after).toMatchObject({
+      note: expect.stringMatching(/MCP_BRIDGE_POLICY: .*the policy of before holds/),
+    });
     writeFileSync(policy, RULES);
   });
 });

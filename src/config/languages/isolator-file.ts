@@ -120,7 +120,8 @@ function unusable(file: string, problems: readonly string[]): BridgeError {
   const lines = problems.map((problem) => `MCP_BRIDGE_ISOLATOR_CONFIG: ${file}: ${problem}`);
   return new BridgeError('E_SETTINGS', lines.join('\n'), {
     fault: 'operator',
-    remedy: 'Correct the file, or the variable that names it, then start again.',
+    remedy:
+      'Correct the file, or the variable that names it, then restart the host: it is read only at the start.',
   });
 }
 

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { MB_BYTES } from '../../base/sizes.js';
 import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from '../bounds.js';
+import { imageReferenceTrouble } from '../image-reference.js';
 import { DEFAULT_WORKDIR, workdirTrouble } from './workdir.js';
 
 /** What docs say of one key. */
@@ -27,7 +28,13 @@ const networkMode = z
     error: ({ input }) => networkTrouble(String(input)),
   })
   .transform((mode) => (mode === 'none' ? ('none' as const) : ('outbound' as const)));
-const languageSettings = z.record(z.string(), z.looseObject({ image: z.string().regex(WORD).optional() }));
+const image = z
+  .string()
+  .regex(WORD, { abort: true })
+  .refine((text) => imageReferenceTrouble(text) === undefined, {
+    error: ({ input }) => `${imageReferenceTrouble(String(input))}`,
+  });
+const languageSettings = z.record(z.string(), z.looseObject({ image: image.optional() }));
 
 /** Whatever else the file has is kept, to be told of. */
 export const isolatorKeys = z.looseObject({

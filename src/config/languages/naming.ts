@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { didYouMean } from '../../base/closest.js';
 import { clipHarmless } from '../../base/text.js';
-import { WORD } from '../bounds.js';
+import { imageReferenceTrouble } from '../image-reference.js';
 import { languageNamed, languages } from './records.js';
 
 const MAX_NAME_CHARS = 60;
@@ -39,8 +39,10 @@ export const languageImages = z
     const images = new Map<string, string>();
     for (const pair of pairs) {
       const [, name = '', image = ''] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
-      if (!WORD.test(image))
-        return objectTo(context, pair, `'${clipHarmless(pair, MAX_NAME_CHARS)}' is no pair of that kind.`);
+      const shown = clipHarmless(pair, MAX_NAME_CHARS);
+      if (image === '') return objectTo(context, pair, `'${shown}' is no pair of that kind.`);
+      const trouble = imageReferenceTrouble(image);
+      if (trouble !== undefined) return objectTo(context, pair, `'${shown}' names no image. ${trouble}`);
       const language = languageNamed(name);
       if (language === undefined) return objectTo(context, pair, noSuchLanguage(name));
       if (images.has(language.name)) return objectTo(context, pair, `${language.title} is there twice.`);

@@ -3,8 +3,9 @@
 
 import { statSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { messageOf } from '../../base/errors.js';
+import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
+import { inOneLine } from '../../base/text.js';
 import { isSettled } from '../../config/config-file.js';
 import type { Discovery } from '../../config/discover.js';
 import type { DownstreamSpec } from '../../config/downstream-spec.js';
@@ -20,7 +21,7 @@ export class PolicyBook {
   #rules: PolicyRules;
   /** Stamp of the file as last read; undefined when it may have changed since without a trace. */
   #stamp: string | undefined;
-  /** What was last said of a file that cannot be used. */
+  /** What was last said of a file that cannot be used; undefined while it can be. */
   #told: string | undefined;
   #made:
     | { readonly rules: PolicyRules; readonly specs: readonly DownstreamSpec[]; readonly policy: Policy }
@@ -63,18 +64,25 @@ export class PolicyBook {
       if (!isDeepStrictEqual(content, this.#rules.file?.content))
         this.#rules = { ...this.#rules, file: { path, content } };
     } catch (thrown) {
-      this.#tell(path, messageOf(thrown));
+      this.#tell(path, asBridgeError(thrown).message);
     }
     return this.#rules;
+  }
+
+  /** Why the policy file as it is now does not count, in one line; undefined where it does. */
+  get trouble(): string | undefined {
+    return this.#told === undefined ? undefined : untilCorrected(this.#told);
   }
 
   #tell(file: string, reason: string): void {
     if (reason === this.#told) return;
     this.#told = reason;
-    const message = `${reason} Until then the policy of before holds.`;
-    this.#observer({ type: 'config.problem', file, message });
+    this.#observer({ type: 'config.problem', file, message: untilCorrected(reason) });
   }
 }
+
+const untilCorrected = (reason: string): string =>
+  `${inOneLine(reason)} Until the file is corrected the policy of before holds.`;
 
 /**
  * Differs when the file was written, exchanged, or given other rights. Undefined where that was just now: it may change

@@ -217,7 +217,9 @@ describe('what stops the start', () => {
       `MCP_BRIDGE_ISOLATOR_CONFIG: ${file}: 'defaultCpus' is "all"; allowed: a number from 0.01 to 4096.`,
       `MCP_BRIDGE_ISOLATOR_CONFIG: ${file}: 'defaultPidsLimit' is 1; allowed: a whole number from 16 to 32768.`,
     ]);
-    expect(remedy).toBe('Correct the file, or the variable that names it, then start again.');
+    expect(remedy).toBe(
+      'Correct the file, or the variable that names it, then restart the host: it is read only at the start.',
+    );
   });
 
   it('text that is no JSON, by its place', () => {

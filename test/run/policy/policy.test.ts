@@ -426,9 +426,11 @@ describe('a file that changes', () => {
     expect(events).toEqual([
       { type: 'config.problem', file: path, message: expect.stringContaining('the policy of before holds') },
     ]);
+    expect(policies.trouble).toMatch(/^MCP_BRIDGE_POLICY: .*the policy of before holds\.$/);
     rmSync(path, { force: true });
     write('version: 1');
     expect(isAllowed(policies, 'files')).toBe(true);
+    expect(policies.trouble).toBeUndefined();
   });
 
   it('one that cannot be read stops the start', () => {
