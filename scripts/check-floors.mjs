@@ -66,7 +66,17 @@ const PACKAGES = {
   'rotating-file-stream': ['observe/'],
   'smol-toml': ['config/'],
   yaml: ['config/', 'run/'],
-  zod: ['protocol/', 'config/', 'engine/', 'exec/', 'sandbox/', 'downstream/', 'run/', 'server/'],
+  zod: [
+    'protocol/',
+    'config/',
+    'engine/',
+    'exec/',
+    'sandbox/',
+    'downstream/',
+    'run/',
+    'server/',
+    'cli/install/',
+  ],
 };
 
 /** What a line of code may say only in certain places, and what to do instead. */

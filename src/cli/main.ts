@@ -9,6 +9,7 @@ import { describedProfiles } from '../engine/recipe-dir.js';
 import type { ExecOptions } from './exec.js';
 import type { Words } from './exec-input.js';
 import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
+import type { InstallCommandOptions, UninstallCommandOptions } from './install.js';
 import type { LoginCommandOptions } from './login.js';
 import type { RunCommandOptions } from './run.js';
 import type { RunsOptions } from './runs.js';
@@ -16,6 +17,7 @@ import type { RefreshOptions } from './servers-refresh.js';
 
 const EXAMPLES = `
 Examples:
+  $ ${PACKAGE_NAME} install claude-code                register with Claude Code
   $ ${PACKAGE_NAME} doctor                             check this machine
   $ ${PACKAGE_NAME} doctor --probe                     attack a sandbox here and see what holds
   $ ${PACKAGE_NAME} image build                        make the image where no registry can be reached
@@ -28,7 +30,6 @@ Examples:
   $ ${PACKAGE_NAME} run job.py --file data.csv --out results
   $ echo 'print(6 * 7)' | ${PACKAGE_NAME} run -
   $ ${PACKAGE_NAME} exec main.go --file util/util.go   run a program in any of its languages
-  $ claude mcp add sandbox -- ${PACKAGE_NAME}          register with Claude Code
 
 Settings are environment variables (MCP_BRIDGE_…); docs/settings.md lists them.`;
 
@@ -77,6 +78,30 @@ program
     options.probe
       ? (await import('./probe/probe.js')).probe(options)
       : (await import('./doctor.js')).doctor(options),
+  );
+
+program
+  .command('install')
+  .description(
+    "register the bridge in hosts of this machine, in the user's own settings; lists them without a name",
+  )
+  .argument('[hosts...]', 'such as claude-code, codex, gemini, opencode, cursor, vscode')
+  .option('--name <name>', 'under which name; sandbox without it')
+  .option('--env <name=value>', 'a variable that the host starts it with; may be repeated', collected, [])
+  .option('--dry-run', 'only say what would be written')
+  .option('--json', 'print JSON')
+  .action(async (hosts: string[], options: InstallCommandOptions) =>
+    (await import('./install.js')).installCommand(hosts, options),
+  );
+
+program
+  .command('uninstall')
+  .description('take the bridge out of hosts again, and leave their files as they were')
+  .argument('[hosts...]', 'as `install` names them')
+  .option('--dry-run', 'only say what would be done')
+  .option('--json', 'print JSON')
+  .action(async (hosts: string[], options: UninstallCommandOptions) =>
+    (await import('./install.js')).uninstallCommand(hosts, options),
   );
 
 const servers = program

@@ -1,10 +1,11 @@
 // Recognises the bridge's own entry in a host's configuration, where it stands beside the servers that it offers.
 // Starting it would start it again within itself, without end. Judges by words and paths; runs nothing.
 
-import { realpathSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PACKAGE_NAME } from '../base/version.js';
+import { isRecord } from './hosts/records.js';
 
 const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 /** Where it leads: each run asks again, of each entry. */
@@ -15,6 +16,8 @@ const PACKAGE = new RegExp(
 );
 const IMAGE = new RegExp(`^([^/]\\S*/)?${PACKAGE_NAME}(:[\\w.-]+)?(@sha256:\\w+)?$`);
 const SCRIPT = new RegExp(`(^|/)${PACKAGE_NAME}(/(dist|src)/cli/main(\\.[jt]s)?)?$`);
+
+const NPX_SCRIPT = /\/npx(-cli)?\.c?js$/;
 
 const PACKAGE_RUNNERS = [
   'npx',
@@ -68,6 +71,9 @@ export function isOurselves(command: string, args: readonly string[], cwd = ''):
   }
   if (INTERPRETERS.includes(program)) {
     const script = positional.find((arg) => !RUNNER_VERBS.includes(arg));
+    // Where PATH leads to no node, npm's own script is started by the path of one.
+    if (script !== undefined && NPX_SCRIPT.test(script.replaceAll('\\', '/')))
+      return isOurselves('npx', args.slice(args.indexOf(script) + 1), cwd);
     return script !== undefined && isOurScript(script, cwd);
   }
   if (ENGINES.includes(program)) {
@@ -139,9 +145,22 @@ function isOurScript(file: string, cwd: string): boolean {
   if (SCRIPT.test(whole.replaceAll('\\', '/'))) return true;
   try {
     mainFile ??= realpathSync.native(MAIN);
+  } catch {
+    // As it is while the sources are tested, where no such file was built.
+  }
+  try {
     // As the disk spells it, which the other one of Node's two does not ask.
-    return realpathSync.native(whole) === mainFile;
+    const real = realpathSync.native(whole);
+    return real === mainFile || isInOurPackage(real);
   } catch {
     return false;
   }
+}
+
+/** Another copy of us, whatever its folder is called. */
+function isInOurPackage(file: string): boolean {
+  const [, root] = /^(.*)[\\/](?:dist|src)[\\/]cli[\\/]main\.[jt]s$/.exec(file) ?? [];
+  if (root === undefined) return false;
+  const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as unknown;
+  return isRecord(manifest) && manifest['name'] === PACKAGE_NAME;
 }

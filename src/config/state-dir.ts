@@ -51,6 +51,12 @@ function realAncestor(path: string): string {
   }
 }
 
+/** Every folder that can have been the state directory of this user, the present one first. */
+export function knownStateDirs(stateDir: string, env: Environment, host: HostFacts): string[] {
+  const { join } = pathRules(host);
+  return [...new Set([stateDir, join(host.home, 'MCPs'), join(stateHome(env, host), OWN_FOLDER)])];
+}
+
 function defaultStateDir(env: Environment, host: HostFacts): string {
   const { join } = pathRules(host);
   const shared = join(host.home, 'MCPs');

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { isOurselves } from '../../src/config/self.js';
+import { Home } from './home.js';
 
 const argv = (line: string) => {
   const [command = '', ...args] = line.split(' ');
@@ -83,4 +84,17 @@ it.each([
   'env',
 ])('%s is another server', (line) => {
   expect(isOurselves(...argv(line))).toBe(false);
+});
+
+it("recognises npm's own script, as desktops start it, and another copy of us in a folder of any name", () => {
+  const npx = '/usr/lib/node_modules/npm/bin/npx-cli.js';
+  expect(isOurselves('/usr/bin/node', [npx, '-y', 'mcp-sandbox-bridge'])).toBe(true);
+  expect(isOurselves('/usr/bin/node', [npx, '-y', 'other', 'mcp-sandbox-bridge'])).toBe(false);
+  expect(isOurselves('cmd', ['/c', 'npx', '-y', 'mcp-sandbox-bridge'])).toBe(true);
+  using home = new Home();
+  home.write('copy/package.json', { name: 'mcp-sandbox-bridge' });
+  home.write('other/package.json', { name: 'other' });
+  for (const folder of ['copy', 'other', 'none']) home.write(`${folder}/dist/cli/main.js`, '');
+  const isUs = (folder: string) => isOurselves('node', [`${home.path}/${folder}/dist/cli/main.js`]);
+  expect(['copy', 'other', 'none'].map(isUs)).toEqual([true, false, false]);
 });

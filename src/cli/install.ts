@@ -1,0 +1,128 @@
+// `install` and `uninstall`: the bridge into the user's hosts and out of them. Says which file was changed, and how it is
+// taken back.
+
+import { ownCommand } from '../base/own-command.js';
+import { columns } from './columns.js';
+import { usageError } from './failure.js';
+import { changePlace } from './install/place.js';
+import {
+  type HostHere,
+  hostNamed,
+  hostsHere,
+  type Installed,
+  install,
+  type Uninstalled,
+  uninstall,
+} from './install/registration.js';
+import type { UndoneFile } from './install/undo.js';
+import { coloursFor, printJson, visible } from './output.js';
+
+export type InstallCommandOptions = {
+  readonly name?: string;
+  readonly env: readonly string[];
+  readonly dryRun?: true;
+  readonly json?: true;
+};
+export type UninstallCommandOptions = Pick<InstallCommandOptions, 'dryRun' | 'json'>;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+export function installCommand(ids: readonly string[], options: InstallCommandOptions): void {
+  const place = changePlace();
+  if (ids.length === 0) return list(hostsHere(place), options);
+  const env = Object.fromEntries(options.env.map(variable));
+  // A wrong name among several stops all of them.
+  for (const id of ids) hostNamed(id);
+  const done = ids.map((id) => install(id, { name: options.name, env, dryRun: options.dryRun }, place));
+  if (options.json) return printJson(done);
+  for (const one of done) say(installedText(one));
+}
+
+export function uninstallCommand(ids: readonly string[], options: UninstallCommandOptions): void {
+  const place = changePlace();
+  if (ids.length === 0) {
+    const here = hostsHere(place).filter(({ registeredAs }) => registeredAs !== undefined);
+    return list(here, options, 'uninstall');
+  }
+  for (const id of ids) hostNamed(id);
+  const done = ids.map((id) => uninstall(id, { dryRun: options.dryRun === true }, place));
+  if (options.json) return printJson(done);
+  for (const one of done) say(uninstalledText(one));
+}
+
+function list(here: readonly HostHere[], { json }: UninstallCommandOptions, verb = 'install'): void {
+  if (json) return printJson(here);
+  const paint = coloursFor(process.stdout);
+  const [first] = here;
+  if (first === undefined) {
+    const none =
+      verb === 'install' ? 'No host was found on this machine.' : 'It is registered in no host here.';
+    return say(
+      `${none} Name one to ${verb} ${verb === 'install' ? 'in' : 'from'} it nevertheless: ${ownCommand(verb, 'codex')}`,
+    );
+  }
+  say(
+    columns(
+      here.map(({ id, title, file, registeredAs, trouble }) => [
+        paint.bold(id),
+        title,
+        trouble === undefined
+          ? registeredAs === undefined
+            ? 'not registered'
+            : paint.green(`registered as '${visible(registeredAs)}'`)
+          : paint.red('cannot be read'),
+        paint.dim(visible(file)),
+      ]),
+    ),
+  );
+  for (const { trouble } of here) if (trouble !== undefined) say(`problem  ${visible(trouble)}\n`);
+  const open = here.filter(({ registeredAs }) => (registeredAs === undefined) === (verb === 'install'));
+  if (open.length === 0) return say('It is registered in all of them.');
+  const doing = verb === 'install' ? 'Register it' : 'Take it out';
+  say(`${doing}: ${ownCommand(verb, ...open.map(({ id }) => id))}`);
+}
+
+function variable(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (/^[A-Za-z_]\w*$/.test(text.slice(0, Math.max(at, 0)))) return [text.slice(0, at), text.slice(at + 1)];
+  throw usageError(
+    `--env got '${visible(text)}', which is no NAME=VALUE.`,
+    'Write it as --env MCP_BRIDGE_IMAGE=data, once for each variable.',
+  );
+}
+
+function installedText({ title, file, result, name, backup, undo, entry }: Installed): string {
+  const at = `${title}: ${result} as '${visible(name)}' in ${visible(file)}`;
+  if (result === 'already registered') return `${at}; nothing was changed.`;
+  const written = `  entry   ${visible(JSON.stringify(entry))}`;
+  if (result === 'would register') return `${at}\n${written}`;
+  const lines = [
+    at,
+    written,
+    ...(backup === undefined ? [] : [`  backup  ${visible(backup)}`]),
+    `  undo    ${undo}`,
+  ];
+  return lines.join('\n');
+}
+
+const RESULTS: Readonly<Record<UndoneFile['result'], string>> = {
+  restored: 'is byte for byte what it was',
+  removed: 'was made for us, and is gone',
+  edited: 'has our entry no more; the rest stays as it is now',
+  kept: 'had nothing of ours in it',
+};
+
+/** What became of each file, one line each, with what could not be taken back. */
+export function undoneText(files: readonly UndoneFile[]): string[] {
+  return files.flatMap(({ file, result, notes }) => [
+    `  ${visible(file)} ${RESULTS[result]}`,
+    ...notes.map((note) => `  note: ${visible(note)}`),
+  ]);
+}
+
+function uninstalledText({ title, result, files }: Uninstalled): string {
+  if (result === 'not registered') return `${title}: not registered; nothing was changed.`;
+  if (result === 'would remove')
+    return `${title}: would remove our entry from ${files.map(({ file }) => visible(file)).join(', ')}`;
+  return [`${title}: removed`, ...undoneText(files)].join('\n');
+}

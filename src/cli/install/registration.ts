@@ -1,0 +1,216 @@
+// Registering the bridge in a host and taking it out again, by the host's own file. Claude Code, Codex and Gemini CLI have
+// commands for it, and we use none: they write whole files anew, drop comments, differ by version, and need the program on
+// PATH, while a file that we have written ourselves can be put back byte for byte. Prints nothing.
+
+import { didYouMean } from '../../base/closest.js';
+import { BridgeError } from '../../base/errors.js';
+import { ownCommand } from '../../base/own-command.js';
+import { editedText } from '../../config/edit/edited-text.js';
+import { CannotEdit, memberAt } from '../../config/edit/json-members.js';
+import type { MemberEdit } from '../../config/edit/member-edit.js';
+import { formatOf, parseText } from '../../config/file-formats.js';
+import { isRecord, textsOf } from '../../config/hosts/records.js';
+import type { Source } from '../../config/hosts/source.js';
+import { isOurselves } from '../../config/self.js';
+import { type Change, type ChangePlace, changesOf, makeChange, type PlannedFile } from './changes.js';
+import { type FoundBy, findHost, HOSTS, type HostRecord, registrationFile, userFiles } from './hosts.js';
+import { ownLaunch } from './own-launch.js';
+import { type UndoneFile, undoChange } from './undo.js';
+import { fileError, readUserFile, type UserFile } from './user-file.js';
+
+export const DEFAULT_NAME = 'sandbox';
+/** What every host takes for a name. */
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** A host on this machine. */
+export type HostHere = {
+  readonly id: string;
+  readonly title: string;
+  readonly found: FoundBy;
+  /** The file that a registration goes into; it need not exist. */
+  readonly file: string;
+  /** Under which name the bridge is registered there; undefined where it is not. */
+  readonly registeredAs: string | undefined;
+  /** Why its file cannot be used; undefined where it can. */
+  readonly trouble: string | undefined;
+};
+
+export type InstallOptions = {
+  readonly name?: string | undefined;
+  /** Variables of our entry, such as MCP_BRIDGE_IMAGE. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly dryRun?: boolean | undefined;
+};
+
+export type Installed = {
+  readonly host: string;
+  readonly title: string;
+  readonly file: string;
+  /** `would`: a dry run. */
+  readonly result: 'registered' | 'already registered' | 'would register';
+  readonly name: string;
+  /** What stands in the file, or would. */
+  readonly entry: unknown;
+  /** Folder with what the file was before; undefined where nothing was changed. */
+  readonly backup: string | undefined;
+  /** The command that takes it back. */
+  readonly undo: string;
+};
+
+export type Uninstalled = {
+  readonly host: string;
+  readonly title: string;
+  readonly result: 'removed' | 'not registered' | 'would remove';
+  readonly files: readonly UndoneFile[];
+};
+
+/** The hosts on this machine, in the order of the table. Reads their files; starts nothing. */
+export function hostsHere(place: ChangePlace): HostHere[] {
+  return HOSTS.flatMap((record): HostHere[] => {
+    const found = findHost(record, place);
+    if (found === undefined) return [];
+    const { file } = registrationFile(record, place);
+    const { id, title } = record;
+    try {
+      const [own] = ownEntries(record, place);
+      return [{ id, title, found, file, registeredAs: own?.name, trouble: undefined }];
+    } catch (thrown) {
+      if (!(thrown instanceof BridgeError)) throw thrown;
+      return [{ id, title, found, file, registeredAs: undefined, trouble: thrown.message }];
+    }
+  });
+}
+
+/** Throws E_ARGUMENTS for a name that is none. */
+export function hostNamed(name: string): HostRecord {
+  const wanted = name.toLowerCase();
+  const found = HOSTS.find(({ id, title }) => id === wanted || title.toLowerCase() === wanted);
+  if (found !== undefined) return found;
+  const names = HOSTS.map(({ id }) => id);
+  throw new BridgeError('E_ARGUMENTS', `There is no host '${name}'.${didYouMean(name, names)}`, {
+    fault: 'operator',
+    remedy: `Hosts are ${names.join(', ')}.`,
+  });
+}
+
+/** Registers us for the user, whatever the project. Changes nothing where we are registered. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
+export function install(id: string, options: InstallOptions, place: ChangePlace): Installed {
+  const record = hostNamed(id);
+  const { file: path } = registrationFile(record, place);
+  const { title } = record;
+  const undo = ownCommand('uninstall', record.id);
+  const shared = { host: record.id, title, undo };
+  const [own] = ownEntries(record, place);
+  if (own !== undefined) {
+    const { name, value: entry, file } = own;
+    return { ...shared, file, result: 'already registered', name, entry, backup: undefined };
+  }
+  const planned = planRegistration(record, options, place);
+  const { name, entry } = planned;
+  if (options.dryRun)
+    return { ...shared, file: path, result: 'would register', name, entry, backup: undefined };
+  const { folder } = makeChange('install', record.id, [planned], place);
+  return { ...shared, file: path, result: 'registered', name, entry, backup: folder };
+}
+
+export type PlannedRegistration = PlannedFile & { readonly name: string; readonly entry: unknown };
+
+/** The host's file with us in it; nothing is written. `further` are edits of the same file that are made first. */
+export function planRegistration(
+  record: HostRecord,
+  { name = DEFAULT_NAME, env = {} }: InstallOptions,
+  place: ChangePlace,
+  further: readonly MemberEdit[] = [],
+): PlannedRegistration {
+  if (!NAME.test(name)) {
+    throw new BridgeError('E_ARGUMENTS', `--name is '${name}'; no host takes that for a name.`, {
+      fault: 'operator',
+      remedy: 'A name has 1 to 64 letters, digits, hyphens and underscores.',
+    });
+  }
+  const { file: path, source } = registrationFile(record, place);
+  const file = readUserFile(path, place.host);
+  const target = [...source.pointer, name];
+  if (memberAt(contentOf(file), target) !== undefined) {
+    throw new BridgeError('E_CONFIG', `${path} has another server called '${name}'.`, {
+      fault: 'operator',
+      remedy: 'Choose another name with --name. Nothing was changed.',
+    });
+  }
+  const entry = record.entry(ownLaunch(record, env, place));
+  return { ...planEdits(file, [...further, { kind: 'put', path: target, value: entry }]), name, entry };
+}
+
+/** A file after the edits. Throws E_CONFIG where it cannot be edited without a change to anything else. */
+export function planEdits(file: UserFile, edits: readonly MemberEdit[]): PlannedFile {
+  try {
+    return { file, edits, ...editedText(file.text, formatOf(file.path), edits) };
+  } catch (thrown) {
+    if (!(thrown instanceof CannotEdit)) throw thrown;
+    throw fileError(file.path, thrown.message, 'Correct it, or edit it by hand. Nothing was changed.');
+  }
+}
+
+/** Takes us out of a host, under whatever name and by whomever we were registered there. Throws E_ARGUMENTS, E_CONFIG and E_STATE. */
+export function uninstall(
+  id: string,
+  { dryRun = false }: { readonly dryRun?: boolean },
+  place: ChangePlace,
+): Uninstalled {
+  const record = hostNamed(id);
+  const { title } = record;
+  const mayRemove = (value: unknown) => isOwnEntry(value, registrationFile(record, place).source);
+  const changes: Change[] = changesOf('install', record.id, place);
+  const files = changes.flatMap((change) => undoChange(change, { mayRemove }, place, dryRun));
+  const left = dryRun && changes.length > 0 ? [] : ownEntries(record, place);
+  for (const [path, entries] of byFile(left)) {
+    const edits = entries.map(({ path }) => ({ kind: 'remove', path }) as const);
+    const planned = planEdits(readUserFile(path, place.host), edits);
+    if (!dryRun) makeChange('uninstall', record.id, [planned], place);
+    files.push({ file: path, result: 'edited', notes: [] });
+  }
+  const removed = files.some(({ result }) => result !== 'kept');
+  const result = removed ? (dryRun ? 'would remove' : 'removed') : 'not registered';
+  return { host: record.id, title, result, files };
+}
+
+type OwnEntry = {
+  readonly name: string;
+  readonly value: unknown;
+  readonly file: string;
+  readonly path: readonly string[];
+};
+
+/** Our entries in all files of the user's that the host reads. */
+export function ownEntries(record: HostRecord, place: ChangePlace): OwnEntry[] {
+  return userFiles(record, place).flatMap(({ file, source }) => {
+    const servers = memberAt(contentOf(readUserFile(file, place.host)), source.pointer);
+    return Object.entries(isRecord(servers) ? servers : {}).flatMap(([name, value]) =>
+      isOwnEntry(value, source) ? [{ name, value, file, path: [...source.pointer, name] }] : [],
+    );
+  });
+}
+
+function isOwnEntry(value: unknown, { dialect }: Source): boolean {
+  if (!isRecord(value)) return false;
+  const { command, args } = dialect.reshape?.(value) ?? value;
+  return typeof command === 'string' && isOurselves(command, textsOf(args));
+}
+
+/** What the file says. Throws E_CONFIG with the place of the mistake. */
+export function contentOf({ path, text }: UserFile): unknown {
+  const parsed = parseText(text, formatOf(path));
+  if ('value' in parsed) return parsed.value;
+  const { line, column, mistake } = parsed;
+  throw fileError(
+    `${path}:${line}:${column}`,
+    `cannot be read: ${mistake}`,
+    'Correct it. Nothing was changed.',
+  );
+}
+
+function byFile(entries: readonly OwnEntry[]): Map<string, OwnEntry[]> {
+  const files = new Map<string, OwnEntry[]>();
+  for (const entry of entries) files.set(entry.file, [...(files.get(entry.file) ?? []), entry]);
+  return files;
+}

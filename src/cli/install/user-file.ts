@@ -1,0 +1,170 @@
+// A file of the user's that belongs to a host: read as bytes, and replaced whole, through links to the file that they lead
+// to, with its mode and owner. Nothing is written where somebody else has written since it was read.
+
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { BridgeError, messageOf } from '../../base/errors.js';
+import { formatOf, MAX_BYTES } from '../../config/file-formats.js';
+import { readGuarded } from '../../config/guarded-file.js';
+import type { HostFacts } from '../../config/host-facts.js';
+
+export type UserFile = {
+  /** As the host names it. */
+  readonly path: string;
+  /** Where links lead; the same where there is none. */
+  readonly target: string;
+  /** Undefined where there is no such file. */
+  readonly bytes: Buffer | undefined;
+  /** Without the byte order mark. */
+  readonly text: string;
+  readonly stats: Stats | undefined;
+};
+
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+const PRIVATE_FILE = 0o600;
+const PRIVATE_FOLDER = 0o700;
+const OWNER_MAY_WRITE = 0o200;
+
+export const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+export const fileError = (path: string, trouble: string, remedy: string): BridgeError =>
+  new BridgeError('E_CONFIG', `${path} ${trouble}.`, { fault: 'operator', remedy });
+
+const NOTHING_CHANGED = 'Nothing was changed.';
+
+/** Throws E_CONFIG for what is no readable file of the user's own in UTF-8. */
+export function readUserFile(path: string, host: HostFacts): UserFile {
+  const target = whereItLeads(path);
+  const guarded = readGuarded(target, MAX_BYTES[formatOf(path)], host);
+  if (guarded.state === 'refused') throw fileError(path, guarded.message, NOTHING_CHANGED);
+  if (guarded.state === 'absent') return { path, target, bytes: undefined, text: '', stats: undefined };
+  const bytes = readFileSync(target);
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { path, target, bytes, text, stats: statSync(target) };
+  } catch {
+    throw fileError(path, 'is not text in UTF-8', `Save it in UTF-8. ${NOTHING_CHANGED}`);
+  }
+}
+
+/** Also where the last file of a chain of links is not there. */
+function whereItLeads(path: string): string {
+  let at = path;
+  for (let links = 0; links < 40; links++) {
+    try {
+      return realpathSync(at);
+    } catch {
+      if (lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return at;
+      at = resolve(dirname(at), readlinkSync(at));
+    }
+  }
+  return at;
+}
+
+/** The bytes that a text has in the place of this file: with the mark that the file began with. */
+export function bytesFor({ bytes }: UserFile, text: string): Buffer {
+  const hasMark = bytes?.subarray(0, BOM.length).equals(BOM) === true;
+  return hasMark ? Buffer.concat([BOM, Buffer.from(text)]) : Buffer.from(text);
+}
+
+/** Folders that were made for the file, the outermost first. Throws E_CONFIG and leaves the file as it is. */
+export function replaceUserFile(file: UserFile, bytes: Buffer, mode = PRIVATE_FILE): readonly string[] {
+  const { path, target, stats } = file;
+  if (stats !== undefined && (stats.mode & OWNER_MAY_WRITE) === 0)
+    throw fileError(
+      path,
+      'is read-only',
+      `If it may be changed, run: chmod u+w '${target}'. ${NOTHING_CHANGED}`,
+    );
+  let made: readonly string[] = [];
+  const fresh = `${target}.${randomUUID()}`;
+  try {
+    made = makeFolders(dirname(target));
+    if (stats !== undefined) accessSync(target, constants.W_OK);
+    writeDurably(fresh, bytes);
+    // What the umask takes from a mode at its making, chmod gives back.
+    chmodSync(fresh, stats === undefined ? mode : stats.mode & 0o7777);
+    if (stats !== undefined && process.getuid !== undefined) keepOwner(fresh, stats);
+    refuseIfChanged(file);
+    renameSync(fresh, target);
+    return made;
+  } catch (thrown) {
+    rmSync(fresh, { force: true });
+    removeFolders(made);
+    if (thrown instanceof BridgeError) throw thrown;
+    throw fileError(
+      path,
+      `cannot be written: ${messageOf(thrown)}`,
+      `Look at who may write ${dirname(target)}. ${NOTHING_CHANGED}`,
+    );
+  }
+}
+
+/** Removes a file that was made, and the folders that were made for it where they are empty. */
+export function removeUserFile(file: UserFile, folders: readonly string[]): void {
+  refuseIfChanged(file);
+  rmSync(file.target, { force: true });
+  removeFolders(folders);
+}
+
+function refuseIfChanged({ path, target, bytes }: UserFile): void {
+  const now = statSync(target, { throwIfNoEntry: false }) === undefined ? undefined : readFileSync(target);
+  const isSame = now === undefined || bytes === undefined ? now === bytes : now.equals(bytes);
+  if (!isSame)
+    throw fileError(path, 'was changed by another program just now', `Try again. ${NOTHING_CHANGED}`);
+}
+
+function writeDurably(path: string, bytes: Buffer): void {
+  const fd = openSync(path, 'wx', PRIVATE_FILE);
+  try {
+    writeFileSync(fd, bytes);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function keepOwner(path: string, { uid, gid }: Stats): void {
+  const own = statSync(path);
+  if (own.uid !== uid || own.gid !== gid) chownSync(path, uid, gid);
+}
+
+function makeFolders(folder: string): string[] {
+  const missing: string[] = [];
+  for (let at = folder; !isThere(at) && dirname(at) !== at; at = dirname(at)) missing.unshift(at);
+  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+  return missing;
+}
+
+const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+
+function removeFolders(folders: readonly string[]): void {
+  for (const folder of [...folders].reverse()) {
+    try {
+      rmdirSync(folder);
+    } catch {
+      // Somebody has put something into it.
+      return;
+    }
+  }
+}
