@@ -3,11 +3,12 @@
 import { ownCommand } from '../base/own-command.js';
 import { VERSION } from '../base/version.js';
 import { chooseEngine } from '../engine/detect.js';
-import { buildImage } from '../engine/image.js';
+import { type BuiltImage, buildImage } from '../engine/image.js';
 import { listImages } from '../engine/image-choice.js';
 import { BASE_PROFILE, foreignArchitecture, readRecipe } from '../engine/recipe.js';
 import { pythonKind } from '../sandbox/kind.js';
 import { wishesOf } from '../sandbox/launch-pad.js';
+import { BuildProgress, NO_PROGRESS } from './build-progress.js';
 import { columns } from './columns.js';
 import { interruptSignal } from './interrupt.js';
 import { coloursFor, megabytes, printJson, seconds } from './output.js';
@@ -16,7 +17,7 @@ import { prepare } from './prepare.js';
 /** One after the other, each reported when it is there; a profile that does not exist ends it before the first. */
 export async function imageBuild(
   wanted: readonly string[],
-  { suite }: { readonly suite?: string },
+  { suite, json }: { readonly suite?: string; readonly json?: true },
 ): Promise<void> {
   const profiles = [...new Set(wanted.length === 0 ? [BASE_PROFILE] : wanted)];
   for (const profile of profiles) readRecipe(profile);
@@ -24,16 +25,25 @@ export async function imageBuild(
   const signal = interruptSignal();
   const { client, status } = await chooseEngine(wishesOf(settings), signal);
   const architecture = foreignArchitecture(status.architecture);
-  const paint = coloursFor(process.stderr);
-  const onProgress = (line: string) => process.stderr.write(`${paint.dim(line)}\n`);
+  const images: BuiltImage[] = [];
   for (const profile of profiles) {
+    using progress = json ? NO_PROGRESS : new BuildProgress(process.stderr);
+    const { onProgress, onBytes } = progress;
     const built = await buildImage(
-      { client, architecture, profile, suite, version: VERSION, onProgress },
+      { client, architecture, profile, suite, version: VERSION, onProgress, onBytes },
       signal,
     );
+    progress[Symbol.dispose]();
+    images.push(built);
+    if (json) continue;
     process.stdout.write(
       `${built.image}  ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}\n`,
     );
+  }
+  if (json) {
+    printJson({
+      images: images.map(({ durationMs, ...image }) => ({ ...image, durationMs: Math.round(durationMs) })),
+    });
   }
 }
 

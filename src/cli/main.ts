@@ -2,6 +2,7 @@
 // The command line: a table of contents. Every command lives in its own file, loaded only when it is asked for,
 // because hosts start `serve` often and wait for it.
 
+import { isatty } from 'node:tty';
 import { Command, InvalidArgumentError } from 'commander';
 import { didYouMean } from '../base/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
@@ -66,7 +67,9 @@ program
     // A mistyped command arrives here, because this command is the default.
     if (word !== undefined)
       program.error(`error: unknown command '${word}'.${didYouMean(word, commandNames())}`);
-    await (await import('./serve.js')).serve();
+    // Whoever typed nothing but the name would otherwise wait for something to happen.
+    if (process.argv.length === 2 && isatty(0)) (await import('./introduction.js')).introduce();
+    else await (await import('./serve.js')).serve();
   });
 
 program
@@ -213,8 +216,9 @@ image
   .description('make images from Debian packages; needs no registry')
   .argument('[profiles...]', 'what they are to hold, one image each; base without a name')
   .option('--suite <release>', 'Debian release, such as bookworm or trixie')
+  .option('--json', 'print JSON when all are there, and no progress')
   .addHelpText('after', profileHelp)
-  .action(async (profiles: string[], options: { suite?: string }) =>
+  .action(async (profiles: string[], options: { suite?: string; json?: true }) =>
     (await import('./image.js')).imageBuild(profiles, options),
   );
 

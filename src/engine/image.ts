@@ -8,6 +8,8 @@ import { asBridgeError, BridgeError } from '../base/errors.js';
 import { run, tailOf } from '../base/process.js';
 import { PACKAGE_NAME, PACKAGE_ROOT } from '../base/version.js';
 import { debianSources, readAptFacts } from './apt-sources.js';
+import { watchFolder } from './folder-size.js';
+import { layerBytes } from './image-size.js';
 import type { EngineClient } from './place.js';
 import { CARRIED_TO, localImageName, type Recipe, readRecipe } from './recipe.js';
 import { RECIPE_DIR } from './recipe-dir.js';
@@ -22,6 +24,8 @@ export type BuildOptions = {
   readonly suite: string | undefined;
   readonly version: string;
   readonly onProgress: (line: string) => void;
+  /** How many bytes lie on disk for the image so far, every now and then. */
+  readonly onBytes?: ((bytes: number) => void) | undefined;
 };
 
 export type BuiltImage = {
@@ -53,6 +57,7 @@ export async function buildImage(options: BuildOptions, signal: AbortSignal): Pr
   const image = localImageName(recipe, options.version, suite);
   const scratch = mkdtempSync(join(SCRATCH, `${PACKAGE_NAME}-image-`));
   try {
+    using _watch = watchFolder(scratch, options.onBytes);
     options.onProgress(`Installing ${recipe.packages.join(', ')} from Debian ${suite}`);
     const tarFile = await unpack(recipe, suite, scratch, options, signal);
     const findings = await unsafeEntries(tarFile);
@@ -208,7 +213,8 @@ export async function inspectImage(
     signal,
   );
   const [id, size] = result.stdout.trim().split(' ');
-  return result.exitCode === 0 && id !== undefined ? { id, sizeBytes: Number(size) } : undefined;
+  if (result.exitCode !== 0 || id === undefined) return undefined;
+  return { id, sizeBytes: await layerBytes({ binary, env }, image, Number(size), signal) };
 }
 
 async function remove(scratch: string, binary: string): Promise<void> {
