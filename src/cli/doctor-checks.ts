@@ -13,7 +13,10 @@ import { runtimeOf, triedText } from '../engine/detect.js';
 import { CONTROLS } from '../engine/enforcement.js';
 import { inspectImage } from '../engine/image.js';
 import { imageReasonInWords } from '../engine/image-choice.js';
+import { ageOf, readLabels } from '../engine/image-labels.js';
+import { buildWords, readOwnName } from '../engine/image-name.js';
 import { described, isGvisor } from '../engine/oci-runtime.js';
+import type { EngineClient } from '../engine/place.js';
 import { lastProbe, probeKey } from '../sandbox/last-probe.js';
 import type { LaunchPad } from '../sandbox/launch-pad.js';
 import { examineCommands } from './command-finding.js';
@@ -175,7 +178,9 @@ export const CHECKS: readonly Check[] = [
       const { image, engine } = found.value;
       const facts = await inspectImage(engine.client, image.image, signal);
       const size = facts === undefined ? '' : `, ${megabytes(facts.sizeBytes)}`;
-      return ok(`${image.image}${size} (${imageReasonInWords(image.reason)})`);
+      const detail = `${image.image}${size} (${imageReasonInWords(image.reason)})`;
+      const old = await oldImage(image.image, engine.client, signal);
+      return old === undefined ? ok(detail) : warn(`${detail}; ${old.age}`, old.remedy);
     },
   },
   {
@@ -311,6 +316,20 @@ const LOOKING_ONLY: Readonly<Record<string, readonly string[]>> = {
 /** What can be checked while these settings are wrong: it starts no container and goes by none of them. */
 export const checksWithout = (wrong: ReadonlySet<string>): readonly Check[] =>
   CHECKS.filter(({ name }) => LOOKING_ONLY[name]?.every((setting) => !wrong.has(setting)) ?? false);
+
+/** Whether an image of ours was made otherwise than it would be today. It serves all the same. */
+async function oldImage(
+  image: string,
+  client: EngineClient,
+  signal: AbortSignal,
+): Promise<{ readonly age: string; readonly remedy: string } | undefined> {
+  const name = readOwnName(image);
+  if (name === undefined) return undefined;
+  const age = ageOf(image, await readLabels(client, image, signal));
+  if (age === undefined) return undefined;
+  const command = ownCommand(...buildWords(name));
+  return { age, remedy: `Run \`${command}\` to make it anew; until then this one serves as before.` };
+}
 
 const failed = ({ message, remedy }: BridgeError): CheckResult => fail(message, remedy);
 

@@ -2,10 +2,12 @@
 
 import { ownCommand } from '../base/own-command.js';
 import { VERSION } from '../base/version.js';
+import { languages } from '../config/languages/records.js';
 import { chooseEngine } from '../engine/detect.js';
 import { type BuiltImage, buildImage } from '../engine/image.js';
 import { listImages } from '../engine/image-choice.js';
-import { BASE_PROFILE, foreignArchitecture, readRecipe } from '../engine/recipe.js';
+import { checkPackages } from '../engine/image-name.js';
+import { BASE_PROFILE, foreignArchitecture, localImageName, readRecipe } from '../engine/recipe.js';
 import { pythonKind } from '../sandbox/kind.js';
 import { wishesOf } from '../sandbox/launch-pad.js';
 import { BuildProgress, NO_PROGRESS } from './build-progress.js';
@@ -14,11 +16,19 @@ import { interruptSignal } from './interrupt.js';
 import { coloursFor, megabytes, printJson, seconds } from './output.js';
 import { prepare } from './prepare.js';
 
+/** The profile of commands, whose image has a variable of its own. */
+const COMMANDS = 'code-exec';
+
 /** One after the other, each reported when it is there; a profile that does not exist ends it before the first. */
 export async function imageBuild(
   wanted: readonly string[],
-  { suite, json }: { readonly suite?: string; readonly json?: true },
+  {
+    suite,
+    with: packages,
+    json,
+  }: { readonly suite?: string; readonly with?: readonly string[]; readonly json?: true },
 ): Promise<void> {
+  const added = packages === undefined ? [] : checkPackages(packages);
   const profiles = [...new Set(wanted.length === 0 ? [BASE_PROFILE] : wanted)];
   for (const profile of profiles) readRecipe(profile);
   const { settings } = prepare('warn', 'ends');
@@ -30,14 +40,14 @@ export async function imageBuild(
     using progress = json ? NO_PROGRESS : new BuildProgress(process.stderr);
     const { onProgress, onBytes } = progress;
     const built = await buildImage(
-      { client, architecture, profile, suite, version: VERSION, onProgress, onBytes },
+      { client, architecture, profile, suite, added, version: VERSION, onProgress, onBytes },
       signal,
     );
     progress[Symbol.dispose]();
     images.push(built);
     if (json) continue;
     process.stdout.write(
-      `${built.image}  ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}\n`,
+      `${built.image}  ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}\n${howToUse(profile, built.image)}`,
     );
   }
   if (json) {
@@ -45,6 +55,19 @@ export async function imageBuild(
       images: images.map(({ durationMs, ...image }) => ({ ...image, durationMs: Math.round(durationMs) })),
     });
   }
+}
+
+/** A line for an image that is not used by itself; the default's and the languages' are. */
+function howToUse(profile: string, image: string): string {
+  const isPlain = image === localImageName(readRecipe(profile), VERSION);
+  const ownLanguages = languages.filter((language) => language.profile === profile);
+  if (profile === COMMANDS) return isPlain ? '' : `Set MCP_BRIDGE_EXECUTE_IMAGE=${image} to use it.\n`;
+  if (profile !== BASE_PROFILE && ownLanguages.length > 0) {
+    const set = ownLanguages.map(({ name }) => `${name}=${image}`).join(',');
+    return isPlain ? '' : `Set MCP_BRIDGE_LANGUAGE_IMAGES=${set} to use it.\n`;
+  }
+  if (isPlain && profile === BASE_PROFILE) return '';
+  return `Set MCP_BRIDGE_IMAGE=${isPlain ? profile : image} to use it.\n`;
 }
 
 export async function imageList({ json }: { readonly json?: true }): Promise<void> {

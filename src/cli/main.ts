@@ -215,10 +215,15 @@ image
   .command('build')
   .description('make images from Debian packages; needs no registry')
   .argument('[profiles...]', 'what they are to hold, one image each; base without a name')
-  .option('--suite <release>', 'Debian release, such as bookworm or trixie')
+  .option('--suite <release>', 'Debian release, such as bookworm; the recipes take trixie')
+  .option(
+    '--with <packages>',
+    'further Debian packages, such as python3-seaborn,python3-sklearn',
+    commaSeparated,
+  )
   .option('--json', 'print JSON when all are there, and no progress')
   .addHelpText('after', profileHelp)
-  .action(async (profiles: string[], options: { suite?: string; json?: true }) =>
+  .action(async (profiles: string[], options: { suite?: string; with?: string[]; json?: true }) =>
     (await import('./image.js')).imageBuild(profiles, options),
   );
 

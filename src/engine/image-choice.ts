@@ -14,6 +14,7 @@ import { isBeforeContact } from './client-words.js';
 import { derivedName } from './derived-image.js';
 import type { Engine } from './engine.js';
 import { inspectImage } from './image.js';
+import { buildWords, OWN_IMAGES, type OwnImageName, readOwnName } from './image-name.js';
 import type { EngineClient } from './place.js';
 import { BASE_PROFILE, localImageName, readRecipe } from './recipe.js';
 import { profiles } from './recipe-dir.js';
@@ -107,6 +108,8 @@ export async function chooseImage(
   }
   const profile = profileOf(wish.image);
   if (profile !== undefined) throw notBuilt(profile);
+  const own = readOwnName(wish.image);
+  if (own !== undefined) throw ownNotBuilt(wish.image, own);
   await pullOrRefuse(wish, engine, observer, signal);
   const pulled = await engine.imageId(wish.image, signal);
   if (pulled === undefined) throw missing(wish, `${engine.name} pulled it but does not find it`);
@@ -120,21 +123,29 @@ export async function localChoice(
   signal: AbortSignal,
 ): Promise<ImageChoice | undefined> {
   const meant = profileOf(image);
-  const wanted = meant === undefined ? image : builtImage(meant);
-  const own = builtImage(profile);
-  const [id, ownId] = await Promise.all([
-    engine.imageId(wanted, signal),
-    meant !== undefined || imageSource === 'operator' ? undefined : engine.imageId(own, signal),
+  const isReplaceable = meant === undefined && imageSource !== 'operator';
+  const [wanted, own] = await Promise.all([
+    firstPresent(meant === undefined ? [image] : builtNames(meant), engine, signal),
+    firstPresent(isReplaceable ? builtNames(profile) : [], engine, signal),
   ]);
-  if (id !== undefined) {
+  if (wanted !== undefined)
     return {
-      image: wanted,
-      id,
+      ...wanted,
       reason: meant === undefined ? { kind: 'found', by: imageSource } : { kind: 'profile', profile: meant },
     };
+  return own && { ...own, reason: { kind: 'stand-in', image, by: imageSource } };
+}
+
+async function firstPresent(
+  images: readonly string[],
+  engine: Pick<Engine, 'imageId'>,
+  signal: AbortSignal,
+): Promise<Pick<ImageChoice, 'image' | 'id'> | undefined> {
+  for (const image of images) {
+    const id = await engine.imageId(image, signal);
+    if (id !== undefined) return { image, id };
   }
-  if (ownId === undefined) return undefined;
-  return { image: own, id: ownId, reason: { kind: 'stand-in', image, by: imageSource } };
+  return undefined;
 }
 
 /**
@@ -145,18 +156,31 @@ function profileOf(image: string): string | undefined {
   return profiles().find((profile) => image === profile || image === builtImage(profile));
 }
 
+const commandFor = (own: OwnImageName): string => `${PACKAGE_NAME} ${buildWords(own).join(' ')}`;
+
 const buildCommand = (profile: string): string =>
   ownCommand('image', 'build', ...(profile === BASE_PROFILE ? [] : [profile]));
 
 const builtImage = (profile: string): string => localImageName(readRecipe(profile), VERSION);
 
-const built = (profile: string): string =>
-  `Run \`${buildCommand(profile)}\`, which takes about a minute and needs no registry.`;
+/**
+ * What the image of a profile may be called, best first. The second is what it was called where its release was asked for by
+ * name and the recipe's own was another one then.
+ */
+function builtNames(profile: string): readonly string[] {
+  const image = builtImage(profile);
+  return [image, `${image}-${readRecipe(profile).suite}`];
+}
+
+const built = (command: string): string =>
+  `Run \`${command}\`, which takes about a minute and needs no registry.`;
 
 /** What to do where an image is not present. */
 export function missingRemedy({ image, imageSource, profile }: ImageWish): string {
   const meant = profileOf(image);
-  if (meant !== undefined) return built(meant);
+  if (meant !== undefined) return built(buildCommand(meant));
+  const own = readOwnName(image);
+  if (own !== undefined) return built(commandFor(own));
   return imageSource === 'operator'
     ? `Pull or build ${image}, or no longer name it (${profile === COMMANDS ? 'MCP_BRIDGE_EXECUTE_IMAGE' : 'MCP_BRIDGE_IMAGE, MCP_BRIDGE_LANGUAGE_IMAGES'}) and run \`${buildCommand(profile)}\`.${didYouMean(image, profiles())}`
     : `Run \`${buildCommand(profile)}\`, which needs no registry.`;
@@ -168,9 +192,16 @@ const notBuilt = (profile: string): BridgeError =>
     `The image of profile '${profile}' has not been built: ${builtImage(profile)} is not present.`,
     {
       fault: 'operator',
-      remedy: built(profile),
+      remedy: built(buildCommand(profile)),
     },
   );
+
+/** An image of ours by its full name, of another release or with added packages: no registry has that either. */
+const ownNotBuilt = (image: string, own: OwnImageName): BridgeError =>
+  new BridgeError('E_IMAGE_MISSING', `The image ${image} has not been built here.`, {
+    fault: 'operator',
+    remedy: built(commandFor(own)),
+  });
 
 async function pullOrRefuse(
   wish: ImageWish,
@@ -215,8 +246,7 @@ async function pullFromLiveRegistry(
 }
 
 /** Those that hold the bridge's files on top of another one serve nobody by their name. */
-const isOurs = (name: string): boolean =>
-  name.startsWith(`localhost/${PACKAGE_NAME}/`) && !name.startsWith(derivedName(''));
+const isOurs = (name: string): boolean => name.startsWith(OWN_IMAGES) && !name.startsWith(derivedName(''));
 
 /** The local images that could serve, with the one that would. */
 export async function listImages(
@@ -231,14 +261,14 @@ export async function listImages(
   );
   const ours = listed.stdout.split('\n').filter((name) => isOurs(name));
   const profile = profileOf(wish.image);
-  const wanted = profile === undefined ? wish.image : builtImage(profile);
-  const names = [...new Set([wanted, ...ours])];
+  const wanted = profile === undefined ? [wish.image] : builtNames(profile);
+  const names = [...new Set([...wanted, ...ours])];
   const found = await Promise.all(
     names.map(async (image) => ({ image, facts: await inspectImage(client, image, signal) })),
   );
   const present = found.flatMap(({ image, facts }) => (facts === undefined ? [] : [{ image, ...facts }]));
-  const own = wish.imageSource === 'operator' ? undefined : builtImage(wish.profile);
-  const chosen = [wanted, own].find((name) => present.some(({ image }) => image === name));
+  const own = wish.imageSource === 'operator' ? [] : builtNames(wish.profile);
+  const chosen = [...wanted, ...own].find((name) => present.some(({ image }) => image === name));
   return present.map((image) => ({ ...image, chosen: image.image === chosen }));
 }
 

@@ -5,23 +5,27 @@
 import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asBridgeError, BridgeError } from '../base/errors.js';
-import { run, tailOf } from '../base/process.js';
+import { type ProcessResult, run, tailOf } from '../base/process.js';
 import { PACKAGE_NAME, PACKAGE_ROOT } from '../base/version.js';
 import { debianSources, readAptFacts } from './apt-sources.js';
 import { watchFolder } from './folder-size.js';
+import { labelsFor } from './image-labels.js';
 import { layerBytes } from './image-size.js';
 import type { EngineClient } from './place.js';
-import { CARRIED_TO, localImageName, type Recipe, readRecipe } from './recipe.js';
+import { CARRIED_TO, localImageName, type Recipe, readRecipe, withPackages } from './recipe.js';
 import { RECIPE_DIR } from './recipe-dir.js';
 import { unsafeEntries } from './tar-audit.js';
+import { unknownPackageError } from './unknown-package.js';
 
 export type BuildOptions = {
   readonly client: EngineClient;
   /** Debian's name of the engine's, such as arm64; undefined takes this machine's. */
   readonly architecture: string | undefined;
   readonly profile: string;
-  /** Debian release; undefined takes the recipe's. trixie has Python 3.13, bullseye 3.9. */
+  /** Debian release; undefined takes the recipe's. trixie has Python 3.13, bookworm 3.11, bullseye 3.9. */
   readonly suite: string | undefined;
+  /** Debian packages to add to those of the recipe. */
+  readonly added?: readonly string[];
   readonly version: string;
   readonly onProgress: (line: string) => void;
   /** How many bytes lie on disk for the image so far, every now and then. */
@@ -52,7 +56,7 @@ const REMEDY =
 /** Builds and imports; throws E_IMAGE_BUILD with the last lines of whatever failed, or E_CANCELLED. */
 export async function buildImage(options: BuildOptions, signal: AbortSignal): Promise<BuiltImage> {
   const startedAt = performance.now();
-  const recipe = readRecipe(options.profile);
+  const recipe = withPackages(readRecipe(options.profile), options.added ?? []);
   const suite = options.suite ?? recipe.suite;
   const image = localImageName(recipe, options.version, suite);
   const scratch = mkdtempSync(join(SCRATCH, `${PACKAGE_NAME}-image-`));
@@ -63,7 +67,7 @@ export async function buildImage(options: BuildOptions, signal: AbortSignal): Pr
     const findings = await unsafeEntries(tarFile);
     if (findings.length > 0) throw failed(`The image would be unsafe: ${findings.join('; ')}.`);
     options.onProgress(`Importing as ${image}`);
-    const { id, sizeBytes } = await importImage(recipe, image, tarFile, options, signal);
+    const { id, sizeBytes } = await importImage({ recipe, suite, image }, tarFile, options, signal);
     return { image, id, sizeBytes, durationMs: performance.now() - startedAt };
   } catch (thrown) {
     const error = asBridgeError(thrown);
@@ -104,7 +108,7 @@ async function unpack(
     },
     signal,
   );
-  if (result.exitCode !== 0) throw failed(`mmdebstrap failed: ${tailOf(result)}`);
+  if (result.exitCode !== 0) throw await notUnpacked(result, suite, signal);
   return tarFile;
 }
 
@@ -173,9 +177,11 @@ function sourcesFile(suite: string, scratch: string): string[] {
   return [file];
 }
 
+/** What is imported, by which recipe it was made, and of which release of Debian. */
+type Made = { readonly recipe: Recipe; readonly suite: string; readonly image: string };
+
 async function importImage(
-  recipe: Recipe,
-  image: string,
+  { recipe, suite, image }: Made,
   tarFile: string,
   { client, version }: BuildOptions,
   signal: AbortSignal,
@@ -184,7 +190,7 @@ async function importImage(
   const changes = [
     `CMD ${JSON.stringify(recipe.command)}`,
     ...Object.entries(recipe.env).map(([name, value]) => `ENV ${name}=${value}`),
-    `LABEL ${PACKAGE_NAME}.image=${recipe.profile}-${version}`,
+    ...labelsFor(recipe, suite, version).map((label) => `LABEL ${label}`),
   ];
   const imported = await run(
     [client.binary, 'import', ...changes.flatMap((change) => ['--change', change]), tarFile, image],
@@ -215,6 +221,11 @@ export async function inspectImage(
   const [id, size] = result.stdout.trim().split(' ');
   if (result.exitCode !== 0 || id === undefined) return undefined;
   return { id, sizeBytes: await layerBytes({ binary, env }, image, Number(size), signal) };
+}
+
+async function notUnpacked(result: ProcessResult, suite: string, signal: AbortSignal): Promise<BridgeError> {
+  const unknown = await unknownPackageError(result, suite, signal);
+  return unknown ?? failed(`mmdebstrap failed: ${tailOf(result)}`);
 }
 
 async function remove(scratch: string, binary: string): Promise<void> {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { PACKAGE_NAME } from '../base/version.js';
+import { addedTag, OWN_IMAGES } from './image-name.js';
 import { profiles, rawRecipe } from './recipe-dir.js';
 
 export const BASE_PROFILE = 'base';
@@ -54,7 +55,10 @@ const extendingRecipe = z.strictObject({
   suite: z.string().optional(),
 });
 
-export type Recipe = Readonly<z.infer<typeof wholeRecipe>>;
+export type Recipe = Readonly<z.infer<typeof wholeRecipe>> & {
+  /** Debian packages that the operator has added to those of the recipe, sorted; their set has a tag of its own. */
+  readonly added?: readonly string[];
+};
 
 /** Throws E_ARGUMENTS for a profile that does not exist. */
 export function readRecipe(profile: string): Recipe {
@@ -91,20 +95,34 @@ export function parseRecipe(load: (profile: string) => unknown, profile: string)
   };
 }
 
+/** A recipe with further packages. What is named is wanted itself, so nothing stands in for it. */
+export function withPackages(recipe: Recipe, names: readonly string[]): Recipe {
+  const own = new Set(recipe.packages);
+  const added = [...new Set(names)].filter((name) => !own.has(name)).sort();
+  if (added.length === 0) return recipe;
+  return {
+    ...recipe,
+    packages: [...recipe.packages, ...added],
+    standIns: recipe.standIns.filter((name) => !added.includes(name)),
+    added,
+  };
+}
+
 const PYTHON_PACKAGE = 'python3-';
 
 /** What the image's packages let Python import beyond the standard library. */
 export const modulesOf = ({ packages, modules }: Recipe): readonly string[] =>
   packages
     .filter((name) => name.startsWith(PYTHON_PACKAGE))
-    .map((name) => modules[name] ?? name.slice(PYTHON_PACKAGE.length));
+    .map((name) => modules[name] ?? name.slice(PYTHON_PACKAGE.length).replaceAll('-', '_'));
 
 const extendsAnother = (loaded: unknown): boolean =>
   typeof loaded === 'object' && loaded !== null && 'extends' in loaded;
 
-/** Reference of the image that `buildImage` makes; a suite other than the recipe's own shows in the tag. */
+/** Reference of the image that `buildImage` makes; another suite than the recipe's, and added packages, show in the tag. */
 export function localImageName(recipe: Recipe, version: string, suite: string = recipe.suite): string {
-  return `localhost/${PACKAGE_NAME}/${recipe.name}:${version}${suite === recipe.suite ? '' : `-${suite}`}`;
+  const ofSuite = suite === recipe.suite ? '' : `-${suite}`;
+  return `${OWN_IMAGES}${recipe.name}:${version}${ofSuite}${addedTag(recipe.added ?? [])}`;
 }
 
 /** What engines call the processors that Debian is built for, and Debian's and Node's own names. */

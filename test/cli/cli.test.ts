@@ -65,6 +65,11 @@ describe('usage', () => {
     [['run', 'x.py', '--timeout', 'soon'], 'It must be a whole number of seconds.'],
     [['run', 'absent.py'], 'absent.py cannot be read'],
     [['image', 'build', 'bass'], "There is no image profile 'bass'. Did you mean 'base'?"],
+    [
+      ['image', 'build', 'data', '--with', 'python3-x; rm'],
+      '--with: got "python3-x; rm", expected names of Debian packages',
+    ],
+    [['image', 'build', 'data', '--with', ','], '--with: got nothing, expected names of Debian packages'],
     [['image', 'build', 'base', 'rubi'], "There is no image profile 'rubi'. Did you mean 'ruby'?"],
   ])('%j is refused with exit code 2', async (args, complaint) => {
     const { stdout, stderr, exitCode } = await commandHere(args, { home });

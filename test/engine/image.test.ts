@@ -61,8 +61,9 @@ describe('recipes', () => {
   it('show a suite other than their own in the tag', () => {
     const recipe = readRecipe('base');
     expect(localImageName(recipe, '1.2.3')).toBe('localhost/mcp-sandbox-bridge/python:1.2.3');
-    expect(localImageName(recipe, '1.2.3', 'trixie')).toBe(
-      'localhost/mcp-sandbox-bridge/python:1.2.3-trixie',
+    expect(localImageName(recipe, '1.2.3', 'trixie')).toBe('localhost/mcp-sandbox-bridge/python:1.2.3');
+    expect(localImageName(recipe, '1.2.3', 'bookworm')).toBe(
+      'localhost/mcp-sandbox-bridge/python:1.2.3-bookworm',
     );
   });
 });
@@ -275,6 +276,31 @@ describe('chooseImage', () => {
       });
       expect([...built.pulls, ...absent.pulls]).toEqual([]);
     }
+  });
+
+  it('takes the image that was built for the release by name, before it was the recipe’s own', async () => {
+    const named = `${ownImage()}-trixie`;
+    const before = choose([named], byDefault('python:a'));
+    expect(await before.choice).toMatchObject({ image: named, reason: { kind: 'stand-in' } });
+    const both = choose([named, ownImage()], byDefault('python:a'));
+    expect(await both.choice).toMatchObject({ image: ownImage() });
+    const other = choose([`${ownImage()}-bookworm`], byDefault('python:a'));
+    await expect(other.choice).rejects.toMatchObject({ code: 'E_IMAGE_MISSING' });
+    expect([before.pulls, both.pulls, other.pulls]).toEqual([[], [], ['python:a']]);
+  });
+
+  it('says the very command that makes an image of ours, and asks no registry for one', async () => {
+    const image = `${ownImage()}-bookworm-with_python3-yaml`;
+    const wish = { image, imageSource: 'operator', profile: 'base' } as const;
+    const built = choose([image], wish);
+    expect(await built.choice).toMatchObject({ image, reason: { kind: 'found', by: 'operator' } });
+    const absent = choose([ownImage()], wish);
+    await expect(absent.choice).rejects.toMatchObject({
+      code: 'E_IMAGE_MISSING',
+      message: `The image ${image} has not been built here.`,
+      remedy: expect.stringContaining('image build --suite bookworm --with python3-yaml`'),
+    });
+    expect(absent.pulls).toEqual([]);
   });
 
   it('suggests a profile where something like it was named', async () => {
