@@ -30,6 +30,15 @@ export type BridgeEvent =
     }
   | { readonly type: 'image.progress'; readonly image: string; readonly message: string }
   | {
+      /** What the image of run_python holds has become known. */
+      readonly type: 'image.known';
+      readonly image: string;
+      /** Major and minor number. */
+      readonly python: string;
+      /** What it imports beyond the standard library; null where that is not known yet. */
+      readonly modules: readonly string[] | null;
+    }
+  | {
       /** The image that imported settings name is not present: sandboxes start from our own, `by`. */
       readonly type: 'image.replaced';
       readonly image: string;

@@ -125,6 +125,11 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['debug', `set-up: ${inline(event.step)}`];
     case 'image.progress':
       return ['info', `image ${event.image}: ${inline(event.message)}`];
+    case 'image.known':
+      return [
+        'debug',
+        `image ${inline(event.image)} has Python ${inline(event.python)}${event.modules === null ? '' : `, ${inline(event.modules.join(', ')) || 'standard library'}`}`,
+      ];
     case 'image.replaced':
       return [
         'warn',

@@ -17,6 +17,7 @@ import { chooseImage, type ImageChoice } from '../engine/image-choice.js';
 import { described, isGvisor, OLD_GVISOR } from '../engine/oci-runtime.js';
 import { type MachineLease, needsMachine, PodmanMachine } from '../engine/podman-machine.js';
 import { carry, type HostFiles } from './carried-files.js';
+import { ImageStudy } from './image-study.js';
 import { networked, pythonKind, type SandboxKind } from './kind.js';
 import { lastProbe, probeKey } from './last-probe.js';
 import {
@@ -51,6 +52,7 @@ export class Launcher implements AsyncDisposable {
   /** Images chosen for kinds other than run_python's. */
   readonly #images = new WeakMap<LaunchPad, Map<string, Promise<ImageChoice>>>();
   readonly #fallback: PythonFallback;
+  readonly #study: ImageStudy;
   /** Those that are there for sure, by name, with the engine that removes them at the end; undefined for what is kept. */
   readonly #volumes = new Map<string, CliEngine | undefined>();
   #pad: Promise<LaunchPad> | undefined;
@@ -69,6 +71,7 @@ export class Launcher implements AsyncDisposable {
   ) {
     this.#context = { settings, observer, standstillSeconds, instance: randomBytes(6).toString('hex') };
     this.#fallback = new PythonFallback(this.#context, this.#closing.signal);
+    this.#study = new ImageStudy(this.#context, this.#closing.signal);
     this.#machine = machineFor(settings, host, letGo, observer);
   }
 
@@ -76,8 +79,9 @@ export class Launcher implements AsyncDisposable {
   async start(kind: SandboxKind, signal: AbortSignal): Promise<Sandbox> {
     const lease = await this.#leaseMachine(signal);
     try {
-      const [sandbox, { stamp }] = await this.#tracked(this.#startAnywhere(kind, signal));
-      this.#live.set(sandbox, { lease, stamp });
+      const [sandbox, pad] = await this.#tracked(this.#startAnywhere(kind, signal));
+      this.#live.set(sandbox, { lease, stamp: pad.stamp });
+      if (this.#isOwn(kind)) void this.#tracked(this.#study.study(pad, sandbox.python));
       return sandbox;
     } catch (thrown) {
       lease?.[Symbol.dispose]();

@@ -92,6 +92,7 @@ export class Sandbox implements AsyncDisposable {
   readonly spec: SandboxSpec;
   readonly #enforcement: Enforcement;
   #isSeen = false;
+  #python = '';
   readonly #container: Container;
   readonly #channel: Channel;
   readonly #observer: Observer;
@@ -177,6 +178,7 @@ export class Sandbox implements AsyncDisposable {
       );
     }
     sandbox.#isSeen = sandbox.pid !== undefined;
+    sandbox.#python = first.python;
     options.observer({
       type: 'sandbox.started',
       container: spec.name,
@@ -193,6 +195,11 @@ export class Sandbox implements AsyncDisposable {
   /** Whether its end shows at once in the processes of this machine; elsewhere it shows when it is asked something. */
   get isSeen(): boolean {
     return this.#isSeen;
+  }
+
+  /** The version of the Python that has greeted, as it says. */
+  get python(): string {
+    return this.#python;
   }
 
   get name(): string {

@@ -102,6 +102,7 @@ export class Bridge implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #agent = new AskedAgent();
   readonly #running = new Set<Promise<unknown>>();
+  readonly #imageListeners = new Set<() => void>();
   #sweeping: Promise<number> | undefined;
   /** Prefix of this bridge's run ids: 8 hex digits. Bridges share an audit, so their ids must differ. */
   readonly #instance = randomBytes(4).toString('hex');
@@ -111,7 +112,9 @@ export class Bridge implements AsyncDisposable {
 
   /** Throws E_SETTINGS where the policy cannot be used. */
   constructor({ settings, discovery, observer: told, redactor = new Redactor() }: BridgeOptions) {
-    const observer = fanOut(told, this.#setUp.observe);
+    const observer = fanOut(told, this.#setUp.observe, ({ type }) => {
+      if (type === 'image.known') for (const listener of this.#imageListeners) listener();
+    });
     this.settings = settings;
     this.#observer = observer;
     this.redactor = redactor;
@@ -200,6 +203,11 @@ export class Bridge implements AsyncDisposable {
     } finally {
       this.#running.delete(calling);
     }
+  }
+
+  /** Calls `listener` whenever it has become known what the image of run_python holds. */
+  onImageKnown(listener: () => void): void {
+    this.#imageListeners.add(listener);
   }
 
   /** Servers and code may ask this agent from now on. */

@@ -74,7 +74,7 @@ const serverFor = (
   new Server(
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
     {
-      capabilities: { tools: {}, resources: {}, logging: {}, ...more },
+      capabilities: { tools: { listChanged: true }, resources: {}, logging: {}, ...more },
       jsonSchemaValidator: NO_VALIDATOR,
       instructions: [
         instructions(servers.names, { tools: settings.tools, languages: offeredLanguages(settings) }),
@@ -83,15 +83,27 @@ const serverFor = (
     },
   );
 
-/** Whoever lists the tools is likely to call one soon: house-keeping begins when a client has stayed. */
+/**
+ * Whoever lists the tools is likely to call one soon: house-keeping begins when a client has stayed. Whoever has been told
+ * less of the image than is known by then is told that the list has changed.
+ */
 function listTools(server: Server, bridge: Bridge, tools: ReadonlyMap<string, BridgeTool>): void {
   let plans: NodeJS.Timeout[] = [];
+  let told: string | undefined;
+  const described = () => [...tools.values()].map(({ definition }) => definition.description).join('\n');
+  bridge.onImageKnown(() => {
+    if (told === undefined || told === described()) return;
+    told = undefined;
+    // A client that has gone hears nothing.
+    server.sendToolListChanged().catch(() => {});
+  });
   server.setRequestHandler(ListToolsRequestSchema, () => {
     for (const plan of plans) clearTimeout(plan);
     plans = [
       setTimeout(() => bridge.warmUp(), QUIET_BEFORE_WARM_MS).unref(),
       setTimeout(() => bridge.sweepOnce(), QUIET_BEFORE_SWEEP_MS).unref(),
     ];
+    told = described();
     return { tools: [...tools.values()].map(({ definition }) => definition) };
   });
 }

@@ -1,8 +1,11 @@
 // What an agent sees before it calls anything: small, constant, and without a single process started.
 
+import { join } from 'node:path';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { descendants } from '../support/nothing-left.js';
-import { hostileServer, npmServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { descendants, eventually } from '../support/nothing-left.js';
+import { hostileServer, npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
 let bridge: TestBridge;
 
@@ -33,6 +36,26 @@ describe('before the first call', () => {
     expect(instructions.length).toBeLessThanOrEqual(1_200);
     expect(instructions).toContain('server-0');
     expect(instructions).toMatch(/and \d+ more/);
+  });
+
+  it('says which Python it is and what it holds, once a sandbox has greeted, and tells that the list has changed', async () => {
+    let changes = 0;
+    const state = { MCP_BRIDGE_STATE_DIR: join(tempHome(), 'state') };
+    const prepare = (client: Client) =>
+      client.setNotificationHandler(ToolListChangedNotificationSchema, () => void ++changes);
+    await using fresh = await startBridge({}, { env: state, prepare });
+    expect(fresh.client.getServerCapabilities()?.tools).toEqual({ listChanged: true });
+    const described = async (each: TestBridge) => (await each.client.listTools()).tools[0]?.description;
+    expect(await described(fresh)).toContain('Run Python 3.13 or later, standard library, in a fresh');
+    expect(changes).toBe(0);
+    const { result } = await fresh.run('import sys; "%d.%d" % sys.version_info[:2]');
+    expect(await eventually(() => changes === 1, 5_000)).toBe(true);
+    const known = `Run Python ${result}, standard library, in a fresh`;
+    expect(await described(fresh)).toContain(known);
+    await using next = await startBridge({}, { env: state, prepare });
+    expect(await described(next)).toContain(known);
+    await next.run('1');
+    expect(changes).toBe(1);
   });
 
   it('offers the capabilities as a Markdown resource', async () => {

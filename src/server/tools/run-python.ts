@@ -9,8 +9,11 @@ import { type Allowed, complaint, shapeComplaint } from './complaint.js';
 import { ANNOTATIONS, MAX_CODE_CHARS, metaFor } from './definition.js';
 import { hooksFor } from './hooks.js';
 import { FILES, FILES_SCHEMA, readInputFiles } from './input-files.js';
+import { pythonWords } from './python-words.js';
 
-const DESCRIPTION = `Run Python in a fresh, isolated container (no network, read-only, standard library) with the user's MCP servers callable inside. Name them in \`servers\`, then: r = await mcp_<alias>.<tool>(arg=...). Top-level await works; use asyncio.gather for many calls. You get printed output, the last expression's value and pictures (runtime.display).
+const describe = (
+  python: string,
+): string => `Run ${python}, in a fresh, isolated container (no network, read-only) with the user's MCP servers callable inside. Name them in \`servers\`, then: r = await mcp_<alias>.<tool>(arg=...). Top-level await works; use asyncio.gather for many calls. You get printed output, the last expression's value and pictures (runtime.display).
 Find tools first: from mcp import runtime; runtime.discovered_servers(); await runtime.query_tool_docs("server"); await runtime.search_tool_docs("query"); runtime.capability_summary().
 Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each call starts clean; files that the code writes to out/ come back.`;
 
@@ -21,7 +24,10 @@ export function runPython(settings: Settings): BridgeTool<Outcome> {
     definition: {
       name: 'run_python',
       title: 'Run Python with MCP tools',
-      description: DESCRIPTION,
+      // Read at each listing, since what the image holds may become known meanwhile.
+      get description() {
+        return describe(pythonWords(settings));
+      },
       inputSchema: {
         type: 'object',
         properties: {
