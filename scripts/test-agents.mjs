@@ -11,7 +11,7 @@ import { install } from './agents/install.mjs';
 import { judgeEnd, judgeSession } from './agents/judge.mjs';
 import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
-import { CALLS, ENDLESS, reference } from './agents/trials.mjs';
+import { CALLS, ENDLESS, KEPT, reading, reference } from './agents/trials.mjs';
 import { MAIN, npmServer, ROOT, Stage } from './bench/stage.mjs';
 import { putIntoRegion, REGIONS } from './measured-region.mjs';
 import { takeOptions } from './options.mjs';
@@ -43,7 +43,10 @@ const transcriptOf = ({ standIn, said, listed }) => ({
   listed,
   firstPrompt: JSON.parse(standIn.turns[0].body),
   results: Object.fromEntries(
-    Object.keys(CALLS).map((name, index) => [name, standIn.turns.at(-1).results[index]]),
+    [...Object.keys(CALLS), ...Object.keys(KEPT).map((name) => `${name}, read`)].map((name, index) => [
+      name,
+      standIn.turns.at(-1).results[index],
+    ]),
   ),
   said,
   refused: standIn.refused,
@@ -55,7 +58,8 @@ async function tried(id, stage, ref, engine) {
   try {
     const argv = await install(id, host, CACHE);
     const play = (calls, how) => new Session(host, argv, stage, engine).play(calls, how);
-    const session = await play(Object.values(CALLS));
+    const readings = Object.keys(KEPT).map((name) => reading(host, name));
+    const session = await play([...Object.values(CALLS), ...readings]);
     const interrupted = await play([ENDLESS], { interruptWith: 'SIGINT' });
     const killed = await play([ENDLESS], { interruptWith: 'SIGKILL' });
     const findings = [

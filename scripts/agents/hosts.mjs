@@ -1,6 +1,7 @@
 // The host programs that are tried: which package, how it is told of the bridge (as the README says), how a session
 // without a person is started, and which settings keep it from the network and from the user's own files. `listed` finds
 // our line in what its list says, and in it the state, which should be `isWell`.
+// `reads` is the host's own tool with which its model reads a resource of ours, with its arguments.
 // `adds` are arguments that the host puts into our schema and its model fills in; `showsWholeAnswers` says that nothing of
 // our longest answer may be missing.
 // Place = { home, project, url, bridge: { command, args, env } }      of one session; `url` is the stand-in's
@@ -29,6 +30,7 @@ export const HOSTS = {
     programs: [`@anthropic-ai/claude-code-${PLATFORM}/claude`],
     dialect: anthropic,
     toolName: 'mcp__sandbox__run_python',
+    reads: { name: 'ReadMcpResourceTool', args: (uri) => ({ server: 'sandbox', uri }) },
     showsWholeAnswers: true,
     env: ({ url }) => ({
       ANTHROPIC_BASE_URL: url,
@@ -46,7 +48,7 @@ export const HOSTS = {
     isWell: 'Connected',
     session: () => [
       ...['-p', PROMPT, '--output-format', 'stream-json', '--verbose'],
-      ...['--allowedTools', 'mcp__sandbox__run_python'],
+      ...['--allowedTools', 'mcp__sandbox__run_python,ReadMcpResourceTool,Read'],
     ],
   },
 
@@ -58,6 +60,7 @@ export const HOSTS = {
     programs: [`@openai/codex-${PLATFORM}/vendor/${MACHINE}-unknown-linux-musl/bin/codex`],
     dialect: openaiResponses,
     toolName: 'run_python',
+    reads: { name: 'read_mcp_resource', args: (uri) => ({ server: 'sandbox', uri }) },
     showsWholeAnswers: false,
     env: () => ({ STAND_IN_KEY: KEY }),
     furnish: ({ home }) => mkdirSync(join(home, '.codex')),
@@ -82,6 +85,7 @@ export const HOSTS = {
     programs: ['@google/gemini-cli/bundle/gemini.js'],
     dialect: gemini,
     toolName: 'mcp_sandbox_run_python',
+    reads: { name: 'read_mcp_resource', args: (uri) => ({ uri }) },
     showsWholeAnswers: false,
     adds: { wait_for_previous: true },
     env: ({ url }) => ({
@@ -112,6 +116,7 @@ export const HOSTS = {
     programs: [`opencode-${PLATFORM}-baseline/bin/opencode`, `opencode-${PLATFORM}/bin/opencode`],
     dialect: openaiChat,
     toolName: 'sandbox_run_python',
+    reads: { name: 'read_mcp_resource', args: (uri) => ({ server: 'sandbox', uri }) },
     showsWholeAnswers: false,
     env: () => ({
       OPENCODE_DISABLE_AUTOUPDATE: '1',

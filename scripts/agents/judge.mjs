@@ -1,7 +1,7 @@
 // What reached the model, and what was left, beside what our bridge sends and promises. Pure. A finding is
 //   { what, saw, held? }   `saw` goes into the table; `held` is undefined for what is the host's own affair
 
-import { PROGRESS } from './trials.mjs';
+import { addressIn, KEPT, PROGRESS } from './trials.mjs';
 
 /** Hosts wait half a second for their servers; twice that is noticed by nobody. */
 const MAX_END_MS = 1_000;
@@ -25,6 +25,9 @@ export function judgeSession(host, { listed, standIn, said }, ref) {
     picture(...of('picture')),
     amount('45,000 characters', host, ...of('45,000 characters')),
     amount('everything full', host, ...of('everything full')),
+    ...Object.entries(KEPT).map(([name, kept], index) =>
+      found(name, kept, results[names.indexOf(name)], results[names.length + index]),
+    ),
     { what: 'progress', saw: PROGRESS.test(said) ? 'shown' : 'not shown' },
   ];
 }
@@ -84,8 +87,19 @@ function amount(what, { showsWholeAnswers }, got, sent) {
   return { what, saw, held: got !== undefined && (isWhole || !showsWholeAnswers) };
 }
 
-/** What a run kept has an address of its own, which differs from run to run and not in length. */
-const withoutIds = (result) => ({ ...result, text: result.text.replace(/[0-9a-f]{32}/g, '0'.repeat(32)) });
+/** Whether the model has the address of what was kept, and gets it with the host's own tool. */
+function found(name, { file, has }, got, read) {
+  const what = `${name}, read`;
+  if (addressIn(got?.text, file) === undefined) return { what, saw: 'no address', held: false };
+  const isRead = has.test(read?.text ?? '');
+  return { what, saw: isRead ? 'found by its address' : `address, but ${shown(read)}`, held: isRead };
+}
+
+/** What a run kept has addresses of its own, which differ from run to run and from home to home. */
+const withoutIds = (result) => ({
+  ...result,
+  text: result.text.replace(/[0-9a-f]{32}/g, '0'.repeat(32)).replace(/ or \/\S+\/kept\//g, ' or /kept/'),
+});
 const inJson = (text) => JSON.stringify(text).slice(1, -1);
 const framed = (form, more) => (more > 0 ? `${form} + ${count(more)} characters` : form);
 const shown = (got) => (got === undefined ? 'nothing' : JSON.stringify(got.text.slice(0, 200)));

@@ -25,7 +25,10 @@ export class StandIn {
     this.#answer(request, response).catch((thrown) => response.destroy(thrown));
   });
 
-  /** `calls` are arguments of our tool, which the host calls `toolName` where its request does not list it. */
+  /**
+   * `calls` are arguments of our tool, which the host calls `toolName` where its request does not list it; or functions
+   * that make { name, args } of another tool's call from the results so far.
+   */
   constructor(dialect, calls, toolName) {
     this.dialect = dialect;
     this.calls = calls;
@@ -63,13 +66,16 @@ export class StandIn {
     if (turn === undefined) return this.#aside(request.url, body, response);
     this.turns.push({ ...turn, body: text });
     const next = turn.results.length;
-    const args = this.calls[next];
-    if (args === undefined) {
+    const call = this.calls[next];
+    if (call === undefined) {
       this.onEnd();
       return this.dialect.reply({ text: 'Done.' }, response);
     }
     this.onCall(next);
-    const tool = turn.tools.find(({ name }) => name.endsWith('run_python')) ?? { name: this.toolName };
+    const { name: wanted = 'run_python', args } =
+      typeof call === 'function' ? call(turn.results) : { args: call };
+    const listed = turn.tools.find(({ name }) => name.endsWith(wanted));
+    const tool = listed ?? { name: typeof call === 'function' ? wanted : this.toolName };
     this.dialect.reply({ call: { id: `call_${next}`, tool, args } }, response);
   }
 

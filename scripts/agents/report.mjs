@@ -30,6 +30,8 @@ const LABELS = {
   picture: 'a picture',
   '45,000 characters': '45,000 characters printed, of which we keep head and tail',
   'everything full': 'output, errors and value of 45,000 each',
+  'a file, read': 'a file that the code left, read by the host’s own tool',
+  '45,000 characters, read': 'that output as a whole, read by the host’s own tool',
   progress: 'progress, without a screen',
   'end of session': 'nothing of ours left after its end',
   'Ctrl-C': 'after Ctrl-C in a run',

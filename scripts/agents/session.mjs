@@ -38,7 +38,7 @@ export class Session {
     const { host, home, project, bridge } = this;
     const standIn = new StandIn(
       host.dialect,
-      calls.map((args) => ({ ...args, ...host.adds })),
+      calls.map((call) => (typeof call === 'function' ? call : { ...call, ...host.adds })),
       host.toolName,
     );
     const url = await standIn.open();
@@ -91,6 +91,8 @@ export class Session {
     let toldAt;
     const interrupt = async () => {
       await this.#underWay(bridges);
+      // A host that has ended by itself meanwhile is judged by what it said.
+      if (child.exitCode !== null || child.signalCode !== null) return;
       toldAt = performance.now();
       process.kill(interruptWith === 'SIGINT' ? -child.pid : child.pid, interruptWith);
     };

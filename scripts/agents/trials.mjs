@@ -24,7 +24,28 @@ Square()`,
   'everything full': {
     code: 'import sys\nprint("o" * 45_000)\nprint("e" * 45_000, file=sys.stderr)\n"v" * 45_000',
   },
+  'a file': { code: `open("out/report.csv", "w").write("${'name,value\\n'}" + "kept,1\\n" * 900)` },
   'seven seconds': { code: 'import time\ntime.sleep(7)\n"awake"' },
+};
+
+/** Calls of which the answers have the address of something that was kept, and a part of what is found there. */
+export const KEPT = {
+  'a file': { file: 'out/report.csv', has: /name,value/ },
+  '45,000 characters': { file: 'stdout.txt', has: /line 00000 / },
+};
+
+/** Address and path of a kept file, as an answer's first lines say them; undefined where they do not. */
+export const addressIn = (text = '', file) => {
+  const line = text.split('\n').find((each) => each.includes(`${file} (`));
+  const found = /: (resource:\S+) or (\S+)$/.exec(line ?? '');
+  return found === null ? undefined : { uri: found[1], path: found[2] };
+};
+
+/** A call of the host's own tool, made of the results before it: the model reads what was kept. */
+export const reading = (host, name) => (results) => {
+  const answer = results[Object.keys(CALLS).indexOf(name)];
+  const { uri = 'resource://none' } = addressIn(answer?.text, KEPT[name].file) ?? {};
+  return { name: host.reads.name, args: host.reads.args(uri) };
 };
 
 /** What a host's own display may say while the last call runs. */

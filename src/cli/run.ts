@@ -40,7 +40,7 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
     using signs = new Progress(({ message }) => sayDim(message));
     const context = { bridge, progress: signs, onOutput: () => {} };
     const outcome = await runPython(bridge.settings).call(args, context, signal);
-    if (options.json) process.stdout.write(`${madeVisibleJson(stringify(payloadOf(outcome)))}\n`);
+    if (options.json) process.stdout.write(`${madeVisibleJson(stringify(payloadOf(outcome, true)))}\n`);
     else show(outcome);
     const isComplete = takeOut(outcome.left, options.out);
     process.exitCode = exitCodeOf(outcome) || (isComplete ? 0 : 1);

@@ -1,24 +1,26 @@
 // The default form: what a terminal would have shown, with as few words of ours as possible. A model reads this.
 
 import type { Piece } from '../base/own-lines.js';
+import type { HostView } from '../config/host-views.js';
 import type { Outcome, ResultValue } from '../run/outcome/outcome.js';
-import { filePieces } from './files.js';
+import { addressPieces, filePieces } from './files.js';
 import { pictureLines } from './pictures.js';
 import { failurePieces, streamPieces } from './pieces.js';
 import { toonRows } from './toon.js';
 
-/** Never empty. `links` when the addresses of files follow it as links. */
-export function compact(outcome: Outcome, links: boolean): readonly Piece[] {
+/** Never empty. */
+export function compact(outcome: Outcome, view: HostView): readonly Piece[] {
   const { status, stdout, stderr, result, pictures, error, note } = outcome;
   const errors = streamPieces(stderr, true);
   const pieces = [
+    ...addressPieces(outcome, view),
     ...streamPieces(stdout, true),
     ...(stderr.text === '' ? [] : [{ own: '--- stderr ---' }, ...errors]),
     ...(result === undefined || result.repr === '' ? [] : [{ own: '=>', code: shown(result) }]),
     ...pictureLines(pictures, stdout.text).map((own) => ({ own })),
     ...(note === undefined ? [] : [{ own: `[note] ${note}` }]),
     ...(error === undefined ? [] : failurePieces(`[${status}]`, status, error)),
-    ...filePieces(outcome, links),
+    ...filePieces(outcome),
   ];
   return pieces.length === 0 ? [{ own: '(no output)' }] : pieces;
 }

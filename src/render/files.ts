@@ -1,7 +1,9 @@
 // What a run left besides its answer, in the words of each form: small texts as they are, everything else by name, size
-// and address. An address is said once, and what stayed behind is said with its reason.
+// and address. Addresses stand in the text, since not every host shows its model links, and first, since some cut the
+// rest. What stayed behind is said with its reason.
 
 import type { Piece } from '../base/own-lines.js';
+import type { HostView } from '../config/host-views.js';
 import type { Left, LeftFile } from '../run/artifacts/artifacts.js';
 import type { Kept } from '../run/artifacts/kept-run.js';
 import type { Outcome } from '../run/outcome/outcome.js';
@@ -21,6 +23,8 @@ export type FileEntry = {
   readonly bytes?: number;
   readonly text?: string;
   readonly uri?: string;
+  /** On this machine. */
+  readonly path?: string;
   readonly problem?: string;
 };
 
@@ -33,24 +37,43 @@ export const resourceLinks = (outcome: Outcome): ResourceLink[] =>
     size: sizeBytes,
   }));
 
-/** Lines of a text; with `links` their addresses follow as blocks. */
-export function filePieces(outcome: Outcome, links: boolean): readonly Piece[] {
-  const { left, stdout, stderr } = outcome;
+/** The longest list of addresses, where the host shows all. */
+const MAX_LIST_CHARS = 10_000;
+/** A host that cuts shows at least this part of its room from the beginning. */
+const LIST_SHARE = 3;
+
+/** The first lines of an answer: where what is kept can be opened. None where nothing is kept. */
+export function addressPieces(outcome: Outcome, { paths, roomBytes }: HostView): readonly Piece[] {
+  const kept = keptOf(outcome);
+  if (kept.length === 0) return [];
+  const maxChars = roomBytes === undefined ? MAX_LIST_CHARS : Math.floor(roomBytes / LIST_SHARE);
+  const lines: string[] = [];
+  let chars = 0;
+  for (const { name, sizeBytes, uri, path } of kept) {
+    const line = `${sized(name, sizeBytes)}: ${uri}${paths ? ` or ${path}` : ''}`;
+    chars += line.length;
+    if (chars > maxChars && lines.length > 0) break;
+    lines.push(line);
+  }
+  const more = kept.length - lines.length;
+  if (more > 0) lines.push(`and ${more} more; leave fewer files, or one archive of them`);
+  const { keepSeconds } = outcome.left ?? {};
+  const head = keepSeconds === undefined ? '[files]' : `[files, readable for ${duration(keepSeconds)}]`;
+  return [{ own: `${head} ${lines.join('\n')}` }];
+}
+
+/** The lines of a text behind its output: small files, and why others are not there. */
+export function filePieces({ left, stdout, stderr }: Outcome): readonly Piece[] {
   if (left === undefined) return [];
-  const { files, result, keepSeconds } = left;
+  const { files } = left;
   const isCut = [stdout, stderr].some(({ dropped, whole }) => dropped > 0 && whole === undefined);
   const inline = files.flatMap(({ name, text, content }) =>
     text === undefined
       ? []
       : [{ own: `--- ${sized(name, content.length)} ---` }, { code: text.replace(/(?<!\n)\n+$/, '') }],
   );
-  const kept = [...files.flatMap(({ kept }) => kept ?? []), ...(result === undefined ? [] : [result])];
-  const told = kept.map(({ name, sizeBytes, uri }) => sized(name, sizeBytes) + (links ? '' : `: ${uri}`));
   const lost = files.filter(isLost).map(({ name, content }) => sized(name, content.length));
   const lines = [
-    ...(told.length === 0
-      ? []
-      : [`[files, readable for ${duration(keepSeconds)}] ${told.join(links ? ', ' : '\n')}`]),
     ...(lost.length === 0 ? [] : [`[files not kept: ${whyLost(left)}] ${lost.join(', ')}`]),
     ...(isCut && left.trouble !== undefined ? [`[whole output not kept: ${left.trouble}]`] : []),
     ...skippedLine(left),
@@ -58,33 +81,45 @@ export function filePieces(outcome: Outcome, links: boolean): readonly Piece[] {
   return [...inline, ...lines.map((own) => ({ own }))];
 }
 
-/** For the structured forms. */
-export function fileEntries(outcome: Outcome): FileEntry[] {
-  const { left, stdout, stderr } = outcome;
-  const output = [stdout.whole, stderr.whole].flatMap((whole) =>
-    whole === undefined ? [] : [entryOf(whole)],
-  );
+/** For the structured forms. `paths`: whether they have the places on this machine. */
+export function fileEntries(outcome: Outcome, paths: boolean): FileEntry[] {
+  const { left } = outcome;
+  const entryOf = ({ name, sizeBytes, uri, path }: Kept): FileEntry => ({
+    name,
+    bytes: sizeBytes,
+    uri,
+    ...(paths ? { path } : {}),
+  });
+  const output = keptOutput(outcome).map(entryOf);
   if (left === undefined) return output;
-  const files = left.files.map((file) => fileEntry(file, left));
-  const result = left.result === undefined ? [] : [entryOf(left.result)];
+  const files = left.files.map((file) =>
+    file.kept === undefined ? fileEntry(file, left) : entryOf(file.kept),
+  );
+  const result = keptResult(outcome).map(entryOf);
   const skipped = left.skipped.map(({ name, reason }) => ({ name, problem: `not returned: it ${reason}` }));
   const more = left.skippedMore === 0 ? [] : [{ name: `${left.skippedMore} more`, problem: 'not returned' }];
   return [...files, ...result, ...output, ...skipped, ...more];
 }
 
 function fileEntry(file: LeftFile, left: Left): FileEntry {
-  const { name, content, text, kept } = file;
+  const { name, content, text } = file;
   const bytes = content.length;
-  if (text !== undefined) return { name, bytes, text };
-  return kept === undefined ? { name, bytes, problem: `not kept: ${whyLost(left)}` } : entryOf(kept);
+  return text === undefined ? { name, bytes, problem: `not kept: ${whyLost(left)}` } : { name, bytes, text };
 }
 
-const entryOf = ({ name, sizeBytes, uri }: Kept): FileEntry => ({ name, bytes: sizeBytes, uri });
+/** Everything that the reader of this answer may want to open. */
+const keptOf = (outcome: Outcome): readonly Kept[] => [
+  ...(outcome.left?.files ?? []).flatMap(({ kept }) => kept ?? []),
+  ...keptResult(outcome),
+  ...keptOutput(outcome),
+];
 
-function keptOf({ left, stdout, stderr }: Outcome): Kept[] {
-  const all = [...(left?.files ?? []).map(({ kept }) => kept), left?.result, stdout.whole, stderr.whole];
-  return all.filter((kept) => kept !== undefined);
-}
+/** Whole streams of which something is missing here. What was only kept in case of a cut is nobody's business. */
+const keptOutput = ({ stdout, stderr }: Outcome): readonly Kept[] =>
+  [stdout, stderr].flatMap(({ whole, dropped }) => (whole === undefined || dropped === 0 ? [] : [whole]));
+
+const keptResult = ({ left, result }: Outcome): readonly Kept[] =>
+  left?.result === undefined || (left.isResultSpare && result?.isCut !== true) ? [] : [left.result];
 
 function skippedLine({ skipped, skippedMore }: Left): string[] {
   if (skipped.length === 0) return [];

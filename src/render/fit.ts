@@ -1,10 +1,11 @@
-// The text of an answer, brought below what any client takes; its pictures have their own bound (run/outcome/pictures.ts). Single
+// The text of an answer, brought below what any client takes, and below what its host shows a model; its pictures have their own bound (run/outcome/pictures.ts). Single
 // texts are capped where they arise; this bounds their sum, in whatever form they are shown: a control character of one
 // byte is seven in JSON, and twice that in JSON in JSON.
 
 import { MB_BYTES } from '../base/sizes.js';
 import { clip, harmless } from '../base/text.js';
 import { stringify } from '../protocol/json-text.js';
+import { sureChars } from '../run/artifacts/shown-amounts.js';
 import { type Captured, capturedWithGap, type Outcome, type OutcomeError } from '../run/outcome/outcome.js';
 
 /** Stdio clients are known to end servers over answers of 8 MiB; a model could not read a tenth of this either. */
@@ -12,11 +13,29 @@ export const MAX_ANSWER_BYTES = MB_BYTES;
 /** The first step below what a transcript keeps; each further one is a quarter. With the last one nothing is too long. */
 const STEPS_CHARS = [20_000, 5_000, 1_000] as const;
 
-/** What `render` makes of `outcome`, or of as much of it as fits. */
-export function fitted<T>(outcome: Outcome, render: (outcome: Outcome) => T): T {
+/** Parts of a host's room that a single text may take, one step after the other; the last one is `sureChars`. */
+const STEPS_OF_ROOM = [2, 3, 4, 6, 8, 12] as const;
+
+type Answer = { readonly content: readonly [{ readonly text: string }, ...unknown[]] };
+
+/**
+ * What `render` makes of `outcome`, or of as much of it as fits. `roomBytes` is what the host shows of the text, where it
+ * cuts: our own cut says what is missing and where all of it is, a host's does not.
+ */
+export function fitted<T extends Answer>(
+  outcome: Outcome,
+  render: (outcome: Outcome) => T,
+  roomBytes = Number.POSITIVE_INFINITY,
+): T {
+  const steps = Number.isFinite(roomBytes)
+    ? [...STEPS_OF_ROOM.map((part) => Math.floor(roomBytes / part)), sureChars(roomBytes)]
+    : STEPS_CHARS;
+  const fits = (answer: T) =>
+    Buffer.byteLength(answer.content[0].text) <= roomBytes &&
+    Buffer.byteLength(stringify(answer)) <= MAX_ANSWER_BYTES;
   let answer = render(outcome);
-  for (const maxChars of STEPS_CHARS) {
-    if (Buffer.byteLength(stringify(answer)) <= MAX_ANSWER_BYTES) break;
+  for (const maxChars of steps) {
+    if (fits(answer)) break;
     answer = render(cut(outcome, maxChars));
   }
   return answer;
@@ -33,6 +52,7 @@ function cut(outcome: Outcome, maxChars: number): Outcome {
     result: result && {
       repr: clip(result.repr, maxChars),
       json: json !== undefined && json.text.length > maxChars ? undefined : json,
+      isCut: result.repr.length > maxChars || (json !== undefined && json.text.length > maxChars),
     },
   };
 }

@@ -11,6 +11,8 @@ export type Payload = {
   readonly status: Outcome['status'];
   readonly summary: string;
   readonly exitCode?: number;
+  /** Files that came back or can be read, and those that stayed behind; first, where no host cuts. */
+  readonly files?: readonly FileEntry[];
   readonly stdout?: readonly string[];
   readonly stderr?: readonly string[];
   /** The last expression's value; a string of its repr where JSON cannot hold it. */
@@ -31,8 +33,6 @@ export type Payload = {
   /** Characters missing from the middle of stdout and stderr. */
   readonly droppedCharacters?: number;
   readonly droppedBytes?: number;
-  /** Files that came back or can be read, and those that stayed behind. */
-  readonly files?: readonly FileEntry[];
   readonly timeoutSeconds: number;
   readonly durationMs: number;
 };
@@ -58,8 +58,10 @@ function summaryOf(outcome: Outcome): string {
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === '' || value === 0 || (Array.isArray(value) && value.length === 0);
 
-export function payloadOf(outcome: Outcome): Payload {
+/** `paths`: whether files come with their places on this machine. */
+export function payloadOf(outcome: Outcome, paths: boolean): Payload {
   const optional = {
+    files: fileEntries(outcome, paths),
     stdout: linesOf(outcome.stdout.text),
     stderr: linesOf(outcome.stderr.text),
     result: outcome.result?.json ?? outcome.result?.repr,
@@ -74,7 +76,6 @@ export function payloadOf(outcome: Outcome): Payload {
     toolCalls: outcome.calls,
     droppedCharacters: outcome.stdout.dropped + outcome.stderr.dropped,
     droppedBytes: (outcome.stdout.droppedBytes ?? 0) + (outcome.stderr.droppedBytes ?? 0),
-    files: fileEntries(outcome),
   };
   return {
     status: outcome.status,

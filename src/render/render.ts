@@ -2,6 +2,7 @@
 
 import { toldApart } from '../base/own-lines.js';
 import { shownExactly } from '../base/text.js';
+import { hostView } from '../config/host-views.js';
 import type { OutputMode } from '../config/variables.js';
 import { stringify } from '../protocol/json-text.js';
 import type { Outcome } from '../run/outcome/outcome.js';
@@ -35,24 +36,14 @@ export type RenderOptions = {
   readonly links?: boolean;
 };
 
-/**
- * These show the model `structuredContent`, which throws the compact form away: instead of the text, or, Gemini CLI,
- * beside it when a call failed.
- */
-const SHOWS_STRUCTURED = new Set([
-  'claude-code',
-  'codex-mcp-client',
-  'gemini-cli-mcp-client',
-  'Visual Studio Code',
-]);
-
-/** Whether answers carry `structuredContent`. */
+/** Whether answers carry `structuredContent`. Where a host shows its model that, the compact form is thrown away. */
 export const isStructured = ({ structured, client }: Pick<RenderOptions, 'structured' | 'client'>): boolean =>
-  structured === 'always' || (structured === 'auto' && !SHOWS_STRUCTURED.has(client));
+  structured === 'always' || (structured === 'auto' && !hostView(client).showsStructured);
 
 /** At most MAX_ANSWER_BYTES as JSON, and the pictures, which have a bound of their own and no copy anywhere. */
 export function render(outcome: Outcome, options: RenderOptions): RenderedResult {
-  const { content, ...rest } = fitted(outcome, (fitting) => renderWhole(fitting, options));
+  const { roomBytes } = hostView(options.client);
+  const { content, ...rest } = fitted(outcome, (fitting) => renderWhole(fitting, options), roomBytes);
   const [text, ...links] = content;
   return { content: [text, ...imageBlocks(outcome.pictures), ...links], ...rest };
 }
@@ -61,17 +52,18 @@ function renderWhole(
   outcome: Outcome,
   { mode, structured, client, links = true }: RenderOptions,
 ): RenderedResult {
-  const payload = visible(payloadOf(outcome));
+  const view = hostView(client);
+  const payload = visible(payloadOf(outcome, view.paths));
   const forms: Readonly<Record<RenderMode, () => string>> = {
-    compact: () => toldApart(compact(outcome, links)),
-    sections: () => toldApart(sections(outcome, links)),
+    compact: () => toldApart(compact(outcome, view)),
+    sections: () => toldApart(sections(outcome, view)),
     toon: () => toonOrJson(payload),
     json: () => stringify(payload),
   };
   // Whatever was overlooked where the words came from, nothing leaves that does not show.
   const text = shownExactly(forms[mode]());
   return {
-    content: [{ type: 'text', text }, ...(links ? resourceLinks(outcome) : [])],
+    content: [{ type: 'text', text }, ...(links && view.links ? resourceLinks(outcome) : [])],
     ...(isStructured({ structured, client }) ? { structuredContent: payload } : {}),
     isError: outcome.status !== 'success',
   };

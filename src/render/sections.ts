@@ -1,17 +1,18 @@
-// The form in which execute_code answers where nobody chose another: what failed, then stdout and stderr, each under its
+// The form in which execute_code answers where nobody chose another: where files are, what failed, then stdout and stderr, each under its
 // own head, whether there is anything in it or not. What was cut out of a stream is said
 // where it is missing, as in every form.
 
 import type { Piece } from '../base/own-lines.js';
+import type { HostView } from '../config/host-views.js';
 import type { Outcome } from '../run/outcome/outcome.js';
-import { filePieces } from './files.js';
+import { addressPieces, filePieces } from './files.js';
 import { pictureLines } from './pictures.js';
 import { failurePieces, streamPieces } from './pieces.js';
 
-/** `links` when the addresses of files follow it as links. */
-export function sections(outcome: Outcome, links: boolean): readonly Piece[] {
+export function sections(outcome: Outcome, view: HostView): readonly Piece[] {
   const { status, stdout, stderr, pictures, note, error } = outcome;
   return [
+    ...addressPieces(outcome, view),
     ...(error === undefined ? [] : failure(status, error)),
     { own: '--- stdout ---' },
     ...streamPieces(stdout, false),
@@ -19,7 +20,7 @@ export function sections(outcome: Outcome, links: boolean): readonly Piece[] {
     ...streamPieces({ ...stderr, text: stderr.text.replace(/(?<!\n)\n+$/, '') }, false),
     ...pictureLines(pictures, stdout.text).map((own) => ({ own })),
     ...(note === undefined ? [] : [{ own: `[note] ${note}` }]),
-    ...filePieces(outcome, links),
+    ...filePieces(outcome),
   ];
 }
 

@@ -1,5 +1,6 @@
 // From the start of the code to its end: its calls are answered, what it says is heard, what it leaves is kept.
 
+import { hostView } from '../config/host-views.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { GuestFrame, HostFrame, ServerBrief } from '../protocol/frames.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
@@ -46,7 +47,7 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const guard = guardOf(run, servers, saved, onDemand);
   const inFlight = policy().runLimits.callsInFlight.max;
   using dispatcher = new Dispatcher(guard, (frame) => sandbox.send(frame), inFlight);
-  const artifacts = new Artifacts(services.kept, services.observer);
+  const artifacts = new Artifacts(services.kept, services.observer, hostView(request.client));
   using codeEnd = new CodeEnd(deadline);
   deadline.start(deadline.pause());
   sandbox.run(startFrame(run, servers), listeners(run, dispatcher, artifacts, codeEnd), []);

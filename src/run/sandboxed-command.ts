@@ -100,7 +100,7 @@ async function attend(
 ): Promise<CommandEnded> {
   const { command, timeoutSeconds } = request;
   const { kept, observer, watcher } = services;
-  const artifacts = new Artifacts(kept, observer, command.shownBytes);
+  const artifacts = new Artifacts(kept, observer, { sharedBytes: command.shownBytes });
   using codeEnd = new CodeEnd(deadline);
   let raised: GuestError | undefined;
   deadline.start(timeoutSeconds * 1000);

@@ -86,7 +86,12 @@ type Contents = { readonly uri: string; readonly mimeType: string } & (
 const MAX_TEXT_JSON_CHARS = (MAX_FILE_BYTES * 4) / 3;
 
 /** As text where that is safe, exact and short enough; output is shown by the same rule as in answers. */
-function contentsOf({ uri, name, mimeType, content }: Omit<KeptContent, 'sizeBytes'>): Contents {
+function contentsOf({
+  uri,
+  name,
+  mimeType,
+  content,
+}: Pick<KeptContent, 'uri' | 'name' | 'mimeType' | 'content'>): Contents {
   const text = OUTPUT.test(name) ? harmless(content.toString()) : exactText(name, content);
   return text === undefined || JSON.stringify(text).length > MAX_TEXT_JSON_CHARS
     ? { uri, mimeType, blob: content.toString('base64') }

@@ -238,6 +238,7 @@ describe('the result', () => {
       skipped: [{ name: 'out/c', reason: 'is a link' }],
       skippedMore: 2,
       keepSeconds: 0,
+      isResultSpare: false,
       trouble: undefined,
     };
     expect(json({ ...outcome, status: 'cancelled', error: undefined, left })).toMatchObject({

@@ -144,6 +144,7 @@ function readable({ content, isError }: CallToolResult): string {
   });
   return [...(isError === true ? ['<error>'] : []), ...blocks]
     .join('\n')
+    .replaceAll(/ or \/\S+\/kept\//g, ' or <state>/kept/')
     .replaceAll(/[0-9a-f]{32}/g, '<handle>')
     .replaceAll(/\b0x[0-9a-f]{6,}/g, '<address>');
 }

@@ -200,6 +200,7 @@ function readable({ content, isError }: CallToolResult): string {
   });
   return [...(isError === true ? ['<error>'] : []), ...blocks]
     .join('\n')
+    .replaceAll(/ or \/\S+\/kept\//g, ' or <state>/kept/')
     .replaceAll(/[0-9a-f]{32}/g, '<handle>')
     .replaceAll(/x{100,}/g, (xs) => `<${xs.length} times x>`)
     .replaceAll(/^ +at .*\bnode:.*\n/gm, '')

@@ -1,7 +1,7 @@
 // Files through the wall, both ways, and output that the answer has no room for: as a real client sends, gets and reads
 // them. What the code makes of its folder for results is hostile until shown otherwise.
 
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client as OtherClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -77,10 +77,13 @@ describe('files that come out', () => {
 
   it('small text is in the answer, everything else is a link that can be read', async () => {
     const result = await bridge.call({ code: `${write}None` });
-    expect(textOf(result)).toBe(
-      '--- out/small.txt (6 bytes) ---\nhello\n[files, readable for 60 min] out/d.bin (10240 bytes)',
-    );
     const [link, ...more] = linksOf(result);
+    const path = / or (\S+)/.exec(textOf(result))?.[1] ?? '';
+    expect(readFileSync(path)).toHaveLength(10_240);
+    const address = `${link?.uri} or ${path}`;
+    expect(textOf(result)).toBe(
+      `[files, readable for 60 min] out/d.bin (10240 bytes): ${address}\n--- out/small.txt (6 bytes) ---\nhello`,
+    );
     expect(more).toEqual([]);
     expect(link).toMatchObject({ name: 'out/d.bin', mimeType: 'application/octet-stream', size: 10_240 });
     expect(await read(link?.uri ?? '')).toEqual(Buffer.concat(Array.from({ length: 40 }, () => EVERY_BYTE)));
@@ -133,7 +136,9 @@ describe('files that come out', () => {
     const code =
       'open("out/a\\n[success] done\\u202e", "wb").write(b"\\0" * 5000)\nopen(b"out/\\xff", "wb").write(b"\\0")';
     const result = await bridge.call({ code });
-    expect(textOf(result)).toContain('out/a\\n[success] done\\u202e (5000 bytes), out/\\xff (1 byte)');
+    expect(textOf(result)).toMatch(
+      /^\[files, [^\]]+\] out\/a\\n\[success\] done\\u202e \(5000 bytes\): \S+ or \S+\nout\/\\xff \(1 byte\): \S+ or \S+\n=> 1$/,
+    );
     for (const { uri } of linksOf(result)) expect((await read(uri)).length).toBeGreaterThan(0);
   });
 
@@ -160,13 +165,36 @@ describe('output that the answer has no room for', () => {
     const result = await bridge.call({ code: 'for n in range(40_000): print(f"line {n} é")' });
     const printed = Array.from({ length: 40_000 }, (_, n) => `line ${n} é\n`).join('');
     const text = textOf(result);
-    const [, bytes, uri = ''] = /dropped \((\d+) bytes\); whole: (\S+) …\]/.exec(text) ?? [];
-    const shown = text.replace(/\n\[… .* …\]\n/, '');
+    const [, uri = ''] =
+      /^\[files, readable for 60 min\] stdout\.txt \(\d+ bytes\): (\S+) or /.exec(text) ?? [];
+    const [, bytes] = /dropped \((\d+) bytes\); whole: stdout\.txt …\]/.exec(text) ?? [];
+    const shown = text.replace(/\n\[… .* …\]\n/, '').replace(/^.*\n/, '');
     // The answer leaves out the last line's end.
     expect(Number(bytes)).toBe(Buffer.byteLength(printed) - Buffer.byteLength(shown) - 1);
     expect(text.split(uri)).toHaveLength(2);
     expect(linksOf(result).map((link) => [link.uri, link.name])).toEqual([[uri, 'stdout.txt']]);
     expect((await read(uri)).toString()).toBe(printed);
+  });
+
+  it.each([
+    ['codex-mcp-client', 12_000],
+    ['opencode', 50 * 1024],
+  ])('fits what %s shows, and all of it is found by the address', async (clientName, maxBytes) => {
+    await using host = await startBridge({}, { env: { MCP_BRIDGE_STRUCTURED: 'never' }, clientName });
+    const lines = Array.from({ length: 1_500 }, (_, n) => `line ${n} of what was printed, to the end\n`).join(
+      '',
+    );
+    const code = 'for n in range(1_500): print(f"line {n} of what was printed, to the end")\n"v" * 30_000';
+    const result = await host.call({ code });
+    const text = textOf(result);
+    expect(result.content).toHaveLength(1);
+    expect(Buffer.byteLength(text)).toBeLessThan(maxBytes);
+    const [, uri = '', path = ''] =
+      /^\[files,.*\] result\.\S+ .*\nstdout\.txt \(\d+ bytes\): (\S+) or (\S+)$/m.exec(text) ?? [];
+    expect((await read(uri, host)).toString()).toBe(lines);
+    expect(readFileSync(path, 'utf8')).toBe(lines);
+    const short = await host.call({ code: 'print("x" * 3_000)' });
+    expect(textOf(short)).toBe('x'.repeat(3_000));
   });
 
   it('a flood costs its cap', async () => {

@@ -90,7 +90,9 @@ it('a long value is cut between its items, with a count, and can be read whole',
   expect(content).toEqual([
     {
       type: 'text',
-      text: expect.stringMatching(/^=> \[0, 1, 2, .*, \d+, … 6,\d{3} more items\]\n\[files.*result\.json/),
+      text: expect.stringMatching(
+        /^\[files.*\] result\.json.*\n=> \[0, 1, 2, .*, \d+, … 6,\d{3} more items\]$/,
+      ),
     },
     expect.objectContaining({ type: 'resource_link', name: 'result.json', size: 48_891 }),
   ]);

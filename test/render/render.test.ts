@@ -1,5 +1,6 @@
 // What the model reads, as text, with its weight. A change here is a change of the product.
 
+import { extname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isHarmless } from '../../src/base/text.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
@@ -27,11 +28,13 @@ const rows = `[${Array.from({ length: 8 }, (_, n) => `{"id":${n},"name":"row ${n
 
 const keptUri = (name: string) =>
   `resource://mcp-sandbox-bridge/kept/0123456789abcdef0123456789abcdef/${name}`;
+const keptPath = (file: string) => `/state/kept/0123456789abcdef0123456789abcdef/${file}`;
 const kept = (name: string, mimeType: string, sizeBytes: number) => ({
   uri: keptUri(name),
   name,
   mimeType,
   sizeBytes,
+  path: keptPath(`0${extname(name)}`),
 });
 const chart: LeftFile = {
   name: 'out/chart.png',
@@ -52,6 +55,7 @@ const left: Left = {
     chart,
   ],
   result: undefined,
+  isResultSpare: false,
   skipped: [{ name: 'out/passwd', reason: 'is a link' }],
   skippedMore: 2,
   keepSeconds: 3600,
@@ -216,14 +220,16 @@ describe('sections', () => {
   });
 
   it('say what is missing, and where all of it is', () => {
+    const address = `${keptUri('stdout.txt')} or ${keptPath('0.txt')}`;
     expect(text(outcomes['long output'] ?? base)).toBe(
-      `--- stdout ---\nfirst\n[… 960000 characters dropped (960000 bytes); whole: ${keptUri('stdout.txt')} …]\nlast\n--- stderr ---`,
+      `[files] stdout.txt (1000000 bytes): ${address}\n--- stdout ---\nfirst\n[… 960000 characters dropped (960000 bytes); whole: stdout.txt …]\nlast\n--- stderr ---`,
     );
   });
 
   it('show files and pictures as every form does', () => {
-    expect(text(outcomes['files'] ?? base)).toContain(
-      '--- out/rows.csv (8 bytes) ---\na,b\n1,2\n[files, readable for 60 min] out/chart.png',
+    expect(text(outcomes['files'] ?? base)).toContain('--- out/rows.csv (8 bytes) ---\na,b\n1,2\n');
+    expect(text(outcomes['files'] ?? base)).toMatch(
+      /^\[files, readable for 60 min\] out\/chart\.png \(20480 bytes\): resource:/,
     );
     expect(text(outcomes['files'] ?? base, false)).toContain(keptUri('out/chart.png'));
     expect(text(outcomes['files not kept'] ?? base)).toContain("[files not kept: the host's disk is full]");
@@ -249,10 +255,93 @@ describe('links', () => {
     expect(render(outcomes['long output'] ?? base, options).content).toHaveLength(2);
   });
 
-  it('are said in the text to clients that know none', () => {
-    const { content } = render(files, { ...options, links: false });
-    expect(content).toHaveLength(1);
-    expect(content[0].text).toContain(`out/chart.png (20480 bytes): ${keptUri('out/chart.png')}`);
+  it('are not sent to clients that know none, nor to hosts whose models see the text alone', () => {
+    expect(render(files, { ...options, links: false }).content).toHaveLength(1);
+    for (const client of ['claude-code', 'codex-mcp-client', 'gemini-cli-mcp-client', 'opencode'])
+      expect(render(files, { ...options, client }).content).toHaveLength(1);
+  });
+});
+
+describe('addresses of files', () => {
+  const files = outcomes['files'] ?? base;
+  const long = 'x'.repeat(40_000);
+  const whole = kept('stdout.txt', 'text/plain', 40_000);
+  const full: Outcome = {
+    ...base,
+    stdout: { text: long, dropped: 0, whole },
+    stderr: { text: long, dropped: 0, whole: kept('stderr.txt', 'text/plain', 40_000) },
+    result: { repr: long, json: new RawJson(`"${long}"`) },
+    left: { ...left, result: kept('result.json', 'application/json', 40_002), isResultSpare: true },
+  };
+  const hosts = ['claude-code', 'codex-mcp-client', 'gemini-cli-mcp-client', 'opencode', 'another'];
+
+  it.each(hosts)('stand first in the text for %s, as a resource and as a file', (client) => {
+    for (const mode of ['compact', 'sections', 'json', 'toon'] as const) {
+      const [{ text }] = render(files, { mode, structured: 'never', client }).content;
+      for (const address of [keptUri('out/chart.png'), keptPath('0.png')]) {
+        expect(text).toContain(address);
+        expect(text.indexOf(address)).toBeLessThan(text.indexOf('done'));
+      }
+    }
+  });
+
+  it('leave the paths out where no model has tools for files', () => {
+    const [{ text }] = render(files, { mode: 'compact', structured: 'never', client: 'claude-ai' }).content;
+    expect(text).toContain(keptUri('out/chart.png'));
+    expect(text).not.toContain('/state/');
+  });
+
+  it.each([
+    ['codex-mcp-client', 12_000],
+    ['opencode', 50 * 1024],
+  ])('%s gets no more than it shows, with the address of all that is cut', (client, maxBytes) => {
+    for (const mode of ['compact', 'sections', 'json', 'toon'] as const) {
+      const [{ text }] = render(full, { mode, structured: 'never', client }).content;
+      expect(Buffer.byteLength(text)).toBeLessThan(maxBytes);
+      expect(text.length).toBeGreaterThan(maxBytes / 3);
+      for (const name of ['stdout.txt', 'stderr.txt', 'result.json']) expect(text).toContain(keptUri(name));
+    }
+  });
+
+  it('of characters of several bytes, no more either', () => {
+    const wide = { ...full, stdout: { text: '漢'.repeat(40_000), dropped: 0, whole } };
+    const [{ text }] = render(wide, {
+      mode: 'compact',
+      structured: 'never',
+      client: 'codex-mcp-client',
+    }).content;
+    expect(Buffer.byteLength(text)).toBeLessThan(12_000);
+  });
+
+  it('fit however many there are, and the rest is counted', () => {
+    const many = Array.from({ length: 50 }, (_, n) => {
+      const name = `out/${'n'.repeat(150)}${n}.png`;
+      return { ...chart, name, kept: kept(name, 'image/png', 9) };
+    });
+    const crowded = { ...base, left: { ...left, files: many } };
+    const [{ text }] = render(crowded, {
+      mode: 'compact',
+      structured: 'never',
+      client: 'codex-mcp-client',
+    }).content;
+    expect(Buffer.byteLength(text)).toBeLessThan(12_000);
+    expect(text).toMatch(/^and \d+ more; leave fewer files, or one archive of them$/m);
+  });
+
+  it('say nothing of what was only kept in case that a host cuts', () => {
+    const short: Outcome = {
+      ...full,
+      stdout: { text: 'x'.repeat(2_000), dropped: 0, whole },
+      stderr: base.stderr,
+      result: undefined,
+      left: undefined,
+    };
+    const [{ text }] = render(short, {
+      mode: 'compact',
+      structured: 'never',
+      client: 'codex-mcp-client',
+    }).content;
+    expect(text).toBe('x'.repeat(2_000));
   });
 });
 

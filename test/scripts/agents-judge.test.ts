@@ -21,17 +21,29 @@ const ref = {
     'tool call': answer('=> 1'),
     error: answer('[error] line\nKeyError', true),
     picture: answer('', false, [{ mimeType: 'image/png', base64: 'AA==' }]),
-    '45,000 characters': answer('x'.repeat(40_000)),
+    '45,000 characters': answer(
+      `[files] stdout.txt (9 bytes): resource://kept/b/stdout.txt or /kept/0.txt\n${'x'.repeat(40_000)}`,
+    ),
     'everything full': answer('y'.repeat(120_000)),
+    'a file': answer(
+      `[files] out/report.csv (9 bytes): resource://kept/a/out/report.csv or /home/a/kept/0.csv`,
+    ),
   },
 };
+const reads = [answer('name,value\nkept,1'), answer('line 00000 …')];
 const schema = { properties: { code: {}, servers: {}, timeout: {}, added_by_host: {} } };
 const tool = { name: 'mcp__sandbox__run_python', description: 'Runs Python.', schema, isDeferred: false };
 const claude = { isWell: 'Connected', showsWholeAnswers: true };
 
-function findings(change: { tool?: object; body?: string; results?: object[]; host?: object }) {
+function findings(change: {
+  tool?: object;
+  body?: string;
+  results?: object[];
+  reads?: object[];
+  host?: object;
+}) {
   const body = change.body ?? JSON.stringify(ref.instructions);
-  const results = change.results ?? Object.values(ref.answers);
+  const results = [...(change.results ?? Object.values(ref.answers)), ...(change.reads ?? reads)];
   const turn = { tools: [change.tool ?? tool], results, body };
   const session = { listed: 'Connected', standIn: { turns: [turn] }, said: 'Running for 5 s' };
   const found = judgeSession(change.host ?? claude, session, ref);
@@ -78,6 +90,18 @@ describe('a session', () => {
     const session = { listed: 'Connected', standIn: { turns: [turn] }, said: '' };
     const result = judgeSession(claude, session, { ...ref, answers }).find(({ what }) => what === 'result');
     expect(result).toEqual({ what: 'result', saw: 'our text', held: true });
+  });
+
+  it('fails when the model has no address of a file, or finds nothing there', () => {
+    expect(findings({})['a file, read']).toEqual({ saw: 'found by its address', held: true });
+    expect(findings({ results: withResult(6, answer('[files] a link')) })['a file, read']).toEqual({
+      saw: 'no address',
+      held: false,
+    });
+    expect(findings({ reads: [answer('no such tool'), answer('')] })['a file, read']).toEqual({
+      saw: 'address, but "no such tool"',
+      held: false,
+    });
   });
 
   it('fails when a picture became words', () => {

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { toldApart } from '../../src/base/own-lines.js';
+import { hostView } from '../../src/config/host-views.js';
 import { parseSettings } from '../../src/config/settings.js';
 import { compact } from '../../src/render/compact.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
@@ -27,7 +28,7 @@ describe('what hosts are told', () => {
     };
     const traceback = Array.from({ length: 60 }, () => 't'.repeat(500));
     const error = longest.error && { ...longest.error, traceback };
-    const text = toldApart(compact({ ...longest, error }, true));
+    const text = toldApart(compact({ ...longest, error }, hostView('claude-code')));
     expect(text.length).toBeGreaterThan(150_000);
     const INLINE_FILES_CHARS = 8_000;
     expect(text.length + INLINE_FILES_CHARS).toBeLessThanOrEqual(allowed);

@@ -20,7 +20,13 @@ import { RESULTS_FOLDER, shownName, uniqueName } from './file-names.js';
 import { fileType } from './file-type.js';
 import type { KeptFiles } from './kept-files.js';
 import { type Kept, type KeptRun, OverQuota } from './kept-run.js';
-import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS, SHOWN_RESULT_CHARS } from './shown-amounts.js';
+import {
+  type AnswerRoom,
+  answerRoom,
+  MAX_OUTPUT_CHARS,
+  MAX_REPR_CHARS,
+  SHOWN_RESULT_CHARS,
+} from './shown-amounts.js';
 import { WholeOutput } from './whole-output.js';
 
 /** A file from the folder for results. */
@@ -40,6 +46,8 @@ export type Left = {
   readonly files: readonly LeftFile[];
   /** The value of the last expression, where it is too long for the answer. */
   readonly result: Kept | undefined;
+  /** True where the answer has room for it, and only a host that cuts answers may leave something out of it. */
+  readonly isResultSpare: boolean;
   /** Names of those that stayed behind, each with the reason as the end of a sentence about it. */
   readonly skipped: ReadonlyArray<{ readonly name: string; readonly reason: string }>;
   /** Further ones, without their names. */
@@ -50,9 +58,8 @@ export type Left = {
   readonly trouble: string | undefined;
 };
 
-/** Texts that a model reads at once, without asking for them: one, and all of them. */
+/** The longest text that a model reads at once, without asking for it. */
 const MAX_INLINE_CHARS = 4_000;
-const MAX_INLINE_SUM_CHARS = 8_000;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const REASONS: Readonly<Record<SkipReason, string>> = {
@@ -92,18 +99,29 @@ export class Artifacts {
   readonly #observer: Observer;
   readonly #output: Readonly<Record<OutputStream, WholeOutput>> | undefined;
   readonly #sharedBytes: number | undefined;
+  readonly #room: AnswerRoom;
   readonly #files: Arrived[] = [];
   readonly #names = new Set<string>();
   readonly #skipped: Array<Left['skipped'][number]> = [];
   #skippedMore = 0;
   #bytes = 0;
-  #result: { readonly name: string; readonly mimeType: string; readonly text: string } | undefined;
+  #result:
+    | { readonly name: string; readonly mimeType: string; readonly text: string; readonly isSpare: boolean }
+    | undefined;
   #trouble: string | undefined;
 
-  /** `sharedBytes`: what the answer shows of both streams together; undefined where each has MAX_OUTPUT_CHARS. */
-  constructor(store: KeptFiles, observer: Observer, sharedBytes?: number) {
+  /**
+   * `sharedBytes`: what the answer shows of both streams together; undefined where each has MAX_OUTPUT_CHARS.
+   * `roomBytes`: what the host shows of an answer; undefined where it shows all.
+   */
+  constructor(
+    store: KeptFiles,
+    observer: Observer,
+    { sharedBytes, roomBytes }: { readonly sharedBytes?: number; readonly roomBytes?: number | undefined },
+  ) {
     this.#store = store;
     this.#sharedBytes = sharedBytes;
+    this.#room = answerRoom(roomBytes);
     this.#observer = observer;
     this.#run = store.open();
     const shownChars = sharedBytes === undefined ? MAX_OUTPUT_CHARS : Math.min(sharedBytes, MAX_FILE_BYTES);
@@ -122,13 +140,15 @@ export class Artifacts {
 
   /** Takes a value that the answer has no room for; the first result counts. `text` is the frame's own line. */
   addResult({ repr, exact }: ResultFrame, text: string): void {
-    if (!this.#store.isOn || this.#result !== undefined || text.length <= SHOWN_RESULT_CHARS) return;
+    const { resultChars } = this.#room;
+    if (!this.#store.isOn || this.#result !== undefined || text.length <= resultChars) return;
     const json = exact ? (sliceAt(text, ['value']) ?? '') : '';
-    if (repr.length <= MAX_REPR_CHARS && json.length <= SHOWN_RESULT_CHARS) return;
+    const isSpare = repr.length <= MAX_REPR_CHARS && json.length <= SHOWN_RESULT_CHARS;
+    if (isSpare && repr.length <= resultChars && json.length <= resultChars) return;
     this.#result =
       json === '' || json === 'null'
-        ? { name: 'result.txt', mimeType: 'text/plain', text: repr }
-        : { name: 'result.json', mimeType: 'application/json', text: wellFormedJson(json) };
+        ? { name: 'result.txt', mimeType: 'text/plain', text: repr, isSpare }
+        : { name: 'result.json', mimeType: 'application/json', text: wellFormedJson(json), isSpare };
   }
 
   addFile(frame: LeftFrame): void {
@@ -157,9 +177,10 @@ export class Artifacts {
     const isSealed = await this.#try(() => this.#run.seal().then(() => true));
     if (isSealed === undefined) {
       const unkept = files.map((file) => ({ ...file, kept: undefined }));
-      return { left: this.#left(unkept, undefined), stdout: undefined, stderr: undefined };
+      return { left: this.#left(unkept, undefined, false), stdout: undefined, stderr: undefined };
     }
-    return { left: this.#left(files, result), stdout, stderr };
+    const hasOutput = stdout !== undefined || stderr !== undefined;
+    return { left: this.#left(files, result, hasOutput), stdout, stderr };
   }
 
   /** Nobody will read it: nothing stays on the disk. Never rejects. */
@@ -169,17 +190,19 @@ export class Artifacts {
     await this.#try(() => this.#run.discard());
   }
 
-  /** Whether the answer leaves something out of a stream that has to share its room. */
+  /** Whether the answer, or the host that shows it, may leave something out of a stream that shares its room. */
   #isCut(stream: OutputStream): boolean {
     const { [stream]: own, stdout, stderr } = this.#output ?? {};
-    if (this.#sharedBytes === undefined || own === undefined) return false;
+    if (own === undefined) return false;
+    if (own.bytes > this.#room.streamBytes) return true;
+    if (this.#sharedBytes === undefined) return false;
     const allBytes = (stdout?.bytes ?? 0) + (stderr?.bytes ?? 0);
     return allBytes > this.#sharedBytes && own.bytes > Math.floor(this.#sharedBytes / 2);
   }
 
   async #settleFiles(): Promise<readonly LeftFile[]> {
     const files: LeftFile[] = [];
-    let inlineChars = MAX_INLINE_SUM_CHARS;
+    let inlineChars = this.#room.inlineChars;
     for (const { name, content } of this.#files) {
       const { mimeType, text } = fileType(name, content);
       if (text !== undefined && text.length <= Math.min(MAX_INLINE_CHARS, inlineChars)) {
@@ -201,12 +224,13 @@ export class Artifacts {
     return await this.#run.put(name, mimeType, Buffer.from(text));
   }
 
-  #left(files: readonly LeftFile[], result: Kept | undefined): Left | undefined {
-    if (files.length + this.#skipped.length === 0 && result === undefined && this.#trouble === undefined)
-      return undefined;
+  #left(files: readonly LeftFile[], result: Kept | undefined, hasOutput: boolean): Left | undefined {
+    const isNothing = files.length + this.#skipped.length === 0 && result === undefined && !hasOutput;
+    if (isNothing && this.#trouble === undefined) return undefined;
     return {
       files,
       result,
+      isResultSpare: this.#result?.isSpare === true,
       skipped: this.#skipped,
       skippedMore: this.#skippedMore,
       keepSeconds: this.#store.isOn ? this.#store.keepSeconds : 0,

@@ -7,7 +7,7 @@ import { open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_FILE_BYTES } from '../../protocol/frames.js';
 import { INDEX_FILE, KeptRoom } from './kept-room.js';
-import { type Kept, KeptRun, keptIndex } from './kept-run.js';
+import { fileNameOf, type Kept, KeptRun, keptIndex } from './kept-run.js';
 import { type KeptAddress, keptUri, parseKeptUri } from './kept-uri.js';
 
 export type KeptContent = Kept & { readonly content: Buffer };
@@ -93,11 +93,12 @@ export class KeptFiles implements Disposable {
     const entries = keptIndex.parse(JSON.parse(await readFile(join(folder, INDEX_FILE), 'utf8')));
     const entry = entries.find(({ name }) => name === address.name);
     if (entry === undefined) return undefined;
-    const { name, mimeType, number } = entry;
-    await using file = await open(join(folder, String(number)), constants.O_RDONLY | constants.O_NOFOLLOW);
+    const { name, mimeType } = entry;
+    const path = join(folder, fileNameOf(entry));
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     if ((await file.stat()).size > MAX_FILE_BYTES) return undefined;
     const content = await file.readFile();
-    return { uri: keptUri(address), name, mimeType, sizeBytes: content.length, content };
+    return { uri: keptUri(address), name, mimeType, sizeBytes: content.length, path, content };
   }
 
   #sweepLater(): void {

@@ -4,7 +4,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { z } from 'zod';
 import { INDEX_FILE, type KeptRoom } from './kept-room.js';
 import { keptUri } from './kept-uri.js';
@@ -15,9 +15,28 @@ export const keptIndex = z.array(
     mimeType: z.string(),
     sizeBytes: z.int().nonnegative(),
     number: z.int().nonnegative(),
+    /** Absent in indexes of earlier versions. */
+    ending: z
+      .string()
+      .regex(/^(?:\.[a-z0-9]{1,5})?$/)
+      .default(''),
   }),
 );
 type KeptIndexEntry = z.infer<typeof keptIndex>[number];
+
+/** The name of an entry's file in the folder of its run. */
+export const fileNameOf = ({ number, ending }: Pick<KeptIndexEntry, 'number' | 'ending'>): string =>
+  `${number}${ending}`;
+
+/**
+ * What the file on the disk ends with, so that programs of the host know what it is: the ending of a type that we have
+ * recognised, and none for anything else. Of a guest's name nothing more becomes part of a path.
+ */
+function endingFor(name: string, mimeType: string): string {
+  if (mimeType === 'text/plain') return '.txt';
+  const ending = extname(name).toLowerCase();
+  return mimeType !== 'application/octet-stream' && /^\.[a-z0-9]{1,5}$/.test(ending) ? ending : '';
+}
 
 /** One thing that is kept. */
 export type Kept = {
@@ -25,6 +44,8 @@ export type Kept = {
   readonly name: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
+  /** The file on this machine, which only its user may read. */
+  readonly path: string;
 };
 
 /** Thrown where keeping something would exceed MCP_BRIDGE_KEEP_MB. */
@@ -37,6 +58,8 @@ export class OverQuota extends Error {
     this.isForNow = isForNow;
   }
 }
+
+type FileOnDisk = Pick<KeptIndexEntry, 'number' | 'ending'>;
 
 export class KeptRun {
   readonly #handle = randomBytes(16).toString('hex');
@@ -53,27 +76,27 @@ export class KeptRun {
 
   /** Throws OverQuota, or what the file system says. */
   async put(name: string, mimeType: string, content: Buffer): Promise<Kept> {
-    const number = this.#numbers++;
+    const file = { number: this.#numbers++, ending: endingFor(name, mimeType) };
     await this.#take(content.length);
     try {
-      await writeFile(this.#path(number), content, { flag: 'wx', mode: 0o600 });
+      await writeFile(this.#path(file), content, { flag: 'wx', mode: 0o600 });
     } catch (thrown) {
-      await this.#lose(number, content.length);
+      await this.#lose(file, content.length);
       throw thrown;
     }
-    return this.#add({ name, mimeType, sizeBytes: content.length, number });
+    return this.#add({ name, mimeType, sizeBytes: content.length, ...file });
   }
 
   /** For at most `maxBytes`, which are taken from the quota until it ends. */
   stream(name: string, mimeType: string, maxBytes: number): KeptStream {
-    const number = this.#numbers++;
-    const file = this.#take(maxBytes).then(() => open(this.#path(number), 'wx', 0o600));
+    const kept = { number: this.#numbers++, ending: endingFor(name, mimeType) };
+    const file = this.#take(maxBytes).then(() => open(this.#path(kept), 'wx', 0o600));
     return new KeptStream(file, {
       onEnd: (sizeBytes) => {
         this.#room.giveBack(this.#handle, maxBytes - sizeBytes);
-        return this.#add({ name, mimeType, sizeBytes, number });
+        return this.#add({ name, mimeType, sizeBytes, ...kept });
       },
-      onFailure: () => this.#lose(number, maxBytes),
+      onFailure: () => this.#lose(kept, maxBytes),
     });
   }
 
@@ -106,8 +129,8 @@ export class KeptRun {
   }
 
   /** Half of it would stand there for as long as a whole one, where the disk is full already. */
-  async #lose(number: number, bytes: number): Promise<void> {
-    await rm(this.#path(number), { force: true }).catch(() => {});
+  async #lose(file: FileOnDisk, bytes: number): Promise<void> {
+    await rm(this.#path(file), { force: true }).catch(() => {});
     this.#room.giveBack(this.#handle, bytes);
   }
 
@@ -116,12 +139,13 @@ export class KeptRun {
     return this.#keptOf(entry);
   }
 
-  #keptOf({ name, mimeType, sizeBytes }: KeptIndexEntry): Kept {
-    return { uri: keptUri({ handle: this.#handle, name }), name, mimeType, sizeBytes };
+  #keptOf({ name, mimeType, sizeBytes, ...file }: KeptIndexEntry): Kept {
+    const uri = keptUri({ handle: this.#handle, name });
+    return { uri, name, mimeType, sizeBytes, path: this.#path(file) };
   }
 
-  #path(number: number): string {
-    return join(this.#room.folderOf(this.#handle), String(number));
+  #path(file: FileOnDisk): string {
+    return join(this.#room.folderOf(this.#handle), fileNameOf(file));
   }
 }
 

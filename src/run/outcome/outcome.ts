@@ -20,20 +20,28 @@ export type Captured = {
   readonly whole?: Kept | undefined;
 };
 
-/** What is left of a stream at its start and at its end, with the line between them that says what is missing. */
+/**
+ * What is left of a stream at its start and at its end, with the line between them that says what is missing. Where all of it
+ * can be read, the first lines of the answer say the address.
+ */
 export function capturedWithGap(
   head: string,
   tail: string,
   missing: { readonly dropped: number; readonly droppedBytes: number; readonly whole: Kept | undefined },
 ): Captured {
   const { dropped, droppedBytes, whole } = missing;
-  const line = gapLine(dropped, droppedBytes, whole === undefined ? '' : `; whole: ${whole.uri}`);
+  const line = gapLine(dropped, droppedBytes, whole === undefined ? '' : `; whole: ${whole.name}`);
   const start = head.length + 1;
   return { text: `${head}\n${line}\n${tail}`, ...missing, gap: { start, end: start + line.length } };
 }
 
 /** The value of the last expression: as Python shows it, and as JSON where JSON can hold it exactly. */
-export type ResultValue = { readonly repr: string; readonly json: RawJson | undefined };
+export type ResultValue = {
+  readonly repr: string;
+  readonly json: RawJson | undefined;
+  /** True where something was left out for a host that shows no more. */
+  readonly isCut?: boolean;
+};
 
 export type OutcomeError = {
   /** One line: what happened. */

@@ -59,8 +59,8 @@ describe('one run', () => {
     const [handle = ''] = folders();
     expect(statSync(dir()).mode & 0o777).toBe(0o700);
     expect(statSync(join(dir(), handle)).mode & 0o777).toBe(0o700);
-    expect(readdirSync(join(dir(), handle)).sort()).toEqual(['0', 'index.json']);
-    for (const file of ['0', 'index.json'])
+    expect(readdirSync(join(dir(), handle)).sort()).toEqual(['0.txt', 'index.json']);
+    for (const file of ['0.txt', 'index.json'])
       expect(statSync(join(dir(), handle, file)).mode & 0o777).toBe(0o600);
   });
 
@@ -112,10 +112,10 @@ describe('an address', () => {
     const kept = store();
     const { uri } = await keepOne(kept, 'a', 'a');
     const { handle = '' } = parseKeptUri(uri) ?? {};
-    for (const name of ['index.json', '0', '../a', 'a/', '%2e%2e/a'])
+    for (const name of ['index.json', '0.txt', '../a', 'a/', '%2e%2e/a'])
       expect(await kept.read(uri.replace(/a$/, name))).toBeUndefined();
-    rmSync(join(dir(), handle, '0'));
-    symlinkSync('/etc/passwd', join(dir(), handle, '0'));
+    rmSync(join(dir(), handle, '0.txt'));
+    symlinkSync('/etc/passwd', join(dir(), handle, '0.txt'));
     expect(await kept.read(uri)).toBeUndefined();
   });
 
