@@ -8,7 +8,7 @@ import { BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { ownCommand } from '../base/own-command.js';
 import { run } from '../base/process.js';
-import { PACKAGE_NAME, VERSION } from '../base/version.js';
+import { VERSION } from '../base/version.js';
 import type { ImageSource } from '../config/languages/plan.js';
 import { isBeforeContact } from './client-words.js';
 import { derivedName } from './derived-image.js';
@@ -156,7 +156,7 @@ function profileOf(image: string): string | undefined {
   return profiles().find((profile) => image === profile || image === builtImage(profile));
 }
 
-const commandFor = (own: OwnImageName): string => `${PACKAGE_NAME} ${buildWords(own).join(' ')}`;
+const commandFor = (own: OwnImageName): string => ownCommand(...buildWords(own));
 
 const buildCommand = (profile: string): string =>
   ownCommand('image', 'build', ...(profile === BASE_PROFILE ? [] : [profile]));

@@ -116,6 +116,11 @@ export const modulesOf = ({ packages, modules }: Recipe): readonly string[] =>
     .filter((name) => name.startsWith(PYTHON_PACKAGE))
     .map((name) => modules[name] ?? name.slice(PYTHON_PACKAGE.length).replaceAll('-', '_'));
 
+/** The Debian package that has a module, by Debian's rule for names; whether there is one is Debian's to say. */
+export const packageOf = (module: string, { modules }: Recipe): string =>
+  Object.entries(modules).find(([, name]) => name === module)?.[0] ??
+  `${PYTHON_PACKAGE}${module.toLowerCase().replaceAll('_', '-')}`;
+
 const extendsAnother = (loaded: unknown): boolean =>
   typeof loaded === 'object' && loaded !== null && 'extends' in loaded;
 

@@ -55,3 +55,26 @@ export function bestKnownFirst(modules: readonly string[]): readonly string[] {
   };
   return [...modules].sort((one, other) => rank(one) - rank(other));
 }
+
+/** Those of them that Debian does not package, or that are of no use without a network. */
+const NOT_PACKAGED: ReadonlySet<string> = new Set([
+  'polars',
+  'duckdb',
+  'pyarrow',
+  'bokeh',
+  'tensorflow',
+  'xgboost',
+  'lightgbm',
+  'spacy',
+  'pptx',
+  'requests',
+  'httpx',
+  'aiohttp',
+]);
+
+/** What the user can have added to an image as a Debian package. */
+export const PACKAGED_MODULES: ReadonlySet<string> = new Set(
+  [...KNOWN_MODULES, 'html5lib', 'markdown', 'pytz', 'regex', 'rich', 'tabulate', 'tqdm', 'unidecode'].filter(
+    (name) => !NOT_PACKAGED.has(name),
+  ),
+);

@@ -26,7 +26,8 @@ describe('exceptions', () => {
   it.each(runnable)('$about: $error', async ({ code, error, remedy }) => {
     const { error: said, remedy: next, traceback } = await run(code);
     const nothing = error.startsWith('SyntaxError') ? 'Nothing was run. ' : '';
-    expect({ error: said, remedy: next }).toEqual({ error, remedy: `${nothing}${remedy}` });
+    const ours = remedy.replaceAll('`mcp-sandbox-bridge ', `\`${OWN} `);
+    expect({ error: said, remedy: next }).toEqual({ error, remedy: `${nothing}${ours}` });
     expect(traceback?.join('\n')).not.toMatch(/\/ipc\/harness/);
   });
 
@@ -39,6 +40,29 @@ describe('exceptions', () => {
     'an innocent one gets no advice: %s',
     async (code) => {
       expect(await run(code)).not.toHaveProperty('remedy');
+    },
+  );
+});
+
+describe('an installer that could do nothing, in a run that has succeeded', () => {
+  it.each([
+    'import os; os.system("pip install seaborn")',
+    'import os; os.system("pip3 install seaborn >/dev/null && echo done"); 1 + 1',
+    'import subprocess, sys; subprocess.run([sys.executable, "-m", "pip", "install", "seaborn"])',
+    'import subprocess; subprocess.run("uv pip install seaborn", shell=True, capture_output=True, text=True)',
+    'import subprocess; print(subprocess.getoutput("conda install seaborn"))',
+    'import subprocess, sys; subprocess.run([sys.executable, "-m", "ensurepip"])',
+  ])('is answered: %s', async (code) => {
+    const answer = await bridge.call({ code });
+    expect(answer.isError).not.toBe(true);
+    expect(JSON.stringify(answer.content)).toContain('Nothing can be installed here: there is no network.');
+  });
+
+  it.each(['print("pip")', 'print("No module named x")', 'import os; os.system("nothing-of-that-name")'])(
+    'is not told of where there was none: %s',
+    async (code) => {
+      const answer = await bridge.call({ code });
+      expect(JSON.stringify(answer.content)).not.toContain('Nothing can be installed here');
     },
   );
 });

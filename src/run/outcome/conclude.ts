@@ -24,6 +24,7 @@ import {
 import { wordsFor } from './ending-words.js';
 import { unawaitedNote } from './hints/asynchrony.js';
 import type { HintSpec } from './hints/hint.js';
+import { notInstalledNote } from './hints/modules.js';
 import { hintFor } from './hints.js';
 import type { Outcome, OutcomeError } from './outcome.js';
 import type { Transcript } from './transcript.js';
@@ -141,7 +142,7 @@ function exited(
   const { raised } = transcript;
   if (raised === undefined && exitCode === 0) {
     const { repr = '' } = transcript.result ?? {};
-    const note = isPythonTask(task) ? unawaitedNote(repr, transcript.captured('stderr').text) : undefined;
+    const note = isPythonTask(task) ? noteOn(repr, transcript, facts) : undefined;
     return { status: 'success', exitCode, error: undefined, note };
   }
   const hint = killedChild(facts) ?? hintOf(task, transcript, facts);
@@ -155,6 +156,12 @@ function exited(
         )
       : raisedBy(task, raised, hint);
   return { status: 'error', exitCode, error, note: undefined };
+}
+
+/** What code that has ended well has most likely not noticed. */
+function noteOn(repr: string, transcript: Transcript, { spec }: SandboxFacts): string | undefined {
+  const [stdout, stderr] = [transcript.captured('stdout').text, transcript.captured('stderr').text];
+  return unawaitedNote(repr, stderr) ?? notInstalledNote([stderr, stdout, repr], spec);
 }
 
 /** A program's traceback stands on its stderr. */

@@ -5,8 +5,9 @@ import type { GuestError } from '../../sandbox/sandbox.js';
 import { asyncHints } from './hints/asynchrony.js';
 import { fileHints } from './hints/files.js';
 import { firstFitting, type Hint, type HintSpec, says } from './hints/hint.js';
+import { INSTALLER } from './hints/installers.js';
 import { limitHints } from './hints/limits.js';
-import { moduleHints } from './hints/modules.js';
+import { moduleHints, noInstalling } from './hints/modules.js';
 import { toolHints } from './hints/tools.js';
 
 /** Exceptions of the standard library and of the libraries that programs use in its place. */
@@ -39,6 +40,11 @@ const networkHints: readonly Hint[] = [
 const quoted = ({ traceback }: GuestError): string =>
   (traceback[traceback.findIndex((line) => line.startsWith('  File "')) + 1] ?? '').trim();
 
+/** `!pip install x`, `%pip install x`, `!{sys.executable} -m pip install x`, and `pip install x` as it is typed. */
+const INSTALLS = new RegExp(
+  `^[!%]{0,2} ?(?:(?:sudo|\\S*python[\\d.]*|\\{sys\\.executable\\}) (?:-m )?)?${INSTALLER} (?:-\\S+ )*(?:pip |install\\b|add\\b|sync\\b)`,
+);
+
 /** Habits from a terminal or a notebook that mean nothing here: input, magics, and what IPython puts into a program. */
 const habitHints: readonly Hint[] = [
   {
@@ -47,9 +53,14 @@ const habitHints: readonly Hint[] = [
     sentence: () => 'There is no stdin and nobody to ask: write the value into the code.',
   },
   {
+    about: 'an installer in a line of IPython or a shell',
+    matches: (error) => (error.type === 'SyntaxError' && INSTALLS.test(quoted(error)) ? [] : undefined),
+    sentence: noInstalling,
+  },
+  {
     about: 'a magic',
     matches: (error) =>
-      error.type === 'SyntaxError' && /^(?:[!%]|%%)\w/.test(quoted(error)) ? [] : undefined,
+      error.type === 'SyntaxError' && /^(?:[!%]|%%) ?[\w{]/.test(quoted(error)) ? [] : undefined,
     sentence: () =>
       "Lines with ! and % are IPython's: use subprocess and plain Python. Packages cannot be installed here.",
   },

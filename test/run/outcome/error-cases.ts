@@ -44,8 +44,9 @@ const NETWORK =
 const LOCALHOST =
   "Nothing listens there: localhost is the sandbox itself, not the user's machine, and it has no network. Use a server's tool.";
 const DATA = 'The user can set MCP_BRIDGE_IMAGE=data for numpy, pandas, scipy, matplotlib, PIL, openpyxl.';
-const NO_INSTALLING = `Nothing can be installed here: there is no network. Do without: use the standard library or a server's tool. ${DATA}`;
+const NO_INSTALLING = `Nothing can be installed here: there is no network. Do without: use the standard library or a server's tool. ${DATA} For other packages the user can run \`mcp-sandbox-bridge image build data --with python3-<name>\`.`;
 const NO_MODULE = `Nothing can be installed here: use the standard library or a server's tool. ${DATA}`;
+const SEABORN = `${NO_MODULE} For seaborn the user can run \`mcp-sandbox-bridge image build data --with python3-seaborn\`.`;
 const READ_ONLY = 'Only /tmp, /workspace and /dev/shm can be written to; the rest is read-only.';
 const NO_EXECUTION =
   'Nothing in /tmp, /workspace and /dev/shm can be executed: run a script by its interpreter, as in ["python3", "x.py"] or ["sh", "x.sh"].';
@@ -264,6 +265,82 @@ const modules: readonly ErrorCase[] = [
     remedy: NO_MODULE,
   },
   {
+    about: 'a missing module',
+    code: 'import seaborn as sns',
+    error: "ModuleNotFoundError: No module named 'seaborn'",
+    remedy: SEABORN,
+  },
+  {
+    about: 'a missing module',
+    code: 'import cv2',
+    error: "ModuleNotFoundError: No module named 'cv2'",
+    remedy: SEABORN.replace('seaborn', 'cv2').replace('python3-seaborn', 'python3-opencv'),
+  },
+  {
+    about: 'a library that is optional to another',
+    code: 'raise ImportError("Missing optional dependency \'openpyxl\'.  Use pip or conda to install openpyxl.")',
+    error: "ImportError: Missing optional dependency 'openpyxl'.  Use pip or conda to install openpyxl.",
+    remedy: `This image has no openpyxl, and nothing can be installed here. ${DATA}`,
+  },
+  {
+    about: 'a library that is optional to another',
+    code: "raise ImportError('`Import seaborn` failed.  Use pip or conda to install the seaborn package.')",
+    error: 'ImportError: `Import seaborn` failed.  Use pip or conda to install the seaborn package.',
+    remedy: SEABORN,
+  },
+  {
+    about: 'a library that is optional to another',
+    code: "raise ImportError('lxml not found, please install it')",
+    error: 'ImportError: lxml not found, please install it',
+    remedy: SEABORN.replaceAll('seaborn', 'lxml'),
+  },
+  {
+    about: 'a library that is optional to another',
+    error:
+      "ImportError: Unable to find a usable engine; tried using: 'pyarrow', 'fastparquet'.\nA suitable version of pyarrow or fastparquet is required for parquet support.",
+    remedy: NO_MODULE,
+  },
+  {
+    about: 'a library that is optional to another',
+    error:
+      'ImportError: This needs a library for tables. Install it with `pip install --upgrade tabulate` and try again.',
+    remedy: SEABORN.replaceAll('seaborn', 'tabulate'),
+  },
+  {
+    about: 'an installer that is started as a module',
+    code: 'import runpy; runpy.run_module("pip")',
+    error: 'ImportError: No module named pip',
+    remedy: NO_INSTALLING,
+  },
+  {
+    about: 'an installer in a line of IPython or a shell',
+    code: '!pip install requests\nprint(1)',
+    error: 'SyntaxError: invalid syntax (main.py, line 1)',
+    line: '    !pip install requests',
+    remedy: NO_INSTALLING,
+  },
+  {
+    about: 'an installer in a line of IPython or a shell',
+    code: '%pip install -q seaborn',
+    error: 'SyntaxError: invalid syntax (main.py, line 1)',
+    line: '    %pip install -q seaborn',
+    remedy: NO_INSTALLING,
+  },
+  {
+    about: 'an installer in a line of IPython or a shell',
+    code: '!{sys.executable} -m pip install seaborn',
+    error: 'SyntaxError: invalid syntax (main.py, line 1)',
+    line: '    !{sys.executable} -m pip install seaborn',
+    remedy: NO_INSTALLING,
+  },
+  {
+    about: 'an installer in a line of IPython or a shell',
+    code: 'pip install seaborn',
+    error: 'SyntaxError: invalid syntax (main.py, line 1)',
+    line: '    pip install seaborn',
+    remedy: NO_INSTALLING,
+  },
+  {
     about: 'a server as a module',
     code: 'from mcp_h import echo',
     error: "ModuleNotFoundError: No module named 'mcp_h'",
@@ -408,9 +485,9 @@ const habits: readonly ErrorCase[] = [
   },
   {
     about: 'a magic',
-    code: '!pip install requests\nprint(1)',
+    code: '!ls -la\nprint(1)',
     error: 'SyntaxError: invalid syntax (main.py, line 1)',
-    line: '    !pip install requests',
+    line: '    !ls -la',
     remedy: MAGIC,
   },
   {
