@@ -31,6 +31,7 @@ async function called(name: string, args: Args, env: Record<string, string> = {}
     servers: { names: [] },
     snippets: { folder: undefined },
     serveFor: () => {},
+    onImageKnown: () => {},
     run: (input: RunInput) => {
       run = input;
       return Promise.resolve(failed);

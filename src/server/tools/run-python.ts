@@ -15,7 +15,7 @@ const describe = (
   python: string,
 ): string => `Run ${python}, in a fresh, isolated container (no network, read-only) with the user's MCP servers callable inside. Name them in \`servers\`, then: r = await mcp_<alias>.<tool>(arg=...). Top-level await works; use asyncio.gather for many calls. You get printed output, the last expression's value and pictures (runtime.display).
 Find tools first: from mcp import runtime; runtime.discovered_servers(); await runtime.query_tool_docs("server"); await runtime.search_tool_docs("query"); runtime.capability_summary().
-Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each call starts clean; files that the code writes to out/ come back.`;
+Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each call starts clean; files written to out/ come back.`;
 
 export function runPython(settings: Settings): BridgeTool<Outcome> {
   const { timeoutSeconds, maxTimeoutSeconds } = settings;
