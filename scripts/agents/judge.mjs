@@ -5,6 +5,8 @@ import { addressIn, KEPT, PROGRESS } from './trials.mjs';
 
 /** Hosts wait half a second for their servers; twice that is noticed by nobody. */
 const MAX_END_MS = 1_000;
+/** How hosts say that they have left something out. */
+const CUT_BY_HOST = /\btruncated\b/;
 /** What must stand in the schema that the model gets. */
 const ARGUMENTS = ['code', 'servers', 'timeout'];
 
@@ -83,7 +85,7 @@ function amount(what, { showsWholeAnswers }, got, sent) {
   const isWhole = got?.text.includes(sent.text) === true;
   const saw = isWhole
     ? `all ${count(sent.text.length)}`
-    : `cut by the host to ${count(got?.text.length ?? 0)}`;
+    : `${CUT_BY_HOST.test(got?.text ?? '') ? 'cut by the host' : 'fitted by us'} to ${count(got?.text.length ?? 0)}`;
   return { what, saw, held: got !== undefined && (isWhole || !showsWholeAnswers) };
 }
 

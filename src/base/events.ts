@@ -167,6 +167,8 @@ export type BridgeEvent =
       /** Those that it had in the end; those that it named where it did not come so far. */
       readonly servers: readonly string[];
       readonly status: RunStatus;
+      /** Why it failed; the message is the code's own words where the code has raised it. */
+      readonly error?: { readonly kind: string; readonly message: string } | undefined;
       readonly durationMs: number;
       readonly calls: number;
     }

@@ -1,20 +1,81 @@
 // Tables for people. A file of its own, since `serve`, which hosts wait for, shows none.
 
 import Table from 'cli-table3';
+import { shownWidth, wrapped } from './wrap.js';
 
 const BORDERLESS = Object.fromEntries(
   ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left']
     .concat(['left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'])
     .map((part) => [part, '']),
 );
+const GAP = 2;
+/** A column of sentences that is narrower helps nobody: before that, others are left out. */
+const MIN_WRAPPED = 20;
+/** Nothing else is left to be left out. */
+const MIN_COLUMN = 8;
 
-/** Aligned columns without borders, each row on its own line; cells may be coloured. */
-export function columns(rows: readonly (readonly string[])[]): string {
+type Rows = readonly (readonly string[])[];
+
+/** How a table is made to fit. Columns are named by their index. */
+export type Fit = {
+  /** Columns of the terminal; undefined where every row has one line, however long. */
+  readonly width: number | undefined;
+  /** Sentences, whose words go on below. */
+  readonly wraps?: readonly number[];
+  /** What can be left out, the first of them first. */
+  readonly drops?: readonly number[];
+};
+
+/** Aligned columns without borders, each row on its own line unless `fit` says otherwise; cells may be coloured. */
+export function columns(rows: Rows, fit: Fit = { width: undefined }): string {
   const table = new Table({
     chars: BORDERLESS,
-    style: { 'padding-left': 0, 'padding-right': 2, compact: true },
+    style: { 'padding-left': 0, 'padding-right': GAP, compact: true },
   });
-  table.push(...rows.map((row) => [...row]));
+  const shown = fit.width === undefined ? rows : fitted(rows, fit.width, fit);
+  table.push(...shown.map((row) => [...row]));
   const lines = table.toString().split('\n');
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
+}
+
+function fitted(rows: Rows, width: number, { wraps = [], drops = [] }: Fit): Rows {
+  const natural = rows.reduce<number[]>(
+    (widest, row) => row.map((cell, at) => Math.max(widest[at] ?? 0, shownWidth(cell))),
+    [],
+  );
+  let kept = natural.map((_, at) => at).filter((at) => natural[at] !== 0);
+  const least = (at: number) => Math.min(natural[at] ?? 0, wraps.includes(at) ? MIN_WRAPPED : Infinity);
+  const sum = (of: (at: number) => number) =>
+    kept.reduce((total, at) => total + of(at) + GAP, kept.length === 0 ? 0 : -GAP);
+  for (const dropped of drops) {
+    if (sum(least) <= width) break;
+    kept = kept.filter((at) => at !== dropped);
+  }
+  const widths = shares(kept, natural, wraps, width);
+  return rows.map((row) =>
+    kept.map((at) => {
+      const columnWidth = widths.get(at);
+      return columnWidth === undefined ? (row[at] ?? '') : wrapped(row[at] ?? '', columnWidth).join('\n');
+    }),
+  );
+}
+
+/** Widths of the columns whose words are wrapped: what the others leave, the narrowest first served. */
+function shares(
+  kept: readonly number[],
+  natural: readonly number[],
+  wraps: readonly number[],
+  width: number,
+): ReadonlyMap<number, number> {
+  const own = (at: number) => natural[at] ?? 0;
+  const wrapping = kept.filter((at) => wraps.includes(at)).sort((one, other) => own(one) - own(other));
+  const fixed = kept.filter((at) => !wraps.includes(at)).reduce((total, at) => total + own(at), 0);
+  let room = width - fixed - GAP * (kept.length - 1);
+  const widths = new Map<number, number>();
+  for (const [index, at] of wrapping.entries()) {
+    const share = Math.max(MIN_COLUMN, Math.min(own(at), Math.floor(room / (wrapping.length - index))));
+    widths.set(at, share);
+    room -= share;
+  }
+  return widths;
 }

@@ -18,6 +18,7 @@ import { type Examined, examine, withProgress } from './prepare.js';
 import { serverChanges } from './server-changes.js';
 import { type ServerFinding, serverFindings } from './server-findings.js';
 import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
+import { remedyText, widthOf } from './wrap.js';
 
 type DoctorOptions = { readonly json?: true };
 
@@ -147,10 +148,13 @@ function report(
 
 function findingsText(findings: readonly Finding[]): string {
   const paint = coloursFor(process.stdout);
+  const width = widthOf(process.stdout);
   const marks = { ok: paint.green('ok'), warn: paint.yellow('warn'), fail: paint.red('fail') };
   const rows = findings.map(({ name, status, detail }) => [marks[status], paint.bold(name), visible(detail)]);
   const remedies = findings.flatMap(({ name, remedy }) =>
-    remedy === undefined ? [] : [`${paint.bold(name)}: ${remedy}\n`],
+    remedy === undefined ? [] : [remedyText(name, remedy)],
   );
-  return columns(rows) + (remedies.length === 0 ? '' : `\nTo fix:\n${remedies.join('')}`);
+  return (
+    columns(rows, { width, wraps: [2] }) + (remedies.length === 0 ? '' : `\nTo fix:\n${remedies.join('')}`)
+  );
 }

@@ -15,6 +15,7 @@ import { columns } from './columns.js';
 import { interruptSignal } from './interrupt.js';
 import { coloursFor, megabytes, printJson, seconds } from './output.js';
 import { prepare } from './prepare.js';
+import { widthOf } from './wrap.js';
 
 /** The profile of commands, whose image has a variable of its own. */
 const COMMANDS = 'code-exec';
@@ -92,6 +93,7 @@ export async function imageList({ json }: { readonly json?: true }): Promise<voi
         megabytes(sizeBytes),
         paint.dim(id.replace(/^sha256:/, '').slice(0, 12)),
       ]),
+      { width: widthOf(process.stdout), wraps: [1], drops: [3] },
     ),
   );
 }

@@ -2,7 +2,7 @@
 
 import { ownCommand } from '../base/own-command.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
-import { columnsOf, wrapped, wrappedCommand } from './wrap.js';
+import { columnsOf, wrapped, wrappedCommand } from './layout.js';
 
 const PARAGRAPHS = [
   `${PACKAGE_NAME} ${VERSION} is an MCP server: one tool, with which an agent runs Python in a throw-away container, and all of your other MCP servers callable inside.`,

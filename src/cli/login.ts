@@ -19,6 +19,7 @@ import { columns } from './columns.js';
 import { interruptSignal } from './interrupt.js';
 import { coloursFor, printJson, visible } from './output.js';
 import { prepare } from './prepare.js';
+import { widthOf } from './wrap.js';
 
 export type LoginCommandOptions = {
   /** `--no-browser` makes it false. */
@@ -157,7 +158,7 @@ function list(store: TokenStore, { json }: LoginCommandOptions): void {
         ]
       : [paint.red('unusable'), stored.reason, '', paint.dim(stored.file)],
   );
-  process.stdout.write(columns(rows));
+  process.stdout.write(columns(rows, { width: widthOf(process.stdout), wraps: [0, 1, 2, 3] }));
 }
 
 type KeptLogin = Extract<StoredLogin, { readonly state: 'kept' }>['login'];

@@ -10,11 +10,14 @@ import { describedProfiles } from '../engine/recipe-dir.js';
 import type { ExecOptions } from './exec.js';
 import type { Words } from './exec-input.js';
 import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
+import { helpText } from './help-text.js';
 import type { InstallCommandOptions, UninstallCommandOptions } from './install.js';
+import type { SaveOptions } from './kept.js';
 import type { LoginCommandOptions } from './login.js';
 import type { RunCommandOptions } from './run.js';
 import type { RunsOptions } from './runs.js';
 import type { RefreshOptions } from './servers-refresh.js';
+import { USUAL_COLUMNS, widthOf } from './wrap.js';
 
 const EXAMPLES = `
 Examples:
@@ -24,6 +27,7 @@ Examples:
   $ ${PACKAGE_NAME} image build                        make the image where no registry can be reached
   $ ${PACKAGE_NAME} image build javascript go          and those of further languages
   $ ${PACKAGE_NAME} runs --failed                      which runs failed lately
+  $ ${PACKAGE_NAME} kept                               what runs have left, and where
   $ ${PACKAGE_NAME} servers                            what was found, and where
   $ ${PACKAGE_NAME} servers refresh                    learn what tools they have
   $ ${PACKAGE_NAME} login linear                       log in to a remote server, in the browser
@@ -56,7 +60,9 @@ const program = new Command(PACKAGE_NAME)
     "Runs an agent's Python in a throw-away container with the user's MCP servers callable inside.",
   )
   .version(VERSION)
-  .addHelpText('after', EXAMPLES)
+  // Commands that are added below take it from here.
+  .configureOutput({ getOutHelpWidth: () => widthOf(process.stdout) ?? USUAL_COLUMNS })
+  .addHelpText('after', helpText(EXAMPLES))
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE_EXIT_CODE));
 
 program
@@ -180,7 +186,7 @@ program
     '--json',
     'print the result as one line of JSON: status, exitCode, stdout, stderr, durationMs, error, files',
   )
-  .addHelpText('after', EXEC_EXAMPLES)
+  .addHelpText('after', helpText(EXEC_EXAMPLES))
   .action(async (words: string[], options: ExecOptions) =>
     (await import('./exec.js')).exec(splitWords(words), options),
   );
@@ -201,12 +207,33 @@ program
   .option('--json', 'print JSON')
   .action(async (options: RunsOptions) => (await import('./runs.js')).runs(options));
 
+const kept = program
+  .command('kept')
+  .description('list what runs have left: files and long outputs, the newest first')
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => (await import('./kept.js')).kept(options));
+
+kept
+  .command('save')
+  .description('copy a file that a run has left; prints where it is')
+  .argument('<file>', 'its address or name, as `kept` lists it; of several, the newest')
+  .option('--to <folder>', 'where it goes', '.')
+  .option('--as <name>', 'its name there, where it shall have another')
+  .option('--force', 'replace a file of that name')
+  .action(async (file: string, options: SaveOptions) => (await import('./kept.js')).saveKept(file, options));
+
+kept
+  .command('open')
+  .description('open a file that a run has left with the program of this desktop')
+  .argument('<file>', 'its address or name, as `kept` lists it; of several, the newest')
+  .action(async (file: string) => (await import('./kept.js')).openKept(file));
+
 program
   .command('code-exec')
   .description(
     'serve the tool `execute`, which runs commands on the machine that it is started on: an isolated one',
   )
-  .addHelpText('after', CODE_EXEC_HELP)
+  .addHelpText('after', helpText(CODE_EXEC_HELP))
   .action(async () => (await import('./code-exec.js')).codeExec());
 
 const image = program.command('image').description('make and list images');
@@ -222,7 +249,7 @@ image
     commaSeparated,
   )
   .option('--json', 'print JSON when all are there, and no progress')
-  .addHelpText('after', profileHelp)
+  .addHelpText('after', () => helpText(profileHelp())())
   .action(async (profiles: string[], options: { suite?: string; with?: string[]; json?: true }) =>
     (await import('./image.js')).imageBuild(profiles, options),
   );

@@ -9,6 +9,7 @@ import { AUDIT_FOLDER } from './audited.js';
 import { columns } from './columns.js';
 import { coloursFor, printJson, seconds, visible } from './output.js';
 import { prepare } from './prepare.js';
+import { hanging, widthOf } from './wrap.js';
 
 export type RunsOptions = {
   readonly last: number;
@@ -26,12 +27,16 @@ export function runs(options: RunsOptions): void {
   if (calls !== undefined) {
     const run = named(calls, all);
     if (json) printJson(run);
-    else process.stdout.write(runsText([run]) + commandText(run) + callsText(run.calls) + notShownText(run));
+    else
+      process.stdout.write(
+        runsText([run], true) + commandText(run) + callsText(run.calls) + notShownText(run),
+      );
     return;
   }
   const chosen = last === 0 ? [] : all.filter((run) => isWanted(run, options)).slice(-last);
   if (json) return printJson({ runs: chosen, lost });
-  const text = chosen.length > 0 ? runsText(chosen) : nothing(all.length, settings.audit === 'off');
+  const text =
+    chosen.length > 0 ? runsText(chosen, options.failed) : nothing(all.length, settings.audit === 'off');
   process.stdout.write(text + lostText(lost));
 }
 
@@ -68,8 +73,11 @@ function namesOf(servers: readonly string[]): string {
   return servers.slice(0, MAX_NAMES_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-/** A line for each run; ends with a newline. */
-export function runsText(chosen: readonly AuditedRun[]): string {
+/** Client, language and servers are the first to go where a line is too narrow, then when it began. */
+const RUNS_DROPS = [7, 2, 6, 0];
+
+/** A line for each run, and with `withReasons` one below for why it failed; ends with a newline. */
+export function runsText(chosen: readonly AuditedRun[], withReasons = false): string {
   const paint = coloursFor(process.stdout);
   const head = ['began', 'run', 'language', 'status', 'took', 'calls', 'servers', 'client'].map((word) =>
     paint.dim(word),
@@ -89,7 +97,26 @@ export function runsText(chosen: readonly AuditedRun[]): string {
       paint.dim(visible(line?.client ?? '')),
     ];
   });
-  return columns([head, ...rows]);
+  const fit = { width: widthOf(process.stdout), drops: RUNS_DROPS };
+  // Each row is one line: its only long cells are left out rather than wrapped.
+  const [first = '', ...lines] = columns([head, ...rows], fit)
+    .trimEnd()
+    .split('\n');
+  const texts = lines.map((line, at) => line + (withReasons ? reasonText(chosen[at]) : ''));
+  return [first, ...texts, ''].join('\n');
+}
+
+const REASON_INDENT = '  ';
+
+/** Why a run failed, as lines behind its own; empty for one that did not, and where nothing is known of it. */
+function reasonText(run: AuditedRun | undefined): string {
+  const { error } = run?.line ?? {};
+  if (error === undefined) return '';
+  const { kind, message: words } = error;
+  // Python's messages begin with their class already.
+  const text = words.startsWith(kind) ? words : `${kind}: ${words}`;
+  const { length } = REASON_INDENT;
+  return `\n${REASON_INDENT}${hanging(visible(text), length, widthOf(process.stdout))}`;
 }
 
 /** The arguments of a command where the audit has kept them, ending with a newline; otherwise an empty string. */
@@ -116,7 +143,8 @@ export function callsText(calls: readonly CallLine[]): string {
   const texts = calls.flatMap(({ call, argumentsText }) =>
     argumentsText === undefined ? [] : [`${call}: ${visible(argumentsText)}\n`],
   );
-  return `\n${columns([head, ...rows])}${texts.length === 0 ? '' : `\n${texts.join('')}`}`;
+  const fit = { width: widthOf(process.stdout), wraps: [2], drops: [7, 0, 5, 6] };
+  return `\n${columns([head, ...rows], fit)}${texts.length === 0 ? '' : `\n${texts.join('')}`}`;
 }
 
 /** Which calls of the run have no line here, and why; empty where all have one. */

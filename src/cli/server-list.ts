@@ -9,6 +9,7 @@ import { type FileProblem, problemInWords } from '../config/file-problem.js';
 import type { coloursFor } from './output.js';
 import { visible } from './output.js';
 import type { ServerChange } from './server-changes.js';
+import { hanging, shownWidth } from './wrap.js';
 
 /** One server as `--json` shows it. */
 export type ServerLine = {
@@ -35,13 +36,13 @@ export type ListStyle = {
 
 const NOTHING_FOUND =
   'No MCP servers were found. Name a file in MCP_SERVERS_CONFIG, or put one into ~/.config/mcp/servers/.\n';
+/** Of a file's path that does not fit behind its host. */
+const HEADING_INDENT = 4;
 const STATE_CHARS = 'skipped'.length;
 /** A longer name moves the rest of its own line only. */
 const MAX_NAME_COLUMN = 28;
 /** An address says by itself that it is one; only what cannot be seen from it is added. */
 const WAYS = { stdio: '', http: '', auto: '', sse: 'sse ' } as const;
-/** What remains for a text beside its name, however narrow the terminal. */
-const MIN_TEXT_CHARS = 20;
 
 type Changes = ReadonlyMap<string, ServerChange>;
 const NO_CHANGES: Changes = new Map();
@@ -106,7 +107,11 @@ export function serversText(discovery: Discovery, style: ListStyle, changes = NO
   const nameChars = Math.min(MAX_NAME_COLUMN, Math.max(0, ...lines.map(({ name }) => visible(name).length)));
   const groups = [...bySource(lines).values()].map((group) => {
     const [{ source } = { source: undefined }] = group;
-    const heading = `${paint.bold(source?.host ?? '')} ${source?.scope}  ${paint.dim(short(oneLine(source?.file ?? ''), style))}`;
+    const host = source?.host ?? '';
+    const scope = ` ${source?.scope}  `;
+    const file = paint.dim(short(oneLine(source?.file ?? ''), style));
+    const place = hanging(file, HEADING_INDENT, style.width, shownWidth(host + scope) - HEADING_INDENT);
+    const heading = `${paint.bold(host)}${scope}${place}`;
     return [heading, ...group.map((line) => row(line, nameChars, style))].join('\n');
   });
   const changed = [...changes].map(([name, change]) => changedText(name, change, style));
@@ -136,19 +141,20 @@ function row(line: ServerLine, nameChars: number, style: ListStyle): string {
     .join('  ');
   const indent = start.length + nameChars + 2;
   const head = (state === 'ready' ? paint.green : paint.yellow)(start) + paint.bold(shown);
-  return `${head}  ${wrapped(text, start.length + shown.length + 2, indent, style)}`;
+  const more = shownWidth(shown) - nameChars;
+  return `${head}  ${hanging(text, indent, style.width, more)}`;
 }
 
 function problemText(problem: FileProblem, style: ListStyle): string {
   const start = 'problem  ';
   const text = oneLine(problemInWords(problem));
-  return style.paint.red(start) + wrapped(text, start.length, start.length, style);
+  return style.paint.red(start) + hanging(text, start.length, style.width);
 }
 
 function changedText(name: string, { changed, remedy }: ServerChange, style: ListStyle): string {
   const start = 'changed  ';
   const text = `${visible(name)}: ${oneLine(changed)}. ${oneLine(remedy)}`;
-  return style.paint.yellow(start) + wrapped(text, start.length, start.length, style);
+  return style.paint.yellow(start) + hanging(text, start.length, style.width);
 }
 
 function summary({ ready, skipped, problems }: Discovery): string {
@@ -156,23 +162,6 @@ function summary({ ready, skipped, problems }: Discovery): string {
   return [`${ready.length} ready`, `${skipped.length} skipped`, ...(problems.length > 0 ? [files] : [])].join(
     ', ',
   );
-}
-
-/** Words in lines: the first begins at `column`, the others are indented. A word that is longer than a line stays whole. */
-function wrapped(text: string, column: number, indent: number, { width }: ListStyle): string {
-  if (width === undefined) return text;
-  const end = Math.max(width, indent + MIN_TEXT_CHARS);
-  let at = column;
-  let out = '';
-  for (const word of text.split(' ')) {
-    if (out !== '' && at + word.length > end) {
-      out = `${out.trimEnd()}\n${' '.repeat(indent)}`;
-      at = indent;
-    }
-    out += `${word} `;
-    at += word.length + 1;
-  }
-  return out.trimEnd();
 }
 
 /** Without doubling the backslashes of Windows, as `visible` would. */

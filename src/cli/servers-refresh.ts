@@ -15,6 +15,7 @@ import { columns } from './columns.js';
 import { interruptSignal } from './interrupt.js';
 import { coloursFor, visible as escaped } from './output.js';
 import { prepare, withProgress } from './prepare.js';
+import { widthOf } from './wrap.js';
 
 export type RefreshOptions = { readonly accept?: true; readonly json?: true };
 
@@ -70,7 +71,8 @@ const needsSomebody = (outcome: Refreshed): boolean =>
 /** The table, and below it what changed; ends with a newline. */
 export function refreshText(outcomes: readonly Refreshed[]): string {
   if (outcomes.length === 0) return `No server is ready to be started; see \`${ownCommand('servers')}\`.\n`;
-  return columns(outcomes.map(row)) + outcomes.map(changesText).join('');
+  const fit = { width: widthOf(process.stdout), wraps: [3] };
+  return columns(outcomes.map(row), fit) + outcomes.map(changesText).join('');
 }
 
 function row(outcome: Refreshed): readonly string[] {

@@ -6,6 +6,7 @@ import { coloursFor, printJson } from './output.js';
 import { prepare } from './prepare.js';
 import { serverChanges } from './server-changes.js';
 import { serverLines, serversText } from './server-list.js';
+import { widthOf } from './wrap.js';
 
 export function servers({ json }: { readonly json?: true }): void {
   // A problem is printed below; the log need not say it as well.
@@ -19,7 +20,6 @@ export function servers({ json }: { readonly json?: true }): void {
     return;
   }
   const { stdout } = process;
-  const width = stdout.isTTY ? stdout.columns : undefined;
-  const style = { paint: coloursFor(stdout), width, home: context.host.home };
+  const style = { paint: coloursFor(stdout), width: widthOf(stdout), home: context.host.home };
   process.stdout.write(serversText(discovery, style, changes));
 }

@@ -5,6 +5,7 @@ import { type SnippetSurvey, Snippets } from '../run/programs/snippets.js';
 import { columns } from './columns.js';
 import { coloursFor, printJson, visible } from './output.js';
 import { prepare } from './prepare.js';
+import { hanging, widthOf } from './wrap.js';
 
 const MAX_DESCRIPTION_CHARS = 60;
 
@@ -35,6 +36,8 @@ function snippetsText(folder: string, { snippets, skipped }: SnippetSurvey): str
   ]);
   const others = skipped.map(({ file, reason }) => [paint.yellow('skipped'), '', visible(file), reason]);
   const all = [...rows, ...others];
-  const table = all.length === 0 ? '' : `${columns([head, ...all])}\n`;
-  return `${visible(folder)}\n${table}${snippets.length} snippet${snippets.length === 1 ? '' : 's'}, ${skipped.length} skipped\n`;
+  const width = widthOf(process.stdout);
+  const fit = { width, wraps: [3], drops: [1] };
+  const table = all.length === 0 ? '' : `${columns([head, ...all], fit)}\n`;
+  return `${hanging(visible(folder), 2, width)}\n${table}${snippets.length} snippet${snippets.length === 1 ? '' : 's'}, ${skipped.length} skipped\n`;
 }

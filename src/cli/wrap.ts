@@ -1,48 +1,108 @@
-// Text laid out for the width of a terminal.
+// Text that fits the terminal: how wide it is, how wide a text is there, and a text in lines of a width. In a pipe there
+// is no width, and lines stay whole for whoever parses them.
 
-/** What a terminal has where it does not say, and what is laid out for in a pipe. */
-const USUAL_COLUMNS = 80;
-/** Longer lines are hard to read, however wide the terminal is. */
-const MOST_COLUMNS = 120;
-const FEWEST_COLUMNS = 40;
+import { stripVTControlCharacters } from 'node:util';
+import { coloursFor } from './output.js';
 
-/** How many columns text on `stream` may take: as the terminal says, else as COLUMNS says. */
-export function columnsOf(stream: Pick<NodeJS.WriteStream, 'columns'>): number {
-  const said = stream.columns || Number(process.env['COLUMNS']) || USUAL_COLUMNS;
-  return Math.min(MOST_COLUMNS, Math.max(FEWEST_COLUMNS, said));
+/** A terminal that says nothing of its width, or something that cannot be, is taken for one of these. */
+export const USUAL_COLUMNS = 80;
+const LEAST_COLUMNS = 40;
+
+/** Columns of a line on `stream`: what COLUMNS says, or the terminal. Undefined in a pipe. */
+export function widthOf(stream: NodeJS.WriteStream): number | undefined {
+  const wished = Number(process.env['COLUMNS']);
+  if (Number.isInteger(wished) && wished > 0) return Math.max(LEAST_COLUMNS, wished);
+  if (stream.isTTY !== true) return undefined;
+  return Math.max(LEAST_COLUMNS, stream.columns || USUAL_COLUMNS);
 }
 
-export type Layout = {
-  readonly width: number;
-  /** What stands before the first line; it counts as wide as it is without colour, so it has none. */
-  readonly first?: string;
-  /** What stands before every further line. */
-  readonly further?: string;
-  /** What ends each line that goes on, such as the backslash of a shell. */
-  readonly continued?: string;
-};
+// East Asian wide and fullwidth forms, and emoji; marks that stand on the character before them take no column.
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const MARK = /\p{M}/u;
 
-/** `text` in lines of at most `width` columns, broken at spaces only: a longer word has a line of its own. */
-export function wrapped(
-  text: string,
-  { width, first = '', further = first, continued = '' }: Layout,
-): readonly string[] {
+/** Columns that a text in one line takes on a terminal; what only colours it takes none. */
+export function shownWidth(text: string): number {
+  const plain = stripVTControlCharacters(text);
+  // The common case, and the quick one.
+  if (/^[\x20-\x7e]*$/.test(plain)) return plain.length;
+  let width = 0;
+  for (const character of plain) width += WIDE.test(character) ? 2 : MARK.test(character) ? 0 : 1;
+  return width;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escapes are what colours are made of
+const PAINTED = /^((?:\u001b\[[\d;]*m)*)([^\u001b]*)((?:\u001b\[[\d;]*m)*)$/;
+
+/**
+ * The words of `text` in lines of at most `width` columns; the first one has `used` columns less. A word that is wider
+ * than a line is broken. A text that has one colour keeps it on each line; one with several stays as it is.
+ */
+export function wrapped(text: string, width: number, used = 0): readonly string[] {
+  if (shownWidth(text) + used <= width) return [text];
+  const painted = PAINTED.exec(text);
+  if (painted === null) return [text];
+  const [, colour = '', words = '', plain = ''] = painted;
+  return linesOf(words, Math.max(1, width), used).map((line) => colour + line + plain);
+}
+
+function linesOf(text: string, width: number, used: number): readonly string[] {
   const lines: string[] = [];
-  let line = first;
-  let isEmpty = true;
-  for (const word of text.split(/ +/)) {
-    const isFull = line.length + 1 + word.length + continued.length > width;
-    if (!isEmpty && isFull) {
-      lines.push(line + continued);
-      line = further;
-      isEmpty = true;
+  let line = '';
+  let room = width - used;
+  const end = () => {
+    lines.push(line.trimEnd());
+    line = '';
+    room = width;
+  };
+  for (const word of text.split(/(?<= )/)) {
+    const bare = shownWidth(word.trimEnd());
+    if (bare > room && (line !== '' || room < width) && bare <= width) end();
+    for (const piece of bare > room ? broken(word, room, width) : [word]) {
+      if (shownWidth(piece.trimEnd()) > room) end();
+      line += piece;
+      room -= shownWidth(piece);
     }
-    line += isEmpty ? word : ` ${word}`;
-    isEmpty = false;
   }
-  return [...lines, line];
+  if (line !== '') end();
+  return lines;
 }
 
-/** A shell command, so laid out that it can be pasted as it stands; no word of it is broken. */
-export const wrappedCommand = (command: string, width: number, indent: string): readonly string[] =>
-  wrapped(command, { width, first: indent, further: `${indent}  `, continued: ' \\' });
+/** A word that is wider than a line: as much as fits here, then whole lines. */
+function broken(word: string, first: number, width: number): readonly string[] {
+  const pieces: string[] = [];
+  let piece = '';
+  let room = Math.max(1, first);
+  for (const character of word) {
+    const wide = shownWidth(character);
+    if (wide > room && character !== ' ') {
+      pieces.push(piece);
+      piece = '';
+      room = width;
+    }
+    piece += character;
+    room -= wide;
+  }
+  return [...pieces, piece];
+}
+
+/** What remains for a text beside what stands ahead of it, however narrow the terminal. */
+const MIN_TEXT_COLUMNS = 30;
+
+/**
+ * `text` in lines that end at `width`, each but the first below `indent` spaces. Ahead of the first stand as many columns
+ * already, and `more`.
+ */
+export function hanging(text: string, indent: number, width: number | undefined, more = 0): string {
+  if (width === undefined) return text;
+  const lines = wrapped(text, Math.max(MIN_TEXT_COLUMNS, width - indent), more);
+  return lines.map((line) => line.trimEnd()).join(`\n${' '.repeat(indent)}`);
+}
+
+/** What is to be done about something, as a paragraph that ends with a newline. */
+export function remedyText(name: string, remedy: string): string {
+  const { bold } = coloursFor(process.stdout);
+  return `${bold(name)}: ${hanging(remedy, REMEDY_INDENT, widthOf(process.stdout), shownWidth(name) + 2 - REMEDY_INDENT)}\n`;
+}
+
+const REMEDY_INDENT = 2;

@@ -1,7 +1,17 @@
 // A file that came out of a sandbox, into the folder that the user has named: never outside of it, never over what is
-// there, never where a program would read it unasked. Its name was chosen by hostile code.
+// there unless that is asked for, never where a program would read it unasked. Its name was chosen by hostile code.
 
-import { closeSync, constants, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.js';
 import { nameProblem, RESULTS_FOLDER } from '../run/artifacts/file-names.js';
@@ -9,8 +19,16 @@ import { nameProblem, RESULTS_FOLDER } from '../run/artifacts/file-names.js';
 /** Separators and drives of another system; a name that has them was made for that. */
 const FOREIGN = /[\\:]/;
 
-/** `name` begins with the folder for results, which is left out. What went wrong, as a sentence; undefined when it is there. */
-export function writeOut(folder: string, name: string, content: Buffer): string | undefined {
+/**
+ * `name` begins with the folder for results, which is left out. `replaces` lets it take the place of a file or link of that
+ * name, which is not followed. What went wrong, as a sentence; undefined when it is there.
+ */
+export function writeOut(
+  folder: string,
+  name: string,
+  content: Buffer,
+  { replaces = false }: { readonly replaces?: boolean } = {},
+): string | undefined {
   const path = name.startsWith(`${RESULTS_FOLDER}/`) ? name.slice(RESULTS_FOLDER.length + 1) : name;
   const problem = nameProblem(path) ?? surprise(path);
   if (problem !== undefined) return `${name} was not written: its name ${problem}`;
@@ -18,7 +36,8 @@ export function writeOut(folder: string, name: string, content: Buffer): string 
     mkdirSync(folder, { recursive: true });
     const parents = path.split('/').slice(0, -1);
     for (const [index] of parents.entries()) makeFolder(join(folder, ...parents.slice(0, index + 1)));
-    write(join(folder, path), content);
+    if (replaces) replace(join(folder, path), content);
+    else write(join(folder, path), content);
     return undefined;
   } catch (thrown) {
     return `${name} was not written: ${messageOf(thrown)}`;
@@ -36,6 +55,18 @@ function makeFolder(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) mkdirSync(path);
   else if (!found.isDirectory()) throw new Error(`${path} is no folder`);
+}
+
+/** Whole or not at all. */
+function replace(path: string, content: Buffer): void {
+  const fresh = `${path}.${randomUUID()}`;
+  try {
+    write(fresh, content);
+    renameSync(fresh, path);
+  } catch (thrown) {
+    rmSync(fresh, { force: true });
+    throw thrown;
+  }
 }
 
 function write(path: string, content: Buffer): void {

@@ -17,12 +17,14 @@ export type HostView = {
 };
 
 const VIEWS: Readonly<Record<string, HostView>> = {
+  // Has ReadMcpResourceTool.
   'claude-code': { paths: true, links: false, showsStructured: true },
-  // Keeps 12,000 bytes, head and tail, with 34 of its own ahead.
+  // Has read_mcp_resource. Keeps 12,000 bytes, head and tail, with 34 of its own ahead.
   'codex-mcp-client': { roomBytes: 11_500, paths: true, links: false, showsStructured: true },
-  // Shows `structuredContent` beside the text when a call has failed.
-  'gemini-cli-mcp-client': { paths: true, links: false, showsStructured: true },
-  // Shows text and pictures only. Keeps the first 50 KiB, in whole lines.
+  // Shows `structuredContent` beside the text when a call has failed. Of more than 40,000 characters, it keeps head and tail.
+  // Its read_mcp_resource knows only what resources/list has named, which it asks for again when it is told of a change.
+  'gemini-cli-mcp-client': { roomBytes: 39_500, paths: true, links: false, showsStructured: true },
+  // Has read_mcp_resource. Of an answer it shows text and pictures only. Keeps the first 50 KiB, in whole lines.
   opencode: { roomBytes: 50_000, paths: true, links: false, showsStructured: false },
   'Visual Studio Code': { paths: true, links: true, showsStructured: true },
   // Claude Desktop, whose model has no tools for files; its user has the links.

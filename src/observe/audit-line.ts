@@ -20,6 +20,8 @@ export type RunLine = {
   readonly argumentsText?: string;
   readonly timeoutSeconds: number;
   readonly status: RunStatus;
+  /** Why it failed: the class of the exception or a code of ours, and the beginning of its message's first line. */
+  readonly error?: { readonly kind: string; readonly message: string };
   readonly durationMs: number;
   readonly calls: number;
   /** Its calls that had a line of their own when it ended; older lines make room for newer ones. */

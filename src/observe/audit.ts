@@ -4,7 +4,7 @@
 import type { BridgeEvent, Observer } from '../base/events.js';
 import type { Redact } from '../base/redact.js';
 import { withoutSecretMembers } from '../base/secrets/by-key.js';
-import { clip, clipHarmless } from '../base/text.js';
+import { clip, clipHarmless, linesOf } from '../base/text.js';
 import { AuditFiles } from './audit-files.js';
 import type { AuditLine, CallLine, RunLine } from './audit-line.js';
 
@@ -21,6 +21,7 @@ export type AuditOptions = {
 /** One run may make a million calls, which would push what other runs did out of the files. */
 const MAX_CALLS_LISTED = 10_000;
 const MAX_NAME_CHARS = 256;
+const MAX_REASON_CHARS = 200;
 const MAX_ARGUMENTS_CHARS = 16 * 1024;
 
 type Begun = Pick<RunLine, 'at' | 'client' | 'language' | 'code' | 'argumentsText' | 'timeoutSeconds'> & {
@@ -92,7 +93,14 @@ export class Audit implements AsyncDisposable {
     this.#write(line);
   }
 
-  #end({ run, servers, status, durationMs, calls }: Extract<BridgeEvent, { type: 'run.ended' }>): void {
+  #end({
+    run,
+    servers,
+    status,
+    error,
+    durationMs,
+    calls,
+  }: Extract<BridgeEvent, { type: 'run.ended' }>): void {
     const begun = this.#running.get(run);
     this.#running.delete(run);
     if (begun === undefined) return;
@@ -104,11 +112,24 @@ export class Audit implements AsyncDisposable {
       ...said,
       servers: servers.map((name) => this.#shown(name)),
       status,
+      ...(error === undefined ? {} : { error: this.#reason(error) }),
       durationMs: Math.round(durationMs),
       calls,
       listed,
       notListed: told - listed,
     });
+  }
+
+  /** The first line only: what code raises may quote what a tool has answered, of which the audit keeps nothing. */
+  #reason({
+    kind,
+    message,
+  }: {
+    readonly kind: string;
+    readonly message: string;
+  }): NonNullable<RunLine['error']> {
+    const [first = ''] = linesOf(this.#redact(message));
+    return { kind: this.#shown(kind), message: clipHarmless(first, MAX_REASON_CHARS) };
   }
 
   #kept(argumentsText: string | undefined): Pick<CallLine, 'argumentsText'> {

@@ -114,6 +114,9 @@ const keptOf = (outcome: Outcome): readonly Kept[] => [
   ...keptOutput(outcome),
 ];
 
+/** Whether there is something to read beside the answer. */
+export const hasKept = (outcome: Outcome): boolean => keptOf(outcome).length > 0;
+
 /** Whole streams of which something is missing here. What was only kept in case of a cut is nobody's business. */
 const keptOutput = ({ stdout, stderr }: Outcome): readonly Kept[] =>
   [stdout, stderr].flatMap(({ whole, dropped }) => (whole === undefined || dropped === 0 ? [] : [whole]));

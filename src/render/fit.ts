@@ -14,7 +14,7 @@ export const MAX_ANSWER_BYTES = MB_BYTES;
 const STEPS_CHARS = [20_000, 5_000, 1_000] as const;
 
 /** Parts of a host's room that a single text may take, one step after the other; the last one is `sureChars`. */
-const STEPS_OF_ROOM = [2, 3, 4, 6, 8, 12] as const;
+const STEPS_OF_ROOM = [1.25, 1.5, 2, 3, 4, 6, 8, 12] as const;
 
 type Answer = { readonly content: readonly [{ readonly text: string }, ...unknown[]] };
 

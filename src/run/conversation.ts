@@ -47,7 +47,7 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const guard = guardOf(run, servers, saved, onDemand);
   const inFlight = policy().runLimits.callsInFlight.max;
   using dispatcher = new Dispatcher(guard, (frame) => sandbox.send(frame), inFlight);
-  const artifacts = new Artifacts(services.kept, services.observer, hostView(request.client));
+  const artifacts = new Artifacts(services.kept, request.id, services.observer, hostView(request.client));
   using codeEnd = new CodeEnd(deadline);
   deadline.start(deadline.pause());
   sandbox.run(startFrame(run, servers), listeners(run, dispatcher, artifacts, codeEnd), []);

@@ -33,6 +33,9 @@ export type DirectCall = {
 
 export type DirectServices = Pick<RunServices, 'servers' | 'calls' | 'saved' | 'observer' | 'watcher'>;
 
+/** What a server says of it is its answer, which the audit does not keep. */
+const TOOL_FAILED = { type: 'E_TOOL_FAILED', message: 'The server answered that its tool has failed.' };
+
 /** The text of a CallToolResult. Throws a BridgeError where there is none, E_SERVER_UNAVAILABLE where none came in time. */
 export async function callDirectly(
   call: DirectCall,
@@ -49,12 +52,14 @@ export async function callDirectly(
     calls = 1;
     services.watcher.onStart({ calls, inFlight: 1, waitingFor: `${call.server}.${call.tool}` });
     const answer = await ask(call, doc, services, deadline.signal);
-    record.ended(sliceAt(answer.text, ['isError']) === 'true' ? 'error' : 'success', servers, calls);
+    const hasFailed = sliceAt(answer.text, ['isError']) === 'true';
+    record.ended(hasFailed ? { status: 'error', error: TOOL_FAILED } : { status: 'success' }, servers, calls);
     return answer;
   } catch (thrown) {
     const { cause } = deadline;
     const status = cause === undefined ? 'error' : cause === 'timeout' ? cause : 'cancelled';
-    record.ended(status, servers, calls);
+    const { code: type, message } = asBridgeError(thrown);
+    record.ended({ status, error: { type, message } }, servers, calls);
     if (cause === undefined) throw asBridgeError(thrown);
     throw cause === 'timeout' ? silent(call) : cancelled(thrown);
   }

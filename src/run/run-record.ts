@@ -4,6 +4,9 @@ import type { BridgeEvent, Observer, RunStatus } from '../base/events.js';
 
 type Started = Omit<Extract<BridgeEvent, { type: 'run.started' }>, 'type'>;
 
+/** Why a run failed. `type` is an exception's class or a code of ours. */
+type Reason = { readonly type: string; readonly message: string };
+
 export class RunRecord {
   readonly #run: string;
   readonly #observer: Observer;
@@ -16,9 +19,22 @@ export class RunRecord {
   }
 
   /** Tells of the end, and returns how long the run has taken, in milliseconds. */
-  ended(status: RunStatus, servers: readonly string[], calls: number): number {
+  ended(
+    { status, error }: { readonly status: RunStatus; readonly error?: Reason | undefined },
+    servers: readonly string[],
+    calls: number,
+  ): number {
     const durationMs = performance.now() - this.#startedAt;
-    this.#observer({ type: 'run.ended', run: this.#run, servers, status, durationMs, calls });
+    const reason = error === undefined ? undefined : { kind: error.type, message: error.message };
+    this.#observer({
+      type: 'run.ended',
+      run: this.#run,
+      servers,
+      status,
+      error: reason,
+      durationMs,
+      calls,
+    });
     return durationMs;
   }
 }

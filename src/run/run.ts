@@ -32,7 +32,7 @@ export async function runCode(
   const { conclusion, servers, calls } = await ended(run).catch((thrown: unknown) =>
     withoutCalls(run, concludeFailure(deadline.cause, asBridgeError(thrown), run.transcript)),
   );
-  const durationMs = record.ended(conclusion.status, servers, calls);
+  const durationMs = record.ended(conclusion, servers, calls);
   return { ...conclusion, calls, servers, timeoutSeconds: request.timeoutSeconds, durationMs };
 }
 

@@ -18,7 +18,7 @@ import type { Kept } from './artifacts/kept-run.js';
 import { MAX_OUTPUT_CHARS } from './artifacts/shown-amounts.js';
 import { keptText } from './calls/call-audit.js';
 import { CodeEnd } from './code-end.js';
-import { type CommandEnding, type CommandFailure, endingOf, statusOf } from './outcome/command-ending.js';
+import { type CommandEnding, type CommandFailure, endingOf, recordedEnd } from './outcome/command-ending.js';
 import { own } from './outcome/ending-errors.js';
 import { type Captured, capturedWithGap, type Outcome } from './outcome/outcome.js';
 import { NO_PICTURES } from './outcome/pictures.js';
@@ -74,7 +74,7 @@ export async function runSandboxedCommand(
   const output = new CommandOutput(request.command.maxOutputBytes);
   const run: CommandRun = { request, services, deadline, output };
   const ended = await endedIn(run).catch((thrown: unknown) => ({ ending: notRun(deadline, thrown) }));
-  const durationMs = record.ended(statusOf(ended.ending), [], 0);
+  const durationMs = record.ended(recordedEnd(ended.ending), [], 0);
   return outcomeOf(run, ended, durationMs);
 }
 
@@ -100,7 +100,7 @@ async function attend(
 ): Promise<CommandEnded> {
   const { command, timeoutSeconds } = request;
   const { kept, observer, watcher } = services;
-  const artifacts = new Artifacts(kept, observer, { sharedBytes: command.shownBytes });
+  const artifacts = new Artifacts(kept, request.id, observer, { sharedBytes: command.shownBytes });
   using codeEnd = new CodeEnd(deadline);
   let raised: GuestError | undefined;
   deadline.start(timeoutSeconds * 1000);

@@ -74,7 +74,7 @@ const serverFor = (
   new Server(
     { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
     {
-      capabilities: { tools: { listChanged: true }, resources: {}, logging: {}, ...more },
+      capabilities: { tools: { listChanged: true }, resources: { listChanged: true }, logging: {}, ...more },
       jsonSchemaValidator: NO_VALIDATOR,
       instructions: [
         instructions(servers.names, { tools: settings.tools, languages: offeredLanguages(settings) }),

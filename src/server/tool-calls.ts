@@ -12,6 +12,7 @@ import { clipHarmless } from '../base/text.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
 import { WrongParams } from '../protocol/wrong-params.js';
+import { hasKept } from '../render/files.js';
 import { visible } from '../render/payload.js';
 import { isStructured, render } from '../render/render.js';
 import { outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
@@ -69,6 +70,9 @@ export function answerCalls(server: Server, parts: CallsParts): void {
     };
     const answer = await callTool(tool, params, { bridge, logLevel, notify }, observer, extra.signal);
     const client = server.getClientVersion()?.name ?? '';
+    // Before the answer: some hosts read only what their list of resources has.
+    if (!('isRelayed' in answer) && hasKept(answer))
+      notify({ method: 'notifications/resources/list_changed' });
     return resultOf(answer, tool, bridge.settings, { client, links: knowsLinks(transport) });
   });
 }

@@ -61,3 +61,29 @@ it('where lines are missing is said below', () => {
     '\n7 lines are missing from 2026-01-01 00:00:00 to 2026-01-02 00:00:09: the disk was too slow, full or broken.\n',
   );
 });
+
+it('why a run failed stands below its line, once', () => {
+  const failed = (error: RunLine['error']) =>
+    ({
+      servers: [],
+      at: '',
+      client: '',
+      durationMs: 1,
+      status: 'error',
+      calls: 0,
+      error,
+    }) as unknown as RunLine;
+  const text = (error: RunLine['error']) =>
+    runsText([{ run: 'a-1', line: failed(error), calls: [] }], true)
+      .split('\n')
+      .slice(2);
+  expect(text({ kind: 'ZeroDivisionError', message: 'ZeroDivisionError: division by zero' })).toEqual([
+    '  ZeroDivisionError: division by zero',
+    '',
+  ]);
+  expect(text({ kind: 'E_TIMEOUT', message: 'Timed out\u001b[2J after 1 s.' })).toEqual([
+    '  E_TIMEOUT: Timed out\\u001b[2J after 1 s.',
+    '',
+  ]);
+  expect(text(undefined)).toEqual(['']);
+});

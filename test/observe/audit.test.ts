@@ -219,3 +219,20 @@ it('lines that the disk did not take are read back as a number, with the time', 
   writeFileSync(join(dir, 'a.jsonl'), `${JSON.stringify(lost)}\n{"kind":"lost","lines":"x"}\n`);
   expect(readAudit(dir)).toEqual({ runs: [], lost: [lost] });
 });
+
+it('why a run failed is its kind and the beginning of one line, without secrets', async () => {
+  const audit = open();
+  audit.observe(started('a-1'));
+  const message = `ValueError: swordfish-12345 ${'x'.repeat(500)}\nsecond line`;
+  audit.observe({
+    ...ended('a-1', 0),
+    status: 'error',
+    error: { kind: 'ValueError', message },
+  } as BridgeEvent);
+  await audit[Symbol.asyncDispose]();
+  const { kind, message: kept = '' } = readAudit(dir).runs[0]?.line?.error ?? {};
+  expect(kind).toBe('ValueError');
+  expect(kept).toMatch(/^ValueError: /);
+  expect(kept.length).toBeLessThan(300);
+  expect(kept).not.toMatch(/swordfish|second/);
+});

@@ -116,7 +116,7 @@ describe('a session', () => {
     expect(findings({ results })['everything full']?.held).toBe(false);
     const host = { ...claude, showsWholeAnswers: false };
     expect(findings({ results, host })['everything full']).toEqual({
-      saw: 'cut by the host to 2,000',
+      saw: 'fitted by us to 2,000',
       held: true,
     });
   });

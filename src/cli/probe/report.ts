@@ -6,6 +6,7 @@ import { described } from '../../engine/oci-runtime.js';
 import type { ProbeSummary } from '../../sandbox/last-probe.js';
 import { columns } from '../columns.js';
 import { coloursFor, seconds, visible } from '../output.js';
+import { hanging, remedyText, widthOf } from '../wrap.js';
 import type { ProbedControl, ProbedSandbox, WallVerdict } from './control.js';
 
 /** What `doctor --probe --json` prints. Fields are added, never renamed, within a major version. */
@@ -84,6 +85,7 @@ export const summaryOf = ({ probedAt, summary, controls }: ProbeReport): ProbeSu
 
 export function reportText({ controls, engine, seccomp, summary, durationMs }: ProbeReport): string {
   const paint = coloursFor(process.stdout);
+  const width = widthOf(process.stdout);
   const colour: Readonly<Record<WallVerdict, (text: string) => string>> = {
     ENFORCED: paint.green,
     WATCHDOG: paint.yellow,
@@ -101,15 +103,15 @@ export function reportText({ controls, engine, seccomp, summary, durationMs }: P
     words(one),
   ]);
   const remedies = controls.flatMap(({ control, remedy }) =>
-    remedy === undefined ? [] : [`${paint.bold(control)}: ${remedy}\n`],
+    remedy === undefined ? [] : [remedyText(control, remedy)],
   );
   const { enforced, watchdog, notEnforced, unknown, maxOvershootMb } = summary;
   const late = maxOvershootMb === null ? '' : ` (at most ${maxOvershootMb} MB late)`;
   const counts = `${enforced} enforced, ${watchdog} by watchdog${late}, ${notEnforced} not enforced, ${unknown} unknown`;
   const where = `${engine.binary} ${engine.version}, ${described(runtimeOf(engine))}, ${engine.mode}, cgroup ${engine.cgroups}, seccomp ${seccomp}`;
   return [
-    columns([head, ...rows]),
-    `\n${counts}. ${where}; ${seconds(durationMs)}.\n`,
+    columns([head, ...rows], { width, wraps: [0, 1, 2, 4], drops: [3, 1] }),
+    `\n${hanging(`${counts}. ${where}; ${seconds(durationMs)}.`, 0, width)}\n`,
     ...(remedies.length === 0 ? [] : [`\nTo fix:\n`, ...remedies]),
   ].join('');
 }

@@ -116,6 +116,7 @@ export class Artifacts {
    */
   constructor(
     store: KeptFiles,
+    run: string,
     observer: Observer,
     { sharedBytes, roomBytes }: { readonly sharedBytes?: number; readonly roomBytes?: number | undefined },
   ) {
@@ -123,7 +124,7 @@ export class Artifacts {
     this.#sharedBytes = sharedBytes;
     this.#room = answerRoom(roomBytes);
     this.#observer = observer;
-    this.#run = store.open();
+    this.#run = store.open(run);
     const shownChars = sharedBytes === undefined ? MAX_OUTPUT_CHARS : Math.min(sharedBytes, MAX_FILE_BYTES);
     const whole = (name: string) => new WholeOutput(this.#run, name, shownChars, store.quotaBytes);
     if (store.isOn) this.#output = { stdout: whole('stdout.txt'), stderr: whole('stderr.txt') };

@@ -6,7 +6,7 @@ import { constants } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_FILE_BYTES } from '../../protocol/frames.js';
-import { INDEX_FILE, KeptRoom } from './kept-room.js';
+import { INDEX_FILE, KEPT_FOLDER, KeptRoom } from './kept-room.js';
 import { fileNameOf, type Kept, KeptRun, keptIndex } from './kept-run.js';
 import { type KeptAddress, keptUri, parseKeptUri } from './kept-uri.js';
 
@@ -40,7 +40,7 @@ export class KeptFiles implements Disposable {
     this.quotaBytes = quotaBytes;
     this.#now = now;
     const onRemoved = (handle: string) => void this.#own.delete(handle);
-    this.#room = new KeptRoom({ dir: join(stateDir, 'kept'), keepSeconds, quotaBytes, now, onRemoved });
+    this.#room = new KeptRoom({ dir: join(stateDir, KEPT_FOLDER), keepSeconds, quotaBytes, now, onRemoved });
   }
 
   /** False where the operator wants nothing kept. */
@@ -48,9 +48,9 @@ export class KeptFiles implements Disposable {
     return this.keepSeconds > 0 && this.quotaBytes > 0;
   }
 
-  /** A place for what one run leaves. */
-  open(): KeptRun {
-    return new KeptRun(this.#room, (handle, kept) => {
+  /** A place for what one run leaves; `run` is its id. */
+  open(run: string): KeptRun {
+    return new KeptRun(this.#room, run, (handle, kept) => {
       this.#own.set(handle, { kept, atMs: this.#now() });
       this.#sweepLater();
     });

@@ -25,6 +25,8 @@ const WRITING_WITHIN_MS = 10 * 60_000;
 
 /** The file that a run writes last: with it the folder is whole. */
 export const INDEX_FILE = 'index.json';
+/** In the state directory. */
+export const KEPT_FOLDER = 'kept';
 
 /** `no-room` where runs that still write have taken too much of the quota, `too-large` where all of it were too small. */
 export type Taken = 'taken' | 'too-large' | 'no-room';

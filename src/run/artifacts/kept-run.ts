@@ -20,6 +20,8 @@ export const keptIndex = z.array(
       .string()
       .regex(/^(?:\.[a-z0-9]{1,5})?$/)
       .default(''),
+    /** Id of the run that left it, as the audit has it; absent in indexes of earlier versions. */
+    run: z.string().optional(),
   }),
 );
 type KeptIndexEntry = z.infer<typeof keptIndex>[number];
@@ -64,13 +66,15 @@ type FileOnDisk = Pick<KeptIndexEntry, 'number' | 'ending'>;
 export class KeptRun {
   readonly #handle = randomBytes(16).toString('hex');
   readonly #room: KeptRoom;
+  readonly #run: string;
   readonly #onSealed: (handle: string, kept: readonly Kept[]) => void;
   readonly #entries: KeptIndexEntry[] = [];
   #numbers = 0;
 
   /** Nothing is on the disk before something is put there. */
-  constructor(room: KeptRoom, onSealed: (handle: string, kept: readonly Kept[]) => void) {
+  constructor(room: KeptRoom, run: string, onSealed: (handle: string, kept: readonly Kept[]) => void) {
     this.#room = room;
+    this.#run = run;
     this.#onSealed = onSealed;
   }
 
@@ -135,7 +139,7 @@ export class KeptRun {
   }
 
   #add(entry: KeptIndexEntry): Kept {
-    this.#entries.push(entry);
+    this.#entries.push({ ...entry, run: this.#run });
     return this.#keptOf(entry);
   }
 

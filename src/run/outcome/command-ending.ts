@@ -99,10 +99,18 @@ function exited(
 
 const failed = (error: OutcomeError): CommandEnding => ({ failure: { status: 'error', error } });
 
-/** What log and audit call it. */
-export function statusOf(ending: CommandEnding): RunStatus {
-  if ('failure' in ending) return ending.failure.status;
-  const { exitCode, killedFor } = ending.own;
-  if (killedFor !== undefined) return 'timeout';
-  return exitCode === 0 ? 'success' : 'error';
+/** What log and audit call it, and why it failed. */
+export function recordedEnd(ending: CommandEnding): {
+  readonly status: RunStatus;
+  readonly error?: Pick<OutcomeError, 'type' | 'message'>;
+} {
+  if ('failure' in ending) return ending.failure;
+  const { exitCode, signal, killedFor, notStarted } = ending.own;
+  if (killedFor !== undefined)
+    return { status: 'timeout', error: { type: 'E_TIMEOUT', message: 'The command ran out of time.' } };
+  if (exitCode === 0) return { status: 'success' };
+  const message =
+    notStarted ?? (signal === undefined ? `exit status ${exitCode ?? 'unknown'}` : `ended by ${signal}`);
+  const type = notStarted !== undefined ? 'E_START' : signal === undefined ? 'E_EXIT' : 'E_SIGNAL';
+  return { status: 'error', error: { type, message } };
 }

@@ -19,7 +19,7 @@ afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
 function start(keepSeconds = 3600, quotaBytes = 64 * 1024 ** 2) {
   const events: BridgeEvent[] = [];
   const kept = new KeptFiles({ stateDir, keepSeconds, quotaBytes });
-  const artifacts = new Artifacts(kept, (event) => void events.push(event), {});
+  const artifacts = new Artifacts(kept, 'a-run', (event) => void events.push(event), {});
   const file = (name: string, content: Buffer | string) =>
     artifacts.addFile({ type: 'file', name, data: Buffer.from(content).toString('base64') });
   return { kept, artifacts, events, file };

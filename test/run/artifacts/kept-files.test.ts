@@ -34,7 +34,7 @@ const store = (keepSeconds = 3600, quotaBytes = 10 * MB) =>
 const folders = () => (existsSync(dir()) ? readdirSync(dir()) : []);
 
 async function keepOne(kept: KeptFiles, name: string, content: Buffer | string) {
-  const run = kept.open();
+  const run = kept.open('a-run');
   const one = await run.put(name, 'text/plain', Buffer.from(content));
   await run.seal();
   return one;
@@ -66,7 +66,7 @@ describe('one run', () => {
 
   it('is not found before it is sealed, nor when it is discarded', async () => {
     const kept = store();
-    const run = kept.open();
+    const run = kept.open('a-run');
     const { uri } = await run.put('a', 'text/plain', Buffer.from('a'));
     expect(await kept.read(uri)).toBeUndefined();
     await run.discard();
@@ -75,7 +75,7 @@ describe('one run', () => {
   });
 
   it('leaves nothing on the disk when it keeps nothing', async () => {
-    const run = store().open();
+    const run = store().open('a-run');
     await run.seal();
     await run.discard();
     expect(existsSync(dir())).toBe(false);
@@ -83,7 +83,7 @@ describe('one run', () => {
 
   it('takes text piece by piece', async () => {
     const kept = store();
-    const run = kept.open();
+    const run = kept.open('a-run');
     const stream = run.stream('stdout.txt', 'text/plain', MB);
     const pieces = Array.from({ length: 500 }, (_, n) => Buffer.from(`line ${n}\n`));
     for (const piece of pieces) stream.write(piece);
@@ -157,7 +157,7 @@ describe('time', () => {
 
   it('does not end a run that still writes', async () => {
     const kept = store(60);
-    const writing = kept.open();
+    const writing = kept.open('a-run');
     const { uri } = await writing.put('a', 'text/plain', Buffer.from('a'));
     nowMs += 61_000;
     await kept.sweep();
@@ -206,13 +206,15 @@ describe('the quota', () => {
   it('is not made room for by what is larger than all of it', async () => {
     const kept = store();
     const { uri } = await keepOne(kept, 'small', 'x');
-    await expect(kept.open().put('large', 'text/plain', Buffer.alloc(11 * MB))).rejects.toThrow(OverQuota);
+    await expect(kept.open('a-run').put('large', 'text/plain', Buffer.alloc(11 * MB))).rejects.toThrow(
+      OverQuota,
+    );
     expect(await kept.read(uri)).toBeDefined();
   });
 
   it('gets back what a stream did not need', async () => {
     const kept = store();
-    const first = kept.open();
+    const first = kept.open('a-run');
     const stream = first.stream('stdout.txt', 'text/plain', 9 * MB);
     stream.write(Buffer.from('short'));
     const { uri } = await stream.end();
@@ -224,7 +226,7 @@ describe('the quota', () => {
 
   it('is no reason to remove what a run still writes', async () => {
     const kept = store();
-    const writing = kept.open();
+    const writing = kept.open('a-run');
     const stream = writing.stream('stdout.txt', 'text/plain', 2 * MB);
     stream.write(Buffer.alloc(MB));
     nowMs += 1_000;
@@ -237,16 +239,18 @@ describe('the quota', () => {
 
   it('is told as taken by others, where runs that still write have all of it', async () => {
     const kept = store();
-    const writing = kept.open();
+    const writing = kept.open('a-run');
     await writing.put('a', 'text/plain', Buffer.alloc(8 * MB));
     const { uri } = await keepOne(kept, 'small', 'x');
-    await expect(kept.open().put('b', 'text/plain', Buffer.alloc(4 * MB))).rejects.toThrow(/other runs/);
+    await expect(kept.open('a-run').put('b', 'text/plain', Buffer.alloc(4 * MB))).rejects.toThrow(
+      /other runs/,
+    );
     // Nothing was removed for what has no room in any case.
     expect(await kept.read(uri)).toBeDefined();
   });
 
   it('leaves alone what a run of another bridge still writes, and not what a dead one has left', async () => {
-    const theirs = store().open();
+    const theirs = store().open('a-run');
     const { uri } = await theirs.put('a', 'text/plain', Buffer.alloc(4 * MB));
     const kept = store();
     for (let n = 0; n < 8; n++) await keepOne(kept, String(n), Buffer.alloc(MB));
@@ -274,7 +278,7 @@ describe('a disk that fails', () => {
     writeFileSync(dir(), 'no folder');
     const kept = store();
     await expect(keepOne(kept, 'a', 'x')).rejects.toThrow();
-    const stream = kept.open().stream('stdout.txt', 'text/plain', MB);
+    const stream = kept.open('a-run').stream('stdout.txt', 'text/plain', MB);
     stream.write(Buffer.from('x'));
     await expect(stream.end()).rejects.toThrow();
     await kept.sweep();

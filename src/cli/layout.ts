@@ -1,0 +1,47 @@
+// Sentences and commands laid out in columns that do not change with the width of a wide terminal: for texts that are
+// read from top to bottom, where `wrap.ts` is for tables.
+
+import { USUAL_COLUMNS, widthOf } from './wrap.js';
+
+/** Longer lines are hard to read, however wide the terminal is. */
+const MOST_COLUMNS = 120;
+const FEWEST_COLUMNS = 40;
+
+/** How many columns text on `stream` may take; in a pipe as many as a terminal usually has. */
+export const columnsOf = (stream: NodeJS.WriteStream): number =>
+  Math.min(MOST_COLUMNS, Math.max(FEWEST_COLUMNS, widthOf(stream) ?? USUAL_COLUMNS));
+
+export type Layout = {
+  readonly width: number;
+  /** What stands before the first line; it counts as wide as it is without colour, so it has none. */
+  readonly first?: string;
+  /** What stands before every further line. */
+  readonly further?: string;
+  /** What ends each line that goes on, such as the backslash of a shell. */
+  readonly continued?: string;
+};
+
+/** `text` in lines of at most `width` columns, broken at spaces only: a longer word has a line of its own. */
+export function wrapped(
+  text: string,
+  { width, first = '', further = first, continued = '' }: Layout,
+): readonly string[] {
+  const lines: string[] = [];
+  let line = first;
+  let isEmpty = true;
+  for (const word of text.split(/ +/)) {
+    const isFull = line.length + 1 + word.length + continued.length > width;
+    if (!isEmpty && isFull) {
+      lines.push(line + continued);
+      line = further;
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, line];
+}
+
+/** A shell command, so laid out that it can be pasted as it stands; no word of it is broken. */
+export const wrappedCommand = (command: string, width: number, indent: string): readonly string[] =>
+  wrapped(command, { width, first: indent, further: `${indent}  `, continued: ' \\' });
