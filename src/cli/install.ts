@@ -120,9 +120,10 @@ export function undoneText(files: readonly UndoneFile[]): string[] {
   ]);
 }
 
-function uninstalledText({ title, result, files }: Uninstalled): string {
+function uninstalledText({ title, result, files, restore }: Uninstalled): string {
   if (result === 'not registered') return `${title}: not registered; nothing was changed.`;
   if (result === 'would remove')
     return `${title}: would remove our entry from ${files.map(({ file }) => visible(file)).join(', ')}`;
-  return [`${title}: removed`, ...undoneText(files)].join('\n');
+  const moved = `  Its servers that were moved are still in the folder of the bridge; to put them back: ${restore}`;
+  return [`${title}: removed`, ...undoneText(files), ...(restore === undefined ? [] : [moved])].join('\n');
 }

@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { didYouMean } from '../base/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { describedProfiles } from '../engine/recipe-dir.js';
+import type { AdoptCommandOptions } from './adopt.js';
 import type { ExecOptions } from './exec.js';
 import type { Words } from './exec-input.js';
 import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
@@ -111,6 +112,30 @@ program
   .option('--json', 'print JSON')
   .action(async (hosts: string[], options: UninstallCommandOptions) =>
     (await import('./install.js')).uninstallCommand(hosts, options),
+  );
+
+program
+  .command('adopt')
+  .description(
+    "move a host's MCP servers into the bridge's own folder, so that their schemas leave the model's context",
+  )
+  .argument('<host>', 'as `install` names it')
+  .argument('[servers...]', 'only these; without a name, all that can be moved')
+  .option('--name <name>', 'under which name to register the bridge where it is not yet')
+  .option('--dry-run', 'only show what would be moved, what would stay, and why')
+  .option('--json', 'print JSON')
+  .action(async (host: string, names: string[], options: AdoptCommandOptions) =>
+    (await import('./adopt.js')).adoptCommand(host, names, options),
+  );
+
+program
+  .command('restore')
+  .description('put the servers back that `adopt` has moved out of a host')
+  .argument('<host>', 'as `install` names it')
+  .option('--dry-run', 'only say what would be done')
+  .option('--json', 'print JSON')
+  .action(async (host: string, options: AdoptCommandOptions) =>
+    (await import('./adopt.js')).restoreCommand(host, options),
   );
 
 const servers = program

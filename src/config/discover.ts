@@ -10,6 +10,7 @@ import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { DownstreamSpec, SkippedSpec, SpecSource } from './downstream-spec.js';
 import type { FileProblem, FileTrouble } from './file-problem.js';
 import { type HostFacts, pathRules } from './host-facts.js';
+import { withAdopted } from './hosts/adopted.js';
 import { pluginEntries } from './hosts/claude-plugins.js';
 import { type Entries, entriesOf } from './hosts/entries.js';
 import { knownDecisions } from './hosts/known-decisions.js';
@@ -54,8 +55,9 @@ export type Discovery = {
 export function discover(
   context: DiscoverContext,
   observer: Observer,
-  sources: readonly Source[] = SOURCES,
+  table: readonly Source[] = SOURCES,
 ): Discovery {
+  const sources = withAdopted(table);
   const search = new Search(context, sources);
   for (const source of sources) search.read(source);
   const discovery = search.discovery();

@@ -62,6 +62,8 @@ export type Uninstalled = {
   readonly title: string;
   readonly result: 'removed' | 'not registered' | 'would remove';
   readonly files: readonly UndoneFile[];
+  /** The command that puts back what `adopt` has moved out of the host; undefined where nothing was. */
+  readonly restore: string | undefined;
 };
 
 /** The hosts on this machine, in the order of the table. Reads their files; starts nothing. */
@@ -171,7 +173,9 @@ export function uninstall(
   }
   const removed = files.some(({ result }) => result !== 'kept');
   const result = removed ? (dryRun ? 'would remove' : 'removed') : 'not registered';
-  return { host: record.id, title, result, files };
+  const restore =
+    changesOf('adopt', record.id, place).length > 0 ? ownCommand('restore', record.id) : undefined;
+  return { host: record.id, title, result, files, restore };
 }
 
 type OwnEntry = {
@@ -191,7 +195,7 @@ export function ownEntries(record: HostRecord, place: ChangePlace): OwnEntry[] {
   });
 }
 
-function isOwnEntry(value: unknown, { dialect }: Source): boolean {
+export function isOwnEntry(value: unknown, { dialect }: Source): boolean {
   if (!isRecord(value)) return false;
   const { command, args } = dialect.reshape?.(value) ?? value;
   return typeof command === 'string' && isOurselves(command, textsOf(args));

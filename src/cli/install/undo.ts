@@ -41,7 +41,11 @@ export function undoChange(
   place: ChangePlace,
   dryRun = false,
 ): UndoneFile[] {
-  const undone = [...change.files].reverse().map((file) => undoFile(change, file, rules, place, dryRun));
+  // What could not go back into its host must not leave our folder, which is undone after it.
+  const homeless = new Set<string>();
+  const undone = change.files
+    .toReversed()
+    .map((file) => undoFile(change, file, { ...rules, homeless }, place, dryRun));
   // What could not be put back is kept in the backup; of a registration nothing is to be put back.
   const isDone = change.kind === 'install' || undone.every(({ notes }) => notes.length === 0);
   if (!dryRun && isDone) forget(change);
@@ -51,14 +55,15 @@ export function undoChange(
 function undoFile(
   change: Change,
   recorded: RecordedFile,
-  rules: UndoRules,
+  rules: UndoRules & { readonly homeless: Set<string> },
   { host }: ChangePlace,
   dryRun: boolean,
 ): UndoneFile {
   const now = readUserFile(recorded.path, host);
   const before = backupOf(change, recorded);
   const file = recorded.path;
-  if (now.bytes !== undefined && digestOf(now.bytes) === recorded.sha256) {
+  const isUntouched = now.bytes !== undefined && digestOf(now.bytes) === recorded.sha256;
+  if (isUntouched && rules.homeless.size === 0) {
     if (before === undefined) {
       if (!dryRun) removeUserFile(now, recorded.folders);
       return { file, result: 'removed', notes: [] };
@@ -86,7 +91,7 @@ function undoFile(
 function editsThatFit(
   now: UserFile,
   { path: file, edits, undo }: RecordedFile,
-  { mayRemove }: UndoRules,
+  { mayRemove, homeless }: UndoRules & { readonly homeless: Set<string> },
 ): { readonly edits: readonly MemberEdit[]; readonly notes: readonly string[] } {
   const parsed = parseText(now.text, formatOf(file));
   if (!('value' in parsed)) {
@@ -99,6 +104,7 @@ function editsThatFit(
     const found = memberAt(parsed.value, path);
     if (edit.kind === 'remove') {
       if (edit.ifEmpty || found === undefined) return edit.ifEmpty === true;
+      if (homeless.has(path.at(-1) ?? '')) return false;
       const wrote = edits.find((one) => one.kind === 'put' && isDeepStrictEqual(one.path, path));
       const isOurs = wrote?.kind === 'put' && isDeepStrictEqual(plain(found), plain(wrote.value));
       if (isOurs || mayRemove(found, path)) return true;
@@ -106,8 +112,10 @@ function editsThatFit(
       return false;
     }
     if (found === undefined || isOurPlace(undo, path)) return true;
-    if (!isDeepStrictEqual(plain(found), plain(edit.value)))
+    if (!isDeepStrictEqual(plain(found), plain(edit.value))) {
+      homeless.add(path.at(-1) ?? '');
       notes.push(`${path.join('.')} could not be put back: ${file} has another one of this name now.`);
+    }
     return false;
   });
   return { edits: fitting, notes };

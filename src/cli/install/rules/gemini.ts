@@ -1,0 +1,65 @@
+// Gemini CLI's rules: `trust`, tools that are excluded for all servers, tools allowed for certain arguments only, and the
+// user's policies.
+
+import { isRecord, textsOf } from '../../../config/hosts/records.js';
+import { GEMINI_HOME } from '../../../config/hosts/sources/command-lines.js';
+import { type DeniedTool, matchesGlob, type ReadRules, type RulesContext } from './rules.js';
+
+const HOST = 'Gemini CLI';
+
+export const geminiRules: ReadRules = (context) => {
+  const { server, entry, own } = context;
+  const leave = (reason: string) => ({ leave: reason, denied: [] });
+  if (textsOf(entry['includeTools']).some((tool) => tool.includes('(')))
+    return leave("'includeTools' allows a tool for certain arguments only, which cannot be kept here");
+  const policies = policiesFor(context);
+  const policy = policies.find(({ server: named, decision }) => named === server && decision !== 'allow');
+  if (policy !== undefined) return leave(`${policy.file} has a rule for it`);
+  const isFree = (name: string) => policies.some((one) => one.server === name && one.decision === 'allow');
+  const isOwnFree = own.entry['trust'] === true || isFree(own.name);
+  if (isOwnFree && entry['trust'] !== true && !isFree(server))
+    return leave(`${HOST} asks before its tools, and trusts the bridge to run without asking`);
+  const excluded = context.read(`${GEMINI_HOME}/settings.json`).flatMap(({ file, value }) => {
+    const tools = isRecord(value) ? value['tools'] : undefined;
+    const lists = [
+      isRecord(value) ? value['excludeTools'] : undefined,
+      isRecord(tools) ? tools['exclude'] : undefined,
+    ];
+    return lists.flatMap(textsOf).map((name) => ({ name: name.replace(/\(.*$/s, ''), file }));
+  });
+  const denied: DeniedTool[] = [];
+  for (const { name, file } of excluded) {
+    const prefix = [`mcp_${server}_`, `mcp__${server}__`, `${server}__`].find((one) => name.startsWith(one));
+    const tool = prefix === undefined ? name : name.slice(prefix.length);
+    if (tool.includes('*')) {
+      if (prefix !== undefined || matchesGlob(name, `mcp_${server}_some_tool`))
+        return leave(`the list of excluded tools in ${file} has ${name}`);
+    } else denied.push({ tool, why: `excluded in ${file}` });
+  }
+  return { denied };
+};
+
+type Policy = { readonly file: string; readonly server: string; readonly decision: unknown };
+
+function policiesFor({ read, server, own }: RulesContext): Policy[] {
+  return read(`${GEMINI_HOME}/policies/*.toml`).flatMap(({ file, value }) => {
+    const rules = isRecord(value) && Array.isArray(value['rule']) ? (value['rule'] as unknown[]) : [];
+    return rules.flatMap((rule) =>
+      [server, own.name].flatMap((name) =>
+        isFor(rule, name) ? [{ file, server: name, decision: Object(rule).decision }] : [],
+      ),
+    );
+  });
+}
+
+function isFor(rule: unknown, server: string): boolean {
+  if (!isRecord(rule)) return false;
+  const { mcpName, toolName } = rule;
+  const tools = Array.isArray(toolName) ? textsOf(toolName) : textsOf([toolName]);
+  const named = tools.some((tool) =>
+    [`mcp_${server}_`, `mcp__${server}__`, `${server}__`].some(
+      (prefix) => tool.startsWith(prefix) || (tool.includes('*') && matchesGlob(tool, `${prefix}some_tool`)),
+    ),
+  );
+  return mcpName === server || mcpName === '*' || named;
+}
