@@ -50,6 +50,8 @@ const ROOMS = {
 
 /** The doors: floors or single files that may import a package. */
 const PACKAGES = {
+  // Questions on a terminal.
+  '@clack/prompts': ['cli/setup/dialogue.ts'],
   '@modelcontextprotocol/sdk': ['downstream/', 'exec/', 'server/', 'cli/code-exec.ts'],
   '@toon-format/toon': ['render/toon.ts'],
   'cli-table3': ['cli/'],

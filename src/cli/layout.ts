@@ -21,6 +21,9 @@ export type Layout = {
   readonly continued?: string;
 };
 
+/** A number keeps its unit. */
+const BETWEEN_WORDS = / +(?!(?:s|ms|MB|%)(?!\w))/;
+
 /** `text` in lines of at most `width` columns, broken at spaces only: a longer word has a line of its own. */
 export function wrapped(
   text: string,
@@ -29,7 +32,7 @@ export function wrapped(
   const lines: string[] = [];
   let line = first;
   let isEmpty = true;
-  for (const word of text.split(/ +/)) {
+  for (const word of text.split(BETWEEN_WORDS)) {
     const isFull = line.length + 1 + word.length + continued.length > width;
     if (!isEmpty && isFull) {
       lines.push(line + continued);

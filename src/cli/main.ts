@@ -18,6 +18,7 @@ import type { LoginCommandOptions } from './login.js';
 import type { RunCommandOptions } from './run.js';
 import type { RunsOptions } from './runs.js';
 import type { RefreshOptions } from './servers-refresh.js';
+import type { SetupOptions } from './setup/context.js';
 import { USUAL_COLUMNS, widthOf } from './wrap.js';
 
 const EXAMPLES = `
@@ -78,6 +79,21 @@ program
     if (process.argv.length === 2 && isatty(0)) (await import('./introduction.js')).introduce();
     else await (await import('./serve.js')).serve();
   });
+
+program
+  .command('setup')
+  .description('make this machine ready and register in your hosts: engine, image, walls, a first answer')
+  .option('--yes', 'install what is missing and register in every host found, without asking')
+  .option('--dry-run', 'say each step, and do none')
+  .option(
+    '--host <name>',
+    'register in this host only, as `install` names it; may be repeated',
+    collected,
+    [],
+  )
+  .option('--no-register', 'register in no host')
+  .option('--json', 'print JSON; asks nothing')
+  .action(async (options: SetupOptions) => (await import('./setup/setup.js')).setUp(options));
 
 program
   .command('doctor')

@@ -12,7 +12,7 @@ import { probeKey, rememberProbe } from '../../sandbox/last-probe.js';
 import { type LaunchPad, specOn } from '../../sandbox/launch-pad.js';
 import { errorJson, reportFailure } from '../failure.js';
 import { interruptSignal } from '../interrupt.js';
-import { coloursFor, printJson } from '../output.js';
+import { printJson, sayDim } from '../output.js';
 import { type Prepared, prepare, withProgress } from '../prepare.js';
 import { AttackedBridge, type Seen } from './attack.js';
 import { openCanaries } from './canaries.js';
@@ -58,7 +58,7 @@ export async function probe({ json }: { readonly json?: true }): Promise<void> {
   const signal = interruptSignal();
   let report: ProbeReport;
   try {
-    report = await examine(prepare('error', 'ends'), signal);
+    report = await probeWalls(prepare('error', 'ends'), sayDim, signal);
   } catch (thrown) {
     if (json) printJson({ error: errorJson(thrown) });
     reportFailure(thrown);
@@ -70,14 +70,16 @@ export async function probe({ json }: { readonly json?: true }): Promise<void> {
   process.exitCode = exitCodeOf(report);
 }
 
-async function examine(prepared: Prepared, signal: AbortSignal): Promise<ProbeReport> {
+/** Makes all attacks, shows each slow step to `show`, and remembers what came of them. Throws what kept it from that. */
+export async function probeWalls(
+  prepared: Prepared,
+  show: (step: string) => void,
+  signal: AbortSignal,
+): Promise<ProbeReport> {
   const { settings, discovery } = prepared;
   const startedAt = performance.now();
   const probedAt = new Date();
-  const paint = coloursFor(process.stderr);
-  const observer = withProgress(prepared.observer, (message) =>
-    process.stderr.write(`${paint.dim(message)}\n`),
-  );
+  const observer = withProgress(prepared.observer, show);
   await using plain = new AttackedBridge(settings, discovery, observer);
   const pad = await plain.bridge.launcher.pad();
   const { choice, image } = pad;

@@ -1,0 +1,155 @@
+// First step: is there a container engine that can be used, with all that it needs to run as an ordinary user? Looks at
+// programs only, because a first question to podman would make its store, and with the driver that is slow.
+
+import { asBridgeError } from '../../base/errors.js';
+import { run } from '../../base/process.js';
+import { chooseEngine } from '../../engine/detect.js';
+import { engineNameOf } from '../../engine/engine-status.js';
+import { wishesOf } from '../../sandbox/launch-pad.js';
+import type { SetupContext } from './context.js';
+import { installPackages } from './install-packages.js';
+import type { SetupMachine } from './machine.js';
+import { done, failed, ok, type Step, type StepResult } from './step.js';
+import type { Need, System } from './systems.js';
+
+const VERSION_TIMEOUT_MS = 15_000;
+/** Since when the kernel lets an ordinary user mount overlay. */
+const OVERLAY_SINCE = [5, 13] as const;
+const ANY_ENGINE = 'podman or docker';
+
+export const engineStep: Step = {
+  name: 'engine',
+  needs: [],
+  doing: 'looking for a container engine',
+  perform: async (setup) => {
+    const { settings, discovery } = setup.prepared;
+    const address = settings.engineUrl ?? discovery.env['CONTAINER_HOST'];
+    if (address !== undefined) return engineElsewhere(setup);
+    const { runtime } = settings;
+    const named =
+      runtime ?? ['podman', 'docker'].find((program) => setup.machine.find(program) !== undefined);
+    if (named !== undefined && setup.machine.find(named) === undefined) {
+      return failed(
+        `MCP_BRIDGE_RUNTIME is ${named}, which is no program here`,
+        `Install it, or unset MCP_BRIDGE_RUNTIME to take ${ANY_ENGINE}.`,
+      );
+    }
+    if (named === undefined) return installEngine(setup, 'There is no container engine yet');
+    return engineNameOf(named) === 'docker' ? examineDocker(named, setup) : examinePodman(named, setup);
+  },
+};
+
+async function engineElsewhere(setup: SetupContext): Promise<StepResult> {
+  setup.found.engine = 'elsewhere';
+  const { client, status } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
+  return ok(`${client.binary} ${status.version}, which runs elsewhere`);
+}
+
+async function examineDocker(program: string, setup: SetupContext): Promise<StepResult> {
+  try {
+    const { status } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
+    setup.found.engine = 'docker';
+    return ok(`${program} ${status.version}`);
+  } catch (thrown) {
+    const { code, message, remedy } = asBridgeError(thrown);
+    // A docker that runs as root is there, but only podman runs containers without root.
+    if (code === 'E_ENGINE_UNSAFE' && setup.prepared.settings.runtime === undefined)
+      return installEngine(setup, 'docker is here, but runs as root, so podman is wanted beside it');
+    return failed(message, remedy);
+  }
+}
+
+async function examinePodman(program: string, setup: SetupContext): Promise<StepResult> {
+  const version = await versionOf(program, setup);
+  const missing = missingBeside(setup);
+  if (missing.length === 0) {
+    setup.found.engine = 'podman';
+    return ok(`${version} (${setup.machine.find(program)})`);
+  }
+  const { system } = setup.machine;
+  const packages = missing.flatMap((need) => system?.packages?.[need] ?? []);
+  const what = `${version} is here without ${missing.map((need) => PROGRAMS[need]).join(' and ')}`;
+  if (system === undefined || packages.length === 0) return failed(what, 'Install what is missing.');
+  return install(setup, what, packages, false);
+}
+
+const PROGRAMS: Readonly<Partial<Record<Need, string>>> = {
+  ids: 'newuidmap and newgidmap',
+  runtime: 'a runtime such as runc',
+  storage: 'fuse-overlayfs',
+};
+
+/** What podman cannot do without, as scripts/setup of the repository sees it. */
+function missingBeside({ prepared, machine }: SetupContext): Need[] {
+  if (prepared.discovery.host.platform !== 'linux') return [];
+  const has = (program: string) => machine.find(program) !== undefined;
+  const missing: Need[] = [];
+  if (!machine.isRoot && !(has('newuidmap') && has('newgidmap'))) missing.push('ids');
+  // crun of Debian 12 refuses a machine with both versions of control groups.
+  const mayCrun = has('crun') && !machine.hasBothCgroups;
+  if (!has('runc') && !mayCrun) missing.push('runtime');
+  if (!machine.isRoot && !mountsOverlay(machine.kernel) && !has('fuse-overlayfs')) missing.push('storage');
+  return missing;
+}
+
+/** Whether a kernel of this release, such as 6.1.0-18-amd64, mounts overlay for an ordinary user. */
+export function mountsOverlay(kernel: string): boolean {
+  const [major = 0, minor = 0] = kernel.split('.').map(Number.parseFloat);
+  return major > OVERLAY_SINCE[0] || (major === OVERLAY_SINCE[0] && minor >= OVERLAY_SINCE[1]);
+}
+
+async function installEngine(setup: SetupContext, what: string): Promise<StepResult> {
+  const { system } = setup.machine;
+  if (system === undefined) {
+    return failed(
+      what,
+      "Install podman with this system's package manager, and with it newuidmap, crun or runc, slirp4netns or passt, and fuse-overlayfs.",
+    );
+  }
+  const packages = [...system.engine, ...packagesBeside(system, setup.machine)];
+  return install(setup, what, packages, true);
+}
+
+/** All that belongs to an engine on this system, and what builds its image; who is root needs no ids, and only systemd has sessions. */
+function packagesBeside(
+  { packages = {} }: System,
+  { isRoot, hasSystemd }: Pick<SetupMachine, 'isRoot' | 'hasSystemd'>,
+): string[] {
+  const needs: Need[] = ['ids', 'runtime', 'network', 'storage', 'init', 'session', 'builder'];
+  const unneeded: Need[] = [
+    ...(isRoot ? (['ids'] as const) : []),
+    ...(hasSystemd ? [] : (['session'] as const)),
+  ];
+  return needs.filter((need) => !unneeded.includes(need)).flatMap((need) => packages[need] ?? []);
+}
+
+async function install(
+  setup: SetupContext,
+  what: string,
+  packages: readonly string[],
+  isEngine: boolean,
+): Promise<StepResult> {
+  const { system } = setup.machine;
+  if (system === undefined) return failed(what, 'Install it.');
+  const installation = await installPackages(setup, what, system, packages, isEngine);
+  if (!installation.done) {
+    setup.found.engine = 'planned';
+    return installation.result;
+  }
+  if (setup.machine.find('podman') === undefined) {
+    return failed(
+      `${packages.join(', ')} installed, but podman is not on PATH`,
+      'Open a new terminal and run this command again.',
+    );
+  }
+  setup.found.engine = 'podman';
+  return done(`${await versionOf('podman', setup)} installed, with ${packages.join(', ')}`, {
+    undo: installation.undo,
+  });
+}
+
+/** Such as `podman 4.3.1`; a program that says no version is only named. */
+async function versionOf(program: string, { signal }: SetupContext): Promise<string> {
+  const { stdout } = await run([program, '--version'], { timeoutMs: VERSION_TIMEOUT_MS }, signal);
+  return `podman ${stdout.match(/\d+(?:\.\d+)+/)?.[0] ?? ''}`.trim();
+}

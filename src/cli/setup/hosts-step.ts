@@ -1,0 +1,99 @@
+// Sixth step: the hosts on this machine, and a registration in those that the user picks.
+
+import { asBridgeError } from '../../base/errors.js';
+import { ownCommand } from '../../base/own-command.js';
+import type { ChangePlace } from '../install/changes.js';
+import { type HostHere, hostNamed, hostsHere, install } from '../install/registration.js';
+import type { SetupContext } from './context.js';
+import { picks } from './dialogue.js';
+import { done, failed, ok, type Step, type StepResult, type StepWarning, skipped } from './step.js';
+
+export const hostsStep: Step = {
+  name: 'hosts',
+  needs: ['engine', 'ids', 'storage', 'image'],
+  doing: 'looking for hosts',
+  perform: async (setup) => {
+    const { options, prepared } = setup;
+    const place: ChangePlace = { ...prepared.discovery, stateDir: prepared.settings.stateDir };
+    const here = hostsHere(place);
+    const named = [...new Set(options.host.map((name) => hostNamed(name).id))];
+    setup.found.hosts = here.filter(isRegistered).map(({ title }) => title);
+    if (!options.register) return skipped('nothing is registered, as --no-register says');
+    if (here.length === 0 && named.length === 0)
+      return skipped('no host was found on this machine', {
+        commands: [ownCommand('install', 'claude-code')],
+        warnings: [{ detail: 'For a host that is not here yet, register with the command below' }],
+      });
+    const unusable = here.filter(({ trouble }) => trouble !== undefined);
+    const open = here.filter((host) => !isRegistered(host) && host.trouble === undefined);
+    const ids = named.length > 0 ? named : await chosen(setup, open);
+    const warnings = unusable
+      .filter(({ id }) => named.length === 0 || named.includes(id))
+      .map(({ title, trouble }) => ({ detail: `${title} is left out: ${trouble}` }));
+    if (ids === 'not asked') return notAsked(open, warnings);
+    return register(setup, ids, here, place, warnings);
+  },
+};
+
+const isRegistered = ({ registeredAs }: HostHere): boolean => registeredAs !== undefined;
+const titles = (hosts: readonly HostHere[]): string => hosts.map(({ title }) => title).join(', ');
+
+async function chosen(
+  setup: SetupContext,
+  open: readonly HostHere[],
+): Promise<readonly string[] | 'not asked'> {
+  const all = open.map(({ id }) => id);
+  if (all.length === 0 || setup.options.yes || setup.options.dryRun) return all;
+  if (!setup.isInteractive) return 'not asked';
+  const choices = open.map(({ id, title, file }) => ({ value: id, label: title, hint: file }));
+  return picks(setup, 'Register in these hosts?', choices);
+}
+
+const notAsked = (open: readonly HostHere[], warnings: readonly StepWarning[]): StepResult =>
+  skipped(`${titles(open)} found, and registered in none, since nobody could be asked`, {
+    commands: [
+      ownCommand('setup', '--yes'),
+      ownCommand('setup', ...open.flatMap(({ id }) => ['--host', id])),
+    ],
+    warnings: [...warnings, { detail: 'To register in all of them, or in those that you name' }],
+  });
+
+function register(
+  setup: SetupContext,
+  ids: readonly string[],
+  here: readonly HostHere[],
+  place: ChangePlace,
+  warnings: readonly StepWarning[],
+): StepResult {
+  const { dryRun = false } = setup.options;
+  const already = here.filter(isRegistered);
+  const fresh: string[] = [];
+  const undo: string[] = [];
+  const troubles: StepWarning[] = [];
+  for (const id of ids) {
+    if (setup.signal.aborted) break;
+    const { title } = hostNamed(id);
+    try {
+      const { result, file, undo: command } = install(id, { dryRun }, place);
+      if (result === 'already registered') continue;
+      fresh.push(`${title} (${file})`);
+      if (!dryRun) {
+        undo.push(command);
+        setup.found.hosts = [...setup.found.hosts, title];
+      }
+    } catch (thrown) {
+      const { message, remedy } = asBridgeError(thrown);
+      troubles.push({ detail: `${title}: ${message}`, remedy });
+    }
+  }
+  const before = already.length === 0 ? '' : `registered before in ${titles(already)}`;
+  const and = before === '' ? '' : `; ${before}`;
+  if (troubles.length > 0) {
+    const [first, ...rest] = troubles;
+    const what = fresh.length === 0 ? first?.detail : `registered in ${fresh.join(', ')}; ${first?.detail}`;
+    return failed(`${what}${and}`, first?.remedy, { undo, warnings: [...warnings, ...rest] });
+  }
+  if (fresh.length === 0) return ok(before === '' ? 'registered in none' : before, { warnings });
+  if (dryRun) return skipped(`would be registered in ${fresh.join(', ')}${and}`, { warnings });
+  return done(`registered in ${fresh.join(', ')}${and}`, { undo, warnings });
+}

@@ -1,0 +1,101 @@
+// Fourth step: the image that sandboxes start from. One that is here is taken; else a registry is asked, and where none
+// answers it is built from Debian packages.
+
+import { asBridgeError, type BridgeError } from '../../base/errors.js';
+import { VERSION } from '../../base/version.js';
+import { chooseEngine } from '../../engine/detect.js';
+import { buildImage, inspectImage } from '../../engine/image.js';
+import { chooseImage, imageReasonInWords, localChoice } from '../../engine/image-choice.js';
+import { foreignArchitecture } from '../../engine/recipe.js';
+import { profiles } from '../../engine/recipe-dir.js';
+import { pythonKind } from '../../sandbox/kind.js';
+import { engineToSweepWith, wishesOf } from '../../sandbox/launch-pad.js';
+import { BuildProgress, NO_PROGRESS } from '../build-progress.js';
+import { megabytes, seconds } from '../output.js';
+import { withProgress } from '../prepare.js';
+import type { SetupContext } from './context.js';
+import { installPackages } from './install-packages.js';
+import { done, failed, ok, type Step, type StepResult, skipped } from './step.js';
+
+const BUILDER = 'mmdebstrap';
+const COST = 'about 70 MB and half a minute';
+
+export const imageStep: Step = {
+  name: 'image',
+  needs: ['engine', 'ids', 'storage'],
+  doing: 'looking for the image',
+  perform: async (setup) => {
+    const { settings, observer } = setup.prepared;
+    const wish = pythonKind(settings);
+    if (setup.options.dryRun && (setup.found.engine === 'planned' || setup.found.hasNoStore)) {
+      return planned(wish.image);
+    }
+    const { client } = await chooseEngine(wishesOf(settings), setup.signal);
+    const shown = withProgress(observer, (step) => setup.show({ step }));
+    const engine = await engineToSweepWith({ settings, instance: 'setup', observer: shown }, setup.signal);
+    const size = async (image: string) => {
+      const facts = await inspectImage(client, image, setup.signal);
+      return facts === undefined ? '' : `, ${megabytes(facts.sizeBytes)}`;
+    };
+    const local = await localChoice(wish, engine, setup.signal);
+    if (local !== undefined)
+      return ok(`${local.image}${await size(local.image)} (${imageReasonInWords(local.reason)})`);
+    if (setup.options.dryRun) return planned(wish.image);
+    const startedAt = performance.now();
+    try {
+      const { image } = await chooseImage(wish, engine, shown, setup.signal);
+      const took = seconds(performance.now() - startedAt);
+      return done(`${image}${await size(image)}, there after ${took}`, {
+        undo: [removal(client.binary, image)],
+      });
+    } catch (thrown) {
+      const error = asBridgeError(thrown);
+      const profile = profiles().find((name) => name === wish.image);
+      if (error.code !== 'E_IMAGE_MISSING') throw thrown;
+      if (profile === undefined && wish.imageSource === 'operator')
+        return failed(error.message, error.remedy);
+      return build(setup, profile ?? wish.profile, error);
+    }
+  },
+};
+
+const planned = (image: string): StepResult =>
+  skipped(
+    `${image} would be pulled, or an image be built from Debian packages where no registry answers: ${COST}`,
+  );
+
+const removal = (binary: string, image: string): string => `${binary} rmi ${image}`;
+
+async function build(setup: SetupContext, profile: string, why: BridgeError): Promise<StepResult> {
+  const { machine } = setup;
+  const undo: string[] = [];
+  if (machine.find(BUILDER) === undefined) {
+    const packages = machine.system?.packages?.builder;
+    // Only Debian's own systems have what makes an image of Debian's packages.
+    if (machine.system === undefined || packages === undefined) return failed(why.message, why.remedy);
+    const what = `No registry gives an image, and ${BUILDER}, which builds one, is missing`;
+    const installation = await installPackages(setup, what, machine.system, packages, false);
+    if (!installation.done) return installation.result;
+    undo.push(...installation.undo);
+  }
+  const { client, status } = await chooseEngine(wishesOf(setup.prepared.settings), setup.signal);
+  setup.clear();
+  using progress = setup.options.json ? NO_PROGRESS : new BuildProgress(process.stderr);
+  const { onProgress, onBytes } = progress;
+  const built = await buildImage(
+    {
+      client,
+      architecture: foreignArchitecture(status.architecture),
+      profile,
+      suite: undefined,
+      version: VERSION,
+      onProgress,
+      onBytes,
+    },
+    setup.signal,
+  );
+  return done(
+    `${built.image}, ${megabytes(built.sizeBytes)}, built in ${seconds(built.durationMs)}, since no registry gave one`,
+    { undo: [removal(client.binary, built.image), ...undo] },
+  );
+}

@@ -1,0 +1,129 @@
+// `setup`: from nothing to a host that has us. One step after the other, each said when it is made; a step whose ground is
+// missing is left out. Exits with 0 when all is well, 1 when a step failed, 2 for a wrong option.
+
+import { asBridgeError } from '../../base/errors.js';
+import { VERSION } from '../../base/version.js';
+import { errorJson, reportFailure, usageError } from '../failure.js';
+import { hostNamed } from '../install/registration.js';
+import { interruptSignal } from '../interrupt.js';
+import { printJson } from '../output.js';
+import { prepare } from '../prepare.js';
+import { ProgressBar } from '../progress-bar.js';
+import { answerStep } from './answer-step.js';
+import type { SetupContext, SetupOptions } from './context.js';
+import { engineStep } from './engine-step.js';
+import { hostsStep } from './hosts-step.js';
+import { idsStep } from './ids-step.js';
+import { imageStep } from './image-step.js';
+import { thisMachine } from './machine.js';
+import { endText, reportOf, type StepReport, stepText } from './report.js';
+import { failed, type Step, type StepResult, skipped } from './step.js';
+import { storageStep } from './storage-step.js';
+import { wallsStep } from './walls-step.js';
+
+const STEPS: readonly Step[] = [
+  engineStep,
+  idsStep,
+  storageStep,
+  imageStep,
+  wallsStep,
+  hostsStep,
+  answerStep,
+];
+
+export async function setUp(options: SetupOptions): Promise<void> {
+  try {
+    await allSteps(options);
+  } catch (thrown) {
+    // Whoever asked for JSON parses what comes.
+    if (options.json) printJson({ version: VERSION, error: errorJson(thrown) });
+    reportFailure(thrown);
+  }
+}
+
+async function allSteps(options: SetupOptions): Promise<void> {
+  if (!options.register && options.host.length > 0)
+    throw usageError('--host and --no-register contradict each other.', 'Give one of them.');
+  // A wrong name ends it before anything is changed.
+  for (const name of options.host) hostNamed(name);
+  const prepared = prepare('error', 'ends');
+  using bar = new Bars(options.json === true);
+  const setup: SetupContext = {
+    options,
+    prepared,
+    machine: thisMachine(prepared.discovery),
+    isInteractive: !options.json && process.stdin.isTTY === true && process.stderr.isTTY === true,
+    signal: interruptSignal(),
+    show: (progress) => bar.show(progress.step),
+    clear: () => bar.clear(),
+    found: { engine: 'planned', hasNoStore: false, hosts: [] },
+  };
+  const steps = await performSteps(setup, (report) => {
+    if (!options.json) process.stdout.write(stepText(report, prepared.discovery.host.home));
+  });
+  const report = reportOf(steps, setup);
+  if (options.json) printJson(report);
+  else process.stdout.write(endText(report));
+  if (!report.works) process.exitCode = 1;
+}
+
+/** All steps in their order, each told when it is made. Ends early at an interrupt. */
+export async function performSteps(
+  setup: SetupContext,
+  tell: (report: StepReport) => void,
+): Promise<readonly StepReport[]> {
+  const reports: StepReport[] = [];
+  for (const step of STEPS) {
+    setup.show({ step: step.doing });
+    const report = await oneStep(step, reports, setup);
+    setup.clear();
+    reports.push(report);
+    tell(report);
+    if (setup.signal.aborted) break;
+  }
+  return reports;
+}
+
+async function oneStep(step: Step, before: readonly StepReport[], setup: SetupContext): Promise<StepReport> {
+  const startedAt = performance.now();
+  const missing = before.find(({ name, status }) => step.needs.includes(name) && status === 'failed');
+  const result =
+    missing === undefined ? await outcomeOf(step, setup) : skipped(`not before '${missing.name}' is mended`);
+  const seconds = Math.round((performance.now() - startedAt) / 10) / 100;
+  return { name: step.name, ...result, seconds };
+}
+
+async function outcomeOf(step: Step, setup: SetupContext): Promise<StepResult> {
+  try {
+    return await step.perform(setup);
+  } catch (thrown) {
+    if (setup.signal.aborted) return failed('interrupted; nothing half-made is left', undefined);
+    const { message, remedy } = asBridgeError(thrown);
+    return failed(message.replace(/\.$/, ''), remedy);
+  }
+}
+
+/** Says what goes on, on stderr: a bar on a terminal, lines in a pipe, and nothing beside JSON. */
+class Bars implements Disposable {
+  readonly #isQuiet: boolean;
+  #bar: ProgressBar | undefined;
+
+  constructor(isQuiet: boolean) {
+    this.#isQuiet = isQuiet;
+  }
+
+  show(step: string): void {
+    if (this.#isQuiet || !process.stderr.isTTY) return;
+    this.#bar ??= new ProgressBar(process.stderr);
+    this.#bar.show({ step });
+  }
+
+  clear(): void {
+    this.#bar?.[Symbol.dispose]();
+    this.#bar = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.clear();
+  }
+}

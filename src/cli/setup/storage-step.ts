@@ -1,0 +1,117 @@
+// Third step: the storage driver of a rootless podman. podman 4 takes vfs for a new user on some systems, which copies the
+// whole image for every container. Only a store that is not there yet is given overlay: another driver hides all images of
+// an existing one.
+
+import { rmSync } from 'node:fs';
+import { run } from '../../base/process.js';
+import { readText } from '../../base/read-text.js';
+import { replaceFile } from '../../base/replace-file.js';
+import { shellWord } from '../../base/shell-word.js';
+import type { EngineStatus } from '../../engine/engine.js';
+import { probeEngine } from '../../engine/engine-status.js';
+import { isOwnPodman, type SetupContext } from './context.js';
+import { mountsOverlay } from './engine-step.js';
+import { done, failed, ok, type Step, type StepResult, skipped } from './step.js';
+import { overlayConf, type StorePaths, storePaths } from './store.js';
+
+const QUERY_TIMEOUT_MS = 30_000;
+const SLOW =
+  'vfs copies the whole image for every container, so that each start takes about 50 times as long';
+const SYSTEM_CONF = '/etc/containers/storage.conf';
+
+export const storageStep: Step = {
+  name: 'storage',
+  needs: ['engine', 'ids'],
+  doing: "looking at the engine's storage",
+  perform: async (setup) => {
+    if (!isOwnPodman(setup)) return skipped('only the store of a podman of an ordinary user is looked at');
+    const paths = storePaths(setup);
+    const { env } = setup.prepared.discovery;
+    const isDecided =
+      paths.hasConf ||
+      Boolean(env['STORAGE_DRIVER'] || env['CONTAINERS_STORAGE_CONF']) ||
+      /^\s*rootless_storage_path\s*=/m.test(readText(SYSTEM_CONF) ?? '');
+    if (!paths.hasStore && !isDecided) return choose(setup, paths);
+    if (!paths.hasStore && setup.options.dryRun) {
+      setup.found.hasNoStore = true;
+      return skipped(
+        `${paths.hasConf ? paths.confFile : 'the environment'} says which driver; there is no store yet`,
+      );
+    }
+    if (setup.found.engine === 'planned') return skipped('looked at when podman is there');
+    return examine(setup, paths);
+  },
+};
+
+async function choose(setup: SetupContext, { confFile }: StorePaths): Promise<StepResult> {
+  const mounter = setup.machine.find('fuse-overlayfs');
+  const ways = [
+    ...(mountsOverlay(setup.machine.kernel) ? [undefined] : []),
+    ...(mounter === undefined ? [] : [mounter]),
+  ];
+  setup.found.hasNoStore = true;
+  if (setup.options.dryRun) return skipped(`overlay would be chosen for the new store, in ${confFile}`);
+  let trouble = 'neither this kernel nor fuse-overlayfs can mount it';
+  for (const way of ways) {
+    replaceFile(confFile, overlayConf(way));
+    const status = await askEngine(setup);
+    if (status.state === 'ready' && status.storageDriver === 'overlay') {
+      setup.found.hasNoStore = false;
+      const by = way === undefined ? '' : `, mounted by ${way}`;
+      return done(`overlay for the new store${by}, in ${confFile}`, { undo: [`rm ${shellWord(confFile)}`] });
+    }
+    trouble = status.state === 'ready' ? `podman takes ${status.storageDriver} all the same` : status.reason;
+    rmSync(confFile);
+    setup.signal.throwIfAborted();
+  }
+  setup.found.hasNoStore = false;
+  const status = await askEngine(setup);
+  if (status.state !== 'ready') return failed(status.reason, status.remedy);
+  const remedy = 'Install fuse-overlayfs, or move your home to a file system that overlay can be mounted on.';
+  return ok(status.storageDriver, {
+    warnings: [{ detail: `overlay cannot be used here: ${trouble}; ${SLOW}`, remedy }],
+  });
+}
+
+async function examine(setup: SetupContext, { confFile, storeDir }: StorePaths): Promise<StepResult> {
+  const status = await askEngine(setup);
+  if (status.state !== 'ready') return failed(`podman cannot be used: ${status.reason}`, status.remedy);
+  const { storageDriver } = status;
+  if (storageDriver !== 'vfs') return ok(storageDriver);
+  const conf = shellWord(confFile);
+  const cost = await contents(setup);
+  return ok('vfs, in a store that exists and is therefore left alone', {
+    warnings: [
+      {
+        detail: `${SLOW}. A store with overlay costs you ${cost} in ${storeDir}, which the first of these commands deletes`,
+      },
+    ],
+    commands: [
+      'podman system reset --force',
+      `mkdir -p ${conf.replace(/storage\.conf('?)$/, '$1')}`,
+      `printf '[storage]\\ndriver = "overlay"\\n' > ${conf}`,
+    ],
+  });
+}
+
+/** What a store holds, such as `3 images and no containers`. */
+async function contents({ signal }: SetupContext): Promise<string> {
+  const count = async (args: readonly string[]): Promise<number> => {
+    const { stdout } = await run(['podman', ...args], { timeoutMs: QUERY_TIMEOUT_MS }, signal);
+    return stdout.split('\n').filter((line) => line !== '').length;
+  };
+  const [images, containers] = await Promise.all([
+    count(['images', '--quiet', '--all']),
+    count(['ps', '--quiet', '--all']),
+  ]);
+  const words = (number: number, name: string) =>
+    `${number === 0 ? 'no' : number} ${name}${number === 1 ? '' : 's'}`;
+  return `${words(images, 'image')} and ${words(containers, 'container')}`;
+}
+
+const askEngine = ({ prepared, signal }: SetupContext): Promise<EngineStatus> =>
+  probeEngine(
+    prepared.settings.runtime ?? 'podman',
+    { url: undefined, platform: prepared.discovery.host.platform },
+    signal,
+  );
