@@ -95,13 +95,17 @@ async function examine(setup: SetupContext, { confFile, storeDir }: StorePaths):
 }
 
 /** What a store holds, such as `3 images and no containers`. */
-async function contents({ signal }: SetupContext): Promise<string> {
+async function contents({ prepared, signal }: SetupContext): Promise<string> {
   const count = async (args: readonly string[]): Promise<number> => {
-    const { stdout } = await run(['podman', ...args], { timeoutMs: QUERY_TIMEOUT_MS }, signal);
+    const { stdout } = await run(
+      [prepared.settings.runtime ?? 'podman', ...args],
+      { timeoutMs: QUERY_TIMEOUT_MS },
+      signal,
+    );
     return stdout.split('\n').filter((line) => line !== '').length;
   };
   const [images, containers] = await Promise.all([
-    count(['images', '--quiet', '--all']),
+    count(['images', '--quiet']),
     count(['ps', '--quiet', '--all']),
   ]);
   const words = (number: number, name: string) =>
