@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'E_NETWORK'
   | 'E_IMAGE_MISSING'
   | 'E_IMAGE_BUILD'
+  | 'E_SETTING_UP'
   | 'E_SANDBOX_START'
   | 'E_SANDBOX_LOST'
   | 'E_PROTOCOL'

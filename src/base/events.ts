@@ -29,6 +29,16 @@ export type BridgeEvent =
       readonly step: string;
     }
   | { readonly type: 'image.progress'; readonly image: string; readonly message: string }
+  /** Bytes of layers that a pull has brought so far, as they were sent. */
+  | { readonly type: 'image.received'; readonly image: string; readonly bytes: number }
+  | {
+      /** Our own image is made, or was, since `instead` could not be pulled. */
+      readonly type: 'image.building' | 'image.built';
+      readonly image: string;
+      readonly instead: string;
+      /** Why not. */
+      readonly why: string;
+    }
   | {
       /** What the image of run_python holds has become known. */
       readonly type: 'image.known';

@@ -23,6 +23,8 @@ export type RunOptions = {
   readonly input?: string;
   /** Every line of both streams as it comes, without its newline. */
   readonly onLine?: (line: string) => void;
+  /** Has the number of the process, which leads a group of its own. */
+  readonly onStarted?: (pid: number) => void;
   /** How long the program may tidy up after SIGTERM before SIGKILL. Default 2 s. */
   readonly graceMs?: number;
 };
@@ -57,6 +59,7 @@ export async function run(
   // Loaded when first needed: it is a third of all modules, and a host that only lists our tools needs none of it.
   const { execa } = await import('execa');
   const child = execa(start.file, start.args, execaOptions(options, start.isVerbatim));
+  if (child.pid !== undefined) options.onStarted?.(child.pid);
   const stdout = collect(child.stdout, options);
   const stderr = collect(child.stderr, options);
   const end = endOnDemand(child, options, signal);

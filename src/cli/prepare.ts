@@ -117,6 +117,8 @@ const snippetsDirOf = (
 export function withProgress(observer: Observer, show: (message: string) => void): Observer {
   return fanOut(observer, (event: BridgeEvent) => {
     if (event.type === 'image.progress') show(`${event.image}: ${event.message}`);
+    if (event.type === 'image.building')
+      show(`${event.instead} cannot be pulled: ${event.why}; building ${event.image} instead`);
     if (event.type === 'downstream.connecting') show(`starting ${event.server}`);
   });
 }

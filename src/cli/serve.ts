@@ -7,6 +7,7 @@ import type { Observer } from '../base/events.js';
 import { problemsIn } from '../config/setting-problems.js';
 import { type LossyWriter, neverBlock, streamInto } from '../observe/lossy-writer.js';
 import { Bridge } from '../server/bridge.js';
+import { SET_UP_PATIENCE_MS } from '../server/patience.js';
 import { serveAgent } from '../server/server.js';
 import { AgentTransport } from '../server/stdio-transport.js';
 import { audited } from './audited.js';
@@ -59,7 +60,9 @@ async function connected(prepared: Examined, observer: Observer): Promise<Connec
   const opened =
     prepared.problems.length > 0
       ? prepared
-      : openedOr(() => new Bridge({ settings, discovery, observer, redactor }));
+      : openedOr(
+          () => new Bridge({ settings, discovery, observer, redactor, setUpPatienceMs: SET_UP_PATIENCE_MS }),
+        );
   if (opened instanceof Bridge)
     return { server: await serveAgent(opened, transport, observer, prepared.warnings), bridge: opened };
   for (const { message, remedy } of opened.problems)

@@ -9,6 +9,7 @@ import { ownCommand } from '../base/own-command.js';
 import { type ProcessResult, run } from '../base/process.js';
 import { clip } from '../base/text.js';
 import { unlessAborted } from '../base/unless-aborted.js';
+import { VERSION } from '../base/version.js';
 import { runArgv } from './argv.js';
 import { CliContainer } from './cli-container.js';
 import { saysGoneAlready, saysNoSuchImage, whyNotPulled } from './client-words.js';
@@ -26,6 +27,7 @@ import type {
 } from './engine.js';
 import { engineNameOf, INFO_TIMEOUT_MS } from './engine-status.js';
 import { isBeingStarted, killFirstProcess, runsHere } from './first-process.js';
+import { buildImage } from './image.js';
 import { demandNetworkMode } from './network-modes.js';
 import type { OciRuntime } from './oci-runtime.js';
 import {
@@ -38,6 +40,8 @@ import {
   thisOwner,
 } from './owner.js';
 import { connectionEnv, type EngineClient, isElsewhere } from './place.js';
+import type { PullTraces } from './pull-traces.js';
+import { foreignArchitecture } from './recipe.js';
 import { Volumes } from './volumes.js';
 
 const QUERY_TIMEOUT_MS = 15_000;
@@ -60,7 +64,7 @@ const OWNED_WITHIN_MS = 60_000;
 export type CliEngineOptions = {
   readonly binary: string;
   readonly ociRuntime: OciRuntime | undefined;
-  readonly facts: Pick<EngineFacts, 'mode' | 'ids'>;
+  readonly facts: Pick<EngineFacts, 'mode' | 'ids' | 'architecture'>;
   /** MCP_BRIDGE_ENGINE_URL. */
   readonly url: string | undefined;
   /** Unique to this bridge process; the value of its containers' label. */
@@ -167,10 +171,22 @@ export class CliEngine implements Engine {
     });
   }
 
-  async pull(image: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
+  async pull(
+    image: string,
+    onProgress: (line: string) => void,
+    signal: AbortSignal,
+    traces?: PullTraces,
+  ): Promise<void> {
+    // Elsewhere, and for docker, somebody else does the work.
+    const own = this.name === 'podman' && !this.isElsewhere ? traces : undefined;
     const result = await run(
       [this.binary, 'pull', image],
-      { timeoutMs: PULL_TIMEOUT_MS, onLine: onProgress, env: this.client.env },
+      {
+        timeoutMs: PULL_TIMEOUT_MS,
+        onLine: onProgress,
+        env: { ...this.client.env, ...(own?.folder === undefined ? {} : { TMPDIR: own.folder }) },
+        onStarted: (pid) => own?.onStarted(pid),
+      },
       signal,
     );
     if (result.exitCode === 0) return;
@@ -181,6 +197,15 @@ export class CliEngine implements Engine {
         fault: 'operator',
         remedy: `Run \`${ownCommand('image', 'build')}\`, which needs no registry, or set MCP_BRIDGE_IMAGE to a local image.`,
       },
+    );
+  }
+
+  async build(profile: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
+    const architecture = foreignArchitecture(this.#options.facts.architecture);
+    const { client } = this;
+    await buildImage(
+      { client, architecture, profile, suite: undefined, version: VERSION, onProgress },
+      signal,
     );
   }
 

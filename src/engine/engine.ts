@@ -2,6 +2,7 @@
 // only in records (dialects.ts); the OCI runtime under them (runc, crun, runsc) is a setting, not an engine.
 
 import type { Readable, Writable } from 'node:stream';
+import type { PullTraces } from './pull-traces.js';
 
 export type EngineName = 'podman' | 'docker';
 
@@ -132,7 +133,14 @@ export interface Engine {
   /** Id of a local image, or undefined. */
   imageId(image: string, signal: AbortSignal): Promise<string | undefined>;
   /** Pulls from a registry; throws E_IMAGE_MISSING with the engine's words. */
-  pull(image: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<void>;
+  pull(
+    image: string,
+    onProgress: (line: string) => void,
+    signal: AbortSignal,
+    traces?: PullTraces,
+  ): Promise<void>;
+  /** Makes the image of a profile, with no registry; absent where that is not done. Throws E_IMAGE_BUILD. */
+  build?(profile: string, onProgress: (line: string) => void, signal: AbortSignal): Promise<unknown>;
   /** Launches; failures to launch show as an early exit of the container. Who starts it kills it. */
   start(spec: SandboxSpec): Container;
   /** Removes containers whose owner is dead; returns how many. */

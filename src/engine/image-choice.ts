@@ -4,18 +4,19 @@
 // program works at once, and is told of.
 
 import { didYouMean } from '../base/closest.js';
-import { BridgeError } from '../base/errors.js';
+import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { ownCommand } from '../base/own-command.js';
 import { run } from '../base/process.js';
 import { VERSION } from '../base/version.js';
 import type { ImageSource } from '../config/languages/plan.js';
-import { isBeforeContact } from './client-words.js';
 import { derivedName } from './derived-image.js';
 import type { Engine } from './engine.js';
 import { inspectImage } from './image.js';
+import { buildInstead } from './image-instead.js';
 import { buildWords, OWN_IMAGES, type OwnImageName, readOwnName } from './image-name.js';
 import type { EngineClient } from './place.js';
+import { pullWhileAlive } from './pull.js';
 import { BASE_PROFILE, localImageName, readRecipe } from './recipe.js';
 import { profiles } from './recipe-dir.js';
 
@@ -82,8 +83,6 @@ export const replacedImage = ({
 /** The profile of commands, whose image has a variable of its own. */
 const COMMANDS = 'code-exec';
 
-// A registry that is there answers within a second or two; a firewall that drops packets never does.
-const REGISTRY_PATIENCE_MS = 15_000;
 /** How long the absence of a registry is believed. */
 const REFUSAL_LASTS_MS = 60_000;
 const LIST_TIMEOUT_MS = 30_000;
@@ -110,7 +109,8 @@ export async function chooseImage(
   if (profile !== undefined) throw notBuilt(profile);
   const own = readOwnName(wish.image);
   if (own !== undefined) throw ownNotBuilt(wish.image, own);
-  await pullOrRefuse(wish, engine, observer, signal);
+  const built = await pullOrBuild(wish, engine, observer, signal);
+  if (built !== undefined) return built;
   const pulled = await engine.imageId(wish.image, signal);
   if (pulled === undefined) throw missing(wish, `${engine.name} pulled it but does not find it`);
   return { image: wish.image, id: pulled, reason: { kind: 'pulled' } };
@@ -203,45 +203,46 @@ const ownNotBuilt = (image: string, own: OwnImageName): BridgeError =>
     remedy: built(commandFor(own)),
   });
 
-async function pullOrRefuse(
+/** The image that was built in place of the default one where that cannot be pulled; undefined where it was pulled. */
+async function pullOrBuild(
   wish: ImageWish,
   engine: Engine,
   observer: Observer,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<ImageChoice | undefined> {
   const { image } = wish;
   const refusal = refusals.get(image);
   if (refusal !== undefined && refusal.until > Date.now()) throw refusal.error;
   try {
-    await pullFromLiveRegistry(image, engine, observer, signal);
+    await pullWhileAlive(image, engine, observer, signal);
+    return undefined;
   } catch (thrown) {
     if (signal.aborted) throw thrown;
-    const error = missing(wish, thrown instanceof Error ? thrown.message : String(thrown));
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    const built = await builtFor(wish, why, engine, observer, signal);
+    if ('choice' in built) return built.choice;
+    const error = missing(wish, `${why}${built.trouble}`);
     refusals.set(image, { until: Date.now() + REFUSAL_LASTS_MS, error });
     throw error;
   }
 }
 
-/** Pulls, for as long as it takes once a registry has answered, but waits only briefly for that. */
-async function pullFromLiveRegistry(
-  image: string,
+/** Our own image in place of the default one, or why there is none. */
+async function builtFor(
+  { image, imageSource, profile }: ImageWish,
+  why: string,
   engine: Engine,
   observer: Observer,
   signal: AbortSignal,
-): Promise<void> {
-  const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(), REGISTRY_PATIENCE_MS);
-  const onProgress = (line: string) => {
-    if (!isBeforeContact(line)) clearTimeout(timer);
-    observer({ type: 'image.progress', image, message: line });
-  };
+): Promise<{ readonly choice: ImageChoice } | { readonly trouble: string }> {
+  if (imageSource !== 'default') return { trouble: '' };
   try {
-    await engine.pull(image, onProgress, AbortSignal.any([signal, silence.signal]));
+    const built = await buildInstead(profile, { image, why }, engine, observer, signal);
+    if (built === undefined) return { trouble: '' };
+    return { choice: { ...built, reason: { kind: 'stand-in', image, by: imageSource } } };
   } catch (thrown) {
-    if (!silence.signal.aborted) throw thrown;
-    throw new Error(`no registry answered within ${REGISTRY_PATIENCE_MS / 1000} s`);
-  } finally {
-    clearTimeout(timer);
+    if (signal.aborted) throw thrown;
+    return { trouble: `. An image of our own could not be built either: ${asBridgeError(thrown).message}` };
   }
 }
 

@@ -14,6 +14,7 @@ import { layerBytes } from './image-size.js';
 import type { EngineClient } from './place.js';
 import { CARRIED_TO, localImageName, type Recipe, readRecipe, withPackages } from './recipe.js';
 import { RECIPE_DIR } from './recipe-dir.js';
+import { staleScratch } from './stale-scratch.js';
 import { unsafeEntries } from './tar-audit.js';
 import { unknownPackageError } from './unknown-package.js';
 
@@ -48,6 +49,7 @@ const UNPACK_GRACE_MS = 15_000;
 // Under /var/tmp since the tree is a few hundred MB and /tmp may be in memory. mmdebstrap's tree must lie where its
 // own id range can reach it, which a directory below the user's home seldom is.
 const SCRATCH = '/var/tmp';
+const SCRATCH_PREFIX = `${PACKAGE_NAME}-image-`;
 // Newer modification times are set back to this, which leaves two builds from the same packages the same.
 const EPOCH_SECONDS = Date.UTC(2024, 0, 1) / 1000;
 const REMEDY =
@@ -59,7 +61,8 @@ export async function buildImage(options: BuildOptions, signal: AbortSignal): Pr
   const recipe = withPackages(readRecipe(options.profile), options.added ?? []);
   const suite = options.suite ?? recipe.suite;
   const image = localImageName(recipe, options.version, suite);
-  const scratch = mkdtempSync(join(SCRATCH, `${PACKAGE_NAME}-image-`));
+  for (const stale of staleScratch(SCRATCH, SCRATCH_PREFIX)) await remove(stale, options.client.binary);
+  const scratch = mkdtempSync(join(SCRATCH, SCRATCH_PREFIX));
   try {
     using _watch = watchFolder(scratch, options.onBytes);
     options.onProgress(`Installing ${recipe.packages.join(', ')} from Debian ${suite}`);

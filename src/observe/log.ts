@@ -130,6 +130,15 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
         'debug',
         `image ${inline(event.image)} has Python ${inline(event.python)}${event.modules === null ? '' : `, ${inline(event.modules.join(', ')) || 'standard library'}`}`,
       ];
+    case 'image.received':
+      return ['debug', `image ${inline(event.image)}: ${event.bytes} bytes received`];
+    case 'image.building':
+      return [
+        'info',
+        `building ${inline(event.image)}, since ${inline(event.instead)} cannot be pulled: ${inline(event.why)}`,
+      ];
+    case 'image.built':
+      return ['info', `built ${inline(event.image)} in place of ${inline(event.instead)}`];
     case 'image.replaced':
       return [
         'warn',

@@ -288,13 +288,13 @@ export function specOn(
 
 function engineFor(
   { settings, instance, observer }: LaunchContext,
-  { binary, mode, ids }: Pick<EngineChoice, 'binary' | 'mode' | 'ids'>,
+  { binary, mode, ids, architecture }: Pick<EngineChoice, 'binary' | 'mode' | 'ids' | 'architecture'>,
   ociRuntime: OciRuntime | undefined,
 ): CliEngine {
   return new CliEngine({
     binary,
     ociRuntime,
-    facts: { mode, ids },
+    facts: { mode, ids, architecture },
     url: settings.engineUrl,
     instance,
     stateDir: settings.stateDir,

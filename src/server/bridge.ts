@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import PQueue from 'p-queue';
 import { DisposalStack } from '../base/disposal.js';
 import { asBridgeError, messageOf } from '../base/errors.js';
-import { fanOut, type Observer } from '../base/events.js';
+import { type BridgeEvent, fanOut, type Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { Redactor } from '../base/redact.js';
 import type { DiscoverContext } from '../config/discover.js';
@@ -33,13 +33,14 @@ import {
   type CommandServices,
   runSandboxedCommand,
 } from '../run/sandboxed-command.js';
-import { commandKind, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
+import { commandKind, keyOf, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { Launchers } from '../sandbox/launchers.js';
 import { MAX_ASKING_SECONDS } from '../sandbox/spec.js';
 import { WarmPools } from '../sandbox/warm-pools.js';
 import { AskedAgent } from './asked-agent.js';
 import { ConfiguredServers } from './configured-servers.js';
+import { Patience } from './patience.js';
 import { SetUp } from './set-up.js';
 
 export type RunInput = {
@@ -72,10 +73,24 @@ export const UNWATCHED: RunHooks = {
   onOutput: () => {},
 };
 
+/** A call that waits, and who follows it. */
+type CallWait = {
+  readonly watcher: Watcher;
+  /** By performance.now(): when the call came. */
+  readonly since: number;
+  /** What it waits for, in words. */
+  readonly goingOn: () => string;
+};
+
 export type BridgeOptions = {
   readonly settings: Settings;
   readonly discovery: DiscoverContext;
   readonly observer: Observer;
+  /**
+   * Milliseconds that a call waits for set-up before it is answered with how far that is; without it, for as long as it
+   * takes.
+   */
+  readonly setUpPatienceMs?: number;
   /**
    * The log's redactor, so that it learns the secrets that this bridge learns; without it, the bridge makes its own.
    */
@@ -99,6 +114,9 @@ export class Bridge implements AsyncDisposable {
   readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
   readonly #setUp = new SetUp();
+  readonly #patience: Patience;
+  /** What the next answer is to tell besides; once. */
+  #untold: string | undefined;
   readonly #closing = new AbortController();
   readonly #agent = new AskedAgent();
   readonly #running = new Set<Promise<unknown>>();
@@ -111,10 +129,17 @@ export class Bridge implements AsyncDisposable {
   #begun = 0;
 
   /** Throws E_SETTINGS where the policy cannot be used. */
-  constructor({ settings, discovery, observer: told, redactor = new Redactor() }: BridgeOptions) {
-    const observer = fanOut(told, this.#setUp.observe, ({ type }) => {
+  constructor({
+    settings,
+    discovery,
+    observer: told,
+    setUpPatienceMs,
+    redactor = new Redactor(),
+  }: BridgeOptions) {
+    const observer = fanOut(told, this.#setUp.observe, this.#noteBuilt, ({ type }) => {
       if (type === 'image.known') for (const listener of this.#imageListeners) listener();
     });
+    this.#patience = new Patience(setUpPatienceMs);
     this.settings = settings;
     this.#observer = observer;
     this.redactor = redactor;
@@ -162,18 +187,20 @@ export class Bridge implements AsyncDisposable {
     const wanted = this.servers.wanted(input.servers);
     const asked = [...wanted.servers, ...wanted.others];
     using lease = this.servers.pool.lease(asked);
+    const wait = this.#waitOf(asked, hooks);
     return await this.#inTurn(asked, hooks, signal, async (id, ends) => {
       const request = { id, client: this.client, ...input, ...wanted };
-      const services = this.#servicesFor(this.#kindOf(input.task), lease, hooks);
-      return this.#withPolicyTrouble(this.#withoutSecrets(await runCode(request, services, ends)));
+      const services = this.#servicesFor(this.#kindOf(input.task), lease, wait);
+      return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
     });
   }
 
   /** One command in a container of its own, queued like a run. Never rejects for what agent, command or engine did. */
   async runCommand(input: CommandInput, hooks: RunHooks, signal: AbortSignal): Promise<CommandOutcome> {
+    const wait = this.#waitOf([], hooks);
     return await this.#inTurn([], hooks, signal, async (id, ends) => {
       const request = { id, client: this.client, ...input };
-      const outcome = await runSandboxedCommand(request, this.#commandServices(hooks), ends);
+      const outcome = await runSandboxedCommand(request, this.#commandServices(wait), ends);
       return 'failed' in outcome ? { failed: this.#withoutSecrets(outcome.failed) } : outcome;
     });
   }
@@ -193,7 +220,8 @@ export class Bridge implements AsyncDisposable {
     using lease = this.servers.pool.lease([call.server]);
     hooks.onPreparing(() => this.#setUp.waitsFor([call.server]));
     const about = { id, client: this.client, language: 'command', ...call };
-    const calling = callDirectly(about, this.#directServices(lease, hooks), link.signal);
+    const wait = this.#waitOf([call.server], hooks);
+    const calling = callDirectly(about, this.#directServices(lease, wait), link.signal);
     this.#running.add(calling);
     try {
       return await calling;
@@ -292,43 +320,67 @@ export class Bridge implements AsyncDisposable {
     return withoutSecrets(outcome, (text) => this.redactor.redact(text));
   }
 
-  /** An operator whose change of the policy does not count sees no log: the answers of runs say it. */
-  #withPolicyTrouble(outcome: Outcome): Outcome {
-    const { policyTrouble } = this.servers;
-    if (policyTrouble === undefined) return outcome;
-    const trouble = this.redactor.redact(policyTrouble);
-    return { ...outcome, note: outcome.note === undefined ? trouble : `${outcome.note}\n${trouble}` };
+  /** What only the log would say otherwise: an image that was built, and a change of the policy that does not count. */
+  #noted(outcome: Outcome): Outcome {
+    const notes = [outcome.note, this.#untold, this.servers.policyTrouble];
+    this.#untold = undefined;
+    const [own, ...ours] = notes.map((note, index) =>
+      note === undefined || index === 0 ? note : this.redactor.redact(note),
+    );
+    const said = [own, ...ours].filter((note) => note !== undefined);
+    return said.length === 0 ? outcome : { ...outcome, note: said.join('\n') };
   }
 
-  #sandboxes(kind: SandboxKind): Sandboxes {
+  readonly #noteBuilt = (event: BridgeEvent): void => {
+    if (event.type !== 'image.built') return;
+    const { image, instead, why } = event;
+    this.#untold = `The image ${instead} could not be pulled: ${why}. ${image} was built here in its place, and is used from now on.`;
+  };
+
+  /** How long this call has waited for set-up so far, from now on. */
+  #waitOf(servers: readonly string[], watcher: Watcher): CallWait {
+    const since = performance.now();
+    return { watcher, since, goingOn: () => this.#setUp.goingOn(servers) };
+  }
+
+  #sandboxes(kind: SandboxKind, wait: CallWait): Sandboxes {
     const warm = this.#warm.of(kind);
     return {
-      take: (signal) => warm.take(signal),
+      take: (signal) => this.#patience.take(keyOf(kind), warm, wait, signal),
       giveBack: (sandbox) => warm.giveBack(sandbox),
       retire: (sandbox) => warm.retire(sandbox),
     };
   }
 
-  #commandServices(watcher: Watcher): CommandServices {
+  #commandServices(wait: CallWait): CommandServices {
     const { audit } = this.settings;
-    const sandboxes = this.#sandboxes(this.#commandKind());
-    return { sandboxes, kept: this.kept, audit, observer: this.#observer, watcher };
+    const sandboxes = this.#sandboxes(this.#commandKind(), wait);
+    return { sandboxes, kept: this.kept, audit, observer: this.#observer, watcher: wait.watcher };
   }
 
-  #servicesFor(kind: SandboxKind, lease: ServerLease, watcher: Watcher): RunServices {
+  #servicesFor(kind: SandboxKind, lease: ServerLease, wait: CallWait): RunServices {
     return {
-      ...this.#directServices(lease, watcher),
-      sandboxes: this.#sandboxes(kind),
+      ...this.#directServices(lease, wait),
+      sandboxes: this.#sandboxes(kind, wait),
       autoload: { mode: this.settings.autoload, agent: this.#agent },
       kept: this.kept,
     };
   }
 
-  #directServices(lease: ServerLease, watcher: Watcher): DirectServices {
+  #directServices(lease: ServerLease, { watcher, ...wait }: CallWait): DirectServices {
     const { servers } = this;
+    let hasStarted = false;
+    const onStart: Watcher['onStart'] = (meter) => {
+      hasStarted = true;
+      watcher.onStart(meter);
+    };
     return {
       servers: {
-        open: (server, signal) => servers.load(server, lease, signal),
+        open: (server, signal) => {
+          const opening = servers.load(server, lease, signal);
+          // What code asks for while it runs is no set-up of its call.
+          return hasStarted ? opening : this.#patience.wait(opening, wait);
+        },
         discovered: (loaded, failed) => servers.briefs(loaded, failed),
         known: servers.known,
         policy: () => servers.policy(),
@@ -337,7 +389,7 @@ export class Bridge implements AsyncDisposable {
       calls: { gates: this.#gates, shapes: servers.shapes, audit: this.settings.audit },
       saved: this.#saved,
       observer: this.#observer,
-      watcher,
+      watcher: { ...watcher, onStart },
     };
   }
 }

@@ -3,25 +3,54 @@
 
 import type { BridgeEvent } from '../base/events.js';
 import { clip, harmless } from '../base/text.js';
+import { inMegabytes } from '../engine/pull.js';
 
 /** An engine's line about a pull, which may hold digests and bars. */
 const MAX_LINE_CHARS = 120;
+/** How long things take, as measured on machines with two cores and lines of 10 to 1,000 Mbit/s. */
+const USUALLY = {
+  pull: 'A pull usually takes ten seconds to three minutes.',
+  build: 'A build usually takes one to three minutes.',
+  start: 'This usually takes some seconds; the first start with a new image may take a minute.',
+} as const;
+
+type Phase = keyof typeof USUALLY;
 
 export class SetUp {
   #step: string | undefined;
+  #phase: Phase = 'start';
+  /** By performance.now(): when the phase began. */
+  #since: number | undefined;
+  /** Lines that the phase has said so far. */
+  #lines = 0;
+  #receivedBytes = 0;
+  /** Images of our own that are being built. */
+  readonly #building = new Set<string>();
   readonly #opening = new Set<string>();
 
   /** An observer. */
   readonly observe = (event: BridgeEvent): void => {
     switch (event.type) {
       case 'setup.step':
+        this.#enter('start');
         this.#step = event.step;
         return;
+      case 'image.building':
+        this.#building.add(event.image);
+        this.#enter('build');
+        this.#step = `building ${event.image}, since ${event.instead} cannot be pulled`;
+        return;
       case 'image.progress':
+        this.#enter(this.#building.has(event.image) ? 'build' : 'pull');
         this.#step = `${event.image}: ${clip(harmless(event.message).trim(), MAX_LINE_CHARS)}`;
+        this.#lines++;
+        return;
+      case 'image.received':
+        this.#receivedBytes = event.bytes;
         return;
       case 'sandbox.started':
         this.#step = undefined;
+        this.#since = undefined;
         return;
       case 'downstream.connecting':
         this.#opening.add(event.server);
@@ -36,11 +65,38 @@ export class SetUp {
 
   /** One line for a run that has asked for `servers`. */
   waitsFor(servers: readonly string[]): string {
-    const opening = servers.filter((server) => this.#opening.has(server));
+    return `Setting up: ${this.#now(servers) || 'starting a sandbox'}.`;
+  }
+
+  /** The same with how far it is, and how long it usually takes, for one that waits no longer. */
+  goingOn(servers: readonly string[]): string {
+    const seconds =
+      this.#since === undefined ? undefined : Math.round((performance.now() - this.#since) / 1000);
     const parts = [
+      ...(this.#receivedBytes > 0 && this.#phase === 'pull'
+        ? [`${inMegabytes(this.#receivedBytes)} so far`]
+        : []),
+      ...(this.#lines > 0 && this.#phase !== 'start' ? [`step ${this.#lines}`] : []),
+      ...(seconds === undefined ? [] : [`for ${seconds} s`]),
+    ];
+    const measured = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+    const now = this.#now(servers) || 'starting a sandbox';
+    return `Now: ${now}${measured}. ${USUALLY[this.#phase]}`;
+  }
+
+  #now(servers: readonly string[]): string {
+    const opening = servers.filter((server) => this.#opening.has(server));
+    return [
       ...(this.#step === undefined ? [] : [this.#step]),
       ...(opening.length === 0 ? [] : [`starting ${opening.join(', ')}`]),
-    ];
-    return `Setting up: ${parts.join('; ') || 'starting a sandbox'}.`;
+    ].join('; ');
+  }
+
+  #enter(phase: Phase): void {
+    if (this.#phase === phase && this.#since !== undefined) return;
+    this.#phase = phase;
+    this.#since = performance.now();
+    this.#lines = 0;
+    this.#receivedBytes = 0;
   }
 }

@@ -118,7 +118,7 @@ it('one of a bridge that was killed then is left alone by the next one until it 
     instance: 'i',
     stateDir,
     observer: () => {},
-    facts: { mode: 'rootless', ids: 'rootless' },
+    facts: { mode: 'rootless', ids: 'rootless', architecture: 'amd64' },
   } as unknown as ConstructorParameters<typeof CliEngine>[0]);
   await engine.sweep(new AbortController().signal);
   expect(isAlive(first)).toBe(true);

@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BridgeError } from '../../src/base/errors.js';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { VERSION } from '../../src/base/version.js';
 import { debianSources } from '../../src/engine/apt-sources.js';
@@ -301,6 +302,74 @@ describe('chooseImage', () => {
       remedy: expect.stringContaining('image build --suite bookworm --with python3-yaml`'),
     });
     expect(absent.pulls).toEqual([]);
+  });
+
+  describe('where the registry cannot be reached, and an image can be built', () => {
+    const withBuild = (wish: ImageWish, build: NonNullable<Engine['build']>) => {
+      const present = new Set<string>();
+      const events: BridgeEvent[] = [];
+      let builds = 0;
+      const engine: Engine = {
+        name: 'podman',
+        imageId: async (image) => (present.has(image) ? `id of ${image}` : undefined),
+        pull: () => Promise.reject(new Error('connection refused')),
+        build: async (...args) => {
+          builds++;
+          await build(...args);
+          present.add(ownImage());
+        },
+        start: () => {
+          throw new Error('not asked');
+        },
+        sweep: () => Promise.resolve(0),
+      };
+      const choose = () => chooseImage(wish, engine, (event) => events.push(event), never);
+      return { choose, events, builds: () => builds };
+    };
+
+    it('builds our own in place of the default, and says so', async () => {
+      const { choose, events } = withBuild(byDefault('python:d'), async (profile, onProgress) =>
+        onProgress(`installing for ${profile}`),
+      );
+      expect(await choose()).toEqual({
+        image: ownImage(),
+        id: `id of ${ownImage()}`,
+        reason: { kind: 'stand-in', image: 'python:d', by: 'default' },
+      });
+      const about = { image: ownImage(), instead: 'python:d', why: 'connection refused' };
+      expect(events).toEqual([
+        { type: 'image.building', ...about },
+        { type: 'image.progress', image: ownImage(), message: 'installing for base' },
+        { type: 'image.built', ...about },
+      ]);
+    });
+
+    it.each(['operator', { importedFrom: "isolator's file" }] as const)(
+      'builds nothing in place of an image that is named: %j',
+      async (imageSource) => {
+        const { choose, builds } = withBuild({ image: 'my/e', imageSource, profile: 'base' }, async () => {});
+        await expect(choose()).rejects.toMatchObject({
+          code: 'E_IMAGE_MISSING',
+          message: 'The image my/e is not present and cannot be pulled: connection refused.',
+        });
+        expect(builds()).toBe(0);
+      },
+    );
+
+    it('says why neither could be done, and tries neither again at once', async () => {
+      const { choose, builds } = withBuild(byDefault('python:f'), () =>
+        Promise.reject(
+          new BridgeError('E_PROCESS', 'mmdebstrap could not be started.', { fault: 'operator' }),
+        ),
+      );
+      for (let time = 0; time < 2; time++)
+        await expect(choose()).rejects.toMatchObject({
+          code: 'E_IMAGE_MISSING',
+          message: expect.stringMatching(/connection refused\. .*could not be built either: mmdebstrap/),
+          remedy: expect.stringContaining('image build'),
+        });
+      expect(builds()).toBe(1);
+    });
   });
 
   it('suggests a profile where something like it was named', async () => {
