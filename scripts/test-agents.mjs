@@ -1,5 +1,5 @@
 // Tries the built bridge in real host programs from npm, without a login, a model or a network: each is told of the bridge
-// as the README says, and a stand-in for its model's API has it call run_python and keeps what the model would have seen.
+// by its own `install`, a server of the host's is moved by `adopt` and put back by `restore`, and a stand-in for its model's API has it call run_python and keeps what the model would have seen.
 // Exits with 1 when something that is demanded did not hold, 2 for a wrong option, 3 when no host could be tried.
 // --help says how.
 
@@ -9,6 +9,7 @@ import pc from 'picocolors';
 import { HOSTS } from './agents/hosts.mjs';
 import { install } from './agents/install.mjs';
 import { judgeEnd, judgeSession } from './agents/judge.mjs';
+import { judgeMoves } from './agents/moves.mjs';
 import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
 import { CALLS, ENDLESS, KEPT, reading, reference } from './agents/trials.mjs';
@@ -57,7 +58,7 @@ async function tried(id, stage, ref, engine) {
   const { title, version } = host;
   try {
     const argv = await install(id, host, CACHE);
-    const play = (calls, how) => new Session(host, argv, stage, engine).play(calls, how);
+    const play = (calls, how) => new Session(id, host, argv, stage, engine).play(calls, how);
     const readings = Object.keys(KEPT).map((name) => reading(host, name));
     const session = await play([...Object.values(CALLS), ...readings]);
     const interrupted = await play([ENDLESS], { interruptWith: 'SIGINT' });
@@ -67,6 +68,7 @@ async function tried(id, stage, ref, engine) {
       judgeEnd('end of session', session.end),
       judgeEnd('Ctrl-C', interrupted.end),
       judgeEnd('host killed', killed.end),
+      ...(await judgeMoves(new Session(id, host, argv, stage, engine, {}), ref)),
     ];
     return { id, title, version, findings, transcript: transcriptOf(session) };
   } catch (thrown) {

@@ -1,10 +1,11 @@
-// The host programs that are tried: which package, how it is told of the bridge (as the README says), how a session
-// without a person is started, and which settings keep it from the network and from the user's own files. `listed` finds
-// our line in what its list says, and in it the state, which should be `isWell`.
+// The host programs that are tried: which package, how a session without a person is started, and which settings keep it
+// from the network and from the user's own files. `file` is where our `install` registers the bridge, below the home;
+// `add` is the host's own command for a further server { name, command, args }, or writes it where there is none. `listed`
+// finds our line in what its list says, and in it the state, which should be `isWell`.
 // `reads` is the host's own tool with which its model reads a resource of ours, with its arguments.
 // `adds` are arguments that the host puts into our schema and its model fills in; `showsWholeAnswers` says that nothing of
 // our longest answer may be missing.
-// Place = { home, project, url, bridge: { command, args, env } }      of one session; `url` is the stand-in's
+// Place = { home, project, url }      of one session; `url` is the stand-in's
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +21,6 @@ const MACHINE = { x64: 'x86_64', arm64: 'aarch64' }[process.arch];
 const KEY = 'not-a-key';
 
 const argv = ({ command, args }) => [command, ...args];
-const flags = (name, env) => Object.entries(env).flatMap(([key, value]) => [name, `${key}=${value}`]);
 
 export const HOSTS = {
   'claude-code': {
@@ -42,7 +42,8 @@ export const HOSTS = {
       // Off by itself for an address that is not the service's own; with it, other servers' tools are only named.
       ENABLE_TOOL_SEARCH: 'true',
     }),
-    register: ({ bridge }) => ['mcp', 'add', 'sandbox', ...flags('-e', bridge.env), '--', ...argv(bridge)],
+    file: '.claude.json',
+    add: ({ name, server }) => ['mcp', 'add', '-s', 'user', name, '--', ...argv(server)],
     list: ['mcp', 'list'],
     listed: /^.*sandbox: .*(Connected|Failed.*|Disabled|Disconnected|Pending.*)$/m,
     isWell: 'Connected',
@@ -64,7 +65,8 @@ export const HOSTS = {
     showsWholeAnswers: false,
     env: () => ({ STAND_IN_KEY: KEY }),
     furnish: ({ home }) => mkdirSync(join(home, '.codex')),
-    register: ({ bridge }) => ['mcp', 'add', 'sandbox', ...flags('--env', bridge.env), '--', ...argv(bridge)],
+    file: '.codex/config.toml',
+    add: ({ name, server }) => ['mcp', 'add', name, '--', ...argv(server)],
     list: ['mcp', 'list'],
     listed: /^sandbox .* (enabled|disabled)\b.*$/m,
     isWell: 'enabled',
@@ -101,7 +103,8 @@ export const HOSTS = {
         privacy: { usageStatisticsEnabled: false },
         security: { auth: { selectedType: 'gemini-api-key' } },
       }),
-    register: ({ bridge }) => ['mcp', 'add', ...flags('-e', bridge.env), 'sandbox', ...argv(bridge)],
+    file: '.gemini/settings.json',
+    add: ({ name, server }) => ['mcp', 'add', '-s', 'user', name, ...argv(server)],
     list: ['mcp', 'list'],
     listed: /^.*sandbox: .*(Connected|Failed.*|Disabled|Disconnected|Pending.*)$/m,
     isWell: 'Connected',
@@ -125,7 +128,12 @@ export const HOSTS = {
       OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
       OPENCODE_DISABLE_SHARE: '1',
     }),
-    furnish: ({ project, url, bridge }) => {
+    file: '.config/opencode/opencode.json',
+    add: ({ home, name, server }) => {
+      const mcp = { [name]: { type: 'local', command: argv(server) } };
+      writeJson(join(home, '.config/opencode'), 'opencode.json', { mcp });
+    },
+    furnish: ({ project, url }) => {
       const model = {
         name: 'one',
         tool_call: true,
@@ -135,7 +143,6 @@ export const HOSTS = {
       };
       const options = { baseURL: `${url}/v1`, apiKey: KEY };
       writeJson(project, 'opencode.json', {
-        mcp: { sandbox: { type: 'local', command: argv(bridge), environment: bridge.env } },
         model: 'stand-in/one',
         small_model: 'stand-in/one',
         provider: {

@@ -36,4 +36,8 @@ const LABELS = {
   'end of session': 'nothing of ours left after its end',
   'Ctrl-C': 'after Ctrl-C in a run',
   'host killed': 'after SIGKILL to it in a run',
+  uninstall: 'its file after `install` and `uninstall` is',
+  adopt: 'after `adopt`, a server of its own is',
+  restore: 'its file after `adopt` and `restore` is',
+  'restore later': 'after a session with it, `restore` leaves the server',
 };

@@ -1,5 +1,5 @@
-// One session of a host program without a person: a home folder that it has never seen, the bridge registered as the
-// README says, the stand-in as its model, and its end watched. Fails with what the host said when it does not work.
+// One session of a host program without a person: a home folder that it has never seen, the bridge registered by its own
+// `install`, the stand-in as its model, and its end watched. Fails with what the host said when it does not work.
 
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -24,18 +24,22 @@ const HANDED_ON =
   /^(?:MCP_BRIDGE_(?:RUNTIME|OCI_RUNTIME|IMAGE|STATE_DIR)|XDG_DATA_HOME|CONTAINERS_STORAGE_CONF)$/;
 
 export class Session {
-  constructor(host, argv, stage, engine) {
-    Object.assign(this, { host, argv, stage, engine });
-    this.home = stage.home({ everything: npmServer('server-everything') });
+  /** `servers` stand in a file that belongs to no host. */
+  constructor(id, host, argv, stage, engine, servers = { everything: npmServer('server-everything') }) {
+    Object.assign(this, { id, host, argv, stage, engine });
+    this.home = stage.home(servers);
     this.project = join(this.home, 'project');
     mkdirSync(this.project);
-    const handedOn = Object.entries(stage.environment(this.home)).filter(([name]) => HANDED_ON.test(name));
-    this.bridge = { command: process.execPath, args: [MAIN], env: Object.fromEntries(handedOn) };
+    this.handedOn = Object.entries(stage.environment(this.home)).filter(([name]) => HANDED_ON.test(name));
   }
 
-  /** { listed, standIn, said, exitMs, end }: registers, lists, and has the stand-in make `calls`. */
-  async play(calls, { interruptWith } = {}) {
-    const { host, home, project, bridge } = this;
+  /**
+   * { listed, standIn, said, exitMs, end, prepared, concluded }: registers, lists, and has the stand-in make `calls`.
+   * `prepare` and `conclude` are given { home, host, ours, theirs, url } before and after that; the last two run a command
+   * of ours and of the host's.
+   */
+  async play(calls, { interruptWith, prepare = this.#register, conclude } = {}) {
+    const { host, home, project } = this;
     const standIn = new StandIn(
       host.dialect,
       calls.map((call) => (typeof call === 'function' ? call : { ...call, ...host.adds })),
@@ -43,18 +47,36 @@ export class Session {
     );
     const url = await standIn.open();
     try {
-      const place = { home, project, url, bridge };
+      const place = { home, project, url };
       host.furnish?.(place);
       const env = this.#environment(url, host.env(place));
-      if (host.register !== undefined) await this.#command(host.register(place), env);
+      const hands = { ...place, host, ours: this.#ours(env), theirs: (args) => this.#command(args, env) };
+      const prepared = await prepare.call(this, hands);
       const list = stripVTControlCharacters(await this.#command(host.list, env));
       const listed = host.listed.exec(list)?.[1] ?? 'not listed';
       const { said, bridges, exitMs } = await this.#talk(host.session(place), env, standIn, interruptWith);
       const end = await gone(home, bridges, this.engine, GONE_WITHIN_MS);
-      return { listed, standIn, said, exitMs, end: { ...end, bridges: bridges.length } };
+      const concluded = await conclude?.(hands);
+      return { listed, standIn, said, exitMs, end: { ...end, bridges: bridges.length }, prepared, concluded };
     } finally {
       standIn.close();
     }
+  }
+
+  #register({ ours }) {
+    return ours('install');
+  }
+
+  /** Runs a command of ours for this host, and gives what it prints as JSON. */
+  #ours(env) {
+    const state = Object.fromEntries(this.handedOn);
+    const variables = this.handedOn.flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+    return async (verb, ...args) => {
+      const words = [verb, this.id, ...(verb === 'install' ? variables : []), ...args, '--json'];
+      const options = { env: { ...env, ...state }, cwd: this.project, timeout: COMMAND_TIMEOUT_MS };
+      const done = JSON.parse(await run(process.execPath, [MAIN, ...words], options));
+      return Array.isArray(done) ? done[0] : done;
+    };
   }
 
   /** Its own home and nothing of the user's; the stand-in answers for the network. */

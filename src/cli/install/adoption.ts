@@ -10,7 +10,7 @@ import { adoptedSource } from '../../config/hosts/adopted.js';
 import { isRecord } from '../../config/hosts/records.js';
 import { filesOf } from '../../config/hosts/source-files.js';
 import { type AdoptPlace, type Candidate, candidatesOf, type Left } from './candidates.js';
-import { changesOf, makeChange, type PlannedFile } from './changes.js';
+import { makeChange, type PlannedFile } from './changes.js';
 import type { HostRecord } from './hosts.js';
 import { registrationFile } from './hosts.js';
 import { ADOPTABLE_HOSTS } from './known-fields.js';
@@ -20,6 +20,7 @@ import {
   hostNamed,
   isOwnEntry,
   ownEntries,
+  pendingChanges,
   planEdits,
   planRegistration,
 } from './registration.js';
@@ -102,7 +103,7 @@ export function restore(id: string, { dryRun = false }: AdoptOptions, place: Ado
   const { title } = record;
   const { source } = registrationFile(record, place);
   const mayRemove = (value: unknown) => isOwnEntry(value, source);
-  const changes = changesOf('adopt', record.id, place);
+  const changes = pendingChanges('adopt', record, place);
   const files = changes.flatMap((change) => undoChange(change, { mayRemove }, place, dryRun));
   const result = changes.length === 0 ? 'nothing to restore' : dryRun ? 'would restore' : 'restored';
   return { host: record.id, title, result, files };

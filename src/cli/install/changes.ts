@@ -128,10 +128,14 @@ function writeRecord(folder: string, change: z.output<typeof record>, planned: r
   }
 }
 
-/** What stands to be undone in a host, the latest first. A record that is damaged is as none. */
+/**
+ * What stands to be undone in a host, the latest first: changes of `hostFiles`, since one state directory may serve several
+ * homes. A record that is damaged is as none.
+ */
 export function changesOf(
   kind: ChangeKind,
   host: string,
+  hostFiles: readonly string[],
   { stateDir, env, host: facts }: ChangePlace,
 ): Change[] {
   return knownStateDirs(stateDir, env, facts)
@@ -140,6 +144,7 @@ export function changesOf(
       return namesIn(root).flatMap((name) => readRecord(join(root, name)) ?? []);
     })
     .filter((change) => change.kind === kind && change.host === host)
+    .filter(({ files }) => files.some(({ path }) => hostFiles.includes(path)))
     .sort((one, other) => (one.made < other.made ? 1 : -1));
 }
 

@@ -12,7 +12,14 @@ import { formatOf, parseText } from '../../config/file-formats.js';
 import { isRecord, textsOf } from '../../config/hosts/records.js';
 import type { Source } from '../../config/hosts/source.js';
 import { isOurselves } from '../../config/self.js';
-import { type Change, type ChangePlace, changesOf, makeChange, type PlannedFile } from './changes.js';
+import {
+  type Change,
+  type ChangeKind,
+  type ChangePlace,
+  changesOf,
+  makeChange,
+  type PlannedFile,
+} from './changes.js';
 import { type FoundBy, findHost, HOSTS, type HostRecord, registrationFile, userFiles } from './hosts.js';
 import { ownLaunch } from './own-launch.js';
 import { type UndoneFile, undoChange } from './undo.js';
@@ -162,7 +169,7 @@ export function uninstall(
   const record = hostNamed(id);
   const { title } = record;
   const mayRemove = (value: unknown) => isOwnEntry(value, registrationFile(record, place).source);
-  const changes: Change[] = changesOf('install', record.id, place);
+  const changes: Change[] = pendingChanges('install', record, place);
   const files = changes.flatMap((change) => undoChange(change, { mayRemove }, place, dryRun));
   const left = dryRun && changes.length > 0 ? [] : ownEntries(record, place);
   for (const [path, entries] of byFile(left)) {
@@ -174,8 +181,14 @@ export function uninstall(
   const removed = files.some(({ result }) => result !== 'kept');
   const result = removed ? (dryRun ? 'would remove' : 'removed') : 'not registered';
   const restore =
-    changesOf('adopt', record.id, place).length > 0 ? ownCommand('restore', record.id) : undefined;
+    pendingChanges('adopt', record, place).length > 0 ? ownCommand('restore', record.id) : undefined;
   return { host: record.id, title, result, files, restore };
+}
+
+/** What stands to be undone in the files that the host has here now, the latest first. */
+export function pendingChanges(kind: ChangeKind, record: HostRecord, place: ChangePlace): Change[] {
+  const files = userFiles(record, place).map(({ file }) => file);
+  return changesOf(kind, record.id, files, place);
 }
 
 type OwnEntry = {

@@ -208,3 +208,14 @@ it('lists the hosts that are here, and what to type', async () => {
   rmSync(at('.cursor'), { recursive: true });
   expect((await cli('install')).stdout).toContain('No host was found');
 });
+
+it('undoes what it did in this home only, where several share a state directory', async () => {
+  using other = new Home();
+  const state = { MCP_BRIDGE_STATE_DIR: at('state') };
+  home.env = state;
+  await json('install', 'codex');
+  const here = { folder: other.cwd, env: { HOME: other.path, PATH: '/nowhere', ...state } };
+  const { stdout } = await runHere(MAIN, ['uninstall', 'codex'], here);
+  expect(stdout).toContain('not registered');
+  expect(existsSync(at('.codex/config.toml'))).toBe(true);
+});
