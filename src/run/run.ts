@@ -144,10 +144,11 @@ async function open(
 
 function concluded(
   { request, deadline, transcript }: Run,
-  { loaded, failed }: OpenServers,
+  { loaded, failed, discovered }: OpenServers,
   { end, facts, left, savedNote, lateNote }: Conversed,
 ): Ended {
-  const conclusion = conclude(end, deadline.cause, request, transcript, facts);
+  const spec = { ...facts.spec, aliases: discovered.map(({ alias }) => alias) };
+  const conclusion = conclude(end, deadline.cause, request, transcript, { ...facts, spec });
   const notes = [failureNote(failed), savedNote, conclusion.note, lateNote].filter(
     (line) => line !== undefined,
   );

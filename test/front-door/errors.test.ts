@@ -31,6 +31,11 @@ describe('exceptions', () => {
     expect(traceback?.join('\n')).not.toMatch(/\/ipc\/harness/);
   });
 
+  it('a misspelt server is guessed, loaded or not', async () => {
+    for (const code of ['await mcp_missng.echo(text="x")', 'from mcp.servers import missng'])
+      expect((await run(code)).remedy).toMatch(/ Did you mean 'mcp_missing'\?$/);
+  });
+
   it('a misspelt module is guessed', async () => {
     const { traceback } = await run('import jsn');
     expect(traceback?.at(-1)).toBe("ModuleNotFoundError: No module named 'jsn'. Did you mean: 'json'?");

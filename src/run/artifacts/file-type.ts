@@ -14,6 +14,13 @@ const TEXT_TYPES: Readonly<Record<string, string>> = {
 const PLAIN_TEXT = 'text/plain';
 const UNKNOWN = 'application/octet-stream';
 
+/** Office files of both families are archives; the older ones are compound documents. */
+const ZIP = /^PK[^ -~]{2}/;
+const OLE = /^\xd0\xcf.\xe0\xa1\xb1.\xe1/s;
+const SQLITE = /^SQLite format 3[^ -~]/;
+const OOXML = 'application/vnd.openxmlformats-officedocument.';
+const OPENDOCUMENT = 'application/vnd.oasis.opendocument.';
+
 /** Types by ending, each with what its files begin with. */
 const BINARY_TYPES: Readonly<Record<string, { readonly mimeType: string; readonly magic: RegExp }>> = {
   '.png': { mimeType: 'image/png', magic: /^\x89PNG\r\n/ },
@@ -22,6 +29,26 @@ const BINARY_TYPES: Readonly<Record<string, { readonly mimeType: string; readonl
   '.gif': { mimeType: 'image/gif', magic: /^GIF8[79]a/ },
   '.webp': { mimeType: 'image/webp', magic: /^RIFF.{4}WEBP/s },
   '.pdf': { mimeType: 'application/pdf', magic: /^%PDF-/ },
+  '.docx': { mimeType: `${OOXML}wordprocessingml.document`, magic: ZIP },
+  '.pptx': { mimeType: `${OOXML}presentationml.presentation`, magic: ZIP },
+  '.xlsx': { mimeType: `${OOXML}spreadsheetml.sheet`, magic: ZIP },
+  '.odp': { mimeType: `${OPENDOCUMENT}presentation`, magic: ZIP },
+  '.ods': { mimeType: `${OPENDOCUMENT}spreadsheet`, magic: ZIP },
+  '.odt': { mimeType: `${OPENDOCUMENT}text`, magic: ZIP },
+  '.epub': { mimeType: 'application/epub+zip', magic: ZIP },
+  '.zip': { mimeType: 'application/zip', magic: ZIP },
+  '.doc': { mimeType: 'application/msword', magic: OLE },
+  '.ppt': { mimeType: 'application/vnd.ms-powerpoint', magic: OLE },
+  '.xls': { mimeType: 'application/vnd.ms-excel', magic: OLE },
+  '.parquet': { mimeType: 'application/vnd.apache.parquet', magic: /^PAR1/ },
+  '.arrow': { mimeType: 'application/vnd.apache.arrow.file', magic: /^ARROW1/ },
+  '.feather': { mimeType: 'application/vnd.apache.arrow.file', magic: /^ARROW1/ },
+  '.sqlite': { mimeType: 'application/vnd.sqlite3', magic: SQLITE },
+  '.sqlite3': { mimeType: 'application/vnd.sqlite3', magic: SQLITE },
+  '.db': { mimeType: 'application/vnd.sqlite3', magic: SQLITE },
+  '.mp3': { mimeType: 'audio/mpeg', magic: /^(?:ID3|\xff[\xf2\xf3\xfb])/ },
+  '.wav': { mimeType: 'audio/wav', magic: /^RIFF.{4}WAVE/s },
+  '.mp4': { mimeType: 'video/mp4', magic: /^.{4}ftyp/s },
 };
 const MAGIC_BYTES = 16;
 /** Excel's CSV files begin with one. It does not show, and is nothing to read. */

@@ -47,6 +47,8 @@ const DATA = 'The user can set MCP_BRIDGE_IMAGE=data for numpy, pandas, scipy, m
 const NO_INSTALLING = `Nothing can be installed here: there is no network. Do without: use the standard library or a server's tool. ${DATA} For other packages the user can run \`mcp-sandbox-bridge image build data --with python3-<name>\`.`;
 const NO_MODULE = `Nothing can be installed here: use the standard library or a server's tool. ${DATA}`;
 const SEABORN = `${NO_MODULE} For seaborn the user can run \`mcp-sandbox-bridge image build data --with python3-seaborn\`.`;
+const NOT_CONFIGURED =
+  "No server of that name is configured: runtime.discovered_servers() lists them; name one in the call's `servers`.";
 const READ_ONLY = 'Only /tmp, /workspace and /dev/shm can be written to; the rest is read-only.';
 const NO_EXECUTION =
   'Nothing in /tmp, /workspace and /dev/shm can be executed: run a script by its interpreter, as in ["python3", "x.py"] or ["sh", "x.sh"].';
@@ -471,8 +473,19 @@ const tools: readonly ErrorCase[] = [
     about: 'a server that is not configured',
     code: 'await mcp_nowhere.echo()',
     error: "NameError: name 'mcp_nowhere' is not defined",
-    remedy:
-      "No server of that name is configured: runtime.discovered_servers() lists them; name one in the call's `servers`.",
+    remedy: NOT_CONFIGURED,
+  },
+  {
+    about: 'a server to import that is not configured',
+    code: 'from mcp.servers.nowhere import echo',
+    error: "ModuleNotFoundError: No module named 'mcp.servers.nowhere'",
+    remedy: NOT_CONFIGURED,
+  },
+  {
+    about: 'a server to import that is not configured',
+    code: 'from mcp.servers import nowhere',
+    error: "ImportError: cannot import name 'nowhere' from 'mcp.servers' (/ipc/mcp/servers.py)",
+    remedy: NOT_CONFIGURED,
   },
 ];
 

@@ -30,6 +30,22 @@ describe('what has to do with the sandbox', () => {
     expect(new Set(rows).size).toBe(rows.length);
   });
 
+  it('guesses the server that was meant, where one is like it', () => {
+    const error = guestError("NameError: name 'mcp_fils' is not defined");
+    expect(hintFor(error, { ...WALLS, aliases: ['github', 'files'] })).toMatch(
+      / Did you mean 'mcp_files'\?$/,
+    );
+    for (const other of [
+      "ModuleNotFoundError: No module named 'mcp_fils'",
+      "ModuleNotFoundError: No module named 'mcp.servers.fils'",
+      "ImportError: cannot import name 'fils' from 'mcp.servers' (/ipc/mcp/servers.py)",
+    ])
+      expect(hintFor(guestError(other), { ...WALLS, aliases: ['files'] })).toMatch(
+        / Did you mean 'mcp_files'\?$/,
+      );
+    expect(hintFor(error, { ...WALLS, aliases: ['github'] })).not.toMatch(/Did you mean/);
+  });
+
   it('names what the image has, where it is one of ours', () => {
     const data = { ...WALLS, image: WALLS.image.replace('/python:', '/data:') };
     expect(hintFor(guestError("ModuleNotFoundError: No module named 'polars'"), data)).toBe(

@@ -10,7 +10,10 @@ import type { GuestError } from '../../../sandbox/sandbox.js';
 export type HintSpec = Pick<
   SandboxSpec,
   'image' | 'network' | 'memoryBytes' | 'pids' | 'tmpfs' | 'shmMb' | 'ulimits'
->;
+> & {
+  /** Those of the servers that the code may name. */
+  readonly aliases?: readonly string[];
+};
 
 export type Hint = {
   /** A word or two, for the tests: there is one for each row. */

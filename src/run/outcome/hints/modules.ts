@@ -1,6 +1,7 @@
 // Modules and programs that are not in the image: which image has them, from the recipes that images are made by, and
 // that nothing can be installed.
 
+import { closest } from '../../../base/closest.js';
 import { ownCommand } from '../../../base/own-command.js';
 import { VERSION } from '../../../base/version.js';
 import { recipeOf } from '../../../engine/image-labels.js';
@@ -82,8 +83,12 @@ export const moduleHints: readonly Hint[] = [
   {
     about: 'a server as a module',
     matches: says(/^No module named '(mcp_\w+)'/, MODULE),
-    sentence: (_walls, name = '') =>
-      `${name} is no module: it is there without an import when the call's \`servers\` names the server.`,
+    sentence: ({ aliases = [] }, name = '') => {
+      const word = name.replace(/^mcp_/, '');
+      const near = aliases.includes(word) ? undefined : closest(word, aliases);
+      const meant = near === undefined ? '' : ` Did you mean 'mcp_${near}'?`;
+      return `${name} is no module: it is there without an import when the call's \`servers\` names the server.${meant}`;
+    },
   },
   {
     about: 'the MCP SDK',

@@ -1,7 +1,8 @@
 // What goes wrong between the code and a server's tool: the tool's own failure, arguments that are no JSON, a server
 // that is not there.
 
-import { type Hint, says } from './hint.js';
+import { closest } from '../../../base/closest.js';
+import { type Hint, type HintSpec, says } from './hint.js';
 
 /** How to say in JSON what is none. */
 const AS_JSON: Readonly<Record<string, string>> = {
@@ -34,6 +35,13 @@ const AS_JSON: Readonly<Record<string, string>> = {
   coroutine: 'await x',
 };
 
+/** With the nearest of those that there are. */
+function notConfigured({ aliases = [] }: HintSpec, ...words: readonly string[]): string {
+  const near = closest(words.find((word) => word !== '') ?? '', aliases);
+  const meant = near === undefined ? '' : ` Did you mean 'mcp_${near}'?`;
+  return `No server of that name is configured: runtime.discovered_servers() lists them; name one in the call's \`servers\`.${meant}`;
+}
+
 export const toolHints: readonly Hint[] = [
   {
     about: 'an argument that is no JSON',
@@ -53,8 +61,15 @@ export const toolHints: readonly Hint[] = [
   },
   {
     about: 'a server that is not configured',
-    matches: says(/^name '(mcp_\w+)' is not defined/, /^NameError$/),
-    sentence: () =>
-      "No server of that name is configured: runtime.discovered_servers() lists them; name one in the call's `servers`.",
+    matches: says(/^name 'mcp_(\w+)' is not defined/, /^NameError$/),
+    sentence: notConfigured,
+  },
+  {
+    about: 'a server to import that is not configured',
+    matches: says(
+      /^No module named 'mcp\.servers\.(\w+)|^cannot import name '(\w+)' from 'mcp\.servers'/,
+      /^(?:ModuleNotFoundError|ImportError)$/,
+    ),
+    sentence: notConfigured,
   },
 ];
