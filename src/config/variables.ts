@@ -64,7 +64,8 @@ export const variables = z.object({
     allowed: 'ssh://user@host/path/of/podman.sock, tcp://host:port or unix:///path/of/socket',
   }),
   MCP_BRIDGE_IMAGE: setting(image, {
-    meaning: 'Image that holds Python; `data` has numpy, pandas, scipy and matplotlib.',
+    meaning:
+      'Image that holds Python; `data` has numpy, pandas, scipy and matplotlib; docs/images.md says how to add more.',
     default: 'python:3.14-slim',
     allowed: 'an image reference, or the name of a profile that `image build` has built: base, data',
   }),
