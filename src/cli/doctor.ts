@@ -146,7 +146,8 @@ function report(
   if (findings.some(({ status }) => status === 'fail')) process.exitCode = 1;
 }
 
-function findingsText(findings: readonly Finding[]): string {
+/** For people; ends with a newline. */
+export function findingsText(findings: readonly Finding[]): string {
   const paint = coloursFor(process.stdout);
   const width = widthOf(process.stdout);
   const marks = { ok: paint.green('ok'), warn: paint.yellow('warn'), fail: paint.red('fail') };

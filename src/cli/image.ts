@@ -80,20 +80,23 @@ export async function imageList({ json }: { readonly json?: true }): Promise<voi
     printJson({ images });
     return;
   }
-  const paint = coloursFor(process.stdout);
   if (images.length === 0) {
     process.stdout.write(`There is no image yet. Run \`${ownCommand('image', 'build')}\`.\n`);
     return;
   }
-  process.stdout.write(
-    columns(
-      images.map(({ image, id, sizeBytes, chosen }) => [
-        chosen ? paint.green('used') : '',
-        image,
-        megabytes(sizeBytes),
-        paint.dim(id.replace(/^sha256:/, '').slice(0, 12)),
-      ]),
-      { width: widthOf(process.stdout), wraps: [1], drops: [3] },
-    ),
+  process.stdout.write(imagesText(images));
+}
+
+/** A line for each; ends with a newline. */
+export function imagesText(images: Awaited<ReturnType<typeof listImages>>): string {
+  const paint = coloursFor(process.stdout);
+  return columns(
+    images.map(({ image, id, sizeBytes, chosen }) => [
+      chosen ? paint.green('used') : '',
+      image,
+      megabytes(sizeBytes),
+      paint.dim(id.replace(/^sha256:/, '').slice(0, 12)),
+    ]),
+    { width: widthOf(process.stdout), wraps: [1], drops: [3] },
   );
 }

@@ -151,10 +151,9 @@ const nothing = (keepSeconds: number): string =>
     : `No run has left anything within ${duration(keepSeconds)} (MCP_BRIDGE_KEEP_SECONDS).\n`;
 
 /** For people; ends with a newline. Where the full addresses do not fit the terminal, the short ones stand there. */
-function keptText(files: readonly SurveyedFile[], keepSeconds: number): string {
+export function keptText(files: readonly SurveyedFile[], keepSeconds: number, now = Date.now()): string {
   const paint = coloursFor(process.stdout);
   const width = widthOf(process.stdout);
-  const now = Date.now();
   const head = ['address', 'size', 'type', 'left', 'run'].map((word) => paint.dim(word));
   const rowsWith = (address: (file: SurveyedFile) => string) =>
     files.map((file) => [
@@ -169,7 +168,9 @@ function keptText(files: readonly SurveyedFile[], keepSeconds: number): string {
   const short = { width, wraps: [0], drops: [2, 4] };
   const table = fits ? full : columns([head, ...rowsWith(shortAddress)], short);
   const count = files.length === 1 ? '1 file' : `${files.length} files`;
-  const next = `${count}, each readable for ${duration(keepSeconds)}. ${ownCommand('kept', 'save')} ADDRESS copies one here; ${ownCommand('kept', 'open')} ADDRESS opens it.`;
+  const save = ownCommand('kept', 'save', 'ADDRESS');
+  const open = ownCommand('kept', 'open', 'ADDRESS');
+  const next = `${count}, each readable for ${duration(keepSeconds)}. \`${save}\` copies one here, \`${open}\` opens it.`;
   return `${table}\n${hanging(next, 0, width)}\n`;
 }
 

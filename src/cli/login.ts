@@ -147,6 +147,11 @@ function list(store: TokenStore, { json }: LoginCommandOptions): void {
     process.stdout.write(`Nobody has logged in. \`${loginCommand('SERVER')}\` does.\n`);
     return;
   }
+  process.stdout.write(loginsText(logins));
+}
+
+/** A line for each; ends with a newline. */
+export function loginsText(logins: ReturnType<TokenStore['list']>): string {
   const paint = coloursFor(process.stdout);
   const rows = logins.map((stored) =>
     stored.state === 'kept'
@@ -158,7 +163,7 @@ function list(store: TokenStore, { json }: LoginCommandOptions): void {
         ]
       : [paint.red('unusable'), stored.reason, '', paint.dim(stored.file)],
   );
-  process.stdout.write(columns(rows, { width: widthOf(process.stdout), wraps: [0, 1, 2, 3] }));
+  return columns(rows, { width: widthOf(process.stdout), wraps: [0, 1, 2, 3] });
 }
 
 type KeptLogin = Extract<StoredLogin, { readonly state: 'kept' }>['login'];

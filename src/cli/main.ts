@@ -43,7 +43,7 @@ Settings are environment variables (MCP_BRIDGE_…); docs/settings.md lists them
 const EXEC_EXAMPLES = `
 Examples:
   $ ${PACKAGE_NAME} exec cmd/main.go --file cmd/util/util.go -- -v input.txt
-  $ echo 'console.log(6 * 7)' | ${PACKAGE_NAME} exec --language javascript - --json
+  $ echo 'console.log(6 * 7)' | ${PACKAGE_NAME} exec --language js - --json
 
 It exits with 124 after a timeout, with 2 where the command line is wrong. In JSON, exitCode is -1 where the program did
 not end by itself.`;
@@ -51,7 +51,7 @@ not end by itself.`;
 const CODE_EXEC_HELP = `
 It speaks MCP on stdin and stdout, or over Streamable HTTP where MCP_EXEC_LISTEN says so:
   $ ${PACKAGE_NAME} code-exec
-  $ MCP_EXEC_LISTEN=127.0.0.1:8000 MCP_EXEC_WORKDIR=/tmp ${PACKAGE_NAME} code-exec
+  $ MCP_EXEC_LISTEN=127.0.0.1:8000 ${PACKAGE_NAME} code-exec
   $ docker compose up -d                               in the sandbox that compose.yaml describes
 
 Whoever reaches it runs what they like as the user that it runs as. Settings are environment variables (MCP_EXEC_…);
@@ -64,6 +64,7 @@ const program = new Command(PACKAGE_NAME)
   .version(VERSION)
   // Commands that are added below take it from here.
   .configureOutput({ getOutHelpWidth: () => widthOf(process.stdout) ?? USUAL_COLUMNS })
+  .configureHelp({ minWidthToWrap: 20 })
   .addHelpText('after', helpText(EXAMPLES))
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE_EXIT_CODE));
 

@@ -143,7 +143,7 @@ export function callsText(calls: readonly CallLine[]): string {
   const texts = calls.flatMap(({ call, argumentsText }) =>
     argumentsText === undefined ? [] : [`${call}: ${visible(argumentsText)}\n`],
   );
-  const fit = { width: widthOf(process.stdout), wraps: [2], drops: [7, 0, 5, 6] };
+  const fit = { width: widthOf(process.stdout), drops: [7, 0, 5, 6] };
   return `\n${columns([head, ...rows], fit)}${texts.length === 0 ? '' : `\n${texts.join('')}`}`;
 }
 

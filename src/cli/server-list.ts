@@ -111,7 +111,7 @@ export function serversText(discovery: Discovery, style: ListStyle, changes = NO
     const scope = ` ${source?.scope}  `;
     const file = paint.dim(short(oneLine(source?.file ?? ''), style));
     const place = hanging(file, HEADING_INDENT, style.width, shownWidth(host + scope) - HEADING_INDENT);
-    const heading = `${paint.bold(host)}${scope}${place}`;
+    const heading = `${paint.bold(host)}${place.startsWith('\n') ? scope.trimEnd() : scope}${place}`;
     return [heading, ...group.map((line) => row(line, nameChars, style))].join('\n');
   });
   const changed = [...changes].map(([name, change]) => changedText(name, change, style));

@@ -25,7 +25,7 @@ export async function snippets({ json }: { readonly json?: true }): Promise<void
 }
 
 /** For people; ends with a newline. */
-function snippetsText(folder: string, { snippets, skipped }: SnippetSurvey): string {
+export function snippetsText(folder: string, { snippets, skipped }: SnippetSurvey): string {
   const paint = coloursFor(process.stdout);
   const head = ['name', 'language', 'file', 'says'].map((word) => paint.dim(word));
   const rows = snippets.map(({ name, language, file, description }) => [

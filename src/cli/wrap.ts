@@ -36,15 +36,18 @@ const PAINTED = /^((?:\u001b\[[\d;]*m)*)([^\u001b]*)((?:\u001b\[[\d;]*m)*)$/;
 
 /**
  * The words of `text` in lines of at most `width` columns; the first one has `used` columns less. A word that is wider
- * than a line is broken. A text that has one colour keeps it on each line; one with several stays as it is.
+ * than a line is broken, unless it stands between backticks. A text that has one colour keeps it on each line; one with several stays as it is.
  */
 export function wrapped(text: string, width: number, used = 0): readonly string[] {
   if (shownWidth(text) + used <= width) return [text];
   const painted = PAINTED.exec(text);
   if (painted === null) return [text];
   const [, colour = '', words = '', plain = ''] = painted;
-  return linesOf(words, Math.max(1, width), used).map((line) => colour + line + plain);
+  return linesOf(words, Math.max(1, width), used).map((line) => (line === '' ? '' : colour + line + plain));
 }
+
+/** Behind spaces, but not between two backticks. */
+const WORD_ENDS = /(?<= )(?=[^`]*(?:`[^`]*`[^`]*)*$)/;
 
 function linesOf(text: string, width: number, used: number): readonly string[] {
   const lines: string[] = [];
@@ -55,11 +58,13 @@ function linesOf(text: string, width: number, used: number): readonly string[] {
     line = '';
     room = width;
   };
-  for (const word of text.split(/(?<= )/)) {
+  for (const word of text.split(WORD_ENDS)) {
     const bare = shownWidth(word.trimEnd());
-    if (bare > room && (line !== '' || room < width) && bare <= width) end();
-    for (const piece of bare > room ? broken(word, room, width) : [word]) {
-      if (shownWidth(piece.trimEnd()) > room) end();
+    // A command stays whole, so that it can be copied.
+    const isWhole = word.startsWith('`');
+    if (bare > room && (line !== '' || room < width) && (bare <= width || isWhole)) end();
+    for (const piece of bare > room && !isWhole ? broken(word, room, width) : [word]) {
+      if (shownWidth(piece.trimEnd()) > room && line !== '') end();
       line += piece;
       room -= shownWidth(piece);
     }
@@ -87,7 +92,7 @@ function broken(word: string, first: number, width: number): readonly string[] {
 }
 
 /** What remains for a text beside what stands ahead of it, however narrow the terminal. */
-const MIN_TEXT_COLUMNS = 30;
+const MIN_TEXT_COLUMNS = 26;
 
 /**
  * `text` in lines that end at `width`, each but the first below `indent` spaces. Ahead of the first stand as many columns

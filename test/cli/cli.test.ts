@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { describedProfiles } from '../../src/engine/recipe-dir.js';
 import { leastMs } from '../support/cpu-time.js';
@@ -37,7 +38,7 @@ describe('usage', () => {
       'snippets',
       'image',
       'Examples:',
-      'claude mcp add',
+      'install claude-code',
     ]) {
       expect(stdout).toContain(word);
     }
@@ -96,6 +97,29 @@ describe('usage', () => {
       expect(exitCode).toBe(2);
     },
   );
+});
+
+const SCRIPT = '/usr/bin/script';
+
+it.runIf(existsSync(SCRIPT) && process.platform === 'linux').each([
+  ['--help', 72],
+  ['servers', 64],
+] as const)('%s fits a terminal of %i columns, in colour', (word, width) => {
+  configure({
+    one: { command: 'npx' },
+    'a-server-with-a-long-name': { command: `/opt/${'folder/'.repeat(20)}run` },
+  });
+  const { COLUMNS: _, NO_COLOR: __, ...env } = bridgeEnv(home);
+  const shell = `stty cols ${width} && exec '${process.execPath}' '${MAIN}' ${word}`;
+  const seen = execFileSync(SCRIPT, ['-qec', shell, '/dev/null'], {
+    cwd: home,
+    env: { ...env, TERM: 'xterm-256color', SHELL: '/bin/sh' },
+    encoding: 'utf8',
+  });
+  const lines = seen.replaceAll('\r', '').split('\n');
+  if (word === 'servers') expect(seen).toContain('\u001b[');
+  expect(lines.length).toBeGreaterThan(5);
+  for (const line of lines) expect(stripVTControlCharacters(line).length, line).toBeLessThanOrEqual(width);
 });
 
 describe('servers', () => {

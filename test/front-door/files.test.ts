@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Client as OtherClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
+import { ResourceListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bridgeEnv, MAIN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
@@ -158,6 +159,21 @@ describe('files that come out', () => {
     expect((await bridge.call({ code, timeout: 20 })).isError).toBe(false);
     expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
+});
+
+it('a client is told that there is more to read, before it has the answer', async () => {
+  const told: string[] = [];
+  await using own = await startBridge(
+    {},
+    {
+      prepare: (client) =>
+        client.setNotificationHandler(ResourceListChangedNotificationSchema, () => void told.push('changed')),
+    },
+  );
+  await own.call({ code: 'print(1)' });
+  expect(told).toEqual([]);
+  await own.call({ code: 'open("out/a", "wb").write(bytes(9))' });
+  expect(told).toEqual(['changed']);
 });
 
 describe('output that the answer has no room for', () => {

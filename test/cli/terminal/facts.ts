@@ -1,0 +1,250 @@
+// Made-up facts of the outputs that are kept: long enough that they do not fit 80 columns as they are.
+
+import type { Finding } from '../../../src/cli/examination.js';
+import type { loginsText } from '../../../src/cli/login.js';
+import type { ProbeReport } from '../../../src/cli/probe/report.js';
+import type { runsText } from '../../../src/cli/runs.js';
+import type { ServerChange } from '../../../src/cli/server-changes.js';
+import type { snippetsText } from '../../../src/cli/snippets.js';
+import type { Discovery } from '../../../src/config/discover.js';
+import type { SurveyedFile } from '../../../src/run/artifacts/kept-survey.js';
+import type { Refreshed } from '../../../src/server/refresh.js';
+
+export const NOW_MS = Date.UTC(2026, 0, 2, 12);
+const HANDLE = '0123456789abcdef0123456789abcdef';
+
+export const FINDINGS: readonly Finding[] = [
+  { name: 'settings', status: 'ok', detail: 'all variables are understood' },
+  {
+    name: 'engine',
+    status: 'ok',
+    detail:
+      'podman 5.4.2 at /usr/bin/podman, rootless, cgroup v2, overlay, runc 1.1.15, seccomp profile of our own',
+  },
+  {
+    name: 'image',
+    status: 'warn',
+    detail: 'localhost/mcp-sandbox-bridge/base:0.1.0-0123456789ab is older than its recipe, by 40 days',
+    remedy: 'Build it again: `mcp-sandbox-bridge image build`. What is there goes on to be used until then.',
+  },
+  {
+    name: 'sandbox',
+    status: 'fail',
+    detail: `the container did not start within 30 s: ${'newuidmap: write to uid_map failed: Operation not permitted; '.repeat(3)}`,
+    remedy:
+      'Give this user a range of ids: `sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ann`.',
+  },
+  { name: 'server a-server-with-a-long-name', status: 'warn', detail: 'npx is not on PATH' },
+];
+
+const control = (
+  name: string,
+  requested: string,
+  observed: string,
+  verdict: ProbeReport['controls'][number]['verdict'],
+): ProbeReport['controls'][number] => ({
+  control: name,
+  requested,
+  observed,
+  how: 'an attempt from inside, in a process of its own',
+  verdict,
+  required: true,
+  ...(verdict === 'NOT ENFORCED'
+    ? { remedy: 'Set MCP_BRIDGE_OCI_RUNTIME=runsc, or update runc to 1.1.12 or later.' }
+    : {}),
+});
+
+export const PROBE: ProbeReport = {
+  version: '0.1.0',
+  probedAt: '2026-01-02T03:04:05.000Z',
+  durationMs: 41_234,
+  engine: {
+    binary: 'podman',
+    version: '5.4.2',
+    ociRuntime: 'runc',
+    ociFlags: [],
+    mode: 'rootless',
+    cgroups: 'v2',
+  },
+  seccomp: 'strict',
+  image: 'localhost/mcp-sandbox-bridge/base:0.1.0',
+  summary: { enforced: 3, watchdog: 1, notEnforced: 1, unknown: 0, maxOvershootMb: 41 },
+  controls: [
+    control(
+      'no network',
+      'no interface but lo',
+      '127.0.0.1 alone; 4 addresses of the host refused',
+      'ENFORCED',
+    ),
+    control('capabilities', 'none', 'CapEff 0000000000000000, CapBnd 0000000000000000', 'ENFORCED'),
+    control('no new privileges', '1', '1', 'ENFORCED'),
+    {
+      ...control('memory, files in tmpfs', '256 MB', 'ended after 297 MB, 12 ms late', 'WATCHDOG'),
+      overshootMb: 41,
+    },
+    control('OCI runtime', 'none with a known escape', 'runc 1.1.5 has CVE-2024-21626', 'NOT ENFORCED'),
+  ],
+};
+
+const source = (file: string) => ({ host: 'Claude Code', scope: 'user', file, pointer: '/x' }) as const;
+const program = (name: string, command: string) =>
+  ({
+    name,
+    description: '',
+    callTimeoutMs: undefined,
+    startTimeoutMs: undefined,
+    toolFilter: { only: undefined, except: [] },
+    source: source('/home/ann/.claude.json'),
+    transport: 'stdio',
+    command,
+    args: [],
+    env: {},
+    cwd: undefined,
+  }) as unknown as Discovery['ready'][number];
+
+export const DISCOVERY: Discovery = {
+  ready: [
+    program('github', 'npx'),
+    program(
+      'a-server-with-a-rather-long-name',
+      '/home/ann/a/folder/with/a/long/name/and/one/more/bin/server',
+    ),
+  ],
+  skipped: [
+    {
+      name: 'project-tools',
+      reason: { kind: 'unapproved-project', host: 'Claude Code' },
+      source: source('/home/ann/work/a-project-with-a-long-name/in-a-folder/and-another/one/.mcp.json'),
+    },
+  ] as unknown as Discovery['skipped'],
+  problems: [],
+  files: [],
+};
+
+export const CHANGES: ReadonlyMap<string, ServerChange> = new Map([
+  [
+    'github',
+    {
+      changed: 'the description of create_issue is another than on 2026-01-01',
+      remedy: 'Read it: `mcp-sandbox-bridge servers refresh github`.',
+    } as ServerChange,
+  ],
+]);
+
+const listed = {
+  state: 'listed',
+  added: [],
+  removed: [],
+  changed: [],
+  accepted: false,
+  problems: [],
+} as const;
+export const REFRESHED: readonly Refreshed[] = [
+  { ...listed, server: 'github', tools: 51, added: ['create_issue', 'list_issues', 'search_code'] },
+  {
+    state: 'failed',
+    server: 'a-server-with-a-long-name',
+    reason: 'it ended with exit status 127 before it answered: sh: 1: uvx: not found',
+    remedy: 'Install uv, or name the whole path of uvx.',
+  } as Refreshed,
+];
+
+export const LOGINS = [
+  {
+    state: 'kept',
+    login: {
+      name: 'linear',
+      url: 'https://mcp.linear.app/mcp',
+      issuer: 'https://mcp.linear.app',
+      scopes: [],
+      refreshToken: 'x',
+    },
+  },
+  {
+    state: 'unusable',
+    file: `/home/ann/.local/state/mcp-sandbox-bridge/tokens/${HANDLE}.json`,
+    reason: 'is not JSON',
+  },
+] as unknown as Parameters<typeof loginsText>[0];
+
+export const SNIPPETS = {
+  snippets: [
+    {
+      name: 'weekly_report',
+      language: { name: 'python' },
+      file: 'weekly_report.py',
+      description: 'Fetches the open issues of a repository and makes a table of them by age',
+    },
+    { name: 'hello', language: { name: 'go' }, file: 'hello.go', description: '' },
+  ],
+  skipped: [{ file: 'a-link-to-somewhere-else.py', reason: 'it leads out of the folder' }],
+} as unknown as Parameters<typeof snippetsText>[1];
+
+const line = {
+  kind: 'run',
+  at: '2026-01-02T03:04:05.678Z',
+  client: 'claude-code 2.1.330',
+  language: 'python',
+  servers: ['github', 'memory', 'filesystem', 'linear', 'sentry'],
+  status: 'success',
+  durationMs: 1234,
+  calls: 2,
+  notListed: 0,
+};
+const call = {
+  kind: 'call',
+  at: '2026-01-02T03:04:06.000Z',
+  call: 1,
+  server: 'github',
+  tool: 'search_pull_requests_of_an_organisation',
+  verdict: 'allowed',
+  rule: 'allowed by the pattern github.*',
+  durationMs: 321,
+  arguments: { bytes: 120 },
+  result: { bytes: 40_321 },
+};
+const error = {
+  kind: 'ModuleNotFoundError',
+  message:
+    "ModuleNotFoundError: No module named 'sklearn', which the image that runs code here does not hold",
+};
+export const RUNS = [
+  { run: '4f1c2a9b-12', line, calls: [call, { ...call, call: 2, error: 'E_TOOL_FAILED' }] },
+  { run: '4f1c2a9b-13', line: { ...line, status: 'error', calls: 0, error }, calls: [] },
+  {
+    run: '4f1c2a9b-14',
+    line: {
+      ...line,
+      language: 'javascript',
+      status: 'timeout',
+      durationMs: 30_000,
+      error: { kind: 'E_TIMEOUT', message: 'Timed out after 30 s.' },
+    },
+    calls: [],
+  },
+] as unknown as Parameters<typeof runsText>[0];
+
+const file = (name: string, sizeBytes: number, mimeType: string, agoSeconds: number): SurveyedFile => ({
+  uri: `resource://mcp-sandbox-bridge/kept/${HANDLE}/${name}`,
+  name,
+  mimeType,
+  sizeBytes,
+  path: `/home/ann/state/kept/${HANDLE}/0`,
+  run: '4f1c2a9b-12',
+  atMs: NOW_MS - agoSeconds * 1000,
+});
+export const KEPT: readonly SurveyedFile[] = [
+  file('out/chart.png', 20_480, 'image/png', 42),
+  file('stdout.txt', 4_800_000, 'text/plain', 600),
+  file(`out/${'a-long-name-'.repeat(8)}.csv`, 9, 'text/csv', 3_500),
+];
+
+export const IMAGES = [
+  {
+    image: 'localhost/mcp-sandbox-bridge/data:0.1.0-0123456789ab',
+    id: `sha256:${HANDLE}`,
+    sizeBytes: 290e6,
+    chosen: true,
+  },
+  { image: 'docker.io/library/python:3.13-slim', id: HANDLE, sizeBytes: 150e6, chosen: false },
+];

@@ -1,0 +1,52 @@
+// What each command prints on a terminal, of made-up facts: one line here for each command. terminal.test.ts keeps it at 80
+// and 120 columns, with every help text, and fails for a command that has no line.
+
+import picocolors from 'picocolors';
+import { findingsText } from '../../../src/cli/doctor.js';
+import { imagesText } from '../../../src/cli/image.js';
+import { keptText } from '../../../src/cli/kept.js';
+import { loginsText } from '../../../src/cli/login.js';
+import { reportText } from '../../../src/cli/probe/report.js';
+import { callsText, runsText } from '../../../src/cli/runs.js';
+import { serversText } from '../../../src/cli/server-list.js';
+import { refreshText } from '../../../src/cli/servers-refresh.js';
+import { snippetsText } from '../../../src/cli/snippets.js';
+import { widthOf } from '../../../src/cli/wrap.js';
+import * as facts from './facts.js';
+
+/** Its help text is all that a command has to show: why. */
+type HelpOnly = { readonly helpOnly: string };
+type Shown = () => string;
+
+const style = () => ({
+  paint: picocolors.createColors(false),
+  width: widthOf(process.stdout),
+  home: '/home/ann',
+});
+
+/** By command; a command with several outputs has several parts, by name. */
+export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | HelpOnly>> = {
+  serve: { helpOnly: 'it speaks MCP' },
+  doctor: { findings: () => findingsText(facts.FINDINGS), probe: () => reportText(facts.PROBE) },
+  servers: { list: () => serversText(facts.DISCOVERY, style(), facts.CHANGES) },
+  'servers refresh': { list: () => refreshText(facts.REFRESHED) },
+  login: { list: () => loginsText(facts.LOGINS) },
+  logout: { helpOnly: 'it prints one sentence' },
+  install: { helpOnly: 'its own tests have what it prints' },
+  uninstall: { helpOnly: 'its own tests have what it prints' },
+  run: { helpOnly: "it prints the code's own words" },
+  exec: { helpOnly: "it prints the program's own words" },
+  snippets: { list: () => snippetsText('/home/ann/snippets', facts.SNIPPETS) },
+  runs: {
+    list: () => runsText(facts.RUNS),
+    failed: () => runsText(facts.RUNS.slice(1), true),
+    calls: () => callsText(facts.RUNS[0]?.calls ?? []),
+  },
+  kept: { list: () => keptText(facts.KEPT, 3600, facts.NOW_MS) },
+  'kept save': { helpOnly: 'it prints one path' },
+  'kept open': { helpOnly: 'it prints one sentence' },
+  'code-exec': { helpOnly: 'it speaks MCP' },
+  image: { helpOnly: 'its commands print' },
+  'image build': { helpOnly: 'its own tests have what it prints' },
+  'image list': { list: () => imagesText(facts.IMAGES) },
+};

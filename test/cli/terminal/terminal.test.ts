@@ -1,0 +1,88 @@
+// What a person sees: every command's help and output at 80 and 120 columns, and that no line is wider. A change here is a
+// change of the product: run it with `-u`, and read the difference.
+
+import { rmSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { shownWidth } from '../../../src/cli/wrap.js';
+import { tempHome } from '../../support/start-bridge.js';
+import { commandHere } from '../command.js';
+import { OUTPUTS } from './outputs.js';
+
+const WIDTHS = [80, 100, 120] as const;
+/** The others are tried, and nothing is kept of them. */
+const KEPT_WIDTHS: readonly number[] = [80, 120];
+/** As `COLUMNS` says it to a program that is not on a terminal; colours are off there. */
+const columns = (width: number) => ({ COLUMNS: `${width}`, NO_COLOR: '1' });
+
+let home: string;
+beforeAll(() => {
+  home = tempHome();
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+const help = async (command: string, width: number): Promise<string> => {
+  const words = command === '' ? [] : command.split(' ');
+  const { stdout } = await commandHere([...words, '--help'], { home, env: columns(width) });
+  return stdout;
+};
+
+/** Names of the commands that a help text lists, without `help` itself. */
+const listedIn = (text: string): readonly string[] => {
+  const [, list = ''] = text.split('\nCommands:\n');
+  const [block = ''] = list.split('\n\n');
+  return [...block.matchAll(/^ {2}(\S+)/gm)].flatMap(([, name = '']) => (name === 'help' ? [] : [name]));
+};
+
+async function allCommands(parent = ''): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const name of listedIn(await help(parent, 120))) {
+    const command = parent === '' ? name : `${parent} ${name}`;
+    found.push(command, ...(await allCommands(command)));
+  }
+  return found;
+}
+
+async function keep(what: string, width: number, text: string): Promise<void> {
+  for (const line of text.split('\n')) expect(shownWidth(line), line).toBeLessThanOrEqual(width);
+  if (!KEPT_WIDTHS.includes(width)) return;
+  await expect(text).toMatchFileSnapshot(
+    `../../snapshots/terminal/${width}/${what.replaceAll(' ', '-')}.txt`,
+  );
+}
+
+it('every command has a line in outputs.ts, and every line a command', async () => {
+  expect([...(await allCommands())].sort()).toEqual(Object.keys(OUTPUTS).sort());
+}, 60_000);
+
+describe.each(WIDTHS)('at %i columns', (width) => {
+  it.each(['', ...Object.keys(OUTPUTS)])('the help of "%s"', async (command) => {
+    await keep(`help ${command}`.trim(), width, await help(command, width));
+  });
+
+  const outputs = Object.entries(OUTPUTS).flatMap(([command, shown]) =>
+    'helpOnly' in shown
+      ? []
+      : Object.entries(shown).map(([part, text]) => [`${command} ${part}`, text as () => string] as const),
+  );
+  it.each(outputs)('%s', async (what, text) => {
+    for (const [name, value] of Object.entries(columns(width))) vi.stubEnv(name, value);
+    await keep(what, width, text());
+  });
+});
+
+it.each(
+  Object.entries(OUTPUTS).flatMap(([command, shown]) =>
+    'helpOnly' in shown ? [] : [[command, shown] as const],
+  ),
+)('in a pipe, %s has whole lines', (_command, shown) => {
+  vi.stubEnv('COLUMNS', undefined);
+  for (const text of Object.values(shown)) {
+    const whole = text();
+    vi.stubEnv('COLUMNS', '100000');
+    expect(text()).toBe(whole);
+    vi.stubEnv('COLUMNS', undefined);
+  }
+});
