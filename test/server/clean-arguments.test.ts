@@ -36,6 +36,7 @@ async function called(name: string, args: Args, env: Record<string, string> = {}
       run = input;
       return Promise.resolve(failed);
     },
+    client: '',
     runCommand: (input: CommandInput) => {
       run = input;
       return Promise.resolve({ failed });

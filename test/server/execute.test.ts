@@ -29,7 +29,8 @@ const call = (bridge: object, args: unknown, env: Record<string, string> = {}): 
 type OwnEnd = Partial<Omit<CommandEnd, 'output' | 'durationMs'>>;
 const NO_END = { exitCode: undefined, signal: undefined, killedFor: undefined, notStarted: undefined };
 /** A bridge whose command writes `printed` and ends so. */
-const bridgeWith = (end: OwnEnd, printed = '', seen: CommandInput[] = []) => ({
+const bridgeWith = (end: OwnEnd, printed = '', seen: CommandInput[] = [], client = 'a client 1.0') => ({
+  client,
   runCommand: (input: CommandInput): Promise<CommandOutcome> => {
     seen.push(input);
     const output = new CappedOutput(input.command.maxOutputBytes);
@@ -46,6 +47,18 @@ describe('in a container', () => {
     const where = { stdin: undefined, cwd: '/tmp', env: {}, maxOutputBytes: 40_000, shownBytes: 40_000 };
     const command = { argv: ['ls', '-l', 'a b'], ...where };
     expect(seen).toEqual([{ command, timeoutSeconds: 1.5 }]);
+  });
+
+  it('shows no more output than the host shows its model', async () => {
+    const answer = await call(
+      bridgeWith({ exitCode: 0 }, 'x'.repeat(30_000), [], 'codex-mcp-client 0.169.0'),
+      {
+        command: 'x',
+      },
+    );
+    const { result } = answer as unknown as { result: { content: [{ text: string }] } };
+    expect(result.content[0].text.length).toBeLessThan(12_000);
+    expect(result.content[0].text).toMatch(/^x{4,}\n\[… \d+ of 30000 bytes left out …\]\nx{4,}$/);
   });
 
   it.each<[string, OwnEnd, string, boolean]>([
@@ -81,7 +94,7 @@ describe('in a container', () => {
     const error = { type: 'E_MEMORY', message: 'Memory limit 512 MB exceeded.', remedy: undefined };
     const failed = outcomeWithoutRun('error', error, 30);
     const runCommand = (): Promise<CommandOutcome> => Promise.resolve({ failed });
-    expect(await call({ runCommand }, { command: 'x' })).toBe(failed);
+    expect(await call({ runCommand, client: '' }, { command: 'x' })).toBe(failed);
   });
 
   it('caps output by bytes, at the characters', async () => {

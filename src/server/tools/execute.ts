@@ -2,6 +2,7 @@
 // volume at /work the other commands of this bridge have as well. The agent need not know which of the two it is.
 
 import { resolve } from 'node:path/posix';
+import { hostView } from '../../config/host-views.js';
 import type { Settings } from '../../config/settings.js';
 import { refused, resultOf, SURE_OUTPUT_BYTES } from '../../exec/execute-result.js';
 import {
@@ -17,6 +18,8 @@ import { metaFor } from './definition.js';
 import { hooksFor } from './hooks.js';
 import { relayedResult } from './relayed-result.js';
 
+/** The rest of what a host shows is for our own lines, and for characters that are made visible. */
+const OUTPUT_SHARE = 0.8;
 /** Beyond a command's own time: for its turn at the server, and the way there and back. */
 const SPARE_SECONDS = 30;
 const NAME = 'execute';
@@ -58,13 +61,14 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
     const parsed = schema.safeParse(given);
     if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
     const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
+    const outputBytes = Math.min(executeOutputBytes, shownBy(context.bridge.client));
     const asked = {
       argv: [command, ...args],
       stdin: stdin === '' ? undefined : Buffer.from(stdin),
       cwd: resolve(WORK, cwd),
       env,
-      maxOutputBytes: executeOutputBytes,
-      shownBytes: Math.min(executeOutputBytes, SURE_OUTPUT_BYTES),
+      maxOutputBytes: outputBytes,
+      shownBytes: Math.min(outputBytes, SURE_OUTPUT_BYTES),
     } as const;
     const input = { command: asked, timeoutSeconds: timeoutMs / 1000 };
     const outcome = await context.bridge.runCommand(input, hooksFor(context), signal);
@@ -72,5 +76,14 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
     return { result: resultOf(outcome.end, timeoutMs, outcome.whole), isRelayed: false };
   });
 }
+
+/**
+ * How much output, in bytes, a host shows its model: where the host cuts, the line that says where all of it is would be
+ * lost with the middle.
+ */
+const shownBy = (client: string): number => {
+  const { roomBytes = Number.POSITIVE_INFINITY } = hostView(client);
+  return Math.floor(roomBytes * OUTPUT_SHARE);
+};
 
 const refusal = (message: string): Answer => ({ result: refused(message), isRelayed: false });
