@@ -31,6 +31,13 @@ const job = z.strictObject({
     .strictObject({ 'fail-fast': z.boolean(), matrix: z.record(z.string(), z.array(z.string())) })
     .optional(),
   defaults: z.unknown().optional(),
+  container: z
+    .strictObject({
+      image: z.string().regex(/^debian:(?:\d+|\$\{\{ matrix\.debian \}\})$/),
+      options: z.string(),
+    })
+    .optional(),
+  permissions: z.record(z.string(), z.enum(['read', 'write'])).optional(),
   steps: z.array(step).min(1),
 });
 const workflow = z.strictObject({
@@ -61,6 +68,12 @@ describe.each(readdirSync(FOLDER))('%s', (file) => {
     const used = steps.flatMap(({ uses }) => (uses === undefined ? [] : [uses]));
     expect(used.length).toBeGreaterThan(0);
     for (const action of used) expect(action).toMatch(/^[\w.-]+\/[\w./-]+@v\d+$/);
+  });
+
+  it('may write nothing, but for the release, which says what and why', () => {
+    const PUBLISHES = { contents: 'write', 'id-token': 'write' };
+    for (const [name, { permissions }] of Object.entries(jobs))
+      expect([file, name, permissions]).toEqual([file, name, file === 'release.yml' ? PUBLISHES : undefined]);
   });
 
   it('calls only scripts that are there', () => {
@@ -94,5 +107,60 @@ describe.each(readdirSync(FOLDER))('%s', (file) => {
 
   it('puts no text of a stranger into a command', () => {
     for (const run of commands) expect(run).not.toMatch(/\$\{\{/);
+  });
+});
+
+it('a release checks its tag, tests, and publishes with provenance, without a secret', () => {
+  const text = readFileSync(join(FOLDER, 'release.yml'), 'utf8');
+  const order = [
+    'GITHUB_REF_NAME',
+    'npm run check',
+    'npm run test:unit',
+    'npm publish --provenance',
+    'pack-mcpb.mjs',
+    'gh release create',
+    'login github-oidc',
+  ].map((words) => text.indexOf(words));
+  expect(order).not.toContain(-1);
+  expect(order).toEqual(order.toSorted((a, b) => a - b));
+  expect(text).not.toContain('secrets.');
+});
+
+describe('what a stranger is asked', () => {
+  const TEMPLATES = join(ROOT, '.github/ISSUE_TEMPLATE');
+  const field = z.strictObject({
+    type: z.enum(['textarea', 'input']),
+    id: z.string().regex(/^[a-z]+$/),
+    attributes: z.strictObject({
+      label: z.string(),
+      description: z.string().optional(),
+      placeholder: z.string().optional(),
+      render: z.string().optional(),
+    }),
+    validations: z.strictObject({ required: z.boolean() }).optional(),
+  });
+  const template = z.strictObject({
+    name: z.string(),
+    description: z.string(),
+    labels: z.array(z.string()),
+    body: z.array(field).min(1),
+  });
+  const parse = (file: string) =>
+    parseDocument(readFileSync(join(TEMPLATES, file), 'utf8'), { strict: true, uniqueKeys: true }).toJS();
+
+  it.each(['bug.yml', 'feature.yml'])('%s is a form that GitHub shows', (file) => {
+    const { body } = template.parse(parse(file));
+    expect(new Set(body.map(({ id }) => id)).size).toBe(body.length);
+  });
+
+  it('a bug comes with what doctor says', () => {
+    const { body } = template.parse(parse('bug.yml'));
+    expect(body.find(({ id }) => id === 'doctor')?.attributes.description).toContain('doctor --json');
+  });
+
+  it('a weakness is reported in private, as SECURITY.md says', () => {
+    const { contact_links: links } = parse('config.yml');
+    expect(links).toMatchObject([{ url: expect.stringMatching(/\/security\/policy$/) }]);
+    expect(readFileSync(join(ROOT, 'SECURITY.md'), 'utf8')).toContain('## Reporting a vulnerability');
   });
 });
