@@ -13,11 +13,11 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { command } from './command.mjs';
+import { unpackDebian } from './debian-root.mjs';
 import { furnishRoot } from './furnish-root.mjs';
 import { KERNEL_SUITE, SUITES } from './suites.mjs';
 
@@ -59,7 +59,7 @@ async function build(suite, kernel, say) {
   try {
     say(`${suite}: unpacking Debian packages, about two minutes`);
     const root = join(scratch, 'root');
-    await unpack(suite, scratch, root);
+    await unpackDebian({ suite, packages: SUITES[suite].packages, scratch, root });
     furnishRoot(root);
     if (suite === KERNEL_SUITE) takeKernel(root, join(scratch, 'kernel'), kernel);
     else cpSync(join(kernel, 'modules'), join(root, 'usr/lib/modules'), { recursive: true });
@@ -72,57 +72,6 @@ async function build(suite, kernel, say) {
     process.off('exit', tidy);
     tidy();
   }
-}
-
-/** A tar first: then nothing that mmdebstrap mounts while it works can be in the folder. */
-async function unpack(suite, scratch, root) {
-  const tar = join(scratch, 'root.tar');
-  await command(
-    [
-      'mmdebstrap',
-      '--mode=root',
-      '--variant=important',
-      `--include=${SUITES[suite].packages.join(',')}`,
-      ...(await aptOptions()),
-      '--skip=output/dev',
-      suite,
-      tar,
-      ...(await sources(suite, scratch)),
-    ],
-    { env: { LC_ALL: 'C.UTF-8', TMPDIR: scratch } },
-  );
-  mkdirSync(root);
-  await command([
-    'tar',
-    '--extract',
-    '--numeric-owner',
-    '--xattrs',
-    '--xattrs-include=*',
-    '--file',
-    tar,
-    '--directory',
-    root,
-  ]);
-  rmSync(tar);
-}
-
-/** How this machine's apt reaches its mirrors. */
-async function aptOptions() {
-  const dump = await command(['apt-config', 'dump', 'Acquire']);
-  return dump
-    .split('\n')
-    .filter((line) => /^Acquire::(?:https?::Proxy|Check-Valid-Until|Check-Date|Retries) /.test(line))
-    .map((line) => `--aptopt=${line}`);
-}
-
-/** This machine's own Debian sources, turned to the suite as `image build` does. */
-async function sources(suite, scratch) {
-  const { debianSources, readAptFacts } = await import('../../dist/engine/apt-sources.js');
-  const text = debianSources(suite, readAptFacts());
-  if (text === undefined) return [];
-  const file = join(scratch, 'debian.sources');
-  writeFileSync(file, text);
-  return [file];
 }
 
 /** Keeps the kernel, its initrd and its modules for every machine. Disks with the modules of another one go. */

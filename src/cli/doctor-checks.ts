@@ -7,6 +7,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type BridgeError, messageOf } from '../base/errors.js';
 import { ownCommand } from '../base/own-command.js';
+import { PACKAGE_ROOT, VERSION } from '../base/version.js';
 import { problemInWords } from '../config/file-problem.js';
 import type { Settings } from '../config/settings.js';
 import { runtimeOf, triedText } from '../engine/detect.js';
@@ -75,6 +76,10 @@ const fail = (detail: string, remedy: string | undefined): CheckResult => ({
 });
 
 export const CHECKS: readonly Check[] = [
+  {
+    name: 'bridge',
+    examine: () => ok(`${VERSION}, started as \`${ownCommand()}\`, installed in ${PACKAGE_ROOT}`),
+  },
   {
     name: 'node',
     examine: () => {

@@ -149,6 +149,7 @@ describe('doctor', { timeout: TIMEOUT_MS }, () => {
     expect(exitCode).toBe(0);
     for (const { status, remedy } of findings) expect(status === 'ok').toBe(remedy === undefined);
     const names = [
+      'bridge',
       'node',
       'settings',
       'state directory',

@@ -1,0 +1,105 @@
+// The first hour of a newcomer on a machine: install from npm in two ways, set up, a real client's first call, and all of it
+// undone. Measures each step and says what held; starts nothing outside of the machine but the client.
+
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { firstCall } from './first-call.mjs';
+import { hostFiles, writeHostFiles } from './host-files.mjs';
+import { NEWCOMER } from './suites.mjs';
+
+/** Seconds to a first answer, with the image to be made and with an image that is there. */
+export const TARGETS = { withImageToMake: 60, withImage: 3 };
+
+/**
+ * `machine` as `startMachine` returns it, `home` its user's home as a folder here, `registry` as `startRegistry` returns
+ * it, `manifest` that of the package. Returns { facts, seconds, sizes, checks } with `checks` as [{ check, ok, detail }].
+ */
+export async function firstHour(machine, { home, registry, manifest, say }) {
+  const { name, version } = manifest;
+  const checks = [];
+  const seconds = {};
+  const demand = (check, ok, detail = '') =>
+    checks.push({ check, ok, detail: `${detail}`.trim().slice(-2_000) });
+  const npmEnv = { npm_config_registry: registry.url, npm_config_update_notifier: 'false' };
+  /** What the command wrote, or undefined where it failed, which is a check that did not hold. */
+  const step = async (check, words, options = {}) => {
+    say(check);
+    const startedAt = performance.now();
+    try {
+      const stdout = await machine.run(words, options);
+      seconds[check] = since(startedAt);
+      demand(check, true);
+      return stdout;
+    } catch (thrown) {
+      demand(check, false, thrown.message);
+      return undefined;
+    }
+  };
+
+  writeHostFiles(home, NEWCOMER.id);
+  const before = hostFiles(home);
+  const facts = await factsOf(machine);
+
+  const byNpx = await step('npx -y', ['npx', '-y', name, '--version'], { env: npmEnv });
+  demand('npx starts this version', byNpx?.trim() === version, byNpx);
+  const prefix = `${NEWCOMER.home}/.local`;
+  await step('npm i -g', ['npm', 'i', '-g', '--prefix', prefix, name], { env: npmEnv });
+  const byName = await step('starts by its name', [name, '--version']);
+  demand('it is this version', byName?.trim() === version, byName);
+  const foreign = registry.asked.filter((path) => !path.startsWith(`/${name}`) && !isOfNpmItself(path));
+  demand('nothing else is fetched', foreign.length === 0, foreign.join(', '));
+
+  const startedAt = performance.now();
+  const set = await step('setup --yes', [name, 'setup', '--yes']);
+  demand('setup ends with a first answer', /\S/.test(set ?? ''), set);
+  say('a first call');
+  const first = await firstCall(machine.argv([name]));
+  demand("a client's first call is answered", first.text.includes('42'), first.text);
+  const withImageToMake = since(startedAt);
+  say('the next call');
+  const again = await firstCall(machine.argv([name]));
+  demand('so is the next one', again.text.includes('42'), again.text);
+  const answers = { withImageToMake, withImage: again.seconds };
+  await step('doctor', [name, 'doctor']);
+  await step('a second setup', [name, 'setup', '--yes']);
+
+  const registered = changed(before, hostFiles(home));
+  demand('setup has registered the bridge in hosts', registered.length > 0);
+  await step('uninstall', [name, 'uninstall']);
+  const left = changed(before, hostFiles(home));
+  demand('uninstall leaves every file as it was, byte for byte', left.length === 0, left.join(', '));
+
+  const sizes = sizesOf(join(home, '.local/lib/node_modules'));
+  demand('it is one package', sizes.packages === 1, sizes.packages);
+  await step('npm rm -g', ['npm', 'rm', '-g', '--prefix', prefix, name], { env: npmEnv });
+  return { facts: { ...facts, registered }, seconds, answers, sizes, checks };
+}
+
+async function factsOf(machine) {
+  const said = async (...words) => (await machine.run(words)).trim();
+  return {
+    node: await said('node', '--version'),
+    npm: await said('npm', '--version'),
+    podman: (await said('podman', '--version')).replace('podman version ', ''),
+  };
+}
+
+/** Bytes and number of the packages that npm has put into the folder `modules`. */
+function sizesOf(modules) {
+  const files = readdirSync(modules, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  return {
+    bytes: files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0),
+    packages: files.filter(({ parentPath, name }) => name === 'package.json' && isPackage(parentPath)).length,
+  };
+}
+
+/** Its question about known weaknesses, and whether there is a newer npm. */
+const isOfNpmItself = (path) => path.startsWith('/-/npm/') || path === '/npm';
+
+const isPackage = (folder) => /\/node_modules\/(?:@[^/]+\/)?[^/]+$/.test(folder);
+
+const changed = (before, after) => Object.keys(before).filter((path) => before[path] !== after[path]);
+
+const since = (startedAt) => (performance.now() - startedAt) / 1_000;
