@@ -29,6 +29,7 @@ const leave = (exitCode, message) => {
 const {
   suite: suites,
   node: nodes,
+  unhurried,
   json,
 } = takeOptions({
   command: 'npm run test:install --',
@@ -47,6 +48,7 @@ const {
       among: Object.keys(NODES),
       multiple: true,
     },
+    unhurried: { says: 'do not fail for a target of seconds that is missed, as on a busy machine' },
     json: { value: 'FILE', says: 'write the whole report there' },
   },
 });
@@ -74,7 +76,8 @@ const reports = [];
 for (const suite of suites) for (const node of nodes) reports.push(await tryOn(suite, node));
 print(reports);
 if (json !== undefined) writeFileSync(json, `${JSON.stringify(reports, null, 2)}\n`);
-process.exit(reports.every(({ checks }) => checks.every(({ ok }) => ok)) ? 0 : 1);
+const holds = ({ ok, isTarget = false }) => ok || (isTarget && unhurried);
+process.exit(reports.every(({ checks }) => checks.every(holds)) ? 0 : 1);
 
 async function tryOn(suite, node) {
   const where = `${suite}, Node ${node}`;
@@ -101,6 +104,7 @@ function inTime({ withImageToMake, withImage }) {
   const within = (what, seconds, target) => ({
     check: `${what} within ${target} s`,
     ok: seconds <= target,
+    isTarget: true,
     detail: `${seconds.toFixed(1)} s`,
   });
   return [

@@ -1,10 +1,10 @@
 // The first hour of a newcomer on a machine: install from npm in two ways, set up, a real client's first call, and all of it
 // undone. Measures each step and says what held; starts nothing outside of the machine but the client.
 
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { firstCall } from './first-call.mjs';
-import { hostFiles, writeHostFiles } from './host-files.mjs';
+import { HOSTS, hostFiles, writeHostFiles } from './host-files.mjs';
 import { NEWCOMER } from './suites.mjs';
 
 /** Seconds to a first answer, with the image to be made and with an image that is there. */
@@ -64,8 +64,25 @@ export async function firstHour(machine, { home, registry, manifest, say }) {
   await step('a second setup', [name, 'setup', '--yes']);
 
   const registered = changed(before, hostFiles(home));
-  demand('setup has registered the bridge in hosts', registered.length > 0);
-  await step('uninstall', [name, 'uninstall']);
+  const ids = JSON.parse((await step('install lists hosts', [name, 'install', '--json'])) ?? '[]')
+    .filter(({ registeredAs }) => registeredAs !== undefined)
+    .map(({ id }) => id);
+  demand(
+    'setup has registered the bridge in every host',
+    ids.length === HOSTS && registered.length > 0,
+    ids.join(', '),
+  );
+  say('a call by what stands in a host');
+  const { mcpServers } = JSON.parse(readFileSync(join(home, '.claude.json'), 'utf8'));
+  const [{ command = 'nothing', args = [] } = {}] = Object.values(mcpServers);
+  const byHost = await firstCall(machine.argv([command, ...args]));
+  demand('a host reaches it by what was written there', byHost.text.includes('42'), byHost.text);
+
+  await step('adopt', [name, 'adopt', 'cursor']);
+  const adopted = readFileSync(join(home, '.cursor/mcp.json'), 'utf8');
+  demand('adopt has taken the servers of Cursor out of its file', !adopted.includes('notes-mcp'), adopted);
+  await step('restore', [name, 'restore', 'cursor']);
+  await step('uninstall', [name, 'uninstall', ...ids]);
   const left = changed(before, hostFiles(home));
   demand('uninstall leaves every file as it was, byte for byte', left.length === 0, left.join(', '));
 

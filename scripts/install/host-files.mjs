@@ -28,6 +28,8 @@ const FILES = {
   '.codeium/windsurf/mcp_config.json': '{"mcpServers": {}}\n',
   'dotfiles/cursor.json': '{ "mcpServers": { "notes": {"command": "notes-mcp"} } }\n',
 };
+/** How many hosts these files are of. */
+export const HOSTS = 8;
 /** The link, and where it leads. */
 const LINK = ['.cursor/mcp.json', 'dotfiles/cursor.json'];
 

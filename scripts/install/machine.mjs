@@ -26,11 +26,14 @@ export async function startMachine(root, home, node) {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'close');
+  // Before anybody takes its folders away.
+  const kill = () => child.kill('SIGKILL');
+  process.prependOnceListener('exit', kill);
   const end = async () => {
-    child.kill('SIGKILL');
+    process.off('exit', kill);
+    kill();
     await ended;
   };
-  process.once('exit', () => child.kill('SIGKILL'));
   let stderr = '';
   child.stderr.on('data', (bytes) => {
     stderr += bytes;
