@@ -90,7 +90,7 @@ async function unpack(
   const tarFile = join(scratch, 'image.tar');
   chmodSync(scratch, 0o755);
   const result = await run(
-    [
+    await withOwnMounts(
       'mmdebstrap',
       ...recipeOptions(recipe, scratch),
       ...(await aptOptions(signal)),
@@ -99,7 +99,7 @@ async function unpack(
       suite,
       tarFile,
       ...sourcesFile(suite, scratch),
-    ],
+    ),
     {
       timeoutMs: UNPACK_TIMEOUT_MS,
       graceMs: UNPACK_GRACE_MS,
@@ -113,6 +113,26 @@ async function unpack(
   );
   if (result.exitCode !== 0) throw await notUnpacked(result, suite, signal);
   return tarFile;
+}
+
+/**
+ * The argv of a program that has file systems of its own to mount. As root mmdebstrap mounts /proc, /sys and /dev below its
+ * tree, and when it is killed they stay, in the way of whoever removes the tree. Unchanged where it is not root, or where
+ * that is not allowed.
+ */
+async function withOwnMounts(
+  program: string,
+  ...args: readonly string[]
+): Promise<readonly [string, ...string[]]> {
+  const plain = [program, ...args] as const;
+  if (process.getuid?.() !== 0) return plain;
+  const { signal } = new AbortController();
+  const trial = run(['unshare', '--mount', 'true'], { timeoutMs: QUERY_TIMEOUT_MS }, signal);
+  const isAllowed = await trial.then(
+    ({ exitCode }) => exitCode === 0,
+    () => false,
+  );
+  return isAllowed ? ['unshare', '--mount', ...plain] : plain;
 }
 
 function recipeOptions(recipe: Recipe, scratch: string): string[] {
