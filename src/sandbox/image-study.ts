@@ -10,7 +10,7 @@ import { modulesOf } from '../engine/recipe.js';
 import { carry } from './carried-files.js';
 import { factsFrom, factsOf, rememberFacts } from './image-facts.js';
 import type { PythonName } from './image-pythons.js';
-import { KNOWN_MODULES } from './known-modules.js';
+import { bestKnownFirst, KNOWN_MODULES } from './known-modules.js';
 import { type LaunchContext, type LaunchPad, specOn, startOptionsOn } from './launch-pad.js';
 import { runOwnCode } from './own-code.js';
 import { startByName } from './python-name.js';
@@ -19,15 +19,28 @@ import { Sandbox } from './sandbox.js';
 /** The first call comes first. */
 const LOOK_AFTER_MS = 2_000;
 const LOOK_SECONDS = 10;
+/** Of every image: what is no library of a program's. */
+const TOOLS = ['pip', 'setuptools', 'wheel', 'pkg_resources', 'distutils'];
 const CODE = `
-import importlib.util
+import importlib.metadata, importlib.util
 def has(name):
     try:
         return importlib.util.find_spec(name) is not None
     except Exception:
         return False
-[name for name in ${JSON.stringify(KNOWN_MODULES)} if has(name)]
+def tops(dist):
+    listed = (dist.read_text("top_level.txt") or "").split()
+    return listed or {str(path).split("/")[0].removesuffix(".py") for path in dist.files or ()}
+found = {name for name in ${JSON.stringify(KNOWN_MODULES)} if has(name)}
+for dist in importlib.metadata.distributions():
+    try:
+        found.update(name for name in tops(dist) if name.isidentifier() and not name.startswith("_") and has(name))
+    except Exception:
+        pass
+sorted(found - set(${JSON.stringify(TOOLS)}))
 `;
+
+const isModule = (name: unknown): name is string => typeof name === 'string' && /^\w{1,64}$/.test(name);
 
 export class ImageStudy {
   readonly #context: LaunchContext;
@@ -91,6 +104,6 @@ export class ImageStudy {
     };
     await using sandbox = await startByName(pad.image, this.#context, startWith, this.#closing);
     const { value } = await runOwnCode(sandbox, CODE, LOOK_SECONDS);
-    return Array.isArray(value) ? KNOWN_MODULES.filter((name) => value.includes(name)) : undefined;
+    return Array.isArray(value) ? bestKnownFirst(value.filter(isModule)) : undefined;
   }
 }
