@@ -39,7 +39,8 @@ export function replaceFile(path: string, text: string, calls = RENAME_CALLS): v
   }
 }
 
-function renamed(from: string, to: string, { platform, rename, rest }: RenameCalls): void {
+/** Puts the file `from` in the place of `to`; on Windows it waits a moment for whoever has that open. */
+export function renamed(from: string, to: string, { platform, rename, rest } = RENAME_CALLS): void {
   for (let tried = 1; ; tried++) {
     try {
       rename(from, to);

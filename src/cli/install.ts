@@ -101,6 +101,7 @@ function installedText({ title, file, result, name, backup, undo, entry }: Insta
     written,
     ...(backup === undefined ? [] : [`  backup  ${visible(backup)}`]),
     `  undo    ${undo}`,
+    `  next    start ${title} anew, and ask it to run some Python in the sandbox`,
   ];
   return lines.join('\n');
 }

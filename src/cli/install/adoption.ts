@@ -23,6 +23,7 @@ import {
   pendingChanges,
   planEdits,
   planRegistration,
+  refuseIfManaged,
 } from './registration.js';
 import type { UndoneFile } from './undo.js';
 import { undoChange } from './undo.js';
@@ -73,6 +74,7 @@ export function adopt(
   charsOf: ToolChars,
 ): Adopted {
   const record = hostNamed(id);
+  refuseIfManaged(record, place);
   const own = ownEntryFor(record, options, place);
   const found = candidatesOf(record, own, place);
   const { candidates, left } = named(names, found, record);

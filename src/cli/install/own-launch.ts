@@ -16,7 +16,7 @@ export type OwnProcess = {
   readonly script: string | undefined;
 };
 
-const OWN_PROCESS: OwnProcess = { argv: OWN_ARGV, node: process.execPath, script: process.argv[1] };
+const ownProcess = (): OwnProcess => ({ argv: OWN_ARGV, node: process.execPath, script: process.argv[1] });
 
 /** Where desktops look for programs without being told. */
 const STANDARD_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
@@ -26,7 +26,7 @@ export function ownLaunch(
   { isDesktop }: HostRecord,
   env: Launch['env'],
   machine: Machine,
-  own = OWN_PROCESS,
+  own = ownProcess(),
 ): Launch {
   const [command = PACKAGE_NAME, ...args] = isDesktop ? forDesktop(own, machine) : forShell(own, machine);
   return { command, args, env: { ...(isDesktop ? searchPath(own, machine) : {}), ...env } };

@@ -11,6 +11,8 @@ import type { MemberEdit } from '../../config/edit/member-edit.js';
 import { formatOf, parseText } from '../../config/file-formats.js';
 import { isRecord, textsOf } from '../../config/hosts/records.js';
 import type { Source } from '../../config/hosts/source.js';
+import { filesOf } from '../../config/hosts/source-files.js';
+import { SOURCES } from '../../config/hosts/sources.js';
 import { isOurselves } from '../../config/self.js';
 import {
   type Change,
@@ -56,7 +58,7 @@ export type Installed = {
   /** `would`: a dry run. */
   readonly result: 'registered' | 'already registered' | 'would register';
   readonly name: string;
-  /** What stands in the file, or would. */
+  /** What we wrote, or would write; undefined where an entry of ours was there. */
   readonly entry: unknown;
   /** Folder with what the file was before; undefined where nothing was changed. */
   readonly backup: string | undefined;
@@ -107,12 +109,14 @@ export function install(id: string, options: InstallOptions, place: ChangePlace)
   const record = hostNamed(id);
   const { file: path } = registrationFile(record, place);
   const { title } = record;
+  refuseIfManaged(record, place);
   const undo = ownCommand('uninstall', record.id);
   const shared = { host: record.id, title, undo };
   const [own] = ownEntries(record, place);
   if (own !== undefined) {
-    const { name, value: entry, file } = own;
-    return { ...shared, file, result: 'already registered', name, entry, backup: undefined };
+    const { name, file } = own;
+    // What the user has put into it, such as a token, is nobody else's to read.
+    return { ...shared, file, result: 'already registered', name, entry: undefined, backup: undefined };
   }
   const planned = planRegistration(record, options, place);
   const { name, entry } = planned;
@@ -120,6 +124,18 @@ export function install(id: string, options: InstallOptions, place: ChangePlace)
     return { ...shared, file: path, result: 'would register', name, entry, backup: undefined };
   const { folder } = makeChange('install', record.id, [planned], place);
   return { ...shared, file: path, result: 'registered', name, entry, backup: folder };
+}
+
+/** Where an administrator has a file that excludes all others, what we write would count for nothing. */
+export function refuseIfManaged({ title }: HostRecord, { env, host }: ChangePlace): void {
+  const managed = SOURCES.filter((source) => source.host === title && source.exclusive)
+    .flatMap((source) => filesOf(source, env, host))
+    .find((file) => host.exists(file));
+  if (managed === undefined) return;
+  throw new BridgeError('E_CONFIG', `Only ${managed} counts for ${title}, as its administrator has set.`, {
+    fault: 'operator',
+    remedy: 'Ask whoever administers this machine to register the bridge there. Nothing was changed.',
+  });
 }
 
 export type PlannedRegistration = PlannedFile & { readonly name: string; readonly entry: unknown };
@@ -175,8 +191,9 @@ export function uninstall(
   for (const [path, entries] of byFile(left)) {
     const edits = entries.map(({ path }) => ({ kind: 'remove', path }) as const);
     const planned = planEdits(readUserFile(path, place.host), edits);
-    if (!dryRun) makeChange('uninstall', record.id, [planned], place);
-    files.push({ file: path, result: 'edited', notes: [] });
+    const made = dryRun ? undefined : makeChange('uninstall', record.id, [planned], place);
+    const notes = made === undefined ? [] : [`What the file was is kept in ${made.folder}.`];
+    files.push({ file: path, result: 'edited', notes });
   }
   const removed = files.some(({ result }) => result !== 'kept');
   const result = removed ? (dryRun ? 'would remove' : 'removed') : 'not registered';

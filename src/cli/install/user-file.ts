@@ -8,6 +8,7 @@ import {
   chownSync,
   closeSync,
   constants,
+  existsSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -15,7 +16,6 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
-  renameSync,
   rmdirSync,
   rmSync,
   type Stats,
@@ -24,6 +24,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
+import { renamed } from '../../base/replace-file.js';
 import { formatOf, MAX_BYTES } from '../../config/file-formats.js';
 import { readGuarded } from '../../config/guarded-file.js';
 import type { HostFacts } from '../../config/host-facts.js';
@@ -74,11 +75,21 @@ function whereItLeads(path: string): string {
     try {
       return realpathSync(at);
     } catch {
-      if (lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return at;
-      at = resolve(dirname(at), readlinkSync(at));
+      const next = linkAt(at);
+      if (next === undefined) return at;
+      at = resolve(dirname(at), next);
     }
   }
   return at;
+}
+
+function linkAt(path: string): string | undefined {
+  try {
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined;
+  } catch {
+    // Nothing is there, or a file where a folder should be.
+    return undefined;
+  }
 }
 
 /** The bytes that a text has in the place of this file: with the mark that the file began with. */
@@ -99,17 +110,19 @@ export function replaceUserFile(file: UserFile, bytes: Buffer, mode = PRIVATE_FI
   let made: readonly string[] = [];
   const fresh = `${target}.${randomUUID()}`;
   try {
-    made = makeFolders(dirname(target));
+    made = missingFolders(dirname(target));
+    mkdirSync(dirname(target), { recursive: true, mode: PRIVATE_FOLDER });
     if (stats !== undefined) accessSync(target, constants.W_OK);
     writeDurably(fresh, bytes);
     // What the umask takes from a mode at its making, chmod gives back.
     chmodSync(fresh, stats === undefined ? mode : stats.mode & 0o7777);
     if (stats !== undefined && process.getuid !== undefined) keepOwner(fresh, stats);
     refuseIfChanged(file);
-    renameSync(fresh, target);
+    renamed(fresh, target);
     return made;
   } catch (thrown) {
-    rmSync(fresh, { force: true });
+    // Below something that is no folder even this would throw.
+    if (isThere(fresh)) rmSync(fresh);
     removeFolders(made);
     if (thrown instanceof BridgeError) throw thrown;
     throw fileError(
@@ -128,7 +141,7 @@ export function removeUserFile(file: UserFile, folders: readonly string[]): void
 }
 
 function refuseIfChanged({ path, target, bytes }: UserFile): void {
-  const now = statSync(target, { throwIfNoEntry: false }) === undefined ? undefined : readFileSync(target);
+  const now = isThere(target) ? readFileSync(target) : undefined;
   const isSame = now === undefined || bytes === undefined ? now === bytes : now.equals(bytes);
   if (!isSame)
     throw fileError(path, 'was changed by another program just now', `Try again. ${NOTHING_CHANGED}`);
@@ -149,14 +162,14 @@ function keepOwner(path: string, { uid, gid }: Stats): void {
   if (own.uid !== uid || own.gid !== gid) chownSync(path, uid, gid);
 }
 
-function makeFolders(folder: string): string[] {
+/** Those that are not there yet, the outermost first. */
+function missingFolders(folder: string): string[] {
   const missing: string[] = [];
   for (let at = folder; !isThere(at) && dirname(at) !== at; at = dirname(at)) missing.unshift(at);
-  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
   return missing;
 }
 
-const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+const isThere = (path: string): boolean => existsSync(path);
 
 function removeFolders(folders: readonly string[]): void {
   for (const folder of [...folders].reverse()) {

@@ -9,8 +9,11 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOSTS } from '../../../src/cli/install/hosts.js';
 import { ADOPTABLE_HOSTS } from '../../../src/cli/install/known-fields.js';
+import type { DownstreamSpec } from '../../../src/config/downstream-spec.js';
 import { ADOPTABLE, withAdopted } from '../../../src/config/hosts/adopted.js';
 import { SOURCES } from '../../../src/config/hosts/sources.js';
+import { KeptCatalog } from '../../../src/downstream/catalog/kept-catalog.js';
+import type { ServerTool } from '../../../src/downstream/tool-list.js';
 import { policyOf } from '../../../src/run/policy/policy.js';
 import { Home } from '../../config/home.js';
 import { runHere } from '../../support/in-this-process.js';
@@ -164,6 +167,21 @@ it('says where moved servers are when the bridge is taken out', async () => {
   expect(JSON.parse(text('.cursor/mcp.json'))).toEqual({ mcpServers: {} });
   await json('restore', 'cursor');
   expect(JSON.parse(text('.cursor/mcp.json'))).toEqual({ mcpServers: { one: { command: '1' } } });
+});
+
+it('says how many characters leave the context, of what was learned before', async () => {
+  home.write('.cursor/mcp.json', { mcpServers: { known: { command: 'k' }, unknown: { command: 'u' } } });
+  const spec = home.discover().ready.find(({ name }) => name === 'known') as DownstreamSpec;
+  const tool = { name: 'read', description: 'Reads.', inputSchema: { type: 'object' as const } };
+  const chars = JSON.stringify(tool).length;
+  const catalog = new KeptCatalog(at('.local/state/mcp-sandbox-bridge'), () => {});
+  const tools = () => [{ ...tool, outputSchema: undefined, needsTask: false } as ServerTool];
+  catalog.learn({ spec, serverVersion: '1', instructions: undefined, tools });
+  const done = await json('adopt', 'cursor', '--dry-run');
+  expect(done.servers).toMatchObject([{ name: 'known', tools: 1, chars }, { name: 'unknown' }]);
+  const { stdout } = await cli('adopt', 'cursor');
+  expect(stdout).toContain(`${chars} characters of 1 tools`);
+  expect(stdout).toMatch(/servers refresh unknown/);
 });
 
 it('moves only what it is asked for, and names what it does not know', async () => {

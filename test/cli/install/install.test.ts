@@ -15,6 +15,7 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { install } from '../../../src/cli/install/registration.js';
 import { Home } from '../../config/home.js';
 import { runHere } from '../../support/in-this-process.js';
 
@@ -187,6 +188,20 @@ it('refuses a file that others may write, or that is read-only', async () => {
   chmodSync(file, 0o444);
   expect((await cli('install', 'cursor')).stderr).toContain('chmod u+w');
   expect(readFileSync(file, 'utf8')).toBe('{}');
+});
+
+it('says where a folder cannot be made, and leaves nothing behind', async () => {
+  home.write('.cursor', 'a file');
+  const { stderr, exitCode } = await cli('install', 'cursor');
+  expect(stderr).toMatch(/\.cursor\/mcp\.json cannot be written/);
+  expect(exitCode).toBe(1);
+  expect(readdirSync(at('.local/state/mcp-sandbox-bridge/host-changes'))).toEqual([]);
+});
+
+it('does not register where only an administrator may', async () => {
+  const managed = { ...home.facts, exists: (file: string) => file === '/etc/claude-code/managed-mcp.json' };
+  const place = { env: { HOME: home.path }, host: managed, stateDir: at('state') };
+  expect(() => install('claude-code', {}, place)).toThrow(/Only \/etc\/claude-code\/managed-mcp.json counts/);
 });
 
 it('names the host that was meant', async () => {

@@ -15,21 +15,17 @@ export const geminiRules: ReadRules = (context) => {
   const policies = policiesFor(context);
   const policy = policies.find(({ server: named, decision }) => named === server && decision !== 'allow');
   if (policy !== undefined) return leave(`${policy.file} has a rule for it`);
-  const isFree = (name: string) => policies.some((one) => one.server === name && one.decision === 'allow');
+  const unasked = listsIn(context, 'allowed', 'allowedTools').map(({ name }) => name);
+  const isFree = (name: string) =>
+    policies.some((one) => one.server === name && one.decision === 'allow') ||
+    unasked.some((tool) => prefixesOf(name).some((prefix) => tool.startsWith(prefix)));
   const isOwnFree = own.entry['trust'] === true || isFree(own.name);
   if (isOwnFree && entry['trust'] !== true && !isFree(server))
     return leave(`${HOST} asks before its tools, and trusts the bridge to run without asking`);
-  const excluded = context.read(`${GEMINI_HOME}/settings.json`).flatMap(({ file, value }) => {
-    const tools = isRecord(value) ? value['tools'] : undefined;
-    const lists = [
-      isRecord(value) ? value['excludeTools'] : undefined,
-      isRecord(tools) ? tools['exclude'] : undefined,
-    ];
-    return lists.flatMap(textsOf).map((name) => ({ name: name.replace(/\(.*$/s, ''), file }));
-  });
+  const excluded = listsIn(context, 'exclude', 'excludeTools');
   const denied: DeniedTool[] = [];
   for (const { name, file } of excluded) {
-    const prefix = [`mcp_${server}_`, `mcp__${server}__`, `${server}__`].find((one) => name.startsWith(one));
+    const prefix = prefixesOf(server).find((one) => name.startsWith(one));
     const tool = prefix === undefined ? name : name.slice(prefix.length);
     if (tool.includes('*')) {
       if (prefix !== undefined || matchesGlob(name, `mcp_${server}_some_tool`))
@@ -38,6 +34,19 @@ export const geminiRules: ReadRules = (context) => {
   }
   return { denied };
 };
+
+/** How a tool of a server is spelled in lists for all. */
+const prefixesOf = (server: string): string[] => [`mcp_${server}_`, `mcp__${server}__`, `${server}__`];
+
+/** Names in `tools.NAME`, and where that was kept once. */
+function listsIn({ read }: RulesContext, name: string, once: string) {
+  return read(`${GEMINI_HOME}/settings.json`).flatMap(({ file, value }) => {
+    const settings = isRecord(value) ? value : {};
+    const tools = isRecord(settings['tools']) ? settings['tools'] : {};
+    const lists = [settings[once], tools[name]].flatMap(textsOf);
+    return lists.map((written) => ({ name: written.replace(/\(.*$/s, ''), file }));
+  });
+}
 
 type Policy = { readonly file: string; readonly server: string; readonly decision: unknown };
 
@@ -57,7 +66,7 @@ function isFor(rule: unknown, server: string): boolean {
   const { mcpName, toolName } = rule;
   const tools = Array.isArray(toolName) ? textsOf(toolName) : textsOf([toolName]);
   const named = tools.some((tool) =>
-    [`mcp_${server}_`, `mcp__${server}__`, `${server}__`].some(
+    prefixesOf(server).some(
       (prefix) => tool.startsWith(prefix) || (tool.includes('*') && matchesGlob(tool, `${prefix}some_tool`)),
     ),
   );
