@@ -18,16 +18,20 @@ const STEPS = [
 /** Shows on `stream` what a build tells of itself; `onProgress` and `onBytes` are what buildImage takes. */
 export class BuildProgress implements Disposable {
   readonly #bar: ProgressBar;
+  readonly #isBar: boolean;
   #now: Progress | undefined;
 
   constructor(stream: NodeJS.WriteStream) {
     this.#bar = new ProgressBar(stream);
+    this.#isBar = stream.isTTY === true;
   }
 
   readonly onProgress = (line: string): void => {
-    const share = STEPS.find(([beginning]) => line.startsWith(beginning))?.[1];
-    // Lines that are no step of ours, such as how long it took, leave the bar where it is.
-    this.#now = { step: line, share: Math.max(share ?? 0, this.#now?.share ?? 0) };
+    const found = STEPS.find(([beginning]) => line.startsWith(beginning));
+    // What is no step of ours, such as how long one took, is a line in a pipe and no news for a bar.
+    if (found === undefined && this.#isBar) return;
+    const share = Math.max(found?.[1] ?? 0, this.#now?.share ?? 0);
+    this.#now = { step: line.replace(/\.{3}$/, ''), share };
     this.#bar.show(this.#now);
   };
 

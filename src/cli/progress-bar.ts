@@ -13,7 +13,7 @@ export type Progress = {
 };
 
 const REDRAW_MS = 250;
-const BAR_COLUMNS = 20;
+const BAR_COLUMNS = 16;
 /** Goes to the beginning of the line and empties it. */
 const CLEAR = '\r\u001b[2K';
 

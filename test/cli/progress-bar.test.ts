@@ -23,7 +23,7 @@ const LINES = [
 describe('a bar', () => {
   it('says share, megabytes, seconds and step', () => {
     expect(progressLine({ step: 'extracting archives', share: 0.5, bytes: 34_400_000 }, 12_700, 80)).toBe(
-      '[##########----------]   50 %   34 MB   12 s  extracting archives',
+      '[########--------]   50 %   34 MB   12 s  extracting archives',
     );
   });
 
@@ -46,7 +46,7 @@ describe('the making of an image', () => {
       progress.onProgress(line);
       progress.onBytes(1e6);
     }
-    expect(said()).toBe(LINES.map((line) => `${line}\n`).join(''));
+    expect(said()).toBe(LINES.map((line) => `${line.replace('...', '')}\n`).join(''));
   });
 
   it('on a terminal never goes back, and takes the bar away at its end', () => {
@@ -58,6 +58,7 @@ describe('the making of an image', () => {
     const shares = [...said().matchAll(/(\d+) %/g)].map(([, share]) => Number(share));
     expect(shares).toEqual([...shares].sort((a, b) => a - b));
     expect(said()).toContain('71 MB');
+    expect(said()).not.toContain('success in');
     expect(said().endsWith('\r\u001b[2K')).toBe(true);
     expect(said()).not.toContain('\n');
   });

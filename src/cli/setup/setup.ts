@@ -97,7 +97,8 @@ async function outcomeOf(step: Step, setup: SetupContext): Promise<StepResult> {
   try {
     return await step.perform(setup);
   } catch (thrown) {
-    if (setup.signal.aborted) return failed('interrupted; nothing half-made is left', undefined);
+    if (setup.signal.aborted)
+      return failed('interrupted; nothing half-made is left', 'Run the same command again.');
     const { message, remedy } = asBridgeError(thrown);
     return failed(message.replace(/\.$/, ''), remedy);
   }
