@@ -76,6 +76,8 @@ export async function reference(stage, program) {
         ),
       };
     }
-    return { instructions: client.getInstructions(), tool, answers };
+    // Its description says what the image holds, as soon as that is known: as every later session reads it.
+    const [known] = (await client.listTools()).tools;
+    return { instructions: client.getInstructions(), tool: known, answers };
   });
 }

@@ -16,6 +16,7 @@ import {
 } from './install/registration.js';
 import type { UndoneFile } from './install/undo.js';
 import { coloursFor, printJson, visible } from './output.js';
+import { widthOf } from './wrap.js';
 
 export type InstallCommandOptions = {
   readonly name?: string;
@@ -73,6 +74,7 @@ function list(here: readonly HostHere[], { json }: UninstallCommandOptions, verb
           : paint.red('cannot be read'),
         paint.dim(visible(file)),
       ]),
+      { width: widthOf(process.stdout), wraps: [3, 2], drops: [1] },
     ),
   );
   for (const { trouble } of here) if (trouble !== undefined) say(`problem  ${visible(trouble)}\n`);

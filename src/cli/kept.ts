@@ -13,7 +13,7 @@ import { columns } from './columns.js';
 import { usageError } from './failure.js';
 import { coloursFor, megabytes, printJson, visible } from './output.js';
 import { prepare } from './prepare.js';
-import { hanging, widthOf } from './wrap.js';
+import { hanging, paragraph, widthOf } from './wrap.js';
 import { writeOut } from './write-out.js';
 
 export type SaveOptions = {
@@ -38,7 +38,7 @@ export async function kept({ json }: { readonly json?: true }): Promise<void> {
     printJson({ kept: listed, keepSeconds });
     return;
   }
-  process.stdout.write(files.length === 0 ? nothing(keepSeconds) : keptText(files, keepSeconds));
+  process.stdout.write(files.length === 0 ? paragraph(nothing(keepSeconds)) : keptText(files, keepSeconds));
 }
 
 /** Opens a file with the program that the desktop has for its type; only types that we have recognised. */
@@ -129,7 +129,7 @@ async function chosen(wanted: string): Promise<SurveyedFile> {
     const near = closest(wanted, names);
     throw usageError(
       `No run has left '${echo}', or it is there no more.${near === undefined ? '' : ` Did you mean '${visible(near)}'?`}`,
-      files.length === 0 ? nothing(keepSeconds).trim() : `See what there is: ${ownCommand('kept')}`,
+      files.length === 0 ? nothing(keepSeconds) : `See what there is: ${ownCommand('kept')}`,
     );
   }
   if (others.length > 0)
@@ -147,8 +147,8 @@ const saveCommand = (file: SurveyedFile): string => ownCommand('kept', 'save', v
 
 const nothing = (keepSeconds: number): string =>
   keepSeconds === 0
-    ? 'Nothing is kept: MCP_BRIDGE_KEEP_SECONDS is 0.\n'
-    : `No run has left anything within ${duration(keepSeconds)} (MCP_BRIDGE_KEEP_SECONDS).\n`;
+    ? 'Nothing is kept: MCP_BRIDGE_KEEP_SECONDS is 0.'
+    : `No run has left anything within ${duration(keepSeconds)} (MCP_BRIDGE_KEEP_SECONDS).`;
 
 /** For people; ends with a newline. Where the full addresses do not fit the terminal, the short ones stand there. */
 export function keptText(files: readonly SurveyedFile[], keepSeconds: number, now = Date.now()): string {

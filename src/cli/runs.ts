@@ -9,7 +9,7 @@ import { AUDIT_FOLDER } from './audited.js';
 import { columns } from './columns.js';
 import { coloursFor, printJson, seconds, visible } from './output.js';
 import { prepare } from './prepare.js';
-import { hanging, widthOf } from './wrap.js';
+import { hanging, paragraph, widthOf } from './wrap.js';
 
 export type RunsOptions = {
   readonly last: number;
@@ -121,7 +121,7 @@ function reasonText(run: AuditedRun | undefined): string {
 
 /** The arguments of a command where the audit has kept them, ending with a newline; otherwise an empty string. */
 const commandText = ({ line }: AuditedRun): string =>
-  line?.argumentsText === undefined ? '' : `\n${visible(line.argumentsText)}\n`;
+  line?.argumentsText === undefined ? '' : `\n${paragraph(visible(line.argumentsText))}`;
 
 /** A line for each call; ends with a newline, or is empty. */
 export function callsText(calls: readonly CallLine[]): string {
@@ -141,7 +141,7 @@ export function callsText(calls: readonly CallLine[]): string {
     paint.dim(visible(call.rule)),
   ]);
   const texts = calls.flatMap(({ call, argumentsText }) =>
-    argumentsText === undefined ? [] : [`${call}: ${visible(argumentsText)}\n`],
+    argumentsText === undefined ? [] : [paragraph(`${call}: ${visible(argumentsText)}`)],
   );
   const fit = { width: widthOf(process.stdout), drops: [7, 0, 5, 6] };
   return `\n${columns([head, ...rows], fit)}${texts.length === 0 ? '' : `\n${texts.join('')}`}`;
@@ -159,7 +159,7 @@ export function notShownText({ line, calls }: AuditedRun): string {
       ? ''
       : `${line.notListed} more have no line, since only the first calls of a run have one.`,
   ].filter((sentence) => sentence !== '');
-  return sentences.length === 0 ? '' : `\n${sentences.join('\n')}\n`;
+  return sentences.length === 0 ? '' : `\n${sentences.map(paragraph).join('')}`;
 }
 
 /** Where lines are missing, the last few times; empty where none are known to be. */
@@ -170,7 +170,7 @@ export function lostText(lost: readonly LostLine[]): string {
       ({ lines, since, at }) =>
         `${lines} ${lines === 1 ? 'line is' : 'lines are'} missing from ${time(since)} to ${time(at)}: the disk was too slow, full or broken.`,
     );
-  return sentences.length === 0 ? '' : `\n${sentences.join('\n')}\n`;
+  return sentences.length === 0 ? '' : `\n${sentences.map(paragraph).join('')}`;
 }
 
 /** `2026-11-22 01:06:02`, in UTC as the lines are. */

@@ -35,7 +35,7 @@ export type ListStyle = {
 };
 
 const NOTHING_FOUND =
-  'No MCP servers were found. Name a file in MCP_SERVERS_CONFIG, or put one into ~/.config/mcp/servers/.\n';
+  'No MCP servers were found. Name a file in MCP_SERVERS_CONFIG, or put one into ~/.config/mcp/servers/.';
 /** Of a file's path that does not fit behind its host. */
 const HEADING_INDENT = 4;
 const STATE_CHARS = 'skipped'.length;
@@ -103,7 +103,7 @@ export function serversText(discovery: Discovery, style: ListStyle, changes = NO
   // The heading says which file.
   const lines = serverLines(discovery, NO_CHANGES, 'the file');
   const { problems } = discovery;
-  if (lines.length + problems.length === 0) return NOTHING_FOUND;
+  if (lines.length + problems.length === 0) return `${hanging(NOTHING_FOUND, 0, style.width)}\n`;
   const nameChars = Math.min(MAX_NAME_COLUMN, Math.max(0, ...lines.map(({ name }) => visible(name).length)));
   const groups = [...bySource(lines).values()].map((group) => {
     const [{ source } = { source: undefined }] = group;

@@ -5,12 +5,12 @@ import { type SnippetSurvey, Snippets } from '../run/programs/snippets.js';
 import { columns } from './columns.js';
 import { coloursFor, printJson, visible } from './output.js';
 import { prepare } from './prepare.js';
-import { hanging, widthOf } from './wrap.js';
+import { hanging, paragraph, widthOf } from './wrap.js';
 
 const MAX_DESCRIPTION_CHARS = 60;
 
 const NO_FOLDER =
-  'There is no folder of snippets. Name one in MCP_BRIDGE_SNIPPETS; each file in it, such as hello_world.py, is a snippet.\n';
+  'There is no folder of snippets. Name one in MCP_BRIDGE_SNIPPETS; each file in it, such as hello_world.py, is a snippet.';
 
 export async function snippets({ json }: { readonly json?: true }): Promise<void> {
   const { settings } = prepare('error', 'ends');
@@ -21,7 +21,7 @@ export async function snippets({ json }: { readonly json?: true }): Promise<void
     printJson({ folder, snippets: listed, skipped: survey.skipped });
     return;
   }
-  process.stdout.write(folder === undefined ? NO_FOLDER : snippetsText(folder, survey));
+  process.stdout.write(folder === undefined ? paragraph(NO_FOLDER) : snippetsText(folder, survey));
 }
 
 /** For people; ends with a newline. */

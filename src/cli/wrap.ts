@@ -111,3 +111,6 @@ export function remedyText(name: string, remedy: string): string {
 }
 
 const REMEDY_INDENT = 2;
+
+/** A text in lines that fit standard output; ends with a newline. */
+export const paragraph = (text: string): string => `${hanging(text, 0, widthOf(process.stdout))}\n`;

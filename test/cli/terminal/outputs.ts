@@ -32,8 +32,11 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   'servers refresh': { list: () => refreshText(facts.REFRESHED) },
   login: { list: () => loginsText(facts.LOGINS) },
   logout: { helpOnly: 'it prints one sentence' },
+  setup: { helpOnly: 'test/cli/setup keeps what it prints' },
   install: { helpOnly: 'its own tests have what it prints' },
   uninstall: { helpOnly: 'its own tests have what it prints' },
+  adopt: { helpOnly: 'its own tests have what it prints' },
+  restore: { helpOnly: 'its own tests have what it prints' },
   run: { helpOnly: "it prints the code's own words" },
   exec: { helpOnly: "it prints the program's own words" },
   snippets: { list: () => snippetsText('/home/ann/snippets', facts.SNIPPETS) },
@@ -50,3 +53,13 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   'image build': { helpOnly: 'its own tests have what it prints' },
   'image list': { list: () => imagesText(facts.IMAGES) },
 };
+
+/** Commands that find nothing in a home without anything. */
+export const IN_AN_EMPTY_HOME = [
+  'servers',
+  'login --list',
+  'snippets',
+  'runs',
+  'runs --failed',
+  'kept',
+] as const;

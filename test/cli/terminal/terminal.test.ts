@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { shownWidth } from '../../../src/cli/wrap.js';
 import { tempHome } from '../../support/start-bridge.js';
 import { commandHere } from '../command.js';
-import { OUTPUTS } from './outputs.js';
+import { IN_AN_EMPTY_HOME, OUTPUTS } from './outputs.js';
 
 const WIDTHS = [80, 100, 120] as const;
 /** The others are tried, and nothing is kept of them. */
@@ -60,6 +60,12 @@ it('every command has a line in outputs.ts, and every line a command', async () 
 describe.each(WIDTHS)('at %i columns', (width) => {
   it.each(['', ...Object.keys(OUTPUTS)])('the help of "%s"', async (command) => {
     await keep(`help ${command}`.trim(), width, await help(command, width));
+  });
+
+  it.each(IN_AN_EMPTY_HOME)('%s in an empty home', async (command) => {
+    const { stdout } = await commandHere(command.split(' '), { home, env: columns(width) });
+    expect(stdout).not.toBe('');
+    await keep(`nothing of ${command.replaceAll('--', '')}`, width, stdout);
   });
 
   const outputs = Object.entries(OUTPUTS).flatMap(([command, shown]) =>
