@@ -334,7 +334,7 @@ export class Bridge implements AsyncDisposable {
   readonly #noteBuilt = (event: BridgeEvent): void => {
     if (event.type !== 'image.built') return;
     const { image, instead, why } = event;
-    this.#untold = `The image ${instead} could not be pulled: ${why}. ${image} was built here in its place, and is used from now on.`;
+    this.#untold = `The image ${instead} is not here: ${why}. ${image} was built in its place, and is used from now on.`;
   };
 
   /** How long this call has waited for set-up so far, from now on. */
