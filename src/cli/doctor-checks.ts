@@ -295,7 +295,7 @@ export const CHECKS: readonly Check[] = [
       if (own !== undefined) return ok(`as '${own.name}' in ${own.source.host} (${own.source.file})`);
       return warn(
         'not found in the files that are read; other hosts may still have it',
-        `For Claude Code, run: claude mcp add sandbox -- ${ownCommand()}`,
+        `Run \`${ownCommand('install')}\`, which finds the hosts of this machine.`,
       );
     },
   },

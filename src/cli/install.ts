@@ -5,6 +5,7 @@ import { ownCommand } from '../base/own-command.js';
 import { columns } from './columns.js';
 import { usageError } from './failure.js';
 import { changePlace } from './install/place.js';
+import { PLUGIN_UNDO } from './install/plugin.js';
 import {
   type HostHere,
   hostNamed,
@@ -125,6 +126,8 @@ export function undoneText(files: readonly UndoneFile[]): string[] {
 
 function uninstalledText({ title, result, files, restore }: Uninstalled): string {
   if (result === 'not registered') return `${title}: not registered; nothing was changed.`;
+  if (result === 'in a plugin')
+    return `${title}: registered by its plugin; nothing was changed. To take that out: ${PLUGIN_UNDO}`;
   if (result === 'would remove')
     return `${title}: would remove our entry from ${files.map(({ file }) => visible(file)).join(', ')}`;
   const moved = `  Its servers that were moved are still in the folder of the bridge; to put them back: ${restore}`;

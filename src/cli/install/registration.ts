@@ -24,6 +24,7 @@ import {
 } from './changes.js';
 import { type FoundBy, findHost, HOSTS, type HostRecord, registrationFile, userFiles } from './hosts.js';
 import { ownLaunch } from './own-launch.js';
+import { ownPlugin, PLUGIN_UNDO } from './plugin.js';
 import { type UndoneFile, undoChange } from './undo.js';
 import { fileError, readUserFile, type UserFile } from './user-file.js';
 
@@ -69,7 +70,8 @@ export type Installed = {
 export type Uninstalled = {
   readonly host: string;
   readonly title: string;
-  readonly result: 'removed' | 'not registered' | 'would remove';
+  /** `in a plugin`: only the host's own command takes that out. */
+  readonly result: 'removed' | 'not registered' | 'would remove' | 'in a plugin';
   readonly files: readonly UndoneFile[];
   /** The command that puts back what `adopt` has moved out of the host; undefined where nothing was. */
   readonly restore: string | undefined;
@@ -83,7 +85,7 @@ export function hostsHere(place: ChangePlace): HostHere[] {
     const { file } = registrationFile(record, place);
     const { id, title } = record;
     try {
-      const [own] = ownEntries(record, place);
+      const own = ownEntries(record, place)[0] ?? ownPlugin(record, place);
       return [{ id, title, found, file, registeredAs: own?.name, trouble: undefined }];
     } catch (thrown) {
       if (!(thrown instanceof BridgeError)) throw thrown;
@@ -117,6 +119,12 @@ export function install(id: string, options: InstallOptions, place: ChangePlace)
     const { name, file } = own;
     // What the user has put into it, such as a token, is nobody else's to read.
     return { ...shared, file, result: 'already registered', name, entry: undefined, backup: undefined };
+  }
+  const plugin = ownPlugin(record, place);
+  if (plugin !== undefined) {
+    const { name, file } = plugin;
+    const result = 'already registered';
+    return { ...shared, undo: PLUGIN_UNDO, file, result, name, entry: undefined, backup: undefined };
   }
   const planned = planRegistration(record, options, place);
   const { name, entry } = planned;
@@ -196,7 +204,8 @@ export function uninstall(
     files.push({ file: path, result: 'edited', notes });
   }
   const removed = files.some(({ result }) => result !== 'kept');
-  const result = removed ? (dryRun ? 'would remove' : 'removed') : 'not registered';
+  const plugin = ownPlugin(record, place) !== undefined;
+  const result = removed ? (dryRun ? 'would remove' : 'removed') : plugin ? 'in a plugin' : 'not registered';
   const restore =
     pendingChanges('adopt', record, place).length > 0 ? ownCommand('restore', record.id) : undefined;
   return { host: record.id, title, result, files, restore };

@@ -234,3 +234,43 @@ it('undoes what it did in this home only, where several share a state directory'
   expect(stdout).toContain('not registered');
   expect(existsSync(at('.codex/config.toml'))).toBe(true);
 });
+
+describe('Claude Code with our plugin', () => {
+  const installed = (isOn: boolean) => {
+    const root = '.claude/plugins/cache/bridge/mcp-sandbox-bridge/0.1.0';
+    const files = {
+      '.claude.json': {},
+      '.claude/settings.json': { enabledPlugins: { 'mcp-sandbox-bridge@bridge': isOn } },
+      '.claude/plugins/installed_plugins.json': {
+        version: 2,
+        plugins: { 'mcp-sandbox-bridge@bridge': [{ scope: 'user', installPath: at(root) }] },
+      },
+      [`${root}/.claude-plugin/plugin.json`]: { name: 'mcp-sandbox-bridge' },
+      [`${root}/.mcp.json`]: JSON.parse(readFileSync('plugins/claude-code/.mcp.json', 'utf8')),
+    };
+    for (const [file, content] of Object.entries(files)) {
+      mkdirSync(dirname(at(file)), { recursive: true });
+      writeFileSync(at(file), JSON.stringify(content));
+    }
+  };
+
+  it('is not registered a second time', async () => {
+    installed(true);
+    expect(await json('install', 'claude-code')).toMatchObject([
+      {
+        result: 'already registered',
+        name: 'plugin:mcp-sandbox-bridge:sandbox',
+        undo: 'claude plugin uninstall mcp-sandbox-bridge',
+      },
+    ]);
+    expect((await cli('uninstall', 'claude-code')).stdout).toBe(
+      'Claude Code: registered by its plugin; nothing was changed. To take that out: claude plugin uninstall mcp-sandbox-bridge\n',
+    );
+    expect(bytes('.claude.json').toString()).toBe('{}');
+  });
+
+  it('counts only while the plugin is switched on', async () => {
+    installed(false);
+    expect(await json('install', 'claude-code')).toMatchObject([{ result: 'registered', name: 'sandbox' }]);
+  });
+});
