@@ -131,7 +131,7 @@ Image.new("CMYK", (50, 40))
     const series = await bridge.run('import pandas as pd\npd.Series([1.5, None], name="x")');
     expect(series.result).toBe('0    1.5\n1    NaN\nName: x, dtype: float64');
     const array = await bridge.run('import numpy as np\nnp.zeros((100, 100))');
-    expect(array.result).toMatch(/# shape \(100, 100\), float64$/);
+    expect(array.result).toMatch(/# shape \(100, 100\), float64$|, shape=\(100, 100\)\)$/);
   });
 
   it('says which line of the code pandas did not like, and where in pandas', async () => {

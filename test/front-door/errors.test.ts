@@ -32,7 +32,7 @@ describe('exceptions', () => {
   });
 
   it('a misspelt server is guessed, loaded or not', async () => {
-    for (const code of ['await mcp_missng.echo(text="x")', 'from mcp.servers import missng'])
+    for (const code of ['await mcp_missng.echo(text="x")', 'import mcp_missng'])
       expect((await run(code)).remedy).toMatch(/ Did you mean 'mcp_missing'\?$/);
   });
 

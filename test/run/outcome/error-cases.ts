@@ -475,18 +475,6 @@ const tools: readonly ErrorCase[] = [
     error: "NameError: name 'mcp_nowhere' is not defined",
     remedy: NOT_CONFIGURED,
   },
-  {
-    about: 'a server to import that is not configured',
-    code: 'from mcp.servers.nowhere import echo',
-    error: "ModuleNotFoundError: No module named 'mcp.servers.nowhere'",
-    remedy: NOT_CONFIGURED,
-  },
-  {
-    about: 'a server to import that is not configured',
-    code: 'from mcp.servers import nowhere',
-    error: "ImportError: cannot import name 'nowhere' from 'mcp.servers' (/ipc/mcp/servers.py)",
-    remedy: NOT_CONFIGURED,
-  },
 ];
 
 const habits: readonly ErrorCase[] = [

@@ -64,12 +64,4 @@ export const toolHints: readonly Hint[] = [
     matches: says(/^name 'mcp_(\w+)' is not defined/, /^NameError$/),
     sentence: notConfigured,
   },
-  {
-    about: 'a server to import that is not configured',
-    matches: says(
-      /^No module named 'mcp\.servers\.(\w+)|^cannot import name '(\w+)' from 'mcp\.servers'/,
-      /^(?:ModuleNotFoundError|ImportError)$/,
-    ),
-    sentence: notConfigured,
-  },
 ];
