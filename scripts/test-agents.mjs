@@ -13,6 +13,7 @@ import { judgeMoves } from './agents/moves.mjs';
 import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
 import { CALLS, ENDLESS, KEPT, reading, reference } from './agents/trials.mjs';
+import { judgeWrongSetting } from './agents/wrong-setting.mjs';
 import { MAIN, npmServer, ROOT, Stage } from './bench/stage.mjs';
 import { putIntoRegion, REGIONS } from './measured-region.mjs';
 import { takeOptions } from './options.mjs';
@@ -68,6 +69,7 @@ async function tried(id, stage, ref, engine) {
       judgeEnd('end of session', session.end),
       judgeEnd('Ctrl-C', interrupted.end),
       judgeEnd('host killed', killed.end),
+      ...(await judgeWrongSetting(new Session(id, host, argv, stage, engine))),
       ...(await judgeMoves(new Session(id, host, argv, stage, engine, {}), ref)),
     ];
     return { id, title, version, findings, transcript: transcriptOf(session) };

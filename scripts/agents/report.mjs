@@ -36,6 +36,7 @@ const LABELS = {
   'end of session': 'nothing of ours left after its end',
   'Ctrl-C': 'after Ctrl-C in a run',
   'host killed': 'after SIGKILL to it in a run',
+  'wrong setting': 'a wrong setting of the bridge is said',
   uninstall: 'its file after `install` and `uninstall` is',
   adopt: 'after `adopt`, a server of its own is',
   restore: 'its file after `adopt` and `restore` is',

@@ -8,13 +8,12 @@ import { TokenStore } from '../downstream/oauth/token-store.js';
 import { columns } from './columns.js';
 import { type Adopted, type AdoptedServer, adopt, type Restored, restore } from './install/adoption.js';
 import type { AdoptPlace } from './install/candidates.js';
-import { undoneText } from './install.js';
+import { say, undoneText } from './install.js';
 import { coloursFor, printJson, visible } from './output.js';
 import { prepare } from './prepare.js';
 
 export type AdoptCommandOptions = { readonly name?: string; readonly dryRun?: true; readonly json?: true };
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const counted = new Intl.NumberFormat('en-US');
 
 export function adoptCommand(host: string, names: readonly string[], options: AdoptCommandOptions): void {
@@ -46,7 +45,7 @@ function adoptPlace(): { readonly place: AdoptPlace; readonly catalog: KeptCatal
   return { place: { env, host, settings, stateDir: settings.stateDir, reaches }, catalog };
 }
 
-function adoptedText(done: Adopted): string {
+export function adoptedText(done: Adopted): string {
   const { title, result, servers, left, file, registers, name, backup, undo, unseen } = done;
   const paint = coloursFor(process.stdout);
   const lines: string[] = [];
@@ -115,7 +114,7 @@ function savedText({ title, servers }: Adopted): string {
     .replace('the others take', known.length === 0 ? 'they take' : 'the others take');
 }
 
-function restoredText({ title, result, files }: Restored): string {
+export function restoredText({ title, result, files }: Restored): string {
   if (result === 'nothing to restore') return `${title}: nothing was moved out of it; nothing was changed.`;
   return [`${title}: ${result}`, ...undoneText(files)].join('\n');
 }

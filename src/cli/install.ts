@@ -17,7 +17,7 @@ import {
 } from './install/registration.js';
 import type { UndoneFile } from './install/undo.js';
 import { coloursFor, printJson, visible } from './output.js';
-import { widthOf } from './wrap.js';
+import { hanging, widthOf } from './wrap.js';
 
 export type InstallCommandOptions = {
   readonly name?: string;
@@ -27,11 +27,34 @@ export type InstallCommandOptions = {
 };
 export type UninstallCommandOptions = Pick<InstallCommandOptions, 'dryRun' | 'json'>;
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+export const say = (text: string): void => void process.stdout.write(`${fitted(text)}\n`);
+
+/** Sentences go on below at the terminal's width. What is to be copied, a command of ours or a path, stays whole. */
+export function fitted(text: string): string {
+  const width = widthOf(process.stdout);
+  const lines = text.split('\n').map((line) => {
+    const indent = /^ */.exec(line)?.[0] ?? '';
+    return isToCopy(line) ? line : indent + hanging(line.trimStart(), indent.length + 2, width, -2);
+  });
+  return lines.join('\n');
+}
+
+/** Whether a line has a command or a path that would be broken in the middle; a terminal folds it so that it can be copied. */
+export const isToCopy = (line: string): boolean =>
+  line.includes(`${ownCommand()} `) || /^ {2}(?:entry|backup|undo) /.test(line);
+
+function list(
+  here: readonly HostHere[],
+  { json }: UninstallCommandOptions,
+  verb: 'install' | 'uninstall',
+): void {
+  if (json) printJson(here);
+  else say(hostsText(here, verb));
+}
 
 export function installCommand(ids: readonly string[], options: InstallCommandOptions): void {
   const place = changePlace();
-  if (ids.length === 0) return list(hostsHere(place), options);
+  if (ids.length === 0) return list(hostsHere(place), options, 'install');
   const env = Object.fromEntries(options.env.map(variable));
   // A wrong name among several stops all of them.
   for (const id of ids) hostNamed(id);
@@ -52,37 +75,32 @@ export function uninstallCommand(ids: readonly string[], options: UninstallComma
   for (const one of done) say(uninstalledText(one));
 }
 
-function list(here: readonly HostHere[], { json }: UninstallCommandOptions, verb = 'install'): void {
-  if (json) return printJson(here);
+/** The hosts of this machine as a table, and what to type next. */
+export function hostsText(here: readonly HostHere[], verb: 'install' | 'uninstall'): string {
   const paint = coloursFor(process.stdout);
-  const [first] = here;
-  if (first === undefined) {
-    const none =
-      verb === 'install' ? 'No host was found on this machine.' : 'It is registered in no host here.';
-    return say(
-      `${none} Name one to ${verb} ${verb === 'install' ? 'in' : 'from'} it nevertheless: ${ownCommand(verb, 'codex')}`,
-    );
-  }
-  say(
-    columns(
-      here.map(({ id, title, file, registeredAs, trouble }) => [
-        paint.bold(id),
-        title,
-        trouble === undefined
-          ? registeredAs === undefined
-            ? 'not registered'
-            : paint.green(`registered as '${visible(registeredAs)}'`)
-          : paint.red('cannot be read'),
-        paint.dim(visible(file)),
-      ]),
-      { width: widthOf(process.stdout), wraps: [3, 2], drops: [1] },
-    ),
-  );
-  for (const { trouble } of here) if (trouble !== undefined) say(`problem  ${visible(trouble)}\n`);
+  if (here.length === 0)
+    return verb === 'install'
+      ? `No host was found on this machine. To register the bridge in one nevertheless: ${ownCommand(verb, 'codex')}`
+      : 'It is registered in no host of this machine.';
+  const rows = here.map(({ id, title, file, registeredAs, trouble }) => [
+    paint.bold(id),
+    title,
+    trouble === undefined
+      ? registeredAs === undefined
+        ? 'not registered'
+        : paint.green(`registered as '${visible(registeredAs)}'`)
+      : paint.red('cannot be read'),
+    paint.dim(visible(file)),
+  ]);
   const open = here.filter(({ registeredAs }) => (registeredAs === undefined) === (verb === 'install'));
-  if (open.length === 0) return say('It is registered in all of them.');
   const doing = verb === 'install' ? 'Register it' : 'Take it out';
-  say(`${doing}: ${ownCommand(verb, ...open.map(({ id }) => id))}`);
+  return [
+    columns(rows, { width: widthOf(process.stdout), wraps: [3, 2], drops: [1] }),
+    ...here.flatMap(({ trouble }) => (trouble === undefined ? [] : [`problem  ${visible(trouble)}\n`])),
+    open.length === 0
+      ? 'It is registered in all of them.'
+      : `${doing}: ${ownCommand(verb, ...open.map(({ id }) => id))}`,
+  ].join('\n');
 }
 
 function variable(text: string): [string, string] {
@@ -94,7 +112,7 @@ function variable(text: string): [string, string] {
   );
 }
 
-function installedText({ title, file, result, name, backup, undo, entry }: Installed): string {
+export function installedText({ title, file, result, name, backup, undo, entry }: Installed): string {
   const at = `${title}: ${result} as '${visible(name)}' in ${visible(file)}`;
   if (result === 'already registered') return `${at}; nothing was changed.`;
   const written = `  entry   ${visible(JSON.stringify(entry))}`;
@@ -124,7 +142,7 @@ export function undoneText(files: readonly UndoneFile[]): string[] {
   ]);
 }
 
-function uninstalledText({ title, result, files, restore }: Uninstalled): string {
+export function uninstalledText({ title, result, files, restore }: Uninstalled): string {
   if (result === 'not registered') return `${title}: not registered; nothing was changed.`;
   if (result === 'in a plugin')
     return `${title}: registered by its plugin; nothing was changed. To take that out: ${PLUGIN_UNDO}`;

@@ -51,9 +51,9 @@ export type OwnImageName = {
 /** What a reference says of an image of ours, of whatever version; undefined for every other image. */
 export function readOwnName(image: string): OwnImageName | undefined {
   if (!image.startsWith(OWN_IMAGES)) return undefined;
-  const [, name, tag] = /^([\w-]+):(\d+\.\d+\.\d+.*)$/.exec(image.slice(OWN_IMAGES.length)) ?? [];
+  const [name, tag = '', ...rest] = image.slice(OWN_IMAGES.length).split(':');
   const profile = profiles().find((each) => (rawRecipe(each) as { name: string }).name === name);
-  if (profile === undefined || tag === undefined) return undefined;
+  if (profile === undefined || rest.length > 0 || !/^\d+\.\d+\.\d+/.test(tag)) return undefined;
   const at = tag.indexOf(WITH);
   const words = at === -1 ? '' : tag.slice(at + WITH.length);
   const suite = /^\d+\.\d+\.\d+-([a-z]+)$/.exec(at === -1 ? tag : tag.slice(0, at))?.[1];

@@ -8,6 +8,10 @@ export const UNMEASURED: ReadonlyMap<string, string> = new Map([
     'three alternatives, none of which can read on where another one may begin',
   ],
   [
+    'cli/install/rules/claude-code.ts new RegExp(`^(?:${matcher})`)',
+    "the user's own pattern, which Claude Code takes so, on two names that are short",
+  ],
+  [
     'engine/apt-sources.ts new RegExp(`^(?:${codename}|stable)(|-updates|-security)$`)',
     "one word of the machine's own list of package sources, and nothing in it repeats",
   ],

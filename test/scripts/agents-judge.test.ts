@@ -10,6 +10,9 @@ const { judgeEnd, judgeSession } = (await load('judge')) as {
   judgeEnd: (what: string, end: { left: readonly string[]; ms: number }) => Finding;
   judgeSession: (host: object, session: object, ref: object) => Finding[];
 };
+const { wrongSettingFindings } = (await load('wrong-setting')) as {
+  wrongSettingFindings: (firstPrompt: string, result: object | undefined) => Finding[];
+};
 const { hostTable } = (await load('report')) as { hostTable: (hosts: readonly object[]) => string };
 
 const answer = (text: string, isError = false, images: object[] = []) => ({ isError, text, images });
@@ -131,6 +134,15 @@ describe('an end', () => {
       held: false,
     });
   });
+});
+
+it('demands that a wrong setting is said to the model before and after it calls', () => {
+  const said = "MCP_BRIDGE_MEMORY is 'lots'; allowed: a size.";
+  const held = (prompt: string, result: object | undefined) => wrongSettingFindings(prompt, result)[0]?.held;
+  expect(held(`{"system": "${said}"}`, answer(said, true))).toBe(true);
+  expect(held('{}', answer(said, true))).toBe(false);
+  expect(held(said, answer('hello'))).toBe(false);
+  expect(held(said, undefined)).toBe(false);
 });
 
 it('names a host that could not be tried, with the reason, below the table', () => {

@@ -151,5 +151,6 @@ async function install(
 /** Such as `podman 4.3.1`; a program that says no version is only named. */
 async function versionOf(program: string, { signal }: SetupContext): Promise<string> {
   const { stdout } = await run([program, '--version'], { timeoutMs: VERSION_TIMEOUT_MS }, signal);
-  return `podman ${stdout.match(/\d+(?:\.\d+)+/)?.[0] ?? ''}`.trim();
+  const version = stdout.split(/\s+/).find((word) => /^\d+\.\d/.test(word));
+  return ['podman', ...(version === undefined ? [] : [version])].join(' ');
 }

@@ -30,7 +30,9 @@ export const storageStep: Step = {
     const isDecided =
       paths.hasConf ||
       Boolean(env['STORAGE_DRIVER'] || env['CONTAINERS_STORAGE_CONF']) ||
-      /^\s*rootless_storage_path\s*=/m.test(readText(SYSTEM_CONF) ?? '');
+      (readText(SYSTEM_CONF) ?? '')
+        .split('\n')
+        .some((line) => /^rootless_storage_path\s*=/.test(line.trim()));
     if (!paths.hasStore && !isDecided) return choose(setup, paths);
     if (!paths.hasStore && setup.options.dryRun) {
       setup.found.hasNoStore = true;

@@ -76,8 +76,13 @@ function spansOf(
 }
 
 function blankBefore(text: string, start: number): number {
-  const [blank = ''] = /(?<=\n)(?:[ \t]*\r?\n)+$/.exec(text.slice(0, start)) ?? [];
-  return start - blank.length;
+  let at = start;
+  while (at >= 2 && text[at - 1] === '\n') {
+    const line = text.lastIndexOf('\n', at - 2) + 1;
+    if (line === 0 || !/^[ \t]*\r?\n$/.test(text.slice(line, at))) break;
+    at = line;
+  }
+  return at;
 }
 
 const STRING = /"""(?:\\[\s\S]|[^\\])*?"{3,5}|'''[\s\S]*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'/y;

@@ -2,8 +2,10 @@
 // and 120 columns, with every help text, and fails for a command that has no line.
 
 import picocolors from 'picocolors';
+import { adoptedText, restoredText } from '../../../src/cli/adopt.js';
 import { findingsText } from '../../../src/cli/doctor.js';
 import { imagesText } from '../../../src/cli/image.js';
+import { fitted, hostsText, installedText, uninstalledText } from '../../../src/cli/install.js';
 import { keptText } from '../../../src/cli/kept.js';
 import { loginsText } from '../../../src/cli/login.js';
 import { reportText } from '../../../src/cli/probe/report.js';
@@ -13,6 +15,7 @@ import { refreshText } from '../../../src/cli/servers-refresh.js';
 import { snippetsText } from '../../../src/cli/snippets.js';
 import { widthOf } from '../../../src/cli/wrap.js';
 import * as facts from './facts.js';
+import * as hosts from './host-facts.js';
 
 /** Its help text is all that a command has to show: why. */
 type HelpOnly = { readonly helpOnly: string };
@@ -33,10 +36,14 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   login: { list: () => loginsText(facts.LOGINS) },
   logout: { helpOnly: 'it prints one sentence' },
   setup: { helpOnly: 'test/cli/setup keeps what it prints' },
-  install: { helpOnly: 'its own tests have what it prints' },
-  uninstall: { helpOnly: 'its own tests have what it prints' },
-  adopt: { helpOnly: 'its own tests have what it prints' },
-  restore: { helpOnly: 'its own tests have what it prints' },
+  install: {
+    hosts: () => fitted(hostsText(hosts.HOSTS, 'install')),
+    done: () => fitted(installedText(hosts.INSTALLED)),
+    again: () => fitted(installedText({ ...hosts.INSTALLED, result: 'already registered' })),
+  },
+  uninstall: { done: () => fitted(uninstalledText(hosts.UNINSTALLED)) },
+  adopt: { done: () => fitted(adoptedText(hosts.ADOPTED)) },
+  restore: { done: () => fitted(restoredText(hosts.RESTORED)) },
   run: { helpOnly: "it prints the code's own words" },
   exec: { helpOnly: "it prints the program's own words" },
   snippets: { list: () => snippetsText('/home/ann/snippets', facts.SNIPPETS) },

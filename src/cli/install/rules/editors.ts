@@ -57,7 +57,13 @@ export const cursorRules: ReadRules = ({ server, own, read }) => {
     file,
     lists: mapAt(value, 'permissions'),
   }));
-  const meant = (rule: string) => /^Mcp\(\s*([^:)]*)(?::\s*([^)]*))?\)$/.exec(rule)?.slice(1) ?? [];
+  const meant = (rule: string) =>
+    rule.startsWith('Mcp(') && rule.endsWith(')')
+      ? rule
+          .slice('Mcp('.length, -1)
+          .split(':', 2)
+          .map((word) => word.trim())
+      : [];
   const denied: DeniedTool[] = [];
   for (const { file, lists } of settings) {
     for (const rule of textsOf(lists['deny'])) {

@@ -1,6 +1,8 @@
 // What a host allows of a server beside the server's own entry, as adopt needs to know it. The words of the reasons stand
 // with the host that has them. What cannot be kept by a list of tools is a reason to leave the server alone.
 
+import { namePattern } from '../../../config/name-pattern.js';
+
 /** A tool that is not to be called here, and what the host would have done with it. */
 export type DeniedTool = { readonly tool: string; readonly why: string };
 
@@ -28,8 +30,8 @@ export type ReadRules = (context: RulesContext) => HostRules;
 
 /** `*` stands for any characters. */
 export function matchesGlob(pattern: string, text: string): boolean {
-  const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('[^]*')}$`).test(text);
+  // No host gives a backslash a meaning.
+  return namePattern(pattern.replaceAll('\\', '\\\\'), 'exact')(text);
 }
 
 export const asked = (host: string): string => `${host} asks before it, which cannot be done here`;

@@ -1,0 +1,109 @@
+// Made-up facts of hosts: what `install`, `adopt` and their undo print is laid out of them.
+
+import type { Adopted, Restored } from '../../../src/cli/install/adoption.js';
+import type { HostHere, Installed, Uninstalled } from '../../../src/cli/install/registration.js';
+
+const HOME = '/home/ann';
+const STATE = `${HOME}/.local/state/mcp-sandbox-bridge/host-changes`;
+
+export const HOSTS: readonly HostHere[] = [
+  {
+    id: 'claude-code',
+    title: 'Claude Code',
+    found: { kind: 'program', path: '/usr/bin/claude' },
+    file: `${HOME}/.claude.json`,
+    registeredAs: 'sandbox',
+    trouble: undefined,
+  },
+  {
+    id: 'cline',
+    title: 'Cline',
+    found: { kind: 'file', path: HOME },
+    file: `${HOME}/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json`,
+    registeredAs: undefined,
+    trouble: undefined,
+  },
+  {
+    id: 'zed',
+    title: 'Zed',
+    found: { kind: 'file', path: HOME },
+    file: `${HOME}/.config/zed/settings.json`,
+    registeredAs: undefined,
+    trouble: `${HOME}/.config/zed/settings.json:3:7: a comma is missing between two members of an object.`,
+  },
+];
+
+export const INSTALLED: Installed = {
+  host: 'codex',
+  title: 'Codex',
+  file: `${HOME}/.codex/config.toml`,
+  result: 'registered',
+  name: 'sandbox',
+  entry: { command: 'npx', args: ['-y', 'mcp-sandbox-bridge'] },
+  backup: `${STATE}/20261123T033528819Z-codex-install-1591`,
+  undo: 'mcp-sandbox-bridge uninstall codex',
+};
+
+export const UNINSTALLED: Uninstalled = {
+  host: 'codex',
+  title: 'Codex',
+  result: 'removed',
+  files: [
+    {
+      file: `${HOME}/.codex/config.toml`,
+      result: 'edited',
+      notes: [`What the file was is kept in ${STATE}/20261123T033528819Z-codex-install-1591.`],
+    },
+  ],
+  restore: 'mcp-sandbox-bridge restore codex',
+};
+
+export const ADOPTED: Adopted = {
+  host: 'codex',
+  title: 'Codex',
+  result: 'moved',
+  servers: [
+    {
+      name: 'github',
+      file: `${HOME}/.codex/config.toml`,
+      tools: 51,
+      chars: 48_213,
+      only: undefined,
+      onlyWhy: undefined,
+      denied: [{ tool: 'delete_repository', why: 'Codex asked before each call of it' }],
+    },
+    {
+      name: 'files',
+      file: `${HOME}/.codex/config.toml`,
+      tools: undefined,
+      chars: undefined,
+      only: ['read_file', 'list_directory'],
+      onlyWhy: undefined,
+      denied: [],
+    },
+  ],
+  left: [
+    {
+      name: 'linear',
+      file: `${HOME}/.codex/config.toml`,
+      reason: 'its login is held by Codex, and cannot be taken along',
+    },
+    { name: 'sandbox', file: `${HOME}/.codex/config.toml`, reason: 'this bridge itself' },
+  ],
+  file: `${HOME}/.config/mcp-sandbox-bridge/servers/codex.json`,
+  registers: true,
+  name: 'sandbox',
+  backup: `${STATE}/20261123T033529396Z-codex-adopt-5660`,
+  undo: 'mcp-sandbox-bridge restore codex',
+  unseen: undefined,
+};
+
+export const RESTORED: Restored = {
+  host: 'codex',
+  title: 'Codex',
+  result: 'restored',
+  files: [
+    { file: `${HOME}/.codex/config.toml`, result: 'restored', notes: [] },
+    { file: `${HOME}/.config/mcp-sandbox-bridge/servers/codex.json`, result: 'removed', notes: [] },
+  ],
+};
