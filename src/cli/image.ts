@@ -91,9 +91,9 @@ export async function imageList({ json }: { readonly json?: true }): Promise<voi
 export function imagesText(images: Awaited<ReturnType<typeof listImages>>): string {
   const paint = coloursFor(process.stdout);
   return columns(
-    images.map(({ image, id, sizeBytes, chosen }) => [
+    images.map(({ image, id, sizeBytes, chosen, age }) => [
       chosen ? paint.green('used') : '',
-      image,
+      age === undefined ? image : `${image} (${age})`,
       megabytes(sizeBytes),
       paint.dim(id.replace(/^sha256:/, '').slice(0, 12)),
     ]),

@@ -14,6 +14,7 @@ import { derivedName } from './derived-image.js';
 import type { Engine } from './engine.js';
 import { inspectImage } from './image.js';
 import { buildInstead } from './image-instead.js';
+import { ageOf, readLabels } from './image-labels.js';
 import { buildWords, OWN_IMAGES, type OwnImageName, readOwnName } from './image-name.js';
 import type { EngineClient } from './place.js';
 import { pullWhileAlive } from './pull.js';
@@ -43,6 +44,8 @@ export type LocalImage = {
   readonly sizeBytes: number;
   /** Whether a sandbox that starts now uses it. */
   readonly chosen: boolean;
+  /** Half a sentence about one of ours that today's recipe would make otherwise; undefined for all others. */
+  readonly age: string | undefined;
 };
 
 export type ImageWish = {
@@ -265,9 +268,15 @@ export async function listImages(
   const wanted = profile === undefined ? [wish.image] : builtNames(profile);
   const names = [...new Set([...wanted, ...ours])];
   const found = await Promise.all(
-    names.map(async (image) => ({ image, facts: await inspectImage(client, image, signal) })),
+    names.map(async (image) => ({
+      image,
+      facts: await inspectImage(client, image, signal),
+      age: ageOf(image, await readLabels(client, image, signal)),
+    })),
   );
-  const present = found.flatMap(({ image, facts }) => (facts === undefined ? [] : [{ image, ...facts }]));
+  const present = found.flatMap(({ image, facts, age }) =>
+    facts === undefined ? [] : [{ image, ...facts, age }],
+  );
   const own = wish.imageSource === 'operator' ? [] : builtNames(wish.profile);
   const chosen = [...wanted, ...own].find((name) => present.some(({ image }) => image === name));
   return present.map((image) => ({ ...image, chosen: image.image === chosen }));

@@ -91,7 +91,7 @@ export function ageOf(image: string, labelled: ImageLabels | undefined): string 
   if (name === undefined || recipe === undefined) return undefined;
   const suite = name.suite ?? recipe.suite;
   if (labelled?.recipe === recipeDigest(recipe, suite)) return undefined;
-  if (labelled?.suite === suite) return 'made by an older recipe';
-  const before = labelled?.suite === undefined ? 'an older recipe' : `Debian ${labelled.suite}`;
-  return `made of ${before}, where today's recipe takes Debian ${suite}`;
+  // An image without the label is from before it, and may be of any release.
+  if (labelled?.suite === undefined || labelled.suite === suite) return 'made by an older recipe';
+  return `made of Debian ${labelled.suite}, where today's recipe takes Debian ${suite}`;
 }

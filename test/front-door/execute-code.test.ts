@@ -123,8 +123,9 @@ describe('answers', () => {
 
   it.skipIf(!isBuilt('ruby'))('of binary files are the very bytes', async () => {
     const { content } = await execute(bridge, ANSWERS['a binary file there and back'] ?? {});
-    const link = content.find((block) => block.type === 'resource_link');
-    const { contents } = await bridge.client.readResource({ uri: link?.uri ?? '' });
+    const text = content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('\n');
+    const [uri = ''] = /resource:\S+/.exec(text) ?? [];
+    const { contents } = await bridge.client.readResource({ uri });
     const back = Buffer.from(BYTES, 'base64').reverse().toString('base64');
     expect(contents).toMatchObject([{ blob: back }]);
   });

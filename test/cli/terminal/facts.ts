@@ -245,6 +245,13 @@ export const IMAGES = [
     id: `sha256:${HANDLE}`,
     sizeBytes: 290e6,
     chosen: true,
+    age: "made of Debian bookworm, where today's recipe takes Debian trixie",
   },
-  { image: 'docker.io/library/python:3.13-slim', id: HANDLE, sizeBytes: 150e6, chosen: false },
+  {
+    image: 'docker.io/library/python:3.13-slim',
+    id: HANDLE,
+    sizeBytes: 150e6,
+    chosen: false,
+    age: undefined,
+  },
 ];
