@@ -35,8 +35,8 @@ const ONCE = [
   'test/cli/{containers.test.ts,exec/**}',
   // Each is a command of its own, whose engine may still tidy up in the home that it was given and that is gone by then.
   'test/scripts/containers.test.ts',
-  'test/containers/{compiled-harness,kinds}.test.ts',
-  'test/front-door/{output,warm}.test.ts',
+  'test/containers/{compiled-harness,image-study,kinds,setup}.test.ts',
+  'test/front-door/{installed,output,warm}.test.ts',
   // A minute of attacks; containers/walls, probe and languages make the gravest in either mode, `npm run walls` all.
   'test/walls/**',
   // Only root can start what stands for other machines.
@@ -44,8 +44,8 @@ const ONCE = [
 ];
 /** How many hostile inputs the parsers get here; whoever runs the unit tests alone gets a part of them. */
 const FUZZ = ['env', 'FUZZ_INPUTS=100000', 'FUZZ_VALUES=10000'];
-/** Waits, and uses nothing meanwhile: beside the unit tests, and for one user, since the clock is the same for all. */
-const WAITING = 'test/front-door/engine-clock.test.ts';
+/** They wait, and use nothing meanwhile: beside the unit tests, and for one user, since clocks are the same for all. */
+const WAITING = ['test/front-door/engine-clock.test.ts', 'test/containers/pull.test.ts'];
 const isRoot = process.getuid?.() === 0;
 
 process.chdir(ROOT);
@@ -229,7 +229,7 @@ async function containersAsUser() {
       cwd: copy,
       report: join(copy, 'report.json'),
       as,
-      flags: [WAITING, ...ONCE].flatMap((pattern) => ['--exclude', pattern]),
+      flags: [...WAITING, ...ONCE].flatMap((pattern) => ['--exclude', pattern]),
     });
   } finally {
     rmSync(copy, { recursive: true, force: true });
@@ -348,8 +348,8 @@ await part('check', async () =>
 const images = part('further images', furtherImages);
 await Promise.all([
   part('unit', () => vitest('unit', { timeoutMs: 10 * MINUTE, as: FUZZ })),
-  part("the engine's clock", () =>
-    vitest('containers', { timeoutMs: 2 * MINUTE, report: join(scratch, 'clock.json'), flags: [WAITING] }),
+  part('what only waits', () =>
+    vitest('containers', { timeoutMs: 3 * MINUTE, report: join(scratch, 'waiting.json'), flags: WAITING }),
   ),
 ]);
 await Promise.all([
@@ -362,7 +362,7 @@ await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
   vitest('containers', {
     timeoutMs: 22 * MINUTE,
     // `npm run test:remote` has those of the engines that stand for other machines.
-    flags: [WAITING, ...OWN].flatMap((pattern) => ['--exclude', pattern]),
+    flags: [...WAITING, ...OWN].flatMap((pattern) => ['--exclude', pattern]),
   }),
 );
 if (isRoot) await part('containers as an ordinary user', containersAsUser);
