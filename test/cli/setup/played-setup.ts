@@ -87,7 +87,8 @@ if grep -q overlay '${this.confFile}' 2>/dev/null; then echo '${info('overlay')}
       platform,
       cores: 2,
       cwd: this.home,
-      uid: 1000,
+      // Files that the tests write belong to whoever runs them; root's count as anybody's own.
+      uid: process.getuid?.() || 1000,
       exists: existsSync,
     };
     const whole = {
