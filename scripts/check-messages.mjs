@@ -20,14 +20,11 @@ const ALLOWED = {
   'config/hosts/entry-fields.ts': [1, 'zod puts a prefix ahead of what it expected'],
   'config/policy-file.ts': [1, "yaml's mistakes quote the file below their first line"],
   'downstream/call-error.ts': [1, "the SDK's prefix ahead of a server's words"],
-  'downstream/oauth/oauth-fetch.ts': [2, 'the SDK quotes whole pages'],
+  'downstream/oauth/oauth-fetch.ts': [1, 'the SDK quotes whole pages'],
   'run/outcome/hints/hint.ts': [1, "what Python and other languages say of the guest's mistakes"],
   'sandbox/python-name.ts': [2, 'what engines and Python say of a Python that is missing or old'],
   // Texts put together or laid out; nothing else depends on them.
   'cli/runs.ts': [1, 'a message that begins with its class already does not get it twice'],
-  'cli/setup/setup.ts': [1, 'takes a full stop off'],
-  'downstream/oauth/logins.ts': [1, 'takes a full stop off'],
-  'downstream/stdio/start-problem.ts': [1, 'takes a full stop off'],
   'render/pieces.ts': [1, 'lays lines out'],
   'render/sections.ts': [1, 'adds a full stop'],
   // Not words of a sentence.

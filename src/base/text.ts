@@ -98,6 +98,9 @@ export function linesOf(text: string): string[] {
   return lines;
 }
 
+/** A sentence as a part of another one. */
+export const withoutFullStop = (sentence: string): string => sentence.replace(/\.$/, '');
+
 /** The line that stands for what is missing from the middle of a text. */
 export const gapLine = (droppedChars: number, droppedBytes: number, where: string): string =>
   `[… ${droppedChars} characters dropped (${droppedBytes} bytes)${where} …]`;

@@ -14,7 +14,7 @@ import { runtimeOf, triedText } from '../engine/detect.js';
 import { CONTROLS } from '../engine/enforcement.js';
 import { inspectImage } from '../engine/image.js';
 import { imageReasonInWords } from '../engine/image-choice.js';
-import { ageOf, readLabels } from '../engine/image-labels.js';
+import { imageAge } from '../engine/image-labels.js';
 import { buildWords, readOwnName } from '../engine/image-name.js';
 import { described, isGvisor } from '../engine/oci-runtime.js';
 import type { EngineClient } from '../engine/place.js';
@@ -330,7 +330,7 @@ async function oldImage(
 ): Promise<{ readonly age: string; readonly remedy: string } | undefined> {
   const name = readOwnName(image);
   if (name === undefined) return undefined;
-  const age = ageOf(image, await readLabels(client, image, signal));
+  const age = await imageAge(client, image, signal);
   if (age === undefined) return undefined;
   const command = ownCommand(...buildWords(name));
   return { age, remedy: `Run \`${command}\` to make it anew; until then this one serves as before.` };

@@ -5,11 +5,10 @@ import { USUAL_COLUMNS, widthOf } from './wrap.js';
 
 /** Longer lines are hard to read, however wide the terminal is. */
 const MOST_COLUMNS = 120;
-const FEWEST_COLUMNS = 40;
 
 /** How many columns text on `stream` may take; in a pipe as many as a terminal usually has. */
 export const columnsOf = (stream: NodeJS.WriteStream): number =>
-  Math.min(MOST_COLUMNS, Math.max(FEWEST_COLUMNS, widthOf(stream) ?? USUAL_COLUMNS));
+  Math.min(MOST_COLUMNS, widthOf(stream) ?? USUAL_COLUMNS);
 
 export type Layout = {
   readonly width: number;

@@ -14,7 +14,7 @@ import { derivedName } from './derived-image.js';
 import type { Engine } from './engine.js';
 import { inspectImage } from './image.js';
 import { buildInstead } from './image-instead.js';
-import { ageOf, readLabels } from './image-labels.js';
+import { imageAge } from './image-labels.js';
 import { buildWords, OWN_IMAGES, type OwnImageName, readOwnName } from './image-name.js';
 import type { EngineClient } from './place.js';
 import { pullWhileAlive } from './pull.js';
@@ -271,7 +271,7 @@ export async function listImages(
     names.map(async (image) => ({
       image,
       facts: await inspectImage(client, image, signal),
-      age: ageOf(image, await readLabels(client, image, signal)),
+      age: await imageAge(client, image, signal),
     })),
   );
   const present = found.flatMap(({ image, facts, age }) =>

@@ -95,3 +95,13 @@ export function ageOf(image: string, labelled: ImageLabels | undefined): string 
   if (labelled?.suite === undefined || labelled.suite === suite) return 'made by an older recipe';
   return `made of Debian ${labelled.suite}, where today's recipe takes Debian ${suite}`;
 }
+
+/** The same of an image on disk. Asks the engine of our own images only. */
+export async function imageAge(
+  client: EngineClient,
+  image: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (readOwnName(image) === undefined) return undefined;
+  return ageOf(image, await readLabels(client, image, signal));
+}

@@ -6,8 +6,10 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onExit } from '../base/exit-hook.js';
+import { processIds } from '../base/process-ids.js';
 import { readText } from '../base/read-text.js';
 import { PACKAGE_NAME } from '../base/version.js';
+import { processStat } from './process-stat.js';
 import { staleScratch } from './stale-scratch.js';
 
 /**
@@ -98,19 +100,9 @@ function bytesBelow(folder: string): number {
 function groupBytes(group: number): number {
   let sum = 0;
   for (const pid of processIds()) {
-    // The name of a program stands in parentheses and may hold anything; the group is the third field behind it.
-    const stat = readText(`/proc/${pid}/stat`);
-    if (stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[2] !== String(group)) continue;
+    if (processStat(pid)?.group !== group) continue;
     const io = readText(`/proc/${pid}/io`) ?? '';
     for (const [, bytes] of io.matchAll(/^[rw]char: (\d+)$/gm)) sum += Number(bytes);
   }
   return sum;
-}
-
-function processIds(): readonly string[] {
-  try {
-    return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  } catch {
-    return [];
-  }
 }

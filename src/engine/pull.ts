@@ -3,7 +3,7 @@
 // until the engine's client gives up, which takes minutes or never happens.
 
 import type { Observer } from '../base/events.js';
-import { MB_BYTES } from '../base/sizes.js';
+import { inMegabytes } from '../base/sizes.js';
 import { isBeforeContact } from './client-words.js';
 import type { Engine } from './engine.js';
 import { PullTraces } from './pull-traces.js';
@@ -52,7 +52,3 @@ export async function pullWhileAlive(
     clearInterval(look);
   }
 }
-
-/** `3.4 MB`. */
-export const inMegabytes = (bytes: number): string =>
-  `${(bytes / MB_BYTES).toFixed(bytes < 10 * MB_BYTES ? 1 : 0)} MB`;

@@ -2,7 +2,8 @@
 // of a call inherits. Relies on /proc; without one it finds nothing. A process that cleared its environment as well is not
 // found, and ends with the machine.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { processIds } from '../base/process-ids.js';
 
 /** Holds the call's own mark; not of our settings, so that a server that a command starts does not stumble over it. */
 export const CALL_VARIABLE = 'EXECUTE_CALL';
@@ -24,15 +25,7 @@ export async function killStrays(mark: string): Promise<number> {
 
 function straysOf(mark: string): readonly number[] {
   const entry = Buffer.from(`${CALL_VARIABLE}=${mark}\0`);
-  return pids().filter((pid) => environmentOf(pid)?.includes(entry) === true);
-}
-
-function pids(): readonly number[] {
-  try {
-    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
-  } catch {
-    return [];
-  }
+  return processIds().filter((pid) => environmentOf(pid)?.includes(entry) === true);
 }
 
 /** Undefined for processes of others, and for those that have just ended. */

@@ -2,8 +2,8 @@
 // shared by all who wait, and the servers that it opens itself. Only listens to events, and starts nothing.
 
 import type { BridgeEvent } from '../base/events.js';
+import { inMegabytes } from '../base/sizes.js';
 import { clip, harmless } from '../base/text.js';
-import { inMegabytes } from '../engine/pull.js';
 
 /** An engine's line about a pull, which may hold digests and bars. */
 const MAX_LINE_CHARS = 120;

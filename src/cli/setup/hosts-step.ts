@@ -2,6 +2,7 @@
 
 import { asBridgeError } from '../../base/errors.js';
 import { ownCommand } from '../../base/own-command.js';
+import { withoutFullStop } from '../../base/text.js';
 import type { ChangePlace } from '../install/changes.js';
 import { type HostHere, hostNamed, hostsHere, install } from '../install/registration.js';
 import type { SetupContext } from './context.js';
@@ -29,14 +30,11 @@ export const hostsStep: Step = {
     const ids = named.length > 0 ? named : await chosen(setup, open);
     const warnings = unusable
       .filter(({ id }) => named.length === 0 || named.includes(id))
-      .map(({ title, trouble }) => ({ detail: `${title} is left out: ${withoutStop(trouble ?? '')}` }));
+      .map(({ title, trouble }) => ({ detail: `${title} is left out: ${withoutFullStop(trouble ?? '')}` }));
     if (ids === 'not asked') return notAsked(open, warnings);
     return register(setup, ids, here, place, warnings);
   },
 };
-
-/** A detail is no whole sentence; see step.ts. */
-const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
 
 const isRegistered = ({ registeredAs }: HostHere): boolean => registeredAs !== undefined;
 const titles = (hosts: readonly HostHere[]): string => hosts.map(({ title }) => title).join(', ');
@@ -86,7 +84,7 @@ function register(
       }
     } catch (thrown) {
       const { message, remedy } = asBridgeError(thrown);
-      troubles.push({ detail: `${title}: ${withoutStop(message)}`, remedy });
+      troubles.push({ detail: `${title}: ${withoutFullStop(message)}`, remedy });
     }
   }
   const before = already.length === 0 ? '' : `registered before in ${titles(already)}`;

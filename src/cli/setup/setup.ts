@@ -2,6 +2,7 @@
 // missing is left out. Exits with 0 when all is well, 1 when a step failed, 2 for a wrong option.
 
 import { asBridgeError } from '../../base/errors.js';
+import { withoutFullStop } from '../../base/text.js';
 import { VERSION } from '../../base/version.js';
 import { errorJson, reportFailure, usageError } from '../failure.js';
 import { hostNamed } from '../install/registration.js';
@@ -100,7 +101,7 @@ async function outcomeOf(step: Step, setup: SetupContext): Promise<StepResult> {
     if (setup.signal.aborted)
       return failed('interrupted; nothing half-made is left', 'Run the same command again.');
     const { message, remedy } = asBridgeError(thrown);
-    return failed(message.replace(/\.$/, ''), remedy);
+    return failed(withoutFullStop(message), remedy);
   }
 }
 

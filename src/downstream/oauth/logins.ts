@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import { BridgeError } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
+import { withoutFullStop } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import type { Challenge, ServerLogin } from '../remote/server-login.js';
@@ -156,7 +157,7 @@ export class Logins {
 function withReason(thrown: unknown): unknown {
   if (!(thrown instanceof BridgeError)) return thrown;
   const { message, remedy = '' } = thrown;
-  return new LoginTrouble(`its login cannot be refreshed: ${message.replace(/\.$/, '')}`, remedy, thrown);
+  return new LoginTrouble(`its login cannot be refreshed: ${withoutFullStop(message)}`, remedy, thrown);
 }
 
 function refusal(name: string, { status, challenge }: Challenge): LoginNeeded | undefined {

@@ -6,7 +6,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
 import { ownCommand } from '../../base/own-command.js';
 import { MB_BYTES } from '../../base/sizes.js';
-import { clipHarmless } from '../../base/text.js';
+import { clipHarmless, withoutFullStop } from '../../base/text.js';
 
 /** Time limit of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
 const TIMEOUT_MS = 8_000;
@@ -106,5 +106,5 @@ export function wordsOf(thrown: unknown): string {
     return `its answer is not as it should be${clipHarmless(member, 100)}`;
   }
   const said = messageOf(thrown).replace(/^(HTTP \d{3}): Invalid OAuth error response: .*/s, '$1');
-  return clipHarmless(said, 300).replace(/\.$/, '');
+  return withoutFullStop(clipHarmless(said, 300));
 }

@@ -3,6 +3,7 @@
 
 import { existsSync } from 'node:fs';
 import { BridgeError, messageOf } from '../../base/errors.js';
+import { withoutFullStop } from '../../base/text.js';
 import { withoutPrefix } from '../call-error.js';
 import { atItsEntry, type Problem } from '../link.js';
 import type { ProcessCommand } from './process-tree.js';
@@ -29,7 +30,7 @@ function told({ command, cwd }: ProcessCommand, { thrown, timedOutMs, ending, la
   // Arguments that its command cannot be given.
   if (thrown instanceof BridgeError && thrown.code === 'E_PROCESS') {
     const { message, remedy = 'Correct them' } = thrown;
-    return { reason: message.replace(/\.$/, ''), remedy };
+    return { reason: withoutFullStop(message), remedy };
   }
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
   // Node says ENOENT for a missing working directory too.

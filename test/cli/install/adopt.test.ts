@@ -5,7 +5,6 @@
 
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOSTS } from '../../../src/cli/install/hosts.js';
 import { ADOPTABLE_HOSTS } from '../../../src/cli/install/known-fields.js';
@@ -16,9 +15,7 @@ import { KeptCatalog } from '../../../src/downstream/catalog/kept-catalog.js';
 import type { ServerTool } from '../../../src/downstream/tool-list.js';
 import { policyOf } from '../../../src/run/policy/policy.js';
 import { Home } from '../../config/home.js';
-import { runHere } from '../../support/in-this-process.js';
-
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+import { typed, typedJson } from './typed.js';
 
 let home: Home;
 beforeEach(() => {
@@ -28,13 +25,8 @@ afterEach(() => {
   home[Symbol.dispose]();
 });
 
-const cli = (...args: string[]) =>
-  runHere(MAIN, args, { folder: home.cwd, env: { HOME: home.path, PATH: '/nowhere', ...home.env } });
-const json = async (...args: string[]) => {
-  const { stdout, stderr } = await cli(...args, '--json');
-  if (stdout === '') throw new Error(stderr);
-  return JSON.parse(stdout);
-};
+const cli = (...args: string[]) => typed(home, args);
+const json = (...args: string[]) => typedJson(home, args);
 const at = (file: string) => join(home.path, file);
 const text = (file: string) => readFileSync(at(file), 'utf8');
 const ownFile = (id: string) => `.config/mcp-sandbox-bridge/servers/${id}.json`;

@@ -13,13 +13,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { install } from '../../../src/cli/install/registration.js';
 import { Home } from '../../config/home.js';
-import { runHere } from '../../support/in-this-process.js';
-
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+import { typed, typedJson } from './typed.js';
 
 let home: Home;
 beforeEach(() => {
@@ -29,13 +26,8 @@ afterEach(() => {
   home[Symbol.dispose]();
 });
 
-const cli = (...args: string[]) =>
-  runHere(MAIN, args, { folder: home.cwd, env: { HOME: home.path, PATH: '/nowhere', ...home.env } });
-const json = async (...args: string[]) => {
-  const { stdout, stderr } = await cli(...args, '--json');
-  if (stdout === '') throw new Error(stderr);
-  return JSON.parse(stdout);
-};
+const cli = (...args: string[]) => typed(home, args);
+const json = (...args: string[]) => typedJson(home, args);
 const at = (file: string) => join(home.path, file);
 const bytes = (file: string) => readFileSync(at(file));
 
@@ -229,8 +221,8 @@ it('undoes what it did in this home only, where several share a state directory'
   const state = { MCP_BRIDGE_STATE_DIR: at('state') };
   home.env = state;
   await json('install', 'codex');
-  const here = { folder: other.cwd, env: { HOME: other.path, PATH: '/nowhere', ...state } };
-  const { stdout } = await runHere(MAIN, ['uninstall', 'codex'], here);
+  other.env = state;
+  const { stdout } = await typed(other, ['uninstall', 'codex']);
   expect(stdout).toContain('not registered');
   expect(existsSync(at('.codex/config.toml'))).toBe(true);
 });

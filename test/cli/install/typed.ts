@@ -1,0 +1,17 @@
+// What a person types into a shell in a home of its own: our command line, and what it prints as JSON.
+
+import { fileURLToPath } from 'node:url';
+import type { Home } from '../../config/home.js';
+import { runHere } from '../../support/in-this-process.js';
+
+const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+
+export const typed = (home: Home, args: readonly string[]) =>
+  runHere(MAIN, [...args], { folder: home.cwd, env: { HOME: home.path, PATH: '/nowhere', ...home.env } });
+
+/** Fails with what was said on stderr where nothing was printed. */
+export async function typedJson(home: Home, args: readonly string[]) {
+  const { stdout, stderr } = await typed(home, [...args, '--json']);
+  if (stdout === '') throw new Error(stderr);
+  return JSON.parse(stdout);
+}
