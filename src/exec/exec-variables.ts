@@ -73,7 +73,7 @@ export const execVariables = z.object({
   MCP_EXEC_PROCESSES: optional(integer(16, 32_768), {
     meaning:
       "Processes and threads of the server's user that commands may fill up; the server itself can start more. Root is not limited.",
-    default: 'none; 256 in our image',
+    default: 'none; 128 in our image',
     allowed: 'a whole number from 16 to 32768',
   }),
   MCP_EXEC_ALLOW: optional(list(program), {

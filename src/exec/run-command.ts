@@ -8,8 +8,8 @@ import { messageOf } from '../base/errors.js';
 import { onExit } from '../base/exit-hook.js';
 import { groupOptions, signalGroup } from '../base/process-group.js';
 import { CappedOutput } from './capped-output.js';
+import { CALL_VARIABLE, killAllOf } from './end-of-call.js';
 import type { ProcessLimit } from './process-limit.js';
-import { CALL_VARIABLE, killStrays } from './strays.js';
 
 export type ResolvedCommand = {
   /** A path, as command-rules.ts has found it. */
@@ -47,12 +47,22 @@ export async function runCommand(
 ): Promise<CommandEnd> {
   const mark = randomUUID();
   const marked = { ...command, env: { ...command.env, [CALL_VARIABLE]: mark } };
-  const end = await ended(marked, maxOutputBytes, signal);
-  if (end.notStarted === undefined) await killStrays(mark);
+  // What it started is its own, and nothing of a call outlives it. At once, since a fork bomb grows while its output drains.
+  let gone: Promise<void> | undefined;
+  const end = await ended(marked, maxOutputBytes, signal, (signalGroup) => {
+    gone = killAllOf(mark, signalGroup);
+  });
+  await gone;
   return end;
 }
 
-function ended(command: ResolvedCommand, maxOutputBytes: number, signal: AbortSignal): Promise<CommandEnd> {
+/** `onEnd` is called when the command's first process has ended. */
+function ended(
+  command: ResolvedCommand,
+  maxOutputBytes: number,
+  signal: AbortSignal,
+  onEnd: (signalGroup: (name: NodeJS.Signals) => void) => void,
+): Promise<CommandEnd> {
   const startedAt = performance.now();
   const output = new CappedOutput(maxOutputBytes);
   return new Promise((resolve) => {
@@ -64,12 +74,12 @@ function ended(command: ResolvedCommand, maxOutputBytes: number, signal: AbortSi
       resolve({ ...none, notStarted: child.notStarted, output });
       return;
     }
-    const unhook = onExit(() => killGroup(child, 'SIGKILL'));
+    const unhook = onExit(() => signalGroupOf(child, 'SIGKILL'));
     const stop = (why: 'timeout' | 'cancelled') => {
       if (killedFor !== undefined) return;
       killedFor = why;
-      killGroup(child, 'SIGTERM');
-      killTimer = setTimeout(() => killGroup(child, 'SIGKILL'), TERM_GRACE_MS);
+      signalGroupOf(child, 'SIGTERM');
+      killTimer = setTimeout(() => signalGroupOf(child, 'SIGKILL'), TERM_GRACE_MS);
     };
     const onAbort = () => stop('cancelled');
     const timer = setTimeout(() => stop('timeout'), command.timeoutMs);
@@ -87,8 +97,7 @@ function ended(command: ResolvedCommand, maxOutputBytes: number, signal: AbortSi
       finish({ exitCode: undefined, signal: undefined, notStarted: thrown.code ?? thrown.message });
     });
     child.once('exit', (exitCode, exitSignal) => {
-      // What it started is its own: nothing of a call outlives it.
-      killGroup(child, 'SIGKILL');
+      onEnd((name) => signalGroupOf(child, name));
       const end = { exitCode: exitCode ?? undefined, signal: exitSignal ?? undefined, notStarted: undefined };
       const drained = setTimeout(() => finish(end), DRAIN_MS);
       child.once('close', () => {
@@ -122,6 +131,6 @@ function started({
   }
 }
 
-function killGroup({ pid, exitCode }: ChildProcess, name: NodeJS.Signals): void {
+function signalGroupOf({ pid, exitCode }: ChildProcess, name: NodeJS.Signals): void {
   if (pid !== undefined) signalGroup(pid, name, exitCode !== null);
 }
