@@ -28,7 +28,7 @@ const ROOTS_OWN = /\/code-exec:/;
 const ONCE = [
   'test/faults/**',
   'test/front-door/{asking,audit,changed-config,login,on-demand,policy,real-servers,resources,unloaded}.test.ts',
-  'test/front-door/{answers,data,docs,errors,files,preflight,progress}.test.ts',
+  'test/front-door/{answers,data,docs,errors,files,hostile-text,preflight,progress}.test.ts',
   'test/front-door/{downstream,hostile-code,listing,other-client,secrets}.test.ts',
   // Of the languages, the answers of execute_code, Go's cache and the network stay: they meet what the mode decides.
   'test/front-door/{isolator-config,javascript,snippets}.test.ts',
@@ -46,6 +46,14 @@ const ONCE = [
 const FUZZ = ['env', 'FUZZ_INPUTS=100000', 'FUZZ_VALUES=10000'];
 /** They wait, and use nothing meanwhile: beside the unit tests, and for one user, since clocks are the same for all. */
 const WAITING = ['test/front-door/engine-clock.test.ts', 'test/containers/pull.test.ts'];
+/** They start containers and time nothing: beside Python's own tests, which leave the processors something. */
+const UNTIMED = [
+  'test/scripts/containers.test.ts',
+  'test/cli/exec/containers.test.ts',
+  ...['answers', 'errors', 'javascript', 'policy', 'real-servers'].map(
+    (name) => `test/front-door/${name}.test.ts`,
+  ),
+];
 const isRoot = process.getuid?.() === 0;
 
 process.chdir(ROOT);
@@ -357,12 +365,21 @@ await Promise.all([
   part('programs', () => vitest('programs', { timeoutMs: 5 * MINUTE })),
   part('python on the host', pythonOnHost),
   part('python in the image', pythonInImage),
+  images.then(() =>
+    part('containers, untimed', () =>
+      vitest('containers', {
+        timeoutMs: 8 * MINUTE,
+        report: join(scratch, 'untimed.json'),
+        flags: UNTIMED,
+      }),
+    ),
+  ),
 ]);
 await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
   vitest('containers', {
     timeoutMs: 22 * MINUTE,
     // `npm run test:remote` has those of the engines that stand for other machines.
-    flags: [...WAITING, ...OWN].flatMap((pattern) => ['--exclude', pattern]),
+    flags: [...WAITING, ...UNTIMED, ...OWN].flatMap((pattern) => ['--exclude', pattern]),
   }),
 );
 if (isRoot) await part('containers as an ordinary user', containersAsUser);
