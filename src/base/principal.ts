@@ -1,0 +1,24 @@
+// Whom the bridge serves. Over stdio it is the user who started it; over HTTP it is whoever a credential names. What one
+// principal has, no other can see, use or stop.
+
+export type Principal = {
+  /** Unique among all, and for ever: `local`, `token:NAME`, `oauth:ISSUER SUBJECT`. Never shown to another principal. */
+  readonly id: string;
+  /** For logs, the audit and the principal's own errors. */
+  readonly name: string;
+  /** Names of the servers that its credential reaches; undefined means all that the policy allows. */
+  readonly servers: readonly string[] | undefined;
+  /** What its credential was granted; empty for those that know no scopes. */
+  readonly scopes: readonly string[];
+  /** When its credential ends, in ms since 1970; undefined for one that does not. */
+  readonly expiresAtMs: number | undefined;
+};
+
+/** The user whose process the bridge is: reaches everything that the settings allow. */
+export const LOCAL_USER: Principal = {
+  id: 'local',
+  name: 'local user',
+  servers: undefined,
+  scopes: [],
+  expiresAtMs: undefined,
+};

@@ -1,0 +1,10 @@
+// One agent that calls: a connection on stdio, a session over HTTP, or a single request that carries everything itself.
+
+import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
+
+export type Caller = {
+  /** Name and version, as the agent reports them; for the audit and for how answers are shown. */
+  readonly client: string;
+  /** What can be asked of it on behalf of servers and code. */
+  readonly agent: AgentCapabilities;
+};
