@@ -52,6 +52,7 @@ const ROOMS = {
 const PACKAGES = {
   // Questions on a terminal.
   '@clack/prompts': ['cli/setup/dialogue.ts'],
+  '@modelcontextprotocol/server': ['exec/', 'server/'],
   '@modelcontextprotocol/sdk': ['downstream/', 'exec/', 'server/', 'cli/code-exec.ts'],
   '@toon-format/toon': ['render/toon.ts'],
   'cli-table3': ['cli/'],

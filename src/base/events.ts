@@ -182,6 +182,46 @@ export type BridgeEvent =
       readonly durationMs: number;
       readonly calls: number;
     }
+  | {
+      /** The HTTP front takes requests from now on. */
+      readonly type: 'http.listening';
+      readonly address: string;
+      /** Others can read along: there is no TLS, and no proxy is named that has it. */
+      readonly isInClear: boolean;
+    }
+  | {
+      /** An HTTP request that has ended. */
+      readonly type: 'http.request';
+      /** Its answer has it as X-Request-Id. */
+      readonly request: string;
+      /** Undefined where none was found, or before. */
+      readonly principal: string | undefined;
+      /** Of the client; undefined on a unix socket. */
+      readonly address: string | undefined;
+      readonly method: string;
+      readonly path: string;
+      /** Methods of MCP in its body. */
+      readonly calls: readonly string[];
+      /** Undefined where nothing was answered. */
+      readonly status: number | undefined;
+      /** The whole answer was sent; false where the client left before. */
+      readonly isWhole: boolean;
+      readonly durationMs: number;
+    }
+  | {
+      readonly type: 'http.session';
+      readonly principal: string;
+      readonly is: 'opened' | 'ended';
+      readonly why?: string | undefined;
+      /** Sessions that are open now. */
+      readonly open: number;
+    }
+  | { readonly type: 'http.trouble'; readonly principal: string; readonly message: string }
+  /** Connections that were closed since there were too many, since this was last told. */
+  | { readonly type: 'http.dropped'; readonly connections: number }
+  /** The certificate was read anew; `kept` is the old one, since the new one cannot be used. */
+  | { readonly type: 'http.tls'; readonly is: 'reloaded' | 'kept'; readonly message: string }
+  | { readonly type: 'http.draining'; readonly requests: number; readonly withinMs: number }
   | { readonly type: 'kept.trouble'; readonly message: string }
   | { readonly type: 'audit.trouble'; readonly message: string }
   | { readonly type: 'bridge.fault'; readonly where: string; readonly message: string }

@@ -8,6 +8,7 @@ import type { Environment } from '../base/environment.js';
 import { MB_BYTES } from '../base/sizes.js';
 import { ENGINE_VARIABLES } from './engine-variables.js';
 import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
+import { type HttpSettings, httpSettings } from './http-variables.js';
 import type { ImportedSettings } from './languages/imported-settings.js';
 import { languages } from './languages/records.js';
 import { brokenRule, problem, type SettingProblem, settingsError, shownValue } from './setting-problems.js';
@@ -102,6 +103,8 @@ export type Settings = {
   readonly autoload: AutoloadMode;
   /** Address of the bridge's OAuth client id metadata document. */
   readonly clientMetadataUrl: string | undefined;
+  /** Of `serve --http`; nothing else looks at them. */
+  readonly http: HttpSettings;
   /** How many bridges this one runs inside. */
   readonly depth: number;
 };
@@ -148,6 +151,7 @@ export function readSettings(env: Environment, machine: HostFacts): SettingsRead
       ...[...wrong].map(([name, issue]) => brokenRule(name, given.get(name) ?? '', issue, table)),
       ...unfitStateDir(settings, right.has('MCP_BRIDGE_STATE_DIR'), host),
       ...rulesWithoutEffect(given, values),
+      ...halfACertificate(values),
     ],
   };
 }
@@ -181,6 +185,16 @@ function rulesWithoutEffect(given: ReadonlyMap<string, string>, values: Values):
   );
 }
 
+function halfACertificate(values: Values): SettingProblem[] {
+  const { MCP_BRIDGE_HTTP_CERT: cert, MCP_BRIDGE_HTTP_KEY: key } = values;
+  if ((cert === undefined) === (key === undefined)) return [];
+  const [there, missing] =
+    cert === undefined
+      ? (['MCP_BRIDGE_HTTP_KEY', 'MCP_BRIDGE_HTTP_CERT'] as const)
+      : (['MCP_BRIDGE_HTTP_CERT', 'MCP_BRIDGE_HTTP_KEY'] as const);
+  return [problem(missing, `${missing} is not set, and ${there} is: TLS needs both.`)];
+}
+
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
   const stateDir = stateDirFrom(values.MCP_BRIDGE_STATE_DIR, env, host);
   return {
@@ -194,6 +208,7 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     ...commandSettings(values),
     ...serverSettings(values, host),
     ...answerSettings(values),
+    http: httpSettings(values, (written) => optionalPath(written, host)),
     snippetsDir: optionalPath(values.MCP_BRIDGE_SNIPPETS, host) ?? ownSnippetsDir(stateDir, host),
   };
 }

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { clip } from '../base/text.js';
 import { CPUS, DAY_SECONDS, MIN_MEMORY_BYTES, PIDS, WORD } from './bounds.js';
+import { httpVariables } from './http-variables.js';
 import { imageReferenceTrouble } from './image-reference.js';
 import { LANGUAGE_NAMES, languageImages, languageName } from './languages/naming.js';
 import { patternTrouble } from './name-pattern.js';
@@ -306,6 +307,7 @@ export const variables = z.object({
       allowed: 'an https address with a path',
     },
   ),
+  ...httpVariables,
   MCP_BRIDGE_DEPTH: setting(integer(0, 99), {
     meaning: 'Set by the bridge for the servers that it starts, so that a bridge inside a bridge is noticed.',
     default: '0',

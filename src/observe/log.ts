@@ -212,6 +212,33 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
         'info',
         `run ${event.run}: ${event.status} after ${ms(event.durationMs)}, ${count(event.calls, 'call')}`,
       ];
+    case 'http.listening':
+      return event.isInClear
+        ? [
+            'warn',
+            `listens at ${inline(event.address)} without TLS: whoever is in between reads tokens and results; set MCP_BRIDGE_HTTP_CERT and MCP_BRIDGE_HTTP_KEY, or name the proxy that has TLS in MCP_BRIDGE_HTTP_PROXIES`,
+          ]
+        : ['info', `listens at ${inline(event.address)}`];
+    case 'http.request':
+      return [event.path === '/mcp' ? 'info' : 'debug', requestWords(event)];
+    case 'http.session':
+      return [
+        'debug',
+        `session of ${inline(event.principal)} ${event.is}${event.why === undefined ? '' : `, ${event.why}`}; ${event.open} open`,
+      ];
+    case 'http.trouble':
+      return ['debug', `request of ${inline(event.principal)}: ${inline(event.message)}`];
+    case 'http.dropped':
+      return ['warn', `${count(event.connections, 'connection')} closed: there are too many`];
+    case 'http.tls':
+      return event.is === 'reloaded'
+        ? ['info', `certificate read anew: ${inline(event.message)}`]
+        : ['warn', `the certificate in use stays: ${inline(event.message)}`];
+    case 'http.draining':
+      return [
+        'info',
+        `drains: nothing new begins, ${count(event.requests, 'request')} may take ${ms(event.withinMs)} to finish`,
+      ];
     case 'audit.trouble':
       return ['warn', `runs and calls are not kept in the audit: ${inline(event.message)}`];
     case 'kept.trouble':
@@ -229,6 +256,13 @@ function probeWords(probe: Extract<BridgeEvent, { type: 'walls.known' }>['probe'
   const late = overshootMb === null ? '' : ` (${overshootMb} MB late)`;
   const gaps = notEnforced.length === 0 ? '' : ` (${inline(notEnforced.join(', '))})`;
   return `probed ${at}: ${enforced} enforced, ${watchdog} by watchdog${late}, ${notEnforced.length} not enforced${gaps}, ${unknown} unknown`;
+}
+
+function requestWords(event: Extract<BridgeEvent, { type: 'http.request' }>): string {
+  const who = event.principal === undefined ? 'nobody known' : inline(event.principal);
+  const what = event.calls.length === 0 ? '' : ` (${inline(event.calls.join(', '))})`;
+  const how = event.isWhole ? `${event.status}` : `client left, ${event.status ?? 'nothing answered'}`;
+  return `request ${event.request} of ${who}: ${inline(event.method)} ${inline(event.path)}${what}: ${how} after ${ms(event.durationMs)}`;
 }
 
 const outcomeOf = (call: { readonly failed: boolean; readonly durationMs: number }): string =>

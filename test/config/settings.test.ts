@@ -76,6 +76,19 @@ it('an empty environment gives the documented defaults', () => {
     allow: undefined,
     deny: [],
     autoload: 'ask',
+    http: {
+      hosts: [],
+      origins: [],
+      proxies: [],
+      cert: undefined,
+      key: undefined,
+      requestsPerMinute: 1200,
+      connections: 2048,
+      sessions: 1000,
+      sessionIdleSeconds: 1800,
+      bodyBytes: 64 * 1024 ** 2,
+      drainSeconds: 130,
+    },
     depth: 0,
   });
 });
@@ -128,6 +141,17 @@ it('every variable can be set', () => {
     MCP_BRIDGE_ALLOW: 'github, files.read_*',
     MCP_BRIDGE_DENY: '*.delete*',
     MCP_BRIDGE_AUTOLOAD: 'always',
+    MCP_BRIDGE_HTTP_HOSTS: 'MCP.example.com, [fd00::1]',
+    MCP_BRIDGE_HTTP_ORIGINS: 'https://app.example.com:8443',
+    MCP_BRIDGE_HTTP_PROXIES: '10.0.0.0/8, ::1, unix',
+    MCP_BRIDGE_HTTP_CERT: '~/cert.pem',
+    MCP_BRIDGE_HTTP_KEY: '/etc/key.pem',
+    MCP_BRIDGE_HTTP_RATE: '60',
+    MCP_BRIDGE_HTTP_CONNECTIONS: '10',
+    MCP_BRIDGE_HTTP_SESSIONS: '0',
+    MCP_BRIDGE_HTTP_SESSION_IDLE: '60',
+    MCP_BRIDGE_HTTP_BODY_MB: '1',
+    MCP_BRIDGE_HTTP_DRAIN: '5',
     MCP_BRIDGE_DEPTH: '1',
   };
   expect(settingsOf(env)).toEqual({
@@ -182,6 +206,19 @@ it('every variable can be set', () => {
     allow: ['github', 'files.read_*'],
     deny: ['*.delete*'],
     autoload: 'always',
+    http: {
+      hosts: ['mcp.example.com', '[fd00::1]'],
+      origins: ['https://app.example.com:8443'],
+      proxies: ['10.0.0.0/8', '::1', 'unix'],
+      cert: '/home/ann/cert.pem',
+      key: '/etc/key.pem',
+      requestsPerMinute: 60,
+      connections: 10,
+      sessions: 0,
+      sessionIdleSeconds: 60,
+      bodyBytes: 1024 ** 2,
+      drainSeconds: 5,
+    },
     depth: 1,
   });
 });

@@ -1,0 +1,59 @@
+// Answers that the front gives itself: JSON-RPC errors at /mcp, problem documents (RFC 9457) elsewhere, each with one
+// sentence that says what to do.
+
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Answer } from './parts.js';
+
+// JSON-RPC 2.0, section 5.1; -32000 to -32099 are for servers to define.
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+const REFUSED = -32_000;
+const SESSION_NOT_FOUND = -32_001;
+
+export type RequestId = string | number | null;
+
+/** An error of JSON-RPC under an HTTP status; `id` is that of the request, null where it is not known. */
+export const rpcError = (
+  status: number,
+  message: string,
+  { id = null, headers = {} }: { id?: RequestId; headers?: Readonly<Record<string, string>> } = {},
+): Answer => ({
+  status,
+  headers,
+  body: { jsonrpc: '2.0', error: { code: codeFor(status), message }, id },
+});
+
+function codeFor(status: number): number {
+  if (status === 404) return SESSION_NOT_FOUND;
+  return status === 400 ? INVALID_REQUEST : REFUSED;
+}
+
+export const parseError = (message: string, id: RequestId): Answer => ({
+  status: 400,
+  body: { jsonrpc: '2.0', error: { code: PARSE_ERROR, message }, id },
+});
+
+/** A problem document. */
+export const problem = (
+  status: number,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer => ({
+  status,
+  headers: { 'content-type': 'application/problem+json', ...headers },
+  body: { title: STATUS_CODES[status], status, detail },
+});
+
+/** Sends `answer`, unless the response has begun or its reader has gone. */
+export function sendAnswer(response: ServerResponse, { status, headers = {}, body }: Answer): void {
+  if (response.headersSent || response.destroyed) return;
+  const text = body === undefined ? '' : `${JSON.stringify(body)}\n`;
+  response.writeHead(status, {
+    ...(text === '' ? {} : { 'content-type': 'application/json' }),
+    'cache-control': 'no-store',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  });
+  // What answers a HEAD has the headers alone; Node leaves the text out.
+  response.end(text);
+}

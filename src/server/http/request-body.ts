@@ -1,0 +1,140 @@
+// The body of a request as JSON, bounded in bytes, in time, and in what it costs to parse. What a principal has under way
+// is bounded too, so that one cannot take the memory of all.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MAX_DEPTH, MAX_VALUES } from '../../protocol/frames.js';
+import { parseJson, sliceAt } from '../../protocol/json-text.js';
+import { parseError, type RequestId, rpcError } from './answers.js';
+import type { Answer } from './parts.js';
+
+const LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES };
+/** An id that is longer is not repeated. */
+const MAX_ID_CHARS = 200;
+/** Bodies that one principal may have under way, as a multiple of the largest one. */
+const HELD_TIMES = 4;
+/** Bodies of all principals, likewise. */
+const HELD_TIMES_IN_ALL = 16;
+const RETRY_SECONDS = '1';
+
+export class BodyRefused extends Error {
+  constructor(readonly answer: Answer) {
+    super('The body is refused.');
+  }
+}
+
+export class RequestBodies {
+  readonly #maxBytes: number;
+  readonly #idleMs: number;
+  readonly #heldBytes = new Map<string, number>();
+  #heldInAll = 0;
+
+  /** `maxBytes` of one body; `idleMs` may pass between two pieces of it. */
+  constructor(maxBytes: number, idleMs: number) {
+    this.#maxBytes = maxBytes;
+    this.#idleMs = idleMs;
+  }
+
+  /** The body as JSON; it counts as held by `owner` until `answered`. Throws BodyRefused. */
+  async read(
+    { request, response }: { request: IncomingMessage; response: ServerResponse },
+    owner: string,
+    answered: Promise<unknown>,
+  ): Promise<unknown> {
+    if (Number(request.headers['content-length']) > this.#maxBytes) throw this.#tooLarge();
+    if (request.headers.expect !== undefined) response.writeContinue();
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    void answered.then(() => this.#hold(owner, -bytes));
+    await eachPiece(request, this.#idleMs, (chunk) => {
+      bytes += chunk.length;
+      this.#hold(owner, chunk.length);
+      if (bytes > this.#maxBytes) throw this.#tooLarge();
+      this.#refuseTooMuch(owner);
+      chunks.push(chunk);
+    });
+    return parsed(Buffer.concat(chunks).toString());
+  }
+
+  #hold(owner: string, bytes: number): void {
+    const held = (this.#heldBytes.get(owner) ?? 0) + bytes;
+    this.#heldInAll += bytes;
+    if (held === 0) this.#heldBytes.delete(owner);
+    else this.#heldBytes.set(owner, held);
+  }
+
+  #refuseTooMuch(owner: string): void {
+    const own = HELD_TIMES * this.#maxBytes;
+    const isOwn = (this.#heldBytes.get(owner) ?? 0) > own;
+    if (!isOwn && this.#heldInAll <= HELD_TIMES_IN_ALL * this.#maxBytes) return;
+    const headers = { ...CLOSE.headers, 'retry-after': RETRY_SECONDS };
+    const answer = isOwn
+      ? rpcError(429, `Your requests under way have more than ${own} bytes together. Send this one later.`, {
+          headers,
+        })
+      : rpcError(503, 'The requests of all clients are too large together. Send this one later.', {
+          headers,
+        });
+    throw new BodyRefused(answer);
+  }
+
+  #tooLarge(): BodyRefused {
+    const message = `A request has at most ${this.#maxBytes} bytes. Send less, or have the operator raise MCP_BRIDGE_HTTP_BODY_MB.`;
+    return new BodyRefused(rpcError(413, message, CLOSE));
+  }
+}
+
+/** Rejects with what `take` throws, with BodyRefused after `idleMs` without a piece, and when the sender has gone. */
+function eachPiece(request: IncomingMessage, idleMs: number, take: (chunk: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const tooSlow = rpcError(
+      408,
+      'The rest of the body has not come in time. Send the request again.',
+      CLOSE,
+    );
+    const timer = setTimeout(() => done(() => reject(new BodyRefused(tooSlow))), idleMs);
+    const done = (settle: () => void) => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('close', onClose);
+      settle();
+    };
+    const onData = (chunk: Buffer) => {
+      timer.refresh();
+      try {
+        take(chunk);
+      } catch (thrown) {
+        request.pause();
+        done(() => reject(thrown as Error));
+      }
+    };
+    const onEnd = () => done(resolve);
+    const onClose = () => done(() => reject(new Error('The sender of a request has gone.')));
+    request.on('data', onData).on('end', onEnd).on('close', onClose);
+    // A body that ends too early is an error of the stream; its close says enough.
+    request.on('error', () => {});
+  });
+}
+
+/** The rest of such a body is not read. */
+const CLOSE = { headers: { connection: 'close' } } as const;
+
+function parsed(text: string): unknown {
+  if (text.trim() === '')
+    throw new BodyRefused(parseError('The body is empty; a JSON-RPC message is wanted.', null));
+  try {
+    return parseJson(text, LIMITS);
+  } catch (thrown) {
+    throw new BodyRefused(parseError(`The body cannot be taken: ${(thrown as Error).message}.`, idIn(text)));
+  }
+}
+
+/** The id of the request that `text` is meant to be, whatever else is wrong with it. */
+function idIn(text: string): RequestId {
+  const written = sliceAt(text, ['id']);
+  if (written === undefined || written.length > MAX_ID_CHARS) return null;
+  try {
+    const id: unknown = JSON.parse(written);
+    return typeof id === 'string' || typeof id === 'number' ? id : null;
+  } catch {
+    return null;
+  }
+}

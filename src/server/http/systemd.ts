@@ -1,0 +1,35 @@
+// What systemd and a service of its say to each other: the socket that it hands over (sd_listen_fds) and what state the
+// service is in (sd_notify).
+
+import { execFile } from 'node:child_process';
+import type { Environment } from '../../base/environment.js';
+import { BridgeError } from '../../base/errors.js';
+
+/** SD_LISTEN_FDS_START: the first descriptor that is handed over. */
+const FIRST_FD = 3;
+
+/** The descriptor of the one socket that was handed over to this process. Throws E_SETTINGS where there is none. */
+export function listenFd(env: Environment, pid: number = process.pid): number {
+  const count = Number(env['LISTEN_FDS'] ?? 0);
+  if (count === 1 && Number(env['LISTEN_PID']) === pid) return FIRST_FD;
+  throw new BridgeError(
+    'E_SETTINGS',
+    `--http systemd: systemd has handed over ${count === 0 ? 'no socket' : `${count} sockets`}, and one is wanted.`,
+    {
+      fault: 'operator',
+      remedy:
+        'Start the socket unit, not the service alone, and give it one ListenStream=; or name a port or a path instead of systemd.',
+    },
+  );
+}
+
+/**
+ * Tells the service manager `state`, such as READY=1, where there is one that wants to know. Node has no datagram sockets of
+ * this kind, so systemd's own program sends it; the unit needs NotifyAccess=all. Trouble is nobody's.
+ */
+export function notifySystemd(state: 'READY=1' | 'STOPPING=1' | 'RELOADING=1', env: Environment): void {
+  const socket = env['NOTIFY_SOCKET'];
+  if (socket === undefined || socket === '') return;
+  const options = { env: { NOTIFY_SOCKET: socket, PATH: env['PATH'] ?? '/usr/bin:/bin' }, timeout: 5_000 };
+  execFile('systemd-notify', [state], options, () => {});
+}
