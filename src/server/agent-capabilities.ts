@@ -1,8 +1,8 @@
-// The agent as its servers see it through the bridge: what it said in its greeting that it can do, asked by raw requests.
-// Roots are asked for once and kept until they change, so that a server which asks a thousand times costs the agent nothing.
+// An agent of 2025 as its servers see it through the bridge: what it said in its greeting that it can do, asked by raw
+// requests. Roots are asked for once and kept until they change, so that a server which asks a thousand times costs the agent
+// nothing. A later agent is asked by an answer instead (call-leg.ts).
 
-import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { RootsListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { RequestId, Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { unlessAborted } from '../base/unless-aborted.js';
@@ -16,15 +16,29 @@ const ROOTS_WITHIN_MS = 30_000;
 const ROOTS_KEPT_MS = 5_000;
 
 const anyResult = z.looseObject({});
+const anything = { params: z.unknown() };
 const NEVER = new AbortController().signal;
 
-/** `onRootsChanged` is called when the agent says that its roots are others. */
-export function agentCapabilitiesOf(server: Server, onRootsChanged: () => void): AgentCapabilities {
-  let roots: { readonly listed: Promise<Readonly<Record<string, unknown>>>; readonly at: number } | undefined;
-  const capabilities = () => server.getClientCapabilities();
-  const tellsRootsChanges = () => capabilities()?.roots?.listChanged === true;
+export type GreetedAgent = AgentCapabilities & {
+  /**
+   * The same agent, asked as part of the answer to its request `id`: over HTTP that is the one stream which it surely
+   * reads.
+   */
+  during(id: RequestId): AgentCapabilities;
+};
 
-  server.setNotificationHandler(RootsListChangedNotificationSchema, () => {
+type Offered = {
+  readonly elicitation?: { readonly form?: unknown; readonly url?: unknown };
+  readonly roots?: { readonly listChanged?: unknown };
+};
+
+/** `onRootsChanged` is called when the agent says that its roots are others. */
+export function agentCapabilitiesOf(server: Server, onRootsChanged: () => void): GreetedAgent {
+  let roots: { readonly listed: Promise<Readonly<Record<string, unknown>>>; readonly at: number } | undefined;
+  const capabilities = (): Offered => onlyObjects(server.getClientCapabilities() ?? {});
+  const tellsRootsChanges = () => capabilities().roots?.listChanged === true;
+
+  server.setNotificationHandler('notifications/roots/list_changed', anything, () => {
     roots = undefined;
     onRootsChanged();
   });
@@ -32,43 +46,67 @@ export function agentCapabilitiesOf(server: Server, onRootsChanged: () => void):
   // The SDK's clients take the cancellation of request 0, which is our first, for none: the question would stay on the
   // person's screen. So a ping comes first.
   let hasAsked = false;
-  const request = async (method: string, params: object, timeout: number, signal: AbortSignal) => {
-    if (!hasAsked) server.ping().catch(() => {});
+  const request = async (
+    method: string,
+    params: object,
+    {
+      relatedRequestId,
+      timeout,
+      signal,
+    }: { relatedRequestId?: RequestId; timeout: number; signal: AbortSignal },
+  ) => {
+    const related = relatedRequestId === undefined ? {} : { relatedRequestId };
+    if (!hasAsked) server.request({ method: 'ping' }, anyResult, related).catch(() => {});
     hasAsked = true;
-    // Raw, since the SDK's own way checks forms against the rules of its version. A signal of its own, since the SDK never takes its listener off.
+    // Raw, since the SDK's own way checks forms against the rules of its version. A signal of its own, since the run's has
+    // many listeners already.
     using link = new LinkedSignal(signal);
-    const options = { timeout, signal: link.signal };
-    return await server.request({ method, params: { ...params } } as never, anyResult, options);
+    const options = { ...related, timeout, signal: link.signal };
+    return await server.request({ method, params: { ...params } }, anyResult, options);
   };
 
-  return {
-    elicits: () => {
-      const offered = capabilities()?.elicitation;
-      if (offered === undefined) return { form: false, url: false };
-      // Before there were modes, an empty object meant forms.
-      return {
-        form: offered.form !== undefined || offered.url === undefined,
-        url: offered.url !== undefined,
-      };
-    },
-    elicit: (params, signal) => request('elicitation/create', params, NO_TIMEOUT_MS, signal),
-    elicitationDone: (elicitationId) => {
-      const params = { elicitationId };
-      // An agent that has gone hears nothing, which is its own doing.
-      server.notification({ method: 'notifications/elicitation/complete', params }).catch(() => {});
-    },
-    hasRoots: () => capabilities()?.roots !== undefined,
-    tellsRootsChanges,
-    listRoots: (signal) => {
-      const now = performance.now();
-      if (roots === undefined || (!tellsRootsChanges() && now - roots.at > ROOTS_KEPT_MS)) {
-        const asked = { listed: request('roots/list', {}, ROOTS_WITHIN_MS, NEVER), at: now };
-        roots = asked;
-        asked.listed.catch(() => {
-          if (roots === asked) roots = undefined;
-        });
-      }
-      return unlessAborted(roots.listed, signal, { message: 'The roots are no longer wanted.' });
-    },
+  const asked = (id: RequestId | undefined): AgentCapabilities => {
+    const related = id === undefined ? {} : { relatedRequestId: id };
+    return {
+      elicits: () => {
+        const offered = capabilities().elicitation;
+        if (offered === undefined) return { form: false, url: false };
+        // Before there were modes, an empty object meant forms.
+        return {
+          form: offered.form !== undefined || offered.url === undefined,
+          url: offered.url !== undefined,
+        };
+      },
+      elicit: (params, signal) =>
+        request('elicitation/create', params, { ...related, timeout: NO_TIMEOUT_MS, signal }),
+      elicitationDone: (elicitationId) => {
+        const params = { elicitationId };
+        // An agent that has gone hears nothing, which is its own doing.
+        server
+          .notification({ method: 'notifications/elicitation/complete', params }, related)
+          .catch(() => {});
+      },
+      hasRoots: () => capabilities().roots !== undefined,
+      tellsRootsChanges,
+      listRoots: (signal) => {
+        const now = performance.now();
+        if (roots === undefined || (!tellsRootsChanges() && now - roots.at > ROOTS_KEPT_MS)) {
+          const options = { ...related, timeout: ROOTS_WITHIN_MS, signal: NEVER };
+          const asking = { listed: request('roots/list', {}, options), at: now };
+          roots = asking;
+          asking.listed.catch(() => {
+            if (roots === asking) roots = undefined;
+          });
+        }
+        return unlessAborted(roots.listed, signal, { message: 'The roots are no longer wanted.' });
+      },
+    };
   };
+  return { ...asked(undefined), during: asked };
 }
+
+/** Whatever the greeting says: a capability that is no object is none. */
+const onlyObjects = (offered: object): Offered =>
+  Object.fromEntries(
+    Object.entries(offered).filter(([, capability]) => typeof capability === 'object' && capability !== null),
+  );

@@ -233,9 +233,10 @@ export class Bridge implements AsyncDisposable {
     }
   }
 
-  /** Calls `listener` whenever it has become known what the image of run_python holds. */
-  onImageKnown(listener: () => void): void {
+  /** Calls `listener` whenever it has become known what the image of run_python holds, until what it returns is called. */
+  onImageKnown(listener: () => void): () => void {
     this.#imageListeners.add(listener);
+    return () => void this.#imageListeners.delete(listener);
   }
 
   /** Servers and code may ask this agent from now on. */

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { parseSettings } from '../../src/config/settings.js';
+import { NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { CappedOutput } from '../../src/exec/capped-output.js';
 import { MAX_ANSWER_CHARS } from '../../src/exec/execute-result.js';
 import type { CommandEnd } from '../../src/exec/run-command.js';
@@ -23,7 +24,12 @@ const toolOf = (env: Record<string, string>) =>
 const call = (bridge: object, args: unknown, env: Record<string, string> = {}): Promise<Answer> =>
   toolOf(env).call(
     args,
-    { bridge: bridge as Bridge, progress: new Progress(undefined), onOutput: () => {} },
+    {
+      bridge: bridge as Bridge,
+      caller: { client: (bridge as { client?: string }).client ?? 'agent 1', agent: NO_AGENT },
+      progress: new Progress(undefined),
+      onOutput: () => {},
+    },
     new AbortController().signal,
   );
 type OwnEnd = Partial<Omit<CommandEnd, 'output' | 'durationMs'>>;

@@ -61,7 +61,7 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
     const parsed = schema.safeParse(given);
     if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
     const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
-    const outputBytes = Math.min(executeOutputBytes, shownBy(context.bridge.client));
+    const outputBytes = Math.min(executeOutputBytes, shownBy(context.caller.client));
     const asked = {
       argv: [command, ...args],
       stdin: stdin === '' ? undefined : Buffer.from(stdin),
