@@ -8,6 +8,7 @@ import type { Observer } from '../base/events.js';
 import { clip, clipHarmless } from '../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { offeredLanguages } from '../config/languages/plan.js';
+import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import { WrongParams } from '../protocol/wrong-params.js';
 import { agentCapabilitiesOf } from './agent-capabilities.js';
 import type { Bridge } from './bridge.js';
@@ -50,12 +51,12 @@ export async function serveAgent(
   const tools = toolsOf(bridge.settings);
   const snippets = offeredSnippets(bridge);
   const server = serverFor(bridge, warnings, snippets === undefined ? {} : { completions: {} });
-  listTools(server, bridge, tools);
+  const agent: AgentCapabilities = agentCapabilitiesOf(server, () => bridge.servers.pool.rootsChanged(agent));
+  listTools(server, bridge, agent, tools);
   const logLevel = takeLogLevel(server);
-  answerCalls(server, { tools, bridge, transport, observer, logLevel });
+  answerCalls(server, { tools, bridge, agent, transport, observer, logLevel });
   offerResources(server, bridge);
   if (snippets !== undefined) completeSnippets(server, snippets);
-  bridge.serveFor(agentCapabilitiesOf(server, () => bridge.servers.pool.rootsChanged()));
   await server.connect(transport);
   return server;
 }
@@ -87,7 +88,12 @@ const serverFor = (
  * Whoever lists the tools is likely to call one soon: house-keeping begins when a client has stayed. Whoever has been told
  * less of the image than is known by then is told that the list has changed.
  */
-function listTools(server: Server, bridge: Bridge, tools: ReadonlyMap<string, BridgeTool>): void {
+function listTools(
+  server: Server,
+  bridge: Bridge,
+  agent: AgentCapabilities,
+  tools: ReadonlyMap<string, BridgeTool>,
+): void {
   let plans: NodeJS.Timeout[] = [];
   let told: string | undefined;
   const described = () => [...tools.values()].map(({ definition }) => definition.description).join('\n');
@@ -100,7 +106,7 @@ function listTools(server: Server, bridge: Bridge, tools: ReadonlyMap<string, Br
   server.setRequestHandler(ListToolsRequestSchema, () => {
     for (const plan of plans) clearTimeout(plan);
     plans = [
-      setTimeout(() => bridge.warmUp(), QUIET_BEFORE_WARM_MS).unref(),
+      setTimeout(() => bridge.warmUp(agent), QUIET_BEFORE_WARM_MS).unref(),
       setTimeout(() => bridge.sweepOnce(), QUIET_BEFORE_SWEEP_MS).unref(),
     ];
     told = described();

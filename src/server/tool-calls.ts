@@ -11,6 +11,7 @@ import type { OutputStream } from '../base/streams.js';
 import { clipHarmless } from '../base/text.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
+import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import { WrongParams } from '../protocol/wrong-params.js';
 import { hasKept } from '../render/files.js';
 import { visible } from '../render/payload.js';
@@ -18,6 +19,7 @@ import { isStructured, render } from '../render/render.js';
 import { outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
 import type { Bridge } from './bridge.js';
 import { CallTool } from './call-request.js';
+import type { Caller } from './caller.js';
 import { type McpLogLevel, OutputLog } from './log-notifications.js';
 import { Progress } from './progress.js';
 import type { Answer, BridgeTool } from './tool.js';
@@ -52,6 +54,8 @@ export const allTools = (settings: Settings): ReadonlyMap<string, BridgeTool> =>
 export type CallsParts = {
   readonly tools: ReadonlyMap<string, BridgeTool>;
   readonly bridge: Bridge;
+  /** Gets what servers and code ask. */
+  readonly agent: AgentCapabilities;
   readonly transport: ClientTransport;
   readonly observer: Observer;
   /** What the client wants to be told, whenever it is asked. */
@@ -59,16 +63,16 @@ export type CallsParts = {
 };
 
 export function answerCalls(server: Server, parts: CallsParts): void {
-  const { tools, bridge, transport, observer, logLevel } = parts;
+  const { tools, bridge, agent, transport, observer, logLevel } = parts;
   server.setRequestHandler(CallTool, async ({ params }, extra): Promise<CallToolResult> => {
     const tool = toolNamed(params.name, tools);
     const { name = 'unknown', version = '' } = server.getClientVersion() ?? {};
-    bridge.client = `${name} ${version}`.trim();
+    const caller: Caller = { client: `${name} ${version}`.trim(), agent };
     const notify = (notification: ServerNotification) => {
       // A client that has gone hears nothing, which is its own doing.
       if (!extra.signal.aborted) extra.sendNotification(notification).catch(() => {});
     };
-    const answer = await callTool(tool, params, { bridge, logLevel, notify }, observer, extra.signal);
+    const answer = await callTool(tool, params, { bridge, caller, logLevel, notify }, observer, extra.signal);
     const client = server.getClientVersion()?.name ?? '';
     // Before the answer: some hosts read only what their list of resources has.
     if (!('isRelayed' in answer) && hasKept(answer))
@@ -107,8 +111,9 @@ export function resultOf(
   return render(answer, { mode, structured, client, links }) as unknown as CallToolResult;
 }
 
-type Caller = {
+type CallParts = {
   readonly bridge: Bridge;
+  readonly caller: Caller;
   readonly logLevel: () => McpLogLevel | undefined;
   /** Not after the call was cancelled. */
   readonly notify: (notification: ServerNotification) => void;
@@ -121,7 +126,7 @@ type Caller = {
 async function callTool(
   tool: BridgeTool,
   { arguments: args, _meta }: CallToolRequest['params'],
-  { bridge, logLevel, notify }: Caller,
+  { bridge, caller, logLevel, notify }: CallParts,
   observer: Observer,
   signal: AbortSignal,
 ): Promise<Answer> {
@@ -137,7 +142,7 @@ async function callTool(
   try {
     const onOutput = (stream: OutputStream, text: string) => log.add(stream, text);
     const cleaned = cleanArguments(args, tool.definition.inputSchema);
-    return await tool.call(cleaned, { bridge, progress, onOutput }, signal);
+    return await tool.call(cleaned, { bridge, caller, progress, onOutput }, signal);
   } catch (thrown) {
     const { code, message, remedy } = asBridgeError(thrown);
     observer({ type: 'bridge.fault', where: tool.definition.name, message });
