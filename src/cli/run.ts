@@ -3,11 +3,11 @@
 
 import { basename } from 'node:path';
 import { madeVisibleJson } from '../base/unseen.js';
-import { NO_AGENT } from '../downstream/asking/agent-capabilities.js';
 import { stringify } from '../protocol/json-text.js';
 import { payloadOf } from '../render/payload.js';
 import { pictureLines } from '../render/pictures.js';
 import type { Outcome } from '../run/outcome/outcome.js';
+import { COMMAND_LINE } from '../server/caller.js';
 import { Progress } from '../server/progress.js';
 import { runPython } from '../server/tools/run-python.js';
 import { withBridge } from './command-bridge.js';
@@ -39,8 +39,7 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   const signal = interruptSignal();
   await withBridge(prepared, async (bridge) => {
     using signs = new Progress(({ message }) => sayDim(message));
-    const caller = { client: bridge.client, agent: NO_AGENT };
-    const context = { bridge, caller, progress: signs, onOutput: () => {} };
+    const context = { bridge, caller: COMMAND_LINE, progress: signs, onOutput: () => {} };
     const outcome = await runPython(bridge.settings).call(args, context, signal);
     if (options.json) process.stdout.write(`${madeVisibleJson(stringify(payloadOf(outcome, true)))}\n`);
     else show(outcome);

@@ -19,13 +19,7 @@ const anyResult = z.looseObject({});
 const anything = { params: z.unknown() };
 const NEVER = new AbortController().signal;
 
-export type GreetedAgent = AgentCapabilities & {
-  /**
-   * The same agent, asked as part of the answer to its request `id`: over HTTP that is the one stream which it surely
-   * reads.
-   */
-  during(id: RequestId): AgentCapabilities;
-};
+type Asked = Server & { readonly newestRequest?: RequestId | undefined };
 
 type Offered = {
   readonly elicitation?: { readonly form?: unknown; readonly url?: unknown };
@@ -33,7 +27,7 @@ type Offered = {
 };
 
 /** `onRootsChanged` is called when the agent says that its roots are others. */
-export function agentCapabilitiesOf(server: Server, onRootsChanged: () => void): GreetedAgent {
+export function agentCapabilitiesOf(server: Asked, onRootsChanged: () => void): AgentCapabilities {
   let roots: { readonly listed: Promise<Readonly<Record<string, unknown>>>; readonly at: number } | undefined;
   const capabilities = (): Offered => onlyObjects(server.getClientCapabilities() ?? {});
   const tellsRootsChanges = () => capabilities().roots?.listChanged === true;
@@ -46,16 +40,8 @@ export function agentCapabilitiesOf(server: Server, onRootsChanged: () => void):
   // The SDK's clients take the cancellation of request 0, which is our first, for none: the question would stay on the
   // person's screen. So a ping comes first.
   let hasAsked = false;
-  const request = async (
-    method: string,
-    params: object,
-    {
-      relatedRequestId,
-      timeout,
-      signal,
-    }: { relatedRequestId?: RequestId; timeout: number; signal: AbortSignal },
-  ) => {
-    const related = relatedRequestId === undefined ? {} : { relatedRequestId };
+  const request = async (method: string, params: object, timeout: number, signal: AbortSignal) => {
+    const related = relatedTo(server);
     if (!hasAsked) server.request({ method: 'ping' }, anyResult, related).catch(() => {});
     hasAsked = true;
     // Raw, since the SDK's own way checks forms against the rules of its version. A signal of its own, since the run's has
@@ -65,44 +51,46 @@ export function agentCapabilitiesOf(server: Server, onRootsChanged: () => void):
     return await server.request({ method, params: { ...params } }, anyResult, options);
   };
 
-  const asked = (id: RequestId | undefined): AgentCapabilities => {
-    const related = id === undefined ? {} : { relatedRequestId: id };
-    return {
-      elicits: () => {
-        const offered = capabilities().elicitation;
-        if (offered === undefined) return { form: false, url: false };
-        // Before there were modes, an empty object meant forms.
-        return {
-          form: offered.form !== undefined || offered.url === undefined,
-          url: offered.url !== undefined,
-        };
-      },
-      elicit: (params, signal) =>
-        request('elicitation/create', params, { ...related, timeout: NO_TIMEOUT_MS, signal }),
-      elicitationDone: (elicitationId) => {
-        const params = { elicitationId };
-        // An agent that has gone hears nothing, which is its own doing.
-        server
-          .notification({ method: 'notifications/elicitation/complete', params }, related)
-          .catch(() => {});
-      },
-      hasRoots: () => capabilities().roots !== undefined,
-      tellsRootsChanges,
-      listRoots: (signal) => {
-        const now = performance.now();
-        if (roots === undefined || (!tellsRootsChanges() && now - roots.at > ROOTS_KEPT_MS)) {
-          const options = { ...related, timeout: ROOTS_WITHIN_MS, signal: NEVER };
-          const asking = { listed: request('roots/list', {}, options), at: now };
-          roots = asking;
-          asking.listed.catch(() => {
-            if (roots === asking) roots = undefined;
-          });
-        }
-        return unlessAborted(roots.listed, signal, { message: 'The roots are no longer wanted.' });
-      },
-    };
+  return {
+    elicits: () => {
+      const offered = capabilities().elicitation;
+      if (offered === undefined) return { form: false, url: false };
+      // Before there were modes, an empty object meant forms.
+      return {
+        form: offered.form !== undefined || offered.url === undefined,
+        url: offered.url !== undefined,
+      };
+    },
+    elicit: (params, signal) => request('elicitation/create', params, NO_TIMEOUT_MS, signal),
+    elicitationDone: (elicitationId) => {
+      const params = { elicitationId };
+      // An agent that has gone hears nothing, which is its own doing.
+      server
+        .notification({ method: 'notifications/elicitation/complete', params }, relatedTo(server))
+        .catch(() => {});
+    },
+    hasRoots: () => capabilities().roots !== undefined,
+    tellsRootsChanges,
+    listRoots: (signal) => {
+      const now = performance.now();
+      if (roots === undefined || (!tellsRootsChanges() && now - roots.at > ROOTS_KEPT_MS)) {
+        const asked = { listed: request('roots/list', {}, ROOTS_WITHIN_MS, NEVER), at: now };
+        roots = asked;
+        asked.listed.catch(() => {
+          if (roots === asked) roots = undefined;
+        });
+      }
+      return unlessAborted(roots.listed, signal, { message: 'The roots are no longer wanted.' });
+    },
   };
-  return { ...asked(undefined), during: asked };
+}
+
+/**
+ * What is asked goes with the answer to the agent's newest request that is open: over HTTP that is a stream which it
+ * surely reads.
+ */
+function relatedTo({ newestRequest }: Asked): { readonly relatedRequestId?: RequestId } {
+  return newestRequest === undefined ? {} : { relatedRequestId: newestRequest };
 }
 
 /** Whatever the greeting says: a capability that is no object is none. */

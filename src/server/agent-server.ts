@@ -7,6 +7,7 @@ import {
   type Implementation,
   type JSONRPCRequest,
   LATEST_PROTOCOL_VERSION,
+  type RequestId,
   type Result,
   Server,
   type ServerCapabilities,
@@ -54,6 +55,7 @@ export class AgentServer extends Server {
   readonly #instructions: string;
   readonly #handlers = new Map<string, Handler>();
   readonly #closed = new AbortController();
+  readonly #open = new Set<RequestId>();
   #clientProtocol: string | undefined;
   #greeting: Greeting | undefined;
 
@@ -85,6 +87,11 @@ export class AgentServer extends Server {
     return this.#clientProtocol;
   }
 
+  /** Of those that are being answered, the one that came last. */
+  get newestRequest(): RequestId | undefined {
+    return [...this.#open].at(-1);
+  }
+
   /** Aborted when the connection has ended. */
   get closed(): AbortSignal {
     return this.#closed.signal;
@@ -108,7 +115,13 @@ export class AgentServer extends Server {
     if (handler === undefined) throw Object.assign(new Error('Method not found'), { code: METHOD_NOT_FOUND });
     const request = new AgentRequest(this, context);
     request.checkVersion();
-    return (await handler(params, request)) as Result;
+    const { id } = context.mcpReq;
+    this.#open.add(id);
+    try {
+      return (await handler(params, request)) as Result;
+    } finally {
+      this.#open.delete(id);
+    }
   }
 
   #greet(params: unknown): object {

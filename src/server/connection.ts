@@ -1,6 +1,7 @@
 // What one agent's connection remembers from request to request, apart from the SDK's server object: over HTTP there is a
 // server object for each request of 2026-07-28, and they share one of these for each bridge.
 
+import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import type { Bridge } from './bridge.js';
 import type { McpLogLevel } from './log-notifications.js';
 
@@ -17,10 +18,10 @@ export class Connection implements Disposable {
   #stopListening: (() => void) | undefined;
 
   /** Whoever lists the tools is likely to call one soon: house-keeping begins when a client has stayed. */
-  prepare(bridge: Bridge): void {
+  prepare(bridge: Bridge, agent: AgentCapabilities): void {
     for (const plan of this.#plans) clearTimeout(plan);
     this.#plans = [
-      setTimeout(() => bridge.warmUp(), QUIET_BEFORE_WARM_MS).unref(),
+      setTimeout(() => bridge.warmUp(agent), QUIET_BEFORE_WARM_MS).unref(),
       setTimeout(() => bridge.sweepOnce(), QUIET_BEFORE_SWEEP_MS).unref(),
     ];
   }

@@ -9,7 +9,7 @@ import { offeredLanguages } from '../config/languages/plan.js';
 import { type AgentCapabilities, NO_AGENT } from '../downstream/asking/agent-capabilities.js';
 import { WrongParams } from '../protocol/wrong-params.js';
 import { agentCapabilitiesOf } from './agent-capabilities.js';
-import type { AgentRequest, Era } from './agent-request.js';
+import type { Era } from './agent-request.js';
 import { AgentServer } from './agent-server.js';
 import type { Bridge } from './bridge.js';
 import { CACHED_FOR } from './cached-for.js';
@@ -80,13 +80,14 @@ export function agentServer(parts: AgentServerParts): AgentServer {
   const listChanged = parts.onListChanged ?? ((list) => tellListChanged(server, list));
   if (parts.connection === undefined)
     server.closed.addEventListener('abort', () => connection[Symbol.dispose]());
-  listTools(server, { bridge, tools, connection, listChanged });
+  const agent = whoIsAsked(server, bridge);
+  listTools(server, { bridge, agent, tools, connection, listChanged });
   takeLogLevel(server, connection);
   answerCalls(server, {
     tools,
     bridge,
     observer,
-    agentFor: whoIsAsked(server, bridge),
+    agent,
     logLevelFor: (request) => (request.era === 'legacy' ? () => connection.logLevel : () => request.logLevel),
     onKept: (request) => {
       // An agent of 2025 hears it on the way to its answer; a later one only where it listens.
@@ -140,22 +141,22 @@ const instructionsOf = ({ settings, servers }: Bridge, warnings: readonly string
   ].join('\n');
 
 /** Whom the calls of this server may ask: an agent of 2025 by requests, a later one as `modernCalls` can, or nobody. */
-function whoIsAsked(server: AgentServer, bridge: Bridge): (request: AgentRequest) => AgentCapabilities {
-  if (server.era === 'modern') return () => NO_AGENT;
-  const agent = agentCapabilitiesOf(server, () => bridge.servers.pool.rootsChanged());
-  bridge.serveFor(agent);
-  return ({ context }) => agent.during(context.mcpReq.id);
+function whoIsAsked(server: AgentServer, bridge: Bridge): AgentCapabilities {
+  if (server.era === 'modern') return NO_AGENT;
+  const agent: AgentCapabilities = agentCapabilitiesOf(server, () => bridge.servers.pool.rootsChanged(agent));
+  return agent;
 }
 
 type Listing = {
   readonly bridge: Bridge;
+  readonly agent: AgentCapabilities;
   readonly tools: ReadonlyMap<string, BridgeTool>;
   readonly connection: Connection;
   readonly listChanged: (list: 'tools') => void;
 };
 
 /** Whoever has been told less of the image than is known later is told that the list has changed. */
-function listTools(server: AgentServer, { bridge, tools, connection, listChanged }: Listing): void {
+function listTools(server: AgentServer, { bridge, agent, tools, connection, listChanged }: Listing): void {
   const described = () => [...tools.values()].map(({ definition }) => definition.description).join('\n');
   const onImageKnown = () => {
     if (connection.toldOfTools === undefined || connection.toldOfTools === described()) return;
@@ -164,7 +165,7 @@ function listTools(server: AgentServer, { bridge, tools, connection, listChanged
   };
   server.answer('tools/list', (params, { era }) => {
     checkCursor(params);
-    connection.prepare(bridge);
+    connection.prepare(bridge, agent);
     connection.onImageKnown(bridge, onImageKnown);
     connection.toldOfTools = described();
     const listed = { tools: [...tools.values()].map(({ definition }) => definition) };

@@ -54,8 +54,8 @@ export type CallsParts = {
   readonly tools: ReadonlyMap<string, BridgeTool>;
   readonly bridge: Bridge;
   readonly observer: Observer;
-  /** Whom a call may ask. */
-  readonly agentFor: (request: AgentRequest) => AgentCapabilities;
+  /** Whom a call may ask; the same for all calls, since questions of a server are told apart by whose they are. */
+  readonly agent: AgentCapabilities;
   /** What the agent wants to be told while `request` is answered, whenever it is asked. */
   readonly logLevelFor: (request: AgentRequest) => () => McpLogLevel | undefined;
   /** The call that is answered by `request` has left something to read. */
@@ -70,14 +70,13 @@ export function answerCalls(server: AgentServer, parts: CallsParts): void {
     const params = callParams(given);
     const tool = toolNamed(params.name, tools);
     const begin = async (leg: CallLeg): Promise<CallToolResult> => {
-      bridge.client = leg.caller.client;
       const answer = await callTool(tool, params, bridge, leg, observer);
       // Before the answer: some hosts read only what their list of resources has.
       if (!('isRelayed' in answer) && hasKept(answer)) parts.onKept(request);
       const { clientName: client, protocol } = request;
       return resultOf(answer, tool, bridge.settings, { client, links: knowsLinks(protocol) });
     };
-    const own = legOf(request, parts.agentFor(request), parts.logLevelFor(request));
+    const own = legOf(request, parts.agent, parts.logLevelFor(request));
     if (request.era === 'legacy' || modernCalls === undefined) return begin(own);
     return modernCalls.answer({ request, params, own }, begin);
   });

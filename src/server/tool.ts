@@ -11,7 +11,6 @@ import type { Progress } from './progress.js';
 
 export type ToolContext = {
   readonly bridge: Bridge;
-  /** Who calls, and whom the call may ask. */
   readonly caller: Caller;
   /** Tells the agent how far things are; free when it did not ask. */
   readonly progress: Progress;

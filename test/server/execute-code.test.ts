@@ -5,17 +5,15 @@ import { describe, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { languageNamed, languages } from '../../src/config/languages/records.js';
 import { parseSettings } from '../../src/config/settings.js';
-import { NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { MAX_INPUT_BYTES } from '../../src/protocol/frames.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import type { Snippet } from '../../src/run/programs/snippets.js';
 import type { Program } from '../../src/run/programs/task.js';
 import type { Bridge, RunInput } from '../../src/server/bridge.js';
+import { COMMAND_LINE } from '../../src/server/caller.js';
 import { Progress } from '../../src/server/progress.js';
 import { executeCode } from '../../src/server/tools/execute-code.js';
 import { runPython } from '../../src/server/tools/run-python.js';
-
-const CALLER = { client: 'agent 1', agent: NO_AGENT };
 
 const { settings } = parseSettings(
   {},
@@ -51,7 +49,7 @@ async function called(args: unknown, status: 'success' | 'error' = 'success'): P
   const bridge = { run, snippets: { find } } as unknown as Bridge;
   const outcome = await tool.call(
     args,
-    { bridge, caller: CALLER, progress: new Progress(undefined), onOutput: () => {} },
+    { bridge, caller: COMMAND_LINE, progress: new Progress(undefined), onOutput: () => {} },
     new AbortController().signal,
   );
   return { outcome, input };
@@ -379,7 +377,7 @@ describe('arguments that do not', () => {
 
   it('a fault of the snippets’ own is no fault of the arguments', async () => {
     const bridge = { snippets: { find: () => Promise.reject(new Error('broken')) } } as unknown as Bridge;
-    const context = { bridge, caller: CALLER, progress: new Progress(undefined), onOutput: () => {} };
+    const context = { bridge, caller: COMMAND_LINE, progress: new Progress(undefined), onOutput: () => {} };
     await expect(tool.call({ snippet_name: 'x' }, context, new AbortController().signal)).rejects.toThrow(
       'broken',
     );
