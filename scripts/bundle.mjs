@@ -21,6 +21,7 @@ const bundle = await rolldown({
   transform: { target: JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')).compilerOptions.target },
   // `module` comes first: a package's UMD file under `main` calls a `require` that no bundler can follow.
   resolve: { mainFields: ['module', 'main'], extensionAlias: { '.js': ['.ts', '.js'] } },
+  plugins: [withoutValidators()],
   // Such as an import that was not found, which would only fail when somebody needs it.
   onLog: (level, { message }) => {
     if (level === 'warn') throw new Error(message);
@@ -47,6 +48,26 @@ if (missing.length > 0) throw new Error(`not bundled: ${[...new Set(missing)].jo
 const written = new Set([...output.map(({ fileName }) => basename(fileName)), licences]);
 for (const name of readdirSync(folder)) if (!written.has(name)) rmSync(join(folder, name));
 writeFileSync(join(folder, licences), notices(chunks.flatMap(({ moduleIds }) => moduleIds)));
+
+/**
+ * The SDK's server imports a validator of JSON schemas, 290 kB of it, for forms and outputs that it would check. The bridge gives
+ * it one that checks nothing (src/server/agent-server.ts), so nobody needs that code, and its import would cost a third of
+ * the time to start.
+ */
+function withoutValidators() {
+  const stub = '\0no-validators';
+  return {
+    name: 'without-validators',
+    resolveId: (specifier) => (specifier === '@modelcontextprotocol/server/_shims' ? stub : undefined),
+    load: (id) =>
+      id === stub
+        ? `export { default as process } from 'node:process';
+           export class DefaultJsonSchemaValidator {
+             constructor() { throw new Error('The bundle has no validator of JSON schemas.'); }
+           }`
+        : undefined,
+  };
+}
 
 function isForeign(specifier) {
   return !isBuiltin(specifier) && !output.some(({ fileName }) => fileName === specifier);

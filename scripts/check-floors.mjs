@@ -52,8 +52,9 @@ const ROOMS = {
 const PACKAGES = {
   // Questions on a terminal.
   '@clack/prompts': ['cli/setup/dialogue.ts'],
-  '@modelcontextprotocol/server': ['exec/', 'server/'],
-  '@modelcontextprotocol/sdk': ['downstream/', 'exec/', 'server/', 'cli/code-exec.ts'],
+  '@modelcontextprotocol/core': ['server/'],
+  '@modelcontextprotocol/sdk': ['downstream/', 'exec/'],
+  '@modelcontextprotocol/server': ['server/'],
   '@toon-format/toon': ['render/toon.ts'],
   'cli-table3': ['cli/'],
   dotenv: ['config/'],

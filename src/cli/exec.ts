@@ -10,6 +10,7 @@ import { pictureLines } from '../render/pictures.js';
 import type { Outcome } from '../run/outcome/outcome.js';
 import { Snippets } from '../run/programs/snippets.js';
 import type { RunInput } from '../server/bridge.js';
+import { COMMAND_LINE } from '../server/caller.js';
 import { Progress } from '../server/progress.js';
 import { hooksFor } from '../server/tools/hooks.js';
 import { withBridge } from './command-bridge.js';
@@ -46,7 +47,12 @@ export async function exec(words: Words, options: ExecOptions): Promise<void> {
     using signs = new Progress(process.stderr.isTTY ? ({ message }) => sayDim(message) : undefined);
     const outputs = options.json ? new Collected() : passedOn();
     const onOutput = (stream: OutputStream, text: string) => outputs[stream].add(text);
-    const outcome = await bridge.run(input, hooksFor({ progress: signs, onOutput }), signal.signal);
+    const outcome = await bridge.run(
+      input,
+      COMMAND_LINE,
+      hooksFor({ progress: signs, onOutput }),
+      signal.signal,
+    );
     if (readerGone.aborted) {
       process.exitCode = READER_GONE_EXIT_CODE;
       return;

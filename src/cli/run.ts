@@ -7,6 +7,7 @@ import { stringify } from '../protocol/json-text.js';
 import { payloadOf } from '../render/payload.js';
 import { pictureLines } from '../render/pictures.js';
 import type { Outcome } from '../run/outcome/outcome.js';
+import { COMMAND_LINE } from '../server/caller.js';
 import { Progress } from '../server/progress.js';
 import { runPython } from '../server/tools/run-python.js';
 import { withBridge } from './command-bridge.js';
@@ -38,7 +39,7 @@ export async function run(script: string, options: RunCommandOptions): Promise<v
   const signal = interruptSignal();
   await withBridge(prepared, async (bridge) => {
     using signs = new Progress(({ message }) => sayDim(message));
-    const context = { bridge, progress: signs, onOutput: () => {} };
+    const context = { bridge, caller: COMMAND_LINE, progress: signs, onOutput: () => {} };
     const outcome = await runPython(bridge.settings).call(args, context, signal);
     if (options.json) process.stdout.write(`${madeVisibleJson(stringify(payloadOf(outcome, true)))}\n`);
     else show(outcome);

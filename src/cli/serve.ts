@@ -28,11 +28,9 @@ export async function serve(): Promise<void> {
   const { observer } = audit;
   const interrupted = interruptSignal();
   const fault = firstFault(observer);
-  const { server, bridge } = await connected(prepared, observer);
+  const { transport, bridge } = await connected(prepared, observer);
   const { reason, exitCode } = await Promise.race([
-    new Promise<End>((resolve) => {
-      server.onclose = () => resolve({ reason: 'the agent has gone', exitCode: 0 });
-    }),
+    transport.closed.then((): End => ({ reason: 'the agent has gone', exitCode: 0 })),
     new Promise<End>((resolve) => {
       const onAbort = () => resolve({ reason: String(interrupted.reason), exitCode: 0 });
       interrupted.addEventListener('abort', onAbort);
@@ -49,7 +47,7 @@ export async function serve(): Promise<void> {
 }
 
 type Connected = {
-  readonly server: Awaited<ReturnType<typeof serveAgent>>;
+  readonly transport: AgentTransport;
   readonly bridge: Bridge | undefined;
 };
 
@@ -63,12 +61,15 @@ async function connected(prepared: Examined, observer: Observer): Promise<Connec
       : openedOr(
           () => new Bridge({ settings, discovery, observer, redactor, setUpPatienceMs: SET_UP_PATIENCE_MS }),
         );
-  if (opened instanceof Bridge)
-    return { server: await serveAgent(opened, transport, observer, prepared.warnings), bridge: opened };
+  if (opened instanceof Bridge) {
+    await serveAgent(opened, transport, observer, prepared.warnings);
+    return { transport, bridge: opened };
+  }
   for (const { message, remedy } of opened.problems)
     observer({ type: 'settings.wrong', message: `${message} ${remedy}` });
   const { serveWrongSettings } = await import('../server/wrong-settings.js');
-  return { server: await serveWrongSettings(settings, opened.problems, transport), bridge: undefined };
+  await serveWrongSettings(settings, opened.problems, transport);
+  return { transport, bridge: undefined };
 }
 
 /** The policy may have been changed since it was examined. */

@@ -9,6 +9,7 @@ import { outcomeOf } from '../exec/execute-result.js';
 import type { Outcome, OutcomeError } from '../run/outcome/outcome.js';
 import { pythonKind, WORK } from '../sandbox/kind.js';
 import { Bridge, UNWATCHED } from '../server/bridge.js';
+import { COMMAND_LINE } from '../server/caller.js';
 
 export type Trial = {
   readonly outcome: Outcome;
@@ -66,7 +67,12 @@ export async function commandTrial(bridge: Bridge, signal: AbortSignal): Promise
     maxOutputBytes: TRIAL_OUTPUT_BYTES,
     shownBytes: TRIAL_OUTPUT_BYTES,
   } as const;
-  const outcome = await bridge.runCommand({ command, timeoutSeconds: TRIAL_SECONDS }, UNWATCHED, signal);
+  const outcome = await bridge.runCommand(
+    { command, timeoutSeconds: TRIAL_SECONDS },
+    COMMAND_LINE,
+    UNWATCHED,
+    signal,
+  );
   if ('failed' in outcome) return outcome.failed;
   const { end } = outcome;
   if (end.exitCode === 0) return { status: 'success', durationMs: end.durationMs };
@@ -88,6 +94,7 @@ async function tryOut(bridge: Bridge, code: string, signal: AbortSignal): Promis
   const timeoutSeconds = Math.min(TRIAL_SECONDS, bridge.settings.maxTimeoutSeconds);
   const outcome = await bridge.run(
     { task: { type: 'cell', code }, servers: [], files: [], timeoutSeconds },
+    COMMAND_LINE,
     UNWATCHED,
     signal,
   );

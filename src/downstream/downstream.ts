@@ -6,6 +6,8 @@ import { Deadline } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { RawJson } from '../protocol/json-text.js';
+import { type AgentCapabilities, NO_AGENT } from './asking/agent-capabilities.js';
+import type { Callers } from './asking/callers.js';
 import { CallsUnderWay } from './asking/calls-under-way.js';
 import { PassedOn } from './asking/passed-on.js';
 import { callError, type FailureCode, withoutPrefix } from './call-error.js';
@@ -56,6 +58,8 @@ export interface Downstream {
   ask(question: Question, signal: AbortSignal): Promise<object>;
   /** Resolves, once it is over, with the reason as the end of a sentence about the server. */
   readonly closed: Promise<string>;
+  /** The same server, with what it is asked as calls of `agent`; the same object for the same agent. */
+  calledBy(agent: AgentCapabilities): Downstream;
 }
 
 /** What is told to whoever holds the server. */
@@ -76,7 +80,7 @@ export type OpenDownstream = {
   /** Resolves when its processes are gone, or its session and sockets. */
   close(): Promise<void>;
   /** The agent has other roots now. */
-  rootsChanged(): void;
+  rootsChanged(agent: AgentCapabilities): void;
   /** Whether a question of the server is put to the person just now. */
   isAsking(): boolean;
 };
@@ -85,6 +89,7 @@ export type OpenDownstream = {
 export async function openDownstream(
   spec: DownstreamSpec,
   context: ServerContext,
+  callers: Callers,
   events: DownstreamEvents,
   signal: AbortSignal,
 ): Promise<OpenDownstream> {
@@ -94,17 +99,17 @@ export async function openDownstream(
     changedEarly = true;
     live?.refresh();
   };
-  const { redactor, agent, observer } = context;
+  const { redactor, observer } = context;
   const redact = (text: string) => redactor.redact(text);
   const calls = new CallsUnderWay();
-  const passedOn = new PassedOn({ server: spec.name, agent, calls, redact, observer });
+  const passedOn = new PassedOn({ server: spec.name, callers, calls, redact, observer });
   const connection = await connect(spec, context, { onToolsChanged, passedOn }, signal);
   live = new LiveDownstream(spec, connection, calls, context, events);
   if (changedEarly) live.refresh();
   return {
     downstream: live,
     close: () => connection.transport.close(),
-    rootsChanged: () => passedOn.rootsChanged(),
+    rootsChanged: (agent) => passedOn.rootsChanged(agent),
     isAsking: () => passedOn.isAsking,
   };
 }
@@ -121,6 +126,7 @@ class LiveDownstream implements Downstream {
   readonly #calls: CallsUnderWay;
   readonly #context: ServerContext;
   readonly #events: DownstreamEvents;
+  readonly #called = new WeakMap<AgentCapabilities, Downstream>();
   #listed: ToolList;
   #refreshing = false;
   #stale = false;
@@ -161,6 +167,7 @@ class LiveDownstream implements Downstream {
     args: RawJson,
     onProgress: (progress: CallProgress) => void,
     signal: AbortSignal,
+    agent = NO_AGENT,
   ): Promise<RawJson> {
     const what = `Tool '${tool}' of server '${this.spec.name}'`;
     if (this.tools().some(({ name, needsTask }) => name === tool && needsTask)) {
@@ -171,7 +178,7 @@ class LiveDownstream implements Downstream {
     }
     const params = { name: tool, arguments: args };
     const call = { what, method: 'tools/call', params, failure: 'E_TOOL_FAILED' } as const;
-    const result = await this.#request(call, onProgress, signal);
+    const result = await this.#request(call, agent, onProgress, signal);
     const raw = rawResultOf(result);
     if (raw === undefined) throw new Error('an answer that did not come through the transport');
     const isError = Reflect.get(result, 'isError') === true;
@@ -182,12 +189,22 @@ class LiveDownstream implements Downstream {
     return this.#connection.client.getServerCapabilities()?.[kind] !== undefined;
   }
 
-  ask(question: Question, signal: AbortSignal): Promise<object> {
-    return this.#request(question, () => {}, signal);
+  ask(question: Question, signal: AbortSignal, agent = NO_AGENT): Promise<object> {
+    return this.#request(question, agent, () => {}, signal);
+  }
+
+  calledBy(agent: AgentCapabilities): Downstream {
+    let called = this.#called.get(agent);
+    if (called === undefined) {
+      called = calledBy(this, agent);
+      this.#called.set(agent, called);
+    }
+    return called;
   }
 
   async #request(
     { what, method, params, failure }: Omit<Question, 'method'> & { readonly method: string },
+    agent: AgentCapabilities,
     onProgress: (progress: CallProgress) => void,
     signal: AbortSignal,
   ): Promise<object> {
@@ -197,7 +214,7 @@ class LiveDownstream implements Downstream {
     const limitMs = callTimeoutMs ?? times.silenceMs;
     // Asking for progress is what lets a long call show that it is alive. The host's own limit is a hard one.
     const limit = { ms: limitMs, of: callTimeoutMs === undefined ? 'silence' : 'whole' } as const;
-    const call = this.#calls.begin(limit, signal);
+    const call = this.#calls.begin(limit, signal, agent);
     const onprogress = (progress: CallProgress) => {
       call.heard();
       onProgress(progress);
@@ -242,4 +259,20 @@ class LiveDownstream implements Downstream {
     }
     this.#refreshing = false;
   }
+}
+
+/** A view of a live server: all but who calls it is the server's own. */
+function calledBy(live: LiveDownstream, agent: AgentCapabilities): Downstream {
+  return {
+    spec: live.spec,
+    serverVersion: live.serverVersion,
+    instructions: live.instructions,
+    closed: live.closed,
+    tools: () => live.tools(),
+    problems: () => live.problems(),
+    has: (kind) => live.has(kind),
+    callTool: (tool, args, onProgress, signal) => live.callTool(tool, args, onProgress, signal, agent),
+    ask: (question, signal) => live.ask(question, signal, agent),
+    calledBy: (other) => live.calledBy(other),
+  };
 }

@@ -7,7 +7,7 @@ import { BridgeError } from '../base/errors.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
 import { START_TIME_MS } from '../config/start-time.js';
-import { NO_AGENT } from './asking/agent-capabilities.js';
+import { type AgentCapabilities, NO_AGENT } from './asking/agent-capabilities.js';
 import type { Downstream } from './downstream.js';
 import { hideLatest } from './hide-secrets.js';
 import type { DownstreamTimes, ServerContext } from './server-context.js';
@@ -33,8 +33,6 @@ export type DownstreamPoolOptions = Pick<ServerContext, 'observer' | 'redactor' 
   /** How many bridges this one runs inside; servers are told one more. */
   readonly depth: number;
   readonly times?: Partial<DownstreamTimes>;
-  /** Whom servers may ask; without one, nobody. */
-  readonly agent?: ServerContext['agent'];
   /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
   readonly onListed?: (downstream: Downstream) => void;
 };
@@ -42,17 +40,20 @@ export type DownstreamPoolOptions = Pick<ServerContext, 'observer' | 'redactor' 
 export interface DownstreamPool extends AsyncDisposable {
   /**
    * The live server, started if need be; ask for every call, since one that crashed or was idle is started anew here.
-   * The abort of `signal` ends only this wait. Throws E_SERVER_UNKNOWN, E_SERVER_UNAVAILABLE, E_CANCELLED, E_SHUTDOWN.
+   * Its calls are those of `agent`, whom the server may ask meanwhile; without one, it may ask nobody. The abort of `signal` ends only this wait. Throws E_SERVER_UNKNOWN, E_SERVER_UNAVAILABLE, E_CANCELLED, E_SHUTDOWN.
    */
-  get(name: string, signal: AbortSignal): Promise<Downstream>;
+  get(name: string, signal: AbortSignal, agent?: AgentCapabilities): Promise<Downstream>;
   /** All configured servers, in the order of the configuration. */
   states(): readonly DownstreamState[];
   /** Takes a new configuration: unchanged servers stay as they are, others end after their last call and lease. */
   adopt(specs: readonly DownstreamSpec[]): void;
-  /** Holds these servers as they are configured now; starts nothing. Names that there are not are left out. */
-  lease(names: readonly string[]): ServerLease;
+  /**
+   * Holds these servers for a run of `agent` as they are configured now; starts nothing. Names that there are not are left
+   * out.
+   */
+  lease(names: readonly string[], agent?: AgentCapabilities): ServerLease;
   /** The agent has other roots now; servers that have read them are told. */
-  rootsChanged(): void;
+  rootsChanged(agent: AgentCapabilities): void;
 }
 
 /** A pool of servers of which none runs yet. */
@@ -74,8 +75,8 @@ class SlotPool implements DownstreamPool {
     this.adopt(options.specs);
   }
 
-  get(name: string, signal: AbortSignal): Promise<Downstream> {
-    return this.#open(name, this.#slots.get(name), signal);
+  get(name: string, signal: AbortSignal, agent = NO_AGENT): Promise<Downstream> {
+    return this.#open(name, this.#slots.get(name), agent, signal);
   }
 
   states(): readonly DownstreamState[] {
@@ -93,15 +94,16 @@ class SlotPool implements DownstreamPool {
     for (const spec of specs) hideLatest(this.#options.redactor, spec.name, secretsOf(spec));
   }
 
-  lease(names: readonly string[]): ServerLease {
+  lease(names: readonly string[], agent = NO_AGENT): ServerLease {
     return new SlotLease(names, {
+      agent,
       find: (name) => this.#slots.get(name),
-      open: (name, slot, signal) => this.#open(name, slot, signal),
+      open: (name, slot, signal) => this.#open(name, slot, agent, signal),
     });
   }
 
-  rootsChanged(): void {
-    for (const slot of [...this.#slots.values(), ...this.#retired]) slot.rootsChanged();
+  rootsChanged(agent: AgentCapabilities): void {
+    for (const slot of [...this.#slots.values(), ...this.#retired]) slot.rootsChanged(agent);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -111,21 +113,27 @@ class SlotPool implements DownstreamPool {
     return this.#disposing;
   }
 
-  async #open(name: string, slot: Slot | undefined, signal: AbortSignal): Promise<Downstream> {
+  async #open(
+    name: string,
+    slot: Slot | undefined,
+    agent: AgentCapabilities,
+    signal: AbortSignal,
+  ): Promise<Downstream> {
     if (this.#disposing !== undefined) {
       throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
     }
     if (slot === undefined) throw this.#unknown(name);
-    return unlessAborted(slot.get(), signal, { message: `Waiting for server '${name}' was cancelled.` });
+    const waiting = { message: `Waiting for server '${name}' was cancelled.` };
+    return (await unlessAborted(slot.get(agent), signal, waiting)).calledBy(agent);
   }
 
   #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
     const { hostEnv, extraEnvNames, depth, times, observer, redactor, loginFor } = this.#options;
-    const { agent = NO_AGENT, onListed = () => {} } = this.#options;
+    const { onListed = () => {} } = this.#options;
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
-    const context = { env, times: { ...DEFAULT_TIMES, ...times }, observer, redactor, loginFor, agent };
+    const context = { env, times: { ...DEFAULT_TIMES, ...times }, observer, redactor, loginFor };
     return new Slot(spec, context, onListed);
   }
 

@@ -3,7 +3,6 @@
 
 import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
-import type { AgentCapabilities } from './asking/agent-capabilities.js';
 import type { LoginFor } from './remote/server-login.js';
 
 export type DownstreamTimes = {
@@ -27,6 +26,4 @@ export type ServerContext = {
   readonly redactor: Redactor;
   /** Logins of remote servers; without it, one that wants a login is told to the user as such. */
   readonly loginFor?: LoginFor | undefined;
-  /** Gets what the server asks of its client. */
-  readonly agent: AgentCapabilities;
 };

@@ -2,6 +2,7 @@
 // server that it began with, and the next one gets what is configured then.
 
 import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { AgentCapabilities } from './asking/agent-capabilities.js';
 import type { Downstream } from './downstream.js';
 import type { Slot } from './slot.js';
 
@@ -17,6 +18,8 @@ export interface ServerLease extends Disposable {
 
 /** What a lease needs of the pool. */
 export type LeaseParts = {
+  /** Whose run it is. */
+  readonly agent: AgentCapabilities;
   readonly find: (name: string) => Slot | undefined;
   /** Throws E_SERVER_UNKNOWN without a slot, and what opening it throws. */
   readonly open: (name: string, slot: Slot | undefined, signal: AbortSignal) => Promise<Downstream>;
@@ -54,7 +57,7 @@ export class SlotLease implements ServerLease {
   #hold(name: string): Slot | undefined {
     const slot = this.#held.get(name)?.slot ?? this.#parts.find(name);
     if (slot !== undefined && !this.#isOver && !this.#held.has(name))
-      this.#held.set(name, { slot, letGo: slot.hold() });
+      this.#held.set(name, { slot, letGo: slot.hold(this.#parts.agent) });
     return slot;
   }
 }

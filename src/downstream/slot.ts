@@ -4,6 +4,8 @@
 
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
+import type { AgentCapabilities } from './asking/agent-capabilities.js';
+import { Callers } from './asking/callers.js';
 import { type Downstream, type OpenDownstream, openDownstream } from './downstream.js';
 import { WaitsForUser } from './link.js';
 import type { ServerContext } from './server-context.js';
@@ -34,6 +36,7 @@ export class Slot {
   #crashes = 0;
   /** Runs that have been given this server and have not ended. */
   #holders = 0;
+  readonly #callers = new Callers();
   /** Once it is retired: who hears that nothing of it runs any more. */
   #onGone: (() => void) | undefined;
 
@@ -43,8 +46,9 @@ export class Slot {
     this.#onListed = onListed;
   }
 
-  /** The live server, started if need be. Throws E_SERVER_UNAVAILABLE at once while it rests. */
-  get(): Promise<Downstream> {
+  /** The live server for `agent`, started if need be. Throws E_SERVER_UNAVAILABLE at once while it rests. */
+  get(agent: AgentCapabilities): Promise<Downstream> {
+    this.#callers.came(agent);
     const state = asOfNow(this.#state);
     switch (state.at) {
       case 'ready':
@@ -67,8 +71,8 @@ export class Slot {
     return this.#open?.isAsking() ?? false;
   }
 
-  rootsChanged(): void {
-    this.#open?.rootsChanged();
+  rootsChanged(agent: AgentCapabilities): void {
+    this.#open?.rootsChanged(agent);
   }
 
   /**
@@ -80,11 +84,13 @@ export class Slot {
     this.#releaseIfRetired();
   }
 
-  /** Keeps it from being ended by a new configuration, until what is given back is called. */
-  hold(): () => void {
+  /** Keeps it from being ended by a new configuration for a run of `agent`, until what is given back is called. */
+  hold(agent: AgentCapabilities): () => void {
     this.#holders++;
+    const letGo = this.#callers.hold(agent);
     return () => {
       this.#holders--;
+      letGo();
       this.#releaseIfRetired();
     };
   }
@@ -133,6 +139,7 @@ export class Slot {
     const open = await openDownstream(
       this.spec,
       this.#context,
+      this.#callers,
       {
         onActivity: (inFlight) => this.#onActivity(open, inFlight),
         onAnswer: () => {

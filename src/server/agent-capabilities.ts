@@ -1,8 +1,8 @@
-// The agent as its servers see it through the bridge: what it said in its greeting that it can do, asked by raw requests.
-// Roots are asked for once and kept until they change, so that a server which asks a thousand times costs the agent nothing.
+// An agent of 2025 as its servers see it through the bridge: what it said in its greeting that it can do, asked by raw
+// requests. Roots are asked for once and kept until they change, so that a server which asks a thousand times costs the agent
+// nothing. A later agent is asked by an answer instead (call-leg.ts).
 
-import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { RootsListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { RequestId, Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { unlessAborted } from '../base/unless-aborted.js';
@@ -16,15 +16,23 @@ const ROOTS_WITHIN_MS = 30_000;
 const ROOTS_KEPT_MS = 5_000;
 
 const anyResult = z.looseObject({});
+const anything = { params: z.unknown() };
 const NEVER = new AbortController().signal;
 
-/** `onRootsChanged` is called when the agent says that its roots are others. */
-export function agentCapabilitiesOf(server: Server, onRootsChanged: () => void): AgentCapabilities {
-  let roots: { readonly listed: Promise<Readonly<Record<string, unknown>>>; readonly at: number } | undefined;
-  const capabilities = () => server.getClientCapabilities();
-  const tellsRootsChanges = () => capabilities()?.roots?.listChanged === true;
+type Asked = Server & { readonly newestRequest?: RequestId | undefined };
 
-  server.setNotificationHandler(RootsListChangedNotificationSchema, () => {
+type Offered = {
+  readonly elicitation?: { readonly form?: unknown; readonly url?: unknown };
+  readonly roots?: { readonly listChanged?: unknown };
+};
+
+/** `onRootsChanged` is called when the agent says that its roots are others. */
+export function agentCapabilitiesOf(server: Asked, onRootsChanged: () => void): AgentCapabilities {
+  let roots: { readonly listed: Promise<Readonly<Record<string, unknown>>>; readonly at: number } | undefined;
+  const capabilities = (): Offered => onlyObjects(server.getClientCapabilities() ?? {});
+  const tellsRootsChanges = () => capabilities().roots?.listChanged === true;
+
+  server.setNotificationHandler('notifications/roots/list_changed', anything, () => {
     roots = undefined;
     onRootsChanged();
   });
@@ -33,17 +41,19 @@ export function agentCapabilitiesOf(server: Server, onRootsChanged: () => void):
   // person's screen. So a ping comes first.
   let hasAsked = false;
   const request = async (method: string, params: object, timeout: number, signal: AbortSignal) => {
-    if (!hasAsked) server.ping().catch(() => {});
+    const related = relatedTo(server);
+    if (!hasAsked) server.request({ method: 'ping' }, anyResult, related).catch(() => {});
     hasAsked = true;
-    // Raw, since the SDK's own way checks forms against the rules of its version. A signal of its own, since the SDK never takes its listener off.
+    // Raw, since the SDK's own way checks forms against the rules of its version. A signal of its own, since the run's has
+    // many listeners already.
     using link = new LinkedSignal(signal);
-    const options = { timeout, signal: link.signal };
-    return await server.request({ method, params: { ...params } } as never, anyResult, options);
+    const options = { ...related, timeout, signal: link.signal };
+    return await server.request({ method, params: { ...params } }, anyResult, options);
   };
 
   return {
     elicits: () => {
-      const offered = capabilities()?.elicitation;
+      const offered = capabilities().elicitation;
       if (offered === undefined) return { form: false, url: false };
       // Before there were modes, an empty object meant forms.
       return {
@@ -55,9 +65,11 @@ export function agentCapabilitiesOf(server: Server, onRootsChanged: () => void):
     elicitationDone: (elicitationId) => {
       const params = { elicitationId };
       // An agent that has gone hears nothing, which is its own doing.
-      server.notification({ method: 'notifications/elicitation/complete', params }).catch(() => {});
+      server
+        .notification({ method: 'notifications/elicitation/complete', params }, relatedTo(server))
+        .catch(() => {});
     },
-    hasRoots: () => capabilities()?.roots !== undefined,
+    hasRoots: () => capabilities().roots !== undefined,
     tellsRootsChanges,
     listRoots: (signal) => {
       const now = performance.now();
@@ -72,3 +84,17 @@ export function agentCapabilitiesOf(server: Server, onRootsChanged: () => void):
     },
   };
 }
+
+/**
+ * What is asked goes with the answer to the agent's newest request that is open: over HTTP that is a stream which it
+ * surely reads.
+ */
+function relatedTo({ newestRequest }: Asked): { readonly relatedRequestId?: RequestId } {
+  return newestRequest === undefined ? {} : { relatedRequestId: newestRequest };
+}
+
+/** Whatever the greeting says: a capability that is no object is none. */
+const onlyObjects = (offered: object): Offered =>
+  Object.fromEntries(
+    Object.entries(offered).filter(([, capability]) => typeof capability === 'object' && capability !== null),
+  );

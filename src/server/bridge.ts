@@ -38,7 +38,7 @@ import { Launcher } from '../sandbox/launcher.js';
 import { Launchers } from '../sandbox/launchers.js';
 import { MAX_ASKING_SECONDS } from '../sandbox/spec.js';
 import { WarmPools } from '../sandbox/warm-pools.js';
-import { AskedAgent } from './asked-agent.js';
+import type { Caller } from './caller.js';
 import { ConfiguredServers } from './configured-servers.js';
 import { Patience } from './patience.js';
 import { SetUp } from './set-up.js';
@@ -105,8 +105,6 @@ export class Bridge implements AsyncDisposable {
   /** What its runs have left for reading. */
   readonly kept: KeptFiles;
   readonly snippets: Snippets;
-  /** Name and version of the client, as it reported them; 'command line' without one. */
-  client = 'command line';
   readonly #observer: Observer;
   readonly #warm: WarmPools;
   readonly #saved: SavedTools;
@@ -118,7 +116,8 @@ export class Bridge implements AsyncDisposable {
   /** What the next answer is to tell besides; once. */
   #untold: string | undefined;
   readonly #closing = new AbortController();
-  readonly #agent = new AskedAgent();
+  /** Whether a person may be asked for servers while code runs: some agent that calls us can. */
+  #mayAsk = false;
   readonly #running = new Set<Promise<unknown>>();
   readonly #imageListeners = new Set<() => void>();
   #sweeping: Promise<number> | undefined;
@@ -149,7 +148,7 @@ export class Bridge implements AsyncDisposable {
     const open = (other: Settings) => new Launcher(other, discovery.host, observer, standstill, letGo);
     const launchers = this.#owned.use(new Launchers(settings, this.launcher, open));
     this.servers = this.#owned.use(
-      new ConfiguredServers({ settings, context: discovery, agent: this.#agent, observer, redactor }),
+      new ConfiguredServers({ settings, context: discovery, observer, redactor }),
     );
     this.#warm = this.#owned.use(
       new WarmPools({
@@ -173,12 +172,12 @@ export class Bridge implements AsyncDisposable {
    * has a person asked for another one.
    */
   get standstillSeconds(): number {
-    const mayAsk = this.settings.autoload === 'ask' && canLoad('ask', this.#agent);
-    return longestStartSeconds(this.servers.discovery.ready) + (mayAsk ? MAX_ASKING_SECONDS : 0);
+    return longestStartSeconds(this.servers.discovery.ready) + (this.#mayAsk ? MAX_ASKING_SECONDS : 0);
   }
 
   /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */
-  async run(input: RunInput, hooks: RunHooks, signal: AbortSignal): Promise<Outcome> {
+  async run(input: RunInput, caller: Caller, hooks: RunHooks, signal: AbortSignal): Promise<Outcome> {
+    this.#expect(caller.agent);
     this.servers.rediscover();
     const objection = this.servers.objectionTo(input.servers);
     if (objection !== undefined)
@@ -186,20 +185,25 @@ export class Bridge implements AsyncDisposable {
     // What is configured now, also for a run that waits for its turn.
     const wanted = this.servers.wanted(input.servers);
     const asked = [...wanted.servers, ...wanted.others];
-    using lease = this.servers.pool.lease(asked);
+    using lease = this.servers.pool.lease(asked, caller.agent);
     const wait = this.#waitOf(asked, hooks);
     return await this.#inTurn(asked, hooks, signal, async (id, ends) => {
-      const request = { id, client: this.client, ...input, ...wanted };
-      const services = this.#servicesFor(this.#kindOf(input.task), lease, wait);
+      const request = { id, client: caller.client, ...input, ...wanted };
+      const services = this.#servicesFor(this.#kindOf(input.task), caller, lease, wait);
       return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
     });
   }
 
   /** One command in a container of its own, queued like a run. Never rejects for what agent, command or engine did. */
-  async runCommand(input: CommandInput, hooks: RunHooks, signal: AbortSignal): Promise<CommandOutcome> {
+  async runCommand(
+    input: CommandInput,
+    caller: Caller,
+    hooks: RunHooks,
+    signal: AbortSignal,
+  ): Promise<CommandOutcome> {
     const wait = this.#waitOf([], hooks);
     return await this.#inTurn([], hooks, signal, async (id, ends) => {
-      const request = { id, client: this.client, ...input };
+      const request = { id, client: caller.client, ...input };
       const outcome = await runSandboxedCommand(request, this.#commandServices(wait), ends);
       return 'failed' in outcome ? { failed: this.#withoutSecrets(outcome.failed) } : outcome;
     });
@@ -208,6 +212,7 @@ export class Bridge implements AsyncDisposable {
   /** A tool of one server, for the agent itself. Never rejects: what stands in the way is an objection. */
   async callServer(
     { setBy, ...call }: ServerCall,
+    caller: Caller,
     hooks: RunHooks,
     signal: AbortSignal,
   ): Promise<RawJson | Objection> {
@@ -217,11 +222,11 @@ export class Bridge implements AsyncDisposable {
     const id = `${this.#instance}-${++this.#runs}`;
     this.#begun++;
     using link = new LinkedSignal(signal, this.#closing.signal);
-    using lease = this.servers.pool.lease([call.server]);
+    using lease = this.servers.pool.lease([call.server], caller.agent);
     hooks.onPreparing(() => this.#setUp.waitsFor([call.server]));
-    const about = { id, client: this.client, language: 'command', ...call };
+    const about = { id, client: caller.client, language: 'command', ...call };
     const wait = this.#waitOf([call.server], hooks);
-    const calling = callDirectly(about, this.#directServices(lease, wait), link.signal);
+    const calling = callDirectly(about, this.#directServices(caller, lease, wait), link.signal);
     this.#running.add(calling);
     try {
       return await calling;
@@ -233,18 +238,15 @@ export class Bridge implements AsyncDisposable {
     }
   }
 
-  /** Calls `listener` whenever it has become known what the image of run_python holds. */
-  onImageKnown(listener: () => void): void {
+  /** Calls `listener` whenever it has become known what the image of run_python holds, until what it returns is called. */
+  onImageKnown(listener: () => void): () => void {
     this.#imageListeners.add(listener);
+    return () => void this.#imageListeners.delete(listener);
   }
 
-  /** Servers and code may ask this agent from now on. */
-  serveFor(agent: AgentCapabilities): void {
-    this.#agent.current = agent;
-  }
-
-  /** Starts the sandboxes that are to wait, and reads what is known of servers; the agent is likely to call soon. */
-  warmUp(): void {
+  /** Starts the sandboxes that are to wait, and reads what is known of servers; `agent` is likely to call soon. */
+  warmUp(agent: AgentCapabilities): void {
+    this.#expect(agent);
     const { tools, executeServer } = this.settings;
     const isForCommands = tools.every((name) => name === 'execute');
     if (!isForCommands) this.#warm.of(kindAhead(this.settings)).fill();
@@ -358,16 +360,23 @@ export class Bridge implements AsyncDisposable {
     return { sandboxes, kept: this.kept, audit, observer: this.#observer, watcher: wait.watcher };
   }
 
-  #servicesFor(kind: SandboxKind, lease: ServerLease, wait: CallWait): RunServices {
+  /** The clock of a sandbox that waits is too short where the first caller who can be asked comes after its start. */
+  #expect(agent: AgentCapabilities): void {
+    if (this.#mayAsk || this.settings.autoload !== 'ask' || !canLoad('ask', agent)) return;
+    this.#mayAsk = true;
+    this.#warm.letGo();
+  }
+
+  #servicesFor(kind: SandboxKind, caller: Caller, lease: ServerLease, wait: CallWait): RunServices {
     return {
-      ...this.#directServices(lease, wait),
+      ...this.#directServices(caller, lease, wait),
       sandboxes: this.#sandboxes(kind, wait),
-      autoload: { mode: this.settings.autoload, agent: this.#agent },
+      autoload: { mode: this.settings.autoload, agent: caller.agent },
       kept: this.kept,
     };
   }
 
-  #directServices(lease: ServerLease, { watcher, ...wait }: CallWait): DirectServices {
+  #directServices({ agent }: Caller, lease: ServerLease, { watcher, ...wait }: CallWait): DirectServices {
     const { servers } = this;
     let hasStarted = false;
     const onStart: Watcher['onStart'] = (meter) => {
@@ -381,7 +390,7 @@ export class Bridge implements AsyncDisposable {
           // What code asks for while it runs is no set-up of its call.
           return hasStarted ? opening : this.#patience.wait(opening, wait);
         },
-        discovered: (loaded, failed) => servers.briefs(loaded, failed),
+        discovered: (loaded, failed) => servers.briefs(loaded, failed, agent),
         known: servers.known,
         policy: () => servers.policy(),
         lease,

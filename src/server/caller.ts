@@ -1,6 +1,6 @@
 // One agent that calls: a connection on stdio, a session over HTTP, or a single request that carries everything itself.
 
-import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
+import { type AgentCapabilities, NO_AGENT } from '../downstream/asking/agent-capabilities.js';
 
 export type Caller = {
   /** Name and version, as the agent reports them; for the audit and for how answers are shown. */
@@ -8,3 +8,6 @@ export type Caller = {
   /** What can be asked of it on behalf of servers and code. */
   readonly agent: AgentCapabilities;
 };
+
+/** The bridge's own command line, which nobody can be asked through. */
+export const COMMAND_LINE: Caller = { client: 'command line', agent: NO_AGENT };

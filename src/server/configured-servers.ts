@@ -35,7 +35,6 @@ const MAX_NAMES_SHOWN = 20;
 export type ConfiguredServersOptions = {
   readonly settings: Settings;
   readonly context: DiscoverContext;
-  readonly agent: AgentCapabilities;
   readonly observer: Observer;
   readonly redactor: Redactor;
 };
@@ -157,10 +156,13 @@ export class ConfiguredServers implements AsyncDisposable {
     return toServerDoc(downstream, this.#aliasOf(name), this.shapes.of(downstream), changed);
   }
 
-  /** Each in a line; `failed` are those that did not open for this run, with the reason. */
-  briefs(loaded: readonly string[], failed: ReadonlyMap<string, string>): readonly ServerBrief[] {
-    const { settings, agent } = this.#options;
-    const onDemand = canLoad(settings.autoload, agent);
+  /** Each in a line, for a run of `agent`; `failed` are those that did not open for this run, with the reason. */
+  briefs(
+    loaded: readonly string[],
+    failed: ReadonlyMap<string, string>,
+    agent: AgentCapabilities,
+  ): readonly ServerBrief[] {
+    const onDemand = canLoad(this.#options.settings.autoload, agent);
     return this.#known.briefs(loaded).map((brief) => {
       const problem = failed.get(brief.name);
       return {
@@ -188,7 +190,7 @@ export class ConfiguredServers implements AsyncDisposable {
   }
 
   #openPool(specs: readonly DownstreamSpec[]): DownstreamPool {
-    const { settings, context, agent, observer, redactor } = this.#options;
+    const { settings, context, observer, redactor } = this.#options;
     return openDownstreamPool({
       specs,
       hostEnv: context.env,
@@ -196,7 +198,6 @@ export class ConfiguredServers implements AsyncDisposable {
       depth: settings.depth,
       observer,
       redactor,
-      agent,
       loginFor: async (spec) => (await this.#openLogins()).of(spec),
       onListed: (downstream) => this.#catalog.learn(downstream),
     });

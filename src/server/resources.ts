@@ -1,12 +1,6 @@
 // What can be read besides answers: the bridge's own description of itself, the operator's snippets, and what runs have
 // left, for as long as it is kept. A URI is looked up and never made into a path. Whatever a file is called, its type is one that nothing runs.
 
-import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import {
-  ListResourcesRequestSchema,
-  ListResourceTemplatesRequestSchema,
-  ReadResourceRequestSchema,
-} from '@modelcontextprotocol/sdk/types.js';
 import { clipHarmless, harmless } from '../base/text.js';
 import { offeredLanguages } from '../config/languages/plan.js';
 import { MAX_FILE_BYTES } from '../protocol/frames.js';
@@ -15,21 +9,27 @@ import { duration } from '../render/files.js';
 import { fileType } from '../run/artifacts/file-type.js';
 import type { KeptContent, KeptFiles } from '../run/artifacts/kept-files.js';
 import { KEPT_URI_TEMPLATE, parseKeptUri } from '../run/artifacts/kept-uri.js';
+import type { AgentServer } from './agent-server.js';
 import type { Bridge } from './bridge.js';
+import { CACHED_FOR, keptFor } from './cached-for.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI, capabilities } from './capabilities.js';
+import { checkCursor, textIn } from './request-params.js';
 import { offeredSnippets, readSnippets, SNIPPET_TEMPLATE, SNIPPETS_RESOURCE } from './snippet-resources.js';
 
 const OUTPUT = /^std(?:out|err)\.txt$/;
 
 /** Answers resources/list, resources/templates/list and resources/read. */
-export function offerResources(server: Server, bridge: Bridge): void {
+export function offerResources(server: AgentServer, bridge: Bridge): void {
   const { kept, settings } = bridge;
   const { tools } = settings;
   const languages = offeredLanguages(settings);
   const snippets = offeredSnippets(bridge);
+  /** Only clients of a later era know what is said of an answer's age. */
+  const aged = (answer: object, age: object) => (server.era === 'legacy' ? answer : { ...answer, ...age });
 
-  server.setRequestHandler(ListResourcesRequestSchema, () => ({
-    resources: [
+  server.answer('resources/list', (params) => {
+    checkCursor(params);
+    const resources = [
       {
         uri: CAPABILITIES_URI,
         name: 'capabilities',
@@ -39,26 +39,32 @@ export function offerResources(server: Server, bridge: Bridge): void {
       },
       ...(snippets === undefined ? [] : [SNIPPETS_RESOURCE]),
       ...kept.list().map(({ uri, name, mimeType, sizeBytes }) => ({ uri, name, mimeType, size: sizeBytes })),
-    ],
-  }));
+    ];
+    return aged({ resources }, CACHED_FOR.resources);
+  });
 
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
-    resourceTemplates: [
+  server.answer('resources/templates/list', (params) => {
+    checkCursor(params);
+    const resourceTemplates = [
       ...(snippets === undefined ? [] : [SNIPPET_TEMPLATE]),
       ...(kept.isOn ? [keptTemplate(kept)] : []),
-    ],
-  }));
+    ];
+    return aged({ resourceTemplates }, CACHED_FOR.templates);
+  });
 
-  server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
+  server.answer('resources/read', async (params) => {
+    const uri = textIn(params, 'uri', 'the address of a resource, as resources/list names it');
     if (uri === CAPABILITIES_URI) {
       const text = capabilities(bridge.servers.names, { tools, languages });
-      return { contents: [{ uri, mimeType: CAPABILITIES_MIME_TYPE, text }] };
+      return aged({ contents: [{ uri, mimeType: CAPABILITIES_MIME_TYPE, text }] }, CACHED_FOR.capabilities);
     }
     const snippet = snippets && (await readSnippets(uri, snippets));
-    if (snippet !== undefined) return { contents: [contentsOf(snippet)] };
+    if (snippet !== undefined) return aged({ contents: [contentsOf(snippet)] }, CACHED_FOR.snippets);
     const found = await kept.read(uri);
-    if (found === undefined) throw new WrongParams(notFound(uri, kept));
-    return { contents: [contentsOf(found)] };
+    if (found !== undefined) return aged({ contents: [contentsOf(found)] }, keptFor(kept.keepSeconds));
+    const wrong = new WrongParams(notFound(uri, kept));
+    // By which clients of a later era tell it from other wrong parameters.
+    throw server.era === 'legacy' ? wrong : Object.assign(wrong, { data: { uri } });
   });
 }
 

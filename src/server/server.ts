@@ -1,63 +1,131 @@
-// The MCP server of the bridge: one server object per connection, raw request handlers, nothing spawned before a tool is
-// called. Only this file, its calls and requests, its resources, its transport and the downstream floor know the SDK.
+// The MCP server of the bridge: one server object for each agent, on whatever transport and in either era of the protocol;
+// nothing is spawned before a tool is called. Only this file, the files that it makes its server of, the transport and the
+// downstream floor know the SDK.
 
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { ListToolsRequestSchema, type ServerCapabilities } from '@modelcontextprotocol/sdk/types.js';
-import { z } from 'zod';
+import type { ServerCapabilities, Transport } from '@modelcontextprotocol/server';
 import type { Observer } from '../base/events.js';
 import { clip, clipHarmless } from '../base/text.js';
-import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { offeredLanguages } from '../config/languages/plan.js';
+import { type AgentCapabilities, NO_AGENT } from '../downstream/asking/agent-capabilities.js';
 import { WrongParams } from '../protocol/wrong-params.js';
 import { agentCapabilitiesOf } from './agent-capabilities.js';
+import type { Era } from './agent-request.js';
+import { AgentServer } from './agent-server.js';
 import type { Bridge } from './bridge.js';
+import { CACHED_FOR } from './cached-for.js';
+import type { ModernCalls } from './call-leg.js';
 import { instructions } from './capabilities.js';
-import { LOG_LEVELS, type McpLogLevel } from './log-notifications.js';
+import { Connection } from './connection.js';
+import { LOG_LEVELS } from './log-notifications.js';
+import { checkCursor, fieldsOf } from './request-params.js';
 import { offerResources } from './resources.js';
 import { completeSnippets } from './snippet-completion.js';
 import { offeredSnippets } from './snippet-resources.js';
+import { type StdioConnection, serveConnection } from './stdio-connection.js';
 import type { BridgeTool } from './tool.js';
-import { answerCalls, type ClientTransport, toolsOf } from './tool-calls.js';
-
-/** Hosts start servers in health checks that live 20 ms: house-keeping waits until a client has stayed. */
-const QUIET_BEFORE_WARM_MS = 250;
-const QUIET_BEFORE_SWEEP_MS = 2_000;
+import { answerCalls, toolsOf } from './tool-calls.js';
+import { described } from './tools/complaint.js';
 
 /** Of warnings about settings, in the instructions. */
 const MAX_WARNINGS = 2;
 const MAX_WARNING_CHARS = 200;
 
-/** Looser than the SDK's, which would call a wrong level a fault of ours. */
-const SetLevel = z.object({
-  method: z.literal('logging/setLevel'),
-  params: z.object({ level: z.string() }),
-});
-
-/** The SDK would make one at every start, for forms that it checks; ours are asked for raw (agent-capabilities.ts). */
-const NO_VALIDATOR = {
-  getValidator: (): never => {
-    throw new Error('Nothing that the bridge asks an agent is checked by a schema.');
-  },
+export type AgentServerParts = {
+  /** All that the agent's principal has. */
+  readonly bridge: Bridge;
+  readonly observer: Observer;
+  readonly era: Era;
+  /** About the settings; the first are told in the instructions. */
+  readonly warnings?: readonly string[] | undefined;
+  /** Default: one of its own. */
+  readonly connection?: Connection | undefined;
+  /** The version of MCP that a client of 2025 speaks, where no greeting comes: the header MCP-Protocol-Version. */
+  readonly clientProtocol?: string | undefined;
+  /**
+   * Is told when the list of tools or of resources has changed. Default: the agent is, by a notification, which reaches it
+   * only while this server object is connected.
+   */
+  readonly onListChanged?: ((list: 'tools' | 'resources') => void) | undefined;
+  readonly modernCalls?: ModernCalls | undefined;
 };
 
-/** Connects one agent; resolves when its transport has started. `warnings` are those about the settings. */
-export async function serveAgent(
-  bridge: Bridge,
-  transport: ClientTransport,
-  observer: Observer,
-  warnings: readonly string[] = [],
-): Promise<Server> {
+/**
+ * The server object for one agent, not yet connected: `connect(transport)` serves it, `close()` ends what its requests have
+ * begun. It starts nothing by itself, and asks the bridge for nothing before a request does.
+ *
+ * Over stdio, one is made for each connection (`serveAgent`). Over HTTP:
+ * - `createMcpHandler(({ era }) => agentServer({ bridge, observer, era, connection, onListChanged, … }))`, with a handler,
+ *   a `Connection` and a bus for each principal, since what they remember and tell is that principal's.
+ *   `onListChanged` calls the handler's `notify.toolsChanged()` or `notify.resourcesChanged()`: a server object there lives as
+ *   long as its request. `clientProtocol` is the header `mcp-protocol-version` of `requestInfo`, for era `legacy`.
+ * - A session of 2025: `agentServer({ bridge, observer, era: 'legacy' })`, connected to the session's own transport.
+ * Results hold RawJson, texts that only `stringify` (protocol/json-text.ts) writes verbatim; JSON.stringify parses them.
+ */
+export function agentServer(parts: AgentServerParts): AgentServer {
+  const { bridge, observer, era, warnings = [], connection = new Connection(), modernCalls } = parts;
   const tools = toolsOf(bridge.settings);
   const snippets = offeredSnippets(bridge);
-  const server = serverFor(bridge, warnings, snippets === undefined ? {} : { completions: {} });
-  listTools(server, bridge, tools);
-  const logLevel = takeLogLevel(server);
-  answerCalls(server, { tools, bridge, transport, observer, logLevel });
+  const server = new AgentServer({
+    era,
+    capabilities: {
+      tools: { listChanged: true },
+      resources: { listChanged: true },
+      logging: {},
+      ...(snippets === undefined ? {} : { completions: {} }),
+      ...(era === 'modern' ? modernCalls?.capabilities : undefined),
+    } satisfies ServerCapabilities,
+    instructions: instructionsOf(bridge, warnings),
+    clientProtocol: parts.clientProtocol,
+  });
+  const listChanged = parts.onListChanged ?? ((list) => tellListChanged(server, list));
+  if (parts.connection === undefined)
+    server.closed.addEventListener('abort', () => connection[Symbol.dispose]());
+  const agent = whoIsAsked(server, bridge);
+  listTools(server, { bridge, agent, tools, connection, listChanged });
+  takeLogLevel(server, connection);
+  answerCalls(server, {
+    tools,
+    bridge,
+    observer,
+    agent,
+    logLevelFor: (request) => (request.era === 'legacy' ? () => connection.logLevel : () => request.logLevel),
+    onKept: (request) => {
+      // An agent of 2025 hears it on the way to its answer; a later one only where it listens.
+      if (request.era === 'legacy') request.notify({ method: LIST_CHANGED.resources });
+      if (request.era === 'modern' || parts.onListChanged !== undefined) listChanged('resources');
+    },
+    modernCalls,
+  });
   offerResources(server, bridge);
   if (snippets !== undefined) completeSnippets(server, snippets);
-  bridge.serveFor(agentCapabilitiesOf(server, () => bridge.servers.pool.rootsChanged()));
-  await server.connect(transport);
+  if (era === 'modern') modernCalls?.offer?.(server);
   return server;
+}
+
+/**
+ * Serves one agent on a connection that is its own; what it says first decides the era. Resolves when the transport has
+ * started. `warnings` are those about the settings.
+ */
+export function serveAgent(
+  bridge: Bridge,
+  transport: Transport,
+  observer: Observer,
+  warnings: readonly string[] = [],
+  modernCalls?: ModernCalls,
+): Promise<StdioConnection> {
+  const connection = new Connection();
+  const parts = { bridge, observer, warnings, connection, modernCalls };
+  return serveConnection(transport, (era) => agentServer({ ...parts, era }));
+}
+
+const LIST_CHANGED = {
+  tools: 'notifications/tools/list_changed',
+  resources: 'notifications/resources/list_changed',
+} as const;
+
+function tellListChanged(server: AgentServer, list: 'tools' | 'resources'): void {
+  // A client that has gone hears nothing.
+  server.notification({ method: LIST_CHANGED[list] }).catch(() => {});
 }
 
 /** A name that is misspelt leaves a setting unset, and hosts do not show the log. */
@@ -66,56 +134,52 @@ const toldWarnings = (warnings: readonly string[]): readonly string[] =>
     .slice(0, MAX_WARNINGS)
     .map((warning) => `Setting without effect, tell the user: ${clip(warning, MAX_WARNING_CHARS)}`);
 
-const serverFor = (
-  { settings, servers }: Bridge,
-  warnings: readonly string[],
-  more: ServerCapabilities,
-): Server =>
-  new Server(
-    { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
-    {
-      capabilities: { tools: { listChanged: true }, resources: { listChanged: true }, logging: {}, ...more },
-      jsonSchemaValidator: NO_VALIDATOR,
-      instructions: [
-        instructions(servers.names, { tools: settings.tools, languages: offeredLanguages(settings) }),
-        ...toldWarnings(warnings),
-      ].join('\n'),
-    },
-  );
+const instructionsOf = ({ settings, servers }: Bridge, warnings: readonly string[]): string =>
+  [
+    instructions(servers.names, { tools: settings.tools, languages: offeredLanguages(settings) }),
+    ...toldWarnings(warnings),
+  ].join('\n');
 
-/**
- * Whoever lists the tools is likely to call one soon: house-keeping begins when a client has stayed. Whoever has been told
- * less of the image than is known by then is told that the list has changed.
- */
-function listTools(server: Server, bridge: Bridge, tools: ReadonlyMap<string, BridgeTool>): void {
-  let plans: NodeJS.Timeout[] = [];
-  let told: string | undefined;
+/** Whom the calls of this server may ask: an agent of 2025 by requests, a later one as `modernCalls` can, or nobody. */
+function whoIsAsked(server: AgentServer, bridge: Bridge): AgentCapabilities {
+  if (server.era === 'modern') return NO_AGENT;
+  const agent: AgentCapabilities = agentCapabilitiesOf(server, () => bridge.servers.pool.rootsChanged(agent));
+  return agent;
+}
+
+type Listing = {
+  readonly bridge: Bridge;
+  readonly agent: AgentCapabilities;
+  readonly tools: ReadonlyMap<string, BridgeTool>;
+  readonly connection: Connection;
+  readonly listChanged: (list: 'tools') => void;
+};
+
+/** Whoever has been told less of the image than is known later is told that the list has changed. */
+function listTools(server: AgentServer, { bridge, agent, tools, connection, listChanged }: Listing): void {
   const described = () => [...tools.values()].map(({ definition }) => definition.description).join('\n');
-  bridge.onImageKnown(() => {
-    if (told === undefined || told === described()) return;
-    told = undefined;
-    // A client that has gone hears nothing.
-    server.sendToolListChanged().catch(() => {});
-  });
-  server.setRequestHandler(ListToolsRequestSchema, () => {
-    for (const plan of plans) clearTimeout(plan);
-    plans = [
-      setTimeout(() => bridge.warmUp(), QUIET_BEFORE_WARM_MS).unref(),
-      setTimeout(() => bridge.sweepOnce(), QUIET_BEFORE_SWEEP_MS).unref(),
-    ];
-    told = described();
-    return { tools: [...tools.values()].map(({ definition }) => definition) };
+  const onImageKnown = () => {
+    if (connection.toldOfTools === undefined || connection.toldOfTools === described()) return;
+    connection.toldOfTools = undefined;
+    listChanged('tools');
+  };
+  server.answer('tools/list', (params, { era }) => {
+    checkCursor(params);
+    connection.prepare(bridge, agent);
+    connection.onImageKnown(bridge, onImageKnown);
+    connection.toldOfTools = described();
+    const listed = { tools: [...tools.values()].map(({ definition }) => definition) };
+    return era === 'legacy' ? listed : { ...listed, ...CACHED_FOR.tools };
   });
 }
 
-/** What the client has asked to be told of, at any time; undefined before it has asked. */
-function takeLogLevel(server: Server): () => McpLogLevel | undefined {
-  let logLevel: McpLogLevel | undefined;
-  server.setRequestHandler(SetLevel, ({ params: { level } }) => {
-    logLevel = LOG_LEVELS.find((known) => known === level);
-    if (logLevel !== undefined) return {};
-    const shown = clipHarmless(level, 200);
-    throw new WrongParams(`There is no log level '${shown}'. There is: ${LOG_LEVELS.join(', ')}.`);
+/** What an agent of 2025 has asked to be told of, at any time; a later one says it with each request. */
+function takeLogLevel(server: AgentServer, connection: Connection): void {
+  server.answer('logging/setLevel', (params) => {
+    const { level } = fieldsOf(params);
+    connection.logLevel = LOG_LEVELS.find((known) => known === level);
+    if (connection.logLevel !== undefined) return {};
+    const shown = typeof level === 'string' ? `'${clipHarmless(level, 200)}'` : described(level);
+    throw new WrongParams(`There is no log level ${shown}. There is: ${LOG_LEVELS.join(', ')}.`);
   });
-  return () => logLevel;
 }

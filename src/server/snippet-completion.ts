@@ -2,29 +2,35 @@
 // of a snippet. What else is asked about is answered as the protocol says: by an error for what there is not, by
 // nothing for what has no names to offer.
 
-import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { z } from 'zod';
 import { clipHarmless } from '../base/text.js';
 import { WrongParams } from '../protocol/wrong-params.js';
 import { KEPT_URI_TEMPLATE } from '../run/artifacts/kept-uri.js';
 import { SNIPPET_URI_TEMPLATE } from '../run/programs/snippet-uri.js';
 import type { Snippets } from '../run/programs/snippets.js';
+import type { AgentServer } from './agent-server.js';
+import { type AllowedParams, paramsBy } from './request-params.js';
 
 /** The protocol's own limit. */
 const MAX_VALUES = 100;
 const MAX_ECHO_CHARS = 200;
 
-/** Looser than the SDK's, which would call a wrong reference a fault of ours. */
 const Complete = z.object({
-  method: z.literal('completion/complete'),
-  params: z.object({
-    ref: z.object({ type: z.string(), uri: z.string().optional(), name: z.string().optional() }),
-    argument: z.object({ name: z.string(), value: z.string() }),
-  }),
+  ref: z.object({ type: z.string(), uri: z.string().optional(), name: z.string().optional() }),
+  argument: z.object({ name: z.string(), value: z.string() }),
 });
 
-export function completeSnippets(server: Server, snippets: Snippets): void {
-  server.setRequestHandler(Complete, async ({ params: { ref, argument } }) => {
+const ALLOWED: AllowedParams = {
+  fields: {
+    ref: 'an object with type and, for ref/resource, uri',
+    argument: 'an object with name and value, both texts',
+  },
+  whole: 'an object with ref and argument',
+};
+
+export function completeSnippets(server: AgentServer, snippets: Snippets): void {
+  server.answer('completion/complete', async (params) => {
+    const { ref, argument } = paramsBy(Complete, params, ALLOWED);
     if (ref.type === 'ref/resource' && ref.uri === KEPT_URI_TEMPLATE) return completion([]);
     if (ref.type !== 'ref/resource' || ref.uri !== SNIPPET_URI_TEMPLATE)
       throw new WrongParams(

@@ -3,13 +3,13 @@
 // last gate before a client: whatever leaves here is well-formed, and neither too long nor too deep for one to parse.
 
 import type { Readable, Writable } from 'node:stream';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { isInitializeRequest, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import { MB_BYTES } from '../base/sizes.js';
 import { type Envelope, EnvelopeReader, envelopeOf } from '../protocol/envelope.js';
 import { MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES } from '../protocol/frames.js';
 import { excessOf, parseJson, RawJson, stringify, wellFormedJson } from '../protocol/json-text.js';
 import { LineSplitter } from '../protocol/lines.js';
+import { type BadMessage, readMessage } from './json-rpc-message.js';
 
 // JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR = -32_700;
@@ -29,22 +29,22 @@ export class AgentTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
   onerror?: (error: Error) => void;
+  /** Resolves when the agent has gone, or the transport was closed. */
+  readonly closed: Promise<void>;
   readonly #input: Readable;
   readonly #output: Writable;
   readonly #skipped = new EnvelopeReader();
   readonly #lines = new LineSplitter(MAX_FRAME_BYTES, (piece) => this.#skipped.push(piece));
   #closed = false;
-  #clientProtocol: string | undefined;
+  #onClosed: () => void = () => {};
   #draining: Promise<void> | undefined;
 
   constructor(input: Readable, output: Writable) {
     this.#input = input;
     this.#output = output;
-  }
-
-  /** The version of MCP that the client has asked for; undefined before. */
-  get clientProtocol(): string | undefined {
-    return this.#clientProtocol;
+    this.closed = new Promise((resolve) => {
+      this.#onClosed = resolve;
+    });
   }
 
   async start(): Promise<void> {
@@ -82,6 +82,7 @@ export class AgentTransport implements Transport {
     this.#closed = true;
     this.#input.pause();
     this.onclose?.();
+    this.#onClosed();
   }
 
   #receive(chunk: Buffer): void {
@@ -105,12 +106,19 @@ export class AgentTransport implements Transport {
     if (typeof message !== 'object' || message === null || Array.isArray(message)) {
       return this.#refuse('a message must be one JSON object', envelopeOf(''));
     }
-    if ('method' in message && message.method === 'initialize') this.#noteProtocol(message);
-    this.onmessage?.(message as JSONRPCMessage);
+    const read = readMessage(message);
+    if ('code' in read) this.#answerBad(read);
+    else this.onmessage?.(read);
   }
 
-  #noteProtocol(message: object): void {
-    if (isInitializeRequest(message)) this.#clientProtocol = message.params.protocolVersion;
+  /** JSON that is no message of JSON-RPC, or none that MCP knows the form of. */
+  #answerBad({ code, reason, id }: BadMessage): void {
+    this.onerror?.(new Error(reason));
+    // A notification is not answered, whatever is wrong with it.
+    if (id === undefined) return;
+    this.#output.write(
+      `${wellFormedJson(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: reason } }))}\n`,
+    );
   }
 
   /** Whoever waits for the message hears that it has failed: the agent for its request, we for its answer. */

@@ -1,9 +1,8 @@
 // A call of a tool, from the request to the result that the client is sent: the tool is found, called while its progress
 // and output are told, and its answer shown as this client can read it.
 
-import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { CallToolRequest, CallToolResult, ServerNotification } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolRequest, CallToolResult } from '@modelcontextprotocol/server';
+import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import { didYouMean } from '../base/closest.js';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
@@ -11,13 +10,17 @@ import type { OutputStream } from '../base/streams.js';
 import { clipHarmless } from '../base/text.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
+import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import { WrongParams } from '../protocol/wrong-params.js';
 import { hasKept } from '../render/files.js';
 import { visible } from '../render/payload.js';
 import { isStructured, render } from '../render/render.js';
 import { outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
+import type { AgentRequest } from './agent-request.js';
+import type { AgentServer } from './agent-server.js';
 import type { Bridge } from './bridge.js';
-import { CallTool } from './call-request.js';
+import { type CallLeg, legOf, type ModernCalls } from './call-leg.js';
+import { callParams } from './call-request.js';
 import { type McpLogLevel, OutputLog } from './log-notifications.js';
 import { Progress } from './progress.js';
 import type { Answer, BridgeTool } from './tool.js';
@@ -26,14 +29,12 @@ import { execute } from './tools/execute.js';
 import { executeCode } from './tools/execute-code.js';
 import { runPython } from './tools/run-python.js';
 
-/** A transport that may have seen which version of the protocol its client speaks. */
-export type ClientTransport = Transport & { readonly clientProtocol?: string | undefined };
-
 /** Versions are dates; before this one there is no `resource_link`, and clients refuse an answer with one. */
 const LINKS_SINCE = '2025-06-18';
 
-export const knowsLinks = ({ clientProtocol }: ClientTransport): boolean =>
-  clientProtocol === undefined || clientProtocol >= LINKS_SINCE;
+/** Whether a client of this version knows links to resources; one that has not said its version does. */
+export const knowsLinks = (protocol: string | undefined): boolean =>
+  protocol === undefined || protocol >= LINKS_SINCE;
 
 const TOOLS: Readonly<Record<ToolName, (settings: Settings) => BridgeTool>> = {
   run_python: runPython,
@@ -52,28 +53,32 @@ export const allTools = (settings: Settings): ReadonlyMap<string, BridgeTool> =>
 export type CallsParts = {
   readonly tools: ReadonlyMap<string, BridgeTool>;
   readonly bridge: Bridge;
-  readonly transport: ClientTransport;
   readonly observer: Observer;
-  /** What the client wants to be told, whenever it is asked. */
-  readonly logLevel: () => McpLogLevel | undefined;
+  /** Whom a call may ask; the same for all calls, since questions of a server are told apart by whose they are. */
+  readonly agent: AgentCapabilities;
+  /** What the agent wants to be told while `request` is answered, whenever it is asked. */
+  readonly logLevelFor: (request: AgentRequest) => () => McpLogLevel | undefined;
+  /** The call that is answered by `request` has left something to read. */
+  readonly onKept: (request: AgentRequest) => void;
+  readonly modernCalls: ModernCalls | undefined;
 };
 
-export function answerCalls(server: Server, parts: CallsParts): void {
-  const { tools, bridge, transport, observer, logLevel } = parts;
-  server.setRequestHandler(CallTool, async ({ params }, extra): Promise<CallToolResult> => {
+/** Answers tools/call. */
+export function answerCalls(server: AgentServer, parts: CallsParts): void {
+  const { tools, bridge, observer, modernCalls } = parts;
+  server.answer('tools/call', (given, request) => {
+    const params = callParams(given);
     const tool = toolNamed(params.name, tools);
-    const { name = 'unknown', version = '' } = server.getClientVersion() ?? {};
-    bridge.client = `${name} ${version}`.trim();
-    const notify = (notification: ServerNotification) => {
-      // A client that has gone hears nothing, which is its own doing.
-      if (!extra.signal.aborted) extra.sendNotification(notification).catch(() => {});
+    const begin = async (leg: CallLeg): Promise<CallToolResult> => {
+      const answer = await callTool(tool, params, bridge, leg, observer);
+      // Before the answer: some hosts read only what their list of resources has.
+      if (!('isRelayed' in answer) && hasKept(answer)) parts.onKept(request);
+      const { clientName: client, protocol } = request;
+      return resultOf(answer, tool, bridge.settings, { client, links: knowsLinks(protocol) });
     };
-    const answer = await callTool(tool, params, { bridge, logLevel, notify }, observer, extra.signal);
-    const client = server.getClientVersion()?.name ?? '';
-    // Before the answer: some hosts read only what their list of resources has.
-    if (!('isRelayed' in answer) && hasKept(answer))
-      notify({ method: 'notifications/resources/list_changed' });
-    return resultOf(answer, tool, bridge.settings, { client, links: knowsLinks(transport) });
+    const own = legOf(request, parts.agent, parts.logLevelFor(request));
+    if (request.era === 'legacy' || modernCalls === undefined) return begin(own);
+    return modernCalls.answer({ request, params, own }, begin);
   });
 }
 
@@ -98,7 +103,7 @@ export function resultOf(
   { client, links }: Reader,
 ): CallToolResult {
   if ('isRelayed' in answer) {
-    const result = visible(answer.result);
+    const result = visible(withoutClaims(answer.result));
     const { structuredContent, ...rest } = result;
     const isWanted = answer.isRelayed || isStructured({ structured, client });
     return (isWanted && structuredContent !== undefined ? result : rest) as CallToolResult;
@@ -107,37 +112,37 @@ export function resultOf(
   return render(answer, { mode, structured, client, links }) as unknown as CallToolResult;
 }
 
-type Caller = {
-  readonly bridge: Bridge;
-  readonly logLevel: () => McpLogLevel | undefined;
-  /** Not after the call was cancelled. */
-  readonly notify: (notification: ServerNotification) => void;
-};
+/**
+ * What a server says of itself as the maker of an answer, and of what kind the answer is, is between it and the bridge: the
+ * agent is answered by the bridge, and would take a relayed question for one of ours.
+ */
+function withoutClaims({
+  resultType: _resultType,
+  _meta: meta,
+  ...result
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (typeof meta !== 'object' || meta === null) return result;
+  const { [SERVER_INFO_META_KEY]: _serverInfo, ...rest } = meta as Readonly<Record<string, unknown>>;
+  return Object.keys(rest).length === 0 ? result : { ...result, _meta: rest };
+}
 
 /**
- * Nothing is notified once it has resolved. A fault of ours is that call's answer and a line in the log, never the end
- * of the bridge.
+ * Nothing is told once it has resolved. A fault of ours is that call's answer and a line in the log, never the end of the
+ * bridge.
  */
 async function callTool(
   tool: BridgeTool,
-  { arguments: args, _meta }: CallToolRequest['params'],
-  { bridge, logLevel, notify }: Caller,
+  { arguments: args }: CallToolRequest['params'],
+  bridge: Bridge,
+  { caller, signal, onProgress, logLevel, onLog }: CallLeg,
   observer: Observer,
-  signal: AbortSignal,
 ): Promise<Answer> {
-  const progressToken = _meta?.progressToken;
-  using log = new OutputLog(tool.definition.name, logLevel, (params) =>
-    notify({ method: 'notifications/message', params }),
-  );
-  using progress = new Progress(
-    progressToken === undefined
-      ? undefined
-      : (params) => notify({ method: 'notifications/progress', params: { progressToken, ...params } }),
-  );
+  using log = new OutputLog(tool.definition.name, logLevel, onLog);
+  using progress = new Progress(onProgress);
   try {
     const onOutput = (stream: OutputStream, text: string) => log.add(stream, text);
     const cleaned = cleanArguments(args, tool.definition.inputSchema);
-    return await tool.call(cleaned, { bridge, progress, onOutput }, signal);
+    return await tool.call(cleaned, { bridge, caller, progress, onOutput }, signal);
   } catch (thrown) {
     const { code, message, remedy } = asBridgeError(thrown);
     observer({ type: 'bridge.fault', where: tool.definition.name, message });

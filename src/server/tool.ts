@@ -6,10 +6,12 @@ import type { OutputStream } from '../base/streams.js';
 import type { RenderMode } from '../render/render.js';
 import type { Outcome } from '../run/outcome/outcome.js';
 import type { Bridge } from './bridge.js';
+import type { Caller } from './caller.js';
 import type { Progress } from './progress.js';
 
 export type ToolContext = {
   readonly bridge: Bridge;
+  readonly caller: Caller;
   /** Tells the agent how far things are; free when it did not ask. */
   readonly progress: Progress;
   /** What the code prints, piece by piece. */

@@ -1,24 +1,19 @@
 // The bridge while a setting is wrong: an MCP server that lists its tools and answers every call with what is wrong, since
 // hosts show neither what a server writes on stderr nor that it has ended. It has no bridge behind it, so nothing can run.
 
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import {
-  type CallToolResult,
-  ListResourcesRequestSchema,
-  ListResourceTemplatesRequestSchema,
-  ListToolsRequestSchema,
-  ReadResourceRequestSchema,
-  SetLevelRequestSchema,
-} from '@modelcontextprotocol/sdk/types.js';
+import type { Transport } from '@modelcontextprotocol/server';
 import { ownCommand } from '../base/own-command.js';
 import { clip } from '../base/text.js';
-import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { SettingProblem } from '../config/setting-problems.js';
 import type { Settings } from '../config/settings.js';
 import { type Objection, outcomeWithoutRun } from '../run/outcome/outcome.js';
-import { CallTool } from './call-request.js';
+import type { Era } from './agent-request.js';
+import { AgentServer } from './agent-server.js';
+import { callParams } from './call-request.js';
 import { CAPABILITIES_MIME_TYPE, CAPABILITIES_URI } from './capabilities.js';
-import { allTools, type ClientTransport, knowsLinks, resultOf, toolNamed, toolsOf } from './tool-calls.js';
+import { textIn } from './request-params.js';
+import { type StdioConnection, serveConnection } from './stdio-connection.js';
+import { allTools, knowsLinks, resultOf, toolNamed, toolsOf } from './tool-calls.js';
 
 /** Instructions are in the model's context from the start, and hosts cut them after some two thousand characters. */
 const MAX_LINES = 5;
@@ -27,47 +22,51 @@ const MAX_LINE_CHARS = 320;
 const MAX_LINES_OF_CALL = 20;
 
 /** Answers one agent; resolves when its transport has started. `problems` has at least one. */
-export async function serveWrongSettings(
+export function serveWrongSettings(
   settings: Settings,
   problems: readonly SettingProblem[],
-  transport: ClientTransport,
-): Promise<Server> {
-  const server = new Server(
-    { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION },
-    {
-      capabilities: { tools: {}, resources: {}, logging: {} },
-      instructions: wrongSettingsInstructions(problems),
-    },
-  );
+  transport: Transport,
+): Promise<StdioConnection> {
+  return serveConnection(transport, (era) => wrongSettingsServer(settings, problems, era));
+}
+
+/** The server object for one agent; like `agentServer`, without a bridge. */
+export function wrongSettingsServer(
+  settings: Settings,
+  problems: readonly SettingProblem[],
+  era: Era,
+): AgentServer {
+  const server = new AgentServer({
+    era,
+    capabilities: { tools: {}, resources: {}, logging: {} },
+    instructions: wrongSettingsInstructions(problems),
+  });
   const listed = [...toolsOf(settings).values()].map(({ definition }) => definition);
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed }));
+  server.answer('tools/list', () => ({ tools: listed }));
   // Also those that are not offered: which ones are may be what is wrong.
   const tools = allTools(settings);
   const objection = wrongSettingsObjection(problems);
-  server.setRequestHandler(CallTool, ({ params }): CallToolResult => {
+  server.answer('tools/call', (params, { clientName: client, protocol }) => {
     const outcome = outcomeWithoutRun('error', objection, settings.timeoutSeconds);
-    const client = server.getClientVersion()?.name ?? '';
-    return resultOf(outcome, toolNamed(params.name, tools), settings, {
-      client,
-      links: knowsLinks(transport),
-    });
+    const tool = toolNamed(callParams(params).name, tools);
+    return resultOf(outcome, tool, settings, { client, links: knowsLinks(protocol) });
   });
-  server.setRequestHandler(SetLevelRequestSchema, () => ({}));
+  server.answer('logging/setLevel', () => ({}));
   answerReading(server, `${objection.message}\n${objection.remedy}`);
-  await server.connect(transport);
   return server;
 }
 
 /** Whatever is read, it is this text: there is no snippet, and nothing that a run has left. */
-function answerReading(server: Server, text: string): void {
+function answerReading(server: AgentServer, text: string): void {
   const about = { name: 'capabilities', mimeType: CAPABILITIES_MIME_TYPE };
-  server.setRequestHandler(ListResourcesRequestSchema, () => ({
+  server.answer('resources/list', () => ({
     resources: [{ uri: CAPABILITIES_URI, ...about, title: 'What has to be corrected' }],
   }));
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: [] }));
-  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => ({
-    contents: [{ uri, mimeType: CAPABILITIES_MIME_TYPE, text }],
-  }));
+  server.answer('resources/templates/list', () => ({ resourceTemplates: [] }));
+  server.answer('resources/read', (params) => {
+    const uri = textIn(params, 'uri', 'the address of a resource');
+    return { contents: [{ uri, mimeType: CAPABILITIES_MIME_TYPE, text }] };
+  });
 }
 
 /** Begins with one line that says what is wrong and what to do; several settings have a line each below it. */

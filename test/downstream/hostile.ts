@@ -56,9 +56,11 @@ export function poolOf(
     observer,
     redactor: new Redactor(),
     times,
-    agent,
   });
-  return Object.assign(pool, { events });
+  const getFor = pool.get.bind(pool);
+  // Whoever names no agent calls as this one.
+  const get: DownstreamPool['get'] = (name, signal, whose = agent) => getFor(name, signal, whose);
+  return Object.assign(pool, { events, get });
 }
 
 /** The CallToolResult of a call, parsed. */

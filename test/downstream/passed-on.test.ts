@@ -255,12 +255,13 @@ describe('roots', () => {
   });
 
   it('are told as changed to a server that has read them, and to no other', async () => {
-    const { server, pool } = await open(agent(accept).face);
+    const { face } = agent(accept);
+    const { server, pool } = await open(face);
     const news = async () => (await call(server, 'roots_news')).structuredContent?.['times'];
-    pool.rootsChanged();
+    pool.rootsChanged(face);
     expect(await news()).toBe(0);
     await call(server, 'roots');
-    pool.rootsChanged();
+    pool.rootsChanged(face);
     expect(await news()).toBe(1);
   });
 

@@ -12,7 +12,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { BridgeError } from '../../src/base/errors.js';
 import { Redactor } from '../../src/base/redact.js';
 import type { RemoteSpec } from '../../src/config/downstream-spec.js';
-import { NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
+import { Callers } from '../../src/downstream/asking/callers.js';
 import { CallsUnderWay } from '../../src/downstream/asking/calls-under-way.js';
 import { PassedOn } from '../../src/downstream/asking/passed-on.js';
 import { connect } from '../../src/downstream/connect.js';
@@ -52,10 +52,10 @@ function silent(redactor: Redactor) {
   const calls = new CallsUnderWay();
   const redact = (text: string) => redactor.redact(text);
   const observer = () => {};
-  const passedOn = new PassedOn({ server: 'far', agent: NO_AGENT, calls, redact, observer });
+  const passedOn = new PassedOn({ server: 'far', callers: new Callers(), calls, redact, observer });
   const times = { connectTimeoutMs: 5_000, silenceMs: 5_000, idleMs: 5_000, restMs: 5_000, maxRestMs: 5_000 };
   return {
-    context: { env: ENV, times, observer, redactor, agent: NO_AGENT },
+    context: { env: ENV, times, observer, redactor },
     handlers: { onToolsChanged: () => {}, passedOn },
   };
 }

@@ -33,7 +33,7 @@ afterAll(() => void vi.resetModules());
 
 const attempts: Attempt[] = vi.hoisted(() => []);
 vi.mock('../../src/downstream/downstream.js', () => ({
-  openDownstream: ((_spec, _context, events, signal) => {
+  openDownstream: ((_spec, _context, _callers, events, signal) => {
     let crash = (_reason: string): void => {};
     const closed = new Promise<string>((resolve) => {
       crash = resolve;
@@ -74,7 +74,6 @@ beforeEach(() => {
     },
     observer: (event: BridgeEvent) => void events.push(event),
     redactor: new Redactor(),
-    agent: NO_AGENT,
   };
   slot = new Slot(hostile(), context, () => {});
 });
@@ -87,7 +86,7 @@ const types = () => events.map(({ type }) => type.replace('downstream.', ''));
 const settled = () => vi.advanceTimersByTimeAsync(0);
 
 async function ready(): Promise<Attempt> {
-  const opening = slot.get();
+  const opening = slot.get(NO_AGENT);
   last().succeed();
   await opening;
   await settled();
@@ -95,20 +94,20 @@ async function ready(): Promise<Attempt> {
 }
 
 async function failed(error: Error): Promise<void> {
-  const opening = expect(slot.get()).rejects.toBe(error);
+  const opening = expect(slot.get(NO_AGENT)).rejects.toBe(error);
   last().fail(error);
   await opening;
 }
 
 it('idle: letting go of it and closing it start nothing', async () => {
-  slot.hold()();
+  slot.hold(NO_AGENT)();
   await slot.close();
   expect(slot.state).toMatchObject({ state: 'idle', tools: undefined, reason: undefined });
   expect([slot.isAsking, attempts.length]).toEqual([false, 0]);
 });
 
 it('opening: asking again begins nothing, and what retires it waits for the end of the attempt', async () => {
-  const both = [slot.get(), slot.get()];
+  const both = [slot.get(NO_AGENT), slot.get(NO_AGENT)];
   expect([slot.state.state, attempts.length, slot.isAsking]).toEqual(['opening', 1, false]);
   const onGone = vi.fn();
   slot.retire(onGone);
@@ -122,7 +121,7 @@ it('opening: asking again begins nothing, and what retires it waits for the end 
 });
 
 it('opening: closing ends the attempt, which is no failure, and nothing is ready or rests after it', async () => {
-  const opening = expect(slot.get()).rejects.toMatchObject({ code: 'E_SHUTDOWN' });
+  const opening = expect(slot.get(NO_AGENT)).rejects.toMatchObject({ code: 'E_SHUTDOWN' });
   await slot.close();
   await opening;
   expect(last().signal.aborted).toBe(true);
@@ -133,11 +132,11 @@ it('opening: closing ends the attempt, which is no failure, and nothing is ready
 it('ready: asking starts nothing, and the idle clock stands still while calls are under way', async () => {
   const { events, close } = await ready();
   await vi.advanceTimersByTimeAsync(9_000);
-  await slot.get();
+  await slot.get(NO_AGENT);
   await vi.advanceTimersByTimeAsync(9_000);
   events.onActivity(1);
   await vi.advanceTimersByTimeAsync(50_000);
-  await slot.get();
+  await slot.get(NO_AGENT);
   await vi.advanceTimersByTimeAsync(50_000);
   expect([slot.state.state, attempts.length, slot.isAsking]).toEqual(['ready', 1, true]);
   events.onActivity(0);
@@ -171,11 +170,11 @@ it('one that was let go of changes nothing of the next: neither its calls nor it
 it('resting: asking is refused with the reason until its time is over, and each failure doubles it', async () => {
   await failed(DEAD);
   expect(slot.state).toMatchObject({ state: 'resting', reason: DEAD.message, retryInMs: 1_000 });
-  await expect(slot.get()).rejects.toMatchObject({
+  await expect(slot.get(NO_AGENT)).rejects.toMatchObject({
     message: DEAD.message,
     remedy: 'Install it. It is not tried again at once: retry in 1 s.',
   });
-  slot.hold()();
+  slot.hold(NO_AGENT)();
   await vi.advanceTimersByTimeAsync(999);
   expect([slot.state.state, attempts.length]).toEqual(['resting', 1]);
   await vi.advanceTimersByTimeAsync(1);
@@ -221,7 +220,7 @@ it('the third crash in a row rests it; a crash without a call, or an answer, doe
 
 it('a retired one that crashed in a call of its holder is gone when the holder lets go', async () => {
   const onGone = vi.fn();
-  const letGo = slot.hold();
+  const letGo = slot.hold(NO_AGENT);
   const { events, crash } = await ready();
   slot.retire(onGone);
   events.onActivity(1);

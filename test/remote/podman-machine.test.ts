@@ -12,6 +12,7 @@ import { hostFacts } from '../../src/config/host-facts.js';
 import { parseSettings } from '../../src/config/settings.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
 import { Bridge, UNWATCHED } from '../../src/server/bridge.js';
+import { COMMAND_LINE } from '../../src/server/caller.js';
 import { imageOf } from '../support/built-image.js';
 import { openRemoteEngine, type RemoteEngine, whyNoRemoteEngine } from '../support/remote-engine.js';
 
@@ -142,6 +143,7 @@ describe.skipIf(why !== undefined)(why ?? 'a podman machine', () => {
   const run = (code: string): Promise<Outcome> =>
     bridge.run(
       { task: { type: 'cell', code }, servers: [], files: [], timeoutSeconds: 30 },
+      COMMAND_LINE,
       UNWATCHED,
       never,
     );

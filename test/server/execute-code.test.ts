@@ -10,6 +10,7 @@ import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.j
 import type { Snippet } from '../../src/run/programs/snippets.js';
 import type { Program } from '../../src/run/programs/task.js';
 import type { Bridge, RunInput } from '../../src/server/bridge.js';
+import { COMMAND_LINE } from '../../src/server/caller.js';
 import { Progress } from '../../src/server/progress.js';
 import { executeCode } from '../../src/server/tools/execute-code.js';
 import { runPython } from '../../src/server/tools/run-python.js';
@@ -48,7 +49,7 @@ async function called(args: unknown, status: 'success' | 'error' = 'success'): P
   const bridge = { run, snippets: { find } } as unknown as Bridge;
   const outcome = await tool.call(
     args,
-    { bridge, progress: new Progress(undefined), onOutput: () => {} },
+    { bridge, caller: COMMAND_LINE, progress: new Progress(undefined), onOutput: () => {} },
     new AbortController().signal,
   );
   return { outcome, input };
@@ -376,7 +377,7 @@ describe('arguments that do not', () => {
 
   it('a fault of the snippets’ own is no fault of the arguments', async () => {
     const bridge = { snippets: { find: () => Promise.reject(new Error('broken')) } } as unknown as Bridge;
-    const context = { bridge, progress: new Progress(undefined), onOutput: () => {} };
+    const context = { bridge, caller: COMMAND_LINE, progress: new Progress(undefined), onOutput: () => {} };
     await expect(tool.call({ snippet_name: 'x' }, context, new AbortController().signal)).rejects.toThrow(
       'broken',
     );

@@ -10,6 +10,7 @@ import { visible } from '../../src/render/payload.js';
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import type { CommandOutcome } from '../../src/run/sandboxed-command.js';
 import type { Bridge, CommandInput, ServerCall } from '../../src/server/bridge.js';
+import { COMMAND_LINE } from '../../src/server/caller.js';
 import { capabilities, instructions } from '../../src/server/capabilities.js';
 import { Progress } from '../../src/server/progress.js';
 import type { Answer } from '../../src/server/tool.js';
@@ -20,15 +21,21 @@ const toolOf = (env: Record<string, string>) =>
     parseSettings(env, { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false })
       .settings,
   );
-const call = (bridge: object, args: unknown, env: Record<string, string> = {}): Promise<Answer> =>
+type CalledBridge = { readonly client?: string; readonly [member: string]: unknown };
+const call = (bridge: CalledBridge, args: unknown, env: Record<string, string> = {}): Promise<Answer> =>
   toolOf(env).call(
     args,
-    { bridge: bridge as Bridge, progress: new Progress(undefined), onOutput: () => {} },
+    {
+      bridge: bridge as unknown as Bridge,
+      caller: { ...COMMAND_LINE, client: bridge.client ?? '' },
+      progress: new Progress(undefined),
+      onOutput: () => {},
+    },
     new AbortController().signal,
   );
 type OwnEnd = Partial<Omit<CommandEnd, 'output' | 'durationMs'>>;
 const NO_END = { exitCode: undefined, signal: undefined, killedFor: undefined, notStarted: undefined };
-/** A bridge whose command writes `printed` and ends so. */
+/** A bridge whose command writes `printed` and ends so, called by `client`. */
 const bridgeWith = (end: OwnEnd, printed = '', seen: CommandInput[] = [], client = 'a client 1.0') => ({
   client,
   runCommand: (input: CommandInput): Promise<CommandOutcome> => {

@@ -11,6 +11,7 @@ import type { Outcome } from '../../run/outcome/outcome.js';
 import { scalesFor } from '../../sandbox/measure.js';
 import { WRITABLE } from '../../sandbox/spec.js';
 import { Bridge, UNWATCHED } from '../../server/bridge.js';
+import { COMMAND_LINE } from '../../server/caller.js';
 import { bundleOf, bytesIn, firstProcessOf, type HostLook, hostLook, lives } from './host-look.js';
 
 /** Often enough to see what a watchdog sees, seldom enough to cost little: a look takes about a millisecond. */
@@ -89,7 +90,7 @@ export class AttackedBridge implements AsyncDisposable {
     };
     try {
       const input = { task: { type: 'cell', code } as const, servers: [], files: [], timeoutSeconds };
-      const outcome = await this.bridge.run(input, { ...UNWATCHED, onStart }, signal);
+      const outcome = await this.bridge.run(input, COMMAND_LINE, { ...UNWATCHED, onStart }, signal);
       const ranMs = startedAt === undefined ? 0 : performance.now() - startedAt;
       clearInterval(poll);
       const gone = pid === undefined ? undefined : await isGone(pid);

@@ -1,8 +1,9 @@
 // What one server has to answer just now, each with its clock. A server may put a question to the person only while it
 // is asked something itself, and while the person thinks, its silence is no fault. MCP does not say which call a
-// question belongs to, so it is taken to belong to all that were under way when it came.
+// question belongs to, so it is taken to belong to all that were under way when it came (callers.ts: all of one agent).
 
 import { Deadline, type EndCause } from '../../base/deadline.js';
+import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';
 
 /** `silence` starts anew with every sign of life and stands still while a person is asked; `whole` does neither. */
 export type CallLimit = { readonly ms: number; readonly of: 'silence' | 'whole' };
@@ -14,15 +15,28 @@ export class CallsUnderWay {
   readonly #calls = new Set<CallClock>();
   readonly #watches = new Set<{ readonly left: Set<CallClock>; readonly controller: AbortController }>();
   #questions = 0;
+  #onBegin: (agent: AgentCapabilities) => void = () => {};
 
   get size(): number {
     return this.#calls.size;
   }
 
-  /** A new call, until it is disposed; its `signal` aborts with `signal` or at its limit. */
-  begin(limit: CallLimit, signal: AbortSignal): CallClock {
-    const call = new CallClock(limit, signal, this.#questions > 0, (ended) => this.#end(ended));
+  /** The agents of the calls that are under way now. */
+  get agents(): ReadonlySet<AgentCapabilities> {
+    return new Set([...this.#calls].map(({ agent }) => agent));
+  }
+
+  /** `listener` hears of each new call whose it is, before the call is sent. */
+  onBegin(listener: (agent: AgentCapabilities) => void): void {
+    this.#onBegin = listener;
+  }
+
+  /** A new call of `agent`, until it is disposed; its `signal` aborts with `signal` or at its limit. */
+  begin(limit: CallLimit, signal: AbortSignal, agent: AgentCapabilities = NO_AGENT): CallClock {
+    const asked = this.#questions > 0;
+    const call = new CallClock({ limit, agent, stands: asked, onEnd: (ended) => this.#end(ended) }, signal);
     this.#calls.add(call);
+    this.#onBegin(agent);
     return call;
   }
 
@@ -53,7 +67,17 @@ export class CallsUnderWay {
   }
 }
 
+type ClockParts = {
+  readonly limit: CallLimit;
+  readonly agent: AgentCapabilities;
+  /** Whether a person is asked just now. */
+  readonly stands: boolean;
+  readonly onEnd: (call: CallClock) => void;
+};
+
 export class CallClock implements Disposable {
+  /** Whose call it is. */
+  readonly agent: AgentCapabilities;
   readonly #limit: CallLimit;
   // One of its own for each call, since the SDK never takes its listener off the signal: on one that outlives the call
   // it would cancel the call long after.
@@ -61,7 +85,8 @@ export class CallClock implements Disposable {
   readonly #onEnd: (call: CallClock) => void;
   #stands = false;
 
-  constructor(limit: CallLimit, signal: AbortSignal, stands: boolean, onEnd: (call: CallClock) => void) {
+  constructor({ limit, agent, stands, onEnd }: ClockParts, signal: AbortSignal) {
+    this.agent = agent;
     this.#limit = limit;
     this.#onEnd = onEnd;
     this.#deadline = new Deadline(signal);

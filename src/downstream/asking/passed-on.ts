@@ -14,12 +14,13 @@ import { unlessAborted } from '../../base/unless-aborted.js';
 import { excessOf } from '../../protocol/json-text.js';
 import { isObject, type JsonObject } from '../json-object.js';
 import type { AgentCapabilities } from './agent-capabilities.js';
+import type { Callers } from './callers.js';
 import type { CallsUnderWay } from './calls-under-way.js';
 import { readElicitation } from './elicitation.js';
 
 export type PassedOnParts = {
   readonly server: string;
-  readonly agent: AgentCapabilities;
+  readonly callers: Callers;
   readonly calls: CallsUnderWay;
   readonly redact: Redact;
   readonly observer: Observer;
@@ -46,19 +47,26 @@ export class PassedOn {
   readonly #parts: PassedOnParts;
   readonly #questions = new PQueue({ concurrency: 1 });
   #client: Client | undefined;
-  #hasSeenRoots = false;
-  readonly #openAddresses = new Set<string>();
+  /** Whose roots the server was told last; undefined for nobody's, and before it has asked. */
+  #rootsOf: AgentCapabilities | undefined;
+  #hasAskedForRoots = false;
+  /** Whose question an address was, by its elicitationId. */
+  readonly #openAddresses = new Map<string, AgentCapabilities>();
   #logLines = 0;
   #logSince = Number.NEGATIVE_INFINITY;
 
   constructor(parts: PassedOnParts) {
     this.#parts = parts;
-    const { form, url } = parts.agent.elicits();
+    const { form, url, roots, rootsChanges } = parts.callers.offered;
     const modes = { ...(form ? { form: {} } : {}), ...(url ? { url: {} } : {}) };
     this.capabilities = {
       ...(form || url ? { elicitation: modes } : {}),
-      ...(parts.agent.hasRoots() ? { roots: { listChanged: parts.agent.tellsRootsChanges() } } : {}),
+      ...(roots ? { roots: { listChanged: rootsChanges } } : {}),
     };
+    // What it was told of one agent does not hold for the calls of another.
+    parts.calls.onBegin((agent) => {
+      if (agent !== this.#rootsOf && agent.hasRoots()) this.#tellRootsChanged();
+    });
   }
 
   /** Answers what comes over this client; to be called before it connects. */
@@ -72,9 +80,8 @@ export class PassedOn {
     };
     client.fallbackNotificationHandler = async ({ method, params }) => {
       if (method === 'notifications/message') this.#log(params);
-      const id = params?.['elicitationId'];
-      if (method === 'notifications/elicitation/complete' && this.#openAddresses.delete(String(id)))
-        this.#parts.agent.elicitationDone(String(id));
+      if (method === 'notifications/elicitation/complete')
+        this.#addressDone(String(params?.['elicitationId']));
     };
   }
 
@@ -83,16 +90,20 @@ export class PassedOn {
     return this.#questions.pending > 0;
   }
 
-  /** Tells a server that has read the roots that they are others now. */
-  rootsChanged(): void {
-    if (!this.#hasSeenRoots || this.capabilities.roots?.listChanged !== true) return;
+  /** Tells a server that has read the roots of this agent that they are others now. */
+  rootsChanged(agent: AgentCapabilities): void {
+    if (agent === this.#rootsOf) this.#tellRootsChanged();
+  }
+
+  #tellRootsChanged(): void {
+    if (!this.#hasAskedForRoots || this.capabilities.roots?.listChanged !== true) return;
     // One that is ending need not know.
     this.#client?.notification({ method: 'notifications/roots/list_changed' }).catch(() => {});
   }
 
   /** The person's answer; a question that cannot be put is declined, one whose calls have ended is cancelled. */
   async #elicit(raw: unknown, signal: AbortSignal): Promise<JsonObject> {
-    const { server, agent, calls, redact, observer } = this.#parts;
+    const { server, calls, redact, observer } = this.#parts;
     const startedAt = performance.now();
     const told = (result: JsonObject, why?: string) => {
       observer({
@@ -105,6 +116,9 @@ export class PassedOn {
     };
     const decline = (why: string) => told({ action: 'decline' }, why);
     if (calls.size === 0) return decline('no call of the server is under way');
+    const [agent, ...others] = this.#answering();
+    if (agent === undefined || others.length > 0)
+      return decline('calls of several agents are under way, and it does not say for which one it asks');
     const question = readElicitation(raw, server, agent.elicits(), redact);
     if ('unfit' in question) return decline(question.unfit);
     if (this.#questions.size >= MAX_WAITING) return decline(`${MAX_WAITING} of its questions wait already`);
@@ -113,7 +127,7 @@ export class PassedOn {
     using link = new LinkedSignal(signal, askers.ended);
     const asked = this.#questions.add(async () => {
       if (link.signal.aborted) return { action: 'cancel' };
-      this.#expectEnd(question.params['elicitationId']);
+      this.#expectEnd(question.params['elicitationId'], agent);
       return agent.elicit(question.params, link.signal);
     });
     try {
@@ -124,17 +138,34 @@ export class PassedOn {
     }
   }
 
-  #expectEnd(elicitationId: unknown): void {
+  /** Those whom it may be asking now. */
+  #answering(): readonly AgentCapabilities[] {
+    const { callers, calls } = this.#parts;
+    return callers.answering(calls.agents);
+  }
+
+  #addressDone(elicitationId: string): void {
+    const agent = this.#openAddresses.get(elicitationId);
+    this.#openAddresses.delete(elicitationId);
+    agent?.elicitationDone(elicitationId);
+  }
+
+  #expectEnd(elicitationId: unknown, agent: AgentCapabilities): void {
     if (typeof elicitationId !== 'string') return;
-    const [oldest] = this.#openAddresses;
+    const [oldest] = this.#openAddresses.keys();
     if (this.#openAddresses.size >= MAX_OPEN_ADDRESSES && oldest !== undefined)
       this.#openAddresses.delete(oldest);
-    this.#openAddresses.add(elicitationId);
+    this.#openAddresses.set(elicitationId, agent);
   }
 
   async #roots(signal: AbortSignal): Promise<JsonObject> {
-    this.#hasSeenRoots = true;
-    const { roots } = await this.#parts.agent.listRoots(signal);
+    this.#hasAskedForRoots = true;
+    const [agent, ...others] = this.#answering();
+    // None are told where they could be those of the wrong agent; the next call of one tells the server to ask again.
+    const isOne = agent !== undefined && others.length === 0 && agent.hasRoots();
+    this.#rootsOf = isOne ? agent : undefined;
+    if (!isOne) return { roots: [] };
+    const { roots } = await agent.listRoots(signal);
     const listed = Array.isArray(roots) ? roots.filter((root) => typeof Object(root).uri === 'string') : [];
     if (isTooMuch(listed)) throw new Error('The agent has more roots than can be passed on.');
     return { roots: listed };

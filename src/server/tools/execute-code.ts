@@ -59,7 +59,7 @@ export function executeCode(settings: Settings): BridgeTool<Outcome> {
       const { bridge } = context;
       const input = await readProgram(args, schema, { settings, offered, snippets: bridge.snippets });
       if ('message' in input) return outcomeWithoutRun('validation_error', input, timeoutSeconds);
-      return noted(await bridge.run(input, hooksFor(context), signal), input.task);
+      return noted(await bridge.run(input, context.caller, hooksFor(context), signal), input.task);
     },
   };
 }

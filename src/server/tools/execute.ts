@@ -44,7 +44,7 @@ const relayed = (server: string, { timeoutSeconds, maxTimeoutSeconds }: Settings
     const patienceSeconds = (said ?? maxTimeoutSeconds) + SPARE_SECONDS;
     const setBy = 'MCP_BRIDGE_EXECUTE_SERVER';
     const call = { server, tool: NAME, setBy, args, timeoutSeconds: asked, patienceSeconds };
-    const answer = await context.bridge.callServer(call, hooksFor(context), signal);
+    const answer = await context.bridge.callServer(call, context.caller, hooksFor(context), signal);
     if ('message' in answer) return outcomeWithoutRun('error', answer, asked);
     return { result: relayedResult(answer.text), isRelayed: true };
   });
@@ -61,7 +61,7 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
     const parsed = schema.safeParse(given);
     if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
     const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
-    const outputBytes = Math.min(executeOutputBytes, shownBy(context.bridge.client));
+    const outputBytes = Math.min(executeOutputBytes, shownBy(context.caller.client));
     const asked = {
       argv: [command, ...args],
       stdin: stdin === '' ? undefined : Buffer.from(stdin),
@@ -71,7 +71,7 @@ function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Set
       shownBytes: Math.min(outputBytes, SURE_OUTPUT_BYTES),
     } as const;
     const input = { command: asked, timeoutSeconds: timeoutMs / 1000 };
-    const outcome = await context.bridge.runCommand(input, hooksFor(context), signal);
+    const outcome = await context.bridge.runCommand(input, context.caller, hooksFor(context), signal);
     if ('failed' in outcome) return outcome.failed;
     return { result: resultOf(outcome.end, timeoutMs, outcome.whole), isRelayed: false };
   });

@@ -57,7 +57,7 @@ export function runPython(settings: Settings): BridgeTool<Outcome> {
       const input = parse(args, schema, maxTimeoutSeconds);
       return 'message' in input
         ? Promise.resolve(outcomeWithoutRun('validation_error', input, timeoutSeconds))
-        : context.bridge.run(input, hooksFor(context), signal);
+        : context.bridge.run(input, context.caller, hooksFor(context), signal);
     },
   };
 }

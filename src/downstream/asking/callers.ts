@@ -1,0 +1,56 @@
+// The agents that use one server. MCP does not say for which call a server asks its client something, so the rule is here:
+// those whose calls are under way, else those whose runs hold the server, else the one that used it last. A question that
+// could belong to several agents is put to none of them.
+
+import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';
+
+/** What a server is told in its greeting that its client can do. */
+export type Offered = {
+  readonly form: boolean;
+  readonly url: boolean;
+  readonly roots: boolean;
+  readonly rootsChanges: boolean;
+};
+
+export class Callers {
+  /** How many runs of each agent hold the server. */
+  readonly #holders = new Map<AgentCapabilities, number>();
+  #last: AgentCapabilities = NO_AGENT;
+
+  /** `agent` has asked for the server. */
+  came(agent: AgentCapabilities): void {
+    this.#last = agent;
+  }
+
+  /** A run of `agent` has the server, until what is given back is called. */
+  hold(agent: AgentCapabilities): () => void {
+    this.came(agent);
+    this.#holders.set(agent, (this.#holders.get(agent) ?? 0) + 1);
+    return () => {
+      const left = (this.#holders.get(agent) ?? 0) - 1;
+      if (left > 0) this.#holders.set(agent, left);
+      else this.#holders.delete(agent);
+    };
+  }
+
+  /** Those that the server may be asking; `calling` are those whose calls of it are under way. */
+  answering(calling: ReadonlySet<AgentCapabilities>): readonly AgentCapabilities[] {
+    if (calling.size > 0) return [...calling];
+    return this.#holders.size > 0 ? [...this.#holders.keys()] : [this.#last];
+  }
+
+  /**
+   * All that one of those who want the server now can do. The server keeps what it was greeted with: an agent that can do
+   * less declines, and one that can do more is not asked for it before the server is started anew.
+   */
+  get offered(): Offered {
+    const agents = [...new Set([...this.#holders.keys(), this.#last])];
+    const has = (feature: (agent: AgentCapabilities) => boolean) => agents.some(feature);
+    return {
+      form: has((agent) => agent.elicits().form),
+      url: has((agent) => agent.elicits().url),
+      roots: has((agent) => agent.hasRoots()),
+      rootsChanges: has((agent) => agent.hasRoots() && agent.tellsRootsChanges()),
+    };
+  }
+}

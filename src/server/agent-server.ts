@@ -1,0 +1,159 @@
+// The SDK's server object for one agent, of either era of the protocol. Its handlers get what the client has sent, unchecked,
+// and their results leave as they are: the SDK would check both by schemas that speak in words of their own, cost time at
+// every start, and copy texts that are relayed verbatim.
+
+import {
+  type ClientCapabilities,
+  type Implementation,
+  type JSONRPCRequest,
+  LATEST_PROTOCOL_VERSION,
+  type RequestId,
+  type Result,
+  Server,
+  type ServerCapabilities,
+  type ServerContext,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { PACKAGE_NAME, VERSION } from '../base/version.js';
+import { AgentRequest, type Era } from './agent-request.js';
+import { CACHED_FOR } from './cached-for.js';
+import { type AllowedParams, paramsBy } from './request-params.js';
+
+/** JSON-RPC 2.0, section 5.1. */
+const METHOD_NOT_FOUND = -32_601;
+const SERVER_INFO = { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION };
+const anything = { params: z.unknown() };
+
+/** The SDK would make one at every start, for forms that it checks; ours are asked for raw (agent-capabilities.ts). */
+const NO_VALIDATOR = {
+  getValidator: (): never => {
+    throw new Error('Nothing that the bridge asks an agent is checked by a schema.');
+  },
+};
+
+/** `params` is what the request has, undefined where it has none. What is returned is sent as it is. */
+export type Handler = (params: unknown, request: AgentRequest) => object | Promise<object>;
+
+export type AgentServerOptions = {
+  /** `modern` is 2026-07-28 and later; `legacy` is all that begins with `initialize`. */
+  readonly era: Era;
+  readonly capabilities: ServerCapabilities;
+  readonly instructions: string;
+  /** The version of MCP that the client speaks, where it is known before its first message. */
+  readonly clientProtocol?: string | undefined;
+};
+
+type Greeting = {
+  readonly protocolVersion: string;
+  readonly capabilities: ClientCapabilities;
+  readonly clientInfo: Implementation;
+};
+
+export class AgentServer extends Server {
+  readonly era: Era;
+  readonly #instructions: string;
+  readonly #handlers = new Map<string, Handler>();
+  readonly #closed = new AbortController();
+  readonly #open = new Set<RequestId>();
+  #clientProtocol: string | undefined;
+  #greeting: Greeting | undefined;
+
+  constructor({ era, capabilities, instructions, clientProtocol }: AgentServerOptions) {
+    super(SERVER_INFO, {
+      capabilities,
+      instructions,
+      jsonSchemaValidator: NO_VALIDATOR,
+      cacheHints: { 'server/discover': CACHED_FOR.discover },
+    });
+    this.era = era;
+    this.#instructions = instructions;
+    this.#clientProtocol = clientProtocol;
+    // What the SDK answers by itself builds all schemas of an era first.
+    for (const method of ['initialize', 'ping', 'logging/setLevel']) this.removeRequestHandler(method);
+    this.setNotificationHandler('notifications/initialized', anything, () => {});
+    this.fallbackRequestHandler = (request, context) => this.#answer(request, context);
+    this.answer('initialize', (params) => this.#greet(params));
+    this.answer('ping', () => ({}));
+  }
+
+  /** `handler` answers `method` from now on. Errors are answered with their `code`, `message` and `data`. */
+  answer(method: string, handler: Handler): void {
+    this.#handlers.set(method, handler);
+  }
+
+  /** The version of MCP that the client has asked for in its greeting; undefined before, and where each request says it. */
+  get clientProtocol(): string | undefined {
+    return this.#clientProtocol;
+  }
+
+  /** Of those that are being answered, the one that came last. */
+  get newestRequest(): RequestId | undefined {
+    return [...this.#open].at(-1);
+  }
+
+  /** Aborted when the connection has ended. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
+  }
+
+  override getClientCapabilities(): ClientCapabilities | undefined {
+    return this.#greeting?.capabilities;
+  }
+
+  override getClientVersion(): Implementation | undefined {
+    return this.#greeting?.clientInfo;
+  }
+
+  protected override _onclose(): void {
+    super._onclose();
+    this.#closed.abort();
+  }
+
+  async #answer({ method, params }: JSONRPCRequest, context: ServerContext): Promise<Result> {
+    const handler = this.#handlers.get(method);
+    if (handler === undefined) throw Object.assign(new Error('Method not found'), { code: METHOD_NOT_FOUND });
+    const request = new AgentRequest(this, context);
+    request.checkVersion();
+    const { id } = context.mcpReq;
+    this.#open.add(id);
+    try {
+      return (await handler(params, request)) as Result;
+    } finally {
+      this.#open.delete(id);
+    }
+  }
+
+  #greet(params: unknown): object {
+    const { protocolVersion, capabilities, clientInfo } = paramsBy(Greeting, params, ALLOWED) as Greeting;
+    this.#greeting = { protocolVersion, capabilities, clientInfo };
+    this.#clientProtocol = protocolVersion;
+    const agreed = SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion)
+      ? protocolVersion
+      : LATEST_PROTOCOL_VERSION;
+    this._negotiatedProtocolVersion = agreed;
+    this.transport?.setProtocolVersion?.(agreed);
+    const instructions = this.#instructions;
+    return {
+      protocolVersion: agreed,
+      capabilities: this.getCapabilities(),
+      serverInfo: SERVER_INFO,
+      ...(instructions === '' ? {} : { instructions }),
+    };
+  }
+}
+
+const Greeting = z.object({
+  protocolVersion: z.string(),
+  capabilities: z.looseObject({}),
+  clientInfo: z.looseObject({ name: z.string(), version: z.string() }),
+});
+
+const ALLOWED: AllowedParams = {
+  fields: {
+    protocolVersion: 'a version of MCP, such as "2025-11-25"',
+    capabilities: 'an object, empty where the client offers nothing',
+    clientInfo: 'an object with name and version',
+  },
+  whole: 'an object with protocolVersion, capabilities and clientInfo',
+};

@@ -1,0 +1,23 @@
+// One agent on a connection of its own, in either era: what it says first decides. A client that probes (server/discover) and
+// then greets as in 2025 gets a second server object, so making one must start nothing.
+
+import type { Transport } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Era } from './agent-request.js';
+import type { AgentServer } from './agent-server.js';
+
+/** Subscriptions of one agent; each costs a notification whenever a list has changed. */
+const MAX_SUBSCRIPTIONS = 100;
+
+export type StdioConnection = {
+  /** Ends the connection, and what its requests have begun. */
+  close(): Promise<void>;
+};
+
+/** Resolves when `transport` has started. */
+export async function serveConnection(
+  transport: Transport,
+  serverFor: (era: Era) => AgentServer,
+): Promise<StdioConnection> {
+  return serveStdio(({ era }) => serverFor(era), { transport, maxSubscriptions: MAX_SUBSCRIPTIONS });
+}
