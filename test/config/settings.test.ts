@@ -89,6 +89,7 @@ it('an empty environment gives the documented defaults', () => {
       bodyBytes: 64 * 1024 ** 2,
       drainSeconds: 130,
     },
+    taskAfterSeconds: 20,
     depth: 0,
   });
 });
@@ -152,6 +153,7 @@ it('every variable can be set', () => {
     MCP_BRIDGE_HTTP_SESSION_IDLE: '60',
     MCP_BRIDGE_HTTP_BODY_MB: '1',
     MCP_BRIDGE_HTTP_DRAIN: '5',
+    MCP_BRIDGE_TASK_AFTER: '0',
     MCP_BRIDGE_DEPTH: '1',
   };
   expect(settingsOf(env)).toEqual({
@@ -219,6 +221,7 @@ it('every variable can be set', () => {
       bodyBytes: 1024 ** 2,
       drainSeconds: 5,
     },
+    taskAfterSeconds: 0,
     depth: 1,
   });
 });
@@ -300,6 +303,8 @@ it.each([
   ['MCP_BRIDGE_ALLOW', 'github,files\\'],
   ['MCP_BRIDGE_DENY', 'x'.repeat(301)],
   ['MCP_BRIDGE_AUTOLOAD', 'sometimes'],
+  ['MCP_BRIDGE_TASK_AFTER', '-1'],
+  ['MCP_BRIDGE_TASK_AFTER', '86401'],
 ])('%s=%s stops the start and is explained', (name, value) => {
   const error = errorOf({ [name]: value });
   expect(error.code).toBe('E_SETTINGS');
