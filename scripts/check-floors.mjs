@@ -61,6 +61,8 @@ const PACKAGES = {
   commander: ['cli/'],
   execa: ['base/process.ts'],
   'fastest-levenshtein': ['base/closest.ts'],
+  // Signatures of access tokens.
+  jose: ['server/principals/oauth/'],
   'jsonc-parser': ['config/'],
   minisearch: ['downstream/'],
   open: ['cli/'],

@@ -31,6 +31,7 @@ const ALLOWED = {
   'base/deadline.ts': [1, 'the reason of an AbortSignal is a kind'],
   'run/artifacts/artifacts.ts': [1, 'the reason of a frame is a kind'],
   'run/policy/policy-book.ts': [1, 'tells the same trouble once'],
+  'server/principals/authenticator.ts': [1, 'tells the same trouble once'],
 };
 
 /** Members that hold words, which variables of these names do as well. */

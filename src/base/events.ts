@@ -223,6 +223,18 @@ export type BridgeEvent =
   | { readonly type: 'http.tls'; readonly is: 'reloaded' | 'kept'; readonly message: string }
   | { readonly type: 'http.draining'; readonly requests: number; readonly withinMs: number }
   | { readonly type: 'kept.trouble'; readonly message: string }
+  /** What keeps credentials from being checked, or the rules of principals from being read. */
+  | { readonly type: 'auth.trouble'; readonly message: string }
+  | {
+      /** A request that was sent away because of who sent it; never with what it presented. */
+      readonly type: 'auth.refused';
+      /** The address of its sender. */
+      readonly from: string;
+      readonly method: string;
+      /** Of the HTTP answer. */
+      readonly status: number;
+      readonly message: string;
+    }
   | { readonly type: 'audit.trouble'; readonly message: string }
   | { readonly type: 'bridge.fault'; readonly where: string; readonly message: string }
   | { readonly type: 'bridge.closing'; readonly reason: string };

@@ -2,7 +2,10 @@
 // principal has, no other can see, use or stop.
 
 export type Principal = {
-  /** Unique among all, and for ever: `local`, `token:NAME`, `oauth:ISSUER SUBJECT`. Never shown to another principal. */
+  /**
+   * Unique among all, and for ever: `local`, `token:NAME#ID`, `oauth:ISSUER SUBJECT`, `oauth-client:ISSUER CLIENT`. Never
+   * shown to another principal. A token that is revoked and made anew under the same name has another ID.
+   */
   readonly id: string;
   /** For logs, the audit and the principal's own errors. */
   readonly name: string;
@@ -10,6 +13,8 @@ export type Principal = {
   readonly servers: readonly string[] | undefined;
   /** What its credential was granted; empty for those that know no scopes. */
   readonly scopes: readonly string[];
+  /** The groups that its issuer says it is in; undefined for those that know no groups. */
+  readonly groups?: readonly string[];
   /** When its credential ends, in ms since 1970; undefined for one that does not. */
   readonly expiresAtMs: number | undefined;
 };

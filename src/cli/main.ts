@@ -19,6 +19,7 @@ import type { RunCommandOptions } from './run.js';
 import type { RunsOptions } from './runs.js';
 import type { RefreshOptions } from './servers-refresh.js';
 import type { SetupOptions } from './setup/context.js';
+import type { TokenOptions } from './token.js';
 import { USUAL_COLUMNS, widthOf } from './wrap.js';
 
 const EXAMPLES = `
@@ -189,6 +190,47 @@ program
   .description("revoke and forget a remote server's login")
   .argument('<server>', 'its name, as `servers` or `login --list` shows it')
   .action(async (server: string) => (await import('./login.js')).logout(server));
+
+const token = program
+  .command('token')
+  .description('make, list and revoke the tokens of a bridge that serves over HTTP');
+
+token
+  .command('create')
+  .description('make a token; prints it alone on stdout, and never again')
+  .argument('<name>', 'for whom or what it is')
+  .option(
+    '--servers <names>',
+    "servers that it reaches, separated by commas, or '*' for all; without it, none",
+  )
+  .option('--expires <when>', 'its end: 12h, 30d, 8w, 1y, a date or a moment; without it, none')
+  .option('--scopes <scopes>', 'scopes that it counts as granted, for the rules of the principals file')
+  .action(async (name: string, options: TokenOptions) =>
+    (await import('./token.js')).tokenCreate(name, options),
+  );
+
+token
+  .command('list')
+  .description('list the tokens: servers, end and last use; never the tokens themselves')
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => (await import('./token.js')).tokenList(options));
+
+token
+  .command('change')
+  .description('change what a token reaches, or its end; the token stays the same')
+  .argument('<name>', 'its name, as `token list` shows it')
+  .option('--servers <names>', "servers that it reaches, separated by commas, or '*' for all")
+  .option('--expires <when>', 'its end, as for `token create`, or never')
+  .option('--scopes <scopes>', 'scopes that it counts as granted')
+  .action(async (name: string, options: TokenOptions) =>
+    (await import('./token.js')).tokenChange(name, options),
+  );
+
+token
+  .command('revoke')
+  .description('refuse a token from now on, also in bridges that run')
+  .argument('<name>', 'its name, as `token list` shows it')
+  .action(async (name: string) => (await import('./token.js')).tokenRevoke(name));
 
 program
   .command('run')

@@ -16,6 +16,7 @@ export const warningsAbout = (given: ReadonlyMap<string, string>, values: Values
   ...othersVariables(given.keys()),
   ...shortenedTimeout(given.has('MCP_BRIDGE_TIMEOUT'), values),
   ...languagesLeftOut(values),
+  ...oauthWithoutIssuer(given),
 ];
 
 function unknownVariables(names: Iterable<string>): string[] {
@@ -57,4 +58,12 @@ function languagesLeftOut(values: Values): string[] {
       ? []
       : [`${name} names ${left.join(', ')}, which MCP_BRIDGE_LANGUAGES leaves out: without effect.`];
   });
+}
+
+/** Nothing is checked by them where no token is taken. */
+function oauthWithoutIssuer(given: ReadonlyMap<string, string>): string[] {
+  if (given.has('MCP_BRIDGE_HTTP_OAUTH_ISSUER')) return [];
+  return [...given.keys()]
+    .filter((name) => /^MCP_BRIDGE_HTTP_OAUTH_(?:RESOURCE|AUDIENCE|SCOPES)$/.test(name))
+    .map((name) => `${name} is without effect, since MCP_BRIDGE_HTTP_OAUTH_ISSUER is not set.`);
 }

@@ -11,6 +11,7 @@ import { absolutePath, type HostFacts, pathRules } from './host-facts.js';
 import { type HttpSettings, httpSettings } from './http-variables.js';
 import type { ImportedSettings } from './languages/imported-settings.js';
 import { languages } from './languages/records.js';
+import type { OAuthSettings } from './oauth-settings.js';
 import { brokenRule, problem, type SettingProblem, settingsError, shownValue } from './setting-problems.js';
 import { type SettingRow, tableOf } from './setting-rules.js';
 import { warningsAbout } from './setting-warnings.js';
@@ -107,6 +108,10 @@ export type Settings = {
   readonly clientMetadataUrl: string | undefined;
   /** Of `serve --http`; nothing else looks at them. */
   readonly http: HttpSettings;
+  /** Whose access tokens the HTTP endpoint takes; undefined where it takes none. */
+  readonly oauth: OAuthSettings | undefined;
+  /** Undefined where there is none. */
+  readonly principalsFile: string | undefined;
   /** How many bridges this one runs inside. */
   readonly depth: number;
 };
@@ -154,6 +159,7 @@ export function readSettings(env: Environment, machine: HostFacts): SettingsRead
       ...unfitStateDir(settings, right.has('MCP_BRIDGE_STATE_DIR'), host),
       ...rulesWithoutEffect(given, values),
       ...halfACertificate(values),
+      ...issuerWithoutResource(values, wrong),
     ],
   };
 }
@@ -197,6 +203,19 @@ function halfACertificate(values: Values): SettingProblem[] {
   return [problem(missing, `${missing} is not set, and ${there} is: TLS needs both.`)];
 }
 
+function issuerWithoutResource(values: Values, wrong: ReadonlyMap<string, unknown>): SettingProblem[] {
+  const name = 'MCP_BRIDGE_HTTP_OAUTH_RESOURCE';
+  if (values.MCP_BRIDGE_HTTP_OAUTH_ISSUER === undefined || values[name] !== undefined || wrong.has(name))
+    return [];
+  return [
+    problem(
+      name,
+      `${name} is not set, which MCP_BRIDGE_HTTP_OAUTH_ISSUER needs: tokens for any other resource of the issuer would be taken. Allowed: the address of the HTTP endpoint as clients reach it, such as https://mcp.example.com/mcp.`,
+      'Set it where the bridge is started, or remove MCP_BRIDGE_HTTP_OAUTH_ISSUER.',
+    ),
+  ];
+}
+
 function toSettings(values: Values, host: HostFacts, env: Environment): Settings {
   const stateDir = stateDirFrom(values.MCP_BRIDGE_STATE_DIR, env, host);
   return {
@@ -211,6 +230,8 @@ function toSettings(values: Values, host: HostFacts, env: Environment): Settings
     ...serverSettings(values, host),
     ...answerSettings(values),
     http: httpSettings(values, (written) => optionalPath(written, host)),
+    oauth: oauthSettings(values),
+    principalsFile: optionalPath(values.MCP_BRIDGE_PRINCIPALS, host),
     snippetsDir: optionalPath(values.MCP_BRIDGE_SNIPPETS, host) ?? ownSnippetsDir(stateDir, host),
   };
 }
@@ -282,6 +303,17 @@ const serverSettings = (values: Values, host: HostFacts) =>
     taskAfterSeconds: values.MCP_BRIDGE_TASK_AFTER,
     clientMetadataUrl: values.MCP_BRIDGE_CLIENT_METADATA_URL,
   }) satisfies Partial<Settings>;
+
+function oauthSettings(values: Values): OAuthSettings | undefined {
+  const { MCP_BRIDGE_HTTP_OAUTH_ISSUER: issuers, MCP_BRIDGE_HTTP_OAUTH_RESOURCE: resource } = values;
+  if (issuers === undefined || resource === undefined) return undefined;
+  return {
+    issuers: [...new Set(issuers)],
+    resource,
+    audiences: values.MCP_BRIDGE_HTTP_OAUTH_AUDIENCE ?? [resource],
+    scopes: values.MCP_BRIDGE_HTTP_OAUTH_SCOPES ?? [],
+  };
+}
 
 /** What the agent is offered and told, and what stays of its runs. */
 const answerSettings = (values: Values) =>

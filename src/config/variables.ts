@@ -8,6 +8,7 @@ import { httpVariables } from './http-variables.js';
 import { imageReferenceTrouble } from './image-reference.js';
 import { LANGUAGE_NAMES, languageImages, languageName } from './languages/naming.js';
 import { patternTrouble } from './name-pattern.js';
+import { oauthAddressTrouble } from './oauth-settings.js';
 import { bytes, explained, flag, integer, list, optional, outputBytes, setting } from './setting-rules.js';
 
 // One user namespace maps 65,536 ids; 0 would be root inside it.
@@ -43,6 +44,11 @@ const namePattern = explained((text) => {
   return trouble === undefined ? undefined : `'${clip(text, PATTERN_CHARS_SHOWN)}' ${trouble}.`;
 });
 const image = explained(imageReferenceTrouble);
+const oauthAddress = explained(oauthAddressTrouble);
+const OAUTH_ADDRESSES =
+  'https addresses without query and fragment, separated by commas; http for this machine only';
+/** RFC 6749, 3.3. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 const PATTERNS =
   '`server` or `server.tool`, several separated by commas, such as github.delete_* or *.write*; `*` stands for any characters, `\\` takes the next one for itself';
 const absoluteOr = (names: readonly string[]) =>
@@ -314,6 +320,36 @@ export const variables = z.object({
     },
   ),
   ...httpVariables,
+  MCP_BRIDGE_PRINCIPALS: optional(ownPath, {
+    meaning:
+      'Principals file, YAML or JSON: what each token, OAuth subject or group may reach and use over HTTP. docs/principals.md has its fields.',
+    default: 'none; tokens reach their own servers, and whoever an issuer names reaches none',
+    allowed: OWN_PATH,
+  }),
+  MCP_BRIDGE_HTTP_OAUTH_ISSUER: optional(list(oauthAddress).pipe(z.array(z.string()).min(1)), {
+    meaning:
+      'Issuers whose access tokens the HTTP endpoint takes, each exactly as `iss` in its tokens says it, a slash at the end included.',
+    default: 'none; only named tokens are taken',
+    allowed: OAUTH_ADDRESSES,
+  }),
+  MCP_BRIDGE_HTTP_OAUTH_RESOURCE: optional(oauthAddress, {
+    meaning:
+      'Address of the HTTP endpoint as clients reach it, such as https://mcp.example.com/mcp. Tokens have to be made for it. It is needed with MCP_BRIDGE_HTTP_OAUTH_ISSUER.',
+    default: 'none',
+    allowed: 'an https address without query and fragment; http for this machine only',
+  }),
+  MCP_BRIDGE_HTTP_OAUTH_AUDIENCE: optional(list(z.string()).pipe(z.array(z.string()).min(1)), {
+    meaning:
+      "Audiences of which a token has to name one in its `aud`, for issuers that do not take the resource's address for it.",
+    default: 'MCP_BRIDGE_HTTP_OAUTH_RESOURCE',
+    allowed: 'texts separated by commas, such as api://mcp-sandbox-bridge',
+  }),
+  MCP_BRIDGE_HTTP_OAUTH_SCOPES: optional(list(z.string().regex(SCOPE)), {
+    meaning:
+      'Scopes that every access token has to have. Further ones for single servers stand in the principals file.',
+    default: 'none',
+    allowed: 'scopes separated by commas, in ASCII without spaces, quotes and backslashes',
+  }),
   MCP_BRIDGE_DEPTH: setting(integer(0, 99), {
     meaning: 'Set by the bridge for the servers that it starts, so that a bridge inside a bridge is noticed.',
     default: '0',

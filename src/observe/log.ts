@@ -243,6 +243,13 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['warn', `runs and calls are not kept in the audit: ${inline(event.message)}`];
     case 'kept.trouble':
       return ['warn', `something of a run could not be kept: ${inline(event.message)}`];
+    case 'auth.trouble':
+      return ['warn', `credentials: ${inline(event.message)}`];
+    case 'auth.refused':
+      return [
+        'info',
+        `refused ${inline(event.method)} from ${inline(event.from)} with ${event.status}: ${inline(event.message)}`,
+      ];
     case 'bridge.fault':
       return ['error', `fault in ${event.where}: ${inline(event.message)}`];
     case 'bridge.closing':

@@ -154,6 +154,11 @@ it('every variable can be set', () => {
     MCP_BRIDGE_HTTP_BODY_MB: '1',
     MCP_BRIDGE_HTTP_DRAIN: '5',
     MCP_BRIDGE_TASK_AFTER: '0',
+    MCP_BRIDGE_PRINCIPALS: '~/principals.yaml',
+    MCP_BRIDGE_HTTP_OAUTH_ISSUER: 'https://login.example.com/, http://127.0.0.1:9000',
+    MCP_BRIDGE_HTTP_OAUTH_RESOURCE: 'https://mcp.example.com/mcp',
+    MCP_BRIDGE_HTTP_OAUTH_AUDIENCE: 'api://bridge, mcp',
+    MCP_BRIDGE_HTTP_OAUTH_SCOPES: 'mcp:use,offline',
     MCP_BRIDGE_DEPTH: '1',
   };
   expect(settingsOf(env)).toEqual({
@@ -222,6 +227,13 @@ it('every variable can be set', () => {
       drainSeconds: 5,
     },
     taskAfterSeconds: 0,
+    principalsFile: '/home/ann/principals.yaml',
+    oauth: {
+      issuers: ['https://login.example.com/', 'http://127.0.0.1:9000'],
+      resource: 'https://mcp.example.com/mcp',
+      audiences: ['api://bridge', 'mcp'],
+      scopes: ['mcp:use', 'offline'],
+    },
     depth: 1,
   });
 });
@@ -253,7 +265,36 @@ it('a user without a group gets a group of its own number', () => {
   expect(settingsOf({ MCP_BRIDGE_CONTAINER_USER: '1000' }).containerUser).toBe('1000:1000');
 });
 
+it('a token is for the resource where no audience is named', () => {
+  const env = {
+    MCP_BRIDGE_HTTP_OAUTH_ISSUER: 'https://login.example.com',
+    MCP_BRIDGE_HTTP_OAUTH_RESOURCE: 'https://mcp.example.com/mcp',
+  };
+  expect(settingsOf(env).oauth).toMatchObject({ audiences: ['https://mcp.example.com/mcp'], scopes: [] });
+});
+
+it('an issuer without a resource is refused, since tokens for anything of it would be taken', () => {
+  expect(errorOf({ MCP_BRIDGE_HTTP_OAUTH_ISSUER: 'https://login.example.com' }).message).toContain(
+    'MCP_BRIDGE_HTTP_OAUTH_RESOURCE is not set',
+  );
+});
+
+it('what belongs to an issuer is without effect where there is none, and a warning says so', () => {
+  const { settings, warnings } = parseSettings({ MCP_BRIDGE_HTTP_OAUTH_SCOPES: 'a' }, host);
+  expect(settings.oauth).toBeUndefined();
+  expect(warnings).toEqual([
+    'MCP_BRIDGE_HTTP_OAUTH_SCOPES is without effect, since MCP_BRIDGE_HTTP_OAUTH_ISSUER is not set.',
+  ]);
+});
+
 it.each([
+  ['MCP_BRIDGE_HTTP_OAUTH_ISSUER', 'http://login.example.com'],
+  ['MCP_BRIDGE_HTTP_OAUTH_ISSUER', 'login.example.com'],
+  ['MCP_BRIDGE_HTTP_OAUTH_ISSUER', 'https://login.example.com?x=1'],
+  ['MCP_BRIDGE_HTTP_OAUTH_ISSUER', 'http://127.0.0.1.example.com'],
+  ['MCP_BRIDGE_HTTP_OAUTH_RESOURCE', 'https://mcp.example.com/mcp#x'],
+  ['MCP_BRIDGE_HTTP_OAUTH_SCOPES', 'two words'],
+  ['MCP_BRIDGE_PRINCIPALS', 'principals.yaml'],
   ['MCP_BRIDGE_RUNTIME', 'podmann'],
   ['MCP_BRIDGE_SNIPPETS', 'prompts'],
   ['MCP_BRIDGE_OCI_RUNTIME', '--privileged'],

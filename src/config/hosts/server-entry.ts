@@ -112,7 +112,8 @@ function filterOf({ only, except }: LocalFields | RemoteFields): ToolFilter {
   return { only: only?.includes('*') ? undefined : (only ?? undefined), except: except ?? [] };
 }
 
-function troubleOfName(name: string): Mistake | undefined {
+/** What is wrong with the name of a server, or of a token, which follows the same rules; undefined where nothing is. */
+export function troubleOfName(name: string): Mistake | undefined {
   if (name.trim() === '') return { kind: 'name-empty' };
   if (name.length > MAX_NAME_CHARS)
     return { kind: 'name-too-long', chars: name.length, maxChars: MAX_NAME_CHARS };

@@ -1,14 +1,13 @@
 // The operator's rules as they are now: the settings, and the policy file as it is, read anew when it has changed. What
 // cannot be read stops the start; later it changes nothing, so that no slip of an editor lets anything through.
 
-import { statSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { asBridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
 import { inOneLine } from '../../base/text.js';
-import { isSettled } from '../../config/config-file.js';
 import type { Discovery } from '../../config/discover.js';
 import type { DownstreamSpec } from '../../config/downstream-spec.js';
+import { stampOf } from '../../config/file-stamp.js';
 import type { HostFacts } from '../../config/host-facts.js';
 import { readPolicyFile } from '../../config/policy-file.js';
 import type { Settings } from '../../config/settings.js';
@@ -83,16 +82,6 @@ export class PolicyBook {
 
 const untilCorrected = (reason: string): string =>
   `${inOneLine(reason)} Until the file is corrected the policy of before holds.`;
-
-/**
- * Differs when the file was written, exchanged, or given other rights. Undefined where that was just now: it may change
- * again within one tick of the file system's clock, and look the same.
- */
-function stampOf(path: string): string | undefined {
-  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
-  if (stat === undefined) return 'absent';
-  return isSettled(stat) ? [stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ') : undefined;
-}
 
 /** What of a discovery may be used: a denied server is passed over like one that is switched off. */
 export function withoutDenied(discovery: Discovery, policy: Policy): Discovery {

@@ -6,6 +6,7 @@ import type { ProbeReport } from '../../../src/cli/probe/report.js';
 import type { runsText } from '../../../src/cli/runs.js';
 import type { ServerChange } from '../../../src/cli/server-changes.js';
 import type { snippetsText } from '../../../src/cli/snippets.js';
+import type { ListedToken } from '../../../src/cli/token.js';
 import type { Discovery } from '../../../src/config/discover.js';
 import type { SurveyedFile } from '../../../src/run/artifacts/kept-survey.js';
 import type { Refreshed } from '../../../src/server/refresh.js';
@@ -147,6 +148,38 @@ export const REFRESHED: readonly Refreshed[] = [
     reason: 'it ended with exit status 127 before it answered: sh: 1: uvx: not found',
     remedy: 'Install uv, or name the whole path of uvx.',
   } as Refreshed,
+];
+
+export const TOKENS: readonly ListedToken[] = [
+  {
+    id: '0123456789abcdef',
+    name: 'ci',
+    hash: '',
+    servers: ['github', 'files', 'a-server-with-quite-a-long-name'],
+    scopes: [],
+    createdAtMs: NOW_MS - 40 * 86_400_000,
+    expiresAtMs: NOW_MS + 30 * 86_400_000,
+    lastUsedMs: NOW_MS - 3_600_000,
+  },
+  {
+    id: '0123456789abcdee',
+    name: 'old',
+    hash: '',
+    servers: [],
+    scopes: ['mail:send'],
+    createdAtMs: NOW_MS - 90 * 86_400_000,
+    expiresAtMs: NOW_MS - 86_400_000,
+    lastUsedMs: undefined,
+  },
+  {
+    id: '0123456789abcded',
+    name: 'first-start',
+    hash: '',
+    servers: '*',
+    scopes: [],
+    createdAtMs: NOW_MS - 86_400_000,
+    lastUsedMs: undefined,
+  },
 ];
 
 export const LOGINS = [

@@ -13,6 +13,7 @@ import { callsText, runsText } from '../../../src/cli/runs.js';
 import { serversText } from '../../../src/cli/server-list.js';
 import { refreshText } from '../../../src/cli/servers-refresh.js';
 import { snippetsText } from '../../../src/cli/snippets.js';
+import { tokensText } from '../../../src/cli/token.js';
 import { widthOf } from '../../../src/cli/wrap.js';
 import * as facts from './facts.js';
 import * as hosts from './host-facts.js';
@@ -35,6 +36,11 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   'servers refresh': { list: () => refreshText(facts.REFRESHED) },
   login: { list: () => loginsText(facts.LOGINS) },
   logout: { helpOnly: 'it prints one sentence' },
+  token: { helpOnly: 'its commands print' },
+  'token create': { helpOnly: 'it prints the token, and sentences with paths' },
+  'token list': { list: () => tokensText(facts.TOKENS, facts.NOW_MS) },
+  'token change': { helpOnly: 'it prints sentences' },
+  'token revoke': { helpOnly: 'it prints one sentence' },
   setup: { helpOnly: 'test/cli/setup keeps what it prints' },
   install: {
     hosts: () => fitted(hostsText(hosts.HOSTS, 'install')),
@@ -65,6 +71,7 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
 export const IN_AN_EMPTY_HOME = [
   'servers',
   'login --list',
+  'token list',
   'snippets',
   'runs',
   'runs --failed',

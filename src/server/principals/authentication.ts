@@ -1,0 +1,54 @@
+// What is known of an HTTP request before anything of it is believed, and what becomes of the question who sent it.
+
+import type { Principal } from '../../base/principal.js';
+
+/** Facts about one request, as its listener knows them. None of them comes out of the body. */
+export type RequestFacts = {
+  /**
+   * Every `Authorization` header of the request: `headersDistinct.authorization` of node:http. Its `headers` keeps the first
+   * of several and hides the others, and a request with two of them is refused.
+   */
+  readonly authorization: readonly string[] | string | undefined;
+  readonly method: string;
+  /** The request target: path and query. */
+  readonly path: string;
+  /** Of the client; behind a trusted proxy the address that the proxy names. Undefined on a unix socket. */
+  readonly remoteAddress: string | undefined;
+  /** It came over a unix socket with mode 0600, which only the user of the bridge can open. */
+  readonly isPrivateSocket: boolean;
+  /** It came over TLS: this process's own, or that of a trusted proxy which says so. */
+  readonly isSecure: boolean;
+  /**
+   * It has a `Forwarded` or `X-Forwarded-*` header, so somebody else stands behind whoever opened the connection. On a
+   * private socket such a request needs a credential.
+   */
+  readonly isForwarded?: boolean;
+};
+
+/** An answer in place of the one that was asked for: status, headers in lower case, and a body in JSON. */
+export type Refusal = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text, with `error` and `error_description` as OAuth has them. */
+  readonly body: string;
+};
+
+/** An access token that its issuer has made for us, kept for servers that the operator lets have it. */
+export type CallerToken = {
+  /** The token itself. It is never logged, and is handed on only where the principals file says so. */
+  readonly text: string;
+  readonly issuer: string;
+  /** Its `aud`, as a list. */
+  readonly audiences: readonly string[];
+  /** In ms since 1970. */
+  readonly expiresAtMs: number;
+};
+
+/** Who sent a request, or the answer that sends it away. */
+export type Authentication =
+  | {
+      readonly principal: Principal;
+      /** The principal's own access token; undefined for named tokens and for the local user. */
+      readonly callerToken?: CallerToken;
+    }
+  | { readonly refusal: Refusal };
