@@ -31,6 +31,7 @@ export type ErrorCode =
   | 'E_PROMPT_FAILED'
   | 'E_DENIED'
   | 'E_LIMIT'
+  | 'E_BUSY'
   | 'E_STATE'
   | 'E_PROCESS'
   | 'E_CANCELLED'
@@ -47,6 +48,8 @@ export type BridgeErrorOptions = {
   readonly cause?: unknown;
   /** How long something was waited for that never came: it hangs. */
   readonly waitedMs?: number | undefined;
+  /** When the same is worth another try, in seconds from now; the remedy says it too. */
+  readonly retryAfterSeconds?: number | undefined;
 };
 
 export class BridgeError extends Error {
@@ -55,6 +58,7 @@ export class BridgeError extends Error {
   readonly fault: Fault;
   readonly remedy: string | undefined;
   readonly waitedMs: number | undefined;
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: BridgeErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -62,6 +66,7 @@ export class BridgeError extends Error {
     this.fault = options.fault;
     this.remedy = options.remedy;
     this.waitedMs = options.waitedMs;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
   /** Message and remedy as one line, for a reader who sees nothing else. */

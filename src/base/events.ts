@@ -5,7 +5,7 @@ import type { Weight } from './weight.js';
 
 export type RunStatus = 'success' | 'error' | 'timeout' | 'validation_error' | 'cancelled';
 
-export type BridgeEvent =
+type PlainEvent =
   | {
       readonly type: 'config.problem';
       readonly file: string;
@@ -238,6 +238,9 @@ export type BridgeEvent =
   | { readonly type: 'audit.trouble'; readonly message: string }
   | { readonly type: 'bridge.fault'; readonly where: string; readonly message: string }
   | { readonly type: 'bridge.closing'; readonly reason: string };
+
+/** `principal` is the id of the one that it concerns, where that is another than the user who started the bridge. */
+export type BridgeEvent = PlainEvent & { readonly principal?: string };
 
 /** Receives every event, synchronously; it must not throw and must not block. */
 export type Observer = (event: BridgeEvent) => void;

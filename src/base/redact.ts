@@ -27,9 +27,19 @@ export class Redactor {
   readonly #latest = new Map<string, readonly string[]>();
   /** What finds them all, and the names by its labels; made when it is needed. */
   #finder: { readonly finder: Finder; readonly names: readonly string[] } | undefined;
+  readonly #parent: { readonly redactor: Redactor; readonly owner: string } | undefined;
+
+  /**
+   * The parent learns all that this one learns, which it shows as the owner's; this one learns nothing of what the parent
+   * knows besides: what one principal is shown must not tell which texts are secrets of another.
+   */
+  constructor(parent?: { readonly redactor: Redactor; readonly owner: string }) {
+    this.#parent = parent;
+  }
 
   /** Learns every value of `env` that is long enough; it is shown as its variable's name. Nothing of it is forgotten. */
   addAll(env: Readonly<Record<string, string | undefined>>): void {
+    this.#parent?.redactor.addAll(env);
     for (const [name, value] of Object.entries(env)) {
       const trimmed = value?.trim() ?? '';
       if (trimmed.length < MIN_CHARS || this.#names.get(trimmed) === name) continue;
@@ -40,6 +50,7 @@ export class Redactor {
 
   /** Learns a value that takes the place of earlier ones, such as a token; only the last few of one name are hidden. */
   addLatest(name: string, value: string): void {
+    this.#parent?.redactor.addLatest(`${name}, ${this.#parent.owner}`, value);
     const known = this.#latest.get(name) ?? [];
     if (known.includes(value)) return;
     this.#latest.set(name, [...known, value].slice(-LATEST_KEPT));

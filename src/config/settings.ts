@@ -69,6 +69,13 @@ export type Settings = {
   readonly warm: number;
   readonly preimport: readonly string[];
   readonly concurrency: number;
+  /** What one principal may use, other than the user who started the bridge; undefined means no limit. */
+  readonly principalConcurrency: number;
+  readonly principalWaiting: number;
+  readonly principalCpuSeconds: number | undefined;
+  readonly principalMemoryBytes: number | undefined;
+  /** In which processor seconds are counted. */
+  readonly principalWindowSeconds: number;
   readonly tools: readonly ToolName[];
   /** Own names of the languages that `execute_code` offers. */
   readonly languages: readonly string[];
@@ -265,6 +272,16 @@ const sandboxSettings = (values: Values, host: HostFacts) =>
     warm: values.MCP_BRIDGE_WARM,
     preimport: values.MCP_BRIDGE_PREIMPORT ?? [],
     concurrency: values.MCP_BRIDGE_CONCURRENCY ?? host.cores,
+    ...principalSettings(values, values.MCP_BRIDGE_CONCURRENCY ?? host.cores),
+  }) satisfies Partial<Settings>;
+
+const principalSettings = (values: Values, concurrency: number) =>
+  ({
+    principalConcurrency: values.MCP_BRIDGE_PRINCIPAL_CONCURRENCY ?? Math.max(1, concurrency - 1),
+    principalWaiting: values.MCP_BRIDGE_PRINCIPAL_WAITING,
+    principalCpuSeconds: values.MCP_BRIDGE_PRINCIPAL_CPU_SECONDS,
+    principalMemoryBytes: values.MCP_BRIDGE_PRINCIPAL_MEMORY,
+    principalWindowSeconds: values.MCP_BRIDGE_PRINCIPAL_WINDOW,
   }) satisfies Partial<Settings>;
 
 const languageSettings = (values: Values, host: HostFacts) =>

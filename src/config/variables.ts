@@ -16,6 +16,8 @@ const MAX_ID = 65_535;
 const WEEK_SECONDS = 7 * DAY_SECONDS;
 // A terabyte: more is a typing error.
 const MAX_KEEP_MB = 1_000_000;
+// Ten thousand processors for a day: more is a typing error.
+const MAX_CPU_SECONDS = 864_000_000;
 const PATTERN_CHARS_SHOWN = 60;
 
 /** `none` is none, also where isolator's file says otherwise. */
@@ -206,6 +208,36 @@ export const variables = z.object({
     meaning: 'Runs at once; further ones wait.',
     default: "the machine's cores",
     allowed: 'a whole number from 1 to 256',
+  }),
+  MCP_BRIDGE_PRINCIPAL_CONCURRENCY: optional(integer(1, 256), {
+    meaning: 'Runs at once of one principal, where the bridge serves several over HTTP; further ones wait.',
+    default: 'one less than MCP_BRIDGE_CONCURRENCY, at least 1, so that a place is left to others',
+    allowed: 'a whole number from 1 to 256',
+  }),
+  MCP_BRIDGE_PRINCIPAL_WAITING: setting(integer(0, 10_000), {
+    meaning: 'Waiting runs of one principal; further ones are refused with when to come back.',
+    default: '64',
+    allowed: 'a whole number from 0 to 10000',
+  }),
+  MCP_BRIDGE_PRINCIPAL_CPU_SECONDS: optional(integer(1, MAX_CPU_SECONDS), {
+    meaning:
+      'Processor seconds of the runs of one principal within a window. Where the kernel does not say what a run has used, it counts as long as it took.',
+    default: 'no limit',
+    allowed: `a whole number from 1 to ${MAX_CPU_SECONDS}`,
+  }),
+  MCP_BRIDGE_PRINCIPAL_MEMORY: optional(
+    bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)),
+    {
+      meaning:
+        'Memory of all runs of one principal that are under way; each counts with the limit of its container.',
+      default: 'no limit',
+      allowed: 'bytes, or a number with k, m, g or t, such as 2g; at least 32m',
+    },
+  ),
+  MCP_BRIDGE_PRINCIPAL_WINDOW: setting(integer(1, DAY_SECONDS), {
+    meaning: 'Length of the window in which processor seconds are counted, in seconds.',
+    default: '3600',
+    allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
   }),
   MCP_BRIDGE_TOOLS: setting(list(z.enum(TOOLS)).pipe(z.array(z.enum(TOOLS)).min(1)), {
     meaning: 'Tools that the agent sees.',

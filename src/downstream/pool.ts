@@ -8,6 +8,7 @@ import { unlessAborted } from '../base/unless-aborted.js';
 import { type DownstreamSpec, secretsOf } from '../config/downstream-spec.js';
 import { START_TIME_MS } from '../config/start-time.js';
 import { type AgentCapabilities, NO_AGENT } from './asking/agent-capabilities.js';
+import { Callers } from './asking/callers.js';
 import type { Downstream } from './downstream.js';
 import { hideLatest } from './hide-secrets.js';
 import type { DownstreamTimes, ServerContext } from './server-context.js';
@@ -33,6 +34,8 @@ export type DownstreamPoolOptions = Pick<ServerContext, 'observer' | 'redactor' 
   /** How many bridges this one runs inside; servers are told one more. */
   readonly depth: number;
   readonly times?: Partial<DownstreamTimes>;
+  /** Whether several principals share its servers, which can ask nobody then. */
+  readonly isShared?: boolean;
   /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
   readonly onListed?: (downstream: Downstream) => void;
 };
@@ -134,7 +137,7 @@ class SlotPool implements DownstreamPool {
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
     const context = { env, times: { ...DEFAULT_TIMES, ...times }, observer, redactor, loginFor };
-    return new Slot(spec, context, onListed);
+    return new Slot(spec, context, onListed, new Callers(this.#options.isShared !== true));
   }
 
   #unknown(name: string): BridgeError {

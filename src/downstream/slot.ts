@@ -36,12 +36,18 @@ export class Slot {
   #crashes = 0;
   /** Runs that have been given this server and have not ended. */
   #holders = 0;
-  readonly #callers = new Callers();
+  readonly #callers: Callers;
   /** Once it is retired: who hears that nothing of it runs any more. */
   #onGone: (() => void) | undefined;
 
-  constructor(spec: DownstreamSpec, context: ServerContext, onListed: (downstream: Downstream) => void) {
+  constructor(
+    spec: DownstreamSpec,
+    context: ServerContext,
+    onListed: (downstream: Downstream) => void,
+    callers = new Callers(),
+  ) {
     this.spec = spec;
+    this.#callers = callers;
     this.#context = context;
     this.#onListed = onListed;
   }

@@ -93,3 +93,16 @@ export function oomKillsIn(dir: string, read: ReadText = readText): number | und
   const count = /^oom_kill (\d+)$/m.exec(text ?? '')?.[1];
   return count === undefined ? undefined : Number(count);
 }
+
+/** Folder of the group that counts the processor time of `pid` and not ours; undefined where there is none. */
+export const processorGroup = (pid: number, read: ReadText = readText): string | undefined =>
+  ownGroups(pid, 'cpu', read).dirs[0];
+
+/** Seconds of processor time that the group has used; undefined once it is gone, and where it does not count. */
+export function processorUseIn(dir: string, read: ReadText = readText): number | undefined {
+  const micros = /^usage_usec (\d+)$/m.exec(read(join(dir, 'cpu.stat')) ?? '')?.[1];
+  if (micros !== undefined) return Number(micros) / 1e6;
+  // Version 1 counts in another file, in nanoseconds.
+  const nanos = Number.parseInt(read(join(dir, 'cpuacct.usage')) ?? '', 10);
+  return Number.isNaN(nanos) ? undefined : nanos / 1e9;
+}

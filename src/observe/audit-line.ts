@@ -9,6 +9,8 @@ export type RunLine = {
   readonly kind: 'run';
   readonly at: string;
   readonly run: string;
+  /** Id of the principal that asked; absent where it was the user who started the bridge. */
+  readonly principal?: string;
   /** Name and version of the agent's program, as it says. */
   readonly client: string;
   /** Those that it had, also those that it got while it ran. */
@@ -35,6 +37,7 @@ export type CallLine = {
   readonly kind: 'call';
   readonly at: string;
   readonly run: string;
+  readonly principal?: string;
   readonly call: number;
   readonly server: string;
   readonly tool: string;

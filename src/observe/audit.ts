@@ -24,7 +24,10 @@ const MAX_NAME_CHARS = 256;
 const MAX_REASON_CHARS = 200;
 const MAX_ARGUMENTS_CHARS = 16 * 1024;
 
-type Begun = Pick<RunLine, 'at' | 'client' | 'language' | 'code' | 'argumentsText' | 'timeoutSeconds'> & {
+type Begun = Pick<
+  RunLine,
+  'at' | 'principal' | 'client' | 'language' | 'code' | 'argumentsText' | 'timeoutSeconds'
+> & {
   listed: number;
 };
 
@@ -61,6 +64,7 @@ export class Audit implements AsyncDisposable {
     const { run, client, language, code, argumentsText, timeoutSeconds } = event;
     this.#running.set(run, {
       at: new Date().toISOString(),
+      ...this.#whose(event),
       client: this.#shown(client),
       language,
       code,
@@ -79,6 +83,7 @@ export class Audit implements AsyncDisposable {
       kind: 'call',
       at: new Date().toISOString(),
       run,
+      ...this.#whose(event),
       call,
       server: this.#shown(server),
       tool: this.#shown(tool),
@@ -91,6 +96,10 @@ export class Audit implements AsyncDisposable {
       ...this.#kept(argumentsText),
     };
     this.#write(line);
+  }
+
+  #whose({ principal }: BridgeEvent): Pick<RunLine, 'principal'> {
+    return principal === undefined ? {} : { principal: this.#shown(principal) };
   }
 
   #end({

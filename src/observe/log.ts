@@ -89,7 +89,9 @@ export function logObserver(log: Log, redact: Redact): Observer {
       if (count > MAX_REFUSALS_TOLD) level = 'debug';
     }
     if (event.type === 'run.ended') refusals.delete(event.run);
-    log[level]({ event: event.type }, sentence);
+    const { principal } = event;
+    if (principal === undefined) log[level]({ event: event.type }, sentence);
+    else log[level]({ event: event.type, principal }, `${inline(principal)}: ${sentence}`);
   };
 }
 

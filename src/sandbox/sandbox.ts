@@ -22,6 +22,7 @@ import { type HostFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../proto
 import { asEngineWords, connectionLost, EngineWords } from './engine-words.js';
 import { Guard } from './guard.js';
 import { NotStarted } from './not-started.js';
+import { ProcessorTime } from './processor-time.js';
 import {
   afterGuest,
   afterSupervisor,
@@ -105,6 +106,7 @@ export class Sandbox implements AsyncDisposable {
   #state: SandboxState;
   /** From the first check of code until it waits again or is gone; even then it knows what the kernel has killed. */
   #guard: Guard | undefined;
+  #processorTime: ProcessorTime | undefined;
   /** What the supervisor has read in the container, for where the group cannot be seen from here. */
   #toldMemoryKills: number | undefined;
 
@@ -137,7 +139,10 @@ export class Sandbox implements AsyncDisposable {
       onViolation: (error, line) => this.#onViolation(error, line),
     });
     // The container's group is gone soon after its last process: this is the last moment to look into it.
-    container.stdout.once('close', () => this.memoryKills);
+    container.stdout.once('close', () => {
+      void this.memoryKills;
+      this.#processorTime?.look();
+    });
     void this.#whenContainerEnded();
   }
 
@@ -218,6 +223,18 @@ export class Sandbox implements AsyncDisposable {
     return this.#guard === undefined ? this.#toldMemoryKills : this.#guard.memoryKills;
   }
 
+  /** From now on `processorSeconds` counts; where the processes cannot be seen from here, it stays undefined. */
+  countProcessorTime(): void {
+    const { pid } = this;
+    if (pid !== undefined && this.#state.at !== 'gone') this.#processorTime ??= new ProcessorTime(pid);
+  }
+
+  /** Processor time that it has used since then; undefined where nobody can know. */
+  get processorSeconds(): number | undefined {
+    this.#processorTime?.look();
+    return this.#processorTime?.seconds;
+  }
+
   /** Whether it was given its run: from then on nothing that it says decides anything. */
   get hasRun(): boolean {
     return isOfRun(this.#turn);
@@ -256,6 +273,8 @@ export class Sandbox implements AsyncDisposable {
     const isAsItWas = mayRest(this.#turn) && (this.memoryKills ?? 0) === 0;
     this.#guard?.[Symbol.dispose]();
     this.#guard = undefined;
+    this.#processorTime?.[Symbol.dispose]();
+    this.#processorTime = undefined;
     return isAsItWas && this.isAlive;
   }
 
@@ -326,6 +345,7 @@ export class Sandbox implements AsyncDisposable {
     this.#toldMemoryKills = report.memoryKills ?? undefined;
     // Looked at now: see memoryKills. The supervisor has waited for that where it matters.
     void this.memoryKills;
+    this.#processorTime?.look();
     this.#channel.hangUp();
     // Not in the same tick even then: frames that arrived together are handed on first.
     const turn = this.#turn;
@@ -393,6 +413,7 @@ export class Sandbox implements AsyncDisposable {
     if (this.#state.at === 'gone') return;
     this.#state = { at: 'gone', was: this.#turn };
     this.#guard?.[Symbol.dispose]();
+    this.#processorTime?.[Symbol.dispose]();
     this.#settle(end);
   }
 

@@ -1,10 +1,10 @@
-// The composition root: settings in, a bridge out. Opens its parts on first need, owns them all, and lets go of them in
-// reverse. The MCP server and the command line are two faces of this one thing.
+// What one principal has: its servers, its runs and what they leave. Opens its parts on first need, owns them all, and lets go
+// of them in reverse. The engine and the sandboxes are `sandbox-service.ts`, which bridges may share; bridges.ts has a bridge
+// for each principal. The MCP server and the command line are two faces of this one thing.
 
 import { randomBytes } from 'node:crypto';
-import PQueue from 'p-queue';
 import { DisposalStack } from '../base/disposal.js';
-import { asBridgeError, messageOf } from '../base/errors.js';
+import { asBridgeError, type BridgeError } from '../base/errors.js';
 import { type BridgeEvent, fanOut, type Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { Redactor } from '../base/redact.js';
@@ -18,7 +18,6 @@ import type { InputFile } from '../protocol/frames.js';
 import type { RawJson } from '../protocol/json-text.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { Gates } from '../run/calls/gates.js';
-import { canLoad } from '../run/calls/on-demand.js';
 import { SavedTools } from '../run/calls/saved-tools.js';
 import { callDirectly, type DirectCall, type DirectServices } from '../run/direct-call.js';
 import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
@@ -34,16 +33,17 @@ import {
   runSandboxedCommand,
 } from '../run/sandboxed-command.js';
 import { commandKind, keyOf, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
-import { Launcher } from '../sandbox/launcher.js';
-import { Launchers } from '../sandbox/launchers.js';
-import { MAX_ASKING_SECONDS } from '../sandbox/spec.js';
-import { WarmPools } from '../sandbox/warm-pools.js';
+import type { Launcher } from '../sandbox/launcher.js';
 import type { Caller } from './caller.js';
 import { ConfiguredServers } from './configured-servers.js';
 import type { ToolCalls } from './modern-calls.js';
 import { OpenCalls } from './open-calls/open-calls.js';
-import { Patience } from './patience.js';
+import { RunMeter } from './run-meter.js';
+import { SandboxService } from './sandbox-service.js';
+import type { ServerAccess } from './server-access.js';
 import { SetUp } from './set-up.js';
+import type { SharedServers } from './shared-servers.js';
+import type { Turn, TurnLimits } from './turns.js';
 
 export type RunInput = {
   readonly task: Task;
@@ -97,11 +97,36 @@ export type BridgeOptions = {
    * The log's redactor, so that it learns the secrets that this bridge learns; without it, the bridge makes its own.
    */
   readonly redactor?: Redactor;
+  /** The engine and sandboxes that it shares with other bridges; without it, the bridge has its own. */
+  readonly service?: SandboxService;
+  /** Whom it serves; without it, the user who started it, who has all that the settings allow. */
+  readonly owner?: BridgeOwner;
+};
+
+/** What a bridge knows of a principal other than the user who started it. */
+export type BridgeOwner = {
+  /** The same for all bridges of one principal. */
+  readonly id: string;
+  /** Its own folder, for all that is kept of it. */
+  readonly stateDir: string;
+  readonly snippetsDir: string | undefined;
+  readonly access: ServerAccess;
+  readonly shared: SharedServers | undefined;
+  /** Of its runs; asked for each. */
+  readonly limits: () => TurnLimits;
+  /** The volume of its commands. */
+  readonly workVolume: string;
+};
+
+const NO_LIMITS: TurnLimits = {
+  runsAtOnce: Number.POSITIVE_INFINITY,
+  runsWaiting: Number.POSITIVE_INFINITY,
+  processorSeconds: Number.POSITIVE_INFINITY,
+  memoryBytes: Number.POSITIVE_INFINITY,
 };
 
 export class Bridge implements AsyncDisposable {
   readonly settings: Settings;
-  readonly launcher: Launcher;
   readonly redactor: Redactor;
   readonly servers: ConfiguredServers;
   /** What its runs have left for reading. */
@@ -110,79 +135,66 @@ export class Bridge implements AsyncDisposable {
   /** Calls of agents that are asked by answers; they may outlive a request. */
   readonly openCalls: ToolCalls = new OpenCalls();
   readonly #observer: Observer;
-  readonly #warm: WarmPools;
+  readonly #service: SandboxService;
+  readonly #owner: BridgeOwner | undefined;
   readonly #saved: SavedTools;
   readonly #gates = new Gates();
-  readonly #queue: PQueue;
   readonly #owned = new DisposalStack();
-  readonly #setUp = new SetUp();
-  readonly #patience: Patience;
+  readonly #setUp: SetUp;
   /** What the next answer is to tell besides; once. */
   #untold: string | undefined;
   readonly #closing = new AbortController();
-  /** Whether a person may be asked for servers while code runs: some agent that calls us can. */
-  #mayAsk = false;
   readonly #running = new Set<Promise<unknown>>();
   readonly #imageListeners = new Set<() => void>();
-  #sweeping: Promise<number> | undefined;
+  #hasSwept = false;
   /** Prefix of this bridge's run ids: 8 hex digits. Bridges share an audit, so their ids must differ. */
   readonly #instance = randomBytes(4).toString('hex');
   #runs = 0;
-  /** How many of these runs have had their turn in the queue. */
-  #begun = 0;
 
   /** Throws E_SETTINGS where the policy cannot be used. */
-  constructor({
-    settings,
-    discovery,
-    observer: told,
-    setUpPatienceMs,
-    redactor = new Redactor(),
-  }: BridgeOptions) {
-    const observer = fanOut(told, this.#setUp.observe, this.#noteBuilt, ({ type }) => {
-      if (type === 'image.known') for (const listener of this.#imageListeners) listener();
-    });
-    this.#patience = new Patience(setUpPatienceMs);
+  constructor(options: BridgeOptions) {
+    const { settings, discovery, redactor = new Redactor(), owner } = options;
     this.settings = settings;
-    this.#observer = observer;
     this.redactor = redactor;
-    const standstill = () => this.standstillSeconds;
-    const letGo = () => this.#warm.letGo();
-    this.launcher = this.#owned.use(new Launcher(settings, discovery.host, observer, standstill, letGo));
-    const open = (other: Settings) => new Launcher(other, discovery.host, observer, standstill, letGo);
-    const launchers = this.#owned.use(new Launchers(settings, this.launcher, open));
+    this.#owner = owner;
+    this.#service = options.service ?? this.#owned.use(serviceFor(options));
+    this.#setUp = new SetUp(this.#service.setUp);
+    const observer = fanOut(options.observer, this.#setUp.observe);
+    this.#observer = observer;
+    this.#owned.defer(this.#service.listen(this.#hear));
+    const { access, shared, stateDir, snippetsDir } = owner ?? settingsOwner(settings);
+    const own = { ...settings, stateDir };
     this.servers = this.#owned.use(
-      new ConfiguredServers({ settings, context: discovery, observer, redactor }),
+      new ConfiguredServers({ settings: own, context: discovery, observer, redactor, access, shared }),
     );
-    this.#warm = this.#owned.use(
-      new WarmPools({
-        size: settings.warm,
-        start: (kind, signal) => launchers.start(kind, signal),
-        retire: (sandbox) => launchers.retire(sandbox),
-        isCurrent: (sandbox) => launchers.isCurrent(sandbox),
-        onWaits: (sandbox, waits) => launchers.onWaits(sandbox, waits),
-        observer,
-      }),
-    );
-    this.#saved = new SavedTools(settings.stateDir, settings.saveTools);
-    const { stateDir, keepSeconds, keepBytes: quotaBytes } = settings;
+    const opensWithin = () => longestStartSeconds(this.servers.discovery.ready);
+    this.#owned.defer(this.#service.waitForServers(opensWithin));
+    // Ahead of the servers: nothing is started for a bridge that ends.
+    if (options.service === undefined) this.#owned.use(this.#service.warm);
+    this.#saved = new SavedTools(stateDir, settings.saveTools);
+    const { keepSeconds, keepBytes: quotaBytes } = settings;
     this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
-    this.snippets = new Snippets(settings.snippetsDir);
-    this.#queue = new PQueue({ concurrency: settings.concurrency });
+    this.snippets = new Snippets(snippetsDir);
     this.#owned.use(this.openCalls);
   }
 
-  /**
-   * How long the clock of a run may stand still in a sandbox that starts now: until its servers are open, and while code
-   * has a person asked for another one.
-   */
+  get launcher(): Launcher {
+    return this.#service.launcher;
+  }
+
+  /** Of a sandbox that starts now, as SandboxService says. */
   get standstillSeconds(): number {
-    return longestStartSeconds(this.servers.discovery.ready) + (this.#mayAsk ? MAX_ASKING_SECONDS : 0);
+    return this.#service.standstillSeconds;
+  }
+
+  /** Whether a run or a call of it is under way or waits. */
+  get isBusy(): boolean {
+    return this.#running.size > 0;
   }
 
   /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */
   async run(input: RunInput, caller: Caller, hooks: RunHooks, signal: AbortSignal): Promise<Outcome> {
-    this.#expect(caller.agent);
+    this.#service.expect(caller.agent);
     this.servers.rediscover();
     const objection = this.servers.objectionTo(input.servers);
     if (objection !== undefined)
@@ -192,11 +204,13 @@ export class Bridge implements AsyncDisposable {
     const asked = [...wanted.servers, ...wanted.others];
     using lease = this.servers.pool.lease(asked, caller.agent);
     const wait = this.#waitOf(asked, hooks);
-    return await this.#inTurn(asked, hooks, signal, async (id, ends) => {
+    const kind = this.#kindOf(input.task);
+    const outcome = await this.#inTurn(kind, asked, hooks, signal, async (id, ends, meter) => {
       const request = { id, client: caller.client, ...input, ...wanted };
-      const services = this.#servicesFor(this.#kindOf(input.task), caller, lease, wait);
+      const services = this.#servicesFor(kind, caller, lease, wait, meter);
       return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
     });
+    return 'refused' in outcome ? withoutTurn(outcome.refused, input.timeoutSeconds) : outcome;
   }
 
   /** One command in a container of its own, queued like a run. Never rejects for what agent, command or engine did. */
@@ -207,11 +221,12 @@ export class Bridge implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<CommandOutcome> {
     const wait = this.#waitOf([], hooks);
-    return await this.#inTurn([], hooks, signal, async (id, ends) => {
+    const outcome = await this.#inTurn(this.#commandKind(), [], hooks, signal, async (id, ends, meter) => {
       const request = { id, client: caller.client, ...input };
-      const outcome = await runSandboxedCommand(request, this.#commandServices(wait), ends);
-      return 'failed' in outcome ? { failed: this.#withoutSecrets(outcome.failed) } : outcome;
+      const ended = await runSandboxedCommand(request, this.#commandServices(wait, meter), ends);
+      return 'failed' in ended ? { failed: this.#withoutSecrets(ended.failed) } : ended;
     });
+    return 'refused' in outcome ? { failed: withoutTurn(outcome.refused, input.timeoutSeconds) } : outcome;
   }
 
   /** A tool of one server, for the agent itself. Never rejects: what stands in the way is an objection. */
@@ -225,7 +240,6 @@ export class Bridge implements AsyncDisposable {
     const objection = this.servers.objectionTo([call.server], setBy);
     if (objection !== undefined) return objection;
     const id = `${this.#instance}-${++this.#runs}`;
-    this.#begun++;
     using link = new LinkedSignal(signal, this.#closing.signal);
     using lease = this.servers.pool.lease([call.server], caller.agent);
     hooks.onPreparing(() => this.#setUp.waitsFor([call.server]));
@@ -243,7 +257,9 @@ export class Bridge implements AsyncDisposable {
     }
   }
 
-  /** Calls `listener` whenever it has become known what the image of run_python holds, until what it returns is called. */
+  /**
+   * Calls `listener` whenever it has become known what the image of run_python holds, until what is given back is called.
+   */
   onImageKnown(listener: () => void): () => void {
     this.#imageListeners.add(listener);
     return () => void this.#imageListeners.delete(listener);
@@ -251,48 +267,50 @@ export class Bridge implements AsyncDisposable {
 
   /** Starts the sandboxes that are to wait, and reads what is known of servers; `agent` is likely to call soon. */
   warmUp(agent: AgentCapabilities): void {
-    this.#expect(agent);
+    this.#service.expect(agent);
+    const { warm } = this.#service;
     const { tools, executeServer } = this.settings;
     const isForCommands = tools.every((name) => name === 'execute');
-    if (!isForCommands) this.#warm.of(kindAhead(this.settings)).fill();
-    else if (executeServer === undefined) this.#warm.of(this.#commandKind()).fill();
+    if (!isForCommands) warm.of(kindAhead(this.settings)).fill();
+    else if (executeServer === undefined) warm.of(this.#commandKind()).fill();
     this.servers.readAhead();
   }
 
   /** Removes what bridges that died left behind, once in our life. Trouble is logged; it is nobody's call. */
   sweepOnce(): void {
-    if (this.#sweeping === undefined) void this.kept.sweep();
-    this.#sweeping ??= this.launcher.sweep(this.#closing.signal).catch((thrown: unknown) => {
-      if (!this.#closing.signal.aborted)
-        this.#observer({ type: 'engine.trouble', message: messageOf(thrown) });
-      return 0;
-    });
+    if (!this.#hasSwept) void this.kept.sweep();
+    this.#hasSwept = true;
+    this.#service.sweepOnce();
   }
 
-  /** Ends every run, container and server; resolves when they are gone. */
+  /** Ends every run and server, and every container where it has its own; resolves when they are gone. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort('shutdown');
-    await Promise.allSettled([this.#owned[Symbol.asyncDispose](), this.#sweeping, ...this.#running]);
+    await Promise.allSettled([this.#owned[Symbol.asyncDispose](), ...this.#running]);
   }
 
-  /** `work` when its turn has come, with the name of the run and what ends it. `servers` are those that it waits for. */
+  /**
+   * `work` when its turn has come, with the name of the run, what ends it, and what counts its processor time; or why it
+   * gets none. `servers` are those that it waits for.
+   */
   async #inTurn<T>(
+    kind: SandboxKind,
     servers: readonly string[],
     hooks: RunHooks,
     signal: AbortSignal,
-    work: (id: string, signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const number = ++this.#runs;
-    const id = `${this.#instance}-${number}`;
-    if (this.#queue.pending >= this.settings.concurrency) {
-      this.#observer({ type: 'run.queued', run: id, ahead: this.#queue.size });
-      hooks.onQueued(this.#placeOf(number));
-    }
+    work: (id: string, signal: AbortSignal, meter: RunMeter) => Promise<T>,
+  ): Promise<T | { readonly refused: BridgeError }> {
+    const id = `${this.#instance}-${++this.#runs}`;
     using link = new LinkedSignal(signal, this.#closing.signal);
-    const running = this.#queue.add(() => {
-      this.#begun++;
-      hooks.onPreparing(() => this.#setUp.waitsFor(servers));
-      return work(id, link.signal);
+    const running = this.#turnFor(kind, id, hooks, link.signal).then(async (turn) => {
+      if ('refused' in turn) return turn;
+      const meter = new RunMeter(this.#owner !== undefined);
+      try {
+        hooks.onPreparing(() => this.#setUp.waitsFor(servers));
+        return await work(id, link.signal, meter);
+      } finally {
+        turn.end({ processorSeconds: meter.seconds });
+      }
     });
     this.#running.add(running);
     try {
@@ -303,14 +321,39 @@ export class Bridge implements AsyncDisposable {
     }
   }
 
-  /** Turns come in order, so those that come before it are those that have neither begun nor come after it. */
-  #placeOf(number: number): { readonly ahead: number } {
-    const begun = () => this.#begun;
-    return {
-      get ahead() {
-        return Math.max(0, number - 1 - begun());
-      },
-    };
+  /** Resolves when its turn has come; also when `signal` ends the wait: then the run itself says so. */
+  #turnFor(
+    { memoryBytes }: SandboxKind,
+    id: string,
+    hooks: RunHooks,
+    signal: AbortSignal,
+  ): Promise<Turn | { readonly refused: BridgeError }> {
+    return new Promise((resolve) => {
+      let hasTurn = false;
+      const onTurn = () => {
+        hasTurn = true;
+        if (turn !== undefined) resolve(turn);
+      };
+      const onRefused = (refused: BridgeError) => resolve({ refused });
+      const limits = this.#owner?.limits() ?? NO_LIMITS;
+      const owner = this.#owner?.id ?? '';
+      let turn: Turn | undefined;
+      try {
+        turn = this.#service.turns.enter({ owner, limits, memoryBytes, onTurn, onRefused });
+      } catch (thrown) {
+        return onRefused(asBridgeError(thrown));
+      }
+      const entered = turn;
+      if (hasTurn) return resolve(entered);
+      this.#observer({ type: 'run.queued', run: id, ahead: entered.ahead });
+      hooks.onQueued(entered);
+      const onAbort = () => {
+        if (entered.isWaiting) entered.end();
+        resolve(entered);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) onAbort();
+    });
   }
 
   #kindOf(task: Task): SandboxKind {
@@ -320,7 +363,7 @@ export class Bridge implements AsyncDisposable {
 
   #commandKind(): SandboxKind {
     const own = `mcp-sandbox-bridge-${this.#instance}-work`;
-    return commandKind(this.settings, this.settings.executeWork ?? own);
+    return commandKind(this.settings, this.#owner?.workVolume ?? this.settings.executeWork ?? own);
   }
 
   #withoutSecrets(outcome: Outcome): Outcome {
@@ -338,7 +381,8 @@ export class Bridge implements AsyncDisposable {
     return said.length === 0 ? outcome : { ...outcome, note: said.join('\n') };
   }
 
-  readonly #noteBuilt = (event: BridgeEvent): void => {
+  readonly #hear = (event: BridgeEvent): void => {
+    if (event.type === 'image.known') for (const listener of this.#imageListeners) listener();
     if (event.type !== 'image.built') return;
     const { image, instead, why } = event;
     this.#untold = `The image ${instead} is not here: ${why}. ${image} was built in its place, and is used from now on.`;
@@ -350,32 +394,38 @@ export class Bridge implements AsyncDisposable {
     return { watcher, since, goingOn: () => this.#setUp.goingOn(servers) };
   }
 
-  #sandboxes(kind: SandboxKind, wait: CallWait): Sandboxes {
-    const warm = this.#warm.of(kind);
+  #sandboxes(kind: SandboxKind, wait: CallWait, meter: RunMeter): Sandboxes {
+    const { patience } = this.#service;
+    const warm = this.#service.warm.of(kind);
     return {
-      take: (signal) => this.#patience.take(keyOf(kind), warm, wait, signal),
-      giveBack: (sandbox) => warm.giveBack(sandbox),
-      retire: (sandbox) => warm.retire(sandbox),
+      take: async (signal) => meter.follow(await patience.take(keyOf(kind), warm, wait, signal)),
+      giveBack: (sandbox) => {
+        meter.leave(sandbox);
+        warm.giveBack(sandbox);
+      },
+      retire: (sandbox) => {
+        meter.leave(sandbox);
+        warm.retire(sandbox);
+      },
     };
   }
 
-  #commandServices(wait: CallWait): CommandServices {
+  #commandServices(wait: CallWait, meter: RunMeter): CommandServices {
     const { audit } = this.settings;
-    const sandboxes = this.#sandboxes(this.#commandKind(), wait);
+    const sandboxes = this.#sandboxes(this.#commandKind(), wait, meter);
     return { sandboxes, kept: this.kept, audit, observer: this.#observer, watcher: wait.watcher };
   }
 
-  /** The clock of a sandbox that waits is too short where the first caller who can be asked comes after its start. */
-  #expect(agent: AgentCapabilities): void {
-    if (this.#mayAsk || this.settings.autoload !== 'ask' || !canLoad('ask', agent)) return;
-    this.#mayAsk = true;
-    this.#warm.letGo();
-  }
-
-  #servicesFor(kind: SandboxKind, caller: Caller, lease: ServerLease, wait: CallWait): RunServices {
+  #servicesFor(
+    kind: SandboxKind,
+    caller: Caller,
+    lease: ServerLease,
+    wait: CallWait,
+    meter: RunMeter,
+  ): RunServices {
     return {
       ...this.#directServices(caller, lease, wait),
-      sandboxes: this.#sandboxes(kind, wait),
+      sandboxes: this.#sandboxes(kind, wait, meter),
       autoload: { mode: this.settings.autoload, agent: caller.agent },
       kept: this.kept,
     };
@@ -393,7 +443,7 @@ export class Bridge implements AsyncDisposable {
         open: (server, signal) => {
           const opening = servers.load(server, lease, signal);
           // What code asks for while it runs is no set-up of its call.
-          return hasStarted ? opening : this.#patience.wait(opening, wait);
+          return hasStarted ? opening : this.#service.patience.wait(opening, wait);
         },
         discovered: (loaded, failed) => servers.briefs(loaded, failed, agent),
         known: servers.known,
@@ -407,3 +457,14 @@ export class Bridge implements AsyncDisposable {
     };
   }
 }
+
+/** The user who started the bridge has the state directory itself, and nothing is kept from it. */
+const settingsOwner = ({ stateDir, snippetsDir }: Settings) =>
+  ({ access: undefined, shared: undefined, stateDir, snippetsDir }) as const;
+
+/** The service of a bridge that shares it with no other. */
+const serviceFor = ({ settings, discovery, observer, setUpPatienceMs }: BridgeOptions): SandboxService =>
+  new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
+
+const withoutTurn = ({ code: type, message, remedy }: BridgeError, timeoutSeconds: number): Outcome =>
+  outcomeWithoutRun('error', { type, message, remedy }, timeoutSeconds);

@@ -27,6 +27,8 @@ import type { Objection } from '../run/outcome/outcome.js';
 import { allowedPart, denied, type Policy } from '../run/policy/policy.js';
 import { PolicyBook, withoutDenied } from '../run/policy/policy-book.js';
 import { type Refreshed, refreshServers } from './refresh.js';
+import { FULL_ACCESS, type ServerAccess } from './server-access.js';
+import { RoutedPool, type SharedServers } from './shared-servers.js';
 
 /** In the place of a server's name: all that are allowed. */
 const ALL_SERVERS = '*';
@@ -37,12 +39,17 @@ export type ConfiguredServersOptions = {
   readonly context: DiscoverContext;
   readonly observer: Observer;
   readonly redactor: Redactor;
+  /** What of the configured servers is its principal's; without it, all of them. */
+  readonly access?: ServerAccess | undefined;
+  /** Those of which one serves all principals; without it, every server is started for this bridge alone. */
+  readonly shared?: SharedServers | undefined;
 };
 
 export class ConfiguredServers implements AsyncDisposable {
   readonly pool: DownstreamPool;
   readonly shapes: ObservedShapes;
   readonly #options: ConfiguredServersOptions;
+  readonly #access: ServerAccess;
   readonly #catalog: KeptCatalog;
   readonly #known: KnownServers;
   readonly #policyBook: PolicyBook;
@@ -57,21 +64,28 @@ export class ConfiguredServers implements AsyncDisposable {
   /** Throws E_SETTINGS where the policy cannot be used. */
   constructor(options: ConfiguredServersOptions) {
     const { settings, context, observer } = options;
+    const { access = FULL_ACCESS, shared } = options;
+    this.#access = access;
     this.#options = { ...options, context: { lastGood: new LastGoodFiles(), ...context } };
     this.#policyBook = new PolicyBook(settings, context.host, observer);
     this.#catalog = new KeptCatalog(settings.stateDir, observer);
     this.shapes = new ObservedShapes(settings.stateDir);
     this.#known = new KnownServers(this.#catalog, this.shapes, () => this.#shownPart());
-    this.pool = this.#openPool([]);
+    const own = this.#openPool([]);
+    this.pool = shared === undefined ? own : new RoutedPool(own, shared);
   }
 
   /** What is configured now; read anew, since a host may have changed its file. */
   rediscover(): Discovery {
-    const { context, observer } = this.#options;
-    const found = discover(context, observer);
+    const { context, observer, shared } = this.#options;
+    const everything = discover(context, observer);
+    shared?.adopt(everything.ready);
+    const found = this.#access.existing(everything);
     // The same array for the same servers: what is made of it is kept.
     if (!isDeepStrictEqual(found.ready, this.#configured)) this.#configured = found.ready;
-    this.#discovery = withoutDenied(found, this.policy());
+    this.#discovery = this.#access.isWhole
+      ? withoutDenied(found, this.policy())
+      : { ...found, ready: found.ready.filter(({ name }) => this.policy().server(name).allowed) };
     this.#aliases = serverAliases(this.#discovery.ready.map(({ name }) => name));
     this.#known.adopt(this.#discovery.ready, (name) => this.#aliasOf(name));
     this.pool.adopt(this.#discovery.ready);
@@ -95,12 +109,13 @@ export class ConfiguredServers implements AsyncDisposable {
 
   /** What is allowed now. */
   policy(): Policy {
-    return this.#policyBook.policy(this.#configured);
+    const specs = this.#configured;
+    return this.#access.policy(this.#policyBook.policy(specs), specs);
   }
 
   /** Why the policy file as it is now does not count, in one line; undefined where it does. */
   get policyTrouble(): string | undefined {
-    return this.#policyBook.trouble;
+    return this.#access.trouble ?? this.#policyBook.trouble;
   }
 
   /** Reads what is known before somebody asks for it. */
@@ -126,7 +141,8 @@ export class ConfiguredServers implements AsyncDisposable {
     if (unknown === undefined) return undefined;
     const echo = clipHarmless(unknown, 200);
     const verdict = this.policy().server(unknown);
-    const isKnown = this.#configured.some(({ name }) => name === unknown);
+    // For any but the user who started the bridge, what is denied is not there.
+    const isKnown = this.#access.isWhole && this.#configured.some(({ name }) => name === unknown);
     if (isKnown && !verdict.allowed) {
       const { code: type, message, remedy } = denied(`${field}: '${echo}'`, verdict);
       return { type, message, remedy };
@@ -152,6 +168,8 @@ export class ConfiguredServers implements AsyncDisposable {
   /** Starts or reaches one of a run's, and describes it whole. */
   async load(name: string, lease: ServerLease, signal: AbortSignal): Promise<ServerDoc> {
     const downstream = await lease.get(name, signal);
+    // Whoever had it started has kept its list elsewhere.
+    if (this.#options.shared?.has(name) === true) this.#catalog.learn(downstream);
     const changed = this.#known.changedOf(downstream.spec);
     return toServerDoc(downstream, this.#aliasOf(name), this.shapes.of(downstream), changed);
   }
@@ -198,7 +216,7 @@ export class ConfiguredServers implements AsyncDisposable {
       depth: settings.depth,
       observer,
       redactor,
-      loginFor: async (spec) => (await this.#openLogins()).of(spec),
+      loginFor: async (spec) => this.#access.loginFor(spec) ?? (await this.#openLogins()).of(spec),
       onListed: (downstream) => this.#catalog.learn(downstream),
     });
   }

@@ -16,7 +16,8 @@ const USUALLY = {
 
 type Phase = keyof typeof USUALLY;
 
-export class SetUp {
+/** How far the engine, its image and the first sandbox are; the same for all bridges that share them. */
+export class EngineSetUp {
   #step: string | undefined;
   #phase: Phase = 'start';
   /** By performance.now(): when the phase began. */
@@ -26,7 +27,6 @@ export class SetUp {
   #receivedBytes = 0;
   /** Images of our own that are being built. */
   readonly #building = new Set<string>();
-  readonly #opening = new Set<string>();
 
   /** An observer. */
   readonly observe = (event: BridgeEvent): void => {
@@ -52,24 +52,16 @@ export class SetUp {
         this.#step = undefined;
         this.#since = undefined;
         return;
-      case 'downstream.connecting':
-        this.#opening.add(event.server);
-        return;
-      case 'downstream.ready':
-      case 'downstream.failed':
-      case 'downstream.closed':
-        this.#opening.delete(event.server);
-        return;
     }
   };
 
-  /** One line for a run that has asked for `servers`. */
-  waitsFor(servers: readonly string[]): string {
-    return `Setting up: ${this.#now(servers) || 'starting a sandbox'}.`;
+  /** What is done now; undefined where nothing is. */
+  get step(): string | undefined {
+    return this.#step;
   }
 
-  /** The same with how far it is, and how long it usually takes, for one that waits no longer. */
-  goingOn(servers: readonly string[]): string {
+  /** How far that is, in brackets; empty where nothing is known. */
+  get measured(): string {
     const seconds =
       this.#since === undefined ? undefined : Math.round((performance.now() - this.#since) / 1000);
     const parts = [
@@ -79,17 +71,12 @@ export class SetUp {
       ...(this.#lines > 0 && this.#phase !== 'start' ? [`step ${this.#lines}`] : []),
       ...(seconds === undefined ? [] : [`for ${seconds} s`]),
     ];
-    const measured = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
-    const now = this.#now(servers) || 'starting a sandbox';
-    return `Now: ${now}${measured}. ${USUALLY[this.#phase]}`;
+    return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
   }
 
-  #now(servers: readonly string[]): string {
-    const opening = servers.filter((server) => this.#opening.has(server));
-    return [
-      ...(this.#step === undefined ? [] : [this.#step]),
-      ...(opening.length === 0 ? [] : [`starting ${opening.join(', ')}`]),
-    ].join('; ');
+  /** How long it usually takes, as a sentence. */
+  get usually(): string {
+    return USUALLY[this.#phase];
   }
 
   #enter(phase: Phase): void {
@@ -98,5 +85,43 @@ export class SetUp {
     this.#since = performance.now();
     this.#lines = 0;
     this.#receivedBytes = 0;
+  }
+}
+
+/** What the runs of one bridge wait for: the engine's set-up and the bridge's own servers. */
+export class SetUp {
+  readonly #engine: EngineSetUp;
+  readonly #opening = new Set<string>();
+
+  constructor(engine = new EngineSetUp()) {
+    this.#engine = engine;
+  }
+
+  /** An observer. */
+  readonly observe = (event: BridgeEvent): void => {
+    this.#engine.observe(event);
+    if (event.type === 'downstream.connecting') this.#opening.add(event.server);
+    const isOver = ['downstream.ready', 'downstream.failed', 'downstream.closed'].includes(event.type);
+    if (isOver && 'server' in event) this.#opening.delete(event.server);
+  };
+
+  /** One line for a run that has asked for `servers`. */
+  waitsFor(servers: readonly string[]): string {
+    return `Setting up: ${this.#now(servers) || 'starting a sandbox'}.`;
+  }
+
+  /** The same with how far it is, and how long it usually takes, for one that waits no longer. */
+  goingOn(servers: readonly string[]): string {
+    const { measured, usually } = this.#engine;
+    return `Now: ${this.#now(servers) || 'starting a sandbox'}${measured}. ${usually}`;
+  }
+
+  #now(servers: readonly string[]): string {
+    const { step } = this.#engine;
+    const opening = servers.filter((server) => this.#opening.has(server));
+    return [
+      ...(step === undefined ? [] : [step]),
+      ...(opening.length === 0 ? [] : [`starting ${opening.join(', ')}`]),
+    ].join('; ');
   }
 }

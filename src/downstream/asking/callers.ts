@@ -13,9 +13,18 @@ export type Offered = {
 };
 
 export class Callers {
+  readonly #canAsk: boolean;
   /** How many runs of each agent hold the server. */
   readonly #holders = new Map<AgentCapabilities, number>();
   #last: AgentCapabilities = NO_AGENT;
+
+  /**
+   * `canAsk` is false for a server that several principals share: what it asks after the call of one has ended could be put
+   * to another.
+   */
+  constructor(canAsk = true) {
+    this.#canAsk = canAsk;
+  }
 
   /** `agent` has asked for the server. */
   came(agent: AgentCapabilities): void {
@@ -35,6 +44,7 @@ export class Callers {
 
   /** Those that the server may be asking; `calling` are those whose calls of it are under way. */
   answering(calling: ReadonlySet<AgentCapabilities>): readonly AgentCapabilities[] {
+    if (!this.#canAsk) return [];
     if (calling.size > 0) return [...calling];
     return this.#holders.size > 0 ? [...this.#holders.keys()] : [this.#last];
   }
@@ -44,8 +54,8 @@ export class Callers {
    * less declines, and one that can do more is not asked for it before the server is started anew.
    */
   get offered(): Offered {
-    const agents = [...new Set([...this.#holders.keys(), this.#last])];
-    const has = (feature: (agent: AgentCapabilities) => boolean) => agents.some(feature);
+    const agents = this.#canAsk ? new Set([...this.#holders.keys(), this.#last]) : [];
+    const has = (feature: (agent: AgentCapabilities) => boolean) => [...agents].some(feature);
     return {
       form: has((agent) => agent.elicits().form),
       url: has((agent) => agent.elicits().url),

@@ -117,7 +117,8 @@ export class PassedOn {
     const decline = (why: string) => told({ action: 'decline' }, why);
     if (calls.size === 0) return decline('no call of the server is under way');
     const [agent, ...others] = this.#answering();
-    if (agent === undefined || others.length > 0)
+    if (agent === undefined) return decline('several principals share the server');
+    if (others.length > 0)
       return decline('calls of several agents are under way, and it does not say for which one it asks');
     const question = readElicitation(raw, server, agent.elicits(), redact);
     if ('unfit' in question) return decline(question.unfit);

@@ -61,7 +61,11 @@ export interface Policy {
 /** What the operator has set. */
 export type PolicyRules = Pick<Settings, 'allow' | 'deny'> & {
   readonly file: { readonly path: string; readonly content: PolicyFile } | undefined;
+  /** What the two lists are called in a verdict; without it, by their variables. */
+  readonly names?: { readonly allow: string; readonly deny: string } | undefined;
 };
+
+const VARIABLES = { allow: 'MCP_BRIDGE_ALLOW', deny: 'MCP_BRIDGE_DENY' };
 
 const ALLOWED: Verdict = { allowed: true, rule: 'no rule' };
 
@@ -82,8 +86,8 @@ type Layer = {
 
 /** `specs` are the servers with their hosts' own choices. */
 export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): Policy {
-  const { file } = rules;
-  const lists = [patternLists('MCP_BRIDGE_ALLOW', 'MCP_BRIDGE_DENY', '', rules)];
+  const { file, names = VARIABLES } = rules;
+  const lists = [patternLists(names.allow, names.deny, '', rules)];
   if (file !== undefined) {
     lists.push(patternLists('allow', 'deny', ` in ${file.path}`, file.content));
     lists.push(perServerLists(file.path, file.content));

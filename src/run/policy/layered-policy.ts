@@ -1,0 +1,36 @@
+// Two policies as one: what either denies is denied, and of two limits the lower one holds. No layer gives back what another
+// one takes away.
+
+import type { Limit, Policy, RunLimits, ServerLimits, Verdict } from './policy.js';
+
+export function layeredPolicy(first: Policy, second: Policy): Policy {
+  const both = (judge: (policy: Policy) => Verdict): Verdict => {
+    const verdict = judge(first);
+    return verdict.allowed ? judge(second) : verdict;
+  };
+  return {
+    server: (server) => both((policy) => policy.server(server)),
+    tool: (server, tool) => both((policy) => policy.tool(server, tool)),
+    request: (server, method) => both((policy) => policy.request(server, method)),
+    runLimits: lowerRunLimits(first.runLimits, second.runLimits),
+    serverLimits: (server) => lowerServerLimits(first.serverLimits(server), second.serverLimits(server)),
+    patterns: [...first.patterns, ...second.patterns],
+  };
+}
+
+const lowerRunLimits = (one: RunLimits, other: RunLimits): RunLimits => ({
+  callsPerRun: lower(one.callsPerRun, other.callsPerRun),
+  callsInFlight: lowerOf(one.callsInFlight, other.callsInFlight),
+});
+
+const lowerServerLimits = (one: ServerLimits, other: ServerLimits): ServerLimits => ({
+  callsPerRun: lower(one.callsPerRun, other.callsPerRun),
+  callsInFlight: lowerOf(one.callsInFlight, other.callsInFlight),
+  secondsPerCall: lower(one.secondsPerCall, other.secondsPerCall),
+  bytesPerCall: lower(one.bytesPerCall, other.bytesPerCall),
+});
+
+const lowerOf = (one: Limit, other: Limit): Limit => (other.max < one.max ? other : one);
+
+const lower = (one: Limit | undefined, other: Limit | undefined): Limit | undefined =>
+  one === undefined || other === undefined ? (one ?? other) : lowerOf(one, other);

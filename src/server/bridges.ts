@@ -1,0 +1,235 @@
+// The composition root where several principals are served: a bridge for each, over one engine with its sandboxes and turns.
+// A bridge is made when its principal first needs it, and ended when nothing of it has been used for a while.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { BridgeError, messageOf } from '../base/errors.js';
+import type { BridgeEvent, Observer } from '../base/events.js';
+import { LOCAL_USER, type Principal } from '../base/principal.js';
+import { Redactor } from '../base/redact.js';
+import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from '../config/principal-rules.js';
+import { principalKey, principalStateDir, principalStateDirs } from '../config/principal-state.js';
+import type { Settings } from '../config/settings.js';
+import { KeptFiles } from '../run/artifacts/kept-files.js';
+import { Bridge, type BridgeOptions } from './bridge.js';
+import { PrincipalAccess } from './principal-access.js';
+import { SandboxService } from './sandbox-service.js';
+import { SharedServers } from './shared-servers.js';
+import type { TurnLimits } from './turns.js';
+
+export type BridgesOptions = Pick<
+  BridgeOptions,
+  'settings' | 'discovery' | 'observer' | 'setUpPatienceMs' | 'redactor'
+> & {
+  /** What the operator says of principals; without it, nothing. */
+  readonly book?: PrincipalBook;
+  readonly exchange?: TokenExchange;
+  /** A bridge that nobody has used for so long is ended; 10 minutes without it. */
+  readonly idleMs?: number;
+};
+
+/** A bridge that is not ended before it is let go of. */
+export type HeldBridge = Disposable & { readonly bridge: Bridge };
+
+type Live = {
+  readonly bridge: Bridge;
+  holders: number;
+  /** By performance.now(). */
+  usedAt: number;
+  timer: NodeJS.Timeout | undefined;
+};
+
+const IDLE_MS = 10 * 60_000;
+
+export class Bridges implements AsyncDisposable {
+  /** Engine, sandboxes and turns of all. */
+  readonly service: SandboxService;
+  readonly #options: BridgesOptions;
+  readonly #book: PrincipalBook;
+  readonly #redactor: Redactor;
+  readonly #idleMs: number;
+  readonly #live = new Map<string, Live>();
+  readonly #ending = new Set<Promise<void>>();
+  #shared: SharedServers | undefined;
+  #isClosing = false;
+
+  constructor(options: BridgesOptions) {
+    const { settings, discovery, observer, setUpPatienceMs, redactor = new Redactor() } = options;
+    this.#options = options;
+    this.#book = options.book ?? NO_BOOK;
+    this.#redactor = redactor;
+    this.#idleMs = options.idleMs ?? IDLE_MS;
+    this.service = new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
+  }
+
+  /**
+   * The bridge of this principal, made where there is none. It may be ended when it was not used for a while: whoever keeps
+   * it longer than one request holds it. Throws E_SETTINGS where the operator's policy cannot be used, E_STATE where the
+   * principal's folder cannot be made, E_SHUTDOWN after the end.
+   */
+  of(principal: Principal): Bridge {
+    return this.#used(principal).bridge;
+  }
+
+  /** As `of`, and it is not ended until what is given back is disposed: for a session. */
+  hold(principal: Principal): HeldBridge {
+    const live = this.#used(principal);
+    live.holders++;
+    let isHeld = true;
+    return {
+      bridge: live.bridge,
+      [Symbol.dispose]: () => {
+        if (isHeld) live.holders--;
+        isHeld = false;
+        live.usedAt = performance.now();
+      },
+    };
+  }
+
+  /** How many there are now. */
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** Removes what ended bridges have left: containers, and kept files that have expired, of all principals. */
+  async sweep(): Promise<void> {
+    this.service.sweepOnce();
+    const { keepSeconds, keepBytes: quotaBytes, stateDir: root } = this.#options.settings;
+    for (const stateDir of [root, ...principalStateDirs(root)]) {
+      using kept = new KeptFiles({ stateDir, keepSeconds, quotaBytes });
+      await kept.sweep();
+    }
+  }
+
+  /** Ends every run, server and container; resolves when they are gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true;
+    // Ahead of the bridges: nothing more is started for any of them.
+    this.service.warm[Symbol.dispose]();
+    const bridges = [...this.#live.values()].map(({ bridge, timer }) => {
+      clearTimeout(timer);
+      return bridge[Symbol.asyncDispose]();
+    });
+    this.#live.clear();
+    await Promise.allSettled([
+      ...bridges,
+      ...this.#ending,
+      this.#shared?.[Symbol.asyncDispose](),
+      this.service[Symbol.asyncDispose](),
+    ]);
+  }
+
+  #used(principal: Principal): Live {
+    if (this.#isClosing) throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
+    // A credential of the same principal may reach fewer servers: what it gets is made for those.
+    const key = JSON.stringify([principal.id, principal.servers && [...principal.servers].sort()]);
+    let live = this.#live.get(key);
+    if (live === undefined) {
+      live = { bridge: this.#make(principal), holders: 0, usedAt: performance.now(), timer: undefined };
+      this.#live.set(key, live);
+      if (principal.id !== LOCAL_USER.id) this.#endWhenIdle(key, live);
+    }
+    live.usedAt = performance.now();
+    return live;
+  }
+
+  #make(principal: Principal): Bridge {
+    const { settings, discovery, observer } = this.#options;
+    const common = { settings, discovery, service: this.service };
+    if (principal.id === LOCAL_USER.id) return new Bridge({ ...common, observer, redactor: this.#redactor });
+    const { id } = principal;
+    const told: Observer = (event: BridgeEvent) => observer({ ...event, principal: id });
+    const stateDir = principalStateDir(settings.stateDir, principal);
+    const snippetsDir = join(stateDir, 'snippets');
+    const access = new PrincipalAccess({
+      principal,
+      book: this.#book,
+      env: discovery.env,
+      host: discovery.host,
+      observer: told,
+      exchange: this.#options.exchange,
+    });
+    const redactor = new Redactor({ redactor: this.#redactor, owner: id });
+    // What servers inherit of the operator's environment is none of the principal's business.
+    redactor.addSecrets(discovery.env, settings.downstreamEnv);
+    return new Bridge({
+      ...common,
+      observer: told,
+      redactor,
+      owner: {
+        id,
+        stateDir,
+        snippetsDir: existsSync(snippetsDir) ? snippetsDir : undefined,
+        access,
+        shared: this.#sharedServers(),
+        limits: () => limitsOf(access.rules.quotas, settings),
+        workVolume: this.#workVolumeOf(id),
+      },
+    });
+  }
+
+  /** Two principals have no volume in common, not even one that the operator has named. */
+  #workVolumeOf(id: string): string {
+    const { executeWork, stateDir } = this.#options.settings;
+    const name = executeWork ?? `mcp-sandbox-bridge-${this.service.instance}-work`;
+    return `${name}-${principalKey(stateDir, `work ${id}`).slice(0, 32)}`;
+  }
+
+  #sharedServers(): SharedServers {
+    const { settings, discovery, observer } = this.#options;
+    // Of its own: what it says of a failure is read by all, and must not tell which texts are secrets of one.
+    const redactor = new Redactor({ redactor: this.#redactor, owner: 'shared servers' });
+    this.#shared ??= new SharedServers({
+      names: () => this.#book.sharedServers(),
+      pool: {
+        hostEnv: discovery.env,
+        extraEnvNames: settings.downstreamEnv,
+        depth: settings.depth,
+        observer,
+        redactor,
+        loginFor: async (spec) => {
+          const { Logins } = await import('../downstream/oauth/logins.js');
+          return new Logins(settings.stateDir, redactor).of(spec);
+        },
+      },
+    });
+    return this.#shared;
+  }
+
+  #endWhenIdle(key: string, live: Live): void {
+    const leftMs = live.usedAt + this.#idleMs - performance.now();
+    live.timer = setTimeout(
+      () => {
+        if (live.holders > 0 || live.bridge.isBusy) live.usedAt = performance.now();
+        if (performance.now() - live.usedAt < this.#idleMs) return this.#endWhenIdle(key, live);
+        this.#live.delete(key);
+        this.#end(live.bridge);
+      },
+      Math.max(1, leftMs),
+    ).unref();
+  }
+
+  #end(bridge: Bridge): void {
+    const ending = bridge[Symbol.asyncDispose]()
+      .catch((thrown: unknown) =>
+        this.#options.observer({
+          type: 'bridge.fault',
+          where: 'a bridge that was idle',
+          message: messageOf(thrown),
+        }),
+      )
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+}
+
+/** What the rules say, and what the settings say for every principal where they say nothing. */
+function limitsOf(quotas: Quotas, settings: Settings): TurnLimits {
+  const unlimited = Number.POSITIVE_INFINITY;
+  return {
+    runsAtOnce: quotas.runsAtOnce ?? settings.principalConcurrency,
+    runsWaiting: quotas.runsWaiting ?? settings.principalWaiting,
+    processorSeconds: quotas.processorSeconds ?? settings.principalCpuSeconds ?? unlimited,
+    memoryBytes: quotas.memoryBytes ?? settings.principalMemoryBytes ?? unlimited,
+  };
+}

@@ -1,0 +1,70 @@
+// The headers by which a remote server knows one principal: texts and variables of the bridge's environment that the operator
+// has named for it, or a token that is exchanged for it. Nothing of what its agent sends is among them.
+
+import type { Environment } from '../base/environment.js';
+import { messageOf } from '../base/errors.js';
+import type { Principal } from '../base/principal.js';
+import type { RemoteSpec } from '../config/downstream-spec.js';
+import type { HeaderSources, TokenExchange } from '../config/principal-rules.js';
+import { RemoteFailure } from '../downstream/remote/remote-failure.js';
+import type { ServerLogin } from '../downstream/remote/server-login.js';
+
+const isAuthorization = (name: string): boolean => name.toLowerCase() === 'authorization';
+
+/** The entry with these headers in the place of its own of the same names, or the variable that is not set. */
+export function withHeaders(
+  spec: RemoteSpec,
+  sources: HeaderSources,
+  env: Environment,
+): RemoteSpec | { readonly missing: string } {
+  const own: Record<string, string> = {};
+  for (const [header, source] of Object.entries(sources)) {
+    if (source.from === 'exchange') continue;
+    const value = source.from === 'text' ? source.text : env[source.name];
+    if (value === undefined) return { missing: source.from === 'variable' ? source.name : header };
+    own[header] = value;
+  }
+  const replaced = new Set(Object.keys(sources).map((header) => header.toLowerCase()));
+  const others = Object.entries(spec.headers).filter(([header]) => !replaced.has(header.toLowerCase()));
+  // What the entry's command prints is the operator's own, and would win over what is the principal's.
+  const headersHelper = Object.keys(sources).some(isAuthorization) ? undefined : spec.headersHelper;
+  return { ...spec, headers: { ...Object.fromEntries(others), ...own }, headersHelper };
+}
+
+/** Whether its token is had by an exchange. */
+export const isExchanged = (sources: HeaderSources): boolean =>
+  Object.values(sources).some(({ from }) => from === 'exchange');
+
+/** A login whose tokens are exchanged; each is used until the server refuses it. */
+export function exchangedLogin(
+  spec: RemoteSpec,
+  principal: Principal,
+  exchange: TokenExchange | undefined,
+): ServerLogin {
+  let token: string | undefined;
+  const fetched = async (signal: AbortSignal): Promise<string> => {
+    if (exchange === undefined) throw failed('the bridge has no way to exchange tokens');
+    try {
+      return await exchange({ principal, server: spec.name, url: spec.url }, signal);
+    } catch (thrown) {
+      throw failed(messageOf(thrown));
+    }
+  };
+  return {
+    token: async (signal) => {
+      token ??= await fetched(signal);
+      return token;
+    },
+    renew: async (refused, signal) => {
+      // Another request may have got a new one meanwhile.
+      if (token === refused) token = await fetched(signal);
+    },
+    refused: ({ status }) => failed(`it refused the token that was exchanged (${status})`),
+  };
+}
+
+const failed = (why: string): RemoteFailure =>
+  new RemoteFailure(`no token could be had for this principal: ${why}`, {
+    fault: 'operator',
+    remedy: 'Only the operator of the bridge can change that.',
+  });

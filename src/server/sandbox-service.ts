@@ -1,0 +1,124 @@
+// What all principals share: the container engine with its images, sandboxes that wait, their set-up, and whose turn it
+// is. Nothing of one principal is kept here but its place in the queue.
+
+import { randomBytes } from 'node:crypto';
+import { DisposalStack } from '../base/disposal.js';
+import { messageOf } from '../base/errors.js';
+import { type BridgeEvent, fanOut, type Observer } from '../base/events.js';
+import type { HostFacts } from '../config/host-facts.js';
+import type { Settings } from '../config/settings.js';
+import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
+import { canLoad } from '../run/calls/on-demand.js';
+import { Launcher } from '../sandbox/launcher.js';
+import { Launchers } from '../sandbox/launchers.js';
+import { MAX_ASKING_SECONDS } from '../sandbox/spec.js';
+import { WarmPools } from '../sandbox/warm-pools.js';
+import { Patience } from './patience.js';
+import { EngineSetUp } from './set-up.js';
+import { Turns } from './turns.js';
+
+export type SandboxServiceOptions = {
+  readonly settings: Settings;
+  readonly host: Pick<HostFacts, 'platform'>;
+  readonly observer: Observer;
+  /**
+   * Milliseconds that a call waits for set-up before it is answered with how far that is; without it, for as long as it
+   * takes.
+   */
+  readonly setUpPatienceMs?: number | undefined;
+};
+
+export class SandboxService implements AsyncDisposable {
+  /** 8 hex digits; no two processes have the same. */
+  readonly instance = randomBytes(4).toString('hex');
+  readonly launcher: Launcher;
+  readonly warm: WarmPools;
+  readonly setUp = new EngineSetUp();
+  readonly patience: Patience;
+  readonly turns: Turns;
+  readonly #observer: Observer;
+  readonly #settings: Settings;
+  readonly #owned = new DisposalStack();
+  readonly #closing = new AbortController();
+  readonly #listeners = new Set<Observer>();
+  /** In seconds: how long the clock of a run of each bridge may stand still until its servers are open. */
+  readonly #opensWithin = new Set<() => number>();
+  /** Whether a person may be asked for servers while code runs: some agent that calls can. */
+  #mayAsk = false;
+  #sweeping: Promise<number> | undefined;
+
+  constructor({ settings, host, observer, setUpPatienceMs }: SandboxServiceOptions) {
+    const told = fanOut(observer, this.setUp.observe, (event) => this.#tell(event));
+    this.#settings = settings;
+    this.#observer = told;
+    this.patience = new Patience(setUpPatienceMs);
+    this.turns = new Turns({
+      runsAtOnce: settings.concurrency,
+      windowMs: settings.principalWindowSeconds * 1000,
+      now: () => performance.now(),
+    });
+    const standstill = () => this.standstillSeconds;
+    const letGo = () => this.warm.letGo();
+    const open = (other: Settings) => new Launcher(other, host, told, standstill, letGo);
+    this.launcher = this.#owned.use(open(settings));
+    const launchers = this.#owned.use(new Launchers(settings, this.launcher, open));
+    this.warm = this.#owned.use(
+      new WarmPools({
+        size: settings.warm,
+        start: (kind, signal) => launchers.start(kind, signal),
+        retire: (sandbox) => launchers.retire(sandbox),
+        isCurrent: (sandbox) => launchers.isCurrent(sandbox),
+        onWaits: (sandbox, waits) => launchers.onWaits(sandbox, waits),
+        observer: told,
+      }),
+    );
+  }
+
+  /** `listener` hears what happens to engine, images and sandboxes, until what is given back is called. */
+  listen(listener: Observer): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** `seconds` says how long servers of a bridge may take to open, until what is given back is called. */
+  waitForServers(seconds: () => number): () => void {
+    this.#opensWithin.add(seconds);
+    return () => void this.#opensWithin.delete(seconds);
+  }
+
+  /**
+   * How long the clock of a run may stand still in a sandbox that starts now, whoever gets it: until its servers are open,
+   * and while code has a person asked for another one.
+   */
+  get standstillSeconds(): number {
+    const opening = Math.max(0, ...[...this.#opensWithin].map((seconds) => seconds()));
+    return opening + (this.#mayAsk ? MAX_ASKING_SECONDS : 0);
+  }
+
+  /** Whoever calls through `agent`: the clock of a sandbox that waits is too short for the first one who can be asked. */
+  expect(agent: AgentCapabilities): void {
+    const { autoload } = this.#settings;
+    if (this.#mayAsk || autoload !== 'ask' || !canLoad(autoload, agent)) return;
+    this.#mayAsk = true;
+    this.warm.letGo();
+  }
+
+  /** Removes what bridges that died left behind, once in our life. Trouble is logged; it is nobody's call. */
+  sweepOnce(): void {
+    this.#sweeping ??= this.launcher.sweep(this.#closing.signal).catch((thrown: unknown) => {
+      if (!this.#closing.signal.aborted)
+        this.#observer({ type: 'engine.trouble', message: messageOf(thrown) });
+      return 0;
+    });
+  }
+
+  /** Ends every container; resolves when they are gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort('shutdown');
+    await Promise.allSettled([this.#owned[Symbol.asyncDispose](), this.#sweeping]);
+  }
+
+  #tell(event: BridgeEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+}

@@ -1,0 +1,29 @@
+// What of the configured servers one principal has, as its bridge asks for it. principal-access.ts has the rules of those
+// that are served besides the user who started the bridge.
+
+import type { Discovery } from '../config/discover.js';
+import type { DownstreamSpec, RemoteSpec } from '../config/downstream-spec.js';
+import type { ServerLogin } from '../downstream/remote/server-login.js';
+import type { Policy } from '../run/policy/policy.js';
+
+export interface ServerAccess {
+  /** Whether it is told of all that there is, with the reason where something is denied or passed over. */
+  readonly isWhole: boolean;
+  /** Those of `found` that exist for it, as it reaches them. */
+  existing(found: Discovery): Discovery;
+  /** Its own layer on top of the operator's policy; the same object as long as both are the same. */
+  policy(operators: Policy, specs: readonly DownstreamSpec[]): Policy;
+  /** Why its rules as they are now do not count, in one line; undefined where they do. */
+  readonly trouble: string | undefined;
+  /** How it is known to this server where no login of its own is used. */
+  loginFor(spec: RemoteSpec): ServerLogin | undefined;
+}
+
+/** Of the user who started the bridge. */
+export const FULL_ACCESS: ServerAccess = {
+  isWhole: true,
+  existing: (found) => found,
+  policy: (operators) => operators,
+  trouble: undefined,
+  loginFor: () => undefined,
+};

@@ -1,0 +1,260 @@
+// Whose run comes next. Every principal has a queue of its own and the queues are served in turn, so that whoever asks for
+// a thousand runs delays another's next run by one turn at most. Pure: no timers, and the clock is given.
+
+import { BridgeError } from '../base/errors.js';
+import { inMegabytes } from '../base/sizes.js';
+
+/** How much one principal may use; Infinity where nothing limits it. */
+export type TurnLimits = {
+  /** Runs under way. */
+  readonly runsAtOnce: number;
+  /** Runs that wait; a further one is refused. */
+  readonly runsWaiting: number;
+  /** Seconds of processor time of its ended runs within one window. */
+  readonly processorSeconds: number;
+  /** Bytes of all its runs under way. */
+  readonly memoryBytes: number;
+};
+
+export type TurnsOptions = {
+  /** Runs of all principals under way. */
+  readonly runsAtOnce: number;
+  /** Length of the window in which processor time is counted, in ms. */
+  readonly windowMs: number;
+  /** In ms, and never going back. */
+  readonly now: () => number;
+};
+
+/** One run, from its arrival to its end. */
+export interface Turn {
+  readonly isWaiting: boolean;
+  /** How many of those that wait have their turn before it, as things are; 0 for one that does not wait. */
+  readonly ahead: number;
+  /** The run has ended, or is not wanted any more. Further calls do nothing. */
+  end(usage?: { readonly processorSeconds: number }): void;
+}
+
+export type TurnRequest = {
+  /** Whose run it is. */
+  readonly owner: string;
+  readonly limits: TurnLimits;
+  /** What it may have at most while it is under way. */
+  readonly memoryBytes: number;
+  /** Called once, when its turn has come: before `enter` returns where nothing is ahead. */
+  readonly onTurn: () => void;
+  /** Called instead where its owner has used up its processor time while it waited; it has ended then. */
+  readonly onRefused: (error: BridgeError) => void;
+};
+
+type Entry = TurnRequest & { state: 'waiting' | 'running' | 'ended'; beganAt: number };
+
+type Used = { readonly at: number; readonly seconds: number };
+
+/** The runs of one owner. */
+type Lane = {
+  readonly waiting: Entry[];
+  readonly running: Set<Entry>;
+  /** Oldest first, within the window. */
+  used: Used[];
+};
+
+/** What is told to somebody who has to come back, in seconds. */
+const MAX_RETRY_SECONDS = 3_600;
+/** How much of a new run's time goes into the mean. */
+const MEAN_SHARE = 0.2;
+/** How long a run takes before one has ended. */
+const FIRST_GUESS_MS = 1_000;
+
+export class Turns {
+  readonly #options: TurnsOptions;
+  /** By owner. */
+  readonly #lanes = new Map<string, Lane>();
+  /** In the order in which they have their next turn: the one that had the last turn is the last. */
+  #order: Lane[] = [];
+  #running = 0;
+  #meanMs = FIRST_GUESS_MS;
+
+  constructor(options: TurnsOptions) {
+    this.#options = options;
+  }
+
+  /** Runs that wait, of all owners together. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const lane of this.#lanes.values()) waiting += lane.waiting.length;
+    return waiting;
+  }
+
+  /** Runs under way, of all owners together. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /**
+   * Queues a run. Throws E_BUSY, with when to come back, where its owner has used up what it may; E_LIMIT where no run of
+   * this size can ever have its turn.
+   */
+  enter(request: TurnRequest): Turn {
+    this.#forgetIdle();
+    const lane = this.#laneOf(request.owner);
+    this.#refuseWhereTooMuch(request, lane);
+    const entry: Entry = { ...request, state: 'waiting', beganAt: 0 };
+    lane.waiting.push(entry);
+    this.#serve();
+    const turns = this;
+    return {
+      get isWaiting() {
+        return entry.state === 'waiting';
+      },
+      get ahead() {
+        return turns.#aheadOf(entry);
+      },
+      end: (usage) => this.#end(entry, usage?.processorSeconds ?? 0),
+    };
+  }
+
+  #laneOf(owner: string): Lane {
+    const known = this.#lanes.get(owner);
+    if (known !== undefined) return known;
+    const lane: Lane = { waiting: [], running: new Set(), used: [] };
+    this.#lanes.set(owner, lane);
+    // Before the one that has had the last turn, which would have the next one otherwise where it is alone.
+    this.#order.splice(Math.max(0, this.#order.length - 1), 0, lane);
+    return lane;
+  }
+
+  #refuseWhereTooMuch({ limits, memoryBytes }: TurnRequest, lane: Lane): void {
+    if (memoryBytes > limits.memoryBytes) throw tooLarge(memoryBytes, limits.memoryBytes);
+    const usedUp = this.#usedUp(lane, limits);
+    if (usedUp !== undefined) throw usedUp;
+    const mustWait = this.#running >= this.#options.runsAtOnce || !hasRoom(lane, { limits, memoryBytes });
+    // Those that wait already go first.
+    if ((mustWait || lane.waiting.length > 0) && lane.waiting.length >= limits.runsWaiting) {
+      const atOnce = Math.max(1, Math.min(limits.runsAtOnce, this.#options.runsAtOnce));
+      const freeAgainMs = (this.#meanMs * (lane.waiting.length + 1)) / atOnce;
+      const many = lane.waiting.length === 1 ? '1 run waits' : `${lane.waiting.length} runs wait`;
+      throw busy(`${many} already, and no more may`, freeAgainMs / 1000);
+    }
+  }
+
+  #usedUp(lane: Lane, { processorSeconds }: TurnLimits): BridgeError | undefined {
+    const freeInMs = this.#processorFreeInMs(lane, processorSeconds);
+    if (freeInMs === 0) return undefined;
+    return busy(
+      `the last ones have used ${processorSeconds} s of processor time, all that they may`,
+      freeInMs / 1000,
+    );
+  }
+
+  /** In how many ms its use within the window is below the limit; 0 where it is. */
+  #processorFreeInMs(lane: Lane, limitSeconds: number): number {
+    const since = this.#options.now() - this.#options.windowMs;
+    lane.used = lane.used.filter(({ at }) => at > since);
+    let left = lane.used.reduce((sum, { seconds }) => sum + seconds, 0);
+    if (left < limitSeconds) return 0;
+    for (const { at, seconds } of lane.used) {
+      left -= seconds;
+      if (left < limitSeconds) return at - since;
+    }
+    return this.#options.windowMs;
+  }
+
+  /** Gives turns as long as there is one to give. */
+  #serve(): void {
+    while (this.#running < this.#options.runsAtOnce) {
+      const entry = this.#next();
+      if (entry === undefined) return;
+      entry.state = 'running';
+      entry.beganAt = this.#options.now();
+      this.#running++;
+      entry.onTurn();
+    }
+  }
+
+  /** Takes the first run out of the first queue whose owner may have one more under way; that queue is the last then. */
+  #next(): Entry | undefined {
+    for (const [place, lane] of this.#order.entries()) {
+      const entry = lane.waiting[0];
+      if (entry === undefined || !hasRoom(lane, entry)) continue;
+      lane.waiting.shift();
+      lane.running.add(entry);
+      this.#order.splice(place, 1);
+      this.#order.push(lane);
+      return entry;
+    }
+    return undefined;
+  }
+
+  #aheadOf(entry: Entry): number {
+    const own = this.#lanes.get(entry.owner);
+    const place = own?.waiting.indexOf(entry) ?? -1;
+    if (place < 0) return 0;
+    let ahead = place;
+    let comesLater = false;
+    for (const lane of this.#order) {
+      if (lane === own) comesLater = true;
+      // Each of the queues has one turn in a round; those in front of it have theirs in this round, too.
+      else ahead += Math.min(lane.waiting.length, comesLater ? place : place + 1);
+    }
+    return ahead;
+  }
+
+  #end(entry: Entry, processorSeconds: number): void {
+    const { state } = entry;
+    if (state === 'ended') return;
+    entry.state = 'ended';
+    const lane = this.#laneOf(entry.owner);
+    if (state === 'waiting') {
+      lane.waiting.splice(lane.waiting.indexOf(entry), 1);
+    } else {
+      const now = this.#options.now();
+      lane.running.delete(entry);
+      this.#running--;
+      this.#meanMs += MEAN_SHARE * (now - entry.beganAt - this.#meanMs);
+      if (processorSeconds > 0) lane.used.push({ at: now, seconds: processorSeconds });
+      this.#refuseWaiting(lane, entry.limits);
+    }
+    this.#serve();
+  }
+
+  #refuseWaiting(lane: Lane, limits: TurnLimits): void {
+    const usedUp = this.#usedUp(lane, limits);
+    if (usedUp === undefined) return;
+    for (const entry of lane.waiting.splice(0)) {
+      entry.state = 'ended';
+      entry.onRefused(usedUp);
+    }
+  }
+
+  /** Owners of whom nothing is known that matters: there may be many over the years. */
+  #forgetIdle(): void {
+    const since = this.#options.now() - this.#options.windowMs;
+    for (const [owner, lane] of this.#lanes) {
+      if (lane.waiting.length + lane.running.size > 0 || lane.used.some(({ at }) => at > since)) continue;
+      this.#lanes.delete(owner);
+      this.#order.splice(this.#order.indexOf(lane), 1);
+    }
+  }
+}
+
+function hasRoom(lane: Lane, { limits, memoryBytes }: Pick<Entry, 'limits' | 'memoryBytes'>): boolean {
+  let taken = memoryBytes;
+  for (const running of lane.running) taken += running.memoryBytes;
+  return lane.running.size < limits.runsAtOnce && taken <= limits.memoryBytes;
+}
+
+function busy(why: string, retryInSeconds: number): BridgeError {
+  const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(retryInSeconds)));
+  return new BridgeError('E_BUSY', `Nothing has run: of your own runs, ${why}.`, {
+    fault: 'agent',
+    remedy: `Make the same call again in ${seconds} s.`,
+    retryAfterSeconds: seconds,
+  });
+}
+
+const tooLarge = (bytes: number, limit: number): BridgeError =>
+  new BridgeError(
+    'E_LIMIT',
+    `Nothing has run: a run of this kind may have ${inMegabytes(bytes)}, and all of your runs together ${inMegabytes(limit)}.`,
+    { fault: 'operator', remedy: 'Ask the operator for a higher memory quota.' },
+  );

@@ -1,0 +1,231 @@
+// Whose run comes next: queues of principals in turn, their limits with when to come back, the place of one that waits, and
+// what a flood of one does to another, played on a clock of the test's own.
+
+import { describe, expect, it } from 'vitest';
+import type { BridgeError } from '../../src/base/errors.js';
+import { type Turn, type TurnLimits, Turns } from '../../src/server/turns.js';
+
+const UNLIMITED: TurnLimits = {
+  runsAtOnce: Number.POSITIVE_INFINITY,
+  runsWaiting: Number.POSITIVE_INFINITY,
+  processorSeconds: Number.POSITIVE_INFINITY,
+  memoryBytes: Number.POSITIVE_INFINITY,
+};
+const WINDOW_MS = 60_000;
+
+/** Turns on a clock that only the test moves; `order` has the names of runs in the order of their turns. */
+function turnsOf(runsAtOnce: number) {
+  const clock = { ms: 0 };
+  const order: string[] = [];
+  const refused: string[] = [];
+  const turns = new Turns({ runsAtOnce, windowMs: WINDOW_MS, now: () => clock.ms });
+  const enter = (owner: string, name = owner, change: Partial<TurnLimits> = {}, memoryBytes = 1): Turn =>
+    turns.enter({
+      owner,
+      memoryBytes,
+      limits: { ...UNLIMITED, ...change },
+      onTurn: () => void order.push(name),
+      onRefused: ({ code }) => void refused.push(`${name} ${code}`),
+    });
+  return { turns, enter, order, refused, clock };
+}
+
+const refusal = (work: () => unknown): BridgeError => {
+  try {
+    work();
+  } catch (thrown) {
+    return thrown as BridgeError;
+  }
+  throw new Error('it was not refused');
+};
+
+describe('the order', () => {
+  it('of one owner is that of arrival, as many at once as there may be', () => {
+    const { turns, enter, order } = turnsOf(2);
+    const runs = ['a', 'b', 'c', 'd'].map((name) => enter('ann', name));
+    expect(order).toEqual(['a', 'b']);
+    expect(runs.map(({ isWaiting, ahead }) => [isWaiting, ahead])).toEqual([
+      [false, 0],
+      [false, 0],
+      [true, 0],
+      [true, 1],
+    ]);
+    runs[1]?.end();
+    expect(order).toEqual(['a', 'b', 'c']);
+    expect([turns.running, turns.waiting, runs[3]?.ahead]).toEqual([2, 1, 0]);
+  });
+
+  it('of several goes round, so that a flood of one delays the next run of another by one turn', () => {
+    const { enter, order } = turnsOf(1);
+    const first = enter('ann', 'ann 0');
+    const flood = Array.from({ length: 100 }, (_, at) => enter('ann', `ann ${at + 1}`));
+    const ben = enter('ben', 'ben 1');
+    const eve = enter('eve', 'eve 1');
+    const again = enter('ben', 'ben 2');
+    expect([ben.ahead, eve.ahead, again.ahead, flood[0]?.ahead, flood[1]?.ahead]).toEqual([0, 1, 3, 2, 4]);
+    const places = [ben, eve, again].map(({ ahead }) => ahead);
+    for (const run of [first, ben, eve, flood[0]]) run?.end();
+    expect(order).toEqual(['ann 0', 'ben 1', 'eve 1', 'ann 1', 'ben 2']);
+    // What was told is what came: so many had their turn between.
+    expect(places).toEqual(['ben 1', 'eve 1', 'ben 2'].map((name) => order.indexOf(name) - 1));
+  });
+
+  it('passes over an owner that has as many under way as it may', () => {
+    const { enter, order } = turnsOf(3);
+    const [one] = [enter('ann', 'a1', { runsAtOnce: 1 }), enter('ann', 'a2', { runsAtOnce: 1 })];
+    enter('ben', 'b1');
+    expect(order).toEqual(['a1', 'b1']);
+    one?.end();
+    expect(order).toEqual(['a1', 'b1', 'a2']);
+  });
+
+  it('one that is not wanted any more leaves its place to the next, and is counted nowhere', () => {
+    const { turns, enter, order } = turnsOf(1);
+    const [one, two, three] = ['a', 'b', 'c'].map((name) => enter('ann', name));
+    two?.end();
+    two?.end();
+    expect(three?.ahead).toBe(0);
+    one?.end();
+    one?.end();
+    expect(order).toEqual(['a', 'c']);
+    three?.end();
+    expect([turns.running, turns.waiting]).toEqual([0, 0]);
+  });
+
+  it('memory: runs wait while those under way have all that their owner may have', () => {
+    const { enter, order } = turnsOf(8);
+    const large = { memoryBytes: 100 };
+    const first = enter('ann', 'a1', large, 60);
+    enter('ann', 'a2', large, 60);
+    enter('ben', 'b1', large, 60);
+    expect(order).toEqual(['a1', 'b1']);
+    first.end();
+    expect(order).toEqual(['a1', 'b1', 'a2']);
+    expect(refusal(() => enter('ann', 'a3', large, 101))).toMatchObject({ code: 'E_LIMIT' });
+  });
+});
+
+describe('what is too much', () => {
+  it('waiting runs: a further one is refused with when to come back, and others are not', () => {
+    const { enter, clock } = turnsOf(1);
+    const limit = { runsWaiting: 2 };
+    const first = enter('ann', 'a1', limit);
+    enter('ann', 'a2', limit);
+    enter('ann', 'a3', limit);
+    expect(refusal(() => enter('ann', 'a4', limit))).toMatchObject({
+      code: 'E_BUSY',
+      message: 'Nothing has run: of your own runs, 2 runs wait already, and no more may.',
+      remedy: 'Make the same call again in 3 s.',
+      retryAfterSeconds: 3,
+    });
+    const other = enter('ben', 'b1', limit);
+    expect(other.isWaiting).toBe(true);
+    // Runs that take long are waited for longer.
+    clock.ms += 60_000;
+    first.end();
+    other.end();
+    enter('ann', 'a4', limit);
+    expect(refusal(() => enter('ann', 'a5', limit)).retryAfterSeconds).toBeGreaterThan(20);
+  });
+
+  it('none may wait: a run that need not wait has its turn', () => {
+    const { enter } = turnsOf(1);
+    const limit = { runsWaiting: 0 };
+    const first = enter('ann', 'a1', limit);
+    expect(refusal(() => enter('ann', 'a2', limit)).code).toBe('E_BUSY');
+    first.end();
+    expect(enter('ann', 'a2', limit).isWaiting).toBe(false);
+  });
+
+  it('processor time: refused until enough of it is out of the window', () => {
+    const { enter, clock } = turnsOf(1);
+    const limit = { processorSeconds: 10 };
+    for (const seconds of [6, 6]) {
+      clock.ms += 10_000;
+      enter('ann', 'a', limit).end({ processorSeconds: seconds });
+    }
+    expect(refusal(() => enter('ann', 'a', limit))).toMatchObject({
+      code: 'E_BUSY',
+      message: expect.stringContaining('10 s of processor time'),
+      retryAfterSeconds: 50,
+    });
+    expect(enter('ben', 'b', limit).isWaiting).toBe(false);
+    clock.ms += 50_000;
+    expect(enter('ann', 'a', limit).isWaiting).toBe(true);
+  });
+
+  it('processor time that is used up while others of its runs wait: those are refused, too', () => {
+    const { turns, enter, refused } = turnsOf(1);
+    const limit = { processorSeconds: 10 };
+    const first = enter('ann', 'a1', limit);
+    enter('ann', 'a2', limit);
+    enter('ben', 'b1', limit);
+    first.end({ processorSeconds: 11 });
+    expect([refused, turns.running, turns.waiting]).toEqual([['a2 E_BUSY'], 1, 0]);
+  });
+});
+
+/** Half of these took no longer, and 95 in 100. */
+const percentile = (times: readonly number[], part: number): number =>
+  [...times].sort((one, other) => one - other)[Math.floor(times.length * part)] ?? 0;
+
+/**
+ * Plays runs of `runMs` each: a neighbour asks for one every `everyMs`, and `flood` runs of another owner wait all the
+ * time. Returns how long each run of the neighbour took, its waiting included.
+ */
+function played(atOnce: number, flood: number, floodMs = 100) {
+  const [runMs, everyMs] = [100, 330];
+  const { turns, clock } = turnsOf(atOnce);
+  const events: { readonly at: number; readonly happen: () => void }[] = [];
+  const at = (ms: number, happen: () => void) => void events.push({ at: ms, happen });
+  const took: number[] = [];
+  // As by default: one of the places is left to others.
+  const limits = { ...UNLIMITED, runsAtOnce: Math.max(1, atOnce - 1), runsWaiting: 100 };
+  const start = (owner: string, ms: number, onEnd: () => void) => {
+    const turn = turns.enter({
+      owner,
+      limits,
+      memoryBytes: 1,
+      onTurn: () =>
+        at(clock.ms + ms, () => {
+          turn.end();
+          onEnd();
+        }),
+      onRefused: () => {},
+    });
+  };
+  const floods = () => start('flood', floodMs, floods);
+  for (let run = 0; run < flood; run++) at(0, floods);
+  const arrives = () => {
+    const since = clock.ms;
+    at(since + everyMs, arrives);
+    start('neighbour', runMs, () => took.push(clock.ms - since));
+  };
+  at(0, arrives);
+  while (took.length < 300) {
+    events.sort((one, other) => one.at - other.at);
+    const next = events.shift();
+    if (next === undefined) throw new Error('nothing happens any more');
+    clock.ms = next.at;
+    next.happen();
+  }
+  return took;
+}
+
+describe('a flood of one principal', () => {
+  it.each([2, 4, 8])('does not double the p95 of another, with %i runs at once', (atOnce) => {
+    const [calm, flooded] = [played(atOnce, 0), played(atOnce, 90)];
+    expect([percentile(calm, 0.5), percentile(calm, 0.95)]).toEqual([100, 100]);
+    expect(percentile(flooded, 0.95)).toBeLessThan(2 * percentile(calm, 0.95));
+  });
+
+  it('of runs that take ten times as long does not, either', () => {
+    const flooded = played(2, 90, 1_000);
+    expect(percentile(flooded, 0.95)).toBeLessThan(200);
+  });
+
+  it('with a single place costs one turn at most', () => {
+    const flooded = played(1, 90);
+    expect(Math.max(...flooded)).toBeLessThanOrEqual(200);
+  });
+});
