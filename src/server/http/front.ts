@@ -23,6 +23,7 @@ import type { Answer, Authenticated, HttpFrontParts, RequestFacts } from './part
 import { TrustedProxies } from './proxies.js';
 import { RateLimit } from './rate-limit.js';
 import { BodyRefused, RequestBodies } from './request-body.js';
+import { asPartOf } from './request-context.js';
 import { ResponseStreams } from './response-stream.js';
 import { listenFd } from './systemd.js';
 
@@ -156,7 +157,9 @@ export class HttpFront implements AsyncDisposable {
     response.setHeader('x-content-type-options', 'nosniff');
     if (this.#isDraining) response.setHeader('connection', 'close');
     try {
-      const answer = await this.#answer(request, response, { facts, about, requestId, ended });
+      const answer = await asPartOf(requestId, () =>
+        this.#answer(request, response, { facts, about, requestId, ended }),
+      );
       if (answer !== undefined) sendAnswer(response, answer);
     } catch (thrown) {
       if (response.destroyed) return;
@@ -303,7 +306,7 @@ export class HttpFront implements AsyncDisposable {
     this.#parts.observer({
       type: 'http.request',
       request: requestId,
-      principal: principal?.name,
+      principal: principal?.id,
       address: remoteAddress,
       method,
       path,

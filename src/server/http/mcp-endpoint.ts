@@ -149,7 +149,7 @@ export class McpEndpoint implements AsyncDisposable {
       maxSubscriptions: this.#limits.subscriptions,
       keepAliveMs: this.#limits.streamKeepAliveMs,
       onerror: (error: Error) =>
-        observer({ type: 'http.trouble', principal: principal.name, message: messageOf(error) }),
+        observer({ type: 'http.trouble', principal: principal.id, message: messageOf(error) }),
     };
     const onListChanged = (list: 'tools' | 'resources') => bus.publish({ kind: `${list}_list_changed` });
     const factory = ({ era, authInfo, requestInfo }: McpRequestContext) => {
