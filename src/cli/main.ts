@@ -198,6 +198,10 @@ program
   .argument('[server]', 'its name, as `servers` shows it')
   .option('--no-browser', 'only print the address; also takes the one that the browser ends at, on stdin')
   .option('--scope <scopes>', 'scopes to ask for on top, separated by spaces', spaceSeparated)
+  .option(
+    '--principal <name>',
+    'for this principal over HTTP: a token, or subject:SUBJECT of an OAuth issuer',
+  )
   .option('--list', 'show the logins that are kept; asks nobody')
   .option('--json', 'with --list: print JSON')
   .action(async (server: string | undefined, options: LoginCommandOptions) =>
@@ -208,7 +212,10 @@ program
   .command('logout')
   .description("revoke and forget a remote server's login")
   .argument('<server>', 'its name, as `servers` or `login --list` shows it')
-  .action(async (server: string) => (await import('./login.js')).logout(server));
+  .option('--principal <name>', 'that of this principal over HTTP, as for `login`')
+  .action(async (server: string, options: { principal?: string }) =>
+    (await import('./login.js')).logout(server, options),
+  );
 
 const token = program
   .command('token')
