@@ -99,6 +99,22 @@ it('the first line of the SDK gets what it always got', async () => {
   expect(result).not.toHaveProperty('resultType');
 });
 
+it.each(MODES)('with a wrong setting each call says so, mode %j', async (mode) => {
+  const { parameters } = program();
+  const env = { ...parameters.env, MCP_BRIDGE_MEMORY: 'lots' };
+  const transport = new StdioClientTransport({ ...parameters, env });
+  const client = new Client({ name: 'agent', version: '7' }, { versionNegotiation: { mode } });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  expect(client.getInstructions()).toContain('MCP_BRIDGE_MEMORY');
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['execute']);
+  const result = await client.callTool({ name: 'execute', arguments: { command: 'ls' } });
+  expect([result.isError, JSON.stringify(result.content)]).toEqual([
+    true,
+    expect.stringContaining('MCP_BRIDGE_MEMORY'),
+  ]);
+});
+
 it.each(MODES)('code-exec on stdio runs commands for both eras, mode %j', async (mode) => {
   const home = tempHome();
   const env = { PATH: process.env['PATH'] ?? '', MCP_EXEC_WORKDIR: home };

@@ -4,17 +4,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { createMcpHandler, type Transport as ServerTransport } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parseSettings } from '../../src/config/settings.js';
 import { RawJson } from '../../src/protocol/json-text.js';
-import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
+import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import { factsFrom, rememberFacts } from '../../src/sandbox/image-facts.js';
 import type { Bridge, RunHooks, RunInput } from '../../src/server/bridge.js';
 import type { ModernCalls } from '../../src/server/call-leg.js';
 import type { Caller } from '../../src/server/caller.js';
-import { serveAgent } from '../../src/server/server.js';
+import { agentServer, serveAgent } from '../../src/server/server.js';
+import { AgentTransport } from '../../src/server/stdio-transport.js';
 
 const HOST = { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false } as const;
 const FAILED = outcomeWithoutRun('error', { type: 'E', message: 'no', remedy: undefined }, 30);
@@ -22,6 +25,16 @@ const VERSION = 'io.modelcontextprotocol/protocolVersion';
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel';
 const ENVELOPE = { [VERSION]: '2026-07-28', [CAPABILITIES]: {} };
+
+/** All of its output can be read. */
+const WHOLE = {
+  uri: 'resource://x/1/stdout.txt',
+  name: 'stdout.txt',
+  mimeType: 'text/plain',
+  sizeBytes: 9,
+  path: '/x',
+};
+const LEFT: Outcome = { ...FAILED, stdout: { text: 'x', dropped: 8, whole: WHOLE } };
 
 type Message = Readonly<Record<string, unknown>>;
 
@@ -32,7 +45,7 @@ beforeAll(() => {
 afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
 
 /** A bridge whose runs print a line, tell of progress and end with `outcome`. */
-function fakeBridge(env: Readonly<Record<string, string>> = {}) {
+function fakeBridge(env: Readonly<Record<string, string>> = {}, outcome: Outcome = FAILED) {
   const { settings } = parseSettings(
     { MCP_BRIDGE_TOOLS: 'run_python,execute', MCP_BRIDGE_STATE_DIR: stateDir, ...env },
     HOST,
@@ -47,7 +60,7 @@ function fakeBridge(env: Readonly<Record<string, string>> = {}) {
     hooks.onOutput('stdout', 'hello\n', null);
     hooks.onProgress({ done: 1, total: 2, message: 'half' });
     await Promise.race([held, new Promise((resolve) => signal.addEventListener('abort', resolve))]);
-    return FAILED;
+    return outcome;
   };
   const bridge = {
     settings,
@@ -216,6 +229,30 @@ describe('an agent of 2026-07-28', () => {
     expect(told.map(({ params }) => (params as { data: { text: string } }).data.text)).toEqual(texts);
   });
 
+  it.each([
+    [
+      'is told that the resources have changed where it listens for that',
+      { resourcesListChanged: true },
+      [7],
+    ],
+    ['is not told so where it listens for something else', { toolsListChanged: true }, []],
+  ])('%s', async (_what, notifications, subscriptions) => {
+    const { ask, answers, transport } = await byHand(fakeBridge({}, LEFT).bridge);
+    const listen = { notifications, _meta: ENVELOPE };
+    await transport.send({ jsonrpc: '2.0', id: 7, method: 'subscriptions/listen', params: listen } as never);
+    await ask({
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'run_python', arguments: { code: '1' }, _meta: ENVELOPE },
+    });
+    const told = answers.filter(({ method }) => method === 'notifications/resources/list_changed');
+    const ids = told.map(
+      ({ params }) => (params as { _meta: Message })._meta['io.modelcontextprotocol/subscriptionId'],
+    );
+    expect(ids).toEqual(subscriptions);
+    expect(answers.find(({ method }) => method === 'notifications/subscriptions/acknowledged')).toBeDefined();
+  });
+
   it('is another client with each request', async () => {
     const { bridge, callers } = fakeBridge();
     const { ask } = await byHand(bridge);
@@ -376,6 +413,23 @@ describe('what is wrong with a request', () => {
 });
 
 describe('what a server answers to a command of the agent', () => {
+  it.each([
+    ['legacy', { result: [1, 2] }],
+    ['modern', [1, 2]],
+  ] as const)('is structured as its era knows it: %s', async (era, structuredContent) => {
+    const { bridge } = fakeBridge({ MCP_BRIDGE_EXECUTE_SERVER: 'box' });
+    const answer = { content: [{ type: 'text', text: 'x' }], structuredContent: [1, 2] };
+    Object.assign(bridge, { callServer: () => Promise.resolve(new RawJson(JSON.stringify(answer))) });
+    const { ask } = await byHand(bridge);
+    const params = {
+      name: 'execute',
+      arguments: { command: 'ls' },
+      ...(era === 'legacy' ? {} : { _meta: ENVELOPE }),
+    };
+    const { result } = (await ask({ id: 1, method: 'tools/call', params })) as { result: Message };
+    expect(result['structuredContent']).toEqual(structuredContent);
+  });
+
   it.each(['legacy', 'modern'] as const)('passes without what it says of itself: %s', async (era) => {
     const { bridge } = fakeBridge({ MCP_BRIDGE_EXECUTE_SERVER: 'box' });
     const answer = {
@@ -397,4 +451,73 @@ describe('what a server answers to a command of the agent', () => {
     expect(rest).toEqual({ 'a/b': 1 });
     expect((info as Message | undefined)?.['name']).toBe(era === 'legacy' ? undefined : 'mcp-sandbox-bridge');
   });
+});
+
+it.each(['legacy', 'modern'] as const)(
+  'numbers of a result leave in their own characters: %s',
+  async (era) => {
+    const json = `{"a":1.0,"b":12345678901234567890,"c":1e400,"d":[${'0.10,'.repeat(20_000)}1]}`;
+    const result = { repr: '{}', json: new RawJson(json) };
+    const { bridge } = fakeBridge({}, { ...FAILED, status: 'success', error: undefined, result });
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const connection = await serveAgent(bridge, new AgentTransport(input, output), () => {});
+    onTestFinished(() => connection.close());
+    let written = '';
+    output.on('data', (chunk: Buffer) => (written += chunk.toString()));
+    const params = {
+      name: 'run_python',
+      arguments: { code: '1' },
+      ...(era === 'legacy' ? {} : { _meta: ENVELOPE }),
+    };
+    input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })}\n`);
+    await expect.poll(() => written.endsWith('\n')).toBe(true);
+    expect(written).toContain(`"result":${json}`);
+  },
+);
+
+it('over HTTP a method that there is not has the status of a page that there is not', async () => {
+  const { bridge } = fakeBridge();
+  const handler = createMcpHandler(({ era }) => agentServer({ bridge, observer: () => {}, era }));
+  onTestFinished(() => handler.close());
+  const status = async (method: string) => {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+    };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { _meta: ENVELOPE } });
+    const request = new Request('http://localhost/mcp', { method: 'POST', headers, body });
+    return (await handler.fetch(request)).status;
+  };
+  expect([await status('tools/list'), await status('example/none')]).toEqual([200, 404]);
+});
+
+it('what is asked of an agent of 2025 goes with the answer to its call', async () => {
+  const { bridge } = fakeBridge();
+  const run = async (_input: RunInput, { agent }: Caller, _hooks: RunHooks, signal: AbortSignal) => {
+    await agent.elicit({ mode: 'form', message: 'Who?', requestedSchema: {} }, signal);
+    return FAILED;
+  };
+  const server = agentServer({ bridge: Object.assign(bridge, { run }), observer: () => {}, era: 'legacy' });
+  const sent: { readonly message: Message; readonly related: unknown }[] = [];
+  const transport: ServerTransport = {
+    start: () => Promise.resolve(),
+    close: () => Promise.resolve(transport.onclose?.()),
+    send: (message, options) => {
+      sent.push({ message: message as Message, related: options?.relatedRequestId });
+      return Promise.resolve();
+    },
+  };
+  await server.connect(transport);
+  onTestFinished(() => server.close());
+  const say = (message: Message) => transport.onmessage?.({ jsonrpc: '2.0', ...message } as never);
+  const clientInfo = { name: 'x', version: '1' };
+  const capabilities = { elicitation: {} };
+  say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities, clientInfo } });
+  say({ id: 'call', method: 'tools/call', params: { name: 'run_python', arguments: { code: '1' } } });
+  const asked = () => sent.find(({ message }) => message['method'] === 'elicitation/create');
+  await expect.poll(() => asked()?.related).toBe('call');
+  say({ id: asked()?.message['id'], result: { action: 'decline' } });
+  await expect.poll(() => sent.some(({ message }) => message['id'] === 'call')).toBe(true);
 });
