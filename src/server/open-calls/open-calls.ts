@@ -1,0 +1,94 @@
+// The calls of tools that are under way towards clients of revision 2026-07-28, which take no requests: a call that has to
+// ask something waits here for the client to come back. Knows neither SDK nor transport.
+
+import { setMaxListeners } from 'node:events';
+import { OpenCall, type OpenRequest } from './open-call.js';
+import type { InputRequests } from './questions.js';
+import { type CallIdentity, mintState, readState, WrongRequestState } from './request-state.js';
+import { type CreatedTask, Tasks } from './tasks.js';
+
+/**
+ * Calls of one principal that ask or wait at the same time. Each holds a run and often a sandbox; a person answers one
+ * after the other.
+ */
+export const MAX_ASKING_CALLS = 8;
+
+export type AskedCall<Q> = {
+  readonly identity: CallIdentity;
+  readonly request: Q;
+  /** As the client has sent them. */
+  readonly requestState?: string | undefined;
+  readonly inputResponses?: unknown;
+  /** After how many milliseconds a client that knows tasks gets one. */
+  readonly taskAfterMs: number;
+};
+
+export type CallAnswer<R> =
+  | { readonly result: R }
+  | { readonly inputRequests: InputRequests; readonly requestState: string }
+  | { readonly task: CreatedTask };
+
+/** `R` is the result of a call, `Q` the request that it answers. Disposed, it ends every call. */
+export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
+  readonly tasks = new Tasks<R, Q>();
+  readonly #calls = new Map<string, OpenCall<R, Q>>();
+
+  /**
+   * Begins a call with `work`, or goes on with the one that `requestState` names. Throws what the work throws, and WrongParams
+   * for a state or for answers that cannot be taken; neither disturbs the call that the state names.
+   */
+  async answer(
+    { identity, request, requestState, inputResponses, taskAfterMs }: AskedCall<Q>,
+    work: (call: OpenCall<R, Q>) => Promise<R>,
+  ): Promise<CallAnswer<R>> {
+    const call =
+      requestState === undefined
+        ? this.#begin(identity, request, work)
+        : this.#resume(identity, request, requestState, inputResponses);
+    let step = await call.step(request.offers.tasks ? taskAfterMs : undefined);
+    if (step.at === 'late') {
+      if (this.tasks.hasRoom(identity.principal)) return { task: this.tasks.create(call) };
+      step = await call.step();
+    }
+    if (step.at === 'ended') return { result: step.result };
+    const { inputRequests, round } = step;
+    return { inputRequests, requestState: mintState(round, identity) };
+  }
+
+  [Symbol.dispose](): void {
+    for (const call of [...this.#calls.values()]) call.cancel();
+    this.tasks[Symbol.dispose]();
+  }
+
+  #begin(identity: CallIdentity, request: Q, work: (call: OpenCall<R, Q>) => Promise<R>): OpenCall<R, Q> {
+    const call = new OpenCall<R, Q>({
+      identity,
+      request,
+      work,
+      admitQuestion: (asking) => this.#admitQuestion(asking),
+      onOver: () => this.#calls.delete(call.id),
+    });
+    // Everything that a call does listens to its end; Node takes more than ten listeners for a leak.
+    setMaxListeners(0, call.signal);
+    this.#calls.set(call.id, call);
+    return call;
+  }
+
+  #resume(identity: CallIdentity, request: Q, state: string, inputResponses: unknown): OpenCall<R, Q> {
+    const round = readState(state, identity);
+    const call = this.#calls.get(round.call);
+    if (call === undefined || !call.waitsIn(round))
+      throw new WrongRequestState('it was used already, or its call has ended.');
+    call.resume(request, call.questions.readResponses(inputResponses));
+    return call;
+  }
+
+  #admitQuestion(asking: OpenCall<R, Q>): void {
+    const { principal } = asking.identity;
+    const others = [...this.#calls.values()].filter(
+      (call) => call !== asking && call.identity.principal === principal && call.isAsking,
+    );
+    if (others.length >= MAX_ASKING_CALLS)
+      throw new Error(`${MAX_ASKING_CALLS} other calls wait for answers of the user already`);
+  }
+}

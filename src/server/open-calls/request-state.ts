@@ -1,0 +1,95 @@
+// The `requestState` of an answer `input_required`: it names a call under way and one round of it. A client may read,
+// change, keep and pass it on, so it is authenticated, bound to principal, tool and arguments, and ends. That a state is
+// used once is the registry's part, which knows the rounds. The SDK has a codec for this, which tells only in words why it
+// refuses a state; we tell an old one from a changed one, since the next step differs.
+
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { WrongParams } from '../../protocol/wrong-params.js';
+
+/** Dies with the process, as the calls do that a state can name. */
+const KEY = randomBytes(32);
+const VERSION = 'v1';
+/** A state of ours has about 200 characters; nothing longer is looked at. */
+const MAX_STATE_CHARS = 1_000;
+const UNDIGESTED = '';
+
+/** What a call is, for whoever wants to go on with it. */
+export type CallIdentity = {
+  /** Id of the principal. */
+  readonly principal: string;
+  readonly tool: string;
+  readonly args: unknown;
+};
+
+export type Round = {
+  readonly call: string;
+  readonly nonce: string;
+  /** In ms since 1970. */
+  readonly expiresAtMs: number;
+};
+
+const AGAIN = 'Call the tool again without requestState and inputResponses.';
+
+/** Refuses a state with -32602. `data.reason` is the one that the SDK uses. */
+export class WrongRequestState extends WrongParams {
+  readonly data = { reason: 'invalid_request_state' } as const;
+
+  constructor(why: string) {
+    super(`requestState: ${why} ${AGAIN}`);
+  }
+}
+
+export function mintState({ call, nonce, expiresAtMs }: Round, identity: CallIdentity): string {
+  const payload = JSON.stringify([call, nonce, expiresAtMs, digestOf(identity)]);
+  const body = `${VERSION}.${Buffer.from(payload).toString('base64url')}`;
+  return `${body}.${macOf(body, identity.principal).toString('base64url')}`;
+}
+
+/**
+ * The round that `state` names. Throws WrongRequestState for one that this process has not made for this principal, for
+ * one of another call, and for one that has expired.
+ */
+export function readState(state: string, identity: CallIdentity): Round {
+  const end = state.lastIndexOf('.');
+  const body = state.slice(0, Math.max(0, end));
+  const mac = Buffer.from(state.slice(end + 1), 'base64url');
+  const expected = macOf(body, identity.principal);
+  const isOurs =
+    state.length <= MAX_STATE_CHARS && mac.length === expected.length && timingSafeEqual(mac, expected);
+  if (!isOurs)
+    // The same for another principal's: nobody learns which states there are.
+    throw new WrongRequestState(
+      'it was not made by this server process for you, or it was changed. If another process of this server made it, the call has been lost and can be made again.',
+    );
+  const payload = Buffer.from(body.slice(VERSION.length + 1), 'base64url').toString();
+  const [call, nonce, expiresAtMs, digest] = JSON.parse(payload) as [string, string, number, string];
+  if (digest === UNDIGESTED || digest !== digestOf(identity))
+    throw new WrongRequestState(
+      'it belongs to a call of another tool or with other arguments. To go on with that call, send the name and arguments that it was made with.',
+    );
+  if (Date.now() >= expiresAtMs)
+    throw new WrongRequestState('it has expired: the answer came too late, and the call was ended.');
+  return { call, nonce, expiresAtMs };
+}
+
+/** The principal is not in the state, and yet without it none is authentic. Its digest has a fixed length. */
+const macOf = (body: string, principal: string): Buffer =>
+  createHmac('sha256', KEY).update(createHash('sha256').update(principal).digest()).update(body).digest();
+
+/** The same for arguments whose keys come in another order, since a client may have parsed and written them anew. */
+function digestOf({ tool, args }: CallIdentity): string {
+  try {
+    return createHash('sha256')
+      .update(JSON.stringify([tool, args], inOrder))
+      .digest('base64url');
+  } catch (thrown) {
+    // Nested too deeply to be written: no tool takes such arguments.
+    if (thrown instanceof RangeError) return UNDIGESTED;
+    throw thrown;
+  }
+}
+
+const inOrder = (_key: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;

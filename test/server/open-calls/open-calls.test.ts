@@ -1,0 +1,414 @@
+// Calls that outlive the request that began them: what a request is answered with, how a client comes back, and what a
+// client can do to a call that is not its own.
+
+import { setMaxListeners } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ClientOffers } from '../../../src/server/open-calls/client-offers.js';
+import type { OpenCall } from '../../../src/server/open-calls/open-call.js';
+import { type CallAnswer, MAX_ASKING_CALLS, OpenCalls } from '../../../src/server/open-calls/open-calls.js';
+import { ANSWER_WITHIN_MS } from '../../../src/server/open-calls/questions.js';
+
+type Request = { readonly offers: ClientOffers; readonly signal: AbortSignal; readonly name: string };
+type Call = OpenCall<string, Request>;
+type Work = (call: Call) => Promise<string>;
+
+const EVERYTHING: ClientOffers = { form: true, url: true, roots: true, tasks: false };
+const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER);
+const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
+const ALICE = { principal: 'token:alice', tool: 'run_python', args: { code: '1', servers: ['a'] } };
+const NOT_AGAIN: Work = () => Promise.reject(new Error('The work was begun a second time.'));
+
+let calls: OpenCalls<string, Request>;
+beforeEach(() => {
+  vi.useFakeTimers();
+  calls = new OpenCalls();
+});
+afterEach(() => {
+  calls[Symbol.dispose]();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+type Asked = {
+  readonly identity?: typeof ALICE;
+  readonly name?: string;
+  readonly offers?: Partial<ClientOffers>;
+  readonly signal?: AbortSignal;
+  readonly state?: string;
+  readonly responses?: unknown;
+};
+
+const ask = (work: Work, asked: Asked = {}): Promise<CallAnswer<string>> => {
+  const { identity = ALICE, name = 'first', offers = {}, signal = NEVER, state, responses } = asked;
+  const request = { offers: { ...EVERYTHING, ...offers }, signal, name };
+  return calls.answer(
+    { identity, request, requestState: state, inputResponses: responses, taskAfterMs: 20_000 },
+    work,
+  );
+};
+
+/** Begins a call that asks, and returns its state. */
+async function askedState(work: Work, asked: Asked = {}): Promise<string> {
+  const answer = await ask(work, asked);
+  if (!('requestState' in answer)) throw new Error(`It did not ask: ${JSON.stringify(answer)}`);
+  return answer.requestState;
+}
+
+/** Asks once, and returns what was answered. */
+const askOnce: Work = async (call) => JSON.stringify(await call.agent.elicit(FORM, call.signal));
+const ACCEPT = { action: 'accept', content: { name: 'Ada' } };
+
+describe('a call that asks nothing', () => {
+  it('is answered with its result', async () => {
+    expect(await ask(async () => 'done')).toEqual({ result: 'done' });
+  });
+
+  it('fails as its work does', async () => {
+    await expect(ask(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+  });
+
+  it('is cancelled with its request', async () => {
+    const controller = new AbortController();
+    const answered = ask(
+      (call) => new Promise((resolve) => call.signal.addEventListener('abort', () => resolve('cancelled'))),
+      { signal: controller.signal },
+    );
+    controller.abort();
+    expect(await answered).toEqual({ result: 'cancelled' });
+  });
+
+  it('is cancelled where the request was taken back before it began', async () => {
+    const signal = AbortSignal.abort();
+    const work: Work = (call) =>
+      new Promise((resolve) => call.signal.addEventListener('abort', () => resolve('cancelled')));
+    expect(await ask(work, { signal })).toEqual({ result: 'cancelled' });
+  });
+});
+
+describe('a call that asks', () => {
+  it('is answered with the question, and goes on with what the client answers', async () => {
+    const answer = await ask(askOnce);
+    expect(answer).toEqual({
+      inputRequests: { q1: { method: 'elicitation/create', params: FORM } },
+      requestState: expect.any(String),
+    });
+    const state = (answer as { requestState: string }).requestState;
+    expect(await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } })).toEqual({
+      result: JSON.stringify(ACCEPT),
+    });
+  });
+
+  it('asks all that is open at once, each under a key of its own', async () => {
+    const work: Work = async (call) => {
+      const all = [1, 2].map((n) => call.agent.elicit({ ...FORM, message: `Who ${n}?` }, call.signal));
+      const answers = await Promise.all(all);
+      return answers.map(({ action }) => action).join();
+    };
+    const answer = (await ask(work)) as { inputRequests: object; requestState: string };
+    expect(Object.keys(answer.inputRequests)).toEqual(['q1', 'q2']);
+    const responses = { q2: { action: 'decline' }, q1: ACCEPT };
+    expect(await ask(NOT_AGAIN, { state: answer.requestState, responses })).toEqual({
+      result: 'accept,decline',
+    });
+  });
+
+  it('asks again for what was not answered, under the same key', async () => {
+    const state = await askedState(async (call) => {
+      const all = [call.agent.elicit(FORM, call.signal), call.agent.elicit(FORM, call.signal)];
+      await Promise.all(all);
+      return 'both';
+    });
+    const answer = (await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT, other: 1 } })) as {
+      inputRequests: object;
+      requestState: string;
+    };
+    expect(Object.keys(answer.inputRequests)).toEqual(['q2']);
+    expect(await ask(NOT_AGAIN, { state: answer.requestState, responses: { q2: ACCEPT } })).toEqual({
+      result: 'both',
+    });
+  });
+
+  it('asks as often as it has to, and never twice under one key', async () => {
+    const work: Work = async (call) => {
+      for (let n = 0; n < 3; n++) await call.agent.elicit(FORM, call.signal);
+      return 'thrice';
+    };
+    let answer = await ask(work);
+    const keys: string[] = [];
+    while ('inputRequests' in answer) {
+      const [key = ''] = Object.keys(answer.inputRequests);
+      keys.push(key);
+      answer = await ask(NOT_AGAIN, { state: answer.requestState, responses: { [key]: ACCEPT } });
+    }
+    expect([keys, answer]).toEqual([['q1', 'q2', 'q3'], { result: 'thrice' }]);
+  });
+
+  it('tells whichever request is open, and nobody while there is none', async () => {
+    const heard: (string | undefined)[] = [];
+    let call: Call | undefined;
+    const state = await askedState(async (begun) => {
+      call = begun;
+      heard.push(begun.request?.name);
+      await begun.agent.elicit(FORM, begun.signal);
+      heard.push(begun.request?.name);
+      return 'done';
+    });
+    heard.push(call?.request?.name);
+    await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT }, name: 'second' });
+    heard.push(call?.request?.name);
+    expect(heard).toEqual(['first', undefined, 'second', undefined]);
+  });
+
+  it('is cancelled with the request that has come back, once nothing is asked any more', async () => {
+    const controller = new AbortController();
+    const state = await askedState(async (call) => {
+      await call.agent.elicit(FORM, call.signal);
+      await expect.poll(() => call.signal.aborted).toBe(true);
+      return 'cancelled';
+    });
+    const answered = ask(NOT_AGAIN, { state, responses: { q1: ACCEPT }, signal: controller.signal });
+    controller.abort();
+    expect(await answered).toEqual({ result: 'cancelled' });
+  });
+
+  it('outlives the request that was answered with its question', async () => {
+    const controller = new AbortController();
+    const state = await askedState(askOnce, { signal: controller.signal });
+    controller.abort();
+    expect(await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } })).toHaveProperty('result');
+  });
+
+  it('keeps its result for a client that comes back when the question was withdrawn', async () => {
+    const withdraw = new AbortController();
+    const state = await askedState((call) =>
+      call.agent.elicit(FORM, withdraw.signal).then(
+        () => 'answered',
+        () => 'went on',
+      ),
+    );
+    withdraw.abort();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } })).toEqual({ result: 'went on' });
+  });
+
+  it('asks for roots once, and only where they are wanted', async () => {
+    const work: Work = async (call) => {
+      const all = await Promise.all([1, 2, 3].map(() => call.agent.listRoots(call.signal)));
+      return JSON.stringify(all[2]);
+    };
+    const answer = (await ask(work)) as { inputRequests: object; requestState: string };
+    expect(answer.inputRequests).toEqual({ q1: { method: 'roots/list' } });
+    const roots = { roots: [{ uri: 'file:///work' }] };
+    expect(await ask(NOT_AGAIN, { state: answer.requestState, responses: { q1: roots } })).toEqual({
+      result: JSON.stringify(roots),
+    });
+  });
+
+  it('has no id in a question about a page, which this revision does not know', async () => {
+    const params = { mode: 'url', message: 'Go', url: 'https://example.com/', elicitationId: 'e1' };
+    const answer = await ask((call) => call.agent.elicit(params, call.signal).then(() => 'done'));
+    expect(answer).toMatchObject({
+      inputRequests: { q1: { params: { mode: 'url', message: 'Go', url: 'https://example.com/' } } },
+    });
+    expect(JSON.stringify(answer)).not.toContain('elicitationId');
+  });
+
+  it('sees what the newest request declares, and withdraws what that no longer covers', async () => {
+    const seen: unknown[] = [];
+    const state = await askedState(
+      async (call) => {
+        seen.push(call.agent.elicits(), call.agent.hasRoots());
+        const refused = await call.agent.elicit(FORM, call.signal).catch((error: Error) => error.message);
+        seen.push(call.agent.elicits(), call.agent.hasRoots());
+        return String(refused);
+      },
+      { offers: { url: false, roots: false } },
+    );
+    const answer = await ask(NOT_AGAIN, { state, offers: { form: false } });
+    expect(answer).toEqual({ result: 'The client no longer offers to answer this.' });
+    expect(seen).toEqual([{ form: true, url: false }, false, { form: false, url: true }, true]);
+  });
+});
+
+describe('a client that does not come back', () => {
+  it('has answered cancel after ten minutes, and the call is ended', async () => {
+    let signal = NEVER;
+    let action: unknown;
+    const state = await askedState(async (call) => {
+      signal = call.signal;
+      ({ action } = await call.agent.elicit(FORM, NEVER));
+      await new Promise((resolve) => call.signal.addEventListener('abort', resolve));
+      return 'ended';
+    });
+    await vi.advanceTimersByTimeAsync(ANSWER_WITHIN_MS - 1);
+    expect([signal.aborted, action]).toEqual([false, undefined]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([signal.aborted, action]).toEqual([true, 'cancel']);
+    await expect(ask(NOT_AGAIN, { state })).rejects.toThrow(
+      'requestState: it has expired: the answer came too late, and the call was ended. Call the tool again',
+    );
+  });
+
+  it('that comes back without answers, again and again, does not hold the call for longer', async () => {
+    let answer = await ask(askOnce);
+    for (let n = 0; n < 3 && 'requestState' in answer; n++) {
+      await vi.advanceTimersByTimeAsync(ANSWER_WITHIN_MS / 3 - 1);
+      answer = await ask(NOT_AGAIN, { state: answer.requestState });
+    }
+    expect(answer).toHaveProperty('requestState');
+    await vi.advanceTimersByTimeAsync(3);
+    const { requestState: state } = answer as { requestState: string };
+    expect(await ask(NOT_AGAIN, { state })).toEqual({ result: '{"action":"cancel"}' });
+  });
+
+  it('leaves others room to ask only up to a number', async () => {
+    const states = [];
+    for (let n = 0; n < MAX_ASKING_CALLS; n++) states.push(await askedState(askOnce));
+    const refused: Work = (call) =>
+      call.agent.elicit(FORM, call.signal).then(String, (error: Error) => error.message);
+    expect(await ask(refused)).toEqual({
+      result: `${MAX_ASKING_CALLS} other calls wait for answers of the user already`,
+    });
+    const bob = { ...ALICE, principal: 'token:bob' };
+    expect(await ask(refused, { identity: bob })).toHaveProperty('requestState');
+    await ask(NOT_AGAIN, { state: states[0] ?? '', responses: { q1: ACCEPT } });
+    expect(await ask(refused)).toHaveProperty('requestState');
+  });
+});
+
+describe('a state that is not to be taken', () => {
+  const wrong = async (asked: Asked, message: string | RegExp) => {
+    const state = await askedState(askOnce);
+    const refused = ask(NOT_AGAIN, { state, responses: { q1: ACCEPT }, ...asked });
+    await expect(refused).rejects.toMatchObject({
+      code: -32_602,
+      data: { reason: 'invalid_request_state' },
+      message: expect.stringMatching(message),
+    });
+    // The call was not disturbed.
+    expect(await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } })).toEqual({
+      result: JSON.stringify(ACCEPT),
+    });
+  };
+
+  it.each(['', '.', 'v1.', 'v1..', 'nonsense', 'v1.W10.AAAA', 'x'.repeat(100_000), '\u0000'])(
+    'is refused where it is %.20j',
+    (state) => wrong({ state }, /^requestState: it was not made by this server process for you, or it/),
+  );
+
+  it('of another principal is as unknown as one that never was', () =>
+    wrong(
+      { identity: { ...ALICE, principal: 'token:bob' } },
+      /^requestState: it was not made by this server process for you, or it/,
+    ));
+
+  it('is bound to its tool', () =>
+    wrong(
+      { identity: { ...ALICE, tool: 'execute' } },
+      /^requestState: it belongs to a call of another tool/,
+    ));
+
+  it.each([
+    { code: '2', servers: ['a'] },
+    { code: '1', servers: [] },
+    {},
+    undefined,
+    JSON.parse('{"code":"1","servers":["a"],"__proto__":1}'),
+  ])('is bound to its arguments: %j', (args) =>
+    wrong(
+      { identity: { ...ALICE, args: args as never } },
+      /^requestState: it belongs to a call of another tool or with/,
+    ),
+  );
+
+  it('is not bound to the order of its arguments', async () => {
+    const state = await askedState(askOnce);
+    const identity = { ...ALICE, args: { servers: ['a'], code: '1' } };
+    expect(await ask(NOT_AGAIN, { identity, state, responses: { q1: ACCEPT } })).toHaveProperty('result');
+  });
+
+  it('cannot be changed anywhere', async () => {
+    const state = await askedState(askOnce);
+    // The last character has bits that mean nothing.
+    for (let at = 0; at < state.length - 1; at++) {
+      const other = state[at] === 'A' ? 'B' : 'A';
+      const changed = state.slice(0, at) + other + state.slice(at + 1);
+      await expect(ask(NOT_AGAIN, { state: changed })).rejects.toThrow('requestState: it was not made by');
+    }
+    expect(await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } })).toHaveProperty('result');
+  });
+
+  it('is used once, also while the call still runs', async () => {
+    let finish = (_: string) => {};
+    const state = await askedState(async (call) => {
+      await call.agent.elicit(FORM, call.signal);
+      return await new Promise<string>((resolve) => {
+        finish = resolve;
+      });
+    });
+    const answered = ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } });
+    await vi.advanceTimersByTimeAsync(0);
+    const used = 'requestState: it was used already, or its call has ended. Call the tool again';
+    await expect(ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } })).rejects.toThrow(used);
+    finish('done');
+    expect(await answered).toEqual({ result: 'done' });
+    await expect(ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } })).rejects.toThrow(used);
+  });
+
+  it('of an earlier round does not answer a later one', async () => {
+    const state = await askedState(async (call) => {
+      await call.agent.elicit(FORM, call.signal);
+      return await askOnce(call);
+    });
+    const second = (await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } })) as { requestState: string };
+    await expect(ask(NOT_AGAIN, { state, responses: { q2: ACCEPT } })).rejects.toThrow('it was used already');
+    expect(
+      await ask(NOT_AGAIN, { state: second.requestState, responses: { q2: { action: 'cancel' } } }),
+    ).toEqual({ result: '{"action":"cancel"}' });
+  });
+});
+
+describe('answers of the wrong shape', () => {
+  it.each([
+    [[], 'inputResponses: got [], expected an object with one answer for each key of inputRequests.'],
+    [{ q1: 'yes' }, 'inputResponses.q1: got "yes", expected the result of elicitation/create.'],
+    [{ q1: {} }, 'inputResponses.q1.action: got nothing, expected accept, decline or cancel.'],
+    [{ q1: { action: 'yes' } }, 'inputResponses.q1.action: got "yes", expected accept, decline or cancel.'],
+    [
+      { q1: { action: 'accept', content: [] } },
+      'inputResponses.q1.content: got [], expected an object by the names of the form.',
+    ],
+  ])('are refused, and the call waits on: %j', async (responses, message) => {
+    const state = await askedState(askOnce);
+    await expect(ask(NOT_AGAIN, { state, responses })).rejects.toMatchObject({ code: -32_602, message });
+    expect(await ask(NOT_AGAIN, { state, responses: { q1: ACCEPT } })).toHaveProperty('result');
+  });
+
+  it('of roots are refused too', async () => {
+    const state = await askedState((call) => call.agent.listRoots(call.signal).then(JSON.stringify));
+    await expect(ask(NOT_AGAIN, { state, responses: { q1: { roots: 'all' } } })).rejects.toThrow(
+      'inputResponses.q1.roots: got "all", expected a list.',
+    );
+  });
+});
+
+describe('the end of the bridge', () => {
+  it('ends every call, and leaves nothing', async () => {
+    const signals: AbortSignal[] = [];
+    await askedState((call) => {
+      signals.push(call.signal);
+      return askOnce(call);
+    });
+    const running = ask(
+      (call) =>
+        new Promise((resolve) => {
+          signals.push(call.signal);
+          call.signal.addEventListener('abort', () => resolve('ended'));
+        }),
+    );
+    calls[Symbol.dispose]();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    expect(await running).toEqual({ result: 'ended' });
+  });
+});

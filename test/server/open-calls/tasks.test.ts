@@ -1,0 +1,296 @@
+// Calls that are answered with a task: what the task says until its result is fetched, and that it is nobody else's.
+
+import { setMaxListeners } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { OpenCall, OpenRequest } from '../../../src/server/open-calls/open-call.js';
+import { type CallAnswer, OpenCalls } from '../../../src/server/open-calls/open-calls.js';
+import { ANSWER_WITHIN_MS } from '../../../src/server/open-calls/questions.js';
+import { type CreatedTask, MAX_TASKS, RESULT_KEPT_MS } from '../../../src/server/open-calls/tasks.js';
+
+type Call = OpenCall<string, OpenRequest>;
+type Work = (call: Call) => Promise<string>;
+
+const TASK_AFTER_MS = 20_000;
+const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER);
+const ALICE = 'token:alice';
+const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
+const ACCEPT = { action: 'accept', content: {} };
+
+let calls: OpenCalls<string, OpenRequest>;
+beforeEach(() => {
+  vi.useFakeTimers({ now: Date.parse('2026-08-01T10:00:00Z') });
+  calls = new OpenCalls();
+});
+afterEach(() => {
+  calls[Symbol.dispose]();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+const ask = (
+  work: Work,
+  { tasks = true, principal = ALICE, signal = NEVER, taskAfterMs = TASK_AFTER_MS } = {},
+): Promise<CallAnswer<string>> => {
+  const offers = { form: true, url: false, roots: false, tasks };
+  const identity = { principal, tool: 'run_python', args: {} };
+  return calls.answer({ identity, request: { offers, signal }, taskAfterMs }, work);
+};
+
+async function taskOf(work: Work, options = {}): Promise<CreatedTask> {
+  const answered = ask(work, options);
+  await vi.advanceTimersByTimeAsync(TASK_AFTER_MS);
+  const answer = await answered;
+  if (!('task' in answer)) throw new Error(`It is no task: ${JSON.stringify(answer)}`);
+  return answer.task;
+}
+
+/** Work that ends when it is told to, or when it is cancelled. */
+function endless() {
+  let end = (_: string) => {};
+  let signal = NEVER;
+  const work: Work = (call) =>
+    new Promise((resolve) => {
+      end = resolve;
+      signal = call.signal;
+      signal.addEventListener('abort', () => resolve('cut short'));
+    });
+  return { work, end: (result: string) => end(result), isCancelled: () => signal.aborted };
+}
+
+describe('a task is made', () => {
+  it('of a call that lasts longer than the bound', async () => {
+    const answered = ask(endless().work);
+    const seen = vi.fn();
+    void answered.then(seen);
+    await vi.advanceTimersByTimeAsync(TASK_AFTER_MS - 1);
+    expect(seen).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await answered).toEqual({
+      task: {
+        taskId: expect.stringMatching(/^[\w-]{32}$/),
+        status: 'working',
+        createdAt: '2026-08-01T10:00:20.000Z',
+        lastUpdatedAt: '2026-08-01T10:00:20.000Z',
+        ttlMs: RESULT_KEPT_MS,
+        pollIntervalMs: 1_000,
+      },
+    });
+  });
+
+  it('at once where the bound is 0', async () => {
+    const answered = ask(endless().work, { taskAfterMs: 0 });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await answered).toHaveProperty('task');
+  });
+
+  it('of none that ends sooner', async () => {
+    expect(await ask(async () => 'done')).toEqual({ result: 'done' });
+  });
+
+  it('for no client that does not know tasks', async () => {
+    const { work, end } = endless();
+    const answered = ask(work, { tasks: false });
+    await vi.advanceTimersByTimeAsync(10 * TASK_AFTER_MS);
+    end('done');
+    expect(await answered).toEqual({ result: 'done' });
+  });
+
+  it('of none beyond those that one principal may have', async () => {
+    const works = Array.from({ length: MAX_TASKS + 1 }, endless);
+    const answers = works.map(({ work }) => ask(work));
+    await vi.advanceTimersByTimeAsync(TASK_AFTER_MS);
+    expect(await Promise.all(answers.slice(0, MAX_TASKS))).toHaveLength(MAX_TASKS);
+    expect(await taskOf(endless().work, { principal: 'token:bob' })).toHaveProperty('taskId');
+    works[MAX_TASKS]?.end('waited for');
+    expect(await answers[MAX_TASKS]).toEqual({ result: 'waited for' });
+  });
+});
+
+describe('a task', () => {
+  it('goes on when its first request has ended, and has the result in the end', async () => {
+    const controller = new AbortController();
+    const { work, end, isCancelled } = endless();
+    const { taskId } = await taskOf(work, { signal: controller.signal });
+    controller.abort();
+    expect(calls.tasks.get(ALICE, taskId).status).toBe('working');
+    await vi.advanceTimersByTimeAsync(60_000);
+    end('done');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(isCancelled()).toBe(false);
+    expect(calls.tasks.get(ALICE, taskId)).toEqual({
+      taskId,
+      status: 'completed',
+      result: 'done',
+      createdAt: '2026-08-01T10:00:20.000Z',
+      lastUpdatedAt: '2026-08-01T10:01:20.000Z',
+      ttlMs: 60_000 + RESULT_KEPT_MS,
+    });
+  });
+
+  it('says how far its call is, and is asked for more seldom the longer it lasts', async () => {
+    let call: Call | undefined;
+    const { work } = endless();
+    const { taskId } = await taskOf((begun) => {
+      call = begun;
+      return work(begun);
+    });
+    await vi.advanceTimersByTimeAsync(50_000);
+    call?.report('3 of 10: pages\u202e');
+    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({
+      status: 'working',
+      statusMessage: '3 of 10: pages\\u202e',
+      lastUpdatedAt: '2026-08-01T10:01:10.000Z',
+      pollIntervalMs: 5_000,
+    });
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({
+      pollIntervalMs: 15_000,
+      ttlMs: 3_650_000 + RESULT_KEPT_MS,
+    });
+  });
+
+  it('tells of a fault as the call itself would have been answered', async () => {
+    const fault = Object.assign(new Error('Wrong.'), { code: -32_602, data: { field: 'x' } });
+    const { taskId } = await taskOf(async () => {
+      await new Promise((resolve) => setTimeout(resolve, TASK_AFTER_MS + 1));
+      throw fault;
+    });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({
+      status: 'failed',
+      statusMessage: 'Wrong.',
+      error: { code: -32_602, message: 'Wrong.', data: { field: 'x' } },
+    });
+  });
+
+  it('keeps its result for half an hour, and no longer', async () => {
+    const { work, end } = endless();
+    const { taskId } = await taskOf(work);
+    end('done');
+    await vi.advanceTimersByTimeAsync(RESULT_KEPT_MS - 1);
+    expect(calls.tasks.get(ALICE, taskId).status).toBe('completed');
+    await vi.advanceTimersByTimeAsync(1);
+    expect(() => calls.tasks.get(ALICE, taskId)).toThrow(
+      /^taskId: there is no task '[\w-]+' of yours here\./,
+    );
+  });
+
+  it.each([undefined, 7, {}, '', '__proto__', 'x'.repeat(10_000)])('is not found by %j', (taskId) => {
+    for (const asked of [
+      () => calls.tasks.get(ALICE, taskId),
+      () => calls.tasks.update(ALICE, taskId, {}),
+      () => calls.tasks.cancel(ALICE, taskId),
+    ])
+      expect(asked).toThrow(expect.objectContaining({ code: -32_602 }));
+  });
+
+  it('is for another principal as if it had never been', async () => {
+    const { work, isCancelled } = endless();
+    const { taskId } = await taskOf(work);
+    const messageOf = (asked: () => unknown) => {
+      try {
+        asked();
+      } catch (thrown) {
+        return (thrown as Error).message;
+      }
+      return 'It was found.';
+    };
+    const foreign = [
+      messageOf(() => calls.tasks.get('token:bob', taskId)),
+      messageOf(() => calls.tasks.update('token:bob', taskId, {})),
+      messageOf(() => calls.tasks.cancel('token:bob', taskId)),
+    ];
+    const unknown = messageOf(() => calls.tasks.get(ALICE, 'A'.repeat(32)));
+    expect(foreign.map((message) => message.replace(taskId, 'A'.repeat(32)))).toEqual(Array(3).fill(unknown));
+    expect([calls.tasks.get(ALICE, taskId).status, isCancelled()]).toEqual(['working', false]);
+  });
+});
+
+describe('a task that is cancelled', () => {
+  it('ends its work, and stays cancelled', async () => {
+    const { work, isCancelled } = endless();
+    const { taskId } = await taskOf(work);
+    calls.tasks.cancel(ALICE, taskId);
+    expect(isCancelled()).toBe(true);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({ status: 'cancelled' });
+    calls.tasks.cancel(ALICE, taskId);
+    await vi.advanceTimersByTimeAsync(RESULT_KEPT_MS);
+    expect(() => calls.tasks.get(ALICE, taskId)).toThrow('there is no task');
+  });
+
+  it('keeps a result that it has already', async () => {
+    const { work, end } = endless();
+    const { taskId } = await taskOf(work);
+    end('done');
+    await vi.advanceTimersByTimeAsync(0);
+    calls.tasks.cancel(ALICE, taskId);
+    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({ status: 'completed', result: 'done' });
+  });
+});
+
+describe('a task that asks', () => {
+  const asking = async (times = 1) => {
+    const answers: unknown[] = [];
+    const { taskId } = await taskOf(async (call) => {
+      await new Promise((resolve) => setTimeout(resolve, TASK_AFTER_MS + 1));
+      for (let n = 0; n < times; n++) answers.push(await call.agent.elicit(FORM, call.signal));
+      return 'done';
+    });
+    await vi.advanceTimersByTimeAsync(1);
+    return { taskId, answers };
+  };
+
+  it('says so, as often as it is asked, and goes on with the answer', async () => {
+    const { taskId, answers } = await asking();
+    const asked = {
+      status: 'input_required',
+      inputRequests: { q1: { method: 'elicitation/create', params: FORM } },
+    };
+    expect(calls.tasks.get(ALICE, taskId)).toMatchObject(asked);
+    expect(calls.tasks.get(ALICE, taskId)).toMatchObject(asked);
+    calls.tasks.update(ALICE, taskId, { q1: ACCEPT });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({ status: 'completed', result: 'done' });
+    expect(answers).toEqual([ACCEPT]);
+  });
+
+  it('takes no answer twice, and none to what it has not asked', async () => {
+    const { taskId, answers } = await asking(2);
+    calls.tasks.update(ALICE, taskId, { q2: ACCEPT, other: ACCEPT });
+    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({ inputRequests: { q1: {} } });
+    calls.tasks.update(ALICE, taskId, { q1: ACCEPT });
+    await vi.advanceTimersByTimeAsync(0);
+    calls.tasks.update(ALICE, taskId, { q1: ACCEPT });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({
+      status: 'input_required',
+      inputRequests: { q2: {} },
+    });
+    expect(answers).toHaveLength(1);
+  });
+
+  it('waits on where an answer has the wrong shape', async () => {
+    const { taskId } = await asking();
+    expect(() => calls.tasks.update(ALICE, taskId, { q1: { action: 'yes' } })).toThrow(
+      'inputResponses.q1.action: got "yes", expected accept, decline or cancel.',
+    );
+    expect(calls.tasks.get(ALICE, taskId).status).toBe('input_required');
+  });
+
+  it('goes on without an answer after ten minutes, and keeps its result', async () => {
+    const { taskId, answers } = await asking();
+    await vi.advanceTimersByTimeAsync(ANSWER_WITHIN_MS);
+    expect(answers).toEqual([{ action: 'cancel' }]);
+    expect(calls.tasks.get(ALICE, taskId)).toMatchObject({ status: 'completed', result: 'done' });
+  });
+
+  it('asks before it is made by the answer of its call', async () => {
+    const answer = await ask(async (call) => {
+      await call.agent.elicit(FORM, call.signal);
+      return 'done';
+    });
+    expect(answer).toHaveProperty('requestState');
+  });
+});
