@@ -100,6 +100,8 @@ export type Settings = {
   readonly allow: readonly string[] | undefined;
   readonly deny: readonly string[];
   readonly autoload: AutoloadMode;
+  /** How long a call of a client that knows tasks lasts before it becomes one. */
+  readonly taskAfterSeconds: number;
   /** Address of the bridge's OAuth client id metadata document. */
   readonly clientMetadataUrl: string | undefined;
   /** How many bridges this one runs inside. */
@@ -262,6 +264,7 @@ const serverSettings = (values: Values, host: HostFacts) =>
     allow: values.MCP_BRIDGE_ALLOW,
     deny: values.MCP_BRIDGE_DENY ?? [],
     autoload: values.MCP_BRIDGE_AUTOLOAD,
+    taskAfterSeconds: values.MCP_BRIDGE_TASK_AFTER,
     clientMetadataUrl: values.MCP_BRIDGE_CLIENT_METADATA_URL,
   }) satisfies Partial<Settings>;
 

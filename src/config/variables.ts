@@ -297,6 +297,12 @@ export const variables = z.object({
     default: 'ask',
     allowed: 'never, ask or always',
   }),
+  MCP_BRIDGE_TASK_AFTER: setting(integer(0, DAY_SECONDS), {
+    meaning:
+      'Seconds after which a call that still runs is answered with a task, which the client then asks for the result; only for clients that know the extension `io.modelcontextprotocol/tasks`.',
+    default: '20',
+    allowed: 'a whole number from 0 to 86400; 0 makes every call a task',
+  }),
   MCP_BRIDGE_CLIENT_METADATA_URL: optional(
     z.string().refine((text) => URL.canParse(text) && /^https:\/\/[^/]+\/./.test(text)),
     {

@@ -76,6 +76,7 @@ it('an empty environment gives the documented defaults', () => {
     allow: undefined,
     deny: [],
     autoload: 'ask',
+    taskAfterSeconds: 20,
     depth: 0,
   });
 });
@@ -128,6 +129,7 @@ it('every variable can be set', () => {
     MCP_BRIDGE_ALLOW: 'github, files.read_*',
     MCP_BRIDGE_DENY: '*.delete*',
     MCP_BRIDGE_AUTOLOAD: 'always',
+    MCP_BRIDGE_TASK_AFTER: '0',
     MCP_BRIDGE_DEPTH: '1',
   };
   expect(settingsOf(env)).toEqual({
@@ -182,6 +184,7 @@ it('every variable can be set', () => {
     allow: ['github', 'files.read_*'],
     deny: ['*.delete*'],
     autoload: 'always',
+    taskAfterSeconds: 0,
     depth: 1,
   });
 });
@@ -263,6 +266,8 @@ it.each([
   ['MCP_BRIDGE_ALLOW', 'github,files\\'],
   ['MCP_BRIDGE_DENY', 'x'.repeat(301)],
   ['MCP_BRIDGE_AUTOLOAD', 'sometimes'],
+  ['MCP_BRIDGE_TASK_AFTER', '-1'],
+  ['MCP_BRIDGE_TASK_AFTER', '86401'],
 ])('%s=%s stops the start and is explained', (name, value) => {
   const error = errorOf({ [name]: value });
   expect(error.code).toBe('E_SETTINGS');
