@@ -40,6 +40,8 @@ import { MAX_ASKING_SECONDS } from '../sandbox/spec.js';
 import { WarmPools } from '../sandbox/warm-pools.js';
 import type { Caller } from './caller.js';
 import { ConfiguredServers } from './configured-servers.js';
+import type { ToolCalls } from './modern-calls.js';
+import { OpenCalls } from './open-calls/open-calls.js';
 import { Patience } from './patience.js';
 import { SetUp } from './set-up.js';
 
@@ -105,6 +107,8 @@ export class Bridge implements AsyncDisposable {
   /** What its runs have left for reading. */
   readonly kept: KeptFiles;
   readonly snippets: Snippets;
+  /** Calls of agents that are asked by answers; they may outlive a request. */
+  readonly openCalls: ToolCalls = new OpenCalls();
   readonly #observer: Observer;
   readonly #warm: WarmPools;
   readonly #saved: SavedTools;
@@ -165,6 +169,7 @@ export class Bridge implements AsyncDisposable {
     this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
     this.snippets = new Snippets(settings.snippetsDir);
     this.#queue = new PQueue({ concurrency: settings.concurrency });
+    this.#owned.use(this.openCalls);
   }
 
   /**

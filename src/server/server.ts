@@ -4,6 +4,7 @@
 
 import type { ServerCapabilities, Transport } from '@modelcontextprotocol/server';
 import type { Observer } from '../base/events.js';
+import { LOCAL_USER } from '../base/principal.js';
 import { clip, clipHarmless } from '../base/text.js';
 import { offeredLanguages } from '../config/languages/plan.js';
 import { type AgentCapabilities, NO_AGENT } from '../downstream/asking/agent-capabilities.js';
@@ -17,6 +18,7 @@ import type { ModernCalls } from './call-leg.js';
 import { instructions } from './capabilities.js';
 import { Connection } from './connection.js';
 import { LOG_LEVELS } from './log-notifications.js';
+import { modernCallsOf } from './modern-calls.js';
 import { checkCursor, fieldsOf } from './request-params.js';
 import { offerResources } from './resources.js';
 import { completeSnippets } from './snippet-completion.js';
@@ -46,6 +48,7 @@ export type AgentServerParts = {
    * only while this server object is connected.
    */
   readonly onListChanged?: ((list: 'tools' | 'resources') => void) | undefined;
+  /** Default: those of the bridge. */
   readonly modernCalls?: ModernCalls | undefined;
 };
 
@@ -62,7 +65,9 @@ export type AgentServerParts = {
  * Results hold RawJson, texts that only `stringify` (protocol/json-text.ts) writes verbatim; JSON.stringify parses them.
  */
 export function agentServer(parts: AgentServerParts): AgentServer {
-  const { bridge, observer, era, warnings = [], connection = new Connection(), modernCalls } = parts;
+  const { bridge, observer, era, warnings = [], connection = new Connection() } = parts;
+  const { openCalls: calls, settings } = bridge;
+  const { modernCalls = modernCallsOf({ calls, principal: LOCAL_USER.id, ...settings }) } = parts;
   const tools = toolsOf(bridge.settings);
   const snippets = offeredSnippets(bridge);
   const server = new AgentServer({
@@ -72,7 +77,7 @@ export function agentServer(parts: AgentServerParts): AgentServer {
       resources: { listChanged: true },
       logging: {},
       ...(snippets === undefined ? {} : { completions: {} }),
-      ...(era === 'modern' ? modernCalls?.capabilities : undefined),
+      ...(era === 'modern' ? modernCalls.capabilities : undefined),
     } satisfies ServerCapabilities,
     instructions: instructionsOf(bridge, warnings),
     clientProtocol: parts.clientProtocol,
@@ -98,7 +103,7 @@ export function agentServer(parts: AgentServerParts): AgentServer {
   });
   offerResources(server, bridge);
   if (snippets !== undefined) completeSnippets(server, snippets);
-  if (era === 'modern') modernCalls?.offer?.(server);
+  if (era === 'modern') modernCalls.offer?.(server);
   return server;
 }
 

@@ -1,6 +1,7 @@
 // The calls of tools that are under way towards clients of revision 2026-07-28, which take no requests: a call that has to
 // ask something waits here for the client to come back. Knows neither SDK nor transport.
 
+import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { OpenCall, type OpenRequest } from './open-call.js';
 import type { InputRequests } from './questions.js';
@@ -32,6 +33,12 @@ export type CallAnswer<R> =
 export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
   readonly tasks = new Tasks<R, Q>();
   readonly #calls = new Map<string, OpenCall<R, Q>>();
+  readonly #key = randomBytes(32);
+
+  /** How many calls are under way, wait for their client, or are tasks whose result is kept. */
+  get size(): number {
+    return this.#calls.size + this.tasks.ended;
+  }
 
   /**
    * Begins a call with `work`, or goes on with the one that `requestState` names. Throws what the work throws, and WrongParams
@@ -52,7 +59,7 @@ export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
     }
     if (step.at === 'ended') return { result: step.result };
     const { inputRequests, round } = step;
-    return { inputRequests, requestState: mintState(round, identity) };
+    return { inputRequests, requestState: mintState(round, identity, this.#key) };
   }
 
   [Symbol.dispose](): void {
@@ -75,7 +82,7 @@ export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
   }
 
   #resume(identity: CallIdentity, request: Q, state: string, inputResponses: unknown): OpenCall<R, Q> {
-    const round = readState(state, identity);
+    const round = readState(state, identity, this.#key);
     const call = this.#calls.get(round.call);
     if (call === undefined || !call.waitsIn(round))
       throw new WrongRequestState('it was used already, or its call has ended.');

@@ -3,11 +3,9 @@
 // used once is the registry's part, which knows the rounds. The SDK has a codec for this, which tells only in words why it
 // refuses a state; we tell an old one from a changed one, since the next step differs.
 
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { WrongParams } from '../../protocol/wrong-params.js';
 
-/** Dies with the process, as the calls do that a state can name. */
-const KEY = randomBytes(32);
 const VERSION = 'v1';
 /** A state of ours has about 200 characters; nothing longer is looked at. */
 const MAX_STATE_CHARS = 1_000;
@@ -39,21 +37,22 @@ export class WrongRequestState extends WrongParams {
   }
 }
 
-export function mintState({ call, nonce, expiresAtMs }: Round, identity: CallIdentity): string {
+/** `key` is the registry's: it dies with the calls that a state can name. */
+export function mintState({ call, nonce, expiresAtMs }: Round, identity: CallIdentity, key: Buffer): string {
   const payload = JSON.stringify([call, nonce, expiresAtMs, digestOf(identity)]);
   const body = `${VERSION}.${Buffer.from(payload).toString('base64url')}`;
-  return `${body}.${macOf(body, identity.principal).toString('base64url')}`;
+  return `${body}.${macOf(body, identity.principal, key).toString('base64url')}`;
 }
 
 /**
- * The round that `state` names. Throws WrongRequestState for one that this process has not made for this principal, for
+ * The round that `state` names. Throws WrongRequestState for one that was not made with this key for this principal, for
  * one of another call, and for one that has expired.
  */
-export function readState(state: string, identity: CallIdentity): Round {
+export function readState(state: string, identity: CallIdentity, key: Buffer): Round {
   const end = state.lastIndexOf('.');
   const body = state.slice(0, Math.max(0, end));
   const mac = Buffer.from(state.slice(end + 1), 'base64url');
-  const expected = macOf(body, identity.principal);
+  const expected = macOf(body, identity.principal, key);
   const isOurs =
     state.length <= MAX_STATE_CHARS && mac.length === expected.length && timingSafeEqual(mac, expected);
   if (!isOurs)
@@ -73,8 +72,8 @@ export function readState(state: string, identity: CallIdentity): Round {
 }
 
 /** The principal is not in the state, and yet without it none is authentic. Its digest has a fixed length. */
-const macOf = (body: string, principal: string): Buffer =>
-  createHmac('sha256', KEY).update(createHash('sha256').update(principal).digest()).update(body).digest();
+const macOf = (body: string, principal: string, key: Buffer): Buffer =>
+  createHmac('sha256', key).update(createHash('sha256').update(principal).digest()).update(body).digest();
 
 /** The same for arguments whose keys come in another order, since a client may have parsed and written them anew. */
 function digestOf({ tool, args }: CallIdentity): string {

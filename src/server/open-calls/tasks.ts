@@ -57,6 +57,11 @@ type Task<R, Q extends OpenRequest> = {
 export class Tasks<R, Q extends OpenRequest> implements Disposable {
   readonly #tasks = new Map<string, Task<R, Q>>();
 
+  /** How many have ended, and are kept. */
+  get ended(): number {
+    return [...this.#tasks.values()].filter(({ end }) => end !== undefined).length;
+  }
+
   hasRoom(principal: string): boolean {
     return [...this.#tasks.values()].filter((task) => principalOf(task) === principal).length < MAX_TASKS;
   }
