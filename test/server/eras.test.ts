@@ -16,6 +16,8 @@ import { factsFrom, rememberFacts } from '../../src/sandbox/image-facts.js';
 import type { Bridge, RunHooks, RunInput } from '../../src/server/bridge.js';
 import type { ModernCalls } from '../../src/server/call-leg.js';
 import type { Caller } from '../../src/server/caller.js';
+import type { ToolCalls } from '../../src/server/modern-calls.js';
+import { OpenCalls } from '../../src/server/open-calls/open-calls.js';
 import { agentServer, serveAgent } from '../../src/server/server.js';
 import { AgentTransport } from '../../src/server/stdio-transport.js';
 
@@ -62,10 +64,13 @@ function fakeBridge(env: Readonly<Record<string, string>> = {}, outcome: Outcome
     await Promise.race([held, new Promise((resolve) => signal.addEventListener('abort', resolve))]);
     return outcome;
   };
+  const openCalls: ToolCalls = new OpenCalls();
+  onTestFinished(() => openCalls[Symbol.dispose]());
   const bridge = {
     settings,
     servers: { names: ['alpha'] },
     snippets: { folder: undefined },
+    openCalls,
     kept: { list: () => [], isOn: true, keepSeconds: 60, read: () => Promise.resolve(undefined) },
     warmUp: () => void ++seen.warmUps,
     sweepOnce: () => {},
@@ -272,17 +277,25 @@ describe('an agent of 2026-07-28', () => {
     expect(callers.map(({ client: said }) => said)).toEqual(['a 1', 'b 1', 'unknown']);
   });
 
-  it('cannot be asked anything while nothing is there that asks by answers', async () => {
+  it('can be asked what it declares with the call, whatever it declared before', async () => {
     const { bridge, callers } = fakeBridge();
     const { ask } = await byHand(bridge);
-    const _meta = { ...ENVELOPE, [CAPABILITIES]: { elicitation: { form: {}, url: {} }, roots: {} } };
-    await ask({
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'run_python', arguments: { code: '1' }, _meta },
-    });
-    const { agent } = callers[0] as Caller;
-    expect([agent.elicits(), agent.hasRoots()]).toEqual([{ form: false, url: false }, false]);
+    const declared = [{ elicitation: { form: {}, url: {} }, roots: {} }, { elicitation: {} }, {}];
+    for (const [index, capabilities] of declared.entries())
+      await ask({
+        id: index + 1,
+        method: 'tools/call',
+        params: {
+          name: 'run_python',
+          arguments: { code: '1' },
+          _meta: { ...ENVELOPE, [CAPABILITIES]: capabilities },
+        },
+      });
+    expect(callers.map(({ agent }) => [agent.elicits(), agent.hasRoots()])).toEqual([
+      [{ form: true, url: true }, true],
+      [{ form: true, url: false }, false],
+      [{ form: false, url: false }, false],
+    ]);
   });
 
   it('is asked by what is given from outside, which may answer before the call has ended', async () => {

@@ -14,8 +14,8 @@ const ASKING = fileURLToPath(new URL('../../fixtures/asking-server.mjs', import.
 const ASKS = { elicitation: { form: {}, url: {} } };
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 /** The programs are waited for, on a machine that may be busy. */
-const SOON = { timeout: 15_000 };
-const PATIENT = { timeout: 60_000 };
+const SOON = { timeout: 45_000 };
+const PATIENT = { timeout: 120_000 };
 const PROGRESS = { progressToken: 'p1' };
 const ADA = { action: 'accept', content: { name: 'Ada' } };
 

@@ -16,8 +16,8 @@ import { tempHome } from '../../support/start-bridge.js';
 const ASKING = fileURLToPath(new URL('../../fixtures/asking-server.mjs', import.meta.url));
 const CAPABILITIES = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const ADA = { action: 'accept', content: { name: 'Ada' } };
-const SOON = { timeout: 15_000 };
-const PATIENT = { timeout: 60_000 };
+const SOON = { timeout: 45_000 };
+const PATIENT = { timeout: 120_000 };
 
 /** One principal of one server process. */
 function principal(more: Readonly<Record<string, string>> = {}) {
