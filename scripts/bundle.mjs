@@ -50,18 +50,20 @@ for (const name of readdirSync(folder)) if (!written.has(name)) rmSync(join(fold
 writeFileSync(join(folder, licences), notices(chunks.flatMap(({ moduleIds }) => moduleIds)));
 
 /**
- * The SDK's server imports a validator of JSON schemas, 290 kB of it, for forms and outputs that it would check. The bridge gives
- * it one that checks nothing (src/server/agent-server.ts), so nobody needs that code, and its import would cost a third of
- * the time to start.
+ * Each half of the SDK imports a validator of JSON schemas, 290 kB of it, for forms and outputs that it would check. The bridge
+ * gives it one that checks nothing (src/server/agent-server.ts), so nobody needs that code, and loading it would take a
+ * good part of the time to start.
  */
 function withoutValidators() {
+  const shims = /^@modelcontextprotocol\/(?:client|server)\/_shims$/;
   const stub = '\0no-validators';
   return {
     name: 'without-validators',
-    resolveId: (specifier) => (specifier === '@modelcontextprotocol/server/_shims' ? stub : undefined),
+    resolveId: (specifier) => (shims.test(specifier) ? stub : undefined),
     load: (id) =>
       id === stub
         ? `export { default as process } from 'node:process';
+           export const CORS_IS_POSSIBLE = false;
            export class DefaultJsonSchemaValidator {
              constructor() { throw new Error('The bundle has no validator of JSON schemas.'); }
            }`

@@ -53,8 +53,9 @@ const PACKAGES = {
   // Questions on a terminal.
   '@clack/prompts': ['cli/setup/dialogue.ts'],
   '@modelcontextprotocol/core': ['server/'],
-  '@modelcontextprotocol/sdk': ['downstream/', 'exec/'],
-  '@modelcontextprotocol/server': ['server/'],
+  '@modelcontextprotocol/node': ['exec/'],
+  '@modelcontextprotocol/sdk': ['downstream/'],
+  '@modelcontextprotocol/server': ['exec/', 'server/'],
   '@toon-format/toon': ['render/toon.ts'],
   'cli-table3': ['cli/'],
   dotenv: ['config/'],

@@ -34,12 +34,10 @@ export async function codeExec(): Promise<void> {
     interrupted.addEventListener('abort', () => resolve(), { once: true });
   });
   if (settings.listen.at === 'stdio') {
-    const server = await serveExecute(execute, new AgentTransport(process.stdin, process.stdout));
-    const hasGone = new Promise<void>((resolve) => {
-      server.onclose = resolve;
-    });
-    await Promise.race([isInterrupted, hasGone]);
-    await server.close();
+    const transport = new AgentTransport(process.stdin, process.stdout);
+    const served = serveExecute(execute, transport);
+    await Promise.race([isInterrupted, transport.closed]);
+    await served.close();
   } else {
     await using endpoint = await HttpEndpoint.open(execute, settings);
     say(`listens at ${endpoint.address}`);

@@ -1,54 +1,87 @@
-// The MCP server of `execute`: one server object for each connection or session, all of one Execute. Says how long a command
-// runs already, to clients that ask for progress.
+// The MCP server of `execute`: one server object for each connection, session or single request, all of one Execute and in
+// either era of the protocol. Says how long a command runs already, to clients that ask for progress.
 
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
-  CallToolRequestSchema,
-  type CallToolResult,
-  ListToolsRequestSchema,
-  type ServerNotification,
-  type ServerRequest,
-} from '@modelcontextprotocol/sdk/types.js';
+  type JSONRPCRequest,
+  type Result,
+  Server,
+  type ServerContext,
+  type Transport,
+} from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { z } from 'zod';
 import { clipHarmless } from '../base/text.js';
 import { VERSION } from '../base/version.js';
 import { WrongParams } from '../protocol/wrong-params.js';
 import type { Execute } from './execute.js';
+import { shown } from './execute-result.js';
 
 /** Clients and proxies give up after a minute of silence; six words in that time are hardly one too many. */
 const PROGRESS_MS = 10_000;
+/** Its one tool is the same for as long as it lives. */
+const TOOLS_TTL_MS = 3_600_000;
+// JSON-RPC 2.0, section 5.1.
+const METHOD_NOT_FOUND = -32_601;
 
-/** Resolves when `transport` has started. */
-export async function serveExecute(execute: Execute, transport: Transport): Promise<Server> {
+/** The SDK would make one at every start; nothing that this server says or is sent is checked by it. */
+const NO_VALIDATOR = {
+  getValidator: (): never => {
+    throw new Error('Nothing of this server is checked by a schema of JSON.');
+  },
+};
+
+/** Serves one client on a connection that is its own; what it says first decides the era. `close()` ends it. */
+export const serveExecute = (execute: Execute, transport: Transport): { close(): Promise<void> } =>
+  serveStdio(() => executeServer(execute), { transport });
+
+/** The server object for one connection, session or request; it is not connected yet. */
+export function executeServer(execute: Execute): Server {
+  const cached = { ttlMs: TOOLS_TTL_MS, cacheScope: 'private' } as const;
   const server = new Server(
     { name: 'code-exec', title: 'Command sandbox', version: VERSION },
-    { capabilities: { tools: {} } },
+    {
+      capabilities: { tools: {} },
+      jsonSchemaValidator: NO_VALIDATOR,
+      cacheHints: { 'tools/list': cached, 'server/discover': cached },
+    },
   );
   const { definition } = execute;
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [definition] }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
-    if (params.name === definition.name) {
-      using _telling = tellProgress(params._meta?.progressToken, extra);
-      return (await execute.call(params.arguments, extra.signal)) as unknown as CallToolResult;
-    }
-    const name = clipHarmless(params.name, 200);
-    throw new WrongParams(`There is no tool '${name}'. There is: ${definition.name}.`);
-  });
-  await server.connect(transport);
+  server.setRequestHandler('tools/list', { params: z.unknown() }, () => ({ tools: [definition] }));
+  // Not as a handler of its own, which the SDK would check, in its words, and whose results it would copy.
+  server.fallbackRequestHandler = async ({ method, params }, context) => {
+    if (method !== 'tools/call')
+      throw Object.assign(new Error('Method not found'), { code: METHOD_NOT_FOUND });
+    const args = argumentsOf(params, definition.name);
+    using _telling = tellProgress(context);
+    return (await execute.call(args, context.mcpReq.signal)) as unknown as Result;
+  };
   return server;
 }
 
-type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+/** Throws -32602 that names the field; what a command may be is said as an answer. */
+function argumentsOf(params: JSONRPCRequest['params'], tool: string): unknown {
+  const { name, arguments: args } = params ?? {};
+  if (typeof name !== 'string')
+    throw new WrongParams(`name: got ${described(name)}, expected the name of a tool.`);
+  if (name !== tool)
+    throw new WrongParams(`There is no tool '${clipHarmless(name, 200)}'. There is: ${tool}.`);
+  if (args !== undefined && (typeof args !== 'object' || args === null || Array.isArray(args)))
+    throw new WrongParams(`arguments: got ${described(args)}, expected an object by argument names.`);
+  return args;
+}
 
-function tellProgress(progressToken: string | number | undefined, { sendNotification }: Extra): Disposable {
+const described = (value: unknown): string =>
+  value === undefined ? 'nothing' : shown(JSON.stringify(value));
+
+function tellProgress({ mcpReq }: ServerContext): Disposable {
+  const progressToken = mcpReq._meta?.progressToken;
   const startedAt = performance.now();
   const tell = () => {
     if (progressToken === undefined) return;
     const progress = Math.round((performance.now() - startedAt) / 1_000);
     const params = { progressToken, progress, message: `running for ${progress} s` };
     // A client that has gone notices nothing.
-    sendNotification({ method: 'notifications/progress', params }).catch(() => {});
+    mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
   };
   const timer = setInterval(tell, PROGRESS_MS);
   return { [Symbol.dispose]: () => clearInterval(timer) };

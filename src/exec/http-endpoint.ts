@@ -1,17 +1,19 @@
 // Streamable HTTP for `execute`: POST, GET and DELETE at /mcp, and /health for whoever watches over it. A session for each
-// client, since a call is cancelled by another request; one that is silent for long is ended. A call whose connection is
-// lost is cancelled: its answer is kept for nobody. Relies on the SDK for the protocol; what may speak at all is decided
+// client of 2025, since a call is cancelled by another request; one that is silent for long is ended. A call whose connection
+// is lost is cancelled: its answer is kept for nobody. Relies on the SDK for the protocol; what may speak at all is decided
 // before it (admission.ts).
 
 import { randomUUID } from 'node:crypto';
 import { lstatSync, rmSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
+import type { Transport } from '@modelcontextprotocol/server';
 import { BridgeError, messageOf } from '../base/errors.js';
 import { objectionTo } from './admission.js';
-import { serveExecute } from './exec-server.js';
+import { executeServer } from './exec-server.js';
 import type { ExecSettings } from './exec-settings.js';
 import type { Execute } from './execute.js';
+import { ModernRequests } from './modern-requests.js';
 import { BodyRefused, RequestBodies } from './request-body.js';
 
 /** Silent for so long, a session is taken for forgotten; its client is greeted anew. */
@@ -21,7 +23,7 @@ const MAX_SESSIONS = 1_000;
 const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVE = ': still here\n\n';
 
-type Session = { readonly transport: StreamableHTTPServerTransport; lastAt: number; busy: number };
+type Session = { readonly transport: NodeStreamableHTTPServerTransport; lastAt: number; busy: number };
 
 export class HttpEndpoint implements AsyncDisposable {
   readonly #execute: Execute;
@@ -29,10 +31,12 @@ export class HttpEndpoint implements AsyncDisposable {
   readonly #server = http.createServer((request, response) => void this.#answer(request, response));
   readonly #sessions = new Map<string, Session>();
   readonly #bodies = new RequestBodies();
+  readonly #modern: ModernRequests;
   readonly #sweeping = setInterval(() => this.#sweep(), SESSION_IDLE_MS / 10).unref();
 
   private constructor(execute: Execute, settings: ExecSettings) {
     this.#execute = execute;
+    this.#modern = new ModernRequests(execute, KEEP_ALIVE_MS);
     this.#settings = settings;
   }
 
@@ -56,6 +60,7 @@ export class HttpEndpoint implements AsyncDisposable {
     clearInterval(this.#sweeping);
     this.#server.close();
     await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
+    await this.#modern.close();
     this.#server.closeAllConnections();
   }
 
@@ -93,6 +98,7 @@ export class HttpEndpoint implements AsyncDisposable {
     try {
       const answered = new Promise<void>((resolve) => response.once('close', resolve));
       const body = request.method === 'POST' ? await this.#bodies.read(request, answered) : undefined;
+      if (this.#modern.claims(request, body)) return await this.#modern.answer(request, response, body);
       const session = await this.#sessionOf(request, response, body);
       if (session === undefined) return;
       session.busy++;
@@ -132,7 +138,7 @@ export class HttpEndpoint implements AsyncDisposable {
       say(response, 503, { error: `${MAX_SESSIONS} sessions are busy: try again later.` });
       return undefined;
     }
-    const transport = new StreamableHTTPServerTransport({
+    const transport = new NodeStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (sessionId) => {
         this.#sessions.set(sessionId, session);
@@ -142,7 +148,7 @@ export class HttpEndpoint implements AsyncDisposable {
       },
     });
     const session: Session = { transport, lastAt: Date.now(), busy: 0 };
-    await serveExecute(this.#execute, transport as Parameters<typeof serveExecute>[1]);
+    await executeServer(this.#execute).connect(transport as Transport);
     return session;
   }
 

@@ -19,7 +19,7 @@ const anyResult = z.looseObject({});
 const anything = { params: z.unknown() };
 const NEVER = new AbortController().signal;
 
-type Asked = Server & { readonly newestRequest?: RequestId | undefined };
+type Asked = Server & { readonly newestCall?: RequestId | undefined };
 
 type Offered = {
   readonly elicitation?: { readonly form?: unknown; readonly url?: unknown };
@@ -86,11 +86,11 @@ export function agentCapabilitiesOf(server: Asked, onRootsChanged: () => void): 
 }
 
 /**
- * What is asked goes with the answer to the agent's newest request that is open: over HTTP that is a stream which it
+ * What is asked goes with the answer to the agent's newest call that is under way: over HTTP that is a stream which it
  * surely reads.
  */
-function relatedTo({ newestRequest }: Asked): { readonly relatedRequestId?: RequestId } {
-  return newestRequest === undefined ? {} : { relatedRequestId: newestRequest };
+function relatedTo({ newestCall }: Asked): { readonly relatedRequestId?: RequestId } {
+  return newestCall === undefined ? {} : { relatedRequestId: newestCall };
 }
 
 /** Whatever the greeting says: a capability that is no object is none. */

@@ -43,6 +43,11 @@ export class AgentRequest {
     return this.#greeted.era;
   }
 
+  /** The same object for all requests of one connection. Over HTTP, a request of a later era is a connection of its own. */
+  get connection(): object {
+    return this.#greeted;
+  }
+
   get signal(): AbortSignal {
     return this.context.mcpReq.signal;
   }

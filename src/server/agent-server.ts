@@ -20,8 +20,6 @@ import { AgentRequest, type Era } from './agent-request.js';
 import { CACHED_FOR } from './cached-for.js';
 import { type AllowedParams, paramsBy } from './request-params.js';
 
-/** JSON-RPC 2.0, section 5.1. */
-const METHOD_NOT_FOUND = -32_601;
 const SERVER_INFO = { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION };
 const anything = { params: z.unknown() };
 
@@ -34,6 +32,8 @@ const NO_VALIDATOR = {
 
 /** `params` is what the request has, undefined where it has none. What is returned is sent as it is. */
 export type Handler = (params: unknown, request: AgentRequest) => object | Promise<object>;
+
+type SdkHandler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
 
 export type AgentServerOptions = {
   /** `modern` is 2026-07-28 and later; `legacy` is all that begins with `initialize`. */
@@ -70,9 +70,8 @@ export class AgentServer extends Server {
     this.#instructions = instructions;
     this.#clientProtocol = clientProtocol;
     // What the SDK answers by itself builds all schemas of an era first.
-    for (const method of ['initialize', 'ping', 'logging/setLevel']) this.removeRequestHandler(method);
+    this.removeRequestHandler('logging/setLevel');
     this.setNotificationHandler('notifications/initialized', anything, () => {});
-    this.fallbackRequestHandler = (request, context) => this.#answer(request, context);
     this.answer('initialize', (params) => this.#greet(params));
     this.answer('ping', () => ({}));
   }
@@ -80,6 +79,8 @@ export class AgentServer extends Server {
   /** `handler` answers `method` from now on. Errors are answered with their `code`, `message` and `data`. */
   answer(method: string, handler: Handler): void {
     this.#handlers.set(method, handler);
+    // For the SDK to know that there is one: over HTTP a method without is another status.
+    this.setRequestHandler(method, anything, () => ({}));
   }
 
   /** The version of MCP that the client has asked for in its greeting; undefined before, and where each request says it. */
@@ -87,8 +88,8 @@ export class AgentServer extends Server {
     return this.#clientProtocol;
   }
 
-  /** Of those that are being answered, the one that came last. */
-  get newestRequest(): RequestId | undefined {
+  /** Of the calls that are being answered, the one that came last. */
+  get newestCall(): RequestId | undefined {
     return [...this.#open].at(-1);
   }
 
@@ -110,13 +111,20 @@ export class AgentServer extends Server {
     this.#closed.abort();
   }
 
-  async #answer({ method, params }: JSONRPCRequest, context: ServerContext): Promise<Result> {
-    const handler = this.#handlers.get(method);
-    if (handler === undefined) throw Object.assign(new Error('Method not found'), { code: METHOD_NOT_FOUND });
+  /** In place of the SDK's checks of what a handler is given and gives back. */
+  protected override _wrapHandler(method: string, handler: SdkHandler): SdkHandler {
+    const checked = super._wrapHandler(method, handler);
+    return (request, context) => {
+      const own = this.#handlers.get(method);
+      return own === undefined ? checked(request, context) : this.#answer(own, request, context);
+    };
+  }
+
+  async #answer(handler: Handler, { params }: JSONRPCRequest, context: ServerContext): Promise<Result> {
     const request = new AgentRequest(this, context);
     request.checkVersion();
-    const { id } = context.mcpReq;
-    this.#open.add(id);
+    const { id, method } = context.mcpReq;
+    if (method === 'tools/call') this.#open.add(id);
     try {
       return (await handler(params, request)) as Result;
     } finally {

@@ -36,7 +36,7 @@ export function modernCallsOf({ calls, principal, taskAfterSeconds }: ModernCall
       const { name, arguments: args } = fieldsOf(params);
       const asked = {
         identity: { principal, tool: String(name), args },
-        request: { offers, signal: own.signal, leg: own },
+        request: { client: request.connection, offers, signal: own.signal, leg: own },
         requestState,
         inputResponses,
         taskAfterMs: taskAfterSeconds * 1000,
@@ -53,7 +53,8 @@ function goesOn({ requestState, inputResponses }: Retry): {
   readonly requestState: string | undefined;
   readonly inputResponses: unknown;
 } {
-  const state = requestState?.();
+  // Some hosts write null for what they leave out.
+  const state = requestState?.() ?? undefined;
   if (state !== undefined && typeof state !== 'string')
     throw new WrongParams(
       `requestState: got ${described(state)}, expected the text of the answer that asked, or none for a new call.`,

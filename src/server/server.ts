@@ -120,7 +120,11 @@ export function serveAgent(
 ): Promise<StdioConnection> {
   const connection = new Connection();
   const parts = { bridge, observer, warnings, connection, modernCalls };
-  return serveConnection(transport, (era) => agentServer({ ...parts, era }));
+  return serveConnection(
+    transport,
+    (era) => agentServer({ ...parts, era }),
+    () => connection[Symbol.dispose](),
+  );
 }
 
 const LIST_CHANGED = {

@@ -14,10 +14,17 @@ export type StdioConnection = {
   close(): Promise<void>;
 };
 
-/** Resolves when `transport` has started. */
+/** Resolves when `transport` has started. `onClosed` is called when the connection has ended, whoever has ended it. */
 export async function serveConnection(
   transport: Transport,
   serverFor: (era: Era) => AgentServer,
+  onClosed: () => void = () => {},
 ): Promise<StdioConnection> {
-  return serveStdio(({ era }) => serverFor(era), { transport, maxSubscriptions: MAX_SUBSCRIPTIONS });
+  const served = serveStdio(({ era }) => serverFor(era), { transport, maxSubscriptions: MAX_SUBSCRIPTIONS });
+  const { onclose } = transport;
+  transport.onclose = () => {
+    onclose?.();
+    onClosed();
+  };
+  return served;
 }

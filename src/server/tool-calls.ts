@@ -42,9 +42,16 @@ const TOOLS: Readonly<Record<ToolName, (settings: Settings) => BridgeTool>> = {
   execute,
 };
 
-/** Those that the operator offers, by their names. */
-export const toolsOf = (settings: Settings): ReadonlyMap<string, BridgeTool> =>
-  new Map(settings.tools.map((name) => [name, TOOLS[name](settings)]));
+const made = new WeakMap<Settings, ReadonlyMap<string, BridgeTool>>();
+
+/** Those that the operator offers, by their names; made once for these settings, since each request may ask for them. */
+export function toolsOf(settings: Settings): ReadonlyMap<string, BridgeTool> {
+  const known = made.get(settings);
+  if (known !== undefined) return known;
+  const tools = new Map(settings.tools.map((name) => [name, TOOLS[name](settings)]));
+  made.set(settings, tools);
+  return tools;
+}
 
 /** All there are, offered or not. */
 export const allTools = (settings: Settings): ReadonlyMap<string, BridgeTool> =>
@@ -74,7 +81,9 @@ export function answerCalls(server: AgentServer, parts: CallsParts): void {
       // Before the answer: some hosts read only what their list of resources has.
       if (!('isRelayed' in answer) && hasKept(answer)) parts.onKept(request);
       const { clientName: client, protocol } = request;
-      return resultOf(answer, tool, bridge.settings, { client, links: knowsLinks(protocol) });
+      const result = resultOf(answer, tool, bridge.settings, { client, links: knowsLinks(protocol) });
+      // What a server has answered may be structured as only later agents know it.
+      return 'isRelayed' in answer ? server.projectCallToolResult(result, undefined) : result;
     };
     const own = legOf(request, parts.agent, parts.logLevelFor(request));
     if (request.era === 'legacy' || modernCalls === undefined) return begin(own);

@@ -63,6 +63,17 @@ describe('a question', () => {
     expect(answersOf(await call(forAnn, 'ask'))).toMatchObject([{ action: 'accept' }]);
   });
 
+  it('is put to the older of two that are one client', async () => {
+    const client = {};
+    const [ann, ben] = [agentNamed('ann', { client }), agentNamed('ben', { client })];
+    const [forAnn, forBen] = await serverFor(ann.face, ben.face);
+    if (forAnn === undefined || forBen === undefined) throw new Error('no server');
+    const other = call(forBen, 'sleep', { ms: 500 });
+    expect(answersOf(await call(forAnn, 'ask'))).toEqual([{ action: 'accept', content: { name: 'ben' } }]);
+    expect([ann.asked.length, ben.asked.length]).toEqual([0, 1]);
+    await other;
+  });
+
   it('is put once to an agent that calls twice at a time', async () => {
     const ann = agentNamed('ann');
     const [forAnn] = await serverFor(ann.face);

@@ -5,6 +5,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import {
+  Client as LaterClient,
+  StreamableHTTPClientTransport as LaterTransport,
+} from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
@@ -305,6 +309,79 @@ describe('execute over HTTP', () => {
       code: 'E_SETTINGS',
       message: expect.stringContaining('EADDRINUSE'),
     });
+  });
+});
+
+describe('execute over HTTP for the second line of the SDK', () => {
+  const ENVELOPE = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+
+  /** A request of 2026-07-28, by hand. */
+  const ask = (
+    url: URL,
+    params: object,
+    { signal, version = '2026-07-28' }: { signal?: AbortSignal; version?: string } = {},
+  ) =>
+    fetch(url, {
+      method: 'POST',
+      ...(signal === undefined ? {} : { signal }),
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        'mcp-protocol-version': version,
+        'mcp-method': 'tools/call',
+        'mcp-name': 'execute',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params }),
+    });
+
+  it.each(['legacy', 'auto', { pin: '2026-07-28' }] as const)('mode %j runs commands', async (mode) => {
+    const { url } = await face();
+    const made = new LaterClient({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+    await made.connect(new LaterTransport(url));
+    open.push({ [Symbol.asyncDispose]: () => made.close() });
+    expect((await made.listTools()).tools.map(({ name }) => name)).toEqual(['execute']);
+    const result = await made.callTool({
+      name: 'execute',
+      arguments: { command: 'wc', args: ['-c'], stdin: 'x'.repeat(10_000_000) },
+    });
+    expect(result.content).toEqual([{ type: 'text', text: '10000000' }]);
+    await expect(made.callTool({ name: 'nope' })).rejects.toMatchObject({ code: -32_602 });
+  });
+
+  it('ends a command whose connection was lost, without a session', async () => {
+    const { url } = await face();
+    const lost = new AbortController();
+    const params = { name: 'execute', arguments: { command: 'sleep', args: ['60'] }, _meta: ENVELOPE };
+    expect((await ask(url, params, { signal: lost.signal })).status).toBe(200);
+    lost.abort();
+    await until(() => told.length === 1);
+    expect(told[0]?.outcome).toBe('killed, since the call was cancelled');
+  });
+
+  it('says what is wrong with a request', async () => {
+    const { url } = await face();
+    const args = { name: 'execute', arguments: { command: 'true' } };
+    const answers = [
+      await ask(url, { ...args, _meta: ENVELOPE }, { version: '2027-01-01' }),
+      await ask(url, args),
+      await ask(url, { ...args, arguments: 7, _meta: ENVELOPE }),
+    ];
+    const codes = await Promise.all(
+      answers.map(async (answer) => /"code":(-?\d+)/.exec(await answer.text())?.[1]),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 200]);
+    expect(codes.slice(1)).toEqual(['-32602', '-32602']);
+    expect(told).toEqual([]);
+  });
+
+  it('takes no such request without the token', async () => {
+    const { url } = await face({ MCP_EXEC_TOKEN: TOKEN });
+    const params = { name: 'execute', arguments: { command: 'true' }, _meta: ENVELOPE };
+    expect((await ask(url, params)).status).toBe(401);
+    expect(told).toEqual([]);
   });
 });
 

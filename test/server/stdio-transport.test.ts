@@ -2,7 +2,7 @@
 // more memory than it is owed.
 
 import { PassThrough, Writable } from 'node:stream';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import { describe, expect, it, vi } from 'vitest';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { AgentTransport } from '../../src/server/stdio-transport.js';
@@ -134,4 +134,75 @@ describe('what cannot be read', () => {
     await vi.waitFor(() => expect(received).toMatchObject([{ id: 0, error: { code: -32700 } }]));
     expect(lines).toEqual([]);
   });
+});
+
+describe('JSON that is no message', () => {
+  it.each([
+    ['no version of JSON-RPC', '{"id":1,"method":"ping"}', 1, -32600, 'jsonrpc: got nothing'],
+    ['another version', '{"jsonrpc":"1.0","id":1,"method":"ping"}', 1, -32600, 'jsonrpc: got "1.0"'],
+    ['no method', '{"jsonrpc":"2.0","id":"a"}', 'a', -32600, 'method: got nothing'],
+    ['a method that is no text', '{"jsonrpc":"2.0","id":1,"method":7}', 1, -32600, 'method: got 7'],
+    ['an id that is none', '{"jsonrpc":"2.0","id":{},"method":"ping"}', null, -32600, 'id: got {}'],
+    ['a fraction as id', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', null, -32600, 'id: got 1.5'],
+    ['nothing', '{}', null, -32600, 'jsonrpc: got nothing'],
+    ['params in a list', '{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}', 1, -32602, 'params: got [1]'],
+    [
+      'params that are null',
+      '{"jsonrpc":"2.0","id":1,"method":"m","params":null}',
+      1,
+      -32602,
+      'params: got null',
+    ],
+    [
+      '_meta that is a text',
+      '{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":"x"}}',
+      1,
+      -32602,
+      '_meta: got "x"',
+    ],
+    [
+      'a progress token that is an object',
+      '{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":{}}}}',
+      1,
+      -32602,
+      'progressToken: got {}',
+    ],
+  ])('is answered, and the next one is taken: %s', async (_what, line, id, code, reason) => {
+    const { input, lines, received } = await start(true);
+    input.write(`${line}\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n`);
+    await vi.waitFor(() => expect(received).toMatchObject([{ id: 2, method: 'ping' }]));
+    expect(lines.map((each) => JSON.parse(each))).toEqual([
+      { jsonrpc: '2.0', id, error: { code, message: expect.stringContaining(reason) } },
+    ]);
+  });
+
+  it.each([
+    ['a notification', '{"method":"notifications/initialized"}'],
+    ['a notification with wrong parameters', '{"jsonrpc":"2.0","method":"m","params":7}'],
+    ['an answer that answers nothing', '{"jsonrpc":"2.0","result":{}}'],
+    ['an answer that is no object', '{"jsonrpc":"2.0","id":1,"result":7}'],
+  ])('is not answered: %s', async (_what, line) => {
+    const { input, lines, received } = await start(true);
+    input.write(`${line}\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n`);
+    await vi.waitFor(() => expect(received).toMatchObject([{ id: 2 }]));
+    expect(lines).toEqual([]);
+  });
+
+  it('members that JSON-RPC does not know cost nobody the answer', async () => {
+    const { input, received } = await start(true);
+    input.write(
+      '{"jsonrpc":"2.0","id":1,"method":"ping","trace":"x"}\n{"jsonrpc":"2.0","id":5,"result":{},"trace":1}\n',
+    );
+    await vi.waitFor(() => expect(received).toHaveLength(2));
+    expect(received).toEqual([
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      { jsonrpc: '2.0', id: 5, result: {} },
+    ]);
+  });
+});
+
+it('says when the agent has gone', async () => {
+  const { transport, input } = await start(true);
+  input.end();
+  await transport.closed;
 });

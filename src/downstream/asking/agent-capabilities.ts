@@ -3,6 +3,11 @@
 
 /** Params and results are MCP's own, passed on as they are. Both reject when the agent refuses or has gone. */
 export type AgentCapabilities = {
+  /**
+   * The same object where several of these are one client, each for one of its calls: either can be asked for the other.
+   * Undefined for one that is a client of its own.
+   */
+  readonly client?: object;
   /** Which modes of elicitation the agent has; asked whenever it matters, since it is known only after `initialize`. */
   elicits(): { readonly form: boolean; readonly url: boolean };
   elicit(

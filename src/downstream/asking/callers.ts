@@ -1,6 +1,6 @@
 // The agents that use one server. MCP does not say for which call a server asks its client something, so the rule is here:
 // those whose calls are under way, else those whose runs hold the server, else the one that used it last. A question that
-// could belong to several agents is put to none of them.
+// could belong to several agents is put to none of them, unless they are one client.
 
 import { type AgentCapabilities, NO_AGENT } from './agent-capabilities.js';
 
@@ -42,11 +42,14 @@ export class Callers {
     };
   }
 
-  /** Those that the server may be asking; `calling` are those whose calls of it are under way. */
+  /**
+   * Those that the server may be asking, one for each client; `calling` are those whose calls of it are under way, the oldest
+   * first.
+   */
   answering(calling: ReadonlySet<AgentCapabilities>): readonly AgentCapabilities[] {
     if (!this.#canAsk) return [];
-    if (calling.size > 0) return [...calling];
-    return this.#holders.size > 0 ? [...this.#holders.keys()] : [this.#last];
+    if (calling.size > 0) return oneOfEachClient([...calling]);
+    return this.#holders.size > 0 ? oneOfEachClient([...this.#holders.keys()]) : [this.#last];
   }
 
   /**
@@ -64,3 +67,10 @@ export class Callers {
     };
   }
 }
+
+/** The first of each client. */
+const oneOfEachClient = (agents: readonly AgentCapabilities[]): readonly AgentCapabilities[] =>
+  agents.filter(
+    ({ client }, index) =>
+      client === undefined || agents.findIndex((other) => other.client === client) === index,
+  );

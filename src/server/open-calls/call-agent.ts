@@ -8,6 +8,7 @@ import type { ClientOffers } from './client-offers.js';
 import type { InputRequest } from './questions.js';
 
 type CallAgentParts = {
+  readonly client: object;
   /** Of the newest request. */
   readonly offers: () => ClientOffers;
   /** Rejects where the principal has too many calls that ask. */
@@ -16,9 +17,10 @@ type CallAgentParts = {
   readonly signal: AbortSignal;
 };
 
-export function callAgent({ offers, ask, signal: end }: CallAgentParts): AgentCapabilities {
+export function callAgent({ client, offers, ask, signal: end }: CallAgentParts): AgentCapabilities {
   let roots: Promise<JsonObject> | undefined;
   return {
+    client,
     elicits: () => ({ form: offers().form, url: offers().url }),
     elicit: (params, signal) => ask({ method: 'elicitation/create', params: inThisRevision(params) }, signal),
     // This revision tells the client nothing about a page: the person says that the page is done with.

@@ -8,13 +8,21 @@ import type { AgentCapabilities } from '../../downstream/asking/agent-capabiliti
 import type { JsonObject } from '../../downstream/json-object.js';
 import { callAgent } from './call-agent.js';
 import type { ClientOffers } from './client-offers.js';
-import { ANSWER_WITHIN_MS, type InputRequest, type InputRequests, Questions } from './questions.js';
+import {
+  ANSWER_WITHIN_MS,
+  type InputRequest,
+  type InputRequests,
+  isOffered,
+  Questions,
+} from './questions.js';
 import type { CallIdentity, Round } from './request-state.js';
 
 const MAX_SAID_CHARS = 200;
 
 /** What a call needs of a request; whoever serves requests adds what else its work needs. */
 export type OpenRequest = {
+  /** The same object for all requests of one client, as far as that is known. */
+  readonly client: object;
   readonly offers: ClientOffers;
   /** Aborts when the client takes the request back, or its connection breaks. */
   readonly signal: AbortSignal;
@@ -36,6 +44,8 @@ export type OpenCallParts<R, Q extends OpenRequest> = {
   readonly work: (call: OpenCall<R, Q>) => Promise<R>;
   /** Throws where this call may not ask just now. */
   readonly admitQuestion: (call: OpenCall<R, Q>) => void;
+  /** Another call of the same client, which can ask in place of this one. */
+  readonly siblingOf: (call: OpenCall<R, Q>) => OpenCall<R, Q> | undefined;
   /** Nothing can be done with the call any more. */
   readonly onOver: () => void;
 };
@@ -58,6 +68,7 @@ export class OpenCall<R, Q extends OpenRequest> {
   onChange: () => void = () => {};
   #said: string | undefined;
   readonly #ending = new AbortController();
+  #hasEnded = false;
   readonly #parts: OpenCallParts<R, Q>;
   #state: State<Q>;
   #offers: ClientOffers;
@@ -73,11 +84,13 @@ export class OpenCall<R, Q extends OpenRequest> {
       this.onChange();
     });
     this.agent = callAgent({
+      client: parts.request.client,
       offers: () => this.#offers,
       ask: (request, signal) => this.#ask(request, signal),
       signal: this.signal,
     });
     this.ended = endOf(() => parts.work(this));
+    void this.ended.then(() => this.#handOver());
   }
 
   /** Aborts when the call is cancelled. */
@@ -99,6 +112,11 @@ export class OpenCall<R, Q extends OpenRequest> {
   report(message: string): void {
     this.#said = clipHarmless(message, MAX_SAID_CHARS);
     this.onChange();
+  }
+
+  /** Whether it can ask something now. */
+  get canAsk(): boolean {
+    return !this.#hasEnded && !this.signal.aborted;
   }
 
   /** Whether it has asked, or waits for its client to come back. */
@@ -167,13 +185,26 @@ export class OpenCall<R, Q extends OpenRequest> {
   }
 
   #ask(request: InputRequest, signal: AbortSignal): Promise<JsonObject> {
-    if (this.signal.aborted) return Promise.reject(new Error('The call has ended.'));
+    if (!this.canAsk) {
+      const sibling = this.#parts.siblingOf(this);
+      if (sibling !== undefined) return sibling.#ask(request, signal);
+      return Promise.reject(new Error('The call has ended.'));
+    }
+    if (!isOffered(request, this.#offers))
+      return Promise.reject(new Error('The client does not offer to answer this.'));
     try {
       if (this.questions.size === 0) this.#parts.admitQuestion(this);
     } catch (thrown) {
       return Promise.reject(thrown);
     }
     return this.questions.ask(request, signal);
+  }
+
+  /** A server does not say for which call it asks; what it asks may be for another one that is still under way. */
+  #handOver(): void {
+    this.#hasEnded = true;
+    const sibling = this.#parts.siblingOf(this);
+    this.questions.handOver(sibling && ((request, signal) => sibling.#ask(request, signal)));
   }
 
   #asked(): Promise<'asked'> {

@@ -73,6 +73,7 @@ export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
       request,
       work,
       admitQuestion: (asking) => this.#admitQuestion(asking),
+      siblingOf: (ended) => this.#siblingOf(ended),
       onOver: () => this.#calls.delete(call.id),
     });
     // Everything that a call does listens to its end; Node takes more than ten listeners for a leak.
@@ -88,6 +89,12 @@ export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
       throw new WrongRequestState('it was used already, or its call has ended.');
     call.resume(request, call.questions.readResponses(inputResponses));
     return call;
+  }
+
+  #siblingOf({ id, agent: { client } }: OpenCall<R, Q>): OpenCall<R, Q> | undefined {
+    return [...this.#calls.values()].find(
+      (other) => other.id !== id && other.agent.client === client && other.canAsk,
+    );
   }
 
   #admitQuestion(asking: OpenCall<R, Q>): void {

@@ -21,7 +21,9 @@ export const ANSWER_WITHIN_MS = 600_000;
 
 type Open = {
   readonly request: InputRequest;
-  readonly answer: (response: JsonObject) => void;
+  readonly signal: AbortSignal;
+  /** Ends it; another call may ask it anew, and answer it later. */
+  readonly answer: (response: JsonObject | Promise<JsonObject>) => void;
   readonly refuse: (error: Error) => void;
 };
 
@@ -60,7 +62,7 @@ export class Questions {
         end();
       };
       const refuse = (error: Error) => settle(() => reject(error));
-      const answer = (response: JsonObject) => settle(() => resolve(response));
+      const answer = (response: JsonObject | Promise<JsonObject>) => settle(() => resolve(response));
       const onAbort = () => refuse(new Error('The question is no longer wanted.'));
       const timer = setTimeout(() => {
         if (request.method === 'elicitation/create') answer({ action: 'cancel' });
@@ -68,7 +70,7 @@ export class Questions {
       }, ANSWER_WITHIN_MS).unref();
       if (signal.aborted) return onAbort();
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#open.set(key, { request, answer, refuse });
+      this.#open.set(key, { request, signal, answer, refuse });
       this.#onChange();
     });
   }
@@ -97,6 +99,15 @@ export class Questions {
     for (const [key, response] of responses) this.#open.get(key)?.answer(response);
   }
 
+  /** The call has ended: what still is asked of the person is asked by another call, with `ask`, or by none. */
+  handOver(ask: ((request: InputRequest, signal: AbortSignal) => Promise<JsonObject>) | undefined): void {
+    for (const { request, signal, answer, refuse } of [...this.#open.values()]) {
+      if (ask === undefined || request.method !== 'elicitation/create')
+        refuse(new Error('The call has ended.'));
+      else answer(ask(request, signal));
+    }
+  }
+
   /** Withdraws what the client does not offer to answer: one that is sent such a question may break. */
   keepTo(offers: ClientOffers): void {
     for (const { request, refuse } of [...this.#open.values()])
@@ -104,7 +115,8 @@ export class Questions {
   }
 }
 
-function isOffered(request: InputRequest, offers: ClientOffers): boolean {
+/** Whether a client that declares `offers` may be sent this. */
+export function isOffered(request: InputRequest, offers: ClientOffers): boolean {
   if (request.method === 'roots/list') return offers.roots;
   return request.params['mode'] === 'url' ? offers.url : offers.form;
 }

@@ -44,7 +44,7 @@ export type DetailedTask<R> = TaskTimes & {
 
 export type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };
 
-type Task<R, Q extends OpenRequest> = {
+type TaskRecord<R, Q extends OpenRequest> = {
   readonly id: string;
   readonly call: OpenCall<R, Q>;
   readonly createdAtMs: number;
@@ -55,7 +55,7 @@ type Task<R, Q extends OpenRequest> = {
 };
 
 export class Tasks<R, Q extends OpenRequest> implements Disposable {
-  readonly #tasks = new Map<string, Task<R, Q>>();
+  readonly #tasks = new Map<string, TaskRecord<R, Q>>();
 
   /** How many have ended, and are kept. */
   get ended(): number {
@@ -70,7 +70,7 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
   create(call: OpenCall<R, Q>): CreatedTask {
     const now = Date.now();
     const id = randomBytes(24).toString('base64url');
-    const task: Task<R, Q> = { id, call, createdAtMs: now, updatedAtMs: now, end: undefined };
+    const task: TaskRecord<R, Q> = { id, call, createdAtMs: now, updatedAtMs: now, end: undefined };
     this.#tasks.set(id, task);
     call.becomeTask();
     call.onChange = () => {
@@ -106,7 +106,7 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
     this.#tasks.clear();
   }
 
-  #find(principal: string, taskId: unknown): Task<R, Q> {
+  #find(principal: string, taskId: unknown): TaskRecord<R, Q> {
     const task = typeof taskId === 'string' ? this.#tasks.get(taskId) : undefined;
     if (task !== undefined && principalOf(task) === principal) return task;
     const minutes = RESULT_KEPT_MS / 60_000;
@@ -115,7 +115,7 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
     );
   }
 
-  #end(task: Task<R, Q>, how: Ended<R> | 'cancelled'): void {
+  #end(task: TaskRecord<R, Q>, how: Ended<R> | 'cancelled'): void {
     if (task.end !== undefined || !this.#tasks.has(task.id)) return;
     const timer = setTimeout(() => this.#tasks.delete(task.id), RESULT_KEPT_MS).unref();
     task.end = { at: Date.now(), how, timer };
@@ -123,13 +123,13 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
   }
 }
 
-const principalOf = <R, Q extends OpenRequest>({ call }: Task<R, Q>): string => call.identity.principal;
+const principalOf = <R, Q extends OpenRequest>({ call }: TaskRecord<R, Q>): string => call.identity.principal;
 
 const pollMs = (ageMs: number): number =>
   Math.round(Math.min(MOST_POLL_MS, Math.max(LEAST_POLL_MS, ageMs * POLL_SHARE)));
 
 function timesOf<R, Q extends OpenRequest>(
-  { id, createdAtMs, updatedAtMs, end }: Task<R, Q>,
+  { id, createdAtMs, updatedAtMs, end }: TaskRecord<R, Q>,
   now: number,
 ): TaskTimes {
   return {
@@ -140,7 +140,7 @@ function timesOf<R, Q extends OpenRequest>(
   };
 }
 
-function viewOf<R, Q extends OpenRequest>(task: Task<R, Q>, now: number): DetailedTask<R> {
+function viewOf<R, Q extends OpenRequest>(task: TaskRecord<R, Q>, now: number): DetailedTask<R> {
   const { call, end, createdAtMs } = task;
   const times = timesOf(task, now);
   if (end === undefined) {

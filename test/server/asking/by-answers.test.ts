@@ -14,8 +14,8 @@ const ASKING = fileURLToPath(new URL('../../fixtures/asking-server.mjs', import.
 const ASKS = { elicitation: { form: {}, url: {} } };
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 /** The programs are waited for, on a machine that may be busy. */
-const SOON = { timeout: 15_000 };
-const PATIENT = { timeout: 60_000 };
+const SOON = { timeout: 45_000 };
+const PATIENT = { timeout: 120_000 };
 const PROGRESS = { progressToken: 'p1' };
 const ADA = { action: 'accept', content: { name: 'Ada' } };
 
@@ -213,7 +213,7 @@ describe('an agent that writes its own JSON', PATIENT, () => {
   it('asks again where an answer is missing, or wrapped as some peers do', async () => {
     const { agent } = rawAgent();
     const call = execute('ask', 'Who?');
-    const first = asksOf(await ask(agent, call).answer);
+    const first = asksOf(await ask(agent, { ...call, requestState: null }).answer);
     const wrapped = { q1: { method: 'elicitation/create', result: ADA } };
     const again = { ...call, requestState: first.requestState, inputResponses: wrapped };
     const second = asksOf(await ask(agent, again).answer);
@@ -230,6 +230,21 @@ describe('an agent that writes its own JSON', PATIENT, () => {
       message: "[server 'asking'] Open it.",
       url: 'https://example.com/a',
     });
+  });
+
+  it('is asked what two calls at a time want to know, whichever of them it is asked by', async () => {
+    const { agent, events } = rawAgent();
+    const goOn = async (call: object, answer: Promise<Message>): Promise<string> => {
+      const message = await answer;
+      if (message.result?.['resultType'] !== 'input_required') return textOf(message);
+      const { requestState, inputRequests } = asksOf(message);
+      const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, ADA]));
+      return await goOn(call, ask(agent, { ...call, requestState, inputResponses }).answer);
+    };
+    const calls = ['Who?', 'And who?'].map((message) => execute('ask', message));
+    const answers = await Promise.all(calls.map((call) => goOn(call, ask(agent, call).answer)));
+    expect(answers).toEqual(Array(2).fill(JSON.stringify([ADA])));
+    expect(events()).toEqual(['begun ask', 'begun ask']);
   });
 
   it('cancels the call with the request that is open', async () => {

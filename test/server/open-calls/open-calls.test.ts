@@ -4,11 +4,11 @@
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ClientOffers } from '../../../src/server/open-calls/client-offers.js';
-import type { OpenCall } from '../../../src/server/open-calls/open-call.js';
+import type { OpenCall, OpenRequest } from '../../../src/server/open-calls/open-call.js';
 import { type CallAnswer, MAX_ASKING_CALLS, OpenCalls } from '../../../src/server/open-calls/open-calls.js';
 import { ANSWER_WITHIN_MS } from '../../../src/server/open-calls/questions.js';
 
-type Request = { readonly offers: ClientOffers; readonly signal: AbortSignal; readonly name: string };
+type Request = OpenRequest & { readonly name: string };
 type Call = OpenCall<string, Request>;
 type Work = (call: Call) => Promise<string>;
 
@@ -37,11 +37,13 @@ type Asked = {
   readonly signal?: AbortSignal;
   readonly state?: string;
   readonly responses?: unknown;
+  readonly client?: object;
 };
 
 const ask = (work: Work, asked: Asked = {}): Promise<CallAnswer<string>> => {
-  const { identity = ALICE, name = 'first', offers = {}, signal = NEVER, state, responses } = asked;
-  const request = { offers: { ...EVERYTHING, ...offers }, signal, name };
+  const { identity = ALICE, name = 'first', offers = {}, signal = NEVER, client = {} } = asked;
+  const { state, responses } = asked;
+  const request = { client, offers: { ...EVERYTHING, ...offers }, signal, name };
   return calls.answer(
     { identity, request, requestState: state, inputResponses: responses, taskAfterMs: 20_000 },
     work,
@@ -228,6 +230,62 @@ describe('a call that asks', () => {
     const answer = await ask(NOT_AGAIN, { state, offers: { form: false } });
     expect(answer).toEqual({ result: 'The client no longer offers to answer this.' });
     expect(seen).toEqual([{ form: true, url: false }, false, { form: false, url: true }, true]);
+  });
+});
+
+describe('what one call asks in place of another of the same client', () => {
+  const CLIENT = {};
+
+  it('is asked by the other when it has ended, and by nobody of another client', async () => {
+    let first: Call | undefined;
+    const none = await ask(
+      async (call) => {
+        first = call;
+        return 'ended';
+      },
+      { client: CLIENT },
+    );
+    expect(none).toEqual({ result: 'ended' });
+    await expect(first?.agent.elicit(FORM, NEVER)).rejects.toThrow('The call has ended.');
+    const endless: Work = (call) =>
+      new Promise((resolve) => call.signal.addEventListener('abort', () => resolve('ended')));
+    void ask(endless, { client: {} });
+    await expect(first?.agent.elicit(FORM, NEVER)).rejects.toThrow('The call has ended.');
+    const silent = new AbortController();
+    const without = { client: CLIENT, offers: { form: false }, signal: silent.signal };
+    const mute = ask(endless, without);
+    await expect(first?.agent.elicit(FORM, NEVER)).rejects.toThrow('The client does not offer to answer');
+    silent.abort();
+    await mute;
+    const other = ask(endless, { client: CLIENT });
+    const late = first?.agent.elicit(FORM, NEVER);
+    const { requestState: state } = (await other) as { requestState: string };
+    void ask(NOT_AGAIN, { state, responses: { q1: ACCEPT }, client: CLIENT });
+    expect(await late).toEqual(ACCEPT);
+  });
+
+  it('is asked by the other when it ends while the question is open', async () => {
+    let finish = (_: string) => {};
+    let answer: Promise<unknown> | undefined;
+    const state = await askedState(
+      (call) => {
+        answer = call.agent.elicit(FORM, NEVER);
+        return new Promise<string>((resolve) => {
+          finish = resolve;
+        });
+      },
+      { client: CLIENT },
+    );
+    const other = ask(
+      (call) => new Promise((resolve) => call.signal.addEventListener('abort', () => resolve('ended'))),
+      { client: CLIENT },
+    );
+    finish('done');
+    const asked = (await other) as { requestState: string; inputRequests: object };
+    expect(asked.inputRequests).toEqual({ q1: { method: 'elicitation/create', params: FORM } });
+    void ask(NOT_AGAIN, { state: asked.requestState, responses: { q1: ACCEPT }, client: CLIENT });
+    expect(await answer).toEqual(ACCEPT);
+    expect(await ask(NOT_AGAIN, { state })).toEqual({ result: 'done' });
   });
 });
 

@@ -34,7 +34,7 @@ const ask = (
 ): Promise<CallAnswer<string>> => {
   const offers = { form: true, url: false, roots: false, tasks };
   const identity = { principal, tool: 'run_python', args: {} };
-  return calls.answer({ identity, request: { offers, signal }, taskAfterMs }, work);
+  return calls.answer({ identity, request: { client: {}, offers, signal }, taskAfterMs }, work);
 };
 
 async function taskOf(work: Work, options = {}): Promise<CreatedTask> {

@@ -1,0 +1,66 @@
+// Code that asks the user, towards an agent of 2026-07-28: the run stays in its sandbox while the agent has its answer, and
+// goes on when the agent calls again.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Message, RawAgent } from '../support/raw-agent.js';
+import { bridgeEnv, hostileServer, type Payload, tempHome } from '../support/start-bridge.js';
+
+const ACCEPT = { action: 'accept', content: {} };
+
+let agent: RawAgent;
+beforeAll(() => {
+  const home = tempHome();
+  const config = join(home, 'servers.json');
+  const mcpServers = { h: hostileServer(), extra: hostileServer('extra') };
+  writeFileSync(config, JSON.stringify({ mcpServers }), { mode: 0o600 });
+  agent = new RawAgent(bridgeEnv(home, { MCP_SERVERS_CONFIG: config }), home);
+});
+afterAll(() => agent[Symbol.asyncDispose]());
+
+const runPython = (code: string, more: object = {}) => ({ name: 'run_python', arguments: { code, ...more } });
+const send = (params: Readonly<Record<string, unknown>>): Promise<Message> =>
+  agent.request('tools/call', params, { capabilities: { elicitation: {} } }).answer;
+const payloadOf = ({ result }: Message) => result?.['structuredContent'] as Payload | undefined;
+
+/** Answers what a call asks until it has its result; tells what was asked. */
+async function answered(call: Readonly<Record<string, unknown>>, thinkMs = 0) {
+  const asked: string[] = [];
+  let message = await send(call);
+  while (message.result?.['resultType'] === 'input_required') {
+    const { inputRequests, requestState } = message.result as {
+      readonly requestState: string;
+      readonly inputRequests: Readonly<Record<string, { readonly params: { readonly message: string } }>>;
+    };
+    asked.push(...Object.values(inputRequests).map(({ params }) => params.message));
+    await pause(thinkMs);
+    const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, ACCEPT]));
+    message = await send({ ...call, requestState, inputResponses });
+  }
+  return { asked, payload: payloadOf(message), message };
+}
+
+it('a run goes on in the same sandbox, with what it had', async () => {
+  const code = `import os
+before = (os.getpid(), "kept")
+said = await mcp_h.ask(message="Who?")
+[before == (os.getpid(), "kept"), said["answers"][0]["action"]]`;
+  const { asked, payload } = await answered(runPython(code, { servers: ['h'] }));
+  expect(payload).toMatchObject({ status: 'success', result: [true, 'accept'] });
+  expect(asked).toEqual(["[server 'h'] Who?"]);
+});
+
+it('the clock of a run stands still while its user decides on a server', async () => {
+  const code = 'await runtime.load_server("extra")\nawait mcp_extra.echo(text="here")';
+  const { asked, payload } = await answered(runPython(code, { timeout: 2 }), 4_000);
+  expect(payload).toMatchObject({ status: 'success', result: 'here' });
+  expect(asked).toEqual([expect.stringContaining("asks for the MCP server 'extra'")]);
+});
+
+it('a run that has ended meanwhile has its result for whoever comes back', async () => {
+  const call = runPython('await mcp_h.ask(message="Who?")', { servers: ['h'], timeout: 2 });
+  const { payload } = await answered(call, 4_000);
+  expect(payload).toMatchObject({ status: 'timeout' });
+});
