@@ -50,7 +50,7 @@ export function addressPieces(outcome: Outcome, { paths, roomBytes }: HostView):
   const lines: string[] = [];
   let chars = 0;
   for (const { name, sizeBytes, uri, path } of kept) {
-    const line = `${sized(name, sizeBytes)}: ${uri}${paths ? ` or ${path}` : ''}`;
+    const line = `${sized(name, sizeBytes)}: ${uri}${paths && path !== undefined ? ` or ${path}` : ''}`;
     chars += line.length;
     if (chars > maxChars && lines.length > 0) break;
     lines.push(line);
@@ -88,7 +88,7 @@ export function fileEntries(outcome: Outcome, paths: boolean): FileEntry[] {
     name,
     bytes: sizeBytes,
     uri,
-    ...(paths ? { path } : {}),
+    ...(paths && path !== undefined ? { path } : {}),
   });
   const output = keptOutput(outcome).map(entryOf);
   if (left === undefined) return output;

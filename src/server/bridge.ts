@@ -137,7 +137,8 @@ export class Bridge implements AsyncDisposable {
   readonly #observer: Observer;
   readonly #service: SandboxService;
   readonly #owner: BridgeOwner | undefined;
-  readonly #saved: SavedTools;
+  /** Functions that its code has saved. */
+  readonly saved: SavedTools;
   readonly #gates = new Gates();
   readonly #owned = new DisposalStack();
   readonly #setUp: SetUp;
@@ -171,9 +172,11 @@ export class Bridge implements AsyncDisposable {
     this.#owned.defer(this.#service.waitForServers(opensWithin));
     // Ahead of the servers: nothing is started for a bridge that ends.
     if (options.service === undefined) this.#owned.use(this.#service.warm);
-    this.#saved = new SavedTools(stateDir, settings.saveTools);
+    this.saved = new SavedTools(stateDir, settings.saveTools);
     const { keepSeconds, keepBytes: quotaBytes } = settings;
-    this.kept = this.#owned.use(new KeptFiles({ stateDir, keepSeconds, quotaBytes }));
+    this.kept = this.#owned.use(
+      new KeptFiles({ stateDir, keepSeconds, quotaBytes, tellsPaths: owner === undefined }),
+    );
     this.snippets = new Snippets(snippetsDir);
     this.#owned.use(this.openCalls);
   }
@@ -451,7 +454,7 @@ export class Bridge implements AsyncDisposable {
         lease,
       },
       calls: { gates: this.#gates, shapes: servers.shapes, audit: this.settings.audit },
-      saved: this.#saved,
+      saved: this.saved,
       observer: this.#observer,
       watcher: { ...watcher, onStart },
     };

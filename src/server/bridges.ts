@@ -126,8 +126,7 @@ export class Bridges implements AsyncDisposable {
 
   #used(principal: Principal): Live {
     if (this.#isClosing) throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
-    // A credential of the same principal may reach fewer servers: what it gets is made for those.
-    const key = JSON.stringify([principal.id, principal.servers && [...principal.servers].sort()]);
+    const key = authorityOf(principal);
     let live = this.#live.get(key);
     if (live === undefined) {
       live = { bridge: this.#make(principal), holders: 0, usedAt: performance.now(), timer: undefined };
@@ -226,6 +225,18 @@ export class Bridges implements AsyncDisposable {
       .finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }
+}
+
+/**
+ * The same for credentials of one principal that give the same rights: another one may reach fewer servers, or name other
+ * groups, and what it gets is made for those. When it ends, and what the principal is called, gives no rights.
+ */
+function authorityOf({ name: _name, expiresAtMs: _expiresAtMs, ...rights }: Principal): string {
+  const sorted = Object.entries(rights).map(([right, value]) => [
+    right,
+    Array.isArray(value) ? [...value].sort() : value,
+  ]);
+  return JSON.stringify(sorted.sort(([one], [other]) => (String(one) < String(other) ? -1 : 1)));
 }
 
 /** What the rules say, and what the settings say for every principal where they say nothing. */

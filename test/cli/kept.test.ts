@@ -33,14 +33,15 @@ async function left(
   name: string,
   content: string,
   { run = 'a-1', agoSeconds = 0, type = 'text/csv' } = {},
-): Promise<Kept> {
+): Promise<Kept & { readonly path: string }> {
   using store = new KeptFiles({ stateDir: stateDir(), keepSeconds: 3600, quotaBytes: 1e8 });
   const own = store.open(run);
   const kept = await own.put(name, type, Buffer.from(content));
   await own.seal();
   const at = Date.now() / 1000 - agoSeconds;
-  utimesSync(join(kept.path, '..'), at, at);
-  return kept;
+  const { path = '' } = kept;
+  utimesSync(join(path, '..'), at, at);
+  return { ...kept, path };
 }
 
 const ask = (...args: string[]) => commandHere(['kept', ...args], { home });

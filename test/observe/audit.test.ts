@@ -118,6 +118,26 @@ it('a run and its calls are a line each, in a file of their owner alone', async 
   expect(run?.calls[0]?.arguments.sha256).toMatch(/^[0-9a-f]{16}$/);
 });
 
+it('of a principal other than the user who started the bridge each line says whose it is', async () => {
+  const audit = open();
+  const principal = 'token:ann';
+  for (const event of [started('a-1'), called('a-1'), ended('a-1')]) audit.observe({ ...event, principal });
+  for (const event of [started('b-1'), called('b-1'), ended('b-1')]) audit.observe(event);
+  await audit[Symbol.asyncDispose]();
+  const lines = texts()
+    .join('')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly run: string; readonly principal?: string });
+  expect(lines.map(({ run, principal }) => [run, principal])).toEqual([
+    ['a-1', principal],
+    ['a-1', principal],
+    ['b-1', undefined],
+    ['b-1', undefined],
+  ]);
+  expect(texts().join('').split('principal')).toHaveLength(3);
+});
+
 it('nothing is opened before there is a line', async () => {
   await open()[Symbol.asyncDispose]();
   expect(() => readdirSync(dir)).toThrow('ENOENT');

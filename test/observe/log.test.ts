@@ -26,6 +26,13 @@ it('a machine reads one object per line', () => {
   });
 });
 
+it('whose it is stands in a field of its own, and ahead of the sentence', () => {
+  const ofAnn = { ...swept, principal: 'token:ann\n' };
+  const [line = ''] = written({}, ofAnn);
+  expect(JSON.parse(line)).toMatchObject({ event: 'engine.swept', principal: 'token:ann\n' });
+  expect(written({ format: 'line' }, ofAnn)[0]).toContain(' token:ann\\n: removed 1 container');
+});
+
 it('a person reads a time, a level and a sentence', () => {
   expect(written({ format: 'line' }, swept)).toEqual([
     expect.stringMatching(/^\d\d:\d\d:\d\d info {2}removed 1 container left by a bridge that has ended\n$/),

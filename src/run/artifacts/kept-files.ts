@@ -19,6 +19,8 @@ export type KeptFilesOptions = {
   readonly quotaBytes: number;
   /** Milliseconds since the epoch; tests have their own. */
   readonly now?: () => number;
+  /** False for a principal that is not the user of this machine: answers say addresses only. */
+  readonly tellsPaths?: boolean;
 };
 
 /** Most files of this bridge in a list that a model may read. */
@@ -35,12 +37,19 @@ export class KeptFiles implements Disposable {
   readonly #now: () => number;
   #expiry: NodeJS.Timeout | undefined;
 
-  constructor({ stateDir, keepSeconds, quotaBytes, now = Date.now }: KeptFilesOptions) {
+  constructor({ stateDir, keepSeconds, quotaBytes, now = Date.now, tellsPaths = true }: KeptFilesOptions) {
     this.keepSeconds = keepSeconds;
     this.quotaBytes = quotaBytes;
     this.#now = now;
     const onRemoved = (handle: string) => void this.#own.delete(handle);
-    this.#room = new KeptRoom({ dir: join(stateDir, KEPT_FOLDER), keepSeconds, quotaBytes, now, onRemoved });
+    this.#room = new KeptRoom({
+      dir: join(stateDir, KEPT_FOLDER),
+      keepSeconds,
+      quotaBytes,
+      now,
+      onRemoved,
+      tellsPaths,
+    });
   }
 
   /** False where the operator wants nothing kept. */
@@ -94,8 +103,9 @@ export class KeptFiles implements Disposable {
     const entry = entries.find(({ name }) => name === address.name);
     if (entry === undefined) return undefined;
     const { name, mimeType } = entry;
-    const path = join(folder, fileNameOf(entry));
-    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    const place = join(folder, fileNameOf(entry));
+    const path = this.#room.tellsPaths ? place : undefined;
+    await using file = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW);
     if ((await file.stat()).size > MAX_FILE_BYTES) return undefined;
     const content = await file.readFile();
     return { uri: keptUri(address), name, mimeType, sizeBytes: content.length, path, content };

@@ -14,6 +14,8 @@ export type RoomOptions = {
   /** Milliseconds since the epoch; tests have their own. */
   readonly now: () => number;
   readonly onRemoved: (handle: string) => void;
+  /** Whether those who are told of what is kept may know where it lies. */
+  readonly tellsPaths: boolean;
 };
 
 /** Each is looked at by name; a quota full of tiny ones would be a million. */
@@ -50,6 +52,10 @@ export class KeptRoom {
 
   constructor(options: RoomOptions) {
     this.#options = options;
+  }
+
+  get tellsPaths(): boolean {
+    return this.#options.tellsPaths;
   }
 
   folderOf(handle: string): string {

@@ -46,8 +46,8 @@ export type Kept = {
   readonly name: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
-  /** The file on this machine, which only its user may read. */
-  readonly path: string;
+  /** The file on this machine, which only its user may read; undefined for whoever is not this user. */
+  readonly path: string | undefined;
 };
 
 /** Thrown where keeping something would exceed MCP_BRIDGE_KEEP_MB. */
@@ -145,7 +145,8 @@ export class KeptRun {
 
   #keptOf({ name, mimeType, sizeBytes, ...file }: KeptIndexEntry): Kept {
     const uri = keptUri({ handle: this.#handle, name });
-    return { uri, name, mimeType, sizeBytes, path: this.#path(file) };
+    const path = this.#room.tellsPaths ? this.#path(file) : undefined;
+    return { uri, name, mimeType, sizeBytes, path };
   }
 
   #path(file: FileOnDisk): string {

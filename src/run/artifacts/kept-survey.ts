@@ -7,7 +7,9 @@ import { INDEX_FILE, KEPT_FOLDER } from './kept-room.js';
 import { fileNameOf, type Kept, keptIndex } from './kept-run.js';
 import { HANDLE, keptUri } from './kept-uri.js';
 
-export type SurveyedFile = Kept & {
+export type SurveyedFile = Omit<Kept, 'path'> & {
+  /** The file on this machine. */
+  readonly path: string;
   /** Id of the run that left it; undefined where an earlier version has kept it. */
   readonly run: string | undefined;
   /** When its run ended, in milliseconds since the epoch. */
