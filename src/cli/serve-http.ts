@@ -10,8 +10,8 @@ import { withRequests } from '../server/http/request-context.js';
 import { notifySystemd } from '../server/http/systemd.js';
 import { httpParts } from '../server/http-serving.js';
 import { SET_UP_PATIENCE_MS } from '../server/patience.js';
-import { Authenticator } from '../server/principals/authenticator.js';
 import { firstTokenText, makeFirstToken } from '../server/principals/first-token.js';
+import { HttpAccess } from '../server/principals/http-access.js';
 import { audited } from './audited.js';
 import { interruptSignal } from './interrupt.js';
 import { type Prepared, prepare } from './prepare.js';
@@ -30,11 +30,15 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const audit = audited(prepared);
   const { observer } = audit;
   const interrupted = interruptSignal({ except: ['SIGHUP'] });
-  const bridges = bridgesOf(prepared, withRequests(observer));
-  const front = await opened(address, prepared, bridges, observer, interrupted).catch(async (thrown) => {
-    await bridges[Symbol.asyncDispose]();
-    throw thrown;
-  });
+  const { host, env } = prepared.discovery;
+  const access = new HttpAccess(settings, host, env, observer);
+  const bridges = bridgesOf(prepared, access, withRequests(observer));
+  const front = await opened(address, prepared, { bridges, access }, observer, interrupted).catch(
+    async (thrown) => {
+      await bridges[Symbol.asyncDispose]();
+      throw thrown;
+    },
+  );
   nothingElseWrites(stderr);
   const fault = firstFault(observer);
   const onHangUp = () => void front.reload();
@@ -59,21 +63,32 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   process.exit(exitCode);
 }
 
-const bridgesOf = ({ settings, discovery, redactor }: Prepared, observer: Observer): Bridges =>
-  new Bridges({ settings, discovery, observer, redactor, setUpPatienceMs: SET_UP_PATIENCE_MS });
+const bridgesOf = (
+  { settings, discovery, redactor }: Prepared,
+  { book, exchange }: HttpAccess,
+  observer: Observer,
+): Bridges =>
+  new Bridges({
+    settings,
+    discovery,
+    observer,
+    redactor,
+    book,
+    exchange,
+    setUpPatienceMs: SET_UP_PATIENCE_MS,
+  });
 
 async function opened(
   address: HttpAddress,
   { settings, warnings }: Prepared,
-  bridges: Bridges,
+  { bridges, access }: { readonly bridges: Bridges; readonly access: HttpAccess },
   observer: Observer,
   signal: AbortSignal,
 ): Promise<HttpFront> {
-  const authenticator = new Authenticator(settings, observer);
-  const hasCredentials = authenticator.credentialsConfigured();
+  const hasCredentials = access.credentialsConfigured();
   const isOwn = address.at === 'tcp' && isLoopback(address.host);
   const firstToken = isOwn && !hasCredentials ? await makeFirstToken(settings.stateDir, signal) : undefined;
-  const serving = { bridges, authenticator, settings, observer: withRequests(observer), warnings };
+  const serving = { bridges, access, settings, observer: withRequests(observer), warnings };
   const parts = httpParts(serving, hasCredentials || isOwn);
   const front = await HttpFront.open({ address, parts, env: process.env });
   // The engine is looked for now, so that readiness is known when it is asked for.

@@ -9,8 +9,7 @@ import type { Bridges } from './bridges.js';
 import { Connection } from './connection.js';
 import type { HttpFrontParts, RequestFacts, ServingContext } from './http/parts.js';
 import { modernCallsOf } from './modern-calls.js';
-import type { Authentication } from './principals/authentication.js';
-import type { Authenticator } from './principals/authenticator.js';
+import type { HttpAccess } from './principals/http-access.js';
 import { agentServer } from './server.js';
 
 /** A probe asks every few seconds; an engine that fails is not tried more often than this. */
@@ -18,7 +17,7 @@ const TRY_AGAIN_MS = 15_000;
 
 export type HttpServing = {
   readonly bridges: Bridges;
-  readonly authenticator: Authenticator;
+  readonly access: HttpAccess;
   readonly settings: Settings;
   readonly observer: Observer;
   /** About the settings; agents are told the first ones. */
@@ -27,15 +26,16 @@ export type HttpServing = {
 
 /** The parts of a front that serves `bridges`. `hasCredentials` says whether a call over TCP must show one. */
 export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFrontParts {
-  const { bridges, authenticator, settings, observer } = serving;
+  const { bridges, access, settings, observer } = serving;
   const serverFor = serversOf(serving);
   const readiness = new Readiness(serving);
   return {
     serverFor,
-    authenticate: async (facts) => answered(await authenticator.authenticate(asked(facts))),
+    authenticate: (facts) => access.authenticate(asked(facts)),
+    stepUp: (principal, message) => access.stepUp(principal, message),
     hasCredentials,
     wellKnown: ({ path }) => {
-      const document = authenticator.metadataAt(path);
+      const document = access.metadataAt(path);
       return document && { status: 200, headers: { 'access-control-allow-origin': '*' }, body: document };
     },
     readiness: () => readiness.isReady(),
@@ -73,21 +73,15 @@ function serversOf({ bridges, settings, observer, warnings }: HttpServing): Http
   };
 }
 
-const asked = (facts: RequestFacts): Parameters<Authenticator['authenticate']>[0] => ({
+const asked = (facts: RequestFacts): Parameters<HttpAccess['authenticate']>[0] => ({
   authorization: facts.authorization,
   method: facts.method,
-  path: facts.target,
+  target: facts.target,
   remoteAddress: facts.remoteAddress,
   isPrivateSocket: facts.isPrivateSocket,
   isSecure: facts.isSecure,
   isForwarded: facts.isForwarded,
 });
-
-function answered(found: Authentication): Awaited<ReturnType<HttpFrontParts['authenticate']>> {
-  if ('principal' in found) return found;
-  const { status, headers, body } = found.refusal;
-  return { refusal: { status, headers, body: JSON.parse(body) } };
-}
 
 /** Whether a sandbox can be started here; found out by the first that asks, and again while it cannot. */
 class Readiness {

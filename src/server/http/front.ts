@@ -16,6 +16,7 @@ import {
   type Exchange,
   McpEndpoint,
   messageCount,
+  messagesIn,
   methodsOf,
   requestIds,
 } from './mcp-endpoint.js';
@@ -207,6 +208,10 @@ export class HttpFront implements AsyncDisposable {
         id: requestIds(body)[0] ?? null,
         headers: RETRY_WHILE_DRAINING,
       });
+    for (const message of messagesIn(body)) {
+      const refusal = this.#parts.stepUp?.(principal, message);
+      if (refusal !== undefined) return refusal;
+    }
     const exchange = { extra: { principal, callerToken, requestId }, method, body, ended };
     return await this.#serve(request, response, exchange, facts);
   }

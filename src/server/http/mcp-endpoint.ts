@@ -194,7 +194,8 @@ async function close({ plain, streaming }: PrincipalHandlers): Promise<void> {
   await Promise.allSettled([plain.close(), streaming.close()]);
 }
 
-const messagesIn = (body: unknown): readonly unknown[] => (Array.isArray(body) ? body : [body]);
+/** The messages of `body`: those of a batch, or the one that it is. */
+export const messagesIn = (body: unknown): readonly unknown[] => (Array.isArray(body) ? body : [body]);
 
 type Message = { readonly method?: unknown; readonly id?: unknown; readonly params?: unknown };
 

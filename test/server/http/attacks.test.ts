@@ -306,6 +306,20 @@ describe('forged', () => {
     expect(await mine.text()).toContain('ann');
   });
 
+  it('a scope is asked for each message of a batch', async () => {
+    const stub = await stubFront(opened, {
+      parts: {
+        stepUp: (_principal, message) =>
+          (message as { readonly id: unknown }).id === 2
+            ? { status: 403, headers: { 'www-authenticate': 'Bearer scope="more"' }, body: {} }
+            : undefined,
+      },
+    });
+    const refused = await post(stub, [call('whoami', 1), call('whoami', 2)]);
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([403, 'Bearer scope="more"']);
+    expect((await post(stub, call('whoami', 1))).status).toBe(200);
+  });
+
   it('ids of sessions cannot be guessed', async () => {
     const stub = await stubFront(opened);
     const ids = [await openSession(stub), await openSession(stub)];
