@@ -52,7 +52,9 @@ const ROOMS = {
 const PACKAGES = {
   // Questions on a terminal.
   '@clack/prompts': ['cli/setup/dialogue.ts'],
-  '@modelcontextprotocol/sdk': ['downstream/', 'exec/', 'server/', 'cli/code-exec.ts'],
+  '@modelcontextprotocol/client': ['downstream/'],
+  '@modelcontextprotocol/core': ['downstream/oauth/'],
+  '@modelcontextprotocol/sdk': ['exec/', 'server/', 'cli/code-exec.ts'],
   '@toon-format/toon': ['render/toon.ts'],
   'cli-table3': ['cli/'],
   dotenv: ['config/'],

@@ -1,21 +1,20 @@
 // From a DownstreamSpec to a connected client that knows the server's tools, or to an error that says what to do.
 // Which client capabilities are advertised, and what answers for them, is passed-on.ts's business.
 
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
-import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { PassedOn } from './asking/passed-on.js';
 import { lastWordsOf } from './call-error.js';
+import { McpClient } from './client.js';
+import type { JsonObject } from './json-object.js';
 import { type Link, WaitsForUser } from './link.js';
 import type { ServerContext } from './server-context.js';
 import { StdioTransport } from './stdio/stdio-transport.js';
-import { listTools, NO_TIMEOUT_MS, type ToolList } from './tool-list.js';
+import { listTools, type ToolList } from './tool-list.js';
 
 export type Connection = {
-  readonly client: Client;
+  readonly client: McpClient;
   readonly transport: Link;
   readonly listed: ToolList;
 };
@@ -40,16 +39,20 @@ export async function connect(
 ): Promise<Connection> {
   const limitMs = spec.startTimeoutMs ?? context.times.connectTimeoutMs;
   const transport = await linkTo(spec, context, limitMs);
-  const client = new Client(
-    { name: PACKAGE_NAME, version: VERSION },
-    { capabilities: passedOn.capabilities },
-  );
-  passedOn.serve(client);
-  client.setNotificationHandler(ToolListChangedNotificationSchema, onToolsChanged);
+  const handlers = {
+    capabilities: passedOn.capabilities,
+    onNotification: (method: string, params: JsonObject) => {
+      if (method === 'notifications/tools/list_changed') onToolsChanged();
+      else passedOn.notified(method, params);
+    },
+    onRequest: passedOn.answer,
+  };
   using deadline = new Deadline(signal);
   deadline.start(limitMs);
   try {
-    await client.connect(transport, { timeout: NO_TIMEOUT_MS, signal: deadline.signal });
+    await transport.start();
+    const client = await McpClient.greet(transport, handlers, deadline.signal);
+    passedOn.serve(client);
     return { client, transport, listed: await listTools(client, deadline.signal) };
   } catch (thrown) {
     const { cause } = deadline;

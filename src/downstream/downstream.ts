@@ -1,7 +1,6 @@
 // One live MCP server of the user: its tools and their calls, and what else it is asked, relayed as text. Only the pool may end it, so `close`
 // is on the handle that the pool holds and not on what others see. Everything thrown is a BridgeError.
 
-import { z } from 'zod';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
@@ -9,18 +8,13 @@ import { RawJson } from '../protocol/json-text.js';
 import { CallsUnderWay } from './asking/calls-under-way.js';
 import { PassedOn } from './asking/passed-on.js';
 import { callError, type FailureCode, withoutPrefix } from './call-error.js';
+import type { CallProgress } from './client.js';
 import { type Connection, connect } from './connect.js';
 import { rawResultOf } from './inbound.js';
-import { isObject } from './json-object.js';
 import type { ServerContext } from './server-context.js';
-import { listTools, NO_TIMEOUT_MS, type ServerTool, type ToolList } from './tool-list.js';
+import { listTools, type ServerTool, type ToolList } from './tool-list.js';
 
-/** How far a call says it is; numbers as the server gives them. */
-export type CallProgress = {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
-};
+export type { CallProgress } from './client.js';
 
 /** A request that is no call of a tool; `what` names it and its server, as the beginning of a sentence. */
 export type Question = {
@@ -109,9 +103,6 @@ export async function openDownstream(
   };
 }
 
-// The caller gets the very object that the transport made, which leads to its text.
-const anyResult = z.custom<object>(isObject);
-
 class LiveDownstream implements Downstream {
   readonly spec: DownstreamSpec;
   readonly serverVersion: string | undefined;
@@ -134,8 +125,8 @@ class LiveDownstream implements Downstream {
   ) {
     const { client, transport, listed } = connection;
     this.spec = spec;
-    this.serverVersion = client.getServerVersion()?.version;
-    this.instructions = client.getInstructions();
+    this.serverVersion = client.serverVersion;
+    this.instructions = client.instructions;
     this.#connection = connection;
     this.#calls = calls;
     this.#context = context;
@@ -179,7 +170,7 @@ class LiveDownstream implements Downstream {
   }
 
   has(kind: 'resources' | 'prompts'): boolean {
-    return this.#connection.client.getServerCapabilities()?.[kind] !== undefined;
+    return this.#connection.client.has(kind);
   }
 
   ask(question: Question, signal: AbortSignal): Promise<object> {
@@ -204,11 +195,7 @@ class LiveDownstream implements Downstream {
     };
     this.#events.onActivity(this.#calls.size);
     try {
-      const result = await client.request({ method, params: { ...params } }, anyResult, {
-        timeout: NO_TIMEOUT_MS,
-        signal: call.signal,
-        onprogress,
-      });
+      const result = await client.request(method, { ...params }, { signal: call.signal, onprogress });
       this.#events.onAnswer();
       return result;
     } catch (thrown) {

@@ -2,7 +2,7 @@
 // hanging until its timeout when the answer breaks a rule that nobody needs. What cannot be handed on fails the one
 // request that it answers, never the connection. Keeps each answer's own text so that it can be relayed unchanged.
 
-import { isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { BridgeError } from '../base/errors.js';
 import { MB_BYTES } from '../base/sizes.js';
 import { type Envelope, envelopeOf } from '../protocol/envelope.js';
@@ -66,8 +66,8 @@ function readAnswer(message: JsonObject, line: string): JSONRPCMessage | undefin
     return failure(id, new BridgeError('E_TOOL_FAILED', message, { fault: 'downstream' }));
   }
   const answer = { jsonrpc: '2.0' as const, id, result };
-  // Only a malformed `_meta` can be wrong now; the answer's own text still has it.
-  if (!isJSONRPCResultResponse(answer)) delete result['_meta'];
+  // The one member that the SDK looks at in a greeting as well; the answer's own text still has it.
+  if (!isObject(result['_meta'])) delete result['_meta'];
   lines.set(result, line);
   return answer;
 }

@@ -2,7 +2,7 @@
 // to keeping the tokens. The SDK makes the requests; what is asked, believed and kept is decided here.
 
 import { randomBytes } from 'node:crypto';
-import { exchangeAuthorization, startAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
+import { exchangeAuthorization, startAuthorization } from '@modelcontextprotocol/client';
 import { Deadline } from '../../base/deadline.js';
 import { BridgeError } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
@@ -71,6 +71,7 @@ export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: Abo
   const answer = await answerWithin(redirect.answer, options.timeoutMs ?? LOGIN_TIMEOUT_MS, signal);
   try {
     const authorizationCode = codeOf(answer.params, plan);
+    const iss = answer.params.get('iss');
     redactor.addAll({ 'authorization code': authorizationCode });
     const tokens = await orLoginError(
       exchangeAuthorization(plan.issuer, {
@@ -78,6 +79,7 @@ export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: Abo
         clientInformation: client,
         authorizationCode,
         codeVerifier,
+        ...(iss === null ? {} : { iss }),
         redirectUri: redirectUrl,
         fetchFn,
         ...(plan.resource === undefined ? {} : { resource: plan.resource }),

@@ -1,7 +1,7 @@
 // The end of a login: its tokens are revoked where the authorization server knows how (RFC 7009), and forgotten here
 // whatever it answers.
 
-import { selectClientAuthMethod } from '@modelcontextprotocol/sdk/client/auth.js';
+import { selectClientAuthMethod } from '@modelcontextprotocol/client';
 import { messageOf } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
 import { oauthFetch } from './oauth-fetch.js';

@@ -1,12 +1,12 @@
 // Logins as runs use them: the access token of each remote server, refreshed before it ends or when the server refuses
 // it, without anybody noticing. Nobody is asked anything here: where a person is needed, LoginNeeded says so.
 
-import { extractWWWAuthenticateParams, refreshAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
 import {
-  InvalidClientError,
-  InvalidGrantError,
-  UnauthorizedClientError,
-} from '@modelcontextprotocol/sdk/server/auth/errors.js';
+  extractWWWAuthenticateParams,
+  OAuthError,
+  OAuthErrorCode,
+  refreshAuthorization,
+} from '@modelcontextprotocol/client';
 import { BridgeError } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
 import { withoutFullStop } from '../../base/text.js';
@@ -24,6 +24,13 @@ import { type Login, TokenStore } from './token-store.js';
 const MARGIN_MS = 30_000;
 /** The margin is at most this share of a token's lifetime: for a short-lived token MARGIN_MS could be all of it. */
 const MARGIN_SHARE = 0.1;
+
+/** What an authorization server answers to a refresh token that it takes no more, or of a client that it knows no more. */
+const SPENT: ReadonlySet<string> = new Set([
+  OAuthErrorCode.InvalidGrant,
+  OAuthErrorCode.InvalidClient,
+  OAuthErrorCode.UnauthorizedClient,
+]);
 
 export class Logins {
   readonly #store: TokenStore;
@@ -132,8 +139,7 @@ export class Logins {
       this.#store.write(renewed);
       return renewed;
     } catch (thrown) {
-      if (thrown instanceof InvalidGrantError) return undefined;
-      if (thrown instanceof InvalidClientError || thrown instanceof UnauthorizedClientError) return undefined;
+      if (thrown instanceof OAuthError && SPENT.has(thrown.code)) return undefined;
       if (thrown instanceof BridgeError && thrown.code === 'E_STATE') throw thrown;
       const words = this.#redactor.redact(wordsOf(thrown));
       const { remedy } = this.#needed(spec);

@@ -1,7 +1,7 @@
 // How authorization servers are spoken to: over TLS, with an end, and never more than a little of what they say. No
 // header of the server's own entry goes there. Failures are told with the address and never with what was sent.
 
-import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { type FetchLike, RegistrationRejectedError } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
 import { ownCommand } from '../../base/own-command.js';
@@ -99,6 +99,7 @@ export async function orLoginError<T>(step: Promise<T>, what: string): Promise<T
 /** What the SDK throws of an authorization server's answer, as one clause: it would show what it expected as JSON, and pages as they came. */
 export function wordsOf(thrown: unknown): string {
   if (thrown instanceof SyntaxError) return 'its answer is no JSON';
+  if (thrown instanceof RegistrationRejectedError) return refusedRegistration(thrown);
   const { issues } = Object(thrown) as { issues?: readonly { readonly path: readonly unknown[] }[] };
   if (Array.isArray(issues)) {
     const path: unknown = issues[0]?.path;
@@ -107,4 +108,16 @@ export function wordsOf(thrown: unknown): string {
   }
   const said = messageOf(thrown).replace(/^(HTTP \d{3}): Invalid OAuth error response: .*/s, '$1');
   return withoutFullStop(clipHarmless(said, 300));
+}
+
+/** The SDK quotes the whole body, which may be a page. */
+function refusedRegistration({ status, body }: RegistrationRejectedError): string {
+  try {
+    const { error, error_description } = Object(JSON.parse(body)) as Record<string, unknown>;
+    const said = error_description ?? error;
+    if (typeof said === 'string' && said !== '') return withoutFullStop(clipHarmless(said, 300));
+  } catch {
+    // Told by its status.
+  }
+  return `HTTP ${status}`;
 }

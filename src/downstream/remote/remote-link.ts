@@ -2,7 +2,7 @@
 // anew by itself and repeats what was certainly not acted upon, so that nobody above notices. Only `close` ends it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JSONRPCMessage, McpError } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
 import { clipHarmless } from '../../base/text.js';
@@ -10,7 +10,8 @@ import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { stringify } from '../../protocol/json-text.js';
 import { withoutPrefix } from '../call-error.js';
-import { atItsEntry, CLOSED_BY_BRIDGE, deliverAnswer, type Link, type Problem } from '../link.js';
+import { ErrorAnswer } from '../error-answer.js';
+import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
 import { LoginNeeded } from '../oauth/login-needed.js';
 import type { ServerContext } from '../server-context.js';
 import { Credentials } from './credentials.js';
@@ -37,7 +38,6 @@ type TransportKind = 'http' | 'sse';
 
 export class RemoteLink implements Link {
   onclose: Link['onclose'];
-  onerror: Link['onerror'];
   onmessage: Link['onmessage'];
   readonly lastWords = '';
 
@@ -121,7 +121,7 @@ export class RemoteLink implements Link {
   }
 
   async #ask(request: Outgoing & { id: number }, isGreeting: boolean): Promise<void> {
-    const entry = this.#waiting.add(request.id, (message) => deliverAnswer(this, message));
+    const entry = this.#waiting.add(request.id, (message) => this.onmessage?.(message));
     try {
       if (isGreeting) await this.#greetFirst(request, entry);
       else await this.#deliver(request, entry);
@@ -258,6 +258,6 @@ function addressOf({ name, url }: RemoteSpec): URL {
 /** The failure that an answer of ours carries, see `failure` in inbound. */
 function failureIn(thrown: unknown): RemoteFailure | undefined {
   if (thrown instanceof RemoteFailure) return thrown;
-  const data = thrown instanceof McpError ? thrown.data : undefined;
+  const data = thrown instanceof ErrorAnswer ? thrown.data : undefined;
   return data instanceof BridgeError && data.cause instanceof RemoteFailure ? data.cause : undefined;
 }

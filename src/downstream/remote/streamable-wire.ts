@@ -4,7 +4,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { within } from '../../base/within.js';
 import { failure, MAX_MESSAGE_BYTES, readMessage, readOversized, tooLarge } from '../inbound.js';
 import { discard, mediaTypeOf, readBody } from './body.js';

@@ -1,7 +1,7 @@
 // The requests that want an answer. Each ends once: by its answer, by a failure, or because nobody wants it any more.
 // Later answers are nobody's, and would only make the SDK print them whole.
 
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { failure } from '../inbound.js';
 import { RemoteFailure } from './remote-failure.js';

@@ -1,7 +1,7 @@
 // One session with a remote server over one kind of transport. A session that is over is not mended: the link makes a
 // new wire.
 
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { RemoteFailure } from './remote-failure.js';
 
 export type Outgoing = {

@@ -1,17 +1,16 @@
-// The SDK's Transport over a process of our own. The SDK's stdio transport reads in quadratic time (40 MB take 7 s),
+// The link to a process of our own. The SDK's stdio transport reads in quadratic time (40 MB take 7 s),
 // closes the connection at 10 MB, misses a crash while a grandchild holds stdout, and leaves orphans; this one does
 // not. Lines that are no messages are kept as last words and otherwise ignored.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { Redact } from '../../base/redact.js';
 import { MB_BYTES } from '../../base/sizes.js';
 import { EnvelopeReader } from '../../protocol/envelope.js';
 import { stringify } from '../../protocol/json-text.js';
 import { LineSplitter } from '../../protocol/lines.js';
 import { MAX_MESSAGE_BYTES, readMessage, readOversized } from '../inbound.js';
-import { CLOSED_BY_BRIDGE, deliverAnswer, type Link, type Problem } from '../link.js';
+import { CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
 import { LastWords } from './last-words.js';
 import { type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
 import { startProblem } from './start-problem.js';
@@ -24,9 +23,8 @@ const DRAIN_MS = 100;
 const ENDS_WITHIN_MS = 1_000;
 
 export class StdioTransport implements Link {
-  onclose: Transport['onclose'];
-  onerror: Transport['onerror'];
-  onmessage: Transport['onmessage'];
+  onclose: Link['onclose'];
+  onmessage: Link['onmessage'];
 
   readonly #command: ProcessCommand;
   readonly #lastWords: LastWords;
@@ -143,8 +141,7 @@ export class StdioTransport implements Link {
       if (line.trim() !== '') this.#lastWords.addLine(`stdout: ${line}`);
       return;
     }
-    if ('method' in message) this.onmessage?.(message);
-    else if (this.#waiting.delete(Number(message.id))) deliverAnswer(this, message);
+    if ('method' in message || this.#waiting.delete(Number(message.id))) this.onmessage?.(message);
   }
 }
 
