@@ -22,6 +22,9 @@ export type ToolFilter = {
   readonly except: readonly string[];
 };
 
+export const VERSION_NEGOTIATIONS = ['auto', 'legacy', '2026-07-28'] as const;
+export type VersionNegotiation = (typeof VERSION_NEGOTIATIONS)[number];
+
 type SpecBase = {
   readonly name: string;
   readonly description: string;
@@ -30,6 +33,11 @@ type SpecBase = {
   /** For start, greeting and list of tools, in ms, from the host's own field; undefined means the bridge's default. */
   readonly startTimeoutMs: number | undefined;
   readonly toolFilter: ToolFilter;
+  /**
+   * Which era of MCP the server is greeted in: found out (`auto`, and where nothing is said), `initialize` alone
+   * (`legacy`), or none but the version that is named.
+   */
+  readonly versionNegotiation?: VersionNegotiation | undefined;
   readonly source: SpecSource;
 };
 

@@ -39,6 +39,7 @@ export function callError(
   if (cause !== undefined) {
     return new BridgeError('E_CANCELLED', `${what} was cancelled.`, { fault: 'agent' });
   }
+  if (thrown instanceof BridgeError) return thrown;
   if (transport.ending !== undefined || !(thrown instanceof ErrorAnswer)) {
     const reason = transport.ending ?? `cannot be reached: ${messageOf(thrown)}`;
     return new BridgeError(

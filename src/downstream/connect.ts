@@ -6,7 +6,9 @@ import { BridgeError } from '../base/errors.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { PassedOn } from './asking/passed-on.js';
 import { lastWordsOf } from './call-error.js';
-import { McpClient } from './client.js';
+import type { McpClient } from './client.js';
+import { ErasInMemory } from './greeting/eras.js';
+import { greet } from './greeting/greet.js';
 import type { JsonObject } from './json-object.js';
 import { type Link, WaitsForUser } from './link.js';
 import type { ServerContext } from './server-context.js';
@@ -38,7 +40,13 @@ export async function connect(
   signal: AbortSignal,
 ): Promise<Connection> {
   const limitMs = spec.startTimeoutMs ?? context.times.connectTimeoutMs;
-  const transport = await linkTo(spec, context, limitMs);
+  let transport: Link | undefined;
+  const newLink = async () => {
+    await transport?.close();
+    transport = await linkTo(spec, context, limitMs);
+    await transport.start();
+    return transport;
+  };
   const handlers = {
     capabilities: passedOn.capabilities,
     onNotification: (method: string, params: JsonObject) => {
@@ -50,11 +58,14 @@ export async function connect(
   using deadline = new Deadline(signal);
   deadline.start(limitMs);
   try {
-    await transport.start();
-    const client = await McpClient.greet(transport, handlers, deadline.signal);
+    const { eras = new ErasInMemory() } = context;
+    const client = await greet({ spec, eras, handlers, newLink }, deadline.signal);
+    if (transport === undefined) throw new Error('a client without a link');
     passedOn.serve(client);
     return { client, transport, listed: await listTools(client, deadline.signal) };
   } catch (thrown) {
+    // The address is no address.
+    if (transport === undefined) throw thrown;
     const { cause } = deadline;
     const problem = await transport.explain(thrown, cause === 'timeout' ? limitMs : undefined);
     await transport.close();

@@ -6,12 +6,15 @@ import { BridgeError, messageOf } from '../base/errors.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { RawJson } from '../protocol/json-text.js';
 import { CallsUnderWay } from './asking/calls-under-way.js';
+import { withInput } from './asking/input-required.js';
 import { PassedOn } from './asking/passed-on.js';
 import { callError, type FailureCode, withoutPrefix } from './call-error.js';
 import type { CallProgress } from './client.js';
 import { type Connection, connect } from './connect.js';
 import { rawResultOf } from './inbound.js';
+import type { JsonObject } from './json-object.js';
 import type { ServerContext } from './server-context.js';
+import { subscribe } from './subscription.js';
 import { listTools, type ServerTool, type ToolList } from './tool-list.js';
 
 export type { CallProgress } from './client.js';
@@ -67,6 +70,8 @@ export type DownstreamEvents = {
 /** What the pool holds: the server, and the right to end it. */
 export type OpenDownstream = {
   readonly downstream: Downstream;
+  /** Resolves when its list is no older than the server says that it is good for; undefined where it is not. */
+  fresh(): Promise<void> | undefined;
   /** Resolves when its processes are gone, or its session and sockets. */
   close(): Promise<void>;
   /** The agent has other roots now. */
@@ -93,15 +98,25 @@ export async function openDownstream(
   const calls = new CallsUnderWay();
   const passedOn = new PassedOn({ server: spec.name, agent, calls, redact, observer });
   const connection = await connect(spec, context, { onToolsChanged, passedOn }, signal);
-  live = new LiveDownstream(spec, connection, calls, context, events);
+  const listening = new AbortController();
+  live = new LiveDownstream(spec, connection, { calls, passedOn }, context, events);
+  const opened = live;
   if (changedEarly) live.refresh();
+  opened.listen(listening.signal);
   return {
     downstream: live,
-    close: () => connection.transport.close(),
+    close: () => {
+      listening.abort();
+      return connection.transport.close();
+    },
+    fresh: () => opened.fresh(),
     rootsChanged: () => passedOn.rootsChanged(),
     isAsking: () => passedOn.isAsking,
   };
 }
+
+/** A list that is good for less would be read before each call of a run. */
+const LEAST_TTL_MS = 5_000;
 
 class LiveDownstream implements Downstream {
   readonly spec: DownstreamSpec;
@@ -110,16 +125,20 @@ class LiveDownstream implements Downstream {
   readonly closed: Promise<string>;
   readonly #connection: Connection;
   readonly #calls: CallsUnderWay;
+  readonly #passedOn: PassedOn;
   readonly #context: ServerContext;
   readonly #events: DownstreamEvents;
   #listed: ToolList;
   #refreshing = false;
+  #refreshed: Promise<void> = Promise.resolve();
   #stale = false;
+  /** Whether the server tells of changes, so that its list is good until it does. */
+  #hears = false;
 
   constructor(
     spec: DownstreamSpec,
     connection: Connection,
-    calls: CallsUnderWay,
+    { calls, passedOn }: { readonly calls: CallsUnderWay; readonly passedOn: PassedOn },
     context: ServerContext,
     events: DownstreamEvents,
   ) {
@@ -129,6 +148,7 @@ class LiveDownstream implements Downstream {
     this.instructions = client.instructions;
     this.#connection = connection;
     this.#calls = calls;
+    this.#passedOn = passedOn;
     this.#context = context;
     this.#events = events;
     this.#listed = listed;
@@ -195,7 +215,14 @@ class LiveDownstream implements Downstream {
     };
     this.#events.onActivity(this.#calls.size);
     try {
-      const result = await client.request(method, { ...params }, { signal: call.signal, onprogress });
+      const send = async (all: JsonObject) => {
+        const sent = await client.request(method, all, { signal: call.signal, onprogress });
+        call.heard();
+        return sent;
+      };
+      const result = client.isModern
+        ? await withInput({ ...params }, { what, failure, send, answer: this.#passedOn.answer }, call.signal)
+        : await send({ ...params });
       this.#events.onAnswer();
       return result;
     } catch (thrown) {
@@ -207,10 +234,33 @@ class LiveDownstream implements Downstream {
     }
   }
 
+  /** Hears of changed lists where the server tells of them only to who asks; until `signal` or the connection ends. */
+  listen(signal: AbortSignal): void {
+    const { client } = this.#connection;
+    if (!client.isModern) return;
+    void subscribe(
+      client,
+      () => this.refresh(),
+      signal,
+      (hears) => {
+        this.#hears = hears;
+      },
+    );
+  }
+
+  /** Undefined where the list need not be read again. */
+  fresh(): Promise<void> | undefined {
+    const { ttlMs, readAt } = this.#listed;
+    if (ttlMs === undefined || this.#hears || !this.#connection.client.isModern) return undefined;
+    if (performance.now() - readAt < Math.max(ttlMs, LEAST_TTL_MS)) return undefined;
+    this.refresh();
+    return this.#refreshed;
+  }
+
   /** Reads the list of tools again; asked while it does so, it does it once more. */
   refresh(): void {
     this.#stale = true;
-    if (!this.#refreshing) void this.#refresh();
+    if (!this.#refreshing) this.#refreshed = this.#refresh();
   }
 
   async #refresh(): Promise<void> {

@@ -1,7 +1,7 @@
 // The connection to one server as connect, downstream and call-error see it: it carries messages, and knows why it ended
 // and why it did not begin. They know no kind of it.
 
-import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError } from '../base/errors.js';
 import { ownCommand } from '../base/own-command.js';
 
@@ -13,6 +13,8 @@ export interface Link {
   start(): Promise<void>;
   /** Rejects where the message cannot be sent; a request may also be answered with the failure. */
   send(message: JSONRPCMessage): Promise<void>;
+  /** Drops the answer to this request, should it still come; the server is not told. */
+  abandon(id: RequestId): void;
   /** Why the connection is over, as the end of a sentence about the server; undefined while it lasts. */
   readonly ending: string | undefined;
   /** What the server last said outside the protocol; empty when it was silent. */

@@ -31,6 +31,9 @@ export const anyResult = {
   },
 } as const;
 
+/** Whether it has taken the message, which is then not for the client. */
+export type Aside = (message: JSONRPCMessage) => boolean;
+
 export class SdkTransport implements Transport {
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
@@ -39,9 +42,11 @@ export class SdkTransport implements Transport {
   /** The SDK reads the answer to its greeting itself. */
   #greeting: unknown;
 
-  constructor(link: Link) {
+  constructor(link: Link, aside: Aside = () => false) {
     this.#link = link;
-    link.onmessage = (message) => this.#receive(message);
+    link.onmessage = (message) => {
+      if (!aside(message)) this.#receive(message);
+    };
     link.onclose = () => this.onclose?.();
   }
 
@@ -56,8 +61,10 @@ export class SdkTransport implements Transport {
     return this.#link.send(message);
   }
 
+  /** The SDK closes what it could not greet by; the link may still be of use, and whoever made it ends it. */
   close(): Promise<void> {
-    return this.#link.close();
+    this.onclose?.();
+    return Promise.resolve();
   }
 
   #receive(message: JSONRPCMessage): void {

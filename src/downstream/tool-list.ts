@@ -23,6 +23,10 @@ export type ServerTool = {
 
 export type ToolList = {
   readonly tools: readonly ServerTool[];
+  /** How long the server says that the list is good; undefined where it does not say. */
+  readonly ttlMs: number | undefined;
+  /** By performance.now(). */
+  readonly readAt: number;
   /** What was left out and why, in words for the operator. */
   readonly problems: readonly string[];
 };
@@ -59,7 +63,13 @@ export async function listTools(client: McpClient, signal: AbortSignal): Promise
   let tooMany = 0;
   let chars = 0;
   const withoutSchema = new Set<string>();
-  const request = (params: object) => client.request('tools/list', { ...params }, { signal });
+  let ttlMs: number | undefined;
+  const request = async (params: object) => {
+    const page = await client.request('tools/list', { ...params }, { signal });
+    const ttl: unknown = Reflect.get(page, 'ttlMs');
+    if (typeof ttl === 'number' && ttl >= 0) ttlMs = Math.min(ttl, ttlMs ?? Number.POSITIVE_INFINITY);
+    return page;
+  };
   const endless = await eachPage({ method: 'tools/list', member: 'tools' }, request, (items) => {
     for (const item of items) {
       const tool = readTool(item);
@@ -83,7 +93,7 @@ export async function listTools(client: McpClient, signal: AbortSignal): Promise
       `shown without a schema, which is too large or too deep: ${withoutSchema.size} of its tools`,
     );
   }
-  return { tools: [...tools.values()], problems };
+  return { tools: [...tools.values()], ttlMs, readAt: performance.now(), problems };
 }
 
 /** The tool without what is too much of it, and how much the rest is. */

@@ -18,6 +18,7 @@ import { serverAliases, toServerDoc } from '../downstream/catalog/catalog.js';
 import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
 import { type Known, KnownServers } from '../downstream/catalog/known-servers.js';
 import { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
+import { KeptEras } from '../downstream/greeting/eras.js';
 import type { Logins } from '../downstream/oauth/logins.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { ServerLease } from '../downstream/server-lease.js';
@@ -45,6 +46,7 @@ export class ConfiguredServers implements AsyncDisposable {
   readonly shapes: ObservedShapes;
   readonly #options: ConfiguredServersOptions;
   readonly #catalog: KeptCatalog;
+  readonly #eras: KeptEras;
   readonly #known: KnownServers;
   readonly #policyBook: PolicyBook;
   #shown: { readonly policy: Policy; readonly part: (doc: ServerDoc) => ServerDoc } | undefined;
@@ -61,6 +63,7 @@ export class ConfiguredServers implements AsyncDisposable {
     this.#options = { ...options, context: { lastGood: new LastGoodFiles(), ...context } };
     this.#policyBook = new PolicyBook(settings, context.host, observer);
     this.#catalog = new KeptCatalog(settings.stateDir, observer);
+    this.#eras = new KeptEras(settings.stateDir);
     this.shapes = new ObservedShapes(settings.stateDir);
     this.#known = new KnownServers(this.#catalog, this.shapes, () => this.#shownPart());
     this.pool = this.#openPool([]);
@@ -197,6 +200,7 @@ export class ConfiguredServers implements AsyncDisposable {
       observer,
       redactor,
       agent,
+      eras: this.#eras,
       loginFor: async (spec) => (await this.#openLogins()).of(spec),
       onListed: (downstream) => this.#catalog.learn(downstream),
     });

@@ -24,7 +24,8 @@ export async function greetAnew(
 ): Promise<void> {
   await wire.open(signal);
   // The number of the first greeting: no request of the client's has it any more.
-  const id = Number(greeting.id);
+  const { id } = greeting;
+  if (id === undefined) throw new Error('a greeting that wants no answer');
   try {
     const answered = new Promise<JSONRPCMessage>((resolve, reject) => {
       const entry = waiting.add(id, resolve);

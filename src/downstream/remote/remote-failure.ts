@@ -34,6 +34,11 @@ export class RemoteFailure extends Error {
     this.#options = options;
   }
 
+  /** Nobody was reached, or nobody who may ask: the server itself has not been heard. */
+  get saysNothingOfServer(): boolean {
+    return this.untaken === 'unreachable';
+  }
+
   get remedy(): string {
     return this.#options.remedy;
   }
@@ -46,12 +51,16 @@ export class RemoteFailure extends Error {
   }
 }
 
+export type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };
+
 /** A status that is no success. `said` is what the body holds that a person may read. */
 export class RefusedStatus extends RemoteFailure {
   constructor(
     readonly status: number,
     readonly said: string,
     options: RemoteFailureOptions,
+    /** The JSON-RPC error in the body, where there is one: in the modern era errors of the protocol have a status as well. */
+    readonly rpcError: RpcError | undefined = undefined,
     reason = `it answered with status ${status}${quotation(status, said)}`,
   ) {
     super(reason, options);

@@ -3,7 +3,7 @@
 // not. Lines that are no messages are kept as last words and otherwise ignored.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { Redact } from '../../base/redact.js';
 import { MB_BYTES } from '../../base/sizes.js';
 import { EnvelopeReader } from '../../protocol/envelope.js';
@@ -31,7 +31,7 @@ export class StdioTransport implements Link {
   readonly #skipped = new EnvelopeReader();
   readonly #lines = new LineSplitter(MAX_MESSAGE_BYTES, (piece) => this.#skipped.push(piece));
   /** Ids of requests that still want an answer; later ones would only make the SDK print them whole. */
-  readonly #waiting = new Set<number>();
+  readonly #waiting = new Set<RequestId>();
   #tree: ProcessTree | undefined;
   #ending: string | undefined;
   /** Whether the bridge ended the server before it ended by itself. */
@@ -105,6 +105,10 @@ export class StdioTransport implements Link {
     });
   }
 
+  abandon(id: RequestId): void {
+    this.#waiting.delete(id);
+  }
+
   /** Resolves when the server's process group is gone, after at most half a second or so. */
   async close(): Promise<void> {
     if (this.#tree === undefined) return;
@@ -123,9 +127,9 @@ export class StdioTransport implements Link {
 
   #note(message: JSONRPCMessage): void {
     if (!('method' in message)) return;
-    if ('id' in message) this.#waiting.add(Number(message.id));
+    if ('id' in message) this.#waiting.add(message.id);
     else if (message.method === 'notifications/cancelled')
-      this.#waiting.delete(Number(message.params?.['requestId']));
+      this.abandon(message.params?.['requestId'] as RequestId);
   }
 
   #read(chunk: Buffer): void {
@@ -141,7 +145,8 @@ export class StdioTransport implements Link {
       if (line.trim() !== '') this.#lastWords.addLine(`stdout: ${line}`);
       return;
     }
-    if ('method' in message || this.#waiting.delete(Number(message.id))) this.onmessage?.(message);
+    if ('method' in message || (message.id !== undefined && this.#waiting.delete(message.id)))
+      this.onmessage?.(message);
   }
 }
 
