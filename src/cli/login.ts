@@ -15,6 +15,7 @@ import { logOut } from '../downstream/oauth/log-out.js';
 import { loginCommand } from '../downstream/oauth/login-needed.js';
 import { noLoginReason } from '../downstream/oauth/no-login.js';
 import { type StoredLogin, TokenStore } from '../downstream/oauth/token-store.js';
+import { proxiesOf } from '../downstream/remote/proxies.js';
 import { columns } from './columns.js';
 import { interruptSignal } from './interrupt.js';
 import { coloursFor, printJson, visible } from './output.js';
@@ -50,6 +51,7 @@ export async function login(server: string | undefined, options: LoginCommandOpt
         redactor,
         scopes: options.scope ?? [],
         clientMetadataUrl: settings.clientMetadataUrl,
+        proxyFor: proxiesOf(process.env),
         onUrl: (url, paste) => {
           say(`Log in to '${visible(server)}' in the browser:\n\n  ${url}\n`);
           say(`This waits for ${LOGIN_TIMEOUT_MS / 60_000} minutes; Ctrl-C ends it.`);
@@ -97,7 +99,7 @@ export async function logout(server: string): Promise<void> {
   const discovery = discover(context, () => {});
   const { wasLoggedIn, trouble } = await logOut(
     urlOf(server, discovery, store),
-    { store, redactor },
+    { store, redactor, proxyFor: proxiesOf(process.env) },
     interruptSignal(),
   );
   const name = visible(server);

@@ -274,6 +274,8 @@ class LiveDownstream implements Downstream {
         this.#events.onListed();
       } catch (thrown) {
         if (this.#connection.transport.ending !== undefined) break;
+        // Or each call would wait for another attempt.
+        this.#listed = { ...this.#listed, readAt: performance.now() };
         this.#events.onRefreshFailed(withoutPrefix(messageOf(thrown)));
       }
     }

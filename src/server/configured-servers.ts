@@ -208,9 +208,9 @@ export class ConfiguredServers implements AsyncDisposable {
 
   /** Loaded with the first remote server: most who start a bridge have none. */
   #openLogins(): Promise<Logins> {
-    const { settings, redactor } = this.#options;
+    const { settings, redactor, context } = this.#options;
     this.#logins ??= import('../downstream/oauth/logins.js').then(
-      (module) => new module.Logins(settings.stateDir, redactor),
+      (module) => new module.Logins(settings.stateDir, redactor, module.proxiesOf(context.env)),
     );
     return this.#logins;
   }

@@ -11,12 +11,14 @@ import { BridgeError } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
 import { withoutFullStop } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
-import type { RemoteSpec } from '../../config/downstream-spec.js';
+import type { MachineLogin, RemoteSpec } from '../../config/downstream-spec.js';
+import { NO_PROXIES } from '../remote/proxies.js';
 import type { Challenge, ServerLogin } from '../remote/server-login.js';
 import { LoginNeeded, LoginTrouble } from './login-needed.js';
 import { renewedLogin } from './login-record.js';
+import { MachineServerLogin } from './machine-login.js';
 import { noLoginReason } from './no-login.js';
-import { oauthFetch, wordsOf } from './oauth-fetch.js';
+import { type OAuthFetch, oauthFetch, wordsOf } from './oauth-fetch.js';
 import { hideTokens } from './secrets.js';
 import { type Login, TokenStore } from './token-store.js';
 
@@ -32,19 +34,26 @@ const SPENT: ReadonlySet<string> = new Set([
   OAuthErrorCode.UnauthorizedClient,
 ]);
 
+export { proxiesOf } from '../remote/proxies.js';
+
 export class Logins {
   readonly #store: TokenStore;
   readonly #redactor: Redactor;
+  readonly #oauthFetch: OAuthFetch;
+  /** By entry: its tokens are of no use to another. */
+  readonly #machines = new WeakMap<RemoteSpec, MachineServerLogin>();
   /** By URL: those who need the same refresh share it. Other processes are kept apart by the store's lock. */
   readonly #renewing = new Map<string, Promise<Login>>();
 
-  constructor(stateDir: string, redactor: Redactor) {
+  constructor(stateDir: string, redactor: Redactor, proxyFor = NO_PROXIES) {
+    this.#oauthFetch = (server, signal) => oauthFetch(server, signal, proxyFor);
     this.#store = new TokenStore(stateDir);
     this.#redactor = redactor;
   }
 
   /** The login of a server, made or not; undefined for one that takes none of ours. */
   of(spec: RemoteSpec): ServerLogin | undefined {
+    if (spec.oauth && spec.oauth.machine !== undefined) return this.#machine(spec, spec.oauth.machine);
     if (noLoginReason(spec) !== undefined) return undefined;
     return {
       token: (signal) => this.#token(spec, signal),
@@ -54,6 +63,16 @@ export class Logins {
       },
       refused: (challenge) => refusal(spec.name, challenge),
     };
+  }
+
+  /** One for each entry, so that its tokens outlive a session. */
+  #machine(spec: RemoteSpec, login: MachineLogin): MachineServerLogin {
+    const known = this.#machines.get(spec);
+    if (known !== undefined) return known;
+    const parts = { spec, login, redactor: this.#redactor, oauthFetch: this.#oauthFetch };
+    const made = new MachineServerLogin(parts);
+    this.#machines.set(spec, made);
+    return made;
   }
 
   /** Undefined where nobody has logged in: the server may do without. */
@@ -131,7 +150,7 @@ export class Logins {
         metadata,
         clientInformation: client,
         refreshToken,
-        fetchFn: oauthFetch(spec.url, signal),
+        fetchFn: this.#oauthFetch(spec.url, signal),
         ...(resource === undefined ? {} : { resource }),
       });
       const renewed = renewedLogin(login, tokens);

@@ -12,6 +12,7 @@ import { atItsEntry } from '../link.js';
 import { readBody } from './body.js';
 import type { Credentials } from './credentials.js';
 import { HttpClient, type HttpRequest, StrayRedirect } from './http-client.js';
+import { NO_PROXIES } from './proxies.js';
 import { fromNode, oddAnswer, RefusedStatus, RemoteFailure, type RpcError } from './remote-failure.js';
 
 /**
@@ -23,11 +24,12 @@ const MAX_SAID_CHARS = 300;
 
 export class Door {
   readonly url: URL;
-  readonly #client = new HttpClient();
+  readonly #client: HttpClient;
   readonly #credentials: Credentials;
   readonly #redact: Redact;
 
-  constructor(url: URL, credentials: Credentials, redact: Redact) {
+  constructor(url: URL, credentials: Credentials, redact: Redact, proxyFor = NO_PROXIES) {
+    this.#client = new HttpClient(undefined, proxyFor);
     this.url = url;
     this.#credentials = credentials;
     this.#redact = redact;

@@ -5,6 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import { BridgeError, type ErrorCode, type Fault, messageOf } from '../../base/errors.js';
 import { atItsEntry } from '../link.js';
 import { NeverSent } from './http-client.js';
+import { ProxyRefusal } from './proxy-agent.js';
 
 /** Why a message was certainly not acted upon: its session is over, or nobody could be reached. */
 export type Untaken = 'session' | 'unreachable';
@@ -109,6 +110,14 @@ export function broken(cause?: unknown): RemoteFailure {
 }
 
 function neverSent(url: URL, cause: unknown): RemoteFailure {
+  if (cause instanceof ProxyRefusal) {
+    return new RemoteFailure(`the proxy ${cause.proxy} ${cause.why}`, {
+      fault: 'operator',
+      remedy: `Correct the variable that names the proxy (${url.protocol.slice(0, -1)}_proxy), or name ${url.hostname} in no_proxy.`,
+      untaken: 'unreachable',
+      cause,
+    });
+  }
   const code = codeOf(cause);
   const because = (reason: string, remedy: string) =>
     new RemoteFailure(reason, {

@@ -18,6 +18,7 @@ import type { ServerContext } from '../server-context.js';
 import { Credentials } from './credentials.js';
 import { Door } from './door.js';
 import { greetAnew, noNewSession } from './greet-anew.js';
+import { proxiesOf } from './proxies.js';
 import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
 import type { ServerLogin } from './server-login.js';
 import { SseWire } from './sse-wire.js';
@@ -63,7 +64,8 @@ export class RemoteLink implements Link {
     this.#kind = spec.transport === 'auto' ? undefined : spec.transport;
     const url = addressOf(spec);
     this.#credentials = new Credentials(spec, context, login);
-    this.#door = new Door(url, this.#credentials, (text) => context.redactor.redact(text));
+    const redact = (text: string) => context.redactor.redact(text);
+    this.#door = new Door(url, this.#credentials, redact, proxiesOf(context.env));
   }
 
   get ending(): string | undefined {
