@@ -6,7 +6,7 @@ import { BridgeError } from '../../base/errors.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { DownstreamSpec } from '../../config/downstream-spec.js';
 import { type ClientHandlers, McpClient } from '../client.js';
-import { ErrorAnswer } from '../error-answer.js';
+import { ErrorAnswer, UNSUPPORTED_VERSION } from '../error-answer.js';
 import type { Link } from '../link.js';
 import { MODERN_VERSION } from './envelope.js';
 import type { EraMemory, KnownEra } from './eras.js';
@@ -74,7 +74,9 @@ async function greetKnown(
     eras.learn(spec, undefined);
     const another = await parts.newLink();
     const probe = new Probe(another, handlers.capabilities);
-    const verdict = await within(PATIENCE_MS, probe.verdict, signal);
+    // Whoever says that it does not speak our version will say which it speaks, however long it takes to start.
+    const isSure = thrown.code === UNSUPPORTED_VERSION;
+    const verdict = await within(isSure ? undefined : LATE_MS, probe.verdict, signal);
     if (verdict?.era !== 'modern') throw thrown;
     return greetModern(verdict, another, parts, signal);
   }
@@ -123,7 +125,7 @@ const learnLegacy = (eras: EraMemory, spec: DownstreamSpec, { serverVersion }: M
   eras.learn(spec, { era: 'legacy', version: serverVersion });
 
 /** The server itself says no: a modern one knows no `initialize`. What a link failed of is told with the error as data. */
-function isRefusal(thrown: unknown): boolean {
+function isRefusal(thrown: unknown): thrown is ErrorAnswer {
   if (!(thrown instanceof ErrorAnswer)) return false;
   return !(thrown.data instanceof BridgeError) || Object(thrown.data.cause).saysNothingOfServer !== true;
 }
