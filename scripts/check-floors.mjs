@@ -52,9 +52,9 @@ const ROOMS = {
 const PACKAGES = {
   // Questions on a terminal.
   '@clack/prompts': ['cli/setup/dialogue.ts'],
-  '@modelcontextprotocol/core': ['server/'],
+  '@modelcontextprotocol/client': ['downstream/'],
+  '@modelcontextprotocol/core': ['downstream/oauth/', 'server/'],
   '@modelcontextprotocol/node': ['exec/'],
-  '@modelcontextprotocol/sdk': ['downstream/'],
   '@modelcontextprotocol/server': ['exec/', 'server/'],
   '@toon-format/toon': ['render/toon.ts'],
   'cli-table3': ['cli/'],

@@ -16,6 +16,7 @@ import { logOut } from '../downstream/oauth/log-out.js';
 import { loginCommand } from '../downstream/oauth/login-needed.js';
 import { noLoginReason } from '../downstream/oauth/no-login.js';
 import { type StoredLogin, TokenStore } from '../downstream/oauth/token-store.js';
+import { proxiesOf } from '../downstream/remote/proxies.js';
 import { columns } from './columns.js';
 import { interruptSignal } from './interrupt.js';
 import { coloursFor, printJson, visible } from './output.js';
@@ -53,6 +54,7 @@ export async function login(server: string | undefined, options: LoginCommandOpt
         redactor,
         scopes: options.scope ?? [],
         clientMetadataUrl: settings.clientMetadataUrl,
+        proxyFor: proxiesOf(process.env),
         onUrl: (url, paste) => {
           say(`Log in to '${visible(server)}' in the browser:\n\n  ${url}\n`);
           say(`This waits for ${LOGIN_TIMEOUT_MS / 60_000} minutes; Ctrl-C ends it.`);
@@ -103,7 +105,7 @@ export async function logout(
   const discovery = discover(context, () => {});
   const { wasLoggedIn, trouble } = await logOut(
     urlOf(server, discovery, store),
-    { store, redactor },
+    { store, redactor, proxyFor: proxiesOf(process.env) },
     interruptSignal(),
   );
   const name = visible(server);

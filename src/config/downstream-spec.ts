@@ -22,6 +22,9 @@ export type ToolFilter = {
   readonly except: readonly string[];
 };
 
+export const VERSION_NEGOTIATIONS = ['auto', 'legacy', '2026-07-28'] as const;
+export type VersionNegotiation = (typeof VERSION_NEGOTIATIONS)[number];
+
 type SpecBase = {
   readonly name: string;
   readonly description: string;
@@ -30,6 +33,11 @@ type SpecBase = {
   /** For start, greeting and list of tools, in ms, from the host's own field; undefined means the bridge's default. */
   readonly startTimeoutMs: number | undefined;
   readonly toolFilter: ToolFilter;
+  /**
+   * Which era of MCP the server is greeted in: found out (`auto`, and where nothing is said), `initialize` alone
+   * (`legacy`), or none but the version that is named.
+   */
+  readonly versionNegotiation?: VersionNegotiation | undefined;
   readonly source: SpecSource;
 };
 
@@ -50,6 +58,31 @@ export type OAuthHints = {
   /** Port of the loopback redirect, where the client was registered with a fixed one; undefined means any free port. */
   readonly callbackPort: number | undefined;
   readonly authServerMetadataUrl: string | undefined;
+  /** Where nobody has to log in, since the entry itself names a client with its secrets. */
+  readonly machine?: MachineLogin | undefined;
+};
+
+/** Where a secret stands: it is known, or it is in a file that may be exchanged. */
+export type SecretSource = { readonly value: string } | { readonly file: string };
+
+/** A login that needs no person. */
+export type MachineLogin = {
+  readonly grant: 'client_credentials' | 'cross_app_access';
+  /** The one authorization server that the secrets may go to. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly secret: SecretSource | undefined;
+  /** Instead of a secret: the client signs (RFC 7523). `pem` is PKCS #8. */
+  readonly privateKey: { readonly pem: SecretSource; readonly algorithm: string } | undefined;
+  /** The user's identity provider, and the ID token that it gave, for `cross_app_access`. */
+  readonly identity:
+    | {
+        readonly issuer: string;
+        readonly clientId: string;
+        readonly secret: SecretSource | undefined;
+        readonly token: SecretSource;
+      }
+    | undefined;
 };
 
 /** A server that is reached over HTTP. */
@@ -80,9 +113,23 @@ export type SkippedSpec = {
 /** Every value of the entry that may be a secret, by its name: variables of a program; headers, the query of the address and the client's secret of a remote server. */
 export function secretsOf(spec: DownstreamSpec): Readonly<Record<string, string>> {
   if (spec.transport === 'stdio') return spec.env;
-  const { clientSecret } = spec.oauth || { clientSecret: undefined };
+  const { clientSecret, machine } = spec.oauth || { clientSecret: undefined, machine: undefined };
   const query = URL.canParse(spec.url) ? Object.fromEntries(new URL(spec.url).searchParams) : {};
-  return { ...query, ...spec.headers, ...(clientSecret === undefined ? {} : { clientSecret }) };
+  const ofMachine = {
+    'client secret': machine?.secret,
+    'private key': machine?.privateKey?.pem,
+    'secret at the identity provider': machine?.identity?.secret,
+    'ID token': machine?.identity?.token,
+  };
+  const known = Object.entries(ofMachine).flatMap(([name, source]) =>
+    source !== undefined && 'value' in source ? [[name, source.value]] : [],
+  );
+  return {
+    ...query,
+    ...spec.headers,
+    ...(clientSecret === undefined ? {} : { clientSecret }),
+    ...Object.fromEntries(known),
+  };
 }
 
 /**

@@ -1,12 +1,11 @@
-// Why a call has no result, told apart and put into words. The SDK uses one error class, with codes that servers
-// use as well, for what a server says and for what the SDK itself noticed; so the codes are not asked.
+// Why a call has no result, told apart and put into words.
 
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { EndCause } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
 import { clipHarmless } from '../base/text.js';
 import { addressesOf } from './asking/elicitation.js';
+import { ErrorAnswer, INVALID_PARAMS } from './error-answer.js';
 import type { Link } from './link.js';
 
 /** A server's own message is data, and may be long. */
@@ -40,7 +39,8 @@ export function callError(
   if (cause !== undefined) {
     return new BridgeError('E_CANCELLED', `${what} was cancelled.`, { fault: 'agent' });
   }
-  if (transport.ending !== undefined || !(thrown instanceof McpError)) {
+  if (thrown instanceof BridgeError) return thrown;
+  if (transport.ending !== undefined || !(thrown instanceof ErrorAnswer)) {
     const reason = transport.ending ?? `cannot be reached: ${messageOf(thrown)}`;
     return new BridgeError(
       'E_SERVER_UNAVAILABLE',
@@ -61,7 +61,7 @@ export function callError(
     });
   }
   const said = clipHarmless(redact(beginning(thrown.message)), MAX_MESSAGE_CHARS);
-  const fault = thrown.code === ErrorCode.InvalidParams ? 'guest' : 'downstream';
+  const fault = thrown.code === INVALID_PARAMS ? 'guest' : 'downstream';
   if (said === '')
     return new BridgeError(failure, `${what} failed without a word.`, { fault, cause: thrown });
   const [address, ...more] = addressesOf(thrown.data);
@@ -91,7 +91,7 @@ export function lastWordsOf({ lastWords }: Pick<Link, 'lastWords'>): string {
   return ` Its last words:\n${end.replace(/^/gm, '> ')}\n`;
 }
 
-/** The SDK puts `MCP error <code>: ` ahead of every message; the code says nothing to the reader. */
+/** Servers of the SDK's first line put `MCP error <code>: ` ahead of a message; the code says nothing to the reader. */
 export function withoutPrefix(message: string): string {
   return message.replace(/^(?:MCP error -?\d+: )+/, '');
 }

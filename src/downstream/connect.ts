@@ -1,21 +1,22 @@
 // From a DownstreamSpec to a connected client that knows the server's tools, or to an error that says what to do.
 // Which client capabilities are advertised, and what answers for them, is passed-on.ts's business.
 
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
-import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { PassedOn } from './asking/passed-on.js';
 import { lastWordsOf } from './call-error.js';
+import type { McpClient } from './client.js';
+import { ErasInMemory } from './greeting/eras.js';
+import { greet } from './greeting/greet.js';
+import type { JsonObject } from './json-object.js';
 import { type Link, WaitsForUser } from './link.js';
 import type { ServerContext } from './server-context.js';
 import { StdioTransport } from './stdio/stdio-transport.js';
-import { listTools, NO_TIMEOUT_MS, type ToolList } from './tool-list.js';
+import { listTools, type ToolList } from './tool-list.js';
 
 export type Connection = {
-  readonly client: Client;
+  readonly client: McpClient;
   readonly transport: Link;
   readonly listed: ToolList;
 };
@@ -39,19 +40,32 @@ export async function connect(
   signal: AbortSignal,
 ): Promise<Connection> {
   const limitMs = spec.startTimeoutMs ?? context.times.connectTimeoutMs;
-  const transport = await linkTo(spec, context, limitMs);
-  const client = new Client(
-    { name: PACKAGE_NAME, version: VERSION },
-    { capabilities: passedOn.capabilities },
-  );
-  passedOn.serve(client);
-  client.setNotificationHandler(ToolListChangedNotificationSchema, onToolsChanged);
+  let transport: Link | undefined;
+  const newLink = async () => {
+    await transport?.close();
+    transport = await linkTo(spec, context, limitMs);
+    await transport.start();
+    return transport;
+  };
+  const handlers = {
+    capabilities: passedOn.capabilities,
+    onNotification: (method: string, params: JsonObject) => {
+      if (method === 'notifications/tools/list_changed') onToolsChanged();
+      else passedOn.notified(method, params);
+    },
+    onRequest: passedOn.answer,
+  };
   using deadline = new Deadline(signal);
   deadline.start(limitMs);
   try {
-    await client.connect(transport, { timeout: NO_TIMEOUT_MS, signal: deadline.signal });
+    const { eras = new ErasInMemory() } = context;
+    const client = await greet({ spec, eras, handlers, newLink }, deadline.signal);
+    if (transport === undefined) throw new Error('a client without a link');
+    passedOn.serve(client);
     return { client, transport, listed: await listTools(client, deadline.signal) };
   } catch (thrown) {
+    // The address is no address.
+    if (transport === undefined) throw thrown;
     const { cause } = deadline;
     const problem = await transport.explain(thrown, cause === 'timeout' ? limitMs : undefined);
     await transport.close();

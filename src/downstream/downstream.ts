@@ -1,7 +1,6 @@
 // One live MCP server of the user: its tools and their calls, and what else it is asked, relayed as text. Only the pool may end it, so `close`
 // is on the handle that the pool holds and not on what others see. Everything thrown is a BridgeError.
 
-import { z } from 'zod';
 import { Deadline } from '../base/deadline.js';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
@@ -9,20 +8,18 @@ import { RawJson } from '../protocol/json-text.js';
 import { type AgentCapabilities, NO_AGENT } from './asking/agent-capabilities.js';
 import type { Callers } from './asking/callers.js';
 import { CallsUnderWay } from './asking/calls-under-way.js';
+import { withInput } from './asking/input-required.js';
 import { PassedOn } from './asking/passed-on.js';
 import { callError, type FailureCode, withoutPrefix } from './call-error.js';
+import type { CallProgress } from './client.js';
 import { type Connection, connect } from './connect.js';
 import { rawResultOf } from './inbound.js';
-import { isObject } from './json-object.js';
+import type { JsonObject } from './json-object.js';
 import type { ServerContext } from './server-context.js';
-import { listTools, NO_TIMEOUT_MS, type ServerTool, type ToolList } from './tool-list.js';
+import { subscribe } from './subscription.js';
+import { listTools, type ServerTool, type ToolList } from './tool-list.js';
 
-/** How far a call says it is; numbers as the server gives them. */
-export type CallProgress = {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
-};
+export type { CallProgress } from './client.js';
 
 /** A request that is no call of a tool; `what` names it and its server, as the beginning of a sentence. */
 export type Question = {
@@ -77,6 +74,8 @@ export type DownstreamEvents = {
 /** What the pool holds: the server, and the right to end it. */
 export type OpenDownstream = {
   readonly downstream: Downstream;
+  /** Resolves when its list is no older than the server says that it is good for; undefined where it is not. */
+  fresh(): Promise<void> | undefined;
   /** Resolves when its processes are gone, or its session and sockets. */
   close(): Promise<void>;
   /** The agent has other roots now. */
@@ -104,18 +103,25 @@ export async function openDownstream(
   const calls = new CallsUnderWay();
   const passedOn = new PassedOn({ server: spec.name, callers, calls, redact, observer });
   const connection = await connect(spec, context, { onToolsChanged, passedOn }, signal);
-  live = new LiveDownstream(spec, connection, calls, context, events);
+  const listening = new AbortController();
+  live = new LiveDownstream(spec, connection, { calls, passedOn }, context, events);
+  const opened = live;
   if (changedEarly) live.refresh();
+  opened.listen(listening.signal);
   return {
     downstream: live,
-    close: () => connection.transport.close(),
+    close: () => {
+      listening.abort();
+      return connection.transport.close();
+    },
+    fresh: () => opened.fresh(),
     rootsChanged: (agent) => passedOn.rootsChanged(agent),
     isAsking: () => passedOn.isAsking,
   };
 }
 
-// The caller gets the very object that the transport made, which leads to its text.
-const anyResult = z.custom<object>(isObject);
+/** A list that is good for less would be read before each call of a run. */
+const LEAST_TTL_MS = 5_000;
 
 class LiveDownstream implements Downstream {
   readonly spec: DownstreamSpec;
@@ -124,26 +130,31 @@ class LiveDownstream implements Downstream {
   readonly closed: Promise<string>;
   readonly #connection: Connection;
   readonly #calls: CallsUnderWay;
+  readonly #passedOn: PassedOn;
   readonly #context: ServerContext;
   readonly #events: DownstreamEvents;
   readonly #called = new WeakMap<AgentCapabilities, Downstream>();
   #listed: ToolList;
   #refreshing = false;
+  #refreshed: Promise<void> = Promise.resolve();
   #stale = false;
+  /** Whether the server tells of changes, so that its list is good until it does. */
+  #hears = false;
 
   constructor(
     spec: DownstreamSpec,
     connection: Connection,
-    calls: CallsUnderWay,
+    { calls, passedOn }: { readonly calls: CallsUnderWay; readonly passedOn: PassedOn },
     context: ServerContext,
     events: DownstreamEvents,
   ) {
     const { client, transport, listed } = connection;
     this.spec = spec;
-    this.serverVersion = client.getServerVersion()?.version;
-    this.instructions = client.getInstructions();
+    this.serverVersion = client.serverVersion;
+    this.instructions = client.instructions;
     this.#connection = connection;
     this.#calls = calls;
+    this.#passedOn = passedOn;
     this.#context = context;
     this.#events = events;
     this.#listed = listed;
@@ -186,7 +197,7 @@ class LiveDownstream implements Downstream {
   }
 
   has(kind: 'resources' | 'prompts'): boolean {
-    return this.#connection.client.getServerCapabilities()?.[kind] !== undefined;
+    return this.#connection.client.has(kind);
   }
 
   ask(question: Question, signal: AbortSignal, agent = NO_AGENT): Promise<object> {
@@ -221,11 +232,14 @@ class LiveDownstream implements Downstream {
     };
     this.#events.onActivity(this.#calls.size);
     try {
-      const result = await client.request({ method, params: { ...params } }, anyResult, {
-        timeout: NO_TIMEOUT_MS,
-        signal: call.signal,
-        onprogress,
-      });
+      const send = async (all: JsonObject) => {
+        const sent = await client.request(method, all, { signal: call.signal, onprogress });
+        call.heard();
+        return sent;
+      };
+      const result = client.isModern
+        ? await withInput({ ...params }, { what, failure, send, answer: this.#passedOn.answer }, call.signal)
+        : await send({ ...params });
       this.#events.onAnswer();
       return result;
     } catch (thrown) {
@@ -237,10 +251,33 @@ class LiveDownstream implements Downstream {
     }
   }
 
+  /** Hears of changed lists where the server tells of them only to who asks; until `signal` or the connection ends. */
+  listen(signal: AbortSignal): void {
+    const { client } = this.#connection;
+    if (!client.isModern) return;
+    void subscribe(
+      client,
+      () => this.refresh(),
+      signal,
+      (hears) => {
+        this.#hears = hears;
+      },
+    );
+  }
+
+  /** Undefined where the list need not be read again. */
+  fresh(): Promise<void> | undefined {
+    const { ttlMs, readAt } = this.#listed;
+    if (ttlMs === undefined || this.#hears || !this.#connection.client.isModern) return undefined;
+    if (performance.now() - readAt < Math.max(ttlMs, LEAST_TTL_MS)) return undefined;
+    this.refresh();
+    return this.#refreshed;
+  }
+
   /** Reads the list of tools again; asked while it does so, it does it once more. */
   refresh(): void {
     this.#stale = true;
-    if (!this.#refreshing) void this.#refresh();
+    if (!this.#refreshing) this.#refreshed = this.#refresh();
   }
 
   async #refresh(): Promise<void> {
@@ -254,6 +291,8 @@ class LiveDownstream implements Downstream {
         this.#events.onListed();
       } catch (thrown) {
         if (this.#connection.transport.ending !== undefined) break;
+        // Or each call would wait for another attempt.
+        this.#listed = { ...this.#listed, readAt: performance.now() };
         this.#events.onRefreshFailed(withoutPrefix(messageOf(thrown)));
       }
     }

@@ -2,7 +2,7 @@
 // hanging until its timeout when the answer breaks a rule that nobody needs. What cannot be handed on fails the one
 // request that it answers, never the connection. Keeps each answer's own text so that it can be relayed unchanged.
 
-import { isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError } from '../base/errors.js';
 import { MB_BYTES } from '../base/sizes.js';
 import { type Envelope, envelopeOf } from '../protocol/envelope.js';
@@ -66,8 +66,8 @@ function readAnswer(message: JsonObject, line: string): JSONRPCMessage | undefin
     return failure(id, new BridgeError('E_TOOL_FAILED', message, { fault: 'downstream' }));
   }
   const answer = { jsonrpc: '2.0' as const, id, result };
-  // Only a malformed `_meta` can be wrong now; the answer's own text still has it.
-  if (!isJSONRPCResultResponse(answer)) delete result['_meta'];
+  // The one member that the SDK looks at in a greeting as well; the answer's own text still has it.
+  if (!isObject(result['_meta'])) delete result['_meta'];
   lines.set(result, line);
   return answer;
 }
@@ -84,14 +84,14 @@ export function tooLarge(bytes: number): BridgeError {
 }
 
 /** Our request that it answers; undefined where it is no answer. Only what cannot be parsed is looked at like this. */
-function answeredBy({ id, hasMethod, isAnswer }: Envelope): number | undefined {
+function answeredBy({ id, hasMethod, isAnswer }: Envelope): RequestId | undefined {
   return hasMethod || !isAnswer || id === undefined ? undefined : asId(JSON.parse(id));
 }
 
-// The SDK numbers its requests; a server that answers with the number as text is understood.
-function asId(id: unknown): number | undefined {
-  const number =
-    typeof id === 'number' || (typeof id === 'string' && /^\d+$/.test(id)) ? Number(id) : Number.NaN;
+// The SDK numbers its requests, but for a few; a server that answers with the number as text is understood.
+function asId(id: unknown): RequestId | undefined {
+  if (typeof id === 'string' && !/^\d+$/.test(id)) return id;
+  const number = typeof id === 'number' || typeof id === 'string' ? Number(id) : Number.NaN;
   return Number.isSafeInteger(number) ? number : undefined;
 }
 
@@ -107,6 +107,6 @@ const notJson = (): BridgeError =>
   });
 
 /** The error itself travels as the data of a JSON-RPC error: no server can forge an instance. */
-export function failure(id: number, error: BridgeError): JSONRPCMessage {
+export function failure(id: RequestId, error: BridgeError): JSONRPCMessage {
   return { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: error.message, data: error } };
 }

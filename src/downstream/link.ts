@@ -1,12 +1,20 @@
-// The connection to one server as connect, downstream and call-error see it: a transport of the SDK that also knows why
-// it ended and why it did not begin. They know no kind of it.
+// The connection to one server as connect, downstream and call-error see it: it carries messages, and knows why it ended
+// and why it did not begin. They know no kind of it.
 
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError } from '../base/errors.js';
 import { ownCommand } from '../base/own-command.js';
 
-export interface Link extends Transport {
+export interface Link {
+  /** Runs once, when the connection is over. */
+  onclose: (() => void) | undefined;
+  onmessage: ((message: JSONRPCMessage) => void) | undefined;
+  /** Makes ready for the first message; rejects where that cannot be. */
+  start(): Promise<void>;
+  /** Rejects where the message cannot be sent; a request may also be answered with the failure. */
+  send(message: JSONRPCMessage): Promise<void>;
+  /** Drops the answer to this request, should it still come; the server is not told. */
+  abandon(id: RequestId): void;
   /** Why the connection is over, as the end of a sentence about the server; undefined while it lasts. */
   readonly ending: string | undefined;
   /** What the server last said outside the protocol; empty when it was silent. */
@@ -32,14 +40,6 @@ export class WaitsForUser extends BridgeError {}
 
 /** The value of `ending` after `close()`: not the server's doing. */
 export const CLOSED_BY_BRIDGE = 'was closed by the bridge';
-
-/**
- * Gives an answer to the SDK, which looks at notifications only a turn later: the last progress of a call, which came
- * right before the answer, would find nobody any more.
- */
-export function deliverAnswer(link: Link, answer: JSONRPCMessage): void {
-  queueMicrotask(() => link.onmessage?.(answer));
-}
 
 /** A remedy that is a change of the server's entry, and where that is. */
 export const atItsEntry = (remedy: string): string =>

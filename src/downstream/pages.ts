@@ -1,7 +1,7 @@
 // A list that a server gives on pages, followed to its end or to where it is not taken to have one. Knows neither what
 // is listed nor how it is asked for; reads a page with tolerance.
 
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { ErrorAnswer, METHOD_NOT_FOUND } from './error-answer.js';
 import { isObject } from './json-object.js';
 
 /** A server that still names a next page after this many is not taken to end. */
@@ -40,8 +40,8 @@ export async function eachPage(
   }
 }
 
-/** The SDK's own error, or one of ours that was made of it. */
+/** The server's own error, or one of ours that was made of it. */
 function isMethodUnknown(thrown: unknown): boolean {
-  const error = thrown instanceof McpError ? thrown : Object(thrown).cause;
-  return error instanceof McpError && error.code === ErrorCode.MethodNotFound;
+  const error = thrown instanceof ErrorAnswer ? thrown : Object(thrown).cause;
+  return error instanceof ErrorAnswer && error.code === METHOD_NOT_FOUND;
 }

@@ -10,6 +10,7 @@ import { START_TIME_MS } from '../config/start-time.js';
 import { type AgentCapabilities, NO_AGENT } from './asking/agent-capabilities.js';
 import { Callers } from './asking/callers.js';
 import type { Downstream } from './downstream.js';
+import { type EraMemory, ErasInMemory } from './greeting/eras.js';
 import { hideLatest } from './hide-secrets.js';
 import type { DownstreamTimes, ServerContext } from './server-context.js';
 import { type ServerLease, SlotLease } from './server-lease.js';
@@ -26,7 +27,7 @@ const DEFAULT_TIMES: DownstreamTimes = {
   maxRestMs: 30_000,
 };
 
-export type DownstreamPoolOptions = Pick<ServerContext, 'observer' | 'redactor' | 'loginFor'> & {
+export type DownstreamPoolOptions = Pick<ServerContext, 'observer' | 'redactor' | 'loginFor' | 'eras'> & {
   readonly specs: readonly DownstreamSpec[];
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   /** Variables of `hostEnv` that servers get on top of the allow-list. */
@@ -68,6 +69,7 @@ const MAX_NAMES = 20;
 
 class SlotPool implements DownstreamPool {
   readonly #options: DownstreamPoolOptions;
+  readonly #eras: EraMemory;
   #slots = new Map<string, Slot>();
   /** Replaced by `adopt`, until no run holds them, their last call has ended and their processes are gone. */
   readonly #retired = new Set<Slot>();
@@ -75,6 +77,7 @@ class SlotPool implements DownstreamPool {
 
   constructor(options: DownstreamPoolOptions) {
     this.#options = options;
+    this.#eras = options.eras ?? new ErasInMemory();
     this.adopt(options.specs);
   }
 
@@ -136,7 +139,8 @@ class SlotPool implements DownstreamPool {
     const { onListed = () => {} } = this.#options;
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
-    const context = { env, times: { ...DEFAULT_TIMES, ...times }, observer, redactor, loginFor };
+    const allTimes = { ...DEFAULT_TIMES, ...times };
+    const context = { env, times: allTimes, observer, redactor, loginFor, eras: this.#eras };
     return new Slot(spec, context, onListed, new Callers(this.#options.isShared !== true));
   }
 

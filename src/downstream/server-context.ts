@@ -3,6 +3,7 @@
 
 import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
+import type { EraMemory } from './greeting/eras.js';
 import type { LoginFor } from './remote/server-login.js';
 
 export type DownstreamTimes = {
@@ -26,4 +27,6 @@ export type ServerContext = {
   readonly redactor: Redactor;
   /** Logins of remote servers; without it, one that wants a login is told to the user as such. */
   readonly loginFor?: LoginFor | undefined;
+  /** Which era of MCP servers speak; without it, each start finds out anew. */
+  readonly eras?: EraMemory | undefined;
 };

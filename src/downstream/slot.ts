@@ -59,7 +59,7 @@ export class Slot {
     switch (state.at) {
       case 'ready':
         this.#serve(state.open, state.inFlight);
-        return Promise.resolve(state.open.downstream);
+        return freshened(state.open);
       case 'opening':
         return state.downstream;
       case 'resting':
@@ -253,4 +253,10 @@ export class Slot {
     if (this.#onGone !== undefined && this.#holders === 0)
       void this.#closing.then(this.#onGone, this.#onGone);
   }
+}
+
+/** The server, with a list that is as good as it says; one that cannot be read again stays. */
+async function freshened({ downstream, fresh }: OpenDownstream): Promise<Downstream> {
+  await fresh();
+  return downstream;
 }

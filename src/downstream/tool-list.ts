@@ -2,11 +2,10 @@
 // output schema, and does not follow pages. Here a tool needs a name and nothing else; what is too large of it is left
 // out, since the whole list goes into every sandbox that loads the server.
 
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { z } from 'zod';
-import { LinkedSignal } from '../base/linked-signal.js';
 import { clip } from '../base/text.js';
 import { excessOf } from '../protocol/json-text.js';
+import type { McpClient } from './client.js';
 import { isObject } from './json-object.js';
 import { eachPage } from './pages.js';
 
@@ -24,12 +23,13 @@ export type ServerTool = {
 
 export type ToolList = {
   readonly tools: readonly ServerTool[];
+  /** How long the server says that the list is good; undefined where it does not say. */
+  readonly ttlMs: number | undefined;
+  /** By performance.now(). */
+  readonly readAt: number;
   /** What was left out and why, in words for the operator. */
   readonly problems: readonly string[];
 };
-
-/** The SDK sets a timer for every request; the longest that exists leaves the decision to our own clocks. */
-export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The largest servers have some hundred tools. */
 export const MAX_TOOLS = 2_000;
@@ -43,7 +43,6 @@ export const SCHEMA_LIMITS = { maxDepth: 64, maxValues: 20_000 };
 /** Limit for all schemas and descriptions of a server together. */
 const MAX_LIST_CHARS = 8 * 1024 * 1024;
 
-const anyPage = z.custom<object>(isObject);
 const text = z.string().catch('');
 // The object itself: zod's copy of it would leave out a property called `__proto__`.
 const schema = z.custom<Readonly<Record<string, unknown>>>(isObject);
@@ -57,14 +56,20 @@ const rawTool = z.looseObject({
 });
 
 /** All pages; the abort of `signal` ends the request under way. */
-export async function listTools(client: Client, signal: AbortSignal): Promise<ToolList> {
+export async function listTools(client: McpClient, signal: AbortSignal): Promise<ToolList> {
   const tools = new Map<string, ServerTool>();
   const problems: string[] = [];
   let unusable = 0;
   let tooMany = 0;
   let chars = 0;
   const withoutSchema = new Set<string>();
-  const request = (params: object) => requestPage(client, params, signal);
+  let ttlMs: number | undefined;
+  const request = async (params: object) => {
+    const page = await client.request('tools/list', { ...params }, { signal });
+    const ttl: unknown = Reflect.get(page, 'ttlMs');
+    if (typeof ttl === 'number' && ttl >= 0) ttlMs = Math.min(ttl, ttlMs ?? Number.POSITIVE_INFINITY);
+    return page;
+  };
   const endless = await eachPage({ method: 'tools/list', member: 'tools' }, request, (items) => {
     for (const item of items) {
       const tool = readTool(item);
@@ -88,7 +93,7 @@ export async function listTools(client: Client, signal: AbortSignal): Promise<To
       `shown without a schema, which is too large or too deep: ${withoutSchema.size} of its tools`,
     );
   }
-  return { tools: [...tools.values()], problems };
+  return { tools: [...tools.values()], ttlMs, readAt: performance.now(), problems };
 }
 
 /** The tool without what is too much of it, and how much the rest is. */
@@ -113,14 +118,6 @@ function withinLimits(tool: ServerTool): {
     isCut: !input.fits || !output.fits,
     chars: tool.name.length + description.length + input.chars + output.chars,
   };
-}
-
-async function requestPage(client: Client, params: object, signal: AbortSignal): Promise<object> {
-  // A signal of its own for each page, since the SDK never takes its listener off; one of AbortSignal.any would keep
-  // that listener, and with it the whole server, for as long as the bridge lives.
-  using link = new LinkedSignal(signal);
-  const options = { timeout: NO_TIMEOUT_MS, signal: link.signal };
-  return await client.request({ method: 'tools/list', params: { ...params } }, anyPage, options);
 }
 
 /** A tool as MCP writes it; undefined where it has no usable name. */

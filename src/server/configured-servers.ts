@@ -18,6 +18,7 @@ import { serverAliases, toServerDoc } from '../downstream/catalog/catalog.js';
 import { KeptCatalog } from '../downstream/catalog/kept-catalog.js';
 import { type Known, KnownServers } from '../downstream/catalog/known-servers.js';
 import { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
+import { KeptEras } from '../downstream/greeting/eras.js';
 import type { Logins } from '../downstream/oauth/logins.js';
 import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
 import type { ServerLease } from '../downstream/server-lease.js';
@@ -51,6 +52,7 @@ export class ConfiguredServers implements AsyncDisposable {
   readonly #options: ConfiguredServersOptions;
   readonly #access: ServerAccess;
   readonly #catalog: KeptCatalog;
+  readonly #eras: KeptEras;
   readonly #known: KnownServers;
   readonly #policyBook: PolicyBook;
   #shown: { readonly policy: Policy; readonly part: (doc: ServerDoc) => ServerDoc } | undefined;
@@ -69,6 +71,7 @@ export class ConfiguredServers implements AsyncDisposable {
     this.#options = { ...options, context: { lastGood: new LastGoodFiles(), ...context } };
     this.#policyBook = new PolicyBook(settings, context.host, observer);
     this.#catalog = new KeptCatalog(settings.stateDir, observer);
+    this.#eras = new KeptEras(settings.stateDir);
     this.shapes = new ObservedShapes(settings.stateDir);
     this.#known = new KnownServers(this.#catalog, this.shapes, () => this.#shownPart());
     const own = this.#openPool([]);
@@ -216,6 +219,7 @@ export class ConfiguredServers implements AsyncDisposable {
       depth: settings.depth,
       observer,
       redactor,
+      eras: this.#eras,
       loginFor: async (spec) => this.#access.loginFor(spec) ?? (await this.#openLogins()).of(spec),
       onListed: (downstream) => this.#catalog.learn(downstream),
     });
@@ -223,9 +227,9 @@ export class ConfiguredServers implements AsyncDisposable {
 
   /** Loaded with the first remote server: most who start a bridge have none. */
   #openLogins(): Promise<Logins> {
-    const { settings, redactor } = this.#options;
+    const { settings, redactor, context } = this.#options;
     this.#logins ??= import('../downstream/oauth/logins.js').then(
-      (module) => new module.Logins(settings.stateDir, redactor),
+      (module) => new module.Logins(settings.stateDir, redactor, module.proxiesOf(context.env)),
     );
     return this.#logins;
   }

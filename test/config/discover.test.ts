@@ -383,6 +383,11 @@ describe('entries that are passed over', () => {
       "field 'args.0': expected a string, number or boolean",
     ],
     ['a variable name', server('x', { env: { 'A=B': '1' } }), "field 'env.A=B': is not a variable name"],
+    [
+      'a protocol',
+      server('x', { versionNegotiation: 'newest' }),
+      "field 'versionNegotiation': must be auto, legacy, 2026-07-28",
+    ],
     ['NUL', server('x\0y'), "field 'command': must not contain a NUL character"],
     ['sdk', { type: 'sdk', command: 'x' }, "is of type 'sdk', which exists only inside its host"],
     [

@@ -3,6 +3,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: hosts write variables this way
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { explainSkip } from '../../src/config/explain-skip.js';
 import { Home, only, reasonsIn, remote } from './home.js';
 
 let home: Home;
@@ -151,4 +152,48 @@ it('a remote server is never this bridge, but a bridge inside a bridge offers no
   expect(remote(only(home.discover())).name).toBe('a');
   home.settings = { ...home.settings, depth: 1 };
   expect(reasonsIn(home.discover())).toEqual({ a: 'this bridge runs inside another bridge' });
+});
+
+describe('a login that needs no person', () => {
+  const issuer = 'https://a.example';
+  const oauthOf = (oauth: object) => {
+    claude({ a: { url: 'https://x.example', oauth } });
+    return home.discover();
+  };
+
+  it('takes its secrets by the name of a variable or of a file', () => {
+    home.env = { SECRET: 's' };
+    const oauth = { grant: 'client_credentials', issuer, clientId: 'c', clientSecretVariable: 'SECRET' };
+    expect(remote(only(oauthOf(oauth))).oauth).toMatchObject({
+      machine: { grant: 'client_credentials', issuer, clientId: 'c', secret: { value: 's' } },
+    });
+    const identity = { issuer, clientId: 'i', tokenFile: '/run/id-token' };
+    const crossApp = { grant: 'cross_app_access', issuer, clientId: 'c', privateKeyFile: '/k.pem', identity };
+    expect(remote(only(oauthOf({ ...crossApp, algorithm: 'ES256' }))).oauth).toMatchObject({
+      machine: {
+        grant: 'cross_app_access',
+        privateKey: { pem: { file: '/k.pem' }, algorithm: 'ES256' },
+        identity: { issuer, clientId: 'i', token: { file: '/run/id-token' } },
+      },
+    });
+  });
+
+  it.each<[object, string]>([
+    [{ grant: 'password' }, "field 'oauth.grant': must be client_credentials or cross_app_access"],
+    [{ clientId: undefined }, "field 'oauth.clientId': is missing or no text"],
+    [{ issuer: 'a.example' }, "field 'oauth.issuer': must be the https address of an authorization server"],
+    [{ clientSecret: undefined }, "field 'oauth.clientSecretVariable': is missing; name a secret"],
+    [{ clientSecretFile: '/s' }, "field 'oauth.clientSecret': is named in more than one way; keep one"],
+    [
+      { privateKeyFile: '/k' },
+      "field 'oauth.privateKeyFile': is there besides a client secret; name one of the two",
+    ],
+    [{ algorithm: 'HS256' }, "field 'oauth.algorithm': must be RS256, RS384"],
+    [{ grant: 'cross_app_access' }, "field 'oauth.identity': is missing or names no token"],
+  ])('says what is wrong: %j', (change, message) => {
+    const oauth = { grant: 'client_credentials', issuer, clientId: 'c', clientSecret: 's', ...change };
+    const [skipped] = oauthOf(oauth).skipped;
+    if (skipped === undefined) throw new Error('it is used');
+    expect(explainSkip(skipped).text).toContain(message);
+  });
 });

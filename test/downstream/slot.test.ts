@@ -40,7 +40,13 @@ vi.mock('../../src/downstream/downstream.js', () => ({
     });
     const downstream = { closed, tools: () => [], problems: () => [] } as unknown as Downstream;
     const close = vi.fn(async () => crash('was closed by the bridge'));
-    const open: OpenDownstream = { downstream, close, rootsChanged: () => {}, isAsking: () => true };
+    const open: OpenDownstream = {
+      downstream,
+      close,
+      fresh: () => undefined,
+      rootsChanged: () => {},
+      isAsking: () => true,
+    };
     return new Promise((resolve, reject) => {
       signal.addEventListener('abort', () =>
         reject(new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' })),

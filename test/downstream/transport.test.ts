@@ -1,4 +1,4 @@
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { afterEach, expect, it } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { Redactor } from '../../src/base/redact.js';

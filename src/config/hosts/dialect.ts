@@ -27,7 +27,9 @@ export type FieldName =
   | 'scopes'
   | 'only'
   | 'except'
-  | 'description';
+  | 'description'
+  /** In which era of MCP the server is greeted. */
+  | 'versionNegotiation';
 
 export type RawEntry = Readonly<Record<string, unknown>>;
 
@@ -60,8 +62,11 @@ export type Translated = {
 /** Why an entry is not used. */
 type Refused = { readonly reason: ServerSkipReason };
 
+/** What no host knows, and whoever writes an entry may say to the bridge in any of them. */
+const OWN_FIELDS = { versionNegotiation: 'versionNegotiation' } as const;
+
 export function translate(entry: RawEntry, dialect: HostDialect): Translated {
-  const names: Record<string, string> = { ...dialect.fields };
+  const names: Record<string, string> = { ...OWN_FIELDS, ...dialect.fields };
   const addresses = Object.keys(dialect.addresses);
   const address = addresses.find((name) => memberOf(entry, name) !== undefined) ?? addresses[0];
   if (address !== undefined) names['url'] = address;

@@ -2,6 +2,7 @@
 // both may say. And what is wrong with a field, in words for the person who wrote it.
 
 import { z } from 'zod';
+import { VERSION_NEGOTIATIONS } from '../downstream-spec.js';
 import type { Mistake } from '../skip-reason.js';
 import type { Translated } from './dialect.js';
 
@@ -21,6 +22,9 @@ const both = {
   description: z.string().nullish().catch(undefined),
   only: z.preprocess((said) => (said === '*' ? [said] : said), names.nullish()),
   except: names.nullish(),
+  versionNegotiation: z
+    .enum(VERSION_NEGOTIATIONS, { error: `must be ${VERSION_NEGOTIATIONS.join(', ')}` })
+    .nullish(),
 };
 
 export const localFields = z.object({

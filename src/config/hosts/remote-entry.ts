@@ -5,6 +5,7 @@ import type { OAuthHints, RemoteSpec } from '../downstream-spec.js';
 import type { Transport } from './dialect.js';
 import type { RemoteFields } from './entry-fields.js';
 import type { Filling } from './filling.js';
+import { machineLoginOf } from './machine-login.js';
 import { isRecord, textsOf } from './records.js';
 
 /** What a header may carry: visible characters, space, tab, and the upper half of Latin-1 (RFC 9110, 5.5). */
@@ -73,6 +74,7 @@ function oauthOf({ oauth, scopes }: RemoteFields, filling: Filling): OAuthHints 
   const text = (value: unknown) =>
     typeof value === 'string' && value !== '' ? filling.text(value) : undefined;
   const port = first('callbackPort', 'callback_port');
+  const machine = machineLoginOf(said, filling);
   return {
     clientId: text(first('clientId', 'client_id', 'CLIENT_ID')),
     clientSecret: text(first('clientSecret', 'client_secret', 'CLIENT_SECRET')),
@@ -80,6 +82,7 @@ function oauthOf({ oauth, scopes }: RemoteFields, filling: Filling): OAuthHints 
     callbackPort:
       typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined,
     authServerMetadataUrl: text(first('authServerMetadataUrl')),
+    ...(machine === undefined ? {} : { machine }),
   };
 }
 

@@ -67,6 +67,7 @@ function build(name: string, entry: RawEntry, context: EntryContext): Entry {
     ...shared,
     description: clipHarmless(said.description ?? context.description, MAX_DESCRIPTION_CHARS),
     toolFilter: filterOf(said),
+    ...(said.versionNegotiation ? { versionNegotiation: said.versionNegotiation } : {}),
   });
   const filling = new Filling(context);
   let spec: DownstreamSpec;

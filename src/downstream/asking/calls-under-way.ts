@@ -79,8 +79,6 @@ export class CallClock implements Disposable {
   /** Whose call it is. */
   readonly agent: AgentCapabilities;
   readonly #limit: CallLimit;
-  // One of its own for each call, since the SDK never takes its listener off the signal: on one that outlives the call
-  // it would cancel the call long after.
   readonly #deadline: Deadline;
   readonly #onEnd: (call: CallClock) => void;
   #stands = false;

@@ -2,6 +2,7 @@
 // its words, or a `>` ahead of each line of them. What would have to be changed to be shown safely, and must not be (a
 // property's name, an allowed value), makes the whole question unfit. Pure; who is asked and when is for others to decide.
 
+import { randomUUID } from 'node:crypto';
 import { clip, clipHarmless, harmless, inOneLine, isHarmless } from '../../base/text.js';
 import { isAllSeen } from '../../base/unseen.js';
 import { excessOf } from '../../protocol/json-text.js';
@@ -53,7 +54,8 @@ export function readElicitation(
 }
 
 function readUrl(raw: JsonObject, message: string): Elicitation {
-  const { elicitationId } = raw;
+  // The modern era has no such id, since its servers do not tell when a page has been dealt with; agents of 2025 want one.
+  const elicitationId = raw['elicitationId'] ?? randomUUID();
   const url = webAddress(raw['url']);
   if (url === undefined) return { unfit: 'its address is no http or https URL' };
   if (typeof elicitationId !== 'string' || elicitationId.length > MAX_ID_CHARS)

@@ -2,8 +2,7 @@
 // Decides who may ask and when; relays, and keeps nothing. Only what the agent offers is advertised. Sampling never is:
 // a server could spend the user's model on words of its own, and no agent that was tried offers it.
 
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { type ClientCapabilities, ErrorCode } from '@modelcontextprotocol/sdk/types.js';
+import type { ClientCapabilities } from '@modelcontextprotocol/client';
 import PQueue from 'p-queue';
 import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
@@ -12,6 +11,7 @@ import type { Redact } from '../../base/redact.js';
 import { clip } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import { excessOf } from '../../protocol/json-text.js';
+import type { McpClient } from '../client.js';
 import { isObject, type JsonObject } from '../json-object.js';
 import type { AgentCapabilities } from './agent-capabilities.js';
 import type { Callers } from './callers.js';
@@ -46,7 +46,7 @@ export class PassedOn {
   readonly capabilities: ClientCapabilities;
   readonly #parts: PassedOnParts;
   readonly #questions = new PQueue({ concurrency: 1 });
-  #client: Client | undefined;
+  #client: McpClient | undefined;
   /** Whose roots the server was told last; undefined for nobody's, and before it has asked. */
   #rootsOf: AgentCapabilities | undefined;
   #hasAskedForRoots = false;
@@ -69,20 +69,26 @@ export class PassedOn {
     });
   }
 
-  /** Answers what comes over this client; to be called before it connects. */
-  serve(client: Client): void {
+  /** Over this client it tells the server that the roots are others now. */
+  serve(client: McpClient): void {
     this.#client = client;
-    // Raw requests: the SDK's own handlers refuse a form that a newer protocol may allow.
-    client.fallbackRequestHandler = ({ method, params }, { signal }) => {
-      if (method === 'elicitation/create') return this.#elicit(params, signal);
-      if (method === 'roots/list' && this.capabilities.roots !== undefined) return this.#roots(signal);
-      return Promise.reject(Object.assign(new Error('Method not found'), { code: ErrorCode.MethodNotFound }));
-    };
-    client.fallbackNotificationHandler = async ({ method, params }) => {
-      if (method === 'notifications/message') this.#log(params);
-      if (method === 'notifications/elicitation/complete')
-        this.#addressDone(String(params?.['elicitationId']));
-    };
+  }
+
+  /** The answer to what the server asks; undefined for a method that is not answered. */
+  readonly answer = (
+    method: string,
+    params: unknown,
+    signal: AbortSignal,
+  ): Promise<JsonObject> | undefined => {
+    if (method === 'elicitation/create') return this.#elicit(params, signal);
+    if (method === 'roots/list' && this.capabilities.roots !== undefined) return this.#roots(signal);
+    return undefined;
+  };
+
+  /** Takes a notification of the server that is not about its lists. */
+  notified(method: string, params: JsonObject): void {
+    if (method === 'notifications/message') this.#log(params);
+    if (method === 'notifications/elicitation/complete') this.#addressDone(String(params['elicitationId']));
   }
 
   /** Whether a question of it is put to the person just now. */
@@ -98,7 +104,7 @@ export class PassedOn {
   #tellRootsChanged(): void {
     if (!this.#hasAskedForRoots || this.capabilities.roots?.listChanged !== true) return;
     // One that is ending need not know.
-    this.#client?.notification({ method: 'notifications/roots/list_changed' }).catch(() => {});
+    this.#client?.notify('notifications/roots/list_changed').catch(() => {});
   }
 
   /** The person's answer; a question that cannot be put is declined, one whose calls have ended is cancelled. */

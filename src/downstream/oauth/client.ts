@@ -1,8 +1,10 @@
 // As whom the bridge asks for a login: OAuth knows programs by client ids, of which there are three kinds.
 
-import { registerClient } from '@modelcontextprotocol/sdk/client/auth.js';
-import type { OAuthClientInformationMixed } from '@modelcontextprotocol/sdk/shared/auth.js';
-import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  type FetchLike,
+  type OAuthClientInformationMixed,
+  registerClient,
+} from '@modelcontextprotocol/client';
 import type { Redactor } from '../../base/redact.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';

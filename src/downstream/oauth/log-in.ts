@@ -2,13 +2,14 @@
 // to keeping the tokens. The SDK makes the requests; what is asked, believed and kept is decided here.
 
 import { randomBytes } from 'node:crypto';
-import { exchangeAuthorization, startAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
+import { exchangeAuthorization, startAuthorization } from '@modelcontextprotocol/client';
 import { Deadline } from '../../base/deadline.js';
 import { BridgeError } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
 import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import { type RemoteSpec, secretsOf } from '../../config/downstream-spec.js';
+import type { ProxyFor } from '../remote/proxies.js';
 import { clientFor } from './client.js';
 import { discoverLogin, type LoginPlan } from './discovery.js';
 import { loginOf } from './login-record.js';
@@ -34,6 +35,8 @@ export type LogInOptions = {
    */
   readonly onUrl: (url: string, paste: (address: string) => string | undefined) => void;
   readonly timeoutMs?: number;
+  /** How authorization servers are reached; without it, straight. */
+  readonly proxyFor?: ProxyFor;
 };
 
 /** Logs in and keeps it. Throws E_ARGUMENTS, E_LOGIN, E_STATE, or E_CANCELLED when `signal` ends it. */
@@ -42,7 +45,7 @@ export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: Abo
   if (reason !== undefined) throw new BridgeError('E_ARGUMENTS', reason, { fault: 'operator' });
   const { redactor, store, clientMetadataUrl } = options;
   redactor.addAll(secretsOf(spec));
-  const fetchFn = oauthFetch(spec.url, signal);
+  const fetchFn = oauthFetch(spec.url, signal, options.proxyFor);
   const plan = await discoverLogin(spec, fetchFn);
   const scopes = scopesFor(spec, plan, options);
   const state = secret();
@@ -71,6 +74,7 @@ export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: Abo
   const answer = await answerWithin(redirect.answer, options.timeoutMs ?? LOGIN_TIMEOUT_MS, signal);
   try {
     const authorizationCode = codeOf(answer.params, plan);
+    const iss = answer.params.get('iss');
     redactor.addAll({ 'authorization code': authorizationCode });
     const tokens = await orLoginError(
       exchangeAuthorization(plan.issuer, {
@@ -78,6 +82,7 @@ export async function logIn(spec: RemoteSpec, options: LogInOptions, signal: Abo
         clientInformation: client,
         authorizationCode,
         codeVerifier,
+        ...(iss === null ? {} : { iss }),
         redirectUri: redirectUrl,
         fetchFn,
         ...(plan.resource === undefined ? {} : { resource: plan.resource }),

@@ -1,9 +1,10 @@
 // The end of a login: its tokens are revoked where the authorization server knows how (RFC 7009), and forgotten here
 // whatever it answers.
 
-import { selectClientAuthMethod } from '@modelcontextprotocol/sdk/client/auth.js';
+import { selectClientAuthMethod } from '@modelcontextprotocol/client';
 import { messageOf } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
+import type { ProxyFor } from '../remote/proxies.js';
 import { oauthFetch } from './oauth-fetch.js';
 import { hideTokens } from './secrets.js';
 import type { Login, TokenStore } from './token-store.js';
@@ -11,10 +12,16 @@ import type { Login, TokenStore } from './token-store.js';
 /** `trouble` says why the tokens may still be good at the authorization server. */
 export type LoggedOut = { readonly wasLoggedIn: boolean; readonly trouble: string | undefined };
 
+export type LogOutOptions = {
+  readonly store: TokenStore;
+  readonly redactor: Redactor;
+  readonly proxyFor?: ProxyFor;
+};
+
 /** Throws E_STATE where it cannot be forgotten. */
 export async function logOut(
   url: string,
-  { store, redactor }: { readonly store: TokenStore; readonly redactor: Redactor },
+  { store, redactor, proxyFor }: LogOutOptions,
   signal: AbortSignal,
 ): Promise<LoggedOut> {
   using _lock = await store.lock(url, signal);
@@ -22,14 +29,18 @@ export async function logOut(
   let trouble: string | undefined;
   if (stored.state === 'kept') {
     hideTokens(redactor, stored.login);
-    trouble = await revoke(stored.login, signal);
+    trouble = await revoke(stored.login, signal, proxyFor);
   }
   store.forget(url);
   return { wasLoggedIn: stored.state !== 'absent', trouble };
 }
 
 /** With the refresh token its access tokens go too, or end by themselves soon. */
-async function revoke(login: Login, signal: AbortSignal): Promise<string | undefined> {
+async function revoke(
+  login: Login,
+  signal: AbortSignal,
+  proxyFor: ProxyFor | undefined,
+): Promise<string | undefined> {
   const { revocation_endpoint: endpoint } = login.metadata;
   if (endpoint === undefined) return `${login.issuer} has no way to revoke tokens`;
   const body = new URLSearchParams({
@@ -39,7 +50,11 @@ async function revoke(login: Login, signal: AbortSignal): Promise<string | undef
   const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded' });
   identify(login, headers, body);
   try {
-    const response = await oauthFetch(login.url, signal)(endpoint, { method: 'POST', headers, body });
+    const response = await oauthFetch(
+      login.url,
+      signal,
+      proxyFor,
+    )(endpoint, { method: 'POST', headers, body });
     return response.ok ? undefined : `${login.issuer} answered the revocation with HTTP ${response.status}`;
   } catch (thrown) {
     return messageOf(thrown);

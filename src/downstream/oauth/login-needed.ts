@@ -12,6 +12,10 @@ export class LoginTrouble extends RemoteFailure {
   constructor(reason: string, remedy: string, cause?: unknown) {
     super(reason, { fault: 'operator', remedy, cause });
   }
+
+  override get saysNothingOfServer(): boolean {
+    return true;
+  }
 }
 
 /** Its remedy is the command. It is no fault of the server's, which need not rest after it. */

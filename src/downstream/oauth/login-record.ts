@@ -4,7 +4,7 @@ import type {
   AuthorizationServerMetadata,
   OAuthClientInformationMixed,
   OAuthTokens,
-} from '@modelcontextprotocol/sdk/shared/auth.js';
+} from '@modelcontextprotocol/client';
 import { clipHarmless } from '../../base/text.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import type { LoginPlan } from './discovery.js';

@@ -1,22 +1,24 @@
 // Logins as runs use them: the access token of each remote server, refreshed before it ends or when the server refuses
 // it, without anybody noticing. Nobody is asked anything here: where a person is needed, LoginNeeded says so.
 
-import { extractWWWAuthenticateParams, refreshAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
 import {
-  InvalidClientError,
-  InvalidGrantError,
-  UnauthorizedClientError,
-} from '@modelcontextprotocol/sdk/server/auth/errors.js';
+  extractWWWAuthenticateParams,
+  OAuthError,
+  OAuthErrorCode,
+  refreshAuthorization,
+} from '@modelcontextprotocol/client';
 import { BridgeError } from '../../base/errors.js';
 import type { Redactor } from '../../base/redact.js';
 import { withoutFullStop } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
-import type { RemoteSpec } from '../../config/downstream-spec.js';
+import type { MachineLogin, RemoteSpec } from '../../config/downstream-spec.js';
+import { NO_PROXIES } from '../remote/proxies.js';
 import type { Challenge, ServerLogin } from '../remote/server-login.js';
 import { LoginNeeded, LoginTrouble } from './login-needed.js';
 import { renewedLogin } from './login-record.js';
+import { MachineServerLogin } from './machine-login.js';
 import { noLoginReason } from './no-login.js';
-import { oauthFetch, wordsOf } from './oauth-fetch.js';
+import { type OAuthFetch, oauthFetch, wordsOf } from './oauth-fetch.js';
 import { hideTokens } from './secrets.js';
 import { type Login, TokenStore } from './token-store.js';
 
@@ -25,19 +27,33 @@ const MARGIN_MS = 30_000;
 /** The margin is at most this share of a token's lifetime: for a short-lived token MARGIN_MS could be all of it. */
 const MARGIN_SHARE = 0.1;
 
+/** What an authorization server answers to a refresh token that it takes no more, or of a client that it knows no more. */
+const SPENT: ReadonlySet<string> = new Set([
+  OAuthErrorCode.InvalidGrant,
+  OAuthErrorCode.InvalidClient,
+  OAuthErrorCode.UnauthorizedClient,
+]);
+
+export { proxiesOf } from '../remote/proxies.js';
+
 export class Logins {
   readonly #store: TokenStore;
   readonly #redactor: Redactor;
+  readonly #oauthFetch: OAuthFetch;
+  /** By entry: its tokens are of no use to another. */
+  readonly #machines = new WeakMap<RemoteSpec, MachineServerLogin>();
   /** By URL: those who need the same refresh share it. Other processes are kept apart by the store's lock. */
   readonly #renewing = new Map<string, Promise<Login>>();
 
-  constructor(stateDir: string, redactor: Redactor) {
+  constructor(stateDir: string, redactor: Redactor, proxyFor = NO_PROXIES) {
+    this.#oauthFetch = (server, signal) => oauthFetch(server, signal, proxyFor);
     this.#store = new TokenStore(stateDir);
     this.#redactor = redactor;
   }
 
   /** The login of a server, made or not; undefined for one that takes none of ours. */
   of(spec: RemoteSpec): ServerLogin | undefined {
+    if (spec.oauth && spec.oauth.machine !== undefined) return this.#machine(spec, spec.oauth.machine);
     if (noLoginReason(spec) !== undefined) return undefined;
     return {
       token: (signal) => this.#token(spec, signal),
@@ -47,6 +63,16 @@ export class Logins {
       },
       refused: (challenge) => refusal(spec.name, challenge),
     };
+  }
+
+  /** One for each entry, so that its tokens outlive a session. */
+  #machine(spec: RemoteSpec, login: MachineLogin): MachineServerLogin {
+    const known = this.#machines.get(spec);
+    if (known !== undefined) return known;
+    const parts = { spec, login, redactor: this.#redactor, oauthFetch: this.#oauthFetch };
+    const made = new MachineServerLogin(parts);
+    this.#machines.set(spec, made);
+    return made;
   }
 
   /** Undefined where nobody has logged in: the server may do without. */
@@ -124,7 +150,7 @@ export class Logins {
         metadata,
         clientInformation: client,
         refreshToken,
-        fetchFn: oauthFetch(spec.url, signal),
+        fetchFn: this.#oauthFetch(spec.url, signal),
         ...(resource === undefined ? {} : { resource }),
       });
       const renewed = renewedLogin(login, tokens);
@@ -132,8 +158,7 @@ export class Logins {
       this.#store.write(renewed);
       return renewed;
     } catch (thrown) {
-      if (thrown instanceof InvalidGrantError) return undefined;
-      if (thrown instanceof InvalidClientError || thrown instanceof UnauthorizedClientError) return undefined;
+      if (thrown instanceof OAuthError && SPENT.has(thrown.code)) return undefined;
       if (thrown instanceof BridgeError && thrown.code === 'E_STATE') throw thrown;
       const words = this.#redactor.redact(wordsOf(thrown));
       const { remedy } = this.#needed(spec);

@@ -11,6 +11,9 @@ export function noLoginReason(spec: DownstreamSpec): string | undefined {
   }
   if (spec.oauth === false)
     return `${server} has no login: its entry says \`oauth: false\` (${spec.source.file}).`;
+  if (spec.oauth.machine !== undefined) {
+    return `${server} needs no login: its entry names a client that logs in by itself (\`oauth.grant\`, ${spec.source.file}).`;
+  }
   if (Object.keys(spec.headers).some((name) => name.toLowerCase() === 'authorization')) {
     return `${server} needs no login: its entry gives an Authorization header (${spec.source.file}).`;
   }

@@ -1,12 +1,15 @@
 // How authorization servers are spoken to: over TLS, with an end, and never more than a little of what they say. No
 // header of the server's own entry goes there. Failures are told with the address and never with what was sent.
 
-import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { type FetchLike, RegistrationRejectedError } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
 import { ownCommand } from '../../base/own-command.js';
 import { MB_BYTES } from '../../base/sizes.js';
 import { clipHarmless, withoutFullStop } from '../../base/text.js';
+import { NO_PROXIES } from '../remote/proxies.js';
+import { ProxyRefusal } from '../remote/proxy-agent.js';
+import { fetchBy } from '../remote/proxy-fetch.js';
 
 /** Time limit of one request. Two of them, when a refresh token is tried again, end before a lock grows old. */
 const TIMEOUT_MS = 8_000;
@@ -28,15 +31,22 @@ export function unsafeAddress(address: string | URL, server: string): string | u
   return 'is not https, so a token could be read on its way';
 }
 
-/** A `fetch` for what the server at `server` says of its login. Throws E_LOGIN for an address that is not safe or cannot be reached. */
-export function oauthFetch(server: string, signal: AbortSignal): FetchLike {
+/** Makes a `fetch` for what the server at the first address says of its login; see `oauthFetch`. */
+export type OAuthFetch = (server: string, signal: AbortSignal) => FetchLike;
+
+/**
+ * A `fetch` for what the server at `server` says of its login, by way of the proxies that are set. Throws E_LOGIN for an
+ * address that is not safe or cannot be reached.
+ */
+export function oauthFetch(server: string, signal: AbortSignal, proxyFor = NO_PROXIES): FetchLike {
   return async (input, init) => {
     const url = new URL(input);
     const unsafe = unsafeAddress(url, server);
     if (unsafe !== undefined) throw loginError(`${url.origin} ${unsafe}.`);
     using link = new LinkedSignal(signal, AbortSignal.timeout(TIMEOUT_MS));
     try {
-      const { status, statusText, headers, body } = await fetch(url, {
+      const send = proxyFor(url) === undefined ? fetch : fetchBy(proxyFor);
+      const { status, statusText, headers, body } = await send(url, {
         redirect: 'manual',
         ...init,
         signal: link.signal,
@@ -72,6 +82,7 @@ export function reasonOf(thrown: unknown): string {
   if (thrown instanceof Error && thrown.name === 'TimeoutError')
     return `no answer within ${TIMEOUT_MS / 1000} s`;
   const cause = thrown instanceof Error ? thrown.cause : undefined;
+  if (cause instanceof ProxyRefusal) return `the proxy ${cause.proxy} ${cause.why}`;
   const code: unknown = Object(cause).code;
   if (typeof code === 'string') return code;
   return messageOf(cause ?? thrown);
@@ -99,6 +110,7 @@ export async function orLoginError<T>(step: Promise<T>, what: string): Promise<T
 /** What the SDK throws of an authorization server's answer, as one clause: it would show what it expected as JSON, and pages as they came. */
 export function wordsOf(thrown: unknown): string {
   if (thrown instanceof SyntaxError) return 'its answer is no JSON';
+  if (thrown instanceof RegistrationRejectedError) return refusedRegistration(thrown);
   const { issues } = Object(thrown) as { issues?: readonly { readonly path: readonly unknown[] }[] };
   if (Array.isArray(issues)) {
     const path: unknown = issues[0]?.path;
@@ -107,4 +119,16 @@ export function wordsOf(thrown: unknown): string {
   }
   const said = messageOf(thrown).replace(/^(HTTP \d{3}): Invalid OAuth error response: .*/s, '$1');
   return withoutFullStop(clipHarmless(said, 300));
+}
+
+/** The SDK quotes the whole body, which may be a page. */
+function refusedRegistration({ status, body }: RegistrationRejectedError): string {
+  try {
+    const { error, error_description } = Object(JSON.parse(body)) as Record<string, unknown>;
+    const said = error_description ?? error;
+    if (typeof said === 'string' && said !== '') return withoutFullStop(clipHarmless(said, 300));
+  } catch {
+    // Told by its status.
+  }
+  return `HTTP ${status}`;
 }

@@ -13,7 +13,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { OAuthMetadataSchema } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { OAuthMetadataSchema } from '@modelcontextprotocol/core';
 import { z } from 'zod';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { lockFile } from '../../base/file-lock.js';

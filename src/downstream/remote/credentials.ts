@@ -7,6 +7,7 @@ import { atItsEntry } from '../link.js';
 import { LoginNeeded } from '../oauth/login-needed.js';
 import type { ServerContext } from '../server-context.js';
 import { helperHeaders } from './headers-helper.js';
+import { decoded, proxySecrets } from './proxies.js';
 import { RemoteFailure } from './remote-failure.js';
 import type { Challenge, ServerLogin } from './server-login.js';
 
@@ -34,6 +35,7 @@ export class Credentials {
     this.#login = 'authorization' in this.#own ? undefined : login;
     this.#hide(this.#own);
     hideLatest(context.redactor, spec.name, secretsIn(new URL(spec.url)));
+    hideLatest(context.redactor, spec.name, proxySecrets(context.env));
   }
 
   /** All of them, names in lower case; what the helper prints wins over the entry, and both over a login. */
@@ -128,14 +130,6 @@ export class Credentials {
 function secretsIn({ username, password, searchParams }: URL): Headers {
   const [user, word] = [username, password].map(decoded);
   return { ...Object.fromEntries(searchParams), 'url password': word ?? '', 'url login': `${user}:${word}` };
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 const lowerCased = (headers: Headers): Headers =>

@@ -12,7 +12,8 @@ import { atItsEntry } from '../link.js';
 import { readBody } from './body.js';
 import type { Credentials } from './credentials.js';
 import { HttpClient, type HttpRequest, StrayRedirect } from './http-client.js';
-import { fromNode, oddAnswer, RefusedStatus, RemoteFailure } from './remote-failure.js';
+import { NO_PROXIES } from './proxies.js';
+import { fromNode, oddAnswer, RefusedStatus, RemoteFailure, type RpcError } from './remote-failure.js';
 
 /**
  * Bytes that are read from the body of a failed answer: an explanation is a sentence, and nobody needs a whole error
@@ -23,11 +24,12 @@ const MAX_SAID_CHARS = 300;
 
 export class Door {
   readonly url: URL;
-  readonly #client = new HttpClient();
+  readonly #client: HttpClient;
   readonly #credentials: Credentials;
   readonly #redact: Redact;
 
-  constructor(url: URL, credentials: Credentials, redact: Redact) {
+  constructor(url: URL, credentials: Credentials, redact: Redact, proxyFor = NO_PROXIES) {
+    this.#client = new HttpClient(undefined, proxyFor);
     this.url = url;
     this.#credentials = credentials;
     this.#redact = redact;
@@ -79,9 +81,10 @@ export class Door {
       answer.destroy();
       return refusal;
     }
-    const said = clipHarmless(this.#redact(await wordsOf(answer)), MAX_SAID_CHARS);
+    const { words, rpcError } = await explanationOf(answer);
+    const said = clipHarmless(this.#redact(words), MAX_SAID_CHARS);
     const { fault, remedy } = nextStep(status);
-    return new RefusedStatus(status, said, { fault, remedy });
+    return new RefusedStatus(status, said, { fault, remedy }, rpcError);
   }
 }
 
@@ -113,20 +116,25 @@ function encodingOf({ headers }: IncomingMessage): string {
   return encoding === 'identity' ? '' : encoding;
 }
 
-/** A JSON error's message, or a short plain text; a page of HTML says nothing that helps. */
-async function wordsOf(answer: IncomingMessage): Promise<string> {
+type Explanation = { readonly words: string; readonly rpcError?: RpcError };
+const NOTHING: Explanation = { words: '' };
+
+/** A JSON error and its message, or a short plain text; a page of HTML says nothing that helps. */
+async function explanationOf(answer: IncomingMessage): Promise<Explanation> {
   const type = answer.headers['content-type'] ?? '';
   if (encodingOf(answer) !== '' || !/\bjson\b|^text\/plain\b/i.test(type)) {
     answer.destroy();
-    return '';
+    return NOTHING;
   }
   const body = await readBody(answer, MAX_ERROR_BYTES).catch(() => undefined);
-  if (body === undefined || !('text' in body)) return '';
+  if (body === undefined || !('text' in body)) return NOTHING;
   try {
     const { error, message, error_description } = Object(JSON.parse(body.text));
     const said = isObject(error) ? error['message'] : (error_description ?? message ?? error);
-    return typeof said === 'string' ? said : '';
+    const words = typeof said === 'string' ? said : '';
+    if (!isObject(error) || !Number.isInteger(error['code'])) return { words };
+    return { words, rpcError: { code: Number(error['code']), message: words, data: error['data'] } };
   } catch {
-    return body.text.trim();
+    return { words: body.text.trim() };
   }
 }

@@ -1,7 +1,7 @@
 // The greeting once more, on a new session and behind the SDK's back: its client has greeted once and knows no second
 // time. What the server says of itself now is not asked; its tools are listed anew by those above.
 
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { Redact } from '../../base/redact.js';
 import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
@@ -24,7 +24,8 @@ export async function greetAnew(
 ): Promise<void> {
   await wire.open(signal);
   // The number of the first greeting: no request of the client's has it any more.
-  const id = Number(greeting.id);
+  const { id } = greeting;
+  if (id === undefined) throw new Error('a greeting that wants no answer');
   try {
     const answered = new Promise<JSONRPCMessage>((resolve, reject) => {
       const entry = waiting.add(id, resolve);

@@ -6,6 +6,8 @@ import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { NO_PROXIES, type ProxyFor } from './proxies.js';
+import { ProxyRefusal, proxiedRequest, refusal, TunnelAgent } from './proxy-agent.js';
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -14,6 +16,8 @@ export type HttpRequest = {
   readonly body?: string;
   /** Taken twice it does what it does once, so that it is sent again where nobody knows whether it was taken. */
   readonly mayRepeat: boolean;
+  /** `false` gives a redirect back as an answer. */
+  readonly followsRedirects?: false;
 };
 
 /** The request was not sent: no connection came about. `cause` is Node's own error. */
@@ -48,10 +52,20 @@ const IDLE_SOCKET_MS = { plain: 10, tls: 1_000 };
 export class HttpClient {
   readonly #http: http.Agent;
   readonly #https: https.Agent;
+  readonly #proxyFor: ProxyFor;
+  /** By the address of the proxy. */
+  readonly #tunnels = new Map<string, TunnelAgent>();
+  readonly #tls: https.AgentOptions;
 
-  constructor(idleSocketMs = IDLE_SOCKET_MS) {
+  constructor(
+    idleSocketMs = IDLE_SOCKET_MS,
+    proxyFor = NO_PROXIES,
+    tls: Pick<https.AgentOptions, 'ca'> = {},
+  ) {
     this.#http = new http.Agent({ keepAlive: true, timeout: idleSocketMs.plain });
-    this.#https = new https.Agent({ keepAlive: true, timeout: idleSocketMs.tls });
+    this.#tls = { ...tls, keepAlive: true, timeout: idleSocketMs.tls };
+    this.#https = new https.Agent(this.#tls);
+    this.#proxyFor = proxyFor;
   }
 
   /**
@@ -68,6 +82,7 @@ export class HttpClient {
       const answer = await this.#sent({ ...request, url }, signal);
       const { statusCode = 0, headers } = answer;
       const isKept = statusCode === 307 || statusCode === 308;
+      if (request.followsRedirects === false) return answer;
       if (!isKept && (statusCode < 301 || statusCode > 303)) return answer;
       answer.destroy();
       const { location } = headers;
@@ -92,6 +107,7 @@ export class HttpClient {
   close(): void {
     this.#http.destroy();
     this.#https.destroy();
+    for (const tunnel of this.#tunnels.values()) tunnel.destroy();
   }
 
   /** Once more where the connection turns out to be stale; each attempt uses up one of those. */
@@ -108,33 +124,69 @@ export class HttpClient {
 
   #once({ method, url, headers, body }: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const isTls = url.protocol === 'https:';
+    const proxy = this.#proxyFor(url);
+    const isSecured = isTls || proxy?.protocol === 'https:';
     const length: OutgoingHttpHeaders =
       body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
     return new Promise((resolve, reject) => {
       let isConnected = false;
       // Nothing here could read a compressed answer.
       const options = { method, headers: { 'accept-encoding': 'identity', ...headers, ...length }, signal };
-      const request = isTls
-        ? https.request(url, { ...options, agent: this.#https })
-        : http.request(url, { ...options, agent: this.#http });
+      const request = this.#begin(url, proxy, options);
       request.once('socket', (socket: Socket) => {
         const connected = () => {
           isConnected = true;
         };
         if (request.reusedSocket) connected();
-        else socket.once(isTls ? 'secureConnect' : 'connect', connected);
+        else socket.once(isSecured ? 'secureConnect' : 'connect', connected);
       });
       request.once('response', (answer) => {
         // What breaks later is told by the body; a body that nobody reads any more has nobody to tell.
         answer.on('error', () => {});
-        resolve(answer);
+        // No server says this, only who stands before it.
+        if (proxy === undefined || answer.statusCode !== 407) return resolve(answer);
+        answer.destroy();
+        reject(new NeverSent(new ProxyRefusal(proxy.origin, refusal(answer))));
       });
       request.on('error', (thrown) => {
         if (signal.aborted) reject(thrown);
-        else if (!isConnected) reject(new NeverSent(thrown));
+        else if (!isConnected)
+          reject(new NeverSent(proxy === undefined ? thrown : blamed(thrown, proxy, isTls)));
         else reject(request.reusedSocket ? new Stale('The connection is stale.', { cause: thrown }) : thrown);
       });
       request.end(body);
     });
   }
+
+  #begin(url: URL, proxy: URL | undefined, options: https.RequestOptions): http.ClientRequest {
+    if (url.protocol === 'https:') {
+      return https.request(url, {
+        ...options,
+        agent: proxy === undefined ? this.#https : this.#tunnel(proxy),
+      });
+    }
+    if (proxy === undefined) return http.request(url, { ...options, agent: this.#http });
+    const by = proxiedRequest(proxy, url);
+    const headers = { ...(options.headers as OutgoingHttpHeaders), ...(by.headers as OutgoingHttpHeaders) };
+    return proxy.protocol === 'https:'
+      ? https.request({ ...options, ...by, headers, agent: this.#https })
+      : http.request({ ...options, ...by, headers, agent: this.#http });
+  }
+
+  #tunnel(proxy: URL): TunnelAgent {
+    const known = this.#tunnels.get(proxy.href);
+    if (known !== undefined) return known;
+    const made = new TunnelAgent(proxy, this.#tls);
+    this.#tunnels.set(proxy.href, made);
+    return made;
+  }
+}
+
+/** A connection that did not come about: in a tunnel it is the server's, else the proxy's. */
+function blamed(thrown: Error, proxy: URL, isTunnel: boolean): Error {
+  if (isTunnel || thrown instanceof ProxyRefusal) return thrown;
+  const code: unknown = Object(thrown).code;
+  return new ProxyRefusal(proxy.origin, `cannot be reached (${String(code ?? thrown.message)})`, {
+    cause: thrown,
+  });
 }

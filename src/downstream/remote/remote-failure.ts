@@ -5,6 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import { BridgeError, type ErrorCode, type Fault, messageOf } from '../../base/errors.js';
 import { atItsEntry } from '../link.js';
 import { NeverSent } from './http-client.js';
+import { ProxyRefusal } from './proxy-agent.js';
 
 /** Why a message was certainly not acted upon: its session is over, or nobody could be reached. */
 export type Untaken = 'session' | 'unreachable';
@@ -34,6 +35,11 @@ export class RemoteFailure extends Error {
     this.#options = options;
   }
 
+  /** Nobody was reached, or nobody who may ask: the server itself has not been heard. */
+  get saysNothingOfServer(): boolean {
+    return this.untaken === 'unreachable';
+  }
+
   get remedy(): string {
     return this.#options.remedy;
   }
@@ -46,12 +52,16 @@ export class RemoteFailure extends Error {
   }
 }
 
+export type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };
+
 /** A status that is no success. `said` is what the body holds that a person may read. */
 export class RefusedStatus extends RemoteFailure {
   constructor(
     readonly status: number,
     readonly said: string,
     options: RemoteFailureOptions,
+    /** The JSON-RPC error in the body, where there is one: in the modern era errors of the protocol have a status as well. */
+    readonly rpcError: RpcError | undefined = undefined,
     reason = `it answered with status ${status}${quotation(status, said)}`,
   ) {
     super(reason, options);
@@ -100,6 +110,14 @@ export function broken(cause?: unknown): RemoteFailure {
 }
 
 function neverSent(url: URL, cause: unknown): RemoteFailure {
+  if (cause instanceof ProxyRefusal) {
+    return new RemoteFailure(`the proxy ${cause.proxy} ${cause.why}`, {
+      fault: 'operator',
+      remedy: `Correct the variable that names the proxy (${url.protocol.slice(0, -1)}_proxy), or name ${url.hostname} in no_proxy.`,
+      untaken: 'unreachable',
+      cause,
+    });
+  }
   const code = codeOf(cause);
   const because = (reason: string, remedy: string) =>
     new RemoteFailure(reason, {

@@ -2,7 +2,7 @@
 // anew by itself and repeats what was certainly not acted upon, so that nobody above notices. Only `close` ends it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JSONRPCMessage, McpError } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { LinkedSignal } from '../../base/linked-signal.js';
 import { clipHarmless } from '../../base/text.js';
@@ -10,12 +10,15 @@ import { unlessAborted } from '../../base/unless-aborted.js';
 import type { RemoteSpec } from '../../config/downstream-spec.js';
 import { stringify } from '../../protocol/json-text.js';
 import { withoutPrefix } from '../call-error.js';
-import { atItsEntry, CLOSED_BY_BRIDGE, deliverAnswer, type Link, type Problem } from '../link.js';
+import { ErrorAnswer } from '../error-answer.js';
+import { modernHeaders } from '../greeting/envelope.js';
+import { atItsEntry, CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
 import { LoginNeeded } from '../oauth/login-needed.js';
 import type { ServerContext } from '../server-context.js';
 import { Credentials } from './credentials.js';
 import { Door } from './door.js';
 import { greetAnew, noNewSession } from './greet-anew.js';
+import { proxiesOf } from './proxies.js';
 import { broken, RefusedStatus, RemoteFailure, type Untaken } from './remote-failure.js';
 import type { ServerLogin } from './server-login.js';
 import { SseWire } from './sse-wire.js';
@@ -37,7 +40,6 @@ type TransportKind = 'http' | 'sse';
 
 export class RemoteLink implements Link {
   onclose: Link['onclose'];
-  onerror: Link['onerror'];
   onmessage: Link['onmessage'];
   readonly lastWords = '';
 
@@ -62,7 +64,8 @@ export class RemoteLink implements Link {
     this.#kind = spec.transport === 'auto' ? undefined : spec.transport;
     const url = addressOf(spec);
     this.#credentials = new Credentials(spec, context, login);
-    this.#door = new Door(url, this.#credentials, (text) => context.redactor.redact(text));
+    const redact = (text: string) => context.redactor.redact(text);
+    this.#door = new Door(url, this.#credentials, redact, proxiesOf(context.env));
   }
 
   get ending(): string | undefined {
@@ -94,7 +97,7 @@ export class RemoteLink implements Link {
       const { id, method } = message;
       // What a tool does is not ours to do twice; all else only reads.
       const mayRepeat = method !== 'tools/call';
-      void this.#ask({ text, id: Number(id), mayRepeat }, method === 'initialize');
+      void this.#ask({ text, id, mayRepeat, modern: modernHeaders(message) }, method);
       return;
     }
     const method = 'method' in message ? message.method : undefined;
@@ -102,8 +105,9 @@ export class RemoteLink implements Link {
     const notice = { text, id: undefined, mayRepeat: true };
     if (isReady) this.#initialized = notice;
     if (method === 'notifications/cancelled' && 'params' in message) {
-      this.#waiting.abandon(Number(message.params?.['requestId']));
-      // Before the greeting is over there is nothing that a server could cancel.
+      this.abandon(message.params?.['requestId'] as RequestId);
+      // Before the greeting is over there is nothing that a server could cancel, and in the modern era the end of the
+      // request's connection says so.
       if (this.#greeting === undefined) return;
     }
     await this.#notify(notice);
@@ -120,14 +124,19 @@ export class RemoteLink implements Link {
     this.#door.close();
   }
 
-  async #ask(request: Outgoing & { id: number }, isGreeting: boolean): Promise<void> {
-    const entry = this.#waiting.add(request.id, (message) => deliverAnswer(this, message));
+  async #ask(request: Outgoing & { id: RequestId }, method: string): Promise<void> {
+    const entry = this.#waiting.add(request.id, (message) => this.onmessage?.(message));
     try {
-      if (isGreeting) await this.#greetFirst(request, entry);
+      if (method === 'initialize') await this.#greetFirst(request, entry);
+      else if (method === 'server/discover') await this.#open('http', request, entry);
       else await this.#deliver(request, entry);
     } catch (thrown) {
-      this.#waiting.fail(entry, thrown);
+      this.#waiting.fail(entry, thrown, request.modern !== undefined);
     }
+  }
+
+  abandon(id: RequestId): void {
+    this.#waiting.abandon(id);
   }
 
   async #notify(notice: Outgoing): Promise<void> {
@@ -145,7 +154,7 @@ export class RemoteLink implements Link {
   #receive(message: JSONRPCMessage): void {
     if (this.#ending !== undefined) return;
     if ('method' in message) return this.onmessage?.(message);
-    this.#waiting.answer(Number(message.id), message);
+    if (message.id !== undefined) this.#waiting.answer(message.id, message);
   }
 
   async #greetFirst(greeting: Outgoing, entry: WaitingRequest): Promise<void> {
@@ -258,6 +267,6 @@ function addressOf({ name, url }: RemoteSpec): URL {
 /** The failure that an answer of ours carries, see `failure` in inbound. */
 function failureIn(thrown: unknown): RemoteFailure | undefined {
   if (thrown instanceof RemoteFailure) return thrown;
-  const data = thrown instanceof McpError ? thrown.data : undefined;
+  const data = thrown instanceof ErrorAnswer ? thrown.data : undefined;
   return data instanceof BridgeError && data.cause instanceof RemoteFailure ? data.cause : undefined;
 }

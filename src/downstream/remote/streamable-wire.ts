@@ -4,7 +4,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { within } from '../../base/within.js';
 import { failure, MAX_MESSAGE_BYTES, readMessage, readOversized, tooLarge } from '../inbound.js';
 import { discard, mediaTypeOf, readBody } from './body.js';
@@ -54,7 +54,7 @@ export class StreamableWire implements Wire {
     const sessionId = answer.headers['mcp-session-id'];
     if (typeof sessionId === 'string') this.#sessionId = sessionId;
     if (id === undefined) discard(answer);
-    else await this.#answerTo(id, answer, signal);
+    else await this.#answerTo(id, answer, message.modern !== undefined, signal);
   }
 
   listen(): void {
@@ -74,8 +74,8 @@ export class StreamableWire implements Wire {
     controller.abort();
   }
 
-  async #post({ text, mayRepeat }: Outgoing, signal: AbortSignal): Promise<IncomingMessage> {
-    const headers = { ...this.#headers(), accept: ACCEPT, 'content-type': 'application/json' };
+  async #post({ text, mayRepeat, modern }: Outgoing, signal: AbortSignal): Promise<IncomingMessage> {
+    const headers = { ...(modern ?? this.#headers()), accept: ACCEPT, 'content-type': 'application/json' };
     try {
       const request = { method: 'POST', url: this.#door.url, headers, body: text, mayRepeat } as const;
       return await this.#door.request(request, signal);
@@ -91,7 +91,12 @@ export class StreamableWire implements Wire {
     };
   }
 
-  async #answerTo(id: number, answer: IncomingMessage, signal: AbortSignal): Promise<void> {
+  async #answerTo(
+    id: RequestId,
+    answer: IncomingMessage,
+    isModern: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
     let isAnswered = false;
     const take = (message: JSONRPCMessage | undefined) => {
       if (message === undefined) return;
@@ -103,8 +108,11 @@ export class StreamableWire implements Wire {
     };
     const type = mediaTypeOf(answer);
     try {
-      if (type === 'text/event-stream') await this.#readEvents(answer, take, () => isAnswered, signal);
-      else {
+      if (type === 'text/event-stream') {
+        // What a server may say one day keeps no process alive.
+        if (isSubscription(id)) answer.socket.unref();
+        await this.#readEvents(answer, take, { isAnswered: () => isAnswered, mayResume: !isModern }, signal);
+      } else {
         // Whatever it is called, it may be an answer.
         const body = await readBody(answer, MAX_MESSAGE_BYTES);
         take('text' in body ? readMessage(body.text) : failure(id, tooLarge(body.oversized)));
@@ -116,11 +124,11 @@ export class StreamableWire implements Wire {
     }
   }
 
-  /** Reads until the answer was there; from where the server left off, when it can go on from there. */
+  /** Reads until the answer was there; from where the server left off, when it can go on from there, as sessions can. */
   async #readEvents(
     first: IncomingMessage,
     take: (message: JSONRPCMessage | undefined) => void,
-    isAnswered: () => boolean,
+    { isAnswered, mayResume }: { readonly isAnswered: () => boolean; readonly mayResume: boolean },
     signal: AbortSignal,
   ): Promise<void> {
     let answer = first;
@@ -137,7 +145,8 @@ export class StreamableWire implements Wire {
       if (isAnswered()) return;
       if (reader.lastId !== undefined && reader.lastId !== lastId) silent = 0;
       lastId = reader.lastId ?? lastId;
-      if (signal.aborted || lastId === undefined || silent === MAX_RESUMPTIONS) throw broken(cause);
+      const isLost = !mayResume || lastId === undefined || silent === MAX_RESUMPTIONS;
+      if (signal.aborted || isLost) throw broken(cause);
       const pauseMs = between(RESUME_MS.least, reader.retryMs ?? RESUME_MS.usual, RESUME_MS.most);
       await sleep(pauseMs, undefined, { signal });
       answer = await this.#get(lastId, signal).catch((thrown: unknown) => {
@@ -190,6 +199,9 @@ export class StreamableWire implements Wire {
     }
   }
 }
+
+/** Only these have ids of text. */
+const isSubscription = (id: RequestId): boolean => typeof id === 'string' && id.startsWith('listen:');
 
 const between = (least: number, ms: number, most: number): number => Math.max(least, Math.min(ms, most));
 

@@ -1,15 +1,17 @@
 // One session with a remote server over one kind of transport. A session that is over is not mended: the link makes a
 // new wire.
 
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { RemoteFailure } from './remote-failure.js';
 
 export type Outgoing = {
   readonly text: string;
   /** Id of a request; undefined for a message that gets no answer. */
-  readonly id: number | undefined;
+  readonly id: RequestId | undefined;
   /** Taken twice it does what it does once. */
   readonly mayRepeat: boolean;
+  /** Of the modern era, which knows no sessions: the headers that show what the message is. */
+  readonly modern?: Readonly<Record<string, string>> | undefined;
 };
 
 export type WireEvents = {

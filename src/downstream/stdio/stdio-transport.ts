@@ -1,17 +1,16 @@
-// The SDK's Transport over a process of our own. The SDK's stdio transport reads in quadratic time (40 MB take 7 s),
+// The link to a process of our own. The SDK's stdio transport reads in quadratic time (40 MB take 7 s),
 // closes the connection at 10 MB, misses a crash while a grandchild holds stdout, and leaves orphans; this one does
 // not. Lines that are no messages are kept as last words and otherwise ignored.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { Redact } from '../../base/redact.js';
 import { MB_BYTES } from '../../base/sizes.js';
 import { EnvelopeReader } from '../../protocol/envelope.js';
 import { stringify } from '../../protocol/json-text.js';
 import { LineSplitter } from '../../protocol/lines.js';
 import { MAX_MESSAGE_BYTES, readMessage, readOversized } from '../inbound.js';
-import { CLOSED_BY_BRIDGE, deliverAnswer, type Link, type Problem } from '../link.js';
+import { CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
 import { LastWords } from './last-words.js';
 import { type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
 import { startProblem } from './start-problem.js';
@@ -24,16 +23,15 @@ const DRAIN_MS = 100;
 const ENDS_WITHIN_MS = 1_000;
 
 export class StdioTransport implements Link {
-  onclose: Transport['onclose'];
-  onerror: Transport['onerror'];
-  onmessage: Transport['onmessage'];
+  onclose: Link['onclose'];
+  onmessage: Link['onmessage'];
 
   readonly #command: ProcessCommand;
   readonly #lastWords: LastWords;
   readonly #skipped = new EnvelopeReader();
   readonly #lines = new LineSplitter(MAX_MESSAGE_BYTES, (piece) => this.#skipped.push(piece));
   /** Ids of requests that still want an answer; later ones would only make the SDK print them whole. */
-  readonly #waiting = new Set<number>();
+  readonly #waiting = new Set<RequestId>();
   #tree: ProcessTree | undefined;
   #ending: string | undefined;
   /** Whether the bridge ended the server before it ended by itself. */
@@ -107,6 +105,10 @@ export class StdioTransport implements Link {
     });
   }
 
+  abandon(id: RequestId): void {
+    this.#waiting.delete(id);
+  }
+
   /** Resolves when the server's process group is gone, after at most half a second or so. */
   async close(): Promise<void> {
     if (this.#tree === undefined) return;
@@ -125,9 +127,9 @@ export class StdioTransport implements Link {
 
   #note(message: JSONRPCMessage): void {
     if (!('method' in message)) return;
-    if ('id' in message) this.#waiting.add(Number(message.id));
+    if ('id' in message) this.#waiting.add(message.id);
     else if (message.method === 'notifications/cancelled')
-      this.#waiting.delete(Number(message.params?.['requestId']));
+      this.abandon(message.params?.['requestId'] as RequestId);
   }
 
   #read(chunk: Buffer): void {
@@ -143,8 +145,8 @@ export class StdioTransport implements Link {
       if (line.trim() !== '') this.#lastWords.addLine(`stdout: ${line}`);
       return;
     }
-    if ('method' in message) this.onmessage?.(message);
-    else if (this.#waiting.delete(Number(message.id))) deliverAnswer(this, message);
+    if ('method' in message || (message.id !== undefined && this.#waiting.delete(message.id)))
+      this.onmessage?.(message);
   }
 }
 
