@@ -46,13 +46,11 @@ const ONCE = [
 const FUZZ = ['env', 'FUZZ_INPUTS=100000', 'FUZZ_VALUES=10000'];
 /** They wait, and use nothing meanwhile: beside the unit tests, and for one user, since clocks are the same for all. */
 const WAITING = ['test/front-door/engine-clock.test.ts', 'test/containers/pull.test.ts'];
-/** They start containers and time nothing: beside Python's own tests, which leave the processors something. */
+/** They start containers, and no deadline in them is short: beside Python's own tests, which leave the processors something. */
 const UNTIMED = [
   'test/scripts/containers.test.ts',
   'test/cli/exec/containers.test.ts',
-  ...['answers', 'errors', 'javascript', 'policy', 'real-servers'].map(
-    (name) => `test/front-door/${name}.test.ts`,
-  ),
+  ...['errors', 'policy', 'real-servers'].map((name) => `test/front-door/${name}.test.ts`),
 ];
 const isRoot = process.getuid?.() === 0;
 

@@ -12,6 +12,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 const PATIENCE_MS = 600_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 const LOG_CHARS = 4_000;
+/** What a call is answered with whose set-up takes longer than hosts wait; the agent is told to make it again. */
+const SETTING_UP = 'E_SETTING_UP';
 
 /** Never throws: exit code and what was said. */
 export function run(program, args, env = {}, timeout = PATIENCE_MS) {
@@ -36,7 +38,8 @@ export async function ask(bridge, args, env) {
 
 /**
  * Has a bridge for as long as `work` takes. `work` gets `call`, which answers run_python's structured result to its
- * arguments and the options of a request; the bridge's home folder; `log`, the end of what it logged; and the client.
+ * arguments and the options of a request; the bridge's home folder; `log`, the end of what it logged; the client, and a call
+ * whose answer is whole.
  */
 export async function withBridge(bridge, env, work) {
   const home = mkdtempSync(join(tmpdir(), 'agent-'));
@@ -54,17 +57,24 @@ export async function withBridge(bridge, env, work) {
   });
   const client = new Client({ name: 'host', version: '1.0.0' });
   await client.connect(transport);
-  const call = async (args, options) => {
-    const { structuredContent } = await client.callTool({ name: 'run_python', arguments: args }, undefined, {
+  const callWhole = (args, options) => untilSetUp(client, args, options);
+  const call = async (args, options) => (await callWhole(args, options)).structuredContent;
+  try {
+    return await work(call, home, () => log, { client, callWhole });
+  } finally {
+    await client.close();
+  }
+}
+
+/** Makes the call again as long as it is told that set-up is still going on, as an agent does. */
+async function untilSetUp(client, args, options) {
+  const end = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await client.callTool({ name: 'run_python', arguments: args }, undefined, {
       timeout: PATIENCE_MS,
       resetTimeoutOnProgress: true,
       ...options,
     });
-    return structuredContent;
-  };
-  try {
-    return await work(call, home, () => log, client);
-  } finally {
-    await client.close();
+    if (answer.structuredContent?.errorType !== SETTING_UP || performance.now() > end) return answer;
   }
 }

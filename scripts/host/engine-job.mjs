@@ -15,7 +15,6 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BRIDGE = [process.execPath, join(ROOT, 'dist/cli/main.js')];
 /** How often a command of the engine's is timed, to know what one takes over this connection. */
 const COMMANDS_TIMED = 3;
-const FILES_MS = 300_000;
 const SLEEP_MS = 60_000;
 /** Ends while the machine sleeps, and long after it has woken up. */
 const DEADLINES = { inSleep: 20, afterSleep: 120 };
@@ -117,12 +116,8 @@ open("in/words.txt").read()`;
   return withBridge(
     BRIDGE,
     { ...env, MCP_BRIDGE_STRUCTURED: 'always' },
-    async (_call, _home, _log, client) => {
-      const { content, structuredContent } = await client.callTool(
-        { name: 'run_python', arguments: { code, files } },
-        undefined,
-        { timeout: FILES_MS },
-      );
+    async (_call, _home, _log, { client, callWhole }) => {
+      const { content, structuredContent } = await callWhole({ code, files });
       const link = content.find(({ type }) => type === 'resource_link');
       const kept =
         link === undefined ? undefined : (await client.readResource({ uri: link.uri })).contents[0];

@@ -39,7 +39,7 @@ const nothingLeft = (name, { left, leftAtEnd }) => [
   check(`${name}: no container left of what was`, left.length === 0, left.join(', ')),
   check(`${name}: no container left after the bridge`, leftAtEnd.length === 0, leftAtEnd.join(', ')),
 ];
-const isHonest = ({ status, said: words }) => status === 'error' && LOST.test(words ?? '');
+const isHonest = ({ status, said: words, remedy }) => status === 'error' && LOST.test(`${words} ${remedy}`);
 
 /** By step, as JUDGES; `commandSeconds` is what a small command of the engine's took. */
 export const engineJudges = (commandSeconds) => ({

@@ -118,12 +118,17 @@ while True: pass`,
   },
 ];
 
+/** Of an answer: a traceback says at its end what it was. */
+const MAX_SHOWN_CHARS = 4_000;
+
 /** Undefined when the answer to the attack is the one that a contained attack gets, else what is wrong with it. */
 export function complaint({ expect = {}, holds }, payload) {
   for (const [field, pattern] of Object.entries(expect)) {
     const got = field === 'text' ? JSON.stringify(payload) : String(payload[field] ?? '');
-    if (!pattern.test(got)) return `${field} is not ${pattern}: ${JSON.stringify(payload).slice(0, 400)}`;
+    if (!pattern.test(got))
+      return `${field} is not ${pattern}: ${JSON.stringify(payload).slice(0, MAX_SHOWN_CHARS)}`;
   }
-  if (holds?.(payload.result) === false) return `the result: ${JSON.stringify(payload).slice(0, 400)}`;
+  if (holds?.(payload.result) === false)
+    return `the result: ${JSON.stringify(payload).slice(0, MAX_SHOWN_CHARS)}`;
   return undefined;
 }

@@ -143,13 +143,14 @@ function waitingFor(
 }
 
 export const sandboxFactsOf = (
-  { spec, memoryKills, hasRun }: Sandbox,
+  { spec, memoryKills, isElsewhere, hasRun }: Sandbox,
   calls: number,
   waitingFor: string,
 ): SandboxFacts => ({
   calls,
   spec,
   memoryKills,
+  isElsewhere,
   hasRun,
   waitingFor,
 });

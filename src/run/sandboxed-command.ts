@@ -122,10 +122,10 @@ async function attend(
   );
   watcher.onStart({ calls: 0, inFlight: 0, waitingFor: '' });
   const end = await endOf(sandbox, deadline, codeEnd, artifacts);
-  const { spec, memoryKills, hasRun } = sandbox;
+  const { spec, memoryKills, isElsewhere, hasRun } = sandbox;
   const settled = await keep(artifacts, deadline);
   const heard = { raised, stderr: output.held.stderr.text };
-  const facts = { spec, memoryKills, hasRun, calls: 0, waitingFor: '' };
+  const facts = { spec, memoryKills, isElsewhere, hasRun, calls: 0, waitingFor: '' };
   return { ending: endingOf(end, deadline.cause, heard, facts), settled, note: codeEnd.note };
 }
 

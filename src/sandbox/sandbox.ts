@@ -235,6 +235,11 @@ export class Sandbox implements AsyncDisposable {
     return this.#processorTime?.seconds;
   }
 
+  /** Whether another machine runs it, which may be turned off under it. */
+  get isElsewhere(): boolean {
+    return this.#whyUnreachable !== undefined;
+  }
+
   /** Whether it was given its run: from then on nothing that it says decides anything. */
   get hasRun(): boolean {
     return isOfRun(this.#turn);
@@ -358,7 +363,7 @@ export class Sandbox implements AsyncDisposable {
   /** Whether the machine that its engine runs on may have ended it, which the code did not do and we did not ask for. */
   #mayBeShutdown({ signal }: GuestEnd): boolean {
     const isOurs = this.#wasStopped || 'was' in this.#state || (this.memoryKills ?? 0) > 0;
-    return this.#whyUnreachable !== undefined && SHUTDOWN_LOOKS.has(signal) && !isOurs;
+    return this.isElsewhere && SHUTDOWN_LOOKS.has(signal) && !isOurs;
   }
 
   /** An engine that only says nothing may be busy: what was reported is believed until it is known to be gone. */

@@ -192,7 +192,7 @@ export class Bridge implements AsyncDisposable {
 
   /** Whether a run or a call of it is under way or waits. */
   get isBusy(): boolean {
-    return this.#running.size > 0;
+    return this.#running.size > 0 || this.openCalls.size > 0;
   }
 
   /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */

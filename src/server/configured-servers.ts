@@ -164,7 +164,7 @@ export class ConfiguredServers implements AsyncDisposable {
     return {
       type: 'E_SERVER_UNKNOWN',
       message: `${field}: there is no server '${echo}'.${didYouMean(unknown, [...names])} Configured: ${shown}${more}.`,
-      remedy: remedyOfMissing(problems),
+      remedy: this.#access.advice ?? remedyOfMissing(problems),
     };
   }
 

@@ -17,6 +17,7 @@ import { layeredPolicy } from '../run/policy/layered-policy.js';
 import type { Policy } from '../run/policy/policy.js';
 import { PolicyBook } from '../run/policy/policy-book.js';
 import { exchangedLogin, isExchanged, withHeaders } from './principal-headers.js';
+import { reachAdvice } from './principals/reach-advice.js';
 import type { ServerAccess } from './server-access.js';
 
 export type PrincipalAccessOptions = {
@@ -72,6 +73,10 @@ export class PrincipalAccess implements ServerAccess {
   get trouble(): string | undefined {
     const { book } = this.#currentLayer();
     return book === 'deniesAll' ? this.#trouble : book.trouble;
+  }
+
+  get advice(): string | undefined {
+    return reachAdvice(this.#options.principal, this.rules);
   }
 
   loginFor(spec: RemoteSpec): ServerLogin | undefined {

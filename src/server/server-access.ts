@@ -15,6 +15,8 @@ export interface ServerAccess {
   policy(operators: Policy, specs: readonly DownstreamSpec[]): Policy;
   /** Why its rules as they are now do not count, in one line; undefined where they do. */
   readonly trouble: string | undefined;
+  /** Why it has few servers or none, and who can change that; undefined where nothing narrows what it reaches. */
+  readonly advice: string | undefined;
   /** How it is known to this server where no login of its own is used. */
   loginFor(spec: RemoteSpec): ServerLogin | undefined;
 }
@@ -25,5 +27,6 @@ export const FULL_ACCESS: ServerAccess = {
   existing: (found) => found,
   policy: (operators) => operators,
   trouble: undefined,
+  advice: undefined,
   loginFor: () => undefined,
 };

@@ -154,12 +154,13 @@ mcp_my_server.sleep({ ms: 50 }).then(console.log);`,
     const busy = await run(
       'javascript',
       "require('fs').writeFileSync('out/a.txt', 'a'); console.log('b'); for (;;);",
-      { timeout: 1 },
+      // Node itself takes half a second on a busy machine.
+      { timeout: 3 },
     );
     expect(busy).toMatchObject({ status: 'timeout', stdout: ['b'] });
     expect(busy.text).toContain('a.txt');
     const waiting = await run('javascript', "console.log('b'); await mcp_my_server.hang()", {
-      timeout: 1,
+      timeout: 3,
       servers: ['my-server'],
     });
     expect(waiting).toMatchObject({ status: 'timeout', stdout: ['b'] });

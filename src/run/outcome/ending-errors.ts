@@ -27,6 +27,8 @@ export type SandboxFacts = {
   readonly spec: HintSpec;
   /** How many of its processes the kernel killed for memory; undefined where nobody can know. */
   readonly memoryKills: number | undefined;
+  /** Whether another machine runs it. */
+  readonly isElsewhere: boolean;
   readonly hasRun: boolean;
   /** How many calls its code has made. */
   readonly calls: number;
@@ -102,7 +104,7 @@ const CRASHES = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SI
 function remedyAfter(
   signal: string,
   { crashed, signalled }: EndingWords,
-  { memoryKills, spec }: SandboxFacts,
+  { memoryKills, isElsewhere, spec }: SandboxFacts,
 ): string {
   if (CRASHES.has(signal)) return crashed;
   if (signal === 'SIGXFSZ') return fileSizeSentence(spec);
@@ -110,8 +112,13 @@ function remedyAfter(
   if (signal === 'SIGKILL' && memoryKills === undefined) {
     return `Most often this is the memory limit of ${megabytes(spec.memoryBytes)}. ${memoryRemedy}`;
   }
+  // A machine that is turned off sends it to all its processes, some seconds before its engine is known to be gone.
+  if (signal === 'SIGTERM' && isElsewhere) return TERMINATED_ELSEWHERE;
   return signalled;
 }
+
+const TERMINATED_ELSEWHERE =
+  "It has sent that itself, or a program that it started has; or the engine's machine was being turned off, which the next call tells.";
 
 export const wasKilledForMemory = ({ memoryKills }: SandboxFacts): boolean => (memoryKills ?? 0) > 0;
 

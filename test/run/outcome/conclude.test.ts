@@ -26,6 +26,7 @@ const facts = (memoryKills: number | undefined, calls = 0): SandboxFacts => ({
   memoryKills,
   hasRun: true,
   waitingFor: '',
+  isElsewhere: false,
 });
 const exit = (code: number | null, signal: string | null): SandboxEnd => ({
   how: 'exited',
@@ -201,6 +202,14 @@ describe('programs', () => {
       type: 'E_SIGNAL',
       remedy,
     });
+  });
+
+  it('SIGTERM, where another machine runs it: that may have been turned off', () => {
+    const { error } = conclude(exit(null, 'SIGTERM'), undefined, asked('bash'), new Transcript(), {
+      ...facts(0),
+      isElsewhere: true,
+    });
+    expect(error).toMatchObject({ type: 'E_SIGNAL', remedy: expect.stringContaining('being turned off') });
   });
 
   it('memory, by the kernel, by a child and by V8', () => {

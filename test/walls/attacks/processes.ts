@@ -50,14 +50,30 @@ export const processAttacks: readonly Probe[] = [
     { gvisor: NO_SHARED_PIDS },
   ),
   probe(
-    'many processes in sight',
-    'Sees more processes than its own.',
+    'processes of others in sight',
+    'Looks for processes that the first one of its sandbox has not started.',
     ['process namespace'],
     py`
-      seen = [name for name in os.listdir("/proc") if name.isdigit()]
-      if len(seen) <= 12:
-          raise Held(f"{len(seen)} processes")
-      return f"{len(seen)} processes"
+      def stat(pid):
+          try:
+              with open(f"/proc/{pid}/stat") as file:
+                  name, rest = file.read().partition("(")[2].rpartition(")")[::2]
+                  return name, int(rest.split()[1])
+          except OSError:
+              return None, 0
+      stats = {int(name): stat(name) for name in os.listdir("/proc") if name.isdigit()}
+      # The sandbox's first process and all that it forks have one name, which nothing above it has.
+      first = os.getpid()
+      while stats.get(stats[first][1], (None, 0))[0] == stats[first][0]:
+          first = stats[first][1]
+      def is_own(pid):
+          while pid in stats and pid != first:
+              pid = stats[pid][1]
+          return pid == first
+      others = [pid for pid, (name, _) in stats.items() if name is not None and not is_own(pid)]
+      if not others:
+          raise Held(f"{len(stats)} processes, all its own")
+      return f"{len(others)} processes of others"
     `,
     { gvisor: NO_SHARED_PIDS },
   ),
