@@ -154,18 +154,14 @@ export const runAttacks: readonly Attack[] = [
   {
     id: 'run-saved-tools',
     group: 'runs',
-    tries: 'lists and uses a tool that a run of ann’s has saved',
+    tries: 'uses a function that a run of ann’s has saved',
     wall: 'a folder of saved tools for each principal',
     settings: SETTINGS,
     attempt: async (world, by) => {
       const name = world.mark().replaceAll('-', '_');
-      const code = `def ${name}():\n    'Says something.'\n    return 1`;
-      await run(world.ann, `from mcp import runtime\nawait runtime.save_tool(${JSON.stringify(code)})`);
-      return seen(
-        await run(by, 'from mcp import runtime\nprint(await runtime.list_saved_tools())'),
-        name,
-        'its name',
-      );
+      await run(world.ann, `def ${name}():\n    "Says something."\n    return 1\nsave_tool(${name})`);
+      const answer = await run(by, `from user_tools import ${name}\nprint('it is there', ${name}())`);
+      return seen(answer, 'it is there 1', 'what it returns');
     },
   },
   {
