@@ -19,6 +19,7 @@ const programs = [
   'test/cli/{cli,code-exec,eras,exec,login,policy,serve-http,servers-refresh,wrong-settings}.test.ts',
   'test/downstream/{learned,real-servers,search-quality}.test.ts',
   'test/server/asking/*.test.ts',
+  'test/walls/principals/walls.test.ts',
   'test/scripts/{commands,installed,mcpb,package,plugin}.test.ts',
 ];
 

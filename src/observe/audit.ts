@@ -21,6 +21,8 @@ export type AuditOptions = {
 /** One run may make a million calls, which would push what other runs did out of the files. */
 const MAX_CALLS_LISTED = 10_000;
 const MAX_NAME_CHARS = 256;
+/** An id of a principal: the address of an issuer and a subject. */
+const MAX_PRINCIPAL_CHARS = 2_000;
 const MAX_REASON_CHARS = 200;
 const MAX_ARGUMENTS_CHARS = 16 * 1024;
 
@@ -99,7 +101,8 @@ export class Audit implements AsyncDisposable {
   }
 
   #whose({ principal }: BridgeEvent): Pick<RunLine, 'principal'> {
-    return principal === undefined ? {} : { principal: this.#shown(principal) };
+    // Not redacted: of `token:NAME#ID`, which looks like a key with its secret, nothing would be left to tell whose line it is.
+    return principal === undefined ? {} : { principal: clipHarmless(principal, MAX_PRINCIPAL_CHARS) };
   }
 
   #end({

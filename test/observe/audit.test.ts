@@ -256,3 +256,23 @@ it('why a run failed is its kind and the beginning of one line, without secrets'
   expect(kept.length).toBeLessThan(300);
   expect(kept).not.toMatch(/swordfish|second/);
 });
+
+it('says of each line whose it is, in an id that looks like a secret too', async () => {
+  const audit = open();
+  const principals = [
+    'token:ann#e3e17e78e20f0552',
+    `oauth:https://login.example.com/${'a'.repeat(300)} subject-1`,
+  ];
+  for (const [at, principal] of principals.entries()) {
+    audit.observe({ ...started(`r-${at}`), principal });
+    audit.observe({ ...called(`r-${at}`), principal });
+    audit.observe({ ...ended(`r-${at}`), principal });
+  }
+  await audit[Symbol.asyncDispose]();
+  const lines = texts()
+    .join('')
+    .split('\n')
+    .filter((line) => line !== '');
+  const told = lines.map((line) => (JSON.parse(line) as { principal?: string }).principal);
+  expect(told).toEqual([principals[0], principals[0], principals[1], principals[1]]);
+});

@@ -1,0 +1,184 @@
+// `npm run load`: many clients of many principals at one bridge over HTTP, in all manners, beside a neighbour that floods, and
+// while the bridge is killed; --help says how. Exits with 1 where a bound is broken.
+
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import Table from 'cli-table3';
+import { BridgeUnderLoad, pause } from './load/bridge.mjs';
+import { LoadClient, WAYS } from './load/client.mjs';
+import { Ledger } from './load/ledger.mjs';
+import { beside, kills, measureAlone, paced, storm } from './load/phases.mjs';
+import { bounds, latencies } from './load/report.mjs';
+import { Work } from './load/work.mjs';
+import { leaveWrong, takeOptions } from './options.mjs';
+
+/** Of all runs, those of the two measured phases; the rest are the storm's. */
+const MEASURED_SHARE = 0.3;
+/** Descriptors that may stay open at rest: servers of principals that were not there before. */
+const DESCRIPTORS_OF_A_SERVER = 8;
+const REST_MS = 20_000;
+const STEADY_MS = 6_000;
+const CLEAN_MS = 60_000;
+
+const count = (says, usual) => ({ value: 'N', kind: 'count', says, default: usual });
+const values = takeOptions({
+  command: 'npm run load --',
+  about: 'Puts a bridge that serves over HTTP under load, with containers, and says which bounds it keeps.',
+  options: {
+    clients: count('clients', 200),
+    principals: count('principals, of which one floods', 20),
+    runs: count('runs of code', 4_000),
+    calls: count('tool calls, those of runs among them', 20_000),
+    kills: count('times that the bridge is killed', 50),
+    seconds: count('after so long no phase begins anything more', 2_100),
+    'without-containers': { says: 'hands all calls to a server; a run is so many calls' },
+    'without-kills': { says: 'does not kill the bridge' },
+    json: { value: 'FILE', says: 'write the whole report there' },
+  },
+});
+if (values.principals < 2) leaveWrong('--principals: one floods and another is measured, so 2 at least.');
+if (values.clients < values.principals)
+  leaveWrong(`--clients: each of the ${values.principals} principals has one at least.`);
+
+const withContainers = !values['without-containers'];
+const wantedKills = values['without-kills'] ? 0 : values.kills;
+const beganAt = performance.now();
+const isOver = () => performance.now() - beganAt > values.seconds * 1000;
+const tell = (text) =>
+  console.error(`${((performance.now() - beganAt) / 1000).toFixed(0).padStart(5)} s  ${text}`);
+
+const names = Array.from({ length: values.principals }, (_, at) => `p${String(at + 1).padStart(2, '0')}`);
+const bridge = await BridgeUnderLoad.open({ principals: names, withContainers });
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.once(signal, async () => {
+    await bridge.stop();
+    bridge.remove();
+    process.exit(1);
+  });
+let report;
+try {
+  report = await load();
+} finally {
+  await bridge.stop();
+  bridge.remove();
+}
+print(report);
+if (values.json !== undefined) writeFileSync(resolve(values.json), `${JSON.stringify(report, null, 2)}\n`);
+process.exitCode = report.bounds.every(({ isKept }) => isKept) ? 0 : 1;
+
+async function load() {
+  const ledger = new Ledger();
+  const work = new Work({ ledger, withContainers });
+  const crew = names.map((principal, at) => ({ principal, clients: clientsOf(principal, at) }));
+  const [neighbour, ...others] = crew;
+  if (withContainers) bridge.watchContainers();
+  const slots = availableParallelism();
+
+  tell('alone');
+  const aloneMs = await measureAlone(work, others[0].clients[0]);
+  // Each principal has its server from here on.
+  for (const { clients, principal } of crew) await work.run(clients[0], principal);
+  const atRest = {
+    before: await restingDescriptors(),
+    after: 0,
+    allowed: DESCRIPTORS_OF_A_SERVER * names.length,
+  };
+
+  const runs = Math.max(1, Math.floor((values.runs * MEASURED_SHARE) / 2 / others.length));
+  const measured = { crew: others, work, ledger, runs, aloneMs, slots, isOver };
+  tell(`calm: ${runs} runs of each of ${others.length} principals; one alone takes ${aloneMs.toFixed(0)} ms`);
+  await paced({ ...measured, phase: 'calm' });
+  tell('the same beside a neighbour that floods');
+  await beside({ neighbour, work, during: () => paced({ ...measured, phase: 'flooded' }) });
+
+  const left = {
+    runs: Math.max(0, values.runs - ledger.runs),
+    calls: Math.max(0, values.calls - ledger.toolCalls),
+  };
+  tell(`storm: ${left.runs} runs and ${left.calls} tool calls by ${values.clients} clients`);
+  const samples = await storm({ crew, work, ledger, ...left, isOver, bridge });
+  for (const { clients } of crew) for (const client of clients) client.close();
+  atRest.after = await restingDescriptors();
+
+  tell(`${wantedKills} kills`);
+  const killed = await kills({ crew, work, bridge, times: wantedKills, isOver });
+  for (const { clients } of crew) for (const client of clients) client.close();
+  tell('the end');
+  const endedByItself = await bridge.stop();
+  const found = {
+    ledger,
+    rows: latencies(ledger),
+    samples,
+    atRest,
+    kills: { killed, retries: work.retries },
+    wanted: { kills: wantedKills },
+    left: await bridge.leftoversAfter(CLEAN_MS),
+    crashes: bridge.crashes,
+    endedByItself,
+  };
+  return {
+    seconds: (performance.now() - beganAt) / 1000,
+    clients: values.clients,
+    withContainers,
+    done: { runs: ledger.runs, toolCalls: ledger.toolCalls },
+    answers: { answered: ledger.answered, refused: ledger.refused, left: ledger.left },
+    latencies: found.rows,
+    bounds: [
+      ...bounds(found),
+      enough('runs', ledger.runs, values.runs),
+      enough('tool calls', ledger.toolCalls, values.calls),
+    ],
+    samples,
+    log: bridge.log,
+  };
+}
+
+function enough(what, found, wanted) {
+  return { bound: `${wanted} ${what}`, found: `${found}`, isKept: found >= wanted };
+}
+
+/** Clients of all ways are with each principal. */
+function clientsOf(principal, at) {
+  const { port, tokens } = bridge;
+  const from = Math.floor((values.clients * at) / names.length);
+  const to = Math.floor((values.clients * (at + 1)) / names.length);
+  return Array.from({ length: to - from }, (_, own) => {
+    return new LoadClient({ port, token: tokens.get(principal), way: WAYS[own % WAYS.length] });
+  });
+}
+
+/** When connections and what ends behind an answer are gone: the least there is before it has been the same for a while. */
+async function restingDescriptors() {
+  const end = performance.now() + REST_MS;
+  let least = Number.POSITIVE_INFINITY;
+  let leastAt = performance.now();
+  while (performance.now() < Math.min(end, leastAt + STEADY_MS)) {
+    const { descriptors = Number.POSITIVE_INFINITY } = bridge.sample() ?? {};
+    if (descriptors < least) [least, leastAt] = [descriptors, performance.now()];
+    await pause(250);
+  }
+  return least;
+}
+
+function print({ latencies: rows, bounds: kept, done, answers, seconds }) {
+  const ms = (summary) =>
+    summary === undefined ? '' : `${summary.p50.toFixed(0)} / ${summary.p95.toFixed(0)}`;
+  const times = new Table({ head: ['principal', 'calm', 'beside a flood', 'storm'], style: { head: [] } });
+  for (const { principal, calm, flooded, storm: stormed } of rows)
+    times.push([principal, ms(calm), ms(flooded), ms(stormed)]);
+  console.log('Time of a run, p50 / p95 in ms:');
+  console.log(times.toString());
+  const table = new Table({
+    head: ['bound', 'found', ''],
+    style: { head: [] },
+    colWidths: [60, 60, 8],
+    wordWrap: true,
+  });
+  for (const { bound, found, isKept } of kept) table.push([bound, found, isKept ? 'kept' : 'BROKEN']);
+  console.log(table.toString());
+  const { answered, refused, left } = answers;
+  console.log(
+    `${done.runs} runs and ${done.toolCalls} tool calls in ${seconds.toFixed(0)} s: ${answered} answers, ${refused} refusals that say when to come back, ${left} calls that their clients left.`,
+  );
+}

@@ -1,0 +1,82 @@
+// What the load comes to: figures, and which bounds they keep.
+
+import { percentile } from '../bench/statistics.mjs';
+import { growth, MAX_GROWTH_BYTES, MAX_GROWTH_DESCRIPTORS, MAX_GROWTH_SHARE } from './growth.mjs';
+
+/** How many times as long the slowest runs of a principal may take beside a neighbour that floods. */
+export const MAX_SLOWDOWN = 2;
+/** With fewer samples of a principal, its p95 is that of one run. */
+const MIN_SAMPLES = 20;
+/** What a machine does by itself in between. */
+const NOISE_MS = 25;
+const EXAMPLES = 5;
+
+const summary = (times) =>
+  times === undefined || times.length === 0
+    ? undefined
+    : { runs: times.length, p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
+
+/** Times of one principal after the other, and of all together. */
+export function latencies({ times }) {
+  const names = [...new Set([...times.values()].flatMap((byPrincipal) => [...byPrincipal.keys()]))].sort();
+  const of = (phase, name) => summary(times.get(phase)?.get(name));
+  const all = (phase) => summary([...(times.get(phase)?.values() ?? [])].flat());
+  const row = (principal, calm, flooded, storm) => ({ principal, calm, flooded, storm });
+  return [
+    ...names.map((name) => row(name, of('calm', name), of('flooded', name), of('storm', name))),
+    row('all', all('calm'), all('flooded'), all('storm')),
+  ];
+}
+
+const isSlowed = ({ calm, flooded }) =>
+  calm !== undefined && flooded !== undefined && flooded.p95 > MAX_SLOWDOWN * calm.p95 + NOISE_MS;
+
+/** Each bound with what was found; `isKept` false makes the whole fail. */
+export function bounds({ ledger, rows, samples, atRest, kills, wanted, left, crashes, endedByItself }) {
+  const count = (what, list) => ({
+    bound: `0 ${what}`,
+    found: list.length === 0 ? '0' : `${list.length}: ${list.slice(0, EXAMPLES).join('; ')}`,
+    isKept: list.length === 0,
+  });
+  const memory = growth(samples.map(({ at, bytes }) => ({ at, value: bytes })));
+  const memoryBound = Math.max(MAX_GROWTH_BYTES, MAX_GROWTH_SHARE * (samples.at(-1)?.bytes ?? 0));
+  const descriptors = growth(samples.map(({ at, descriptors: value }) => ({ at, value })));
+  const slowed = rows.filter(
+    (row) =>
+      isSlowed(row) && (row.principal === 'all' || Math.min(row.calm.runs, row.flooded.runs) >= MIN_SAMPLES),
+  );
+  const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MB`;
+  return [
+    count('lost', ledger.lost),
+    count('mixed up', ledger.mixedUp),
+    count('answered wrongly', ledger.failed),
+    count('left behind', left),
+    {
+      bound: `p95 beside a flood at most ${MAX_SLOWDOWN} times that of the calm`,
+      found: slowed.length === 0 ? 'none slower' : slowed.map(({ principal }) => principal).join(', '),
+      isKept: slowed.length === 0,
+    },
+    {
+      bound: `memory over the last half of the storm grows by at most ${megabytes(memoryBound)}`,
+      found: megabytes(memory),
+      isKept: memory <= memoryBound,
+    },
+    {
+      bound: `descriptors over the last half of the storm grow by at most ${MAX_GROWTH_DESCRIPTORS}`,
+      found: descriptors.toFixed(1),
+      isKept: descriptors <= MAX_GROWTH_DESCRIPTORS,
+    },
+    {
+      bound: 'descriptors at rest as many as before',
+      found: `${atRest.before} before, ${atRest.after} after`,
+      isKept: atRest.after <= atRest.before + atRest.allowed,
+    },
+    {
+      bound: `${wanted.kills} kills, and retries succeed`,
+      found: `${kills.killed} kills, ${kills.retries} retries`,
+      isKept: kills.killed === wanted.kills,
+    },
+    { bound: 'no end of the bridge besides', found: `${crashes}`, isKept: crashes === 0 },
+    { bound: 'it ends when it is told to', found: endedByItself ? 'yes' : 'no', isKept: endedByItself },
+  ];
+}
