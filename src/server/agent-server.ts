@@ -13,6 +13,7 @@ import {
   type ServerCapabilities,
   type ServerContext,
   SUPPORTED_PROTOCOL_VERSIONS,
+  type Transport,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
@@ -20,8 +21,6 @@ import { AgentRequest, type Era } from './agent-request.js';
 import { CACHED_FOR } from './cached-for.js';
 import { type AllowedParams, paramsBy } from './request-params.js';
 
-/** JSON-RPC 2.0, section 5.1. */
-const METHOD_NOT_FOUND = -32_601;
 const SERVER_INFO = { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION };
 const anything = { params: z.unknown() };
 
@@ -72,7 +71,6 @@ export class AgentServer extends Server {
     // What the SDK answers by itself builds all schemas of an era first.
     for (const method of ['initialize', 'ping', 'logging/setLevel']) this.removeRequestHandler(method);
     this.setNotificationHandler('notifications/initialized', anything, () => {});
-    this.fallbackRequestHandler = (request, context) => this.#answer(request, context);
     this.answer('initialize', (params) => this.#greet(params));
     this.answer('ping', () => ({}));
   }
@@ -105,14 +103,25 @@ export class AgentServer extends Server {
     return this.#greeting?.clientInfo;
   }
 
+  override async connect(transport: Transport): Promise<void> {
+    const before = transport.onmessage;
+    // Called ahead of the SDK's own, which looks for a handler at once. Where it finds none, it answers before anything
+    // begins, which over HTTP is a status of its own: 404.
+    transport.onmessage = (message, extra) => {
+      before?.(message, extra);
+      const handler = 'method' in message ? this.#handlers.get(message.method) : undefined;
+      if (handler === undefined) delete this.fallbackRequestHandler;
+      else this.fallbackRequestHandler = (request, context) => this.#answer(handler, request, context);
+    };
+    await super.connect(transport);
+  }
+
   protected override _onclose(): void {
     super._onclose();
     this.#closed.abort();
   }
 
-  async #answer({ method, params }: JSONRPCRequest, context: ServerContext): Promise<Result> {
-    const handler = this.#handlers.get(method);
-    if (handler === undefined) throw Object.assign(new Error('Method not found'), { code: METHOD_NOT_FOUND });
+  async #answer(handler: Handler, { params }: JSONRPCRequest, context: ServerContext): Promise<Result> {
     const request = new AgentRequest(this, context);
     request.checkVersion();
     const { id } = context.mcpReq;
