@@ -18,7 +18,7 @@ const ALLOWED = {
     "smol-toml's mistakes quote the file below their first line; jsonc-parser's are in camel case",
   ],
   'config/hosts/entry-fields.ts': [1, 'zod puts a prefix ahead of what it expected'],
-  'config/policy-file.ts': [1, "yaml's mistakes quote the file below their first line"],
+  'config/strict-yaml.ts': [1, "yaml's mistakes quote the file below their first line"],
   'downstream/call-error.ts': [1, "the SDK's prefix ahead of a server's words"],
   'downstream/oauth/oauth-fetch.ts': [1, 'the SDK quotes whole pages'],
   'run/outcome/hints/hint.ts': [1, "what Python and other languages say of the guest's mistakes"],
@@ -32,6 +32,7 @@ const ALLOWED = {
   'run/artifacts/artifacts.ts': [1, 'the reason of a frame is a kind'],
   'run/policy/policy-book.ts': [1, 'tells the same trouble once'],
   'server/principals/authenticator.ts': [1, 'tells the same trouble once'],
+  'server/principals/principals-book.ts': [1, 'tells the same trouble once'],
 };
 
 /** Members that hold words, which variables of these names do as well. */

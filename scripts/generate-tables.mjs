@@ -11,6 +11,7 @@ const dist = new URL('../dist/', import.meta.url);
 const DOCUMENTS = {
   'docs/settings.md': ['settings'],
   'docs/servers.md': ['sources', 'policy'],
+  'docs/principals.md': ['principals'],
   'docs/code-exec.md': ['exec'],
   'docs/languages.md': ['languages', 'isolator'],
 };
@@ -36,6 +37,13 @@ const TABLES = {
     return table(
       ['field', 'meaning', 'default', 'allowed'],
       policyTable().map((row) => [code(row.field), row.meaning, row.default, row.allowed]),
+    );
+  },
+  principals: async () => {
+    const { principalsTable } = await import(new URL('config/principals-table.js', dist));
+    return table(
+      ['field', 'meaning', 'default', 'allowed'],
+      principalsTable().map((row) => [code(row.field), row.meaning, row.default, row.allowed]),
     );
   },
   languages: async () => {

@@ -239,8 +239,11 @@ type PlainEvent =
   | { readonly type: 'bridge.fault'; readonly where: string; readonly message: string }
   | { readonly type: 'bridge.closing'; readonly reason: string };
 
-/** `principal` is the id of the one that it concerns, where that is another than the user who started the bridge. */
-export type BridgeEvent = PlainEvent & { readonly principal?: string };
+/**
+ * `principal` is the id of the one that it concerns, where that is another than the user who started the bridge; `request` is
+ * the HTTP request that began it.
+ */
+export type BridgeEvent = PlainEvent & { readonly principal?: string; readonly request?: string };
 
 /** Receives every event, synchronously; it must not throw and must not block. */
 export type Observer = (event: BridgeEvent) => void;

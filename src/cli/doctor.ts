@@ -14,13 +14,17 @@ import { errorJson, reportFailure } from './failure.js';
 import { interruptSignal } from './interrupt.js';
 import { languageFindings } from './language-findings.js';
 import { coloursFor, printJson, visible } from './output.js';
-import { type Examined, examine, withProgress } from './prepare.js';
+import { type Examined, examine, prepare, withProgress } from './prepare.js';
 import { serverChanges } from './server-changes.js';
 import { type ServerFinding, serverFindings } from './server-findings.js';
 import { commandTrial, firstTrial, memoryTrial, networkTrial } from './trial.js';
 import { remedyText, widthOf } from './wrap.js';
 
-type DoctorOptions = { readonly json?: true };
+type DoctorOptions = {
+  readonly json?: true;
+  /** An address of `serve --http`. */
+  readonly http?: string | undefined;
+};
 
 export async function doctor(options: DoctorOptions): Promise<void> {
   try {
@@ -32,7 +36,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   }
 }
 
-async function examineAll({ json }: DoctorOptions): Promise<void> {
+async function examineAll({ json, http }: DoctorOptions): Promise<void> {
   const prepared = examine('error', 'ends');
   if (prepared.problems.length > 0) return await examineWithout(prepared, json);
   const { settings, warnings, discovery: context, policyBook } = prepared;
@@ -65,7 +69,15 @@ async function examineAll({ json }: DoctorOptions): Promise<void> {
   };
   const findings = await findingsOf(CHECKS, subject);
   findings.push(...(await languageFindings(subject)));
+  if (http !== undefined)
+    findings.push(...(await (await import('./http-findings.js')).httpFindings(http, settings)));
   report(findings, json, serversIn(subject));
+}
+
+/** Only what concerns `serve --http` at this address: what a stranger gets there. */
+export async function doctorHttp(address: string, json: true | undefined): Promise<void> {
+  const { settings } = prepare('error', 'ends');
+  report(await (await import('./http-findings.js')).httpFindings(address, settings), json);
 }
 
 /** Every wrong setting, and what can be said of the machine without them. Starts no container. */

@@ -14,6 +14,8 @@ type InterruptOptions = {
   readonly platform?: NodeJS.Platform;
   readonly events?: Pick<NodeJS.EventEmitter, 'on'>;
   readonly exit?: (code: number) => void;
+  /** Signals that mean something else here. */
+  readonly except?: readonly NodeJS.Signals[];
 };
 
 /** Aborts on the first signal that asks us to end, with the signal's name as its reason. */
@@ -21,9 +23,11 @@ export function interruptSignal({
   platform = process.platform,
   events = process,
   exit = (code) => process.exit(code),
+  except = [],
 }: InterruptOptions = {}): AbortSignal {
   const controller = new AbortController();
   for (const name of platform === 'win32' ? WINDOWS_SIGNALS : POSIX_SIGNALS) {
+    if (except.includes(name)) continue;
     events.on(name, () => {
       if (controller.signal.aborted) exit(128 + (constants.signals[name] ?? 0));
       else controller.abort(name);

@@ -10,6 +10,7 @@ import { clipHarmless } from '../base/text.js';
 import { type Discovery, discover } from '../config/discover.js';
 import type { RemoteSpec } from '../config/downstream-spec.js';
 import { explainSkip } from '../config/explain-skip.js';
+import type { Settings } from '../config/settings.js';
 import { LOGIN_TIMEOUT_MS, logIn } from '../downstream/oauth/log-in.js';
 import { logOut } from '../downstream/oauth/log-out.js';
 import { loginCommand } from '../downstream/oauth/login-needed.js';
@@ -27,11 +28,13 @@ export type LoginCommandOptions = {
   readonly scope?: readonly string[];
   readonly list?: true;
   readonly json?: true;
+  /** Whose login it is over HTTP; without it, the user's own. */
+  readonly principal?: string;
 };
 
 export async function login(server: string | undefined, options: LoginCommandOptions): Promise<void> {
   const { settings, discovery: context, redactor } = prepare('error', 'ends');
-  const store = new TokenStore(settings.stateDir);
+  const store = new TokenStore(await loginsFolder(settings, options.principal, server));
   if (options.list) return list(store, options);
   if (server === undefined)
     throw wrong('login needs the name of a server.', '`login --list` shows the logins.');
@@ -91,9 +94,12 @@ class TypedLines implements Disposable {
   }
 }
 
-export async function logout(server: string): Promise<void> {
+export async function logout(
+  server: string,
+  { principal }: { readonly principal?: string } = {},
+): Promise<void> {
   const { settings, discovery: context, redactor } = prepare('error', 'ends');
-  const store = new TokenStore(settings.stateDir);
+  const store = new TokenStore(await loginsFolder(settings, principal, server));
   const discovery = discover(context, () => {});
   const { wasLoggedIn, trouble } = await logOut(
     urlOf(server, discovery, store),
@@ -109,6 +115,18 @@ export async function logout(server: string): Promise<void> {
       `Its tokens are forgotten here but may still be good: ${redactor.redact(trouble)}.\n`,
     );
   }
+}
+
+/** The state directory whose logins are meant: the user's own, or that of a principal. */
+async function loginsFolder(
+  settings: Settings,
+  principal: string | undefined,
+  server: string | undefined,
+): Promise<string> {
+  if (principal === undefined) return settings.stateDir;
+  // Only who serves over HTTP has principals.
+  const { principalFolder } = await import('./login-principal.js');
+  return principalFolder(settings, principal, server);
 }
 
 /** A login outlives the entry that it was made for. */

@@ -58,6 +58,8 @@ It speaks MCP on stdin and stdout, or over Streamable HTTP where MCP_EXEC_LISTEN
 Whoever reaches it runs what they like as the user that it runs as. Settings are environment variables (MCP_EXEC_…);
 docs/code-exec.md lists them.`;
 
+type ServeOptions = { readonly http?: string; readonly allowedHost: readonly string[] };
+
 const program = new Command(PACKAGE_NAME)
   .description(
     "Runs an agent's Python in a throw-away container with the user's MCP servers callable inside.",
@@ -71,14 +73,26 @@ const program = new Command(PACKAGE_NAME)
 
 program
   .command('serve', { isDefault: true })
-  .description('speak MCP on stdin and stdout (the default)')
+  .description('speak MCP on stdin and stdout (the default), or over HTTP')
+  .option(
+    '--http <address>',
+    'serve several clients at [HOST:]PORT or unix:/path; docs/serve-http.md says who may come in',
+  )
+  .option(
+    '--allowed-host <name>',
+    'with --http: a further name under which clients reach it; may be repeated',
+    collected,
+    [],
+  )
   .allowExcessArguments()
-  .action(async (_options: object, { args: [word] }: Command) => {
+  .action(async (options: ServeOptions, { args: [word] }: Command) => {
     // A mistyped command arrives here, because this command is the default.
     if (word !== undefined)
       program.error(`error: unknown command '${word}'.${didYouMean(word, commandNames())}`);
     // Whoever typed nothing but the name would otherwise wait for something to happen.
-    if (process.argv.length === 2 && isatty(0)) (await import('./introduction.js')).introduce();
+    if (options.http !== undefined)
+      await (await import('./serve-http.js')).serveHttp(options.http, options.allowedHost);
+    else if (process.argv.length === 2 && isatty(0)) (await import('./introduction.js')).introduce();
     else await (await import('./serve.js')).serve();
   });
 
@@ -101,12 +115,17 @@ program
   .command('doctor')
   .description('check the machine: engine, image, limits, servers; starts a container to see')
   .option('--probe', 'attack a sandbox of this machine and say what held, per control')
+  .option(
+    '--http <address>',
+    'also who may come in at this address of `serve --http`, and what a stranger gets where it listens',
+  )
   .option('--json', 'print JSON')
-  .action(async (options: { json?: true; probe?: true }) =>
-    options.probe
-      ? (await import('./probe/probe.js')).probe(options)
-      : (await import('./doctor.js')).doctor(options),
-  );
+  .action(async (options: { json?: true; probe?: true; http?: string }) => {
+    const { doctor, doctorHttp } = await import('./doctor.js');
+    if (!options.probe) return await doctor(options);
+    await (await import('./probe/probe.js')).probe(options);
+    if (options.http !== undefined) await doctorHttp(options.http, options.json);
+  });
 
 program
   .command('install')
@@ -179,6 +198,10 @@ program
   .argument('[server]', 'its name, as `servers` shows it')
   .option('--no-browser', 'only print the address; also takes the one that the browser ends at, on stdin')
   .option('--scope <scopes>', 'scopes to ask for on top, separated by spaces', spaceSeparated)
+  .option(
+    '--principal <name>',
+    'for this principal over HTTP: a token, or subject:SUBJECT of an OAuth issuer',
+  )
   .option('--list', 'show the logins that are kept; asks nobody')
   .option('--json', 'with --list: print JSON')
   .action(async (server: string | undefined, options: LoginCommandOptions) =>
@@ -189,7 +212,10 @@ program
   .command('logout')
   .description("revoke and forget a remote server's login")
   .argument('<server>', 'its name, as `servers` or `login --list` shows it')
-  .action(async (server: string) => (await import('./login.js')).logout(server));
+  .option('--principal <name>', 'that of this principal over HTTP, as for `login`')
+  .action(async (server: string, options: { principal?: string }) =>
+    (await import('./login.js')).logout(server, options),
+  );
 
 const token = program
   .command('token')

@@ -1,11 +1,8 @@
 // `serve`: the bridge on stdio for one agent, from the first byte to the last. Nothing but MCP is written to stdout,
 // and nothing is left running when it returns.
 
-import { Console } from 'node:console';
-import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import { problemsIn } from '../config/setting-problems.js';
-import { type LossyWriter, neverBlock, streamInto } from '../observe/lossy-writer.js';
 import { Bridge } from '../server/bridge.js';
 import { SET_UP_PATIENCE_MS } from '../server/patience.js';
 import { serveAgent } from '../server/server.js';
@@ -13,6 +10,7 @@ import { AgentTransport } from '../server/stdio-transport.js';
 import { audited } from './audited.js';
 import { interruptSignal } from './interrupt.js';
 import { type Examined, examine } from './prepare.js';
+import { type End, firstFault, nothingElseWrites } from './serving-process.js';
 
 /** Hosts kill half a second after asking; whoever still lives long after that would hang for ever. */
 const CLOSE_WITHIN_MS = 5_000;
@@ -81,38 +79,8 @@ function openedOr(open: () => Bridge): Bridge | Pick<Examined, 'problems'> {
   }
 }
 
-/** What packages print, and Node's own warnings, take the log's way: elsewhere they break the conversation, or block. */
-function nothingElseWrites(stderr: LossyWriter): void {
-  neverBlock(process.stderr);
-  globalThis.console = new Console(streamInto(stderr));
-  // None listens where the user wants no warnings.
-  if (process.listenerCount('warning') === 0) return;
-  process.removeAllListeners('warning');
-  process.on('warning', ({ name, message }) => stderr.write(`(node) ${name}: ${message}\n`));
-}
-
 /** A run that has just ended becomes an answer some turns later; an exit before that would lose it. */
 async function answersAreOut(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => process.stdout.write('', resolve));
-}
-
-/** Why the bridge closes, for the log, and what its process exits with. */
-type End = { readonly reason: string; readonly exitCode: 0 | 1 };
-
-/** A rejection that nobody awaited concerns one call and is logged; an exception leaves no state to trust. */
-function firstFault(observer: Observer): Promise<End> {
-  process.on('unhandledRejection', (thrown) => {
-    observer({ type: 'bridge.fault', where: 'unhandled rejection', message: messageOf(thrown) });
-  });
-  return new Promise((resolve) => {
-    process.on('uncaughtException', (thrown) => {
-      observer({
-        type: 'bridge.fault',
-        where: 'uncaught exception',
-        message: thrown.stack ?? messageOf(thrown),
-      });
-      resolve({ reason: 'a fault of the bridge', exitCode: 1 });
-    });
-  });
 }

@@ -1,16 +1,16 @@
 // The policy file: what the operator allows, as YAML or JSON. Read like a file that decides which programs run, and as a
 // whole or not at all: a policy that is understood in part would let through what its author has forbidden.
 
-import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
-import { BridgeError, messageOf } from '../base/errors.js';
+import { BridgeError } from '../base/errors.js';
 import { MB_BYTES } from '../base/sizes.js';
 import { clipHarmless } from '../base/text.js';
 import { MAX_CALLS_IN_FLIGHT } from '../protocol/frames.js';
 import { readGuarded } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
 import { patternTrouble } from './name-pattern.js';
+import { strictYaml } from './strict-yaml.js';
 
 /** What its table says of one field; `perServer.*` stands for any server. */
 export type PolicyRow = {
@@ -172,22 +172,10 @@ function unusable(file: string, problems: readonly string[]): BridgeError {
   });
 }
 
-const STAR_HINT = 'a pattern that begins with * is written in quotes, and aliases are not read';
-
-/** JSON is YAML too, and a key that is there twice is an error in it. */
 function parsedText(file: string, text: string): unknown {
-  const document = parseDocument(text, { prettyErrors: true });
-  const [trouble] = [...document.errors, ...document.warnings];
-  if (trouble !== undefined) {
-    const said = (trouble.message.split('\n', 1)[0] ?? trouble.code).replace(/:$/, '');
-    throw unusable(file, [trouble.code === 'BAD_ALIAS' ? `${said}: ${STAR_HINT}` : said]);
-  }
-  try {
-    // Aliases would let a small file become a large one, and a pattern that begins with a star is one to YAML.
-    return document.toJS({ maxAliasCount: 0 }) as unknown;
-  } catch (thrown) {
-    throw unusable(file, [`${messageOf(thrown)}: ${STAR_HINT}`]);
-  }
+  const parsed = strictYaml(text);
+  if ('mistake' in parsed) throw unusable(file, [parsed.mistake]);
+  return parsed.value;
 }
 
 function complaints(issue: z.core.$ZodIssue): string[] {

@@ -89,9 +89,9 @@ export function logObserver(log: Log, redact: Redact): Observer {
       if (count > MAX_REFUSALS_TOLD) level = 'debug';
     }
     if (event.type === 'run.ended') refusals.delete(event.run);
-    const { principal } = event;
-    if (principal === undefined) log[level]({ event: event.type }, sentence);
-    else log[level]({ event: event.type, principal }, `${inline(principal)}: ${sentence}`);
+    const { type, principal, request } = event;
+    const fields = { event: type, ...(principal && { principal }), ...(request && { request }) };
+    log[level](fields, principal === undefined ? sentence : `${inline(principal)}: ${sentence}`);
   };
 }
 
@@ -226,10 +226,10 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
     case 'http.session':
       return [
         'debug',
-        `session of ${inline(event.principal)} ${event.is}${event.why === undefined ? '' : `, ${event.why}`}; ${event.open} open`,
+        `session ${event.is}${event.why === undefined ? '' : `, ${event.why}`}; ${event.open} open`,
       ];
     case 'http.trouble':
-      return ['debug', `request of ${inline(event.principal)}: ${inline(event.message)}`];
+      return ['debug', `request refused by the SDK: ${inline(event.message)}`];
     case 'http.dropped':
       return ['warn', `${count(event.connections, 'connection')} closed: there are too many`];
     case 'http.tls':
@@ -268,10 +268,10 @@ function probeWords(probe: Extract<BridgeEvent, { type: 'walls.known' }>['probe'
 }
 
 function requestWords(event: Extract<BridgeEvent, { type: 'http.request' }>): string {
-  const who = event.principal === undefined ? 'nobody known' : inline(event.principal);
+  const from = event.address === undefined ? 'a unix socket' : inline(event.address);
   const what = event.calls.length === 0 ? '' : ` (${inline(event.calls.join(', '))})`;
   const how = event.isWhole ? `${event.status}` : `client left, ${event.status ?? 'nothing answered'}`;
-  return `request ${event.request} of ${who}: ${inline(event.method)} ${inline(event.path)}${what}: ${how} after ${ms(event.durationMs)}`;
+  return `request ${event.request} from ${from}: ${inline(event.method)} ${inline(event.path)}${what}: ${how} after ${ms(event.durationMs)}`;
 }
 
 const outcomeOf = (call: { readonly failed: boolean; readonly durationMs: number }): string =>

@@ -91,6 +91,11 @@ export class Bridges implements AsyncDisposable {
     return this.#live.size;
   }
 
+  /** How many of them have a run or a call under way. */
+  get busy(): number {
+    return [...this.#live.values()].filter(({ bridge }) => bridge.isBusy).length;
+  }
+
   /** Removes what ended bridges have left: containers, and kept files that have expired, of all principals. */
   async sweep(): Promise<void> {
     this.service.sweepOnce();

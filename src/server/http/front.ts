@@ -16,6 +16,7 @@ import {
   type Exchange,
   McpEndpoint,
   messageCount,
+  messagesIn,
   methodsOf,
   requestIds,
 } from './mcp-endpoint.js';
@@ -23,6 +24,7 @@ import type { Answer, Authenticated, HttpFrontParts, RequestFacts } from './part
 import { TrustedProxies } from './proxies.js';
 import { RateLimit } from './rate-limit.js';
 import { BodyRefused, RequestBodies } from './request-body.js';
+import { asPartOf } from './request-context.js';
 import { ResponseStreams } from './response-stream.js';
 import { listenFd } from './systemd.js';
 
@@ -156,7 +158,9 @@ export class HttpFront implements AsyncDisposable {
     response.setHeader('x-content-type-options', 'nosniff');
     if (this.#isDraining) response.setHeader('connection', 'close');
     try {
-      const answer = await this.#answer(request, response, { facts, about, requestId, ended });
+      const answer = await asPartOf(requestId, () =>
+        this.#answer(request, response, { facts, about, requestId, ended }),
+      );
       if (answer !== undefined) sendAnswer(response, answer);
     } catch (thrown) {
       if (response.destroyed) return;
@@ -204,6 +208,10 @@ export class HttpFront implements AsyncDisposable {
         id: requestIds(body)[0] ?? null,
         headers: RETRY_WHILE_DRAINING,
       });
+    for (const message of messagesIn(body)) {
+      const refusal = this.#parts.stepUp?.(principal, message);
+      if (refusal !== undefined) return refusal;
+    }
     const exchange = { extra: { principal, callerToken, requestId }, method, body, ended };
     return await this.#serve(request, response, exchange, facts);
   }
@@ -303,7 +311,7 @@ export class HttpFront implements AsyncDisposable {
     this.#parts.observer({
       type: 'http.request',
       request: requestId,
-      principal: principal?.name,
+      principal: principal?.id,
       address: remoteAddress,
       method,
       path,

@@ -8,6 +8,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
 import { type HttpAddress, isLoopback, refuseOpenAddress } from './address.js';
 import type { HttpLimits } from './limits.js';
+import { pathOfSocket } from './systemd.js';
 import { readTls, type TlsFiles, TlsWatch } from './tls-files.js';
 import { isPrivateSocket, preparePath, withPrivateMode } from './unix-socket.js';
 
@@ -39,6 +40,8 @@ export class Listener {
   /** Responses of each connection that are not out yet. */
   readonly #underWay = new WeakMap<Socket, Set<ServerResponse>>();
   readonly #looking: NodeJS.Timeout;
+  /** Of a unix socket. */
+  #path: string | undefined;
   #madeRoomAt = 0;
   #dropped = 0;
   #isPrivate = false;
@@ -93,7 +96,7 @@ export class Listener {
   /** Where it listens, as a client's configuration would say it. */
   get address(): string {
     const address = this.#server.address();
-    if (address === null || typeof address === 'string') return `unix:${address ?? ''}`;
+    if (address === null || typeof address === 'string') return `unix:${this.#path ?? ''}`;
     const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
     return `${this.#options.tls === undefined ? 'http' : 'https'}://${host}:${address.port}/mcp`;
   }
@@ -152,8 +155,14 @@ export class Listener {
         resolve();
       });
       if (address.at === 'tcp') this.#server.listen(address.port, address.host);
-      else if (address.at === 'unix') withPrivateMode(() => this.#server.listen(address.path));
-      else this.#server.listen({ fd: this.#options.systemdFd() });
+      else if (address.at === 'unix') {
+        this.#path = address.path;
+        withPrivateMode(() => this.#server.listen(address.path));
+      } else {
+        const fd = this.#options.systemdFd();
+        this.#path = pathOfSocket(fd);
+        this.#server.listen({ fd });
+      }
     });
   }
 
@@ -161,7 +170,7 @@ export class Listener {
   #checkOpened(): void {
     const address = this.#server.address() as AddressInfo | string | null;
     if (address === null || typeof address === 'string') {
-      this.#isPrivate = typeof address === 'string' && isPrivateSocket(address);
+      this.#isPrivate = this.#path !== undefined && isPrivateSocket(this.#path);
       if (!this.#isPrivate && !this.#options.hasCredentials)
         throw new BridgeError('E_SETTINGS', '--http: other users can open this socket.', {
           fault: 'operator',

@@ -149,7 +149,7 @@ export class McpEndpoint implements AsyncDisposable {
       maxSubscriptions: this.#limits.subscriptions,
       keepAliveMs: this.#limits.streamKeepAliveMs,
       onerror: (error: Error) =>
-        observer({ type: 'http.trouble', principal: principal.name, message: messageOf(error) }),
+        observer({ type: 'http.trouble', principal: principal.id, message: messageOf(error) }),
     };
     const onListChanged = (list: 'tools' | 'resources') => bus.publish({ kind: `${list}_list_changed` });
     const factory = ({ era, authInfo, requestInfo }: McpRequestContext) => {
@@ -194,7 +194,8 @@ async function close({ plain, streaming }: PrincipalHandlers): Promise<void> {
   await Promise.allSettled([plain.close(), streaming.close()]);
 }
 
-const messagesIn = (body: unknown): readonly unknown[] => (Array.isArray(body) ? body : [body]);
+/** The messages of `body`: those of a batch, or the one that it is. */
+export const messagesIn = (body: unknown): readonly unknown[] => (Array.isArray(body) ? body : [body]);
 
 type Message = { readonly method?: unknown; readonly id?: unknown; readonly params?: unknown };
 

@@ -71,6 +71,8 @@ export type HttpFrontParts = {
   readonly serverFor: (principal: Principal, context: ServingContext) => Server | Promise<Server>;
   /** Who asks, or the answer for somebody who may not. Also called again and again for streams that stay open. */
   readonly authenticate: (facts: RequestFacts) => Promise<Authenticated>;
+  /** The answer to a message for which the principal lacks a scope; undefined where it may. `message` may be anything. */
+  readonly stepUp?: (principal: Principal, message: unknown) => Answer | undefined;
   /** Whether a call over TCP must show a credential, so that an address of the network may be listened on. */
   readonly hasCredentials: boolean;
   /** Documents below /.well-known/ that anybody may read; undefined where there is none. */

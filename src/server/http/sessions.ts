@@ -74,7 +74,7 @@ export class Sessions {
     const lastAt = performance.now();
     const session: Session = { id, principal, server, transport, busy: 0, lastAt, underWay: new Set() };
     this.#sessions.set(id, session);
-    this.#observer({ type: 'http.session', principal: principal.name, is: 'opened', open: this.count });
+    this.#observer({ type: 'http.session', principal: principal.id, is: 'opened', open: this.count });
     await server.connect(transport);
     return session;
   }
@@ -120,7 +120,7 @@ export class Sessions {
     this.#sessions.delete(id);
     this.#observer({
       type: 'http.session',
-      principal: session.principal.name,
+      principal: session.principal.id,
       is: 'ended',
       why,
       open: this.count,

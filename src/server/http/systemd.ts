@@ -2,6 +2,7 @@
 // service is in (sd_notify).
 
 import { execFile } from 'node:child_process';
+import { fstatSync, readFileSync } from 'node:fs';
 import type { Environment } from '../../base/environment.js';
 import { BridgeError } from '../../base/errors.js';
 
@@ -21,6 +22,15 @@ export function listenFd(env: Environment, pid: number = process.pid): number {
         'Start the socket unit, not the service alone, and give it one ListenStream=; or name a port or a path instead of systemd.',
     },
   );
+}
+
+/** Where the unix socket `fd` lies; undefined for any other socket. Node does not say it of one that it has not made. */
+export function pathOfSocket(fd: number): string | undefined {
+  const inode = String(fstatSync(fd).ino);
+  const lines = readFileSync('/proc/net/unix', 'utf8').split('\n');
+  // Num RefCount Protocol Flags Type St Inode Path
+  const columns = lines.map((line) => line.trim().split(/\s+/)).find((line) => line[6] === inode);
+  return columns?.slice(7).join(' ') || undefined;
 }
 
 /**

@@ -10,8 +10,8 @@ export type RequestFacts = {
    */
   readonly authorization: readonly string[] | string | undefined;
   readonly method: string;
-  /** The request target: path and query. */
-  readonly path: string;
+  /** Path and query, as they were sent. */
+  readonly target: string;
   /** Of the client; behind a trusted proxy the address that the proxy names. Undefined on a unix socket. */
   readonly remoteAddress: string | undefined;
   /** It came over a unix socket with mode 0600, which only the user of the bridge can open. */
@@ -25,12 +25,12 @@ export type RequestFacts = {
   readonly isForwarded?: boolean;
 };
 
-/** An answer in place of the one that was asked for: status, headers in lower case, and a body in JSON. */
+/** An answer in place of the one that was asked for: status, headers in lower case, and what its JSON says. */
 export type Refusal = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text, with `error` and `error_description` as OAuth has them. */
-  readonly body: string;
+  /** As OAuth has them; the second is a sentence for whoever has sent the request. */
+  readonly body: { readonly error: string; readonly error_description: string };
 };
 
 /** An access token that its issuer has made for us, kept for servers that the operator lets have it. */

@@ -88,7 +88,7 @@ export class Authenticator {
   }
 
   async #judged(facts: RequestFacts): Promise<Authentication> {
-    if (hasTokenInQuery(facts.path))
+    if (hasTokenInQuery(facts.target))
       return refused(
         badRequest(
           'A token must not stand in the address, where logs keep it: send it as `Authorization: Bearer TOKEN`, and make a new one, since this one has been seen.',
@@ -157,13 +157,12 @@ export class Authenticator {
     const minute = Math.floor(performance.now() / MINUTE_MS);
     if (minute !== this.#told.minute) this.#told = { minute, count: 0 };
     if (++this.#told.count > TOLD_PER_MINUTE) return;
-    const { error_description } = JSON.parse(body) as { error_description: string };
     this.#observer({
       type: 'auth.refused',
       from: remoteAddress ?? 'a unix socket',
       method,
       status,
-      message: error_description,
+      message: body.error_description,
     });
   }
 }

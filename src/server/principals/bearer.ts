@@ -36,10 +36,10 @@ export function presentedIn(authorization: readonly string[] | string | undefine
 }
 
 /** Whether there is a token in the address, where logs and histories keep it. */
-export function hasTokenInQuery(path: string): boolean {
-  const at = path.indexOf('?');
+export function hasTokenInQuery(target: string): boolean {
+  const at = target.indexOf('?');
   if (at === -1) return false;
-  const query = path.slice(at + 1, at + 1 + MAX_QUERY_CHARS);
+  const query = target.slice(at + 1, at + 1 + MAX_QUERY_CHARS);
   return [...new URLSearchParams(query)].some(
     ([name, value]) => name.toLowerCase() === 'access_token' || value.startsWith(TOKEN_PREFIX),
   );

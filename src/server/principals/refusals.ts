@@ -72,12 +72,11 @@ function answer(
   return {
     status,
     headers: {
-      'content-type': 'application/json',
       'cache-control': 'no-store',
       ...(authenticate === undefined ? {} : { 'www-authenticate': authenticate }),
       ...more,
     },
-    body: JSON.stringify({ error, error_description: description }),
+    body: { error, error_description: description },
   };
 }
 

@@ -5,6 +5,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Principal } from '../../base/principal.js';
 import { LastUses } from './last-uses.js';
 import { isExpired, TokenFile, type TokenRecord } from './token-file.js';
+import { principalIdOf } from './token-id.js';
 import { hashOfToken } from './token-text.js';
 
 export type TokenVerdict =
@@ -64,7 +65,7 @@ export class TokenBook {
 
 /** A token of that name, as a principal. */
 export const principalOf = (record: TokenRecord): Principal => ({
-  id: `token:${record.name}#${record.id}`,
+  id: principalIdOf(record),
   name: record.name,
   servers: record.servers === '*' ? undefined : record.servers,
   scopes: record.scopes,

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parseHttpAddress } from '../../../src/server/http/address.js';
+import { listenFd, pathOfSocket } from '../../../src/server/http/systemd.js';
 import { ownFolder, type Stub, stubFront } from '../../support/http-front.js';
 
 const opened: AsyncDisposable[] = [];
@@ -129,6 +130,28 @@ describe('a unix socket', () => {
   });
 });
 
+describe('the socket that systemd hands over', () => {
+  const handedOver = async (path: string, mode: number) => {
+    const holder = net.createServer();
+    await new Promise<void>((resolve) => holder.listen(path, () => resolve()));
+    opened.push({ [Symbol.asyncDispose]: async () => void holder.close() });
+    chmodSync(path, mode);
+    return (holder as unknown as { readonly _handle: { readonly fd: number } })._handle.fd;
+  };
+
+  it('is found with its path, and whose it is', async () => {
+    const path = join(ownFolder(opened), 'handed over');
+    const fd = await handedOver(path, 0o600);
+    expect(pathOfSocket(fd)).toBe(path);
+  });
+
+  it('is wanted, and one', () => {
+    expect(listenFd({ LISTEN_FDS: '1', LISTEN_PID: '7' }, 7)).toBe(3);
+    for (const env of [{}, { LISTEN_FDS: '2', LISTEN_PID: '7' }, { LISTEN_FDS: '1', LISTEN_PID: '8' }])
+      expect(() => listenFd(env, 7)).toThrow(expect.objectContaining({ code: 'E_SETTINGS' }));
+  });
+});
+
 describe('health', () => {
   it('tells life from readiness, without a credential and under any name', async () => {
     let isReady = true;
@@ -187,12 +210,15 @@ describe('TLS', () => {
     expect(answer).toContain('ann');
     expect(await nameShown(stub.url)).toBe('first');
     writeFileSync(cert, 'no certificate');
-    await vi.waitFor(() =>
-      expect(stub.events).toContainEqual(expect.objectContaining({ type: 'http.tls', is: 'kept' })),
+    await vi.waitFor(
+      () => expect(stub.events).toContainEqual(expect.objectContaining({ type: 'http.tls', is: 'kept' })),
+      { timeout: 10_000 },
     );
     expect(await nameShown(stub.url)).toBe('first');
     certificate(folder, 'second');
-    await vi.waitFor(async () => expect(await nameShown(stub.url)).toBe('second'));
+    await vi.waitFor(async () => expect(await nameShown(stub.url)).toBe('second'), {
+      timeout: 10_000,
+    });
   });
 
   it('refuses a key that is not of the certificate', async () => {
@@ -263,7 +289,7 @@ it('each request is told of, with its id and whose it is', async () => {
     expect(stub.events).toContainEqual({
       type: 'http.request',
       request: response.headers.get('x-request-id'),
-      principal: 'ann',
+      principal: 'token:ann',
       address: '127.0.0.1',
       method: 'POST',
       path: '/mcp',

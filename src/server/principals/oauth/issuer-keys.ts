@@ -154,7 +154,8 @@ export class IssuerKeys {
         return this.#checked(await this.#options.fetchJson(address, this.#issuer, signal));
       } catch (thrown) {
         if (!(thrown instanceof IssuerFetchError && thrown.isAbsent)) throw thrown;
-        absent = thrown;
+        // Of several, the first: where an issuer has one document only, it is mostly there.
+        absent ??= thrown;
       }
     }
     throw absent;

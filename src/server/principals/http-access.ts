@@ -1,0 +1,74 @@
+// Everything that an HTTP endpoint asks about who may come in and what for, put together out of settings and files.
+
+import type { Environment } from '../../base/environment.js';
+import type { Observer } from '../../base/events.js';
+import type { Principal } from '../../base/principal.js';
+import type { HostFacts } from '../../config/host-facts.js';
+import type { PrincipalBook, TokenExchange } from '../../config/principal-rules.js';
+import type { Settings } from '../../config/settings.js';
+import type { Authentication, Refusal, RequestFacts } from './authentication.js';
+import { Authenticator } from './authenticator.js';
+import { CallerTokens } from './oauth/caller-tokens.js';
+import { TokenExchanges } from './oauth/token-exchange.js';
+import { PrincipalsBook } from './principals-book.js';
+import { stepUp, wantedUse } from './scope-rules.js';
+
+export class HttpAccess {
+  readonly #authenticator: Authenticator;
+  readonly #book: PrincipalsBook;
+  readonly #callerTokens = new CallerTokens();
+  /** Gets the tokens that headers `{exchange}` and `{passThrough}` of the principals file ask for. */
+  readonly exchange: TokenExchange;
+
+  /** Throws E_SETTINGS where there is to be a principals file and it cannot be used. `env` has the secrets of exchanges. */
+  constructor(
+    settings: Pick<Settings, 'stateDir' | 'oauth' | 'principalsFile'>,
+    host: HostFacts,
+    env: Environment,
+    observer: Observer,
+  ) {
+    this.#book = new PrincipalsBook(settings, host, observer);
+    this.#authenticator = new Authenticator(settings, observer, {
+      groupsClaim: () => this.#book.groupsClaim(),
+    });
+    this.exchange = new TokenExchanges(this.#book, this.#callerTokens, env).exchange;
+  }
+
+  /** The rules of principals, for the bridges of each. */
+  get book(): PrincipalBook {
+    return this.#book;
+  }
+
+  /** Who sent this request, or what to answer instead. Takes 5 seconds at most. Never rejects. */
+  async authenticate(facts: RequestFacts): Promise<Authentication> {
+    const found = await this.#authenticator.authenticate(facts);
+    if ('principal' in found && found.callerToken !== undefined)
+      this.#callerTokens.keep(found.principal.id, found.callerToken);
+    return found;
+  }
+
+  /**
+   * What to answer instead of what a JSON-RPC message asks for, where the principal lacks a scope for it: 403 with the scope.
+   * To be asked with the parsed message before it is handed on; `message` may be anything.
+   */
+  stepUp(principal: Principal, message: unknown): Refusal | undefined {
+    const { challenge } = this.#authenticator;
+    return stepUp(
+      principal,
+      this.#book.rulesOf(principal),
+      this.#book.scopes(),
+      wantedUse(message),
+      challenge,
+    );
+  }
+
+  /** Whether anybody but the user of a private socket can come in. Throws E_STATE where the tokens cannot be read. */
+  credentialsConfigured(): boolean {
+    return this.#authenticator.credentialsConfigured();
+  }
+
+  /** The document at a well-known path of OAuth (without a query), as a value for JSON; undefined where there is none. */
+  metadataAt(path: string): object | undefined {
+    return this.#authenticator.metadataAt(path);
+  }
+}

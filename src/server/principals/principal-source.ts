@@ -1,0 +1,23 @@
+// Where a principal's identity comes from, read out of its id.
+
+import type { Principal } from '../../base/principal.js';
+
+export type PrincipalSource =
+  | { readonly kind: 'local' }
+  | { readonly kind: 'token' }
+  /** `name` is the subject or the client id, as the issuer writes it. */
+  | { readonly kind: 'subject' | 'client'; readonly issuer: string; readonly name: string };
+
+/** Anything that is neither the local user nor of an issuer counts as a token. */
+export function sourceOf({ id }: Principal): PrincipalSource {
+  if (id === 'local') return { kind: 'local' };
+  for (const [prefix, kind] of [
+    ['oauth:', 'subject'],
+    ['oauth-client:', 'client'],
+  ] as const) {
+    const at = id.indexOf(' ');
+    if (id.startsWith(prefix) && at !== -1)
+      return { kind, issuer: id.slice(prefix.length, at), name: id.slice(at + 1) };
+  }
+  return { kind: 'token' };
+}

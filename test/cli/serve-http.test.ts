@@ -1,0 +1,192 @@
+// The built bridge over HTTP, as whoever operates it starts and ends it. It runs no container: its commands go to the command
+// server.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import {
+  Client as ModernClient,
+  StreamableHTTPClientTransport as ModernTransport,
+} from '@modelcontextprotocol/client';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+const MAIN = resolve('dist/cli/main.js');
+const ended: Array<() => Promise<unknown>> = [];
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'serve-http-'));
+  const mcpServers = { box: { command: process.execPath, args: [MAIN, 'code-exec'] } };
+  writeFileSync(join(dir, 'servers.json'), JSON.stringify({ mcpServers }));
+});
+afterEach(async () => {
+  for (const each of ended.splice(0).reverse()) await each();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+type Started = {
+  readonly child: ChildProcess;
+  readonly stderr: () => string;
+  readonly exit: Promise<number | null>;
+  /** Where it listens. */
+  readonly url: () => Promise<URL>;
+};
+
+const environment = (more: Readonly<Record<string, string>> = {}) => ({
+  HOME: dir,
+  PATH: process.env['PATH'],
+  MCP_BRIDGE_TOOLS: 'execute',
+  MCP_BRIDGE_EXECUTE_SERVER: 'box',
+  MCP_BRIDGE_ALLOW_SELF_SERVER: '1',
+  MCP_SERVERS_CONFIG: join(dir, 'servers.json'),
+  MCP_BRIDGE_STATE_DIR: join(dir, 'state'),
+  ...more,
+});
+
+function start(words: readonly string[], more: Readonly<Record<string, string>> = {}): Started {
+  return watched(
+    spawn(process.execPath, [MAIN, ...words], {
+      env: environment(more),
+      cwd: dir,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    }),
+  );
+}
+
+function watched(child: ChildProcess): Started {
+  let text = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  const exit = new Promise<number | null>((settle) => child.once('close', (code) => settle(code)));
+  ended.push(() => {
+    if (child.exitCode === null) child.kill('SIGKILL');
+    return exit;
+  });
+  const url = async () => {
+    await vi.waitFor(() => expect(text).toMatch(/listens at http:\S+\/mcp/), {
+      timeout: 15_000,
+      interval: 50,
+    });
+    return new URL(/listens at (\S+\/mcp)/.exec(text)?.[1] ?? '');
+  };
+  return { child, stderr: () => text, exit, url };
+}
+
+const tokenIn = async ({ stderr }: Started): Promise<string> => {
+  await vi.waitFor(() => expect(stderr()).toMatch(/msb_\w+/), { timeout: 15_000 });
+  return /msb_\w+/.exec(stderr())?.[0] ?? '';
+};
+const bearer = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
+const stdoutOf = (result: unknown) =>
+  (result as { readonly structuredContent: { readonly stdout: string } }).structuredContent.stdout;
+
+describe('a bridge on loopback', () => {
+  it('makes a token at its first start, serves both eras with it, and ends with 0', async () => {
+    const bridge = start(['serve', '--http', '127.0.0.1:0']);
+    const url = await bridge.url();
+    const token = await tokenIn(bridge);
+    const old = new Client({ name: 'old', version: '1' });
+    await old.connect(new StreamableHTTPClientTransport(url, bearer(token)) as never);
+    const echo = { name: 'execute', arguments: { command: 'echo', args: ['hello'] } };
+    expect(stdoutOf(await old.callTool(echo))).toBe('hello\n');
+    const young = new ModernClient(
+      { name: 'young', version: '1' },
+      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+    );
+    await young.connect(new ModernTransport(url, bearer(token)));
+    expect(stdoutOf(await young.callTool(echo))).toBe('hello\n');
+    await young.close();
+    await old.close();
+    const refused = await fetch(url, { method: 'POST', body: '{}' });
+    expect(refused.status).toBe(401);
+    bridge.child.kill('SIGTERM');
+    expect(await bridge.exit).toBe(0);
+    const lines = bridge
+      .stderr()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
+    const run = lines.find(({ event }) => event === 'run.started');
+    expect(run?.['principal']).toMatch(/^token:first-start#/);
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        event: 'http.request',
+        principal: run?.['principal'],
+        request: run?.['request'],
+      }),
+    );
+
+    const again = start(['serve', '--http', '127.0.0.1:0']);
+    await again.url();
+    expect(again.stderr()).not.toContain('msb_');
+  }, 60_000);
+
+  it('lets a run finish after SIGTERM, and does not after a second signal', async () => {
+    for (const signals of [1, 2]) {
+      const bridge = start(['serve', '--http', '127.0.0.1:0'], {
+        MCP_BRIDGE_STATE_DIR: join(dir, `s${signals}`),
+      });
+      const url = await bridge.url();
+      const client = new Client({ name: 'old', version: '1' });
+      await client.connect(new StreamableHTTPClientTransport(url, bearer(await tokenIn(bridge))) as never);
+      const calling = client
+        .callTool({ name: 'execute', arguments: { command: 'sh', args: ['-c', 'sleep 2; echo late'] } })
+        .then(stdoutOf, () => 'lost');
+      await vi.waitFor(() => expect(bridge.stderr()).toContain('run.started'), { timeout: 15_000 });
+      bridge.child.kill('SIGTERM');
+      await vi.waitFor(() => expect(bridge.stderr()).toContain('http.draining'));
+      expect((await fetch(new URL('/readyz', url))).status).toBe(503);
+      if (signals === 2) bridge.child.kill('SIGTERM');
+      expect(await bridge.exit).toBe(signals === 2 ? 143 : 0);
+      if (signals === 1) expect(await calling).toBe('late\n');
+      await client.close();
+    }
+  }, 60_000);
+});
+
+it('takes the socket that systemd hands over, and asks its owner for no credential', async () => {
+  const path = join(dir, 's');
+  const holder = net.createServer();
+  await new Promise<void>((settle) => holder.listen(path, () => settle()));
+  chmodSync(path, 0o600);
+  const { fd } = (holder as unknown as { readonly _handle: { readonly fd: number } })._handle;
+  const words = [
+    '-c',
+    `LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" "$1" serve --http systemd`,
+    process.execPath,
+    MAIN,
+  ];
+  const bridge = watched(
+    spawn('/bin/sh', words, { env: environment(), cwd: dir, stdio: ['ignore', 'ignore', 'pipe', fd] }),
+  );
+  await vi.waitFor(() => expect(bridge.stderr()).toContain(`listens at unix:${path}`), { timeout: 15_000 });
+  // The bridge has a copy of its own; what arrives here is nobody's.
+  holder.close();
+  expect(bridge.stderr()).not.toContain('msb_');
+  bridge.child.kill('SIGTERM');
+  expect(await bridge.exit).toBe(0);
+});
+
+it('stays on SIGHUP', async () => {
+  const bridge = start(['serve', '--http', '127.0.0.1:0']);
+  const url = await bridge.url();
+  bridge.child.kill('SIGHUP');
+  await new Promise((settle) => setTimeout(settle, 300));
+  expect((await fetch(new URL('/healthz', url))).status).toBe(200);
+});
+
+it.each([
+  [['--http', '0.0.0.0:0'], 'no credentials are configured'],
+  [['--http', 'nonsense'], "'nonsense' is no address"],
+  [['--http', '0', '--allowed-host', 'https://x'], 'no host name'],
+])('serve %j is refused with a sentence and 2', async (words, sentence) => {
+  const bridge = start(['serve', ...words]);
+  expect(await bridge.exit).toBe(2);
+  expect(bridge.stderr()).toContain(sentence);
+  expect(bridge.stderr()).toContain('next:');
+});

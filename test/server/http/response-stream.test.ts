@@ -1,0 +1,85 @@
+// What readers leave unread is bounded, without the buffers of a network in between.
+
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { expect, it } from 'vitest';
+import { ResponseStreams } from '../../../src/server/http/response-stream.js';
+
+/** Takes `room` parts, and then nothing until it is told to. */
+class Reader extends EventEmitter {
+  destroyed = false;
+  taken = 0;
+  isWhole = false;
+  constructor(private room: number) {
+    super();
+  }
+  write(part: Uint8Array): boolean {
+    this.taken += part.byteLength;
+    this.room--;
+    return this.room > 0;
+  }
+  end(): void {
+    this.isWhole = true;
+  }
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+}
+
+const LIMITS = { unreadMs: 50, unreadBytes: 1_000_000, unreadBytesInAll: 1_500_000 };
+const send = (streams: ResponseStreams, body: ReadableStream<Uint8Array>, reader: Reader) =>
+  streams.send(body, reader as unknown as ServerResponse);
+const bodyOf = (...sizes: readonly number[]) =>
+  new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const size of sizes) controller.enqueue(new Uint8Array(size));
+      controller.close();
+    },
+  });
+
+it('a reader that takes all gets all', async () => {
+  const reader = new Reader(1_000);
+  await send(new ResponseStreams(LIMITS), bodyOf(10, 300_000, 5), reader);
+  expect(reader).toMatchObject({ isWhole: true, taken: 300_015, destroyed: false });
+});
+
+it('one that takes nothing for too long is given up, and is not told that this was all', async () => {
+  const reader = new Reader(1);
+  const streams = new ResponseStreams(LIMITS);
+  await send(streams, bodyOf(200_000), reader);
+  expect(reader.destroyed).toBe(true);
+  expect(reader.taken).toBeLessThan(200_000);
+  expect(streams.unreadBytes).toBe(0);
+});
+
+it('one that takes a little now and then is waited for', async () => {
+  const reader = new Reader(1);
+  const taking = setInterval(() => reader.emit('drain'), 20);
+  await send(new ResponseStreams(LIMITS), bodyOf(400_000), reader);
+  clearInterval(taking);
+  expect(reader).toMatchObject({ isWhole: true, taken: 400_000 });
+});
+
+it('one that leaves too much is given up at once, and its source is told', async () => {
+  const reader = new Reader(1);
+  let wasCancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => controller.enqueue(new Uint8Array(300_000)),
+    cancel: () => {
+      wasCancelled = true;
+    },
+  });
+  await send(new ResponseStreams({ ...LIMITS, unreadMs: 60_000 }), body, reader);
+  expect(reader.destroyed).toBe(true);
+  expect(wasCancelled).toBe(true);
+});
+
+it('of several that leave too much together, the one with the most goes', async () => {
+  const streams = new ResponseStreams({ ...LIMITS, unreadMs: 300 });
+  const [most, less] = [new Reader(1), new Reader(1)];
+  const sending = [send(streams, bodyOf(900_000), most), send(streams, bodyOf(700_000), less)];
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect([most.destroyed, less.destroyed]).toEqual([true, false]);
+  await Promise.all(sending);
+});

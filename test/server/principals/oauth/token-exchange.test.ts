@@ -1,0 +1,155 @@
+// A caller's token for a server: exchanged at a token endpoint in this process, or passed on where that is allowed.
+
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Principal } from '../../../../src/base/principal.js';
+import { CallerTokens } from '../../../../src/server/principals/oauth/caller-tokens.js';
+import { TokenExchanges } from '../../../../src/server/principals/oauth/token-exchange.js';
+import type { TokenGrant } from '../../../../src/server/principals/principals-book.js';
+
+type Asked = { readonly headers: IncomingHttpHeaders; readonly form: Record<string, string> };
+const asked: Asked[] = [];
+let reply: { status: number; body: unknown };
+const server = createServer(async (request, response) => {
+  asked.push({
+    headers: request.headers,
+    form: Object.fromEntries(new URLSearchParams(await text(request))),
+  });
+  response.writeHead(reply.status, { location: '/elsewhere' }).end(JSON.stringify(reply.body));
+});
+let tokenEndpoint: string;
+beforeAll(async () => {
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  tokenEndpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`;
+});
+afterAll(() => new Promise((done) => server.close(done)));
+
+const ANN: Principal = {
+  id: 'oauth:https://i ann',
+  name: 'ann',
+  servers: undefined,
+  scopes: [],
+  expiresAtMs: undefined,
+};
+const never = new AbortController().signal;
+let nowMs: number;
+let grant: TokenGrant | undefined;
+let tokens: CallerTokens;
+let exchanges: TokenExchanges;
+const have = (of: string) => exchanges.exchange({ principal: ANN, server: of, url: 'https://x' }, never);
+const keep = (token: string, more: object = {}) =>
+  tokens.keep(ANN.id, { text: token, issuer: 'https://i', audiences: ['wiki'], expiresAtMs: 9e12, ...more });
+
+beforeEach(() => {
+  asked.length = 0;
+  nowMs = 1_000_000;
+  reply = { status: 200, body: { access_token: 'new-1', token_type: 'Bearer', expires_in: 300 } };
+  tokens = new CallerTokens(() => nowMs);
+  exchanges = new TokenExchanges({ grantOf: () => grant }, tokens, { SECRET: 's:e c' }, () => nowMs);
+  grant = {
+    kind: 'exchange',
+    exchange: {
+      tokenEndpoint,
+      clientId: 'bridge',
+      clientSecretVariable: 'SECRET',
+      audience: 'mail',
+      scopes: ['mail:send', 'mail:read'],
+    },
+  };
+  keep('callers-own');
+});
+
+describe('an exchange', () => {
+  it('asks as RFC 8693 says, as its client', async () => {
+    expect(await have('mail')).toBe('new-1');
+    expect(asked[0]?.form).toEqual({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: 'callers-own',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      audience: 'mail',
+      scope: 'mail:send mail:read',
+    });
+    expect(asked[0]?.headers.authorization).toBe(`Basic ${btoa('bridge:s%3Ae+c')}`);
+  });
+
+  it('is made once for all who want it, and again before its token ends', async () => {
+    await Promise.all([have('mail'), have('mail'), have('mail')]);
+    nowMs += 269_000;
+    await have('mail');
+    expect(asked).toHaveLength(1);
+    nowMs += 1_001;
+    await have('mail');
+    expect(asked).toHaveLength(2);
+  });
+
+  it('is another for another server and for another token of the caller', async () => {
+    await have('mail');
+    await have('calendar');
+    keep('callers-next');
+    await have('mail');
+    expect(asked.map(({ form }) => form['subject_token'])).toEqual([
+      'callers-own',
+      'callers-own',
+      'callers-next',
+    ]);
+  });
+
+  it('does not outlive the token that it was had for', async () => {
+    keep('short', { expiresAtMs: nowMs + 10_000 });
+    await have('mail');
+    nowMs += 10_000;
+    await expect(have('mail')).rejects.toThrow(/the caller has no access token/);
+  });
+
+  it.each([
+    [400, { error: 'invalid_target', error_description: 'no\u0007 such' }, /refuses: invalid_target: no/],
+    [500, 'oops', /refuses: status 500/],
+    [200, { access_token: 'x', token_type: 'DPoP' }, /no bearer token/],
+    [200, { access_token: 'a\nb', token_type: 'Bearer' }, /no bearer token/],
+    [302, {}, /cannot be asked/],
+  ])(
+    'that is answered %d %j fails without a word of what was sent, and is tried again',
+    async (status, body, said) => {
+      reply = { status, body };
+      const failure = await have('mail').catch((thrown: Error) => thrown);
+      expect(String(failure)).toMatch(said);
+      expect(String(failure)).not.toMatch(/callers-own|s:e c/);
+      reply = { status: 200, body: { access_token: 'new-2', token_type: 'bearer' } };
+      expect(await have('mail')).toBe('new-2');
+    },
+  );
+
+  it('without its secret is not made', async () => {
+    exchanges = new TokenExchanges({ grantOf: () => grant }, tokens, {}, () => nowMs);
+    await expect(have('mail')).rejects.toThrow(/variable SECRET/);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('the token itself', () => {
+  it('is passed on only where it was made for that audience', async () => {
+    grant = { kind: 'passThrough', audience: 'wiki' };
+    expect(await have('wiki')).toBe('callers-own');
+    grant = { kind: 'passThrough', audience: 'wik' };
+    const failure = await have('wiki').catch((thrown: Error) => thrown);
+    expect(String(failure)).toContain("is not for 'wik'");
+    expect(String(failure)).not.toContain('callers-own');
+    expect(asked).toEqual([]);
+  });
+
+  it("is nobody else's", async () => {
+    grant = { kind: 'passThrough', audience: 'wiki' };
+    const bob = { ...ANN, id: 'oauth:https://i bob' };
+    await expect(
+      exchanges.exchange({ principal: bob, server: 'wiki', url: 'https://x' }, never),
+    ).rejects.toThrow(/the caller has no access token/);
+  });
+
+  it('goes nowhere unasked', async () => {
+    grant = undefined;
+    await expect(have('wiki')).rejects.toThrow(/no longer says/);
+  });
+});
