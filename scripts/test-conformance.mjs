@@ -67,7 +67,7 @@ async function tryRun({ side, version, revision, isFor, isSuite, arguments: furt
     const found = await (isWhole ? suite.runAll(side, how) : suite.run(side, names, how));
     return names.map((name) => {
       const result = found.get(name) ?? NOTHING;
-      const judged = judge(result, reasonsFor(side, name, revision));
+      const judged = judge(result, reasonsFor(side, name, version));
       const judgedAs = { side, suite: version, revision, scenario: name, ...judged };
       print(judgedAs, result);
       return judgedAs;
@@ -77,8 +77,8 @@ async function tryRun({ side, version, revision, isFor, isSuite, arguments: furt
   }
 }
 
-/** A reason may be for one revision alone: then it stands under `name @ revision`. */
-const reasonsFor = (side, name, revision) => LEFT_OUT[side][`${name} @ ${revision}`] ?? LEFT_OUT[side][name];
+/** A reason may be for one version of the suite alone: then it stands under `name @ version`. */
+const reasonsFor = (side, name, version) => LEFT_OUT[side][`${name} @ ${version}`] ?? LEFT_OUT[side][name];
 
 const MARKS = {
   passed: pc.green('✓'),

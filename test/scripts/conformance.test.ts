@@ -72,6 +72,11 @@ describe('a scenario', () => {
     const skipped = judge({ checks: [], said: "SKIPPED: scenario 'x' is not applicable" });
     expect(skipped).toMatchObject({ outcome: 'skipped' });
     expect(skipped.wrong).toBeUndefined();
+    const nothing = { id: 'skills', status: 'SKIPPED' };
+    const messages = { id: 'wire-schema-valid', status: 'SUCCESS' };
+    expect(judge({ checks: [nothing, messages, info] }).outcome).toBe('skipped');
+    expect(judge({ checks: [nothing, ok] }).outcome).toBe('passed');
+    expect(judge({ checks: [nothing, missed] }).outcome).toBe('failed');
   });
 });
 
