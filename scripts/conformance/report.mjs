@@ -16,8 +16,9 @@ function shown({ outcome, passed, missed, wrong }, notes) {
   if (wrong !== undefined) return `failed: ${missed.join(', ')}`;
   if (outcome === 'skipped') return 'left out by the suite';
   const numbers = notes.map((note) => `[${note}]`).join('');
-  if (outcome === 'passed') return `passed (${passed})`;
-  return `${outcome === 'left out' ? 'left out' : `passed (${passed}), but ${missed.length}`} ${numbers}`;
+  if (outcome === 'passed') return passed === 0 ? 'nothing to check' : `passed (${passed})`;
+  if (outcome === 'left out') return `left out ${numbers}`;
+  return `${passed} passed, ${missed.length} missed ${numbers}`;
 }
 
 /** Markdown for [{ side, suite, revision, scenario, outcome, passed, missed, reasons, wrong }]. */
@@ -50,7 +51,7 @@ export function summaryOf(results) {
   const tried = results.filter(({ outcome }) => outcome !== 'skipped').length;
   const failed = results.filter(({ wrong }) => wrong !== undefined).length;
   return [
-    `Of ${tried} trials ${count('passed')} passed whole; ${count('partly')} passed but for checks that have a reason below;`,
+    `Of ${tried} trials ${count('passed')} passed whole; ${count('partly')} missed checks that have a reason below;`,
     `${count('left out')} were left out with a reason; ${failed} failed.`,
   ].join(' ');
 }

@@ -92,14 +92,14 @@ it('the table has a row for each scenario and the reasons by number', () => {
       '',
       '| scenario | 2025-11-25, suite 1 | 2026-07-28, suite 1 |',
       '|---|---|---|',
-      '| pings | passed (1) | passed (1), but 1 [1] |',
+      '| pings | passed (1) | 1 passed, 1 missed [1] |',
       '',
       '## Reasons',
       '',
       '1. because | so',
     ].join('\n'),
   );
-  expect(summaryOf(results)).toContain('Of 2 trials 1 passed whole; 1 passed but for checks');
+  expect(summaryOf(results)).toContain('Of 2 trials 1 passed whole; 1 missed checks');
 });
 
 it('every reason is a sentence', () => {
