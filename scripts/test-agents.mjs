@@ -10,6 +10,7 @@ import { HOSTS } from './agents/hosts.mjs';
 import { install } from './agents/install.mjs';
 import { judgeEnd, judgeSession } from './agents/judge.mjs';
 import { judgeMoves } from './agents/moves.mjs';
+import { judgeHttp, serveHttp } from './agents/over-http.mjs';
 import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
 import { CALLS, ENDLESS, KEPT, reading, reference } from './agents/trials.mjs';
@@ -34,6 +35,7 @@ const options = () =>
     options: {
       only: { value: 'NAME,NAME', says: 'only these hosts', among: Object.keys(HOSTS) },
       json: { value: 'FILE', says: 'where the whole report is written', default: join(CACHE, 'report.json') },
+      http: { says: 'only over HTTP with a token' },
       show: { says: 'print the beginning of every result' },
       publish: { says: `put the table into ${REGIONS.agents}` },
       from: { value: 'FILE', says: 'take an earlier report instead of trying' },
@@ -54,11 +56,13 @@ const transcriptOf = ({ standIn, said, listed }) => ({
   refused: standIn.refused,
 });
 
-async function tried(id, stage, ref, engine) {
+async function tried(id, stage, ref, { engine, http, isOnlyHttp }) {
   const host = HOSTS[id];
   const { title, version } = host;
   try {
     const argv = await install(id, host, CACHE);
+    const overHttp = () => judgeHttp(new Session(id, host, argv, stage, engine, {}), ref, http);
+    if (isOnlyHttp) return { id, title, version, findings: await overHttp() };
     const play = (calls, how) => new Session(id, host, argv, stage, engine).play(calls, how);
     const readings = Object.keys(KEPT).map((name) => reading(host, name));
     const session = await play([...Object.values(CALLS), ...readings]);
@@ -71,6 +75,7 @@ async function tried(id, stage, ref, engine) {
       judgeEnd('host killed', killed.end),
       ...(await judgeWrongSetting(new Session(id, host, argv, stage, engine))),
       ...(await judgeMoves(new Session(id, host, argv, stage, engine, {}), ref)),
+      ...(await overHttp()),
     ];
     return { id, title, version, findings, transcript: transcriptOf(session) };
   } catch (thrown) {
@@ -85,6 +90,7 @@ function print({ title, version, findings, failed, transcript }, show) {
     const mark = held === undefined ? pc.dim('·') : held ? pc.green('✓') : pc.red('✗');
     console.log(`  ${mark} ${what.padEnd(20)} ${saw}`);
   }
+  if (transcript === undefined) return;
   if (transcript.refused.length > 0)
     console.log(pc.dim(`  refused it the network: ${transcript.refused.join(', ')}`));
   if (!show) return;
@@ -92,7 +98,7 @@ function print({ title, version, findings, failed, transcript }, show) {
     console.log(pc.cyan(`  ${name}:\n`) + JSON.stringify(result).slice(0, SHOWN_CHARS));
 }
 
-async function tryAll(only, show) {
+async function tryAll(only, show, isOnlyHttp) {
   if (!existsSync(MAIN)) leave(3, 'The bridge is not built. Run `npm run build`.');
   const stage = new Stage({ quick: true });
   process.once('exit', () => stage.close());
@@ -101,16 +107,23 @@ async function tryAll(only, show) {
   const program = { command: process.execPath, args: [MAIN], env: stage.environment(home), cwd: home };
   const ref = await reference(stage, program);
   const engine = process.env.MCP_BRIDGE_RUNTIME ?? 'podman';
+  const http = await serveHttp(program.env, home);
   const hosts = [];
-  for (const id of only) {
-    hosts.push(await tried(id, stage, ref, engine));
-    print(hosts.at(-1), show);
+  try {
+    for (const id of only) {
+      hosts.push(await tried(id, stage, ref, { engine, http, isOnlyHttp }));
+      print(hosts.at(-1), show);
+    }
+  } finally {
+    await http.close();
   }
   return { date: new Date().toISOString(), hosts };
 }
 
-const { only, json, show, publish, from } = options();
-const report = from === undefined ? await tryAll(only, show) : JSON.parse(readFileSync(from, 'utf8'));
+const { only, json, show, http: isOnlyHttp, publish, from } = options();
+if (publish && isOnlyHttp) leave(2, '--publish is for all that is tried: leave out --http. See --help.');
+const report =
+  from === undefined ? await tryAll(only, show, isOnlyHttp) : JSON.parse(readFileSync(from, 'utf8'));
 const table = `${hostTable(report.hosts)}\n\nTried without a screen on ${report.date.slice(0, 10)}.`;
 console.log(`\n${table}`);
 if (from === undefined) {

@@ -1,13 +1,14 @@
 // The host programs that are tried: which package, how a session without a person is started, and which settings keep it
 // from the network and from the user's own files. `file` is where our `install` registers the bridge, below the home;
-// `add` is the host's own command for a further server { name, command, args }, or writes it where there is none. `listed`
+// `add` is the host's own command for a further server { name, command, args }, or writes it where there is none; `addRemote`
+// the same for a server { name, url, token } over HTTP. `listed`
 // finds our line in what its list says, and in it the state, which should be `isWell`.
 // `reads` is the host's own tool with which its model reads a resource of ours, with its arguments.
 // `adds` are arguments that the host puts into our schema and its model fills in; `showsWholeAnswers` says that nothing of
 // our longest answer may be missing.
 // Place = { home, project, url }      of one session; `url` is the stand-in's
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { anthropic } from './anthropic.mjs';
 import { gemini } from './gemini.mjs';
@@ -21,6 +22,7 @@ const MACHINE = { x64: 'x86_64', arm64: 'aarch64' }[process.arch];
 const KEY = 'not-a-key';
 
 const argv = ({ command, args }) => [command, ...args];
+const bearer = (token) => `Authorization: Bearer ${token}`;
 
 export const HOSTS = {
   'claude-code': {
@@ -44,6 +46,10 @@ export const HOSTS = {
     }),
     file: '.claude.json',
     add: ({ name, server }) => ['mcp', 'add', '-s', 'user', name, '--', ...argv(server)],
+    addRemote: ({ name, url, token }) => [
+      ...['mcp', 'add', '-s', 'user', '--transport', 'http', name, url],
+      ...['--header', bearer(token)],
+    ],
     list: ['mcp', 'list'],
     listed: /^.*sandbox: .*(Connected|Failed.*|Disabled|Disconnected|Pending.*)$/m,
     isWell: 'Connected',
@@ -67,6 +73,13 @@ export const HOSTS = {
     furnish: ({ home }) => mkdirSync(join(home, '.codex')),
     file: '.codex/config.toml',
     add: ({ name, server }) => ['mcp', 'add', name, '--', ...argv(server)],
+    addRemote: ({ home, name, url, token }) => {
+      const headers = `http_headers = { Authorization = "Bearer ${token}" }`;
+      appendFileSync(
+        join(home, '.codex/config.toml'),
+        `\n[mcp_servers.${name}]\nurl = "${url}"\n${headers}\n`,
+      );
+    },
     list: ['mcp', 'list'],
     listed: /^sandbox .* (enabled|disabled)\b.*$/m,
     isWell: 'enabled',
@@ -105,6 +118,9 @@ export const HOSTS = {
       }),
     file: '.gemini/settings.json',
     add: ({ name, server }) => ['mcp', 'add', '-s', 'user', name, ...argv(server)],
+    addRemote: ({ name, url, token }) => [
+      ...['mcp', 'add', '-s', 'user', '--transport', 'http', '--header', bearer(token), name, url],
+    ],
     list: ['mcp', 'list'],
     listed: /^.*sandbox: .*(Connected|Failed.*|Disabled|Disconnected|Pending.*)$/m,
     isWell: 'Connected',
@@ -131,6 +147,11 @@ export const HOSTS = {
     file: '.config/opencode/opencode.json',
     add: ({ home, name, server }) => {
       const mcp = { [name]: { type: 'local', command: argv(server) } };
+      writeJson(join(home, '.config/opencode'), 'opencode.json', { mcp });
+    },
+    addRemote: ({ home, name, url, token }) => {
+      const headers = { Authorization: `Bearer ${token}` };
+      const mcp = { [name]: { type: 'remote', url, headers, oauth: false } };
       writeJson(join(home, '.config/opencode'), 'opencode.json', { mcp });
     },
     furnish: ({ project, url }) => {

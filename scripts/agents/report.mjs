@@ -33,6 +33,7 @@ const LABELS = {
   'a file, read': 'a file that the code left, read by the host’s own tool',
   '45,000 characters, read': 'that output as a whole, read by the host’s own tool',
   progress: 'progress, without a screen',
+  'over HTTP': 'over HTTP with a token, its list and three answers',
   'end of session': 'nothing of ours left after its end',
   'Ctrl-C': 'after Ctrl-C in a run',
   'host killed': 'after SIGKILL to it in a run',

@@ -18,7 +18,7 @@ async function kept(world: World, party: Party): Promise<KeptText> {
   using files = new KeptFiles({ stateDir, keepSeconds: HOUR_SECONDS, quotaBytes: QUOTA_BYTES });
   const text = world.mark();
   const run = files.open('seeded-1');
-  const { uri, path } = await run.put('notes.txt', 'text/plain', Buffer.from(text));
+  const { uri, path = '' } = await run.put('notes.txt', 'text/plain', Buffer.from(text));
   await run.seal();
   return { uri, path, text };
 }
