@@ -39,6 +39,13 @@ const LISTEN_LIMIT_MS = 30_000;
 /** What is worth a line of the operator's log. */
 const LOG_LEVEL = 'info';
 
+/** The SDK would make one for each client; what servers answer is relayed as it is. */
+const NO_VALIDATOR = {
+  getValidator: (): never => {
+    throw new Error('Nothing that a server answers is checked by a schema.');
+  },
+};
+
 type Sdk = typeof import('@modelcontextprotocol/client');
 
 /** What a server says of itself in its greeting. */
@@ -81,7 +88,7 @@ export class McpClient {
   ): Promise<McpClient> {
     const sdk = await import('@modelcontextprotocol/client');
     const { capabilities, onNotification, onRequest } = handlers;
-    const client = new sdk.Client(CLIENT_INFO, { capabilities });
+    const client = new sdk.Client(CLIENT_INFO, { capabilities, jsonSchemaValidator: NO_VALIDATOR });
     // Raw requests: the SDK's own handlers refuse a form that a newer protocol may allow.
     client.fallbackRequestHandler = async ({ method, params }, { mcpReq }) => {
       const answer = onRequest(method, params, mcpReq.signal);
