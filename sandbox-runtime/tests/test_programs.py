@@ -243,9 +243,7 @@ class AheadTest(unittest.TestCase):
         with Host(modules=quick, preimport=["quick"], ahead=ahead) as host:
             # Loaded while the host is silent.
             loaded = Path(host.folder.name, "loaded")
-            deadline = time.monotonic() + TIMEOUT_S
-            while not loaded.exists() and time.monotonic() < deadline:
-                time.sleep(0.01)
+            self.assertTrue(wait_until(loaded.exists, TIMEOUT_S))
             host.run(program=program(["sh", "-c", "[ -e left-out ] || echo ran"]))
             host.finish()
             self.assertEqual(session(host.process.pid), [])
