@@ -14,7 +14,7 @@ import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.host import Frame, Host, given, program, run_program, server, session, tool
+from tests.host import TIMEOUT_S, Frame, Host, given, program, run_program, server, session, tool
 
 EVERY_BYTE = bytes(range(256))
 # What a program says of itself, as JSON.
@@ -232,16 +232,20 @@ class AheadTest(unittest.TestCase):
             self.assertEqual(host.finish().stdout, "x\n")
 
     def test_one_that_hangs_is_ended_and_named(self) -> None:
-        quick = {"quick": "import harness.launch; harness.launch.AHEAD_WITHIN_S = 0.3"}
+        quick = {
+            "quick": "import harness.launch, pathlib\nharness.launch.AHEAD_WITHIN_S = 0.3\n"
+            "pathlib.Path(__file__).with_name('loaded').touch()"
+        }
         ahead = [
             ["sh", "-c", "trap '' TERM; sleep 99 & wait"],
             ["sh", "-c", "echo x > left-out"],
         ]
         with Host(modules=quick, preimport=["quick"], ahead=ahead) as host:
             # Loaded while the host is silent.
-            time.sleep(0.3)
+            loaded = Path(host.folder.name, "loaded")
+            self.assertTrue(wait_until(loaded.exists, TIMEOUT_S))
             host.run(program=program(["sh", "-c", "[ -e left-out ] || echo ran"]))
-            host.finish(5)
+            host.finish()
             self.assertEqual(session(host.process.pid), [])
         self.assertEqual(host.stderr, "`sh -c`, run ahead, was ended: it took more than 0.3 s.\n")
         self.assertEqual(host.stdout, "ran\n")

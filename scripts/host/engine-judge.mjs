@@ -27,6 +27,8 @@ const ANSWERED_SECONDS = 30;
 const CLOSED_SECONDS = 30;
 /** What a run is told whose engine goes away: not its code's fault, and not a success. */
 const LOST = /connection|engine|machine|sandbox/i;
+/** The next step after a signal that the machine may have sent. */
+const TURNED_OFF = /machine was being turned off/;
 /** Names the address and what to start or correct. */
 const WHAT_TO_DO = /Start the engine at ssh:\/\/|MCP_BRIDGE_ENGINE_URL/;
 
@@ -39,7 +41,8 @@ const nothingLeft = (name, { left, leftAtEnd }) => [
   check(`${name}: no container left of what was`, left.length === 0, left.join(', ')),
   check(`${name}: no container left after the bridge`, leftAtEnd.length === 0, leftAtEnd.join(', ')),
 ];
-const isHonest = ({ status, said: words, remedy }) => status === 'error' && LOST.test(`${words} ${remedy}`);
+const isHonest = ({ status, said: words, remedy }) =>
+  status === 'error' && (LOST.test(words ?? '') || TURNED_OFF.test(remedy ?? ''));
 
 /** By step, as JUDGES; `commandSeconds` is what a small command of the engine's took. */
 export const engineJudges = (commandSeconds) => ({

@@ -30,6 +30,8 @@ export async function killAllOf(mark: string, signalGroup: (name: NodeJS.Signals
     }
     await pause(0);
   }
+  // What has cleared its environment is still in the group.
+  if (stopped.size === 0) return signalGroup('SIGKILL');
   for (let round = 0; round < MAX_ROUNDS; round++) {
     signalGroup('SIGKILL');
     const left = processesOf(mark);

@@ -47,27 +47,21 @@ export async function runCommand(
 ): Promise<CommandEnd> {
   const mark = randomUUID();
   const marked = { ...command, env: { ...command.env, [CALL_VARIABLE]: mark } };
-  // What it started is its own, and nothing of a call outlives it. At once, since a fork bomb grows while its output drains.
-  let gone: Promise<void> | undefined;
-  const end = await ended(marked, maxOutputBytes, signal, (signalGroup) => {
-    gone = killAllOf(mark, signalGroup);
-  });
-  await gone;
-  return end;
+  return await ended(marked, mark, maxOutputBytes, signal);
 }
 
-/** `onEnd` is called when the command's first process has ended. */
 function ended(
   command: ResolvedCommand,
+  mark: string,
   maxOutputBytes: number,
   signal: AbortSignal,
-  onEnd: (signalGroup: (name: NodeJS.Signals) => void) => void,
 ): Promise<CommandEnd> {
   const startedAt = performance.now();
   const output = new CappedOutput(maxOutputBytes);
   return new Promise((resolve) => {
     let killedFor: CommandEnd['killedFor'];
     let killTimer: NodeJS.Timeout | undefined;
+    let gone = Promise.resolve();
     const child = started(command);
     if (!(child instanceof ChildProcess)) {
       const none = { exitCode: undefined, signal: undefined, killedFor: undefined, durationMs: 0 };
@@ -90,14 +84,15 @@ function ended(
       unhook();
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
       const durationMs = performance.now() - startedAt;
-      resolve({ ...end, killedFor, output, durationMs });
+      resolve(gone.then(() => ({ ...end, killedFor, output, durationMs })));
     };
     child.once('error', (thrown: NodeJS.ErrnoException) => {
       if (child.pid !== undefined) return;
       finish({ exitCode: undefined, signal: undefined, notStarted: thrown.code ?? thrown.message });
     });
     child.once('exit', (exitCode, exitSignal) => {
-      onEnd((name) => signalGroupOf(child, name));
+      // What it started is its own, and nothing of a call outlives it. At once, since a fork bomb grows while its output drains.
+      gone = killAllOf(mark, (name) => signalGroupOf(child, name));
       const end = { exitCode: exitCode ?? undefined, signal: exitSignal ?? undefined, notStarted: undefined };
       const drained = setTimeout(() => finish(end), DRAIN_MS);
       child.once('close', () => {

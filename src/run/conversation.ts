@@ -17,7 +17,7 @@ import { CodeEnd } from './code-end.js';
 import type { SandboxFacts } from './outcome/ending-errors.js';
 import { filesOf, startOf } from './programs/task.js';
 import type { Run } from './run-request.js';
-import { endOf, keep } from './sandbox-use.js';
+import { endOf, keep, sandboxFactsOf } from './sandbox-use.js';
 
 /** The servers that a run begins with, and those that it could have. */
 export type OpenServers = {
@@ -141,16 +141,3 @@ function waitingFor(
   const asking = servers.filter((name) => lease.isAsking(name)).join(', ');
   return dispatcher.waitingFor + (asking === '' ? '' : `, with a question of ${asking} put to the user`);
 }
-
-export const sandboxFactsOf = (
-  { spec, memoryKills, isElsewhere, hasRun }: Sandbox,
-  calls: number,
-  waitingFor: string,
-): SandboxFacts => ({
-  calls,
-  spec,
-  memoryKills,
-  isElsewhere,
-  hasRun,
-  waitingFor,
-});

@@ -9,7 +9,7 @@ import type { NamedTool } from '../protocol/frames.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import type { CheckAnswer } from '../sandbox/turn.js';
 import { LoadedServers } from './calls/loaded-servers.js';
-import { type Conversed, converse, type OpenServers, sandboxFactsOf } from './conversation.js';
+import { type Conversed, converse, type OpenServers } from './conversation.js';
 import { failureNote, type Opened, openServers } from './opening.js';
 import { type Conclusion, conclude, concludeFailure, concludeRefused } from './outcome/conclude.js';
 import type { Outcome } from './outcome/outcome.js';
@@ -18,7 +18,13 @@ import { preflight } from './preflight.js';
 import { checkOf, languageOf, type Task } from './programs/task.js';
 import { RunRecord } from './run-record.js';
 import type { Run, RunRequest, RunServices } from './run-request.js';
-import { aborted, type FallbackSandbox, refuseCancelled, takeSandbox } from './sandbox-use.js';
+import {
+  aborted,
+  type FallbackSandbox,
+  refuseCancelled,
+  sandboxFactsOf,
+  takeSandbox,
+} from './sandbox-use.js';
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(

@@ -7,6 +7,7 @@ import { within } from '../base/within.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import type { Artifacts, Settled } from './artifacts/artifacts.js';
 import type { CodeEnd } from './code-end.js';
+import type { SandboxFacts } from './outcome/ending-errors.js';
 
 /** Where a run gets its sandbox, and where it leaves it. */
 export type Sandboxes = {
@@ -84,3 +85,17 @@ export function aborted(signal: AbortSignal): Promise<undefined> {
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
 }
+
+/** What is known of a sandbox when its end is put into words. */
+export const sandboxFactsOf = (
+  { spec, memoryKills, isElsewhere, hasRun }: Sandbox,
+  calls: number,
+  waitingFor: string,
+): SandboxFacts => ({
+  calls,
+  spec,
+  memoryKills,
+  isElsewhere,
+  hasRun,
+  waitingFor,
+});

@@ -25,7 +25,7 @@ import { NO_PICTURES } from './outcome/pictures.js';
 import { type Command, commandFrame, inputOf, vectorText } from './programs/command.js';
 import { RunRecord } from './run-record.js';
 import type { Watcher } from './run-request.js';
-import { endOf, keep, refuseCancelled, type Sandboxes, takeSandbox } from './sandbox-use.js';
+import { endOf, keep, refuseCancelled, type Sandboxes, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
 
 export type CommandRequest = {
   /** Unique among all bridges. */
@@ -122,10 +122,9 @@ async function attend(
   );
   watcher.onStart({ calls: 0, inFlight: 0, waitingFor: '' });
   const end = await endOf(sandbox, deadline, codeEnd, artifacts);
-  const { spec, memoryKills, isElsewhere, hasRun } = sandbox;
+  const facts = sandboxFactsOf(sandbox, 0, '');
   const settled = await keep(artifacts, deadline);
   const heard = { raised, stderr: output.held.stderr.text };
-  const facts = { spec, memoryKills, isElsewhere, hasRun, calls: 0, waitingFor: '' };
   return { ending: endingOf(end, deadline.cause, heard, facts), settled, note: codeEnd.note };
 }
 

@@ -53,7 +53,8 @@ export async function newcomer(): Promise<Newcomer> {
     run,
     [Symbol.dispose]: () => {
       registry.close();
-      rmSync(folder, { recursive: true, force: true });
+      // An engine that was used may still tidy up in this home.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
 }
