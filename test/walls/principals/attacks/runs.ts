@@ -20,9 +20,9 @@ const running = ({ agent }: Party, code: string, servers: readonly string[] = []
 const run = async (by: Party, code: string, servers: readonly string[] = []): Promise<string> =>
   textOf(await answerOf(running(by, code, servers)));
 
-/** A run that leaves a file with this text; the addresses that its answer names. */
+/** A run that leaves a file with this text, too long to stand in the answer; the addresses that its answer names. */
 async function leaves(by: Party, mark: string): Promise<readonly string[]> {
-  const code = `open('/workspace/out/notes.txt', 'w').write('${mark}')`;
+  const code = `open('/workspace/out/notes.txt', 'w').write('${mark}\\n' * 20_000)`;
   const answer = JSON.stringify(await answerOf(running(by, code)));
   return [...new Set(answer.match(/resource:\/\/[\w./-]+\/kept\/[\w./-]+/g) ?? [])];
 }
@@ -200,7 +200,7 @@ export const runAttacks: readonly Attack[] = [
       const session = await world.ann.agent.open();
       const params = {
         name: 'run_python',
-        arguments: { code: `import time; time.sleep(3); print('${mark}')` },
+        arguments: { code: `import time; time.sleep(2); print('${mark}')` },
       };
       const call = world.ann.agent.legacy('tools/call', params, { session, id: 77 });
       await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -209,7 +209,7 @@ export const runAttacks: readonly Attack[] = [
         { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 77 } },
         own,
       ).ended;
-      const isAnswered = await until(() => call.text().includes(mark), 15_000);
+      const isAnswered = await until(() => call.text().includes(mark), 8_000);
       call.abort();
       return isAnswered ? undefined : 'the run was cancelled';
     },
@@ -221,11 +221,13 @@ export const runAttacks: readonly Attack[] = [
     wall: 'a queue of runs for each principal',
     settings: ONE_AT_A_TIME,
     attempt: async (world, by) => {
-      const before = flood(world, by, 2);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      const before = flood(world, by, 0.8);
+      await new Promise((resolve) => setTimeout(resolve, 500));
       const answer = await run(world.ann, "print('done')");
       await Promise.all(before.map(({ ended }) => ended));
-      return answer.includes('E_BUSY') ? 'ann is told to come back later' : undefined;
+      return answer.includes('Nothing has run: of your own runs')
+        ? 'ann is told to come back later'
+        : undefined;
     },
   },
   {
@@ -235,8 +237,8 @@ export const runAttacks: readonly Attack[] = [
     wall: 'queues are served in turn',
     settings: { ...SETTINGS, MCP_BRIDGE_CONCURRENCY: '1' },
     attempt: async (world, by) => {
-      const before = flood(world, by, 2);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      const before = flood(world, by, 0.8);
+      await new Promise((resolve) => setTimeout(resolve, 500));
       await run(world.ann, "print('done')");
       const left = before.filter(
         ({ messages }) => !messages.some(({ method }) => method === undefined),
@@ -252,8 +254,8 @@ export const runAttacks: readonly Attack[] = [
     wall: 'of another queue one run in a round counts, however many wait',
     settings: { ...SETTINGS, MCP_BRIDGE_CONCURRENCY: '1' },
     attempt: async (world, by) => {
-      const before = flood(world, world.ann, 2);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      const before = flood(world, world.ann, 0.8);
+      await new Promise((resolve) => setTimeout(resolve, 500));
       const mine = running(by, '1', [], { progressToken: 'place' });
       await mine.ended;
       await Promise.all(before.map(({ ended }) => ended));
