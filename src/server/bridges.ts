@@ -13,7 +13,7 @@ import type { Settings } from '../config/settings.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { Bridge, type BridgeOptions } from './bridge.js';
 import { PrincipalAccess } from './principal-access.js';
-import { SandboxService } from './sandbox-service.js';
+import { SandboxService, startsSandboxes } from './sandbox-service.js';
 import { SharedServers } from './shared-servers.js';
 import type { TurnLimits } from './turns.js';
 
@@ -40,6 +40,8 @@ type Live = {
 };
 
 const IDLE_MS = 10 * 60_000;
+/** Another instance may die at any time, and files of those who do not come back expire. A sweep costs two commands of the engine. */
+const SWEEP_EVERY_MS = 15 * 60_000;
 
 export class Bridges implements AsyncDisposable {
   /** Engine, sandboxes and turns of all. */
@@ -52,6 +54,7 @@ export class Bridges implements AsyncDisposable {
   readonly #ending = new Set<Promise<void>>();
   #shared: SharedServers | undefined;
   #isClosing = false;
+  #sweeping: NodeJS.Timeout | undefined;
 
   constructor(options: BridgesOptions) {
     const { settings, discovery, observer, setUpPatienceMs, redactor = new Redactor() } = options;
@@ -96,19 +99,33 @@ export class Bridges implements AsyncDisposable {
     return [...this.#live.values()].filter(({ bridge }) => bridge.isBusy).length;
   }
 
-  /** Removes what ended bridges have left: containers, and kept files that have expired, of all principals. */
+  /**
+   * Removes what bridges that died have left: containers, and of all principals the kept files that have expired, also of
+   * those that never come back. Never rejects.
+   */
   async sweep(): Promise<void> {
-    this.service.sweepOnce();
-    const { keepSeconds, keepBytes: quotaBytes, stateDir: root } = this.#options.settings;
+    const { settings } = this.#options;
+    const { keepSeconds, keepBytes: quotaBytes, stateDir: root } = settings;
+    const containers = startsSandboxes(settings) ? this.service.sweep() : undefined;
     for (const stateDir of [root, ...principalStateDirs(root)]) {
+      if (this.#isClosing) return;
       using kept = new KeptFiles({ stateDir, keepSeconds, quotaBytes });
       await kept.sweep();
     }
+    await containers;
+  }
+
+  /** Does so now, and again and again until its end. */
+  sweepRegularly(everyMs = SWEEP_EVERY_MS): void {
+    clearInterval(this.#sweeping);
+    this.#sweeping = setInterval(() => void this.sweep(), everyMs).unref();
+    void this.sweep();
   }
 
   /** Ends every run, server and container; resolves when they are gone. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
+    clearInterval(this.#sweeping);
     // Ahead of the bridges: nothing more is started for any of them.
     this.service.warm[Symbol.dispose]();
     const bridges = [...this.#live.values()].map(({ bridge, timer }) => {

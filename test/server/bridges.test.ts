@@ -1,9 +1,9 @@
 // One principal against another: what one has, the other cannot see, use, guess or stop. Each attack has its control, which
 // shows that it would have worked for the one whose it is. No container: calls go to servers as `execute` does.
 
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
 import { principalStateDir } from '../../src/config/principal-state.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
@@ -89,11 +89,49 @@ describe('kept files', () => {
     expect(await bridges.of(ANN).kept.read(uri)).toBeDefined();
   });
 
+  it('that have expired are removed now and then, also of a principal that never comes back', async () => {
+    bridges = openBridges(
+      { a: hostileEntry() },
+      { env: { MCP_BRIDGE_TOOLS: 'execute', MCP_BRIDGE_EXECUTE_SERVER: 'a', MCP_BRIDGE_KEEP_SECONDS: '60' } },
+    );
+    const folder = join(principalStateDir(bridges.stateDir, ANN), 'kept');
+    const age = () => {
+      for (const name of readdirSync(folder)) utimesSync(join(folder, name), 1, 1);
+    };
+    await keptBy(ANN, 'old');
+    age();
+    const uri = await keptBy(ANN, 'new');
+    bridges.sweepRegularly(30);
+    await until(() => readdirSync(folder).length === 1);
+    expect(await bridges.of(ANN).kept.read(uri)).toBeDefined();
+    age();
+    await until(() => readdirSync(folder).length === 0);
+    // No call starts a sandbox here, so no engine is asked for what sandboxes may have left.
+    expect(bridges.events.filter(({ type }) => type.startsWith('engine.'))).toEqual([]);
+  });
+
   it('of the user who started the bridge lie where they did', async () => {
     bridges = openBridges({});
     await keptBy(LOCAL_USER, 'x');
     expect(readdirSync(join(bridges.stateDir, 'kept'))).toHaveLength(1);
   });
+});
+
+it('containers that dead bridges have left are removed at the start, and again later', async () => {
+  bridges = openBridges({});
+  let looks = 0;
+  const look = vi.spyOn(bridges.service.launcher, 'sweep').mockImplementation(async () => {
+    if (++looks === 1) throw new Error('the engine does not answer');
+    return 0;
+  });
+  bridges.sweepRegularly(20);
+  await until(() => looks >= 3);
+  expect(bridges.events).toEqual([{ type: 'engine.trouble', message: 'the engine does not answer' }]);
+  await bridges[Symbol.asyncDispose]();
+  const before = looks;
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  expect(looks).toBe(before);
+  look.mockRestore();
 });
 
 describe('folders', () => {
