@@ -10,6 +10,7 @@ import { Redactor } from '../base/redact.js';
 import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from '../config/principal-rules.js';
 import { principalKey, principalStateDir, principalStateDirs } from '../config/principal-state.js';
 import type { Settings } from '../config/settings.js';
+import type { Logins } from '../downstream/oauth/logins.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { Bridge, type BridgeOptions } from './bridge.js';
 import { PrincipalAccess } from './principal-access.js';
@@ -197,10 +198,19 @@ export class Bridges implements AsyncDisposable {
   }
 
   #sharedServers(): SharedServers {
+    if (this.#shared !== undefined) return this.#shared;
     const { settings, discovery, observer } = this.#options;
     // Of its own: what it says of a failure is read by all, and must not tell which texts are secrets of one.
     const redactor = new Redactor({ redactor: this.#redactor, owner: 'shared servers' });
-    this.#shared ??= new SharedServers({
+    let opened: Promise<Logins> | undefined;
+    const logins = () => {
+      opened ??= import('../downstream/oauth/logins.js').then(
+        ({ Logins, proxiesOf }) =>
+          new Logins(settings.stateDir, redactor, proxiesOf(discovery.env), 'everybody'),
+      );
+      return opened;
+    };
+    this.#shared = new SharedServers({
       names: () => this.#book.sharedServers(),
       pool: {
         hostEnv: discovery.env,
@@ -208,10 +218,8 @@ export class Bridges implements AsyncDisposable {
         depth: settings.depth,
         observer,
         redactor,
-        loginFor: async (spec) => {
-          const { Logins } = await import('../downstream/oauth/logins.js');
-          return new Logins(settings.stateDir, redactor).of(spec);
-        },
+        loginOwner: 'everybody',
+        loginFor: async (spec) => (await logins()).of(spec),
       },
     });
     return this.#shared;

@@ -12,11 +12,13 @@ import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, RemoteSpec } from '../config/downstream-spec.js';
 import type { HostFacts } from '../config/host-facts.js';
 import type { PrincipalBook, PrincipalRules, TokenExchange } from '../config/principal-rules.js';
+import type { LoginOwner } from '../downstream/oauth/login-needed.js';
 import type { ServerLogin } from '../downstream/remote/server-login.js';
 import { layeredPolicy } from '../run/policy/layered-policy.js';
 import type { Policy } from '../run/policy/policy.js';
 import { PolicyBook } from '../run/policy/policy-book.js';
 import { exchangedLogin, isExchanged, withHeaders } from './principal-headers.js';
+import { principalWord } from './principals/principal-source.js';
 import { reachAdvice } from './principals/reach-advice.js';
 import type { ServerAccess } from './server-access.js';
 
@@ -77,6 +79,10 @@ export class PrincipalAccess implements ServerAccess {
 
   get advice(): string | undefined {
     return reachAdvice(this.#options.principal, this.rules);
+  }
+
+  get loginOwner(): LoginOwner {
+    return { principal: principalWord(this.#options.principal) };
   }
 
   loginFor(spec: RemoteSpec): ServerLogin | undefined {

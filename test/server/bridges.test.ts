@@ -434,6 +434,22 @@ describe('headers and logins', () => {
     });
   });
 
+  it('that are wanted are asked for with the command for this principal, whoever reads it', async () => {
+    const url = await web('needs=Bearer good');
+    bridges = openBridges({ far: { type: 'http', url }, common: { type: 'http', url: `${url}?x=1` } });
+    bridges.shared.push('common');
+    const remedyFor = async (principal: Principal, server = 'far') => {
+      const answer = await callTool(bridges.of(principal), server, 'headers');
+      return 'remedy' in answer ? answer.remedy : undefined;
+    };
+    const who = 'Whoever runs the bridge can log in: `mcp-sandbox-bridge login';
+    expect(await remedyFor(ANN)).toBe(`${who} far --principal ann\`.`);
+    const person = { ...ANN, id: 'oauth:https://issuer.test/a ann', name: 'ann' };
+    expect(await remedyFor(person)).toBe(`${who} far --principal 'subject:https://issuer.test/a ann'\`.`);
+    expect(await remedyFor(ANN, 'common')).toBe(`${who} common\`.`);
+    expect(await remedyFor(LOCAL_USER)).toMatch(/^Run `.*login far` in a terminal\.$/);
+  });
+
   it('a login of one is none of another, and not that of the user who started the bridge', async () => {
     const url = await web('needs=Bearer of-ann');
     bridges = openBridges({ far: { type: 'http', url } });

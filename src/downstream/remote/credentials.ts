@@ -94,7 +94,7 @@ export class Credentials {
     const key = names.find((header) => /^authorization$/i.test(header));
     const refused = key ?? names.join(', ');
     return refused === ''
-      ? new LoginNeeded(name, 'it wants a login')
+      ? new LoginNeeded(name, 'it wants a login', { owner: this.#context.loginOwner })
       : because(`the header ${refused} of its entry`, 'Put a valid value there');
   }
 
