@@ -169,6 +169,9 @@ export class Bridges implements AsyncDisposable {
     const told: Observer = (event: BridgeEvent) => observer({ ...event, principal: id });
     const stateDir = principalStateDir(settings.stateDir, principal);
     const snippetsDir = join(stateDir, 'snippets');
+    const redactor = new Redactor({ redactor: this.#redactor, owner: id });
+    // What servers inherit of the operator's environment is none of the principal's business.
+    redactor.addSecrets(discovery.env, settings.downstreamEnv);
     const access = new PrincipalAccess({
       principal,
       book: this.#book,
@@ -176,10 +179,8 @@ export class Bridges implements AsyncDisposable {
       host: discovery.host,
       observer: told,
       exchange: this.#options.exchange,
+      redactor,
     });
-    const redactor = new Redactor({ redactor: this.#redactor, owner: id });
-    // What servers inherit of the operator's environment is none of the principal's business.
-    redactor.addSecrets(discovery.env, settings.downstreamEnv);
     return new Bridge({
       ...common,
       observer: told,

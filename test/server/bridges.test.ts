@@ -2,9 +2,12 @@
 // shows that it would have worked for the one whose it is. No container: calls go to servers as `execute` does.
 
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
+import type { HeaderSource } from '../../src/config/principal-rules.js';
 import { principalStateDir } from '../../src/config/principal-state.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { TokenStore } from '../../src/downstream/oauth/token-store.js';
@@ -398,6 +401,44 @@ describe('headers and logins', () => {
     expect(bridges.of(ANN).redactor.redact('key-of-ann-1234')).not.toContain('1234');
     expect(bridges.of(BEN).redactor.redact('key-of-ann-1234')).toBe('key-of-ann-1234');
     expect(bridges.logRedactor.redact('key-of-ann-1234 key-of-ben-5678')).not.toMatch(/1234|5678/);
+  });
+
+  it.each<[string, Record<string, HeaderSource>]>([
+    ['a text', { 'X-Key': { from: 'text', text: 'word-4711-secret' } }],
+    ['a text after a scheme', { Authorization: { from: 'text', text: 'ApiKey word-4711-secret' } }],
+    ['a variable', { 'X-Key': { from: 'variable', name: 'HARMLESS' } }],
+    ['a variable that no header can be', { 'X-Key': { from: 'variable', name: 'TWO_LINES' } }],
+    ['an exchange', { Authorization: { from: 'exchange' } }],
+  ])('from %s are in no error, answer, event or log line, though the server quotes them', async (_, own) => {
+    const quoting = createServer((request, response) => {
+      const said = JSON.stringify(request.headers);
+      response.writeHead(500, { 'content-type': 'text/plain' }).end(`no: ${said}`);
+    });
+    await new Promise<void>((resolve) => quoting.listen(0, '127.0.0.1', resolve));
+    const { port } = quoting.address() as AddressInfo;
+    bridges = openBridges(
+      { far: { type: 'http', url: `http://127.0.0.1:${port}/mcp` } },
+      {
+        ownEnv: { HARMLESS: 'word-4711-secret', TWO_LINES: 'word-4711-secret\nmore' },
+        exchange: () => Promise.resolve('word-4711-secret'),
+      },
+    );
+    bridges.rules.set(ANN.id, { headers: { far: own } });
+    const shown = JSON.stringify(await callTool(bridges.of(ANN), 'far', 'headers'));
+    await new Promise((resolve) => quoting.close(resolve));
+    expect(shown).toContain('E_SERVER_UNAVAILABLE');
+    expect(shown).not.toContain('4711');
+    expect(JSON.stringify(bridges.events)).not.toContain('4711');
+    // What an agent sends as an argument is in the audit, which the log's redactor reads.
+    expect(bridges.logRedactor.redact('word-4711-secret\nmore')).not.toContain('4711');
+  });
+
+  it('are known as secrets from the first look at the servers on', () => {
+    bridges = openBridges({ far: { type: 'http', url: 'http://127.0.0.1:9/mcp' } });
+    bridges.rules.set(ANN.id, { headers: { far: { 'X-Key': { from: 'text', text: 'word-4711-secret' } } } });
+    bridges.of(ANN).servers.rediscover();
+    expect(bridges.of(ANN).redactor.redact('word-4711-secret')).toBe('[X-Key of far]');
+    expect(bridges.logRedactor.redact('word-4711-secret')).toContain('X-Key of far');
   });
 
   it('by a variable that is not set leave the server out, and say so in the log', async () => {
