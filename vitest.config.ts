@@ -16,7 +16,7 @@ const containers = [
 ];
 
 const programs = [
-  'test/cli/{cli,code-exec,eras,exec,login,policy,serve-http,servers-refresh,wrong-settings}.test.ts',
+  'test/cli/{cli,code-exec,eras,exec,login,policy,reload,serve-http,servers-refresh,upgrade,wrong-settings}.test.ts',
   'test/downstream/{learned,real-servers,search-quality}.test.ts',
   'test/server/asking/*.test.ts',
   'test/walls/principals/walls.test.ts',

@@ -23,6 +23,8 @@ type PlainEvent =
     }
   | { readonly type: 'engine.swept'; readonly removed: number }
   | { readonly type: 'engine.trouble'; readonly message: string }
+  /** Sandboxes can be started no more, with the reason; or they can again. */
+  | { readonly type: 'engine.health'; readonly isWell: boolean; readonly message: string }
   | {
       readonly type: 'setup.step';
       /** What is done before the first sandbox can start, such as `looking for podman or docker`. */

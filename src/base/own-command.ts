@@ -26,7 +26,8 @@ export const OWN_ARGV = argvOf(process.argv[1]);
 const OPTION = /^--[a-z][a-z-]*$/;
 
 /** A command of ours as a line for a POSIX shell: `ownCommand('image', 'build')`. */
-export const ownCommand = (...words: readonly string[]): string =>
-  [...OWN_ARGV, ...words]
-    .map((word) => (OPTION.test(word) || word === '-y' ? word : shellWord(word)))
-    .join(' ');
+export const ownCommand = (...words: readonly string[]): string => shellLine([...OWN_ARGV, ...words]);
+
+/** Words as a line for a POSIX shell, with options as they are written. */
+export const shellLine = (words: readonly string[]): string =>
+  words.map((word) => (OPTION.test(word) || word === '-y' ? word : shellWord(word))).join(' ');

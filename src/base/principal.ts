@@ -19,6 +19,18 @@ export type Principal = {
   readonly expiresAtMs: number | undefined;
 };
 
+/**
+ * The same text for credentials of one principal that give the same rights: another one may reach fewer servers, or name
+ * other groups. When it ends, and what the principal is called, gives no rights.
+ */
+export function rightsOf({ name: _name, expiresAtMs: _expiresAtMs, ...rights }: Principal): string {
+  const sorted = Object.entries(rights).map(([right, value]) => [
+    right,
+    Array.isArray(value) ? [...value].sort() : value,
+  ]);
+  return JSON.stringify(sorted.sort(([one], [other]) => (String(one) < String(other) ? -1 : 1)));
+}
+
 /** The user whose process the bridge is: reaches everything that the settings allow. */
 export const LOCAL_USER: Principal = {
   id: 'local',

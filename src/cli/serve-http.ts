@@ -93,6 +93,7 @@ async function opened(
   const front = await HttpFront.open({ address, parts, env: process.env });
   // The engine is looked for now, so that readiness is known when it is asked for.
   void parts.readiness();
+  bridges.sweepRegularly();
   // Nothing else shows it, and a log may be kept: it goes to the terminal of whoever started this alone.
   if (firstToken !== undefined) process.stderr.write(firstTokenText(firstToken, front.address));
   return front;

@@ -27,7 +27,10 @@ const DEFAULT_TIMES: DownstreamTimes = {
   maxRestMs: 30_000,
 };
 
-export type DownstreamPoolOptions = Pick<ServerContext, 'observer' | 'redactor' | 'loginFor' | 'eras'> & {
+export type DownstreamPoolOptions = Pick<
+  ServerContext,
+  'observer' | 'redactor' | 'loginFor' | 'loginOwner' | 'eras'
+> & {
   readonly specs: readonly DownstreamSpec[];
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   /** Variables of `hostEnv` that servers get on top of the allow-list. */
@@ -135,12 +138,13 @@ class SlotPool implements DownstreamPool {
 
   #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
-    const { hostEnv, extraEnvNames, depth, times, observer, redactor, loginFor } = this.#options;
+    const { hostEnv, extraEnvNames, depth, times, observer, redactor, loginFor, loginOwner } = this.#options;
     const { onListed = () => {} } = this.#options;
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
     const allTimes = { ...DEFAULT_TIMES, ...times };
-    const context = { env, times: allTimes, observer, redactor, loginFor, eras: this.#eras };
+    const logins = { loginFor, loginOwner };
+    const context = { env, times: allTimes, observer, redactor, ...logins, eras: this.#eras };
     return new Slot(spec, context, onListed, new Callers(this.#options.isShared !== true));
   }
 

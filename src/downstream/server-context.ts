@@ -4,6 +4,7 @@
 import type { Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { EraMemory } from './greeting/eras.js';
+import type { LoginOwner } from './oauth/login-needed.js';
 import type { LoginFor } from './remote/server-login.js';
 
 export type DownstreamTimes = {
@@ -27,6 +28,8 @@ export type ServerContext = {
   readonly redactor: Redactor;
   /** Logins of remote servers; without it, one that wants a login is told to the user as such. */
   readonly loginFor?: LoginFor | undefined;
+  /** Whose those logins are, for errors that ask for one. */
+  readonly loginOwner?: LoginOwner;
   /** Which era of MCP servers speak; without it, each start finds out anew. */
   readonly eras?: EraMemory | undefined;
 };

@@ -16,14 +16,28 @@ export type EngineConnection = {
 /** Whether neither processes nor files of the engine's are this machine's. */
 export const isElsewhere = (mode: EngineMode): boolean => mode === 'vm' || mode === 'remote';
 
-/** What is added to the environment of an engine's client, so that it talks to `url`. */
+/**
+ * What a service manager says to the bridge alone. podman hands NOTIFY_SOCKET on into its containers, where code could then tell
+ * systemd that the service is ready, or that it has another process.
+ */
+const OF_THE_SERVICE = {
+  NOTIFY_SOCKET: undefined,
+  WATCHDOG_USEC: undefined,
+  WATCHDOG_PID: undefined,
+  LISTEN_FDS: undefined,
+  LISTEN_PID: undefined,
+  LISTEN_FDNAMES: undefined,
+} as const;
+
+/** What is changed in the environment of an engine's client, so that it talks to `url`; undefined takes a variable away. */
 export function connectionEnv(
   engine: EngineName,
   url: string | undefined,
 ): Readonly<Record<string, string | undefined>> {
-  if (url === undefined) return {};
+  if (url === undefined) return OF_THE_SERVICE;
   const { address, others } = ENGINE_VARIABLES[engine];
-  return { [address]: url, ...Object.fromEntries(others.map((name) => [name, undefined])) };
+  const away = Object.fromEntries(others.map((name) => [name, undefined]));
+  return { ...OF_THE_SERVICE, ...away, [address]: url };
 }
 
 /** The program that is asked, and what its environment has besides ours; undefined takes a variable away. */

@@ -123,6 +123,10 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['info', `removed ${count(event.removed, 'container')} left by a bridge that has ended`];
     case 'engine.trouble':
       return ['warn', `engine: ${inline(event.message)}`];
+    case 'engine.health':
+      return event.isWell
+        ? ['info', 'sandboxes can be started again']
+        : ['error', `no sandbox can be started: ${inline(event.message)}`];
     case 'setup.step':
       return ['debug', `set-up: ${inline(event.step)}`];
     case 'image.progress':

@@ -108,6 +108,15 @@ export class Launcher implements AsyncDisposable {
     return this.#pad;
   }
 
+  /** Throws what stands in the way of a start, as far as the engine can tell without one: a command that looks for the image. */
+  async check(signal: AbortSignal): Promise<void> {
+    const { engine, image } = await unlessAborted(this.pad(), signal);
+    if ((await engine.imageId(image.image, signal)) !== undefined) return;
+    // It was removed, and where the store cannot be watched nobody has noticed.
+    this.#forgetPad();
+    await unlessAborted(this.pad(), signal);
+  }
+
   /** False when images have changed since it was started; costs one look at a file. */
   isCurrent(sandbox: Sandbox): boolean {
     return this.#ready !== undefined && this.#live.get(sandbox)?.stamp === imageStamp(this.#ready.choice);

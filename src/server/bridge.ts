@@ -99,6 +99,8 @@ export type BridgeOptions = {
   readonly redactor?: Redactor;
   /** The engine and sandboxes that it shares with other bridges; without it, the bridge has its own. */
   readonly service?: SandboxService;
+  /** Calls that its agents can go on with, where bridges of one principal share them; without it, the bridge has its own. */
+  readonly openCalls?: ToolCalls | undefined;
   /** Whom it serves; without it, the user who started it, who has all that the settings allow. */
   readonly owner?: BridgeOwner;
 };
@@ -133,7 +135,7 @@ export class Bridge implements AsyncDisposable {
   readonly kept: KeptFiles;
   readonly snippets: Snippets;
   /** Calls of agents that are asked by answers; they may outlive a request. */
-  readonly openCalls: ToolCalls = new OpenCalls();
+  readonly openCalls: ToolCalls;
   readonly #observer: Observer;
   readonly #service: SandboxService;
   readonly #owner: BridgeOwner | undefined;
@@ -178,7 +180,7 @@ export class Bridge implements AsyncDisposable {
       new KeptFiles({ stateDir, keepSeconds, quotaBytes, tellsPaths: owner === undefined }),
     );
     this.snippets = new Snippets(snippetsDir);
-    this.#owned.use(this.openCalls);
+    this.openCalls = options.openCalls ?? this.#owned.use(new OpenCalls());
   }
 
   get launcher(): Launcher {
@@ -190,9 +192,9 @@ export class Bridge implements AsyncDisposable {
     return this.#service.standstillSeconds;
   }
 
-  /** Whether a run or a call of it is under way or waits. */
+  /** Whether a run or a call of it is under way or waits, be it for a person. */
   get isBusy(): boolean {
-    return this.#running.size > 0 || this.openCalls.size > 0;
+    return this.#running.size > 0;
   }
 
   /** One run, queued behind those that are ahead. Never rejects for what agent, guest or engine did. */

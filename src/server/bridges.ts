@@ -5,15 +5,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BridgeError, messageOf } from '../base/errors.js';
 import type { BridgeEvent, Observer } from '../base/events.js';
-import { LOCAL_USER, type Principal } from '../base/principal.js';
+import { LOCAL_USER, type Principal, rightsOf } from '../base/principal.js';
 import { Redactor } from '../base/redact.js';
 import { NO_BOOK, type PrincipalBook, type Quotas, type TokenExchange } from '../config/principal-rules.js';
 import { principalKey, principalStateDir, principalStateDirs } from '../config/principal-state.js';
 import type { Settings } from '../config/settings.js';
+import type { Logins } from '../downstream/oauth/logins.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { Bridge, type BridgeOptions } from './bridge.js';
+import type { ToolCalls } from './modern-calls.js';
+import { OpenCalls } from './open-calls/open-calls.js';
 import { PrincipalAccess } from './principal-access.js';
-import { SandboxService } from './sandbox-service.js';
+import { SandboxService, startsSandboxes } from './sandbox-service.js';
 import { SharedServers } from './shared-servers.js';
 import type { TurnLimits } from './turns.js';
 
@@ -40,6 +43,8 @@ type Live = {
 };
 
 const IDLE_MS = 10 * 60_000;
+/** Another instance may die at any time, and files of those who do not come back expire. A sweep costs two commands of the engine. */
+const SWEEP_EVERY_MS = 15 * 60_000;
 
 export class Bridges implements AsyncDisposable {
   /** Engine, sandboxes and turns of all. */
@@ -50,8 +55,11 @@ export class Bridges implements AsyncDisposable {
   readonly #idleMs: number;
   readonly #live = new Map<string, Live>();
   readonly #ending = new Set<Promise<void>>();
+  /** Calls under way towards clients of 2026-07-28, by the id of their principal. */
+  readonly #calls = new Map<string, ToolCalls>();
   #shared: SharedServers | undefined;
   #isClosing = false;
+  #sweeping: NodeJS.Timeout | undefined;
 
   constructor(options: BridgesOptions) {
     const { settings, discovery, observer, setUpPatienceMs, redactor = new Redactor() } = options;
@@ -91,24 +99,40 @@ export class Bridges implements AsyncDisposable {
     return this.#live.size;
   }
 
-  /** How many of them have a run or a call under way. */
+  /** How many runs' ends somebody waits for: of bridges with a run or call under way, and of tasks that nobody has fetched. */
   get busy(): number {
-    return [...this.#live.values()].filter(({ bridge }) => bridge.isBusy).length;
+    const running = [...this.#live.values()].filter(({ bridge }) => bridge.isBusy).length;
+    return [...this.#calls.values()].reduce((sum, { unfinished }) => sum + unfinished, running);
   }
 
-  /** Removes what ended bridges have left: containers, and kept files that have expired, of all principals. */
+  /**
+   * Removes what bridges that died have left: containers, and of all principals the kept files that have expired, also of
+   * those that never come back. Never rejects.
+   */
   async sweep(): Promise<void> {
-    this.service.sweepOnce();
-    const { keepSeconds, keepBytes: quotaBytes, stateDir: root } = this.#options.settings;
+    const { settings } = this.#options;
+    const { keepSeconds, keepBytes: quotaBytes, stateDir: root } = settings;
+    const containers = startsSandboxes(settings) ? this.service.sweep() : undefined;
     for (const stateDir of [root, ...principalStateDirs(root)]) {
+      if (this.#isClosing) return;
       using kept = new KeptFiles({ stateDir, keepSeconds, quotaBytes });
       await kept.sweep();
     }
+    await containers;
+  }
+
+  /** Does so now, and again and again until its end. */
+  sweepRegularly(everyMs = SWEEP_EVERY_MS): void {
+    clearInterval(this.#sweeping);
+    this.#sweeping = setInterval(() => void this.sweep(), everyMs).unref();
+    void this.sweep();
   }
 
   /** Ends every run, server and container; resolves when they are gone. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
+    clearInterval(this.#sweeping);
+    for (const calls of this.#calls.values()) calls[Symbol.dispose]();
     // Ahead of the bridges: nothing more is started for any of them.
     this.service.warm[Symbol.dispose]();
     const bridges = [...this.#live.values()].map(({ bridge, timer }) => {
@@ -126,7 +150,7 @@ export class Bridges implements AsyncDisposable {
 
   #used(principal: Principal): Live {
     if (this.#isClosing) throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
-    const key = authorityOf(principal);
+    const key = rightsOf(principal);
     let live = this.#live.get(key);
     if (live === undefined) {
       live = { bridge: this.#make(principal), holders: 0, usedAt: performance.now(), timer: undefined };
@@ -139,12 +163,15 @@ export class Bridges implements AsyncDisposable {
 
   #make(principal: Principal): Bridge {
     const { settings, discovery, observer } = this.#options;
-    const common = { settings, discovery, service: this.service };
+    const common = { settings, discovery, service: this.service, openCalls: this.#callsOf(principal) };
     if (principal.id === LOCAL_USER.id) return new Bridge({ ...common, observer, redactor: this.#redactor });
     const { id } = principal;
     const told: Observer = (event: BridgeEvent) => observer({ ...event, principal: id });
     const stateDir = principalStateDir(settings.stateDir, principal);
     const snippetsDir = join(stateDir, 'snippets');
+    const redactor = new Redactor({ redactor: this.#redactor, owner: id });
+    // What servers inherit of the operator's environment is none of the principal's business.
+    redactor.addSecrets(discovery.env, settings.downstreamEnv);
     const access = new PrincipalAccess({
       principal,
       book: this.#book,
@@ -152,10 +179,8 @@ export class Bridges implements AsyncDisposable {
       host: discovery.host,
       observer: told,
       exchange: this.#options.exchange,
+      redactor,
     });
-    const redactor = new Redactor({ redactor: this.#redactor, owner: id });
-    // What servers inherit of the operator's environment is none of the principal's business.
-    redactor.addSecrets(discovery.env, settings.downstreamEnv);
     return new Bridge({
       ...common,
       observer: told,
@@ -172,6 +197,22 @@ export class Bridges implements AsyncDisposable {
     });
   }
 
+  /**
+   * The same for all credentials of a principal: a client that has got a wider one goes on with the call for which it asked. The
+   * state and the task that name a call are known to their client alone.
+   */
+  #callsOf({ id }: Principal): ToolCalls {
+    const calls = this.#calls.get(id) ?? new OpenCalls();
+    this.#calls.set(id, calls);
+    return calls;
+  }
+
+  #forgetCalls(calls: ToolCalls): void {
+    if ([...this.#live.values()].some(({ bridge }) => bridge.openCalls === calls)) return;
+    for (const [id, each] of this.#calls) if (each === calls) this.#calls.delete(id);
+    calls[Symbol.dispose]();
+  }
+
   /** Two principals have no volume in common, not even one that the operator has named. */
   #workVolumeOf(id: string): string {
     const { executeWork, stateDir } = this.#options.settings;
@@ -180,10 +221,19 @@ export class Bridges implements AsyncDisposable {
   }
 
   #sharedServers(): SharedServers {
+    if (this.#shared !== undefined) return this.#shared;
     const { settings, discovery, observer } = this.#options;
     // Of its own: what it says of a failure is read by all, and must not tell which texts are secrets of one.
     const redactor = new Redactor({ redactor: this.#redactor, owner: 'shared servers' });
-    this.#shared ??= new SharedServers({
+    let opened: Promise<Logins> | undefined;
+    const logins = () => {
+      opened ??= import('../downstream/oauth/logins.js').then(
+        ({ Logins, proxiesOf }) =>
+          new Logins(settings.stateDir, redactor, proxiesOf(discovery.env), 'everybody'),
+      );
+      return opened;
+    };
+    this.#shared = new SharedServers({
       names: () => this.#book.sharedServers(),
       pool: {
         hostEnv: discovery.env,
@@ -191,10 +241,8 @@ export class Bridges implements AsyncDisposable {
         depth: settings.depth,
         observer,
         redactor,
-        loginFor: async (spec) => {
-          const { Logins } = await import('../downstream/oauth/logins.js');
-          return new Logins(settings.stateDir, redactor).of(spec);
-        },
+        loginOwner: 'everybody',
+        loginFor: async (spec) => (await logins()).of(spec),
       },
     });
     return this.#shared;
@@ -204,10 +252,12 @@ export class Bridges implements AsyncDisposable {
     const leftMs = live.usedAt + this.#idleMs - performance.now();
     live.timer = setTimeout(
       () => {
-        if (live.holders > 0 || live.bridge.isBusy) live.usedAt = performance.now();
+        const { openCalls, isBusy } = live.bridge;
+        if (live.holders > 0 || isBusy || openCalls.size > 0) live.usedAt = performance.now();
         if (performance.now() - live.usedAt < this.#idleMs) return this.#endWhenIdle(key, live);
         this.#live.delete(key);
         this.#end(live.bridge);
+        this.#forgetCalls(openCalls);
       },
       Math.max(1, leftMs),
     ).unref();
@@ -225,18 +275,6 @@ export class Bridges implements AsyncDisposable {
       .finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }
-}
-
-/**
- * The same for credentials of one principal that give the same rights: another one may reach fewer servers, or name other
- * groups, and what it gets is made for those. When it ends, and what the principal is called, gives no rights.
- */
-function authorityOf({ name: _name, expiresAtMs: _expiresAtMs, ...rights }: Principal): string {
-  const sorted = Object.entries(rights).map(([right, value]) => [
-    right,
-    Array.isArray(value) ? [...value].sort() : value,
-  ]);
-  return JSON.stringify(sorted.sort(([one], [other]) => (String(one) < String(other) ? -1 : 1)));
 }
 
 /** What the rules say, and what the settings say for every principal where they say nothing. */

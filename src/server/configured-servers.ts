@@ -220,6 +220,7 @@ export class ConfiguredServers implements AsyncDisposable {
       observer,
       redactor,
       eras: this.#eras,
+      loginOwner: this.#access.loginOwner,
       loginFor: async (spec) => this.#access.loginFor(spec) ?? (await this.#openLogins()).of(spec),
       onListed: (downstream) => this.#catalog.learn(downstream),
     });
@@ -229,7 +230,8 @@ export class ConfiguredServers implements AsyncDisposable {
   #openLogins(): Promise<Logins> {
     const { settings, redactor, context } = this.#options;
     this.#logins ??= import('../downstream/oauth/logins.js').then(
-      (module) => new module.Logins(settings.stateDir, redactor, module.proxiesOf(context.env)),
+      ({ Logins, proxiesOf }) =>
+        new Logins(settings.stateDir, redactor, proxiesOf(context.env), this.#access.loginOwner),
     );
     return this.#logins;
   }

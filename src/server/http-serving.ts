@@ -1,6 +1,5 @@
 // What the HTTP front is given in a real bridge: credentials, a bridge for each principal, and whether code can be run.
 
-import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Principal } from '../base/principal.js';
 import type { Settings } from '../config/settings.js';
@@ -10,10 +9,8 @@ import { Connection } from './connection.js';
 import type { HttpFrontParts, RequestFacts, ServingContext } from './http/parts.js';
 import { modernCallsOf } from './modern-calls.js';
 import type { HttpAccess } from './principals/http-access.js';
+import { startsSandboxes } from './sandbox-service.js';
 import { agentServer } from './server.js';
-
-/** A probe asks every few seconds; an engine that fails is not tried more often than this. */
-const TRY_AGAIN_MS = 15_000;
 
 export type HttpServing = {
   readonly bridges: Bridges;
@@ -28,7 +25,6 @@ export type HttpServing = {
 export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFrontParts {
   const { bridges, access, settings, observer } = serving;
   const serverFor = serversOf(serving);
-  const readiness = new Readiness(serving);
   return {
     serverFor,
     authenticate: (facts) => access.authenticate(asked(facts)),
@@ -38,7 +34,8 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
       const document = access.metadataAt(path);
       return document && { status: 200, headers: { 'access-control-allow-origin': '*' }, body: document };
     },
-    readiness: () => readiness.isReady(),
+    // Commands for a configured server start no sandbox.
+    readiness: () => !startsSandboxes(settings) || bridges.service.health.isWell,
     runsBesideRequests: () => bridges.busy,
     observer,
     settings: settings.http,
@@ -82,32 +79,3 @@ const asked = (facts: RequestFacts): Parameters<HttpAccess['authenticate']>[0] =
   isSecure: facts.isSecure,
   isForwarded: facts.isForwarded,
 });
-
-/** Whether a sandbox can be started here; found out by the first that asks, and again while it cannot. */
-class Readiness {
-  readonly #serving: HttpServing;
-  #triedAt = Number.NEGATIVE_INFINITY;
-  #isReady = false;
-
-  constructor(serving: HttpServing) {
-    this.#serving = serving;
-  }
-
-  /** Answers at once: what is not known yet is not ready. */
-  isReady(): boolean {
-    const { bridges, settings, observer } = this.#serving;
-    const { tools, executeServer } = settings;
-    // Commands for a configured server start no sandbox.
-    if (executeServer !== undefined && tools.every((name) => name === 'execute')) return true;
-    if (!this.#isReady && performance.now() - this.#triedAt > TRY_AGAIN_MS) {
-      this.#triedAt = performance.now();
-      bridges.service.launcher.pad().then(
-        () => {
-          this.#isReady = true;
-        },
-        (thrown: unknown) => observer({ type: 'engine.trouble', message: messageOf(thrown) }),
-      );
-    }
-    return this.#isReady;
-  }
-}

@@ -7,16 +7,20 @@ import type { Environment } from '../base/environment.js';
 import { messageOf } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
 import type { Principal } from '../base/principal.js';
+import type { Redactor } from '../base/redact.js';
 import { inOneLine } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, RemoteSpec } from '../config/downstream-spec.js';
 import type { HostFacts } from '../config/host-facts.js';
 import type { PrincipalBook, PrincipalRules, TokenExchange } from '../config/principal-rules.js';
+import { hideHeaders } from '../downstream/hide-secrets.js';
+import type { LoginOwner } from '../downstream/oauth/login-needed.js';
 import type { ServerLogin } from '../downstream/remote/server-login.js';
 import { layeredPolicy } from '../run/policy/layered-policy.js';
 import type { Policy } from '../run/policy/policy.js';
 import { PolicyBook } from '../run/policy/policy-book.js';
 import { exchangedLogin, isExchanged, withHeaders } from './principal-headers.js';
+import { principalWord } from './principals/principal-source.js';
 import { reachAdvice } from './principals/reach-advice.js';
 import type { ServerAccess } from './server-access.js';
 
@@ -28,6 +32,8 @@ export type PrincipalAccessOptions = {
   readonly host: HostFacts;
   readonly observer: Observer;
   readonly exchange?: TokenExchange | undefined;
+  /** Learns its headers and tokens, which no error or log line is to show. */
+  readonly redactor: Redactor;
 };
 
 /** Its own lists and file as a policy; `deniesAll` where they cannot be used. */
@@ -79,18 +85,27 @@ export class PrincipalAccess implements ServerAccess {
     return reachAdvice(this.#options.principal, this.rules);
   }
 
+  get loginOwner(): LoginOwner {
+    return { principal: principalWord(this.#options.principal) };
+  }
+
   loginFor(spec: RemoteSpec): ServerLogin | undefined {
-    const { principal, exchange } = this.#options;
+    const { principal, exchange, redactor } = this.#options;
     const sources = this.rules.headers[spec.name] ?? {};
-    return isExchanged(sources) ? exchangedLogin(spec, principal, exchange) : undefined;
+    return isExchanged(sources) ? exchangedLogin(spec, principal, exchange, redactor) : undefined;
   }
 
   /** Undefined where one of its headers cannot be had. */
   #asReached(spec: DownstreamSpec, headers: PrincipalRules['headers']): DownstreamSpec | undefined {
     const sources = Object.hasOwn(headers, spec.name) ? headers[spec.name] : undefined;
     if (spec.transport === 'stdio' || sources === undefined) return spec;
-    const reached = withHeaders(spec, sources, this.#options.env);
-    if (!('missing' in reached)) return reached;
+    const { env, redactor } = this.#options;
+    const reached = withHeaders(spec, sources, env);
+    if (!('missing' in reached)) {
+      // Of the entry as a whole: with whatever goes wrong from here on they could be quoted.
+      hideHeaders(redactor, spec.name, reached.headers);
+      return reached;
+    }
     if (!this.#toldMissing.has(spec.name)) {
       this.#toldMissing.add(spec.name);
       const message = `server '${spec.name}' is left out: the variable ${reached.missing} is not set`;

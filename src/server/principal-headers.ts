@@ -4,8 +4,10 @@
 import type { Environment } from '../base/environment.js';
 import { messageOf } from '../base/errors.js';
 import type { Principal } from '../base/principal.js';
+import type { Redactor } from '../base/redact.js';
 import type { RemoteSpec } from '../config/downstream-spec.js';
 import type { HeaderSources, TokenExchange } from '../config/principal-rules.js';
+import { hideHeaders } from '../downstream/hide-secrets.js';
 import { RemoteFailure } from '../downstream/remote/remote-failure.js';
 import type { ServerLogin } from '../downstream/remote/server-login.js';
 
@@ -40,12 +42,15 @@ export function exchangedLogin(
   spec: RemoteSpec,
   principal: Principal,
   exchange: TokenExchange | undefined,
+  redactor: Redactor,
 ): ServerLogin {
   let token: string | undefined;
   const fetched = async (signal: AbortSignal): Promise<string> => {
     if (exchange === undefined) throw failed('the bridge has no way to exchange tokens');
     try {
-      return await exchange({ principal, server: spec.name, url: spec.url }, signal);
+      const got = await exchange({ principal, server: spec.name, url: spec.url }, signal);
+      hideHeaders(redactor, spec.name, { 'exchanged token': got });
+      return got;
     } catch (thrown) {
       throw failed(messageOf(thrown));
     }

@@ -13,6 +13,7 @@ import { Launcher } from '../sandbox/launcher.js';
 import { Launchers } from '../sandbox/launchers.js';
 import { MAX_ASKING_SECONDS } from '../sandbox/spec.js';
 import { WarmPools } from '../sandbox/warm-pools.js';
+import { type EngineHealth, engineHealth } from './engine-health.js';
 import { Patience } from './patience.js';
 import { EngineSetUp } from './set-up.js';
 import { Turns } from './turns.js';
@@ -28,6 +29,10 @@ export type SandboxServiceOptions = {
   readonly setUpPatienceMs?: number | undefined;
 };
 
+/** Whether some call starts a sandbox; commands that all go to a configured server start none. */
+export const startsSandboxes = ({ tools, executeServer }: Settings): boolean =>
+  executeServer === undefined || tools.some((name) => name !== 'execute');
+
 export class SandboxService implements AsyncDisposable {
   /** 8 hex digits; no two processes have the same. */
   readonly instance = randomBytes(4).toString('hex');
@@ -36,6 +41,8 @@ export class SandboxService implements AsyncDisposable {
   readonly setUp = new EngineSetUp();
   readonly patience: Patience;
   readonly turns: Turns;
+  /** Whether sandboxes can be started now. */
+  readonly health: EngineHealth;
   readonly #observer: Observer;
   readonly #settings: Settings;
   readonly #owned = new DisposalStack();
@@ -45,7 +52,8 @@ export class SandboxService implements AsyncDisposable {
   readonly #opensWithin = new Set<() => number>();
   /** Whether a person may be asked for servers while code runs: some agent that calls can. */
   #mayAsk = false;
-  #sweeping: Promise<number> | undefined;
+  #hasSwept = false;
+  #sweeping: Promise<unknown> | undefined;
 
   constructor({ settings, host, observer, setUpPatienceMs }: SandboxServiceOptions) {
     const told = fanOut(observer, this.setUp.observe, (event) => this.#tell(event));
@@ -62,10 +70,15 @@ export class SandboxService implements AsyncDisposable {
     const open = (other: Settings) => new Launcher(other, host, told, standstill, letGo);
     this.launcher = this.#owned.use(open(settings));
     const launchers = this.#owned.use(new Launchers(settings, this.launcher, open));
+    this.health = this.#owned.use(engineHealth(settings, { launcher: this.launcher, launchers }, told));
     this.warm = this.#owned.use(
       new WarmPools({
         size: settings.warm,
-        start: (kind, signal) => launchers.start(kind, signal),
+        start: (kind, signal) =>
+          launchers.start(kind, signal).catch((thrown: unknown) => {
+            if (!signal.aborted) this.health.startFailed(thrown);
+            throw thrown;
+          }),
         retire: (sandbox) => launchers.retire(sandbox),
         isCurrent: (sandbox) => launchers.isCurrent(sandbox),
         onWaits: (sandbox, waits) => launchers.onWaits(sandbox, waits),
@@ -103,13 +116,24 @@ export class SandboxService implements AsyncDisposable {
     this.warm.letGo();
   }
 
-  /** Removes what bridges that died left behind, once in our life. Trouble is logged; it is nobody's call. */
+  /** Removes the containers that bridges which died left behind, once in our life. */
   sweepOnce(): void {
-    this.#sweeping ??= this.launcher.sweep(this.#closing.signal).catch((thrown: unknown) => {
-      if (!this.#closing.signal.aborted)
-        this.#observer({ type: 'engine.trouble', message: messageOf(thrown) });
-      return 0;
-    });
+    if (!this.#hasSwept) void this.sweep();
+  }
+
+  /** The same now. Never rejects: trouble is logged, since it is nobody's call. */
+  async sweep(): Promise<void> {
+    this.#hasSwept = true;
+    this.#sweeping ??= this.launcher
+      .sweep(this.#closing.signal)
+      .catch((thrown: unknown) => {
+        if (!this.#closing.signal.aborted)
+          this.#observer({ type: 'engine.trouble', message: messageOf(thrown) });
+      })
+      .finally(() => {
+        this.#sweeping = undefined;
+      });
+    await this.#sweeping;
   }
 
   /** Ends every container; resolves when they are gone. */
@@ -119,6 +143,7 @@ export class SandboxService implements AsyncDisposable {
   }
 
   #tell(event: BridgeEvent): void {
+    this.health.observe(event);
     for (const listener of this.#listeners) listener(event);
   }
 }

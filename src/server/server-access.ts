@@ -3,6 +3,7 @@
 
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, RemoteSpec } from '../config/downstream-spec.js';
+import type { LoginOwner } from '../downstream/oauth/login-needed.js';
 import type { ServerLogin } from '../downstream/remote/server-login.js';
 import type { Policy } from '../run/policy/policy.js';
 
@@ -17,6 +18,8 @@ export interface ServerAccess {
   readonly trouble: string | undefined;
   /** Why it has few servers or none, and who can change that; undefined where nothing narrows what it reaches. */
   readonly advice: string | undefined;
+  /** Whose logins its bridge uses. */
+  readonly loginOwner: LoginOwner;
   /** How it is known to this server where no login of its own is used. */
   loginFor(spec: RemoteSpec): ServerLogin | undefined;
 }
@@ -28,5 +31,6 @@ export const FULL_ACCESS: ServerAccess = {
   policy: (operators) => operators,
   trouble: undefined,
   advice: undefined,
+  loginOwner: undefined,
   loginFor: () => undefined,
 };

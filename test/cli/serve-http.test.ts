@@ -1,11 +1,10 @@
 // The built bridge over HTTP, as whoever operates it starts and ends it. It runs no container: its commands go to the command
 // server.
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync } from 'node:fs';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernTransport,
@@ -13,69 +12,18 @@ import {
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { HttpInstances, MAIN, type Started } from '../support/http-instances.js';
 
-const MAIN = resolve('dist/cli/main.js');
-const ended: Array<() => Promise<unknown>> = [];
+let instances: HttpInstances;
 let dir: string;
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'serve-http-'));
-  const mcpServers = { box: { command: process.execPath, args: [MAIN, 'code-exec'] } };
-  writeFileSync(join(dir, 'servers.json'), JSON.stringify({ mcpServers }));
+  instances = new HttpInstances();
+  dir = instances.dir;
 });
-afterEach(async () => {
-  for (const each of ended.splice(0).reverse()) await each();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => instances[Symbol.asyncDispose]());
 
-type Started = {
-  readonly child: ChildProcess;
-  readonly stderr: () => string;
-  readonly exit: Promise<number | null>;
-  /** Where it listens. */
-  readonly url: () => Promise<URL>;
-};
-
-const environment = (more: Readonly<Record<string, string>> = {}) => ({
-  HOME: dir,
-  PATH: process.env['PATH'],
-  MCP_BRIDGE_TOOLS: 'execute',
-  MCP_BRIDGE_EXECUTE_SERVER: 'box',
-  MCP_BRIDGE_ALLOW_SELF_SERVER: '1',
-  MCP_SERVERS_CONFIG: join(dir, 'servers.json'),
-  MCP_BRIDGE_STATE_DIR: join(dir, 'state'),
-  ...more,
-});
-
-function start(words: readonly string[], more: Readonly<Record<string, string>> = {}): Started {
-  return watched(
-    spawn(process.execPath, [MAIN, ...words], {
-      env: environment(more),
-      cwd: dir,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    }),
-  );
-}
-
-function watched(child: ChildProcess): Started {
-  let text = '';
-  child.stderr?.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
-  });
-  const exit = new Promise<number | null>((settle) => child.once('close', (code) => settle(code)));
-  ended.push(() => {
-    if (child.exitCode === null) child.kill('SIGKILL');
-    return exit;
-  });
-  const url = async () => {
-    await vi.waitFor(() => expect(text).toMatch(/listens at http:\S+\/mcp/), {
-      timeout: 15_000,
-      interval: 50,
-    });
-    return new URL(/listens at (\S+\/mcp)/.exec(text)?.[1] ?? '');
-  };
-  return { child, stderr: () => text, exit, url };
-}
+const start: HttpInstances['start'] = (...words) => instances.start(...words);
 
 const tokenIn = async ({ stderr }: Started): Promise<string> => {
   await vi.waitFor(() => expect(stderr()).toMatch(/msb_\w+/), { timeout: 15_000 });
@@ -161,8 +109,12 @@ it('takes the socket that systemd hands over, and asks its owner for no credenti
     process.execPath,
     MAIN,
   ];
-  const bridge = watched(
-    spawn('/bin/sh', words, { env: environment(), cwd: dir, stdio: ['ignore', 'ignore', 'pipe', fd] }),
+  const bridge = instances.watched(
+    spawn('/bin/sh', words, {
+      env: instances.environment(),
+      cwd: dir,
+      stdio: ['ignore', 'ignore', 'pipe', fd],
+    }),
   );
   await vi.waitFor(() => expect(bridge.stderr()).toContain(`listens at unix:${path}`), { timeout: 15_000 });
   // The bridge has a copy of its own; what arrives here is nobody's.

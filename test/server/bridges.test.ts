@@ -1,10 +1,13 @@
 // One principal against another: what one has, the other cannot see, use, guess or stop. Each attack has its control, which
 // shows that it would have worked for the one whose it is. No container: calls go to servers as `execute` does.
 
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
+import type { HeaderSource } from '../../src/config/principal-rules.js';
 import { principalStateDir } from '../../src/config/principal-state.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { TokenStore } from '../../src/downstream/oauth/token-store.js';
@@ -89,11 +92,49 @@ describe('kept files', () => {
     expect(await bridges.of(ANN).kept.read(uri)).toBeDefined();
   });
 
+  it('that have expired are removed now and then, also of a principal that never comes back', async () => {
+    bridges = openBridges(
+      { a: hostileEntry() },
+      { env: { MCP_BRIDGE_TOOLS: 'execute', MCP_BRIDGE_EXECUTE_SERVER: 'a', MCP_BRIDGE_KEEP_SECONDS: '60' } },
+    );
+    const folder = join(principalStateDir(bridges.stateDir, ANN), 'kept');
+    const age = () => {
+      for (const name of readdirSync(folder)) utimesSync(join(folder, name), 1, 1);
+    };
+    await keptBy(ANN, 'old');
+    age();
+    const uri = await keptBy(ANN, 'new');
+    bridges.sweepRegularly(30);
+    await until(() => readdirSync(folder).length === 1);
+    expect(await bridges.of(ANN).kept.read(uri)).toBeDefined();
+    age();
+    await until(() => readdirSync(folder).length === 0);
+    // No call starts a sandbox here, so no engine is asked for what sandboxes may have left.
+    expect(bridges.events.filter(({ type }) => type.startsWith('engine.'))).toEqual([]);
+  });
+
   it('of the user who started the bridge lie where they did', async () => {
     bridges = openBridges({});
     await keptBy(LOCAL_USER, 'x');
     expect(readdirSync(join(bridges.stateDir, 'kept'))).toHaveLength(1);
   });
+});
+
+it('containers that dead bridges have left are removed at the start, and again later', async () => {
+  bridges = openBridges({});
+  let looks = 0;
+  const look = vi.spyOn(bridges.service.launcher, 'sweep').mockImplementation(async () => {
+    if (++looks === 1) throw new Error('the engine does not answer');
+    return 0;
+  });
+  bridges.sweepRegularly(20);
+  await until(() => looks >= 3);
+  expect(bridges.events).toEqual([{ type: 'engine.trouble', message: 'the engine does not answer' }]);
+  await bridges[Symbol.asyncDispose]();
+  const before = looks;
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  expect(looks).toBe(before);
+  look.mockRestore();
 });
 
 describe('folders', () => {
@@ -362,6 +403,44 @@ describe('headers and logins', () => {
     expect(bridges.logRedactor.redact('key-of-ann-1234 key-of-ben-5678')).not.toMatch(/1234|5678/);
   });
 
+  it.each<[string, Record<string, HeaderSource>]>([
+    ['a text', { 'X-Key': { from: 'text', text: 'word-4711-secret' } }],
+    ['a text after a scheme', { Authorization: { from: 'text', text: 'ApiKey word-4711-secret' } }],
+    ['a variable', { 'X-Key': { from: 'variable', name: 'HARMLESS' } }],
+    ['a variable that no header can be', { 'X-Key': { from: 'variable', name: 'TWO_LINES' } }],
+    ['an exchange', { Authorization: { from: 'exchange' } }],
+  ])('from %s are in no error, answer, event or log line, though the server quotes them', async (_, own) => {
+    const quoting = createServer((request, response) => {
+      const said = JSON.stringify(request.headers);
+      response.writeHead(500, { 'content-type': 'text/plain' }).end(`no: ${said}`);
+    });
+    await new Promise<void>((resolve) => quoting.listen(0, '127.0.0.1', resolve));
+    const { port } = quoting.address() as AddressInfo;
+    bridges = openBridges(
+      { far: { type: 'http', url: `http://127.0.0.1:${port}/mcp` } },
+      {
+        ownEnv: { HARMLESS: 'word-4711-secret', TWO_LINES: 'word-4711-secret\nmore' },
+        exchange: () => Promise.resolve('word-4711-secret'),
+      },
+    );
+    bridges.rules.set(ANN.id, { headers: { far: own } });
+    const shown = JSON.stringify(await callTool(bridges.of(ANN), 'far', 'headers'));
+    await new Promise((resolve) => quoting.close(resolve));
+    expect(shown).toContain('E_SERVER_UNAVAILABLE');
+    expect(shown).not.toContain('4711');
+    expect(JSON.stringify(bridges.events)).not.toContain('4711');
+    // What an agent sends as an argument is in the audit, which the log's redactor reads.
+    expect(bridges.logRedactor.redact('word-4711-secret\nmore')).not.toContain('4711');
+  });
+
+  it('are known as secrets from the first look at the servers on', () => {
+    bridges = openBridges({ far: { type: 'http', url: 'http://127.0.0.1:9/mcp' } });
+    bridges.rules.set(ANN.id, { headers: { far: { 'X-Key': { from: 'text', text: 'word-4711-secret' } } } });
+    bridges.of(ANN).servers.rediscover();
+    expect(bridges.of(ANN).redactor.redact('word-4711-secret')).toBe('[X-Key of far]');
+    expect(bridges.logRedactor.redact('word-4711-secret')).toContain('X-Key of far');
+  });
+
   it('by a variable that is not set leave the server out, and say so in the log', async () => {
     bridges = openBridges({ far: { type: 'http', url: 'http://127.0.0.1:9/mcp' } });
     bridges.rules.set(ANN.id, { headers: { far: { 'X-Key': { from: 'variable', name: 'NOT_SET' } } } });
@@ -394,6 +473,22 @@ describe('headers and logins', () => {
     expect(await callTool(bridges.of(ANN), 'far', 'headers')).toMatchObject({
       message: expect.stringContaining('the bridge has no way to exchange tokens'),
     });
+  });
+
+  it('that are wanted are asked for with the command for this principal, whoever reads it', async () => {
+    const url = await web('needs=Bearer good');
+    bridges = openBridges({ far: { type: 'http', url }, common: { type: 'http', url: `${url}?x=1` } });
+    bridges.shared.push('common');
+    const remedyFor = async (principal: Principal, server = 'far') => {
+      const answer = await callTool(bridges.of(principal), server, 'headers');
+      return 'remedy' in answer ? answer.remedy : undefined;
+    };
+    const who = 'Whoever runs the bridge can log in: `mcp-sandbox-bridge login';
+    expect(await remedyFor(ANN)).toBe(`${who} far --principal ann\`.`);
+    const person = { ...ANN, id: 'oauth:https://issuer.test/a ann', name: 'ann' };
+    expect(await remedyFor(person)).toBe(`${who} far --principal 'subject:https://issuer.test/a ann'\`.`);
+    expect(await remedyFor(ANN, 'common')).toBe(`${who} common\`.`);
+    expect(await remedyFor(LOCAL_USER)).toMatch(/^Run `.*login far` in a terminal\.$/);
   });
 
   it('a login of one is none of another, and not that of the user who started the bridge', async () => {

@@ -14,7 +14,7 @@ import { unlessAborted } from '../../base/unless-aborted.js';
 import type { MachineLogin, RemoteSpec } from '../../config/downstream-spec.js';
 import { NO_PROXIES } from '../remote/proxies.js';
 import type { Challenge, ServerLogin } from '../remote/server-login.js';
-import { LoginNeeded, LoginTrouble } from './login-needed.js';
+import { LoginNeeded, type LoginOwner, LoginTrouble } from './login-needed.js';
 import { renewedLogin } from './login-record.js';
 import { MachineServerLogin } from './machine-login.js';
 import { noLoginReason } from './no-login.js';
@@ -39,13 +39,16 @@ export { proxiesOf } from '../remote/proxies.js';
 export class Logins {
   readonly #store: TokenStore;
   readonly #redactor: Redactor;
+  readonly #owner: LoginOwner;
   readonly #oauthFetch: OAuthFetch;
   /** By entry: its tokens are of no use to another. */
   readonly #machines = new WeakMap<RemoteSpec, MachineServerLogin>();
   /** By URL: those who need the same refresh share it. Other processes are kept apart by the store's lock. */
   readonly #renewing = new Map<string, Promise<Login>>();
 
-  constructor(stateDir: string, redactor: Redactor, proxyFor = NO_PROXIES) {
+  /** `owner` is whose logins these are, for the sentence that says who has to log in. */
+  constructor(stateDir: string, redactor: Redactor, proxyFor = NO_PROXIES, owner: LoginOwner = undefined) {
+    this.#owner = owner;
     this.#oauthFetch = (server, signal) => oauthFetch(server, signal, proxyFor);
     this.#store = new TokenStore(stateDir);
     this.#redactor = redactor;
@@ -61,7 +64,7 @@ export class Logins {
         if (refused === undefined) throw this.#needed(spec);
         await this.#renewed(spec, refused, signal);
       },
-      refused: (challenge) => refusal(spec.name, challenge),
+      refused: (challenge) => refusal(spec.name, challenge, this.#owner),
     };
   }
 
@@ -129,7 +132,7 @@ export class Logins {
       if (login.accessToken !== refused && !isEnding(login)) return login;
       if (login.refreshToken === undefined || login.refreshToken === spent) {
         this.#store.forget(spec.url);
-        throw new LoginNeeded(spec.name, 'its login has ended');
+        throw new LoginNeeded(spec.name, 'its login has ended', { owner: this.#owner });
       }
       spent = login.refreshToken;
       const renewed = await this.#refreshed(spec, login, spent, signal);
@@ -174,7 +177,7 @@ export class Logins {
     const stored = this.#store.read(url);
     const { reason, file } = stored.state === 'unusable' ? stored : { reason: undefined, file: undefined };
     const unused = reason === undefined ? '' : `; the one that was kept is not used, since ${file} ${reason}`;
-    return new LoginNeeded(name, `it wants a login${unused}`);
+    return new LoginNeeded(name, `it wants a login${unused}`, { owner: this.#owner });
   }
 }
 
@@ -185,14 +188,14 @@ function withReason(thrown: unknown): unknown {
   return new LoginTrouble(`its login cannot be refreshed: ${withoutFullStop(message)}`, remedy, thrown);
 }
 
-function refusal(name: string, { status, challenge }: Challenge): LoginNeeded | undefined {
+function refusal(name: string, { status, challenge }: Challenge, owner: LoginOwner): LoginNeeded | undefined {
   const headers = challenge === undefined ? {} : { 'www-authenticate': challenge };
   const { error, scope = '' } = extractWWWAuthenticateParams(new Response(null, { headers }));
   if (error === 'insufficient_scope') {
     const scopes = scope.split(' ').filter((one) => one !== '');
-    return new LoginNeeded(name, 'it asks for more than its login was granted', scopes);
+    return new LoginNeeded(name, 'it asks for more than its login was granted', { scopes, owner });
   }
-  return status === 401 ? new LoginNeeded(name, 'it refused its login') : undefined;
+  return status === 401 ? new LoginNeeded(name, 'it refused its login', { owner }) : undefined;
 }
 
 function isEnding({ expiresAtMs, obtainedAtMs }: Login): boolean {

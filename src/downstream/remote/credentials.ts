@@ -2,7 +2,7 @@
 // or the token of a login. Asked anew after a 401. Values go to the server and to the redactor, nowhere else.
 
 import type { RemoteSpec } from '../../config/downstream-spec.js';
-import { hideLatest } from '../hide-secrets.js';
+import { hideHeaders, hideLatest } from '../hide-secrets.js';
 import { atItsEntry } from '../link.js';
 import { LoginNeeded } from '../oauth/login-needed.js';
 import type { ServerContext } from '../server-context.js';
@@ -10,9 +10,6 @@ import { helperHeaders } from './headers-helper.js';
 import { decoded, proxySecrets } from './proxies.js';
 import { RemoteFailure } from './remote-failure.js';
 import type { Challenge, ServerLogin } from './server-login.js';
-
-/** What stands before a key in `authorization`. */
-const SCHEME = /^(?:bearer|basic|token) +/i;
 
 const BEARER = 'Bearer ';
 
@@ -94,7 +91,7 @@ export class Credentials {
     const key = names.find((header) => /^authorization$/i.test(header));
     const refused = key ?? names.join(', ');
     return refused === ''
-      ? new LoginNeeded(name, 'it wants a login')
+      ? new LoginNeeded(name, 'it wants a login', { owner: this.#context.loginOwner })
       : because(`the header ${refused} of its entry`, 'Put a valid value there');
   }
 
@@ -119,10 +116,8 @@ export class Credentials {
     return helped;
   }
 
-  /** A server that quotes a token leaves out the word `Bearer` before it. */
   #hide(headers: Headers): void {
-    const bare = Object.entries(headers).map(([name, value]) => [name, value.replace(SCHEME, '')]);
-    hideLatest(this.#context.redactor, this.#spec.name, Object.fromEntries(bare));
+    hideHeaders(this.#context.redactor, this.#spec.name, headers);
   }
 }
 

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Environment } from '../../base/environment.js';
 import { messageOf } from '../../base/errors.js';
-import type { Principal } from '../../base/principal.js';
+import { type Principal, rightsOf } from '../../base/principal.js';
 import type { HttpAddress } from './address.js';
 import { problem, rpcError, sendAnswer } from './answers.js';
 import { HostAndOrigin } from './host-and-origin.js';
@@ -294,12 +294,12 @@ export class HttpFront implements AsyncDisposable {
     return wait > 0 ? tooMany(wait) : decided;
   }
 
-  /** Ends standing streams whose credential counts no more: it has ended or was taken back. */
+  /** Ends standing streams whose credential counts no more, since it has ended or was taken back, or gives other rights now. */
   async #checkStanding(): Promise<void> {
     for (const { facts, principal, end } of [...this.#standing]) {
       const decided = await this.#parts.authenticate(facts).catch(() => undefined);
       if (decided === undefined) continue;
-      if (!('principal' in decided) || decided.principal.id !== principal.id) end();
+      if (!('principal' in decided) || rightsOf(decided.principal) !== rightsOf(principal)) end();
     }
   }
 

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import type { Observer } from '../../base/events.js';
-import type { Principal } from '../../base/principal.js';
+import { type Principal, rightsOf } from '../../base/principal.js';
 import { type RequestId, rpcError } from './answers.js';
 import type { Answer } from './parts.js';
 
@@ -53,7 +53,8 @@ export class Sessions {
   /** The session `id` of `principal`, or what is answered where it has none of that id. */
   find(id: string, principal: Principal): Session | Answer {
     const session = this.#sessions.get(id);
-    if (session !== undefined && isSame(session.principal, principal)) return session;
+    // Its rights may have changed since the session was opened, which would still have the old.
+    if (session !== undefined && rightsOf(session.principal) === rightsOf(principal)) return session;
     return rpcError(404, 'There is no such session, or it has ended. Send initialize to open another.');
   }
 
@@ -128,11 +129,6 @@ export class Sessions {
     await session.server.close().catch(() => {});
   }
 }
-
-/** What the credential reaches may have changed since the session was opened; the session would still have the old. */
-const isSame = (one: Principal, other: Principal): boolean =>
-  one.id === other.id &&
-  JSON.stringify([one.servers, one.scopes]) === JSON.stringify([other.servers, other.scopes]);
 
 /** Cancels what `session` still answers of these requests; nobody reads the answers any more. */
 export function cancelRequests({ transport }: Session, ids: readonly RequestId[]): void {

@@ -35,7 +35,12 @@ export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
   readonly #calls = new Map<string, OpenCall<R, Q>>();
   readonly #key = randomBytes(32);
 
-  /** How many calls are under way, wait for their client, or are tasks whose result is kept. */
+  /** How many calls are under way, wait for their client, or are tasks whose result nobody has fetched. */
+  get unfinished(): number {
+    return this.#calls.size + this.tasks.unfetched;
+  }
+
+  /** The same with tasks whose result is kept after it was fetched. */
   get size(): number {
     return this.#calls.size + this.tasks.ended;
   }

@@ -49,6 +49,8 @@ type TaskRecord<R, Q extends OpenRequest> = {
   readonly call: OpenCall<R, Q>;
   readonly createdAtMs: number;
   updatedAtMs: number;
+  /** Whether its client was told how it ended. */
+  isFetched: boolean;
   end:
     | { readonly at: number; readonly how: Ended<R> | 'cancelled'; readonly timer: NodeJS.Timeout }
     | undefined;
@@ -62,6 +64,11 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
     return [...this.#tasks.values()].filter(({ end }) => end !== undefined).length;
   }
 
+  /** How many have ended, and their client does not know it yet. */
+  get unfetched(): number {
+    return [...this.#tasks.values()].filter(({ end, isFetched }) => end !== undefined && !isFetched).length;
+  }
+
   hasRoom(principal: string): boolean {
     return [...this.#tasks.values()].filter((task) => principalOf(task) === principal).length < MAX_TASKS;
   }
@@ -70,7 +77,8 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
   create(call: OpenCall<R, Q>): CreatedTask {
     const now = Date.now();
     const id = randomBytes(24).toString('base64url');
-    const task: TaskRecord<R, Q> = { id, call, createdAtMs: now, updatedAtMs: now, end: undefined };
+    const times = { createdAtMs: now, updatedAtMs: now };
+    const task: TaskRecord<R, Q> = { id, call, ...times, isFetched: false, end: undefined };
     this.#tasks.set(id, task);
     call.becomeTask();
     call.onChange = () => {
@@ -82,7 +90,9 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
 
   /** Throws WrongParams where this principal has no such task. */
   get(principal: string, taskId: unknown): DetailedTask<R> {
-    return viewOf(this.#find(principal, taskId), Date.now());
+    const task = this.#find(principal, taskId);
+    if (task.end !== undefined) task.isFetched = true;
+    return viewOf(task, Date.now());
   }
 
   /** Hands over what the client has answered. Throws WrongParams for an unknown task and for answers of the wrong shape. */
@@ -95,6 +105,7 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
   cancel(principal: string, taskId: unknown): void {
     const task = this.#find(principal, taskId);
     this.#end(task, 'cancelled');
+    task.isFetched = true;
     task.call.cancel();
   }
 

@@ -16,17 +16,20 @@ import { stepUp, wantedUse } from './scope-rules.js';
 export class HttpAccess {
   readonly #authenticator: Authenticator;
   readonly #book: PrincipalsBook;
+  readonly #executeServer: string | undefined;
   readonly #callerTokens = new CallerTokens();
   /** Gets the tokens that headers `{exchange}` and `{passThrough}` of the principals file ask for. */
   readonly exchange: TokenExchange;
 
   /** Throws E_SETTINGS where there is to be a principals file and it cannot be used. `env` has the secrets of exchanges. */
   constructor(
-    settings: Pick<Settings, 'stateDir' | 'oauth' | 'principalsFile'>,
+    settings: Pick<Settings, 'stateDir' | 'oauth' | 'principalsFile'> &
+      Partial<Pick<Settings, 'executeServer'>>,
     host: HostFacts,
     env: Environment,
     observer: Observer,
   ) {
+    this.#executeServer = settings.executeServer;
     this.#book = new PrincipalsBook(settings, host, observer);
     this.#authenticator = new Authenticator(settings, observer, {
       groupsClaim: () => this.#book.groupsClaim(),
@@ -57,7 +60,7 @@ export class HttpAccess {
       principal,
       this.#book.rulesOf(principal),
       this.#book.scopes(),
-      wantedUse(message),
+      wantedUse(message, this.#executeServer),
       challenge,
     );
   }

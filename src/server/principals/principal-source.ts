@@ -1,4 +1,4 @@
-// Where a principal's identity comes from, read out of its id.
+// Where a principal's identity comes from, read out of its id, and how the command line names it.
 
 import type { Principal } from '../../base/principal.js';
 
@@ -20,4 +20,11 @@ export function sourceOf({ id }: Principal): PrincipalSource {
       return { kind, issuer: id.slice(prefix.length, at), name: id.slice(at + 1) };
   }
   return { kind: 'token' };
+}
+
+/** What `login --principal` takes for this principal; its issuer is named in any case, since there may be several. */
+export function principalWord(principal: Principal): string {
+  const source = sourceOf(principal);
+  if (source.kind !== 'subject' && source.kind !== 'client') return principal.name;
+  return `${source.kind}:${source.issuer} ${source.name}`;
 }

@@ -23,11 +23,15 @@ export function closedServers(scopes: Scopes, granted: readonly string[]): reado
   return [...new Set(all)].filter((pattern) => !open.has(pattern));
 }
 
-/** What a JSON-RPC message is about to use, as far as the message itself says. Takes any value. */
-export function wantedUse(message: unknown): WantedUse {
+/**
+ * What a JSON-RPC message is about to use, as far as the message itself says. Takes any value. `executeServer` is the server to
+ * which the operator has calls of `execute` go.
+ */
+export function wantedUse(message: unknown, executeServer?: string): WantedUse {
   const { method, params } = Object(message) as { method?: unknown; params?: unknown };
   if (method !== 'tools/call') return { tool: undefined, servers: [] };
   const { name, arguments: args } = Object(params) as { name?: unknown; arguments?: unknown };
+  if (name === 'execute' && executeServer !== undefined) return { tool: name, servers: [executeServer] };
   const { servers } = Object(args) as { servers?: unknown };
   return {
     tool: typeof name === 'string' ? name : undefined,

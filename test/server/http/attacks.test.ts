@@ -4,6 +4,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Principal } from '../../../src/base/principal.js';
 import { type Stub, stubFront } from '../../support/http-front.js';
 
 const opened: AsyncDisposable[] = [];
@@ -327,19 +328,28 @@ describe('forged', () => {
     expect(ids[0]).not.toBe(ids[1]);
   });
 
-  it('a session is no longer found when its credential reaches something else', async () => {
-    let servers: readonly string[] | undefined = ['github'];
+  it.each<[string, Partial<Principal>]>([
+    ['reaches other servers', { servers: [] }],
+    ['was granted less', { scopes: [] }],
+    ['is of other groups', { groups: ['b'] }],
+  ])('a session is no longer found when its credential %s, and its stream ends', async (_, change) => {
+    const before = { servers: ['github'], scopes: ['x', 'y'], groups: ['a', 'b'] };
+    let principal: Principal = { id: 'oauth:i a', name: 'a', expiresAtMs: undefined, ...before };
     const stub = await stubFront(opened, {
-      parts: {
-        authenticate: async () => ({
-          principal: { id: 'token:a', name: 'a', servers, scopes: [], expiresAtMs: undefined },
-        }),
-      },
+      limits: { lookMs: 50 },
+      parts: { authenticate: async () => ({ principal }) },
     });
     const id = await openSession(stub);
-    expect((await post(stub, call('whoami'), { 'mcp-session-id': id })).status).toBe(200);
-    servers = [];
-    expect((await post(stub, call('whoami'), { 'mcp-session-id': id })).status).toBe(404);
+    const headers = { 'mcp-session-id': id };
+    expect((await post(stub, call('whoami'), headers)).status).toBe(200);
+    // The next token of the same person, with the same rights.
+    principal = { ...principal, name: 'b', expiresAtMs: 1, scopes: ['y', 'x'] };
+    expect((await post(stub, call('whoami'), headers)).status).toBe(200);
+    const stream = await fetch(stub.url, { headers: { ...HEADERS, ...headers } });
+    const ended = stream.text().catch(() => 'broken off');
+    principal = { ...principal, ...change };
+    expect((await post(stub, call('whoami'), headers)).status).toBe(404);
+    await ended;
   });
 
   it('an id that is under way is not taken twice', async () => {

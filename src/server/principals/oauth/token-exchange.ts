@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Environment } from '../../../base/environment.js';
 import { BridgeError } from '../../../base/errors.js';
+import { Redactor } from '../../../base/redact.js';
 import { KB_BYTES } from '../../../base/sizes.js';
 import { clipHarmlessLine } from '../../../base/text.js';
 import { unlessAborted } from '../../../base/unless-aborted.js';
@@ -115,6 +116,13 @@ async function askFor(
 ): Promise<z.output<typeof answer>> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const { origin } = new URL(entry.tokenEndpoint);
+  // An endpoint may quote what it was sent, and what it says is read by the caller.
+  const redactor = new Redactor();
+  const { clientSecretVariable: variable } = entry;
+  redactor.addAll({
+    "caller's token": token.text,
+    'client secret': variable === undefined ? undefined : env[variable],
+  });
   const request = requestOf(server, entry, token, env);
   let response: Response;
   let text: string;
@@ -132,7 +140,7 @@ async function askFor(
   const parsed = answer.safeParse(said);
   if (response.ok && parsed.success && parsed.data.token_type.toLowerCase() === 'bearer') return parsed.data;
   const { error = `status ${response.status}`, error_description: more } = refusal.safeParse(said).data ?? {};
-  const reason = clipHarmlessLine(more === undefined ? error : `${error}: ${more}`, 200);
+  const reason = clipHarmlessLine(redactor.redact(more === undefined ? error : `${error}: ${more}`), 200);
   throw failed(
     server,
     response.ok ? `${origin} answers with no bearer token` : `${origin} refuses: ${reason}`,

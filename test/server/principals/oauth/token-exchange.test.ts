@@ -122,6 +122,17 @@ describe('an exchange', () => {
     },
   );
 
+  it('whose endpoint quotes what it was sent shows none of it', async () => {
+    tokens = new CallerTokens(() => nowMs);
+    const env = { SECRET: 'secret-of-the-client' };
+    exchanges = new TokenExchanges({ grantOf: () => grant }, tokens, env, () => nowMs);
+    keep('callers-own-token');
+    const description = 'got callers-own-token with secret-of-the-client';
+    reply = { status: 400, body: { error: 'invalid_request', error_description: description } };
+    const failure = await have('mail').catch((thrown: Error) => thrown);
+    expect(String(failure)).toContain("got [caller's token] with [client secret]");
+  });
+
   it('without its secret is not made', async () => {
     exchanges = new TokenExchanges({ grantOf: () => grant }, tokens, {}, () => nowMs);
     await expect(have('mail')).rejects.toThrow(/variable SECRET/);

@@ -1,0 +1,64 @@
+// What a service manager tells the bridge is not handed on to the engine's client: podman would give code in its containers
+// the socket by which systemd is told how the service is.
+
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { CliEngine } from '../../src/engine/cli-engine.js';
+import { sandboxSpec } from '../../src/sandbox/spec.js';
+import { PLAIN_KIND } from '../support/plain-kind.js';
+
+const OF_THE_SERVICE = ['NOTIFY_SOCKET', 'LISTEN_FDS', 'LISTEN_PID', 'LISTEN_FDNAMES', 'WATCHDOG_USEC'];
+const { signal } = new AbortController();
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'service-'));
+  for (const name of [...OF_THE_SERVICE, 'HARMLESS']) vi.stubEnv(name, 'of the service');
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+it.each([undefined, 'unix:///nowhere.sock'])('at %s, neither to a command nor to a start', async (url) => {
+  const binary = join(dir, 'podman');
+  writeFileSync(binary, `#!/bin/sh\nenv > "${dir}/$1.tmp"; mv "${dir}/$1.tmp" "${dir}/$1.env"\n`, {
+    mode: 0o755,
+  });
+  const engine = new CliEngine({
+    binary,
+    ociRuntime: undefined,
+    facts: { mode: 'rootful', ids: 'rootful', architecture: 'amd64' },
+    url,
+    instance: 'i',
+    stateDir: dir,
+    observer: () => {},
+  });
+  await engine.command(['version'], 5_000, signal);
+  const spec = sandboxSpec({
+    image: 'an-image',
+    harnessDir: '/harness',
+    fallbackDir: undefined,
+    seccompFile: '/strict.json',
+    name: 'mcp-sandbox-bridge-i-1',
+    user: '65534:65534',
+    kind: PLAIN_KIND,
+    enforcement: undefined,
+    networkMode: undefined,
+    cores: 2,
+    maxTimeoutSeconds: 120,
+    maxWaitSeconds: 0,
+  });
+  await using container = engine.start(spec);
+  await container.exited;
+  const started = ['run.env', '--log-level=error.env', '--remote.env'].find((name) =>
+    existsSync(join(dir, name)),
+  );
+  for (const file of ['version.env', started ?? 'no start']) {
+    const env = readFileSync(join(dir, file), 'utf8');
+    expect(env).toContain('HARMLESS=of the service');
+    for (const name of OF_THE_SERVICE) expect(env).not.toContain(`${name}=`);
+  }
+});
