@@ -62,7 +62,8 @@ export type AgentServerParts = {
  *   `onListChanged` calls the handler's `notify.toolsChanged()` or `notify.resourcesChanged()`: a server object there lives as
  *   long as its request. `clientProtocol` is the header `mcp-protocol-version` of `requestInfo`, for era `legacy`.
  * - A session of 2025: `agentServer({ bridge, observer, era: 'legacy' })`, connected to the session's own transport.
- * Results hold RawJson, texts that only `stringify` (protocol/json-text.ts) writes verbatim; JSON.stringify parses them.
+ * Results hold RawJson, texts that only `stringify` (protocol/json-text.ts) writes verbatim; JSON.stringify parses them. Over
+ * HTTP, where the SDK writes, `RelayedTexts` in `authInfo.extra` keeps them (http/parts.ts).
  */
 export function agentServer(parts: AgentServerParts): AgentServer {
   const { bridge, observer, era, warnings = [], connection = new Connection() } = parts;

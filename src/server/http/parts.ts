@@ -6,6 +6,7 @@ import type { Server } from '@modelcontextprotocol/server';
 import type { Observer } from '../../base/events.js';
 import type { Principal } from '../../base/principal.js';
 import type { HttpSettings } from '../../config/http-variables.js';
+import type { RelayedTexts } from './relayed-texts.js';
 
 /** A complete answer that needs no server of MCP. `body` is sent as JSON; undefined sends none. */
 export type Answer = {
@@ -64,6 +65,8 @@ export type AuthExtra = {
   readonly callerToken: unknown;
   /** The answer has it as X-Request-Id, and log lines too. */
   readonly requestId: string;
+  /** Takes what is to leave as it is; undefined for what is no request of a client. */
+  readonly texts?: RelayedTexts;
 };
 
 export type HttpFrontParts = {
