@@ -19,6 +19,7 @@ import { instructions } from './capabilities.js';
 import { Connection } from './connection.js';
 import { LOG_LEVELS } from './log-notifications.js';
 import { modernCallsOf } from './modern-calls.js';
+import { watchTasks } from './open-calls/task-watch.js';
 import { checkCursor, fieldsOf } from './request-params.js';
 import { offerResources } from './resources.js';
 import { completeSnippets } from './snippet-completion.js';
@@ -125,6 +126,7 @@ export function serveAgent(
     transport,
     (era) => agentServer({ ...parts, era }),
     () => connection[Symbol.dispose](),
+    (taskIds, tell) => watchTasks(bridge.openCalls.tasks, LOCAL_USER.id, taskIds, tell),
   );
 }
 

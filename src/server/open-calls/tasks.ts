@@ -49,6 +49,7 @@ type TaskRecord<R, Q extends OpenRequest> = {
   readonly call: OpenCall<R, Q>;
   readonly createdAtMs: number;
   updatedAtMs: number;
+  readonly watchers: Set<() => void>;
   end:
     | { readonly at: number; readonly how: Ended<R> | 'cancelled'; readonly timer: NodeJS.Timeout }
     | undefined;
@@ -70,11 +71,14 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
   create(call: OpenCall<R, Q>): CreatedTask {
     const now = Date.now();
     const id = randomBytes(24).toString('base64url');
-    const task: TaskRecord<R, Q> = { id, call, createdAtMs: now, updatedAtMs: now, end: undefined };
+    const times = { createdAtMs: now, updatedAtMs: now };
+    const task: TaskRecord<R, Q> = { id, call, ...times, watchers: new Set(), end: undefined };
     this.#tasks.set(id, task);
     call.becomeTask();
     call.onChange = () => {
-      if (task.end === undefined) task.updatedAtMs = Date.now();
+      if (task.end !== undefined) return;
+      task.updatedAtMs = Date.now();
+      tellWatchers(task);
     };
     void call.ended.then((how) => this.#end(task, how));
     return { ...timesOf(task, now), status: 'working', pollIntervalMs: pollMs(0) };
@@ -83,6 +87,22 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
   /** Throws WrongParams where this principal has no such task. */
   get(principal: string, taskId: unknown): DetailedTask<R> {
     return viewOf(this.#find(principal, taskId), Date.now());
+  }
+
+  /** Whether this principal has such a task. */
+  has(principal: string, taskId: string): boolean {
+    const task = this.#tasks.get(taskId);
+    return task !== undefined && principalOf(task) === principal;
+  }
+
+  /**
+   * Calls `onChange` when the task has changed, until what is given back is called; it does not after the task has ended.
+   * Throws WrongParams as `get` does.
+   */
+  watch(principal: string, taskId: string, onChange: () => void): () => void {
+    const { watchers } = this.#find(principal, taskId);
+    watchers.add(onChange);
+    return () => void watchers.delete(onChange);
   }
 
   /** Hands over what the client has answered. Throws WrongParams for an unknown task and for answers of the wrong shape. */
@@ -120,7 +140,13 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
     const timer = setTimeout(() => this.#tasks.delete(task.id), RESULT_KEPT_MS).unref();
     task.end = { at: Date.now(), how, timer };
     task.updatedAtMs = task.end.at;
+    tellWatchers(task);
   }
+}
+
+/** One that is told may stop watching. */
+function tellWatchers<R, Q extends OpenRequest>({ watchers }: TaskRecord<R, Q>): void {
+  for (const onChange of [...watchers]) onChange();
 }
 
 const principalOf = <R, Q extends OpenRequest>({ call }: TaskRecord<R, Q>): string => call.identity.principal;
