@@ -19,10 +19,6 @@ const OTHER_ISSUER =
 const NO_METADATA =
   'Without metadata nobody says that the authorization server knows PKCE, and later revisions tell clients to refuse it then.';
 
-const NO_RETRY =
-  'Not done yet: a server that refuses the first request for its version is taken for one of 2025, although it names 2026-07-28 among the versions that it has.';
-const NO_PARAMETER_HEADERS =
-  'Not done yet: parameters that a tool marks with `x-mcp-header` are not repeated in headers, and tools with wrong marks are not left out.';
 const NO_SUBJECT_TYPES =
   "The metadata of the suite's identity provider has no `subject_types_supported`, which OpenID Connect Discovery demands; the bridge refuses it.";
 const NO_DPOP = 'The bridge does not bind tokens to a key of its own (DPoP), which is an extension.';
@@ -65,14 +61,6 @@ export const LEFT_OUT = {
   client: {
     'auth/2025-03-26-oauth-metadata-backcompat @ 0.1.16': { '*': OTHER_ISSUER },
     'auth/2025-03-26-oauth-endpoint-fallback': { '*': NO_METADATA },
-    'request-metadata': {
-      'sep-2575-http-client-sends-version-header': NO_RETRY,
-      'sep-2575-client-populates-meta': NO_RETRY,
-      'sep-2575-client-sends-client-info': NO_RETRY,
-      'sep-2575-client-retry-supported-version': NO_RETRY,
-    },
-    'http-custom-headers': { '*': NO_PARAMETER_HEADERS },
-    'http-invalid-tool-headers': { '*': NO_PARAMETER_HEADERS },
     'auth/enterprise-managed-authorization': { '*': NO_SUBJECT_TYPES },
     'auth/dpop': { '*': NO_DPOP },
     'auth/dpop-nonce': { '*': NO_DPOP },

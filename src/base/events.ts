@@ -111,6 +111,12 @@ type PlainEvent =
       /** Tools that are not as they were when they were first seen, each with what of it is different. */
       readonly tools: readonly string[];
     }
+  | {
+      readonly type: 'downstream.unusable';
+      readonly server: string;
+      /** What of its list of tools cannot be used, and why; each is the end of a sentence about the server. */
+      readonly problems: readonly string[];
+    }
   | { readonly type: 'downstream.closed'; readonly server: string; readonly reason: string }
   | {
       readonly type: 'downstream.asked';

@@ -18,6 +18,8 @@ export type CallProgress = {
 export type RequestOptions = {
   readonly signal: AbortSignal;
   readonly onprogress?: (progress: CallProgress) => void;
+  /** Further headers of the request, over HTTP in the modern era. */
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** What the server tells and asks of its own accord. */

@@ -59,10 +59,12 @@ export async function connect(
   deadline.start(limitMs);
   try {
     const { eras = new ErasInMemory() } = context;
-    const client = await greet({ spec, eras, handlers, newLink }, deadline.signal);
+    const patienceMs = Math.min(context.times.probeMs, limitMs / 2);
+    const client = await greet({ spec, eras, handlers, newLink, patienceMs }, deadline.signal);
     if (transport === undefined) throw new Error('a client without a link');
     passedOn.serve(client);
-    return { client, transport, listed: await listTools(client, deadline.signal) };
+    const listed = await listTools(client, deadline.signal, spec.transport !== 'stdio');
+    return { client, transport, listed };
   } catch (thrown) {
     // The address is no address.
     if (transport === undefined) throw thrown;

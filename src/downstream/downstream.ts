@@ -13,6 +13,7 @@ import { PassedOn } from './asking/passed-on.js';
 import { callError, type FailureCode, withoutPrefix } from './call-error.js';
 import type { CallProgress } from './client.js';
 import { type Connection, connect } from './connect.js';
+import { type Headers, parameterHeaders, withHeaders } from './header-parameters.js';
 import { rawResultOf } from './inbound.js';
 import type { JsonObject } from './json-object.js';
 import type { ServerContext } from './server-context.js';
@@ -58,6 +59,8 @@ export interface Downstream {
   /** The same server, with what it is asked as calls of `agent`; the same object for the same agent. */
   calledBy(agent: AgentCapabilities): Downstream;
 }
+
+const NO_HEADERS = (): Headers => ({});
 
 /** What is told to whoever holds the server. */
 export type DownstreamEvents = {
@@ -189,7 +192,9 @@ class LiveDownstream implements Downstream {
     }
     const params = { name: tool, arguments: args };
     const call = { what, method: 'tools/call', params, failure: 'E_TOOL_FAILED' } as const;
-    const result = await this.#request(call, agent, onProgress, signal);
+    const result = await this.#request(call, agent, onProgress, signal, () =>
+      this.#headersOf(what, tool, args),
+    );
     const raw = rawResultOf(result);
     if (raw === undefined) throw new Error('an answer that did not come through the transport');
     const isError = Reflect.get(result, 'isError') === true;
@@ -218,6 +223,7 @@ class LiveDownstream implements Downstream {
     agent: AgentCapabilities,
     onProgress: (progress: CallProgress) => void,
     signal: AbortSignal,
+    headersNow: () => Headers = NO_HEADERS,
   ): Promise<object> {
     const { client, transport } = this.#connection;
     const { callTimeoutMs } = this.spec;
@@ -232,11 +238,16 @@ class LiveDownstream implements Downstream {
     };
     this.#events.onActivity(this.#calls.size);
     try {
-      const send = async (all: JsonObject) => {
-        const sent = await client.request(method, all, { signal: call.signal, onprogress });
-        call.heard();
-        return sent;
-      };
+      const send = (all: JsonObject) =>
+        withHeaders(
+          async (headers) => {
+            const sent = await client.request(method, all, { signal: call.signal, onprogress, headers });
+            call.heard();
+            return sent;
+          },
+          headersNow,
+          () => this.#readAgain(),
+        );
       const result = client.isModern
         ? await withInput({ ...params }, { what, failure, send, answer: this.#passedOn.answer }, call.signal)
         : await send({ ...params });
@@ -248,6 +259,20 @@ class LiveDownstream implements Downstream {
     } finally {
       call[Symbol.dispose]();
       this.#events.onActivity(this.#calls.size);
+    }
+  }
+
+  /** Throws E_TOOL_FAILED for a value that a header may not carry. */
+  #headersOf(what: string, tool: string, args: RawJson): Headers {
+    const parameters = this.#listed.headerParameters.get(tool) ?? [];
+    try {
+      return parameterHeaders(parameters, args);
+    } catch (thrown) {
+      if (!(thrown instanceof RangeError)) throw thrown;
+      throw new BridgeError('E_TOOL_FAILED', `${what} was not called: ${thrown.message}`, {
+        fault: 'guest',
+        remedy: 'Pass a smaller number.',
+      });
     }
   }
 
@@ -270,14 +295,18 @@ class LiveDownstream implements Downstream {
     const { ttlMs, readAt } = this.#listed;
     if (ttlMs === undefined || this.#hears || !this.#connection.client.isModern) return undefined;
     if (performance.now() - readAt < Math.max(ttlMs, LEAST_TTL_MS)) return undefined;
-    this.refresh();
-    return this.#refreshed;
+    return this.#readAgain();
   }
 
   /** Reads the list of tools again; asked while it does so, it does it once more. */
   refresh(): void {
     this.#stale = true;
     if (!this.#refreshing) this.#refreshed = this.#refresh();
+  }
+
+  #readAgain(): Promise<void> {
+    this.refresh();
+    return this.#refreshed;
   }
 
   async #refresh(): Promise<void> {
@@ -287,7 +316,11 @@ class LiveDownstream implements Downstream {
       using deadline = new Deadline(new AbortController().signal);
       deadline.start(this.spec.startTimeoutMs ?? this.#context.times.connectTimeoutMs);
       try {
-        this.#listed = await listTools(this.#connection.client, deadline.signal);
+        this.#listed = await listTools(
+          this.#connection.client,
+          deadline.signal,
+          this.spec.transport !== 'stdio',
+        );
         this.#events.onListed();
       } catch (thrown) {
         if (this.#connection.transport.ending !== undefined) break;

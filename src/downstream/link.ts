@@ -11,8 +11,11 @@ export interface Link {
   onmessage: ((message: JSONRPCMessage) => void) | undefined;
   /** Makes ready for the first message; rejects where that cannot be. */
   start(): Promise<void>;
-  /** Rejects where the message cannot be sent; a request may also be answered with the failure. */
-  send(message: JSONRPCMessage): Promise<void>;
+  /**
+   * Rejects where the message cannot be sent; a request may also be answered with the failure. `headers` are further ones
+   * for a request of the modern era, by their names in lower case; a link without headers ignores them.
+   */
+  send(message: JSONRPCMessage, headers?: Readonly<Record<string, string>>): Promise<void>;
   /** Drops the answer to this request, should it still come; the server is not told. */
   abandon(id: RequestId): void;
   /** Why the connection is over, as the end of a sentence about the server; undefined while it lasts. */

@@ -20,6 +20,7 @@ import { childEnv } from './stdio/env.js';
 
 const DEFAULT_TIMES: DownstreamTimes = {
   connectTimeoutMs: START_TIME_MS,
+  probeMs: 10_000,
   // Every call also ends with its run; this is for those who allow runs of an hour.
   silenceMs: 5 * 60_000,
   idleMs: 10 * 60_000,

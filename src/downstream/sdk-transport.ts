@@ -2,7 +2,7 @@
 // would cost the whole list, and of an answer it hands on a copy, which does not lead to the server's own characters. So
 // it is shown an answer that is always right, and what the server sent travels past its checks under a symbol.
 
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
 import type { Link } from './link.js';
 
 /** The member that holds what the server sent. Copies of an object keep what stands under a symbol. */
@@ -55,10 +55,10 @@ export class SdkTransport implements Transport {
     return Promise.resolve();
   }
 
-  send(message: JSONRPCMessage): Promise<void> {
+  send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if ('method' in message && message.method === 'initialize' && 'id' in message)
       this.#greeting = message.id;
-    return this.#link.send(message);
+    return this.#link.send(message, options?.headers);
   }
 
   /** The SDK closes what it could not greet by; the link may still be of use, and whoever made it ends it. */

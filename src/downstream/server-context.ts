@@ -10,6 +10,11 @@ import type { LoginFor } from './remote/server-login.js';
 export type DownstreamTimes = {
   /** Start, greeting and list of tools together, unless the spec has a limit of its own. */
   readonly connectTimeoutMs: number;
+  /**
+   * How long a server whose era is not known may leave the first question unanswered before it is greeted in the old way as
+   * well; at most half of the time that it has to start.
+   */
+  readonly probeMs: number;
   /** How long a call may be silent when its spec sets no limit; progress starts it anew. */
   readonly silenceMs: number;
   /** Without a call for so long, a server is ended. */

@@ -37,6 +37,8 @@ export class Slot {
   /** Runs that have been given this server and have not ended. */
   #holders = 0;
   readonly #callers: Callers;
+  /** What was last wrong with its list of tools, so that a list that is read again and again is told of once. */
+  #problemsTold = '';
   /** Once it is retired: who hears that nothing of it runs any more. */
   #onGone: (() => void) | undefined;
 
@@ -151,7 +153,7 @@ export class Slot {
         onAnswer: () => {
           this.#crashes = 0;
         },
-        onListed: () => this.#onListed(open.downstream),
+        onListed: () => this.#listed(open.downstream),
         onRefreshFailed: (message) =>
           observer({
             type: 'downstream.failed',
@@ -167,7 +169,7 @@ export class Slot {
   #onOpen(open: OpenDownstream, startedAt: number): void {
     const { downstream } = open;
     this.#serve(open, 0);
-    this.#onListed(downstream);
+    this.#listed(downstream);
     this.#failures = 0;
     void downstream.closed.then((reason) => this.#onClosed(open, reason));
     this.#context.observer({
@@ -176,6 +178,16 @@ export class Slot {
       tools: downstream.tools().length,
       durationMs: performance.now() - startedAt,
     });
+  }
+
+  #listed(downstream: Downstream): void {
+    this.#onListed(downstream);
+    const problems = downstream.problems();
+    const said = problems.join('\n');
+    if (said === this.#problemsTold) return;
+    this.#problemsTold = said;
+    if (said !== '')
+      this.#context.observer({ type: 'downstream.unusable', server: this.spec.name, problems });
   }
 
   #onFailed(thrown: unknown, idle: Idle): void {

@@ -3,9 +3,10 @@
 // out, since the whole list goes into every sandbox that loads the server.
 
 import { z } from 'zod';
-import { clip } from '../base/text.js';
+import { clip, clipHarmless } from '../base/text.js';
 import { excessOf } from '../protocol/json-text.js';
 import type { McpClient } from './client.js';
+import { type HeaderParameter, headerParametersOf } from './header-parameters.js';
 import { isObject } from './json-object.js';
 import { eachPage } from './pages.js';
 
@@ -23,6 +24,8 @@ export type ServerTool = {
 
 export type ToolList = {
   readonly tools: readonly ServerTool[];
+  /** Of tools that have such parameters, by name; empty where calls have no headers. */
+  readonly headerParameters: ReadonlyMap<string, readonly HeaderParameter[]>;
   /** How long the server says that the list is good; undefined where it does not say. */
   readonly ttlMs: number | undefined;
   /** By performance.now(). */
@@ -43,6 +46,9 @@ export const SCHEMA_LIMITS = { maxDepth: 64, maxValues: 20_000 };
 /** Limit for all schemas and descriptions of a server together. */
 const MAX_LIST_CHARS = 8 * 1024 * 1024;
 
+/** How many tools with a wrong mark are named one by one; of a server that is wrong in all of them the rest is counted. */
+const MAX_WRONG_MARKS = 5;
+
 const text = z.string().catch('');
 // The object itself: zod's copy of it would leave out a property called `__proto__`.
 const schema = z.custom<Readonly<Record<string, unknown>>>(isObject);
@@ -55,13 +61,22 @@ const rawTool = z.looseObject({
   execution: z.looseObject({ taskSupport: z.unknown() }).optional().catch(undefined),
 });
 
-/** All pages; the abort of `signal` ends the request under way. */
-export async function listTools(client: McpClient, signal: AbortSignal): Promise<ToolList> {
+/**
+ * All pages; the abort of `signal` ends the request under way. `hasHeaders` says whether requests have headers, in which
+ * parameters may have to be repeated: tools of which this is not rightly said are left out then.
+ */
+export async function listTools(
+  client: McpClient,
+  signal: AbortSignal,
+  hasHeaders: boolean,
+): Promise<ToolList> {
+  const headerParameters = new Map<string, readonly HeaderParameter[]>();
   const tools = new Map<string, ServerTool>();
   const problems: string[] = [];
   let unusable = 0;
   let tooMany = 0;
   let chars = 0;
+  let wronglyMarked = 0;
   const withoutSchema = new Set<string>();
   let ttlMs: number | undefined;
   const request = async (params: object) => {
@@ -77,6 +92,15 @@ export async function listTools(client: McpClient, signal: AbortSignal): Promise
         unusable++;
         continue;
       }
+      // Of the whole schema, which may be too large to be kept.
+      const parameters = hasHeaders && client.isModern ? headerParametersOf(tool.inputSchema) : [];
+      if (typeof parameters === 'string') {
+        if (problems.length < MAX_WRONG_MARKS)
+          problems.push(`left out '${clipHarmless(tool.name, 100)}': ${clipHarmless(parameters, 300)}`);
+        else wronglyMarked++;
+        continue;
+      }
+      if (parameters.length > 0) headerParameters.set(tool.name, parameters);
       const kept = withinLimits(tool);
       if (kept.isCut) withoutSchema.add(tool.name);
       chars += kept.chars;
@@ -86,6 +110,8 @@ export async function listTools(client: McpClient, signal: AbortSignal): Promise
     return true;
   });
   if (endless !== undefined) problems.push(endless);
+  if (wronglyMarked > 0)
+    problems.push(`left out for a wrong x-mcp-header as well: ${wronglyMarked} of its tools`);
   if (unusable > 0) problems.push(`left out for want of a name of their own: ${unusable} of its tools`);
   if (tooMany > 0) problems.push(`left out because the list is too long: ${tooMany} of its tools`);
   if (withoutSchema.size > 0) {
@@ -93,7 +119,7 @@ export async function listTools(client: McpClient, signal: AbortSignal): Promise
       `shown without a schema, which is too large or too deep: ${withoutSchema.size} of its tools`,
     );
   }
-  return { tools: [...tools.values()], ttlMs, readAt: performance.now(), problems };
+  return { tools: [...tools.values()], headerParameters, ttlMs, readAt: performance.now(), problems };
 }
 
 /** The tool without what is too much of it, and how much the rest is. */

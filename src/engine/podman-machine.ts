@@ -32,12 +32,18 @@ export type MachineTimeouts = {
   readonly initMs: number;
   readonly startMs: number;
   readonly stopMs: number;
+  /** For whether containers still run when the bridge ends: it has about 100 ms to end politely, and this is worth more. */
+  readonly lastLookMs: number;
 };
 
-const TIMEOUTS: MachineTimeouts = { queryMs: 15_000, initMs: 900_000, startMs: 180_000, stopMs: 60_000 };
+const TIMEOUTS: MachineTimeouts = {
+  queryMs: 15_000,
+  initMs: 900_000,
+  startMs: 180_000,
+  stopMs: 60_000,
+  lastLookMs: 1_000,
+};
 const WAIT_CANCELLED = 'Waiting for the podman machine was cancelled.';
-/** The bridge has about 100 ms to end politely; whether containers still run is worth a little more. */
-const LAST_LOOK_MS = 1_000;
 /** Containers that wait are gone in a second or two. */
 const LET_GO_MS = 10_000;
 
@@ -94,7 +100,8 @@ export class PodmanMachine implements AsyncDisposable {
     this.#closing.abort();
     const name = this.#startedHere;
     this.#startedHere = undefined;
-    if (name === undefined || !(await this.#isIdle(LAST_LOOK_MS, new AbortController().signal))) return;
+    if (name === undefined || !(await this.#isIdle(this.#timeouts.lastLookMs, new AbortController().signal)))
+      return;
     spawn(this.#options.binary, ['machine', 'stop', name], { ...groupOptions(), stdio: 'ignore' })
       .on('error', (error) => this.#options.onProgress(messageOf(error)))
       .unref();

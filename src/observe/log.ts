@@ -187,6 +187,8 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
         'warn',
         `${inline(event.server)}: ${count(event.tools.length, 'tool')} not as first seen: ${inline(event.tools.join(', '))}`,
       ];
+    case 'downstream.unusable':
+      return ['warn', `${inline(event.server)}: ${inline(event.problems.join('; '))}`];
     case 'downstream.closed':
       return ['info', `${inline(event.server)}: closed, ${inline(event.reason)}`];
     case 'downstream.asked':

@@ -18,6 +18,7 @@ import { z } from 'zod';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { AgentRequest, type Era } from './agent-request.js';
 import { CACHED_FOR } from './cached-for.js';
+import type { AuthExtra } from './http/parts.js';
 import { type AllowedParams, paramsBy } from './request-params.js';
 
 const SERVER_INFO = { name: PACKAGE_NAME, title: 'MCP sandbox bridge', version: VERSION };
@@ -114,9 +115,14 @@ export class AgentServer extends Server {
   /** In place of the SDK's checks of what a handler is given and gives back. */
   protected override _wrapHandler(method: string, handler: SdkHandler): SdkHandler {
     const checked = super._wrapHandler(method, handler);
-    return (request, context) => {
+    return async (request, context) => {
       const own = this.#handlers.get(method);
-      return own === undefined ? checked(request, context) : this.#answer(own, request, context);
+      const result = await (own === undefined
+        ? checked(request, context)
+        : this.#answer(own, request, context));
+      // Over HTTP the SDK writes the answer, and would write relayed texts anew.
+      const extra = context.http?.authInfo?.extra as Partial<AuthExtra> | undefined;
+      return extra?.texts?.marked(result) ?? result;
     };
   }
 

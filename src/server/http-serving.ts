@@ -8,6 +8,7 @@ import type { Bridges } from './bridges.js';
 import { Connection } from './connection.js';
 import type { HttpFrontParts, RequestFacts, ServingContext } from './http/parts.js';
 import { modernCallsOf } from './modern-calls.js';
+import { watchTasks } from './open-calls/task-watch.js';
 import type { HttpAccess } from './principals/http-access.js';
 import { startsSandboxes } from './sandbox-service.js';
 import { agentServer } from './server.js';
@@ -29,6 +30,15 @@ export function httpParts(serving: HttpServing, hasCredentials: boolean): HttpFr
     serverFor,
     authenticate: (facts) => access.authenticate(asked(facts)),
     stepUp: (principal, message) => access.stepUp(principal, message),
+    watchTasks: (principal) => (taskIds, tell) => {
+      const held = bridges.hold(principal);
+      const watch = watchTasks(held.bridge.openCalls.tasks, principal.id, taskIds, tell);
+      const stop = () => {
+        watch.stop();
+        held[Symbol.dispose]();
+      };
+      return { ...watch, stop };
+    },
     hasCredentials,
     wellKnown: ({ path }) => {
       const document = access.metadataAt(path);

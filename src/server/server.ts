@@ -19,6 +19,7 @@ import { instructions } from './capabilities.js';
 import { Connection } from './connection.js';
 import { LOG_LEVELS } from './log-notifications.js';
 import { modernCallsOf } from './modern-calls.js';
+import { watchTasks } from './open-calls/task-watch.js';
 import { checkCursor, fieldsOf } from './request-params.js';
 import { offerResources } from './resources.js';
 import { completeSnippets } from './snippet-completion.js';
@@ -62,7 +63,8 @@ export type AgentServerParts = {
  *   `onListChanged` calls the handler's `notify.toolsChanged()` or `notify.resourcesChanged()`: a server object there lives as
  *   long as its request. `clientProtocol` is the header `mcp-protocol-version` of `requestInfo`, for era `legacy`.
  * - A session of 2025: `agentServer({ bridge, observer, era: 'legacy' })`, connected to the session's own transport.
- * Results hold RawJson, texts that only `stringify` (protocol/json-text.ts) writes verbatim; JSON.stringify parses them.
+ * Results hold RawJson, texts that only `stringify` (protocol/json-text.ts) writes verbatim; JSON.stringify parses them. Over
+ * HTTP, where the SDK writes, `RelayedTexts` in `authInfo.extra` keeps them (http/parts.ts).
  */
 export function agentServer(parts: AgentServerParts): AgentServer {
   const { bridge, observer, era, warnings = [], connection = new Connection() } = parts;
@@ -124,6 +126,7 @@ export function serveAgent(
     transport,
     (era) => agentServer({ ...parts, era }),
     () => connection[Symbol.dispose](),
+    (taskIds, tell) => watchTasks(bridge.openCalls.tasks, LOCAL_USER.id, taskIds, tell),
   );
 }
 

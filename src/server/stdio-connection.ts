@@ -5,6 +5,8 @@ import type { Transport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Era } from './agent-request.js';
 import type { AgentServer } from './agent-server.js';
+import type { WatchTasks } from './open-calls/task-watch.js';
+import { TaskListening } from './task-listening.js';
 
 /** Subscriptions of one agent; each costs a notification whenever a list has changed. */
 const MAX_SUBSCRIPTIONS = 100;
@@ -14,12 +16,17 @@ export type StdioConnection = {
   close(): Promise<void>;
 };
 
-/** Resolves when `transport` has started. `onClosed` is called when the connection has ended, whoever has ended it. */
+/**
+ * Resolves when `given` has started. `onClosed` is called when the connection has ended, whoever has ended it. `watchTasks`
+ * tells of tasks to an agent that listens for them; without it there are none.
+ */
 export async function serveConnection(
-  transport: Transport,
+  given: Transport,
   serverFor: (era: Era) => AgentServer,
   onClosed: () => void = () => {},
+  watchTasks?: WatchTasks,
 ): Promise<StdioConnection> {
+  const transport = watchTasks === undefined ? given : new TaskListening(given, watchTasks);
   const served = serveStdio(({ era }) => serverFor(era), { transport, maxSubscriptions: MAX_SUBSCRIPTIONS });
   const { onclose } = transport;
   transport.onclose = () => {

@@ -142,7 +142,7 @@ describe.each([
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const starts = join(folder, 'starts');
     const entry = { ...strange(onUnknown), env: { STARTS: starts } };
-    const first = await get(entry, new KeptEras(folder));
+    const first = await get(entry, new KeptEras(folder), { probeMs: 1_000 });
     expect(await call(first.server, 'starts')).toMatchObject({ content: [{ text: 'ok' }] });
     expect(readFileSync(starts, 'utf8')).toHaveLength(firstStarts);
     // Another bridge, later.

@@ -53,7 +53,14 @@ function silent(redactor: Redactor) {
   const redact = (text: string) => redactor.redact(text);
   const observer = () => {};
   const passedOn = new PassedOn({ server: 'far', callers: new Callers(), calls, redact, observer });
-  const times = { connectTimeoutMs: 5_000, silenceMs: 5_000, idleMs: 5_000, restMs: 5_000, maxRestMs: 5_000 };
+  const times = {
+    connectTimeoutMs: 5_000,
+    probeMs: 5_000,
+    silenceMs: 5_000,
+    idleMs: 5_000,
+    restMs: 5_000,
+    maxRestMs: 5_000,
+  };
   return {
     context: { env: ENV, times, observer, redactor },
     handlers: { onToolsChanged: () => {}, passedOn },

@@ -73,6 +73,7 @@ beforeEach(() => {
     env: {},
     times: {
       connectTimeoutMs: 1_000,
+      probeMs: 500,
       silenceMs: 1_000,
       idleMs: 10_000,
       restMs: 1_000,

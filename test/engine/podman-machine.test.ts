@@ -106,7 +106,7 @@ describe.concurrent('a podman machine', () => {
     await new Promise((resolve) => setTimeout(resolve, 400));
     expect(callsOf(machine)).not.toContain('machine stop mine');
     leases[1]?.[Symbol.dispose]();
-    await expect.poll(() => callsOf(machine), { timeout: 5_000 }).toContain('machine stop mine');
+    await expect.poll(() => callsOf(machine), { timeout: 15_000 }).toContain('machine stop mine');
     using _again = await machine.use(never);
     expect(callsOf(machine).filter((call) => call === 'machine start mine')).toHaveLength(2);
   });
@@ -119,7 +119,7 @@ describe.concurrent('a podman machine', () => {
     const machine = machineIn({ machines: [stopped] }, { idleMs: 100, letGo });
     waiting.push(await machine.use(never), await machine.use(never));
     for (const lease of waiting) lease.rest();
-    await expect.poll(() => callsOf(machine), { timeout: 5_000 }).toContain('machine stop mine');
+    await expect.poll(() => callsOf(machine), { timeout: 15_000 }).toContain('machine stop mine');
     expect(waiting).toEqual([]);
     expect(callsOf(machine).filter((call) => call === 'ps --quiet')).toHaveLength(1);
     using _again = await machine.use(never);
@@ -141,16 +141,17 @@ describe.concurrent('a podman machine', () => {
     const machine = machineIn({ machines: [stopped], containers: ['0123456789ab'] }, { idleMs: 50 });
     (await machine.use(never))[Symbol.dispose]();
     await expect
-      .poll(() => callsOf(machine).filter((call) => call === 'ps --quiet').length, { timeout: 5_000 })
+      .poll(() => callsOf(machine).filter((call) => call === 'ps --quiet').length, { timeout: 15_000 })
       .toBe(2);
     expect(callsOf(machine)).not.toContain('machine stop mine');
   });
 
   it('is stopped when the bridge ends, if the bridge started it', async ({ expect }) => {
-    const machine = machineIn({ machines: [stopped] });
+    // A busy machine may take longer to start the fake than a bridge has to end.
+    const machine = machineIn({ machines: [stopped] }, { timeouts: { lastLookMs: 15_000 } });
     (await machine.use(never))[Symbol.dispose]();
     await machine[Symbol.asyncDispose]();
-    await expect.poll(() => callsOf(machine), { timeout: 5_000 }).toContain('machine stop mine');
+    await expect.poll(() => callsOf(machine), { timeout: 15_000 }).toContain('machine stop mine');
   });
 
   it('that does not start says why, and is tried again by the next', async () => {

@@ -4,6 +4,14 @@ import { PACKAGE_NAME, VERSION } from '../../base/version.js';
 import { isObject, type JsonObject } from '../json-object.js';
 
 export const MODERN_VERSION = '2026-07-28';
+/** Versions of the earlier era, whose connections open with `initialize`. */
+export const WITH_INITIALIZE: ReadonlySet<string> = new Set([
+  '2024-10-07',
+  '2024-11-05',
+  '2025-03-26',
+  '2025-06-18',
+  '2025-11-25',
+]);
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 export const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel';

@@ -12,11 +12,6 @@ import { MODERN_VERSION } from './envelope.js';
 import type { EraMemory, KnownEra } from './eras.js';
 import { Probe, type Verdict } from './probe.js';
 
-/**
- * A server that is ready answers within milliseconds. One that is still starting reads `initialize` next, when it does;
- * one that hangs on methods that it does not know costs this once.
- */
-const PATIENCE_MS = 2_000;
 /** For the answer to an earlier question, of a server that has refused a later one. */
 const LATE_MS = 5_000;
 
@@ -26,6 +21,12 @@ export type GreetingParts = {
   readonly handlers: ClientHandlers;
   /** A started link; each further one takes the place of the one before, which it ends. */
   readonly newLink: () => Promise<Link>;
+  /**
+   * How long the question may stay unanswered, in ms, before the server is greeted in the old way as well. A server that
+   * is still starting looks like one that hangs on what it does not know: the first wants this to be long, since a server
+   * of both eras keeps to the one in which it was greeted, and the second waits for it at its very first start.
+   */
+  readonly patienceMs: number;
 };
 
 /** Throws ErrorAnswer, or what the SDK or the link throws. */
@@ -38,7 +39,13 @@ export async function greet(parts: GreetingParts, signal: AbortSignal): Promise<
   if (known?.era === 'legacy') return greetKnown(known, link, parts, signal);
   const probe = new Probe(link, parts.handlers.capabilities);
   const isSure = mode !== 'auto' || known !== undefined;
-  const verdict = await within(isSure ? undefined : PATIENCE_MS, probe.verdict, signal);
+  const verdict = await within(isSure ? undefined : parts.patienceMs, probe.verdict, signal).catch(
+    (thrown: unknown) => {
+      // It does not even refuse the question any more: the next start greets it in the old way as well.
+      if (known !== undefined) eras.learn(spec, undefined);
+      throw thrown;
+    },
+  );
   if (verdict?.era === 'unknown') throw verdict.error;
   if (verdict?.era === 'modern') return greetModern(verdict, link, parts, signal);
   if (mode !== 'auto') throw notModern(spec);
@@ -76,7 +83,7 @@ async function greetKnown(
     const probe = new Probe(another, handlers.capabilities);
     // Whoever says that it does not speak our version will say which it speaks, however long it takes to start.
     const isSure = thrown.code === UNSUPPORTED_VERSION;
-    const verdict = await within(isSure ? undefined : LATE_MS, probe.verdict, signal);
+    const verdict = await within(isSure ? undefined : parts.patienceMs, probe.verdict, signal);
     if (verdict?.era !== 'modern') throw thrown;
     return greetModern(verdict, another, parts, signal);
   }

@@ -3,52 +3,65 @@
 
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { BridgeError } from '../../base/errors.js';
-import { ErrorAnswer } from '../error-answer.js';
+import { clipHarmless } from '../../base/text.js';
+import { ErrorAnswer, UNSUPPORTED_VERSION } from '../error-answer.js';
 import { isObject, type JsonObject } from '../json-object.js';
 import type { Link } from '../link.js';
-import { envelopeOf, MODERN_VERSION } from './envelope.js';
+import { envelopeOf, MODERN_VERSION, WITH_INITIALIZE } from './envelope.js';
 
 export type Verdict =
   | { readonly era: 'modern'; readonly said: JsonObject }
   | { readonly era: 'legacy' }
   /** The connection ended: what is known of it is that it does not survive this question. */
   | { readonly era: 'ended' }
-  /** Nobody was there to answer, or whoever it was wants a login. */
+  /** Nobody was there to answer, or whoever it was wants a login, or speaks no version that the bridge does. */
   | { readonly era: 'unknown'; readonly error: Error };
 
 /** A number, since some servers take no other ids, and one that the SDK, which counts from 0, does not come to. */
 const PROBE_ID = 2_000_000_000;
+/** Of the second question, to a server that refused the first although it has the version. */
+const SECOND_ID = PROBE_ID + 1;
 
 export class Probe {
   /** Never rejects, and may never resolve. */
   readonly verdict: Promise<Verdict>;
   readonly #link: Link;
+  readonly #clientCapabilities: object;
   #settle: (verdict: Verdict) => void = () => {};
 
   /** Over a link that has been started and on which nothing was said yet. */
   constructor(link: Link, clientCapabilities: object) {
     this.#link = link;
+    this.#clientCapabilities = clientCapabilities;
     this.verdict = new Promise((resolve) => {
       this.#settle = resolve;
     });
     link.onmessage = (message) => void this.take(message);
     link.onclose = () => this.#settle({ era: 'ended' });
-    const params = { _meta: envelopeOf(clientCapabilities) };
-    link
-      .send({ jsonrpc: '2.0', id: PROBE_ID, method: 'server/discover', params })
-      .catch(() => this.#settle({ era: 'ended' }));
+    this.#ask(PROBE_ID);
   }
 
   /** Whether the message was the answer to this question. */
   readonly take = (message: JSONRPCMessage): boolean => {
-    if ('method' in message || message.id !== PROBE_ID) return false;
-    this.#settle('error' in message ? verdictOfError(message.error) : verdictOf(message.result));
+    if ('method' in message || (message.id !== PROBE_ID && message.id !== SECOND_ID)) return false;
+    const isFirst = message.id === PROBE_ID;
+    if (!('error' in message)) this.#settle(verdictOf(message.result));
+    else if (isFirst && versionsOffered(message.error)?.includes(MODERN_VERSION)) this.#ask(SECOND_ID);
+    else this.#settle(verdictOfError(message.error));
     return true;
   };
 
   /** The answer is not waited for any more. */
   abandon(): void {
     this.#link.abandon(PROBE_ID);
+    this.#link.abandon(SECOND_ID);
+  }
+
+  #ask(id: number): void {
+    const params = { _meta: envelopeOf(this.#clientCapabilities) };
+    this.#link
+      .send({ jsonrpc: '2.0', id, method: 'server/discover', params })
+      .catch(() => this.#settle({ era: 'ended' }));
   }
 }
 
@@ -59,9 +72,39 @@ function verdictOf(result: unknown): Verdict {
     : { era: 'legacy' };
 }
 
-/** A failure of the link comes with the error as data; whatever a server says means that it does not know the question. */
-function verdictOfError(error: { code: number; message: string; data?: unknown }): Verdict {
+type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };
+
+/** The versions that a server names as it refuses ours; undefined for any other error. */
+function versionsOffered({ code, data }: RpcError): readonly string[] | undefined {
+  const { supported } = isObject(data) ? data : ({} as JsonObject);
+  const isRefusal = code === UNSUPPORTED_VERSION && Array.isArray(supported);
+  return isRefusal ? supported.filter((version) => typeof version === 'string') : undefined;
+}
+
+/**
+ * A failure of the link comes with the error as data. A server that names the versions it speaks is believed; whatever
+ * else one says means that it does not know the question.
+ */
+function verdictOfError(error: RpcError): Verdict {
   const { code, message, data } = error;
+  const versions = versionsOffered(error);
+  if (
+    versions !== undefined &&
+    versions.length > 0 &&
+    !versions.some((version) => WITH_INITIALIZE.has(version))
+  )
+    return { era: 'unknown', error: noCommonVersion(versions) };
   const isFinal = data instanceof BridgeError && Object(data.cause).saysNothingOfServer === true;
   return isFinal ? { era: 'unknown', error: new ErrorAnswer(message, code, data) } : { era: 'legacy' };
+}
+
+const MAX_VERSIONS_CHARS = 200;
+
+/** A server that goes on refusing a version that it names gets here as well. */
+function noCommonVersion(versions: readonly string[]): BridgeError {
+  const offered = clipHarmless(versions.join(', '), MAX_VERSIONS_CHARS);
+  const message = versions.includes(MODERN_VERSION)
+    ? `it refuses MCP ${MODERN_VERSION}, although it names it among its versions: ${offered}`
+    : `it speaks MCP in versions that this bridge does not know: ${offered}`;
+  return new BridgeError('E_SERVER_UNAVAILABLE', message, { fault: 'operator' });
 }

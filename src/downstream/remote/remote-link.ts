@@ -90,14 +90,16 @@ export class RemoteLink implements Link {
   }
 
   /** Resolves at once for a request, whose failure is an answer of its own; else when the server has taken it. */
-  async send(message: JSONRPCMessage): Promise<void> {
+  async send(message: JSONRPCMessage, headers?: Readonly<Record<string, string>>): Promise<void> {
     if (this.#ending !== undefined) throw new Error('The connection is closed.');
     const text = stringify(message);
     if ('method' in message && 'id' in message) {
       const { id, method } = message;
       // What a tool does is not ours to do twice; all else only reads.
       const mayRepeat = method !== 'tools/call';
-      void this.#ask({ text, id, mayRepeat, modern: modernHeaders(message) }, method);
+      const own = modernHeaders(message);
+      const modern = own === undefined ? undefined : { ...headers, ...own };
+      void this.#ask({ text, id, mayRepeat, modern }, method);
       return;
     }
     const method = 'method' in message ? message.method : undefined;

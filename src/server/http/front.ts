@@ -23,6 +23,7 @@ import {
 import type { Answer, Authenticated, HttpFrontParts, RequestFacts } from './parts.js';
 import { TrustedProxies } from './proxies.js';
 import { RateLimit } from './rate-limit.js';
+import { RelayedTexts } from './relayed-texts.js';
 import { BodyRefused, RequestBodies } from './request-body.js';
 import { asPartOf } from './request-context.js';
 import { ResponseStreams } from './response-stream.js';
@@ -212,7 +213,8 @@ export class HttpFront implements AsyncDisposable {
       const refusal = this.#parts.stepUp?.(principal, message);
       if (refusal !== undefined) return refusal;
     }
-    const exchange = { extra: { principal, callerToken, requestId }, method, body, ended };
+    const texts = new RelayedTexts();
+    const exchange = { extra: { principal, callerToken, requestId, texts }, method, body, ended };
     return await this.#serve(request, response, exchange, facts);
   }
 
@@ -249,7 +251,7 @@ export class HttpFront implements AsyncDisposable {
     if (answer.body === null) response.end();
     else {
       response.flushHeaders();
-      await this.#streams.send(answer.body, response);
+      await this.#streams.send(answer.body, response, (piece) => extra.texts?.placed(piece) ?? piece);
     }
     return undefined;
   }

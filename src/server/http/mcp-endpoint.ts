@@ -10,13 +10,16 @@ import {
   isLegacyRequest,
   type McpHttpHandler,
   type McpRequestContext,
+  type ServerEventBus,
 } from '@modelcontextprotocol/server';
 import { messageOf } from '../../base/errors.js';
 import type { Principal } from '../../base/principal.js';
+import { tasksAskedFor } from '../open-calls/listen-request.js';
 import { type RequestId, rpcError } from './answers.js';
 import type { HttpLimits } from './limits.js';
 import type { Answer, AuthExtra, HttpFrontParts } from './parts.js';
 import { cancelRequests, type Session, Sessions } from './sessions.js';
+import { type TaskStream, taskStream } from './task-listening.js';
 
 /** One admitted request. */
 export type Exchange = {
@@ -35,8 +38,17 @@ type PrincipalHandlers = {
   readonly plain: McpHttpHandler;
   /** Answers in a stream, which is kept alive while a call takes long. */
   readonly streaming: McpHttpHandler;
+  readonly bus: ServerEventBus;
+  /** Streams of clients that listen for tasks. */
+  readonly listening: Set<TaskStream>;
   busy: number;
   lastAt: number;
+};
+
+/** As it has been looked at already. */
+type ListenRequest = {
+  readonly id: string | number;
+  readonly params: { readonly notifications: Readonly<Record<string, unknown>> };
 };
 
 const MAX_IDLE_PRINCIPALS = 1_000;
@@ -63,7 +75,7 @@ export class McpEndpoint implements AsyncDisposable {
     const sessionId = request.headers.get('mcp-session-id');
     // Without a body to look at there is only the header: the revision of 2026 has POST alone.
     const isLegacy = method !== 'POST' || (await isLegacyRequest(request, body));
-    if (!isLegacy) return await this.#stateless(exchange);
+    if (!isLegacy) return await this.#modern(exchange);
     if (sessionId !== null) {
       const found = this.sessions.find(sessionId, exchange.extra.principal);
       return 'transport' in found ? await this.#inSession(found, exchange) : found;
@@ -97,6 +109,30 @@ export class McpEndpoint implements AsyncDisposable {
     const response = await this.#inSession(opened, exchange);
     if (opened.transport.sessionId === undefined) await this.sessions.discard(opened);
     return response;
+  }
+
+  /** What the SDK answers, but for a client that listens for its tasks. */
+  async #modern(exchange: Exchange): Promise<Response | Answer> {
+    const { body, extra } = exchange;
+    const asked = tasksAskedFor(body);
+    const watchTasks = this.#parts.watchTasks?.(extra.principal);
+    if (asked === undefined || watchTasks === undefined) return await this.#stateless(exchange);
+    // The SDK looks at its headers and its envelope, as it does with every request; a stream means that they are right.
+    const { id, params } = body as ListenRequest;
+    const { taskIds: _, ...lists } = params.notifications;
+    const looked = await this.#stateless({
+      ...exchange,
+      body: { ...(body as ListenRequest), params: { ...params, notifications: {} } },
+    });
+    if (looked.headers.get('content-type') !== 'text/event-stream') return looked;
+    await looked.body?.cancel();
+    if ('error' in asked) return { status: 400, body: { jsonrpc: '2.0', id, error: asked.error } };
+    const { bus, listening } = this.#handlersOf(extra.principal);
+    if (listening.size >= this.#limits.subscriptions)
+      return rpcError(429, `You listen in ${listening.size} streams already. End one of them first.`, { id });
+    const listener = { id, taskIds: asked.taskIds, asked: lists, watchTasks, bus };
+    const { streamKeepAliveMs: keepAliveMs } = this.#limits;
+    return taskStream({ ...listener, keepAliveMs }, listening).response;
   }
 
   async #inSession(session: Session, exchange: Exchange): Promise<Response | Answer> {
@@ -167,6 +203,8 @@ export class McpEndpoint implements AsyncDisposable {
     const handlers: PrincipalHandlers = {
       plain,
       streaming: createMcpHandler(factory, { ...options, responseMode: 'sse' }),
+      bus,
+      listening: new Set(),
       busy: 0,
       lastAt: performance.now(),
     };
@@ -190,7 +228,8 @@ function authInfoOf({ extra }: Exchange): AuthInfo {
   return { token: '', clientId: id, scopes: [...scopes], extra };
 }
 
-async function close({ plain, streaming }: PrincipalHandlers): Promise<void> {
+async function close({ plain, streaming, listening }: PrincipalHandlers): Promise<void> {
+  for (const stream of [...listening]) stream.end();
   await Promise.allSettled([plain.close(), streaming.close()]);
 }
 

@@ -6,6 +6,8 @@ import type { Server } from '@modelcontextprotocol/server';
 import type { Observer } from '../../base/events.js';
 import type { Principal } from '../../base/principal.js';
 import type { HttpSettings } from '../../config/http-variables.js';
+import type { WatchTasks } from '../open-calls/task-watch.js';
+import type { RelayedTexts } from './relayed-texts.js';
 
 /** A complete answer that needs no server of MCP. `body` is sent as JSON; undefined sends none. */
 export type Answer = {
@@ -64,6 +66,8 @@ export type AuthExtra = {
   readonly callerToken: unknown;
   /** The answer has it as X-Request-Id, and log lines too. */
   readonly requestId: string;
+  /** Takes what is to leave as it is; undefined for what is no request of a client. */
+  readonly texts?: RelayedTexts;
 };
 
 export type HttpFrontParts = {
@@ -73,6 +77,8 @@ export type HttpFrontParts = {
   readonly authenticate: (facts: RequestFacts) => Promise<Authenticated>;
   /** The answer to a message for which the principal lacks a scope; undefined where it may. `message` may be anything. */
   readonly stepUp?: (principal: Principal, message: unknown) => Answer | undefined;
+  /** Tells of the principal's tasks; without it there are none. */
+  readonly watchTasks?: (principal: Principal) => WatchTasks;
   /** Whether a call over TCP must show a credential, so that an address of the network may be listened on. */
   readonly hasCredentials: boolean;
   /** Documents below /.well-known/ that anybody may read; undefined where there is none. */

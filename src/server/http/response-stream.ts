@@ -25,8 +25,15 @@ export class ResponseStreams {
     return bytes;
   }
 
-  /** Resolves when all of `body` has been written, or when its reader has gone or was given up. Never rejects. */
-  async send(body: ReadableStream<Uint8Array>, response: ServerResponse): Promise<void> {
+  /**
+   * Resolves when all of `body` has been written, or when its reader has gone or was given up. Never rejects. `map` is
+   * what becomes of each piece before.
+   */
+  async send(
+    body: ReadableStream<Uint8Array>,
+    response: ServerResponse,
+    map: (piece: Uint8Array) => Uint8Array = (piece) => piece,
+  ): Promise<void> {
     const unread = new Unread(response, this.#limits.unreadMs);
     this.#open.add(unread);
     const reader = body.getReader();
@@ -36,7 +43,7 @@ export class ResponseStreams {
       for (;;) {
         const { done, value } = await reader.read();
         if (done || response.destroyed) break;
-        unread.put(value);
+        unread.put(map(value));
         this.#giveUpGreedy(unread);
       }
       await unread.allWritten();

@@ -51,6 +51,7 @@ type TaskRecord<R, Q extends OpenRequest> = {
   updatedAtMs: number;
   /** Whether its client was told how it ended. */
   isFetched: boolean;
+  readonly watchers: Set<() => void>;
   end:
     | { readonly at: number; readonly how: Ended<R> | 'cancelled'; readonly timer: NodeJS.Timeout }
     | undefined;
@@ -78,11 +79,20 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
     const now = Date.now();
     const id = randomBytes(24).toString('base64url');
     const times = { createdAtMs: now, updatedAtMs: now };
-    const task: TaskRecord<R, Q> = { id, call, ...times, isFetched: false, end: undefined };
+    const task: TaskRecord<R, Q> = {
+      id,
+      call,
+      ...times,
+      isFetched: false,
+      watchers: new Set(),
+      end: undefined,
+    };
     this.#tasks.set(id, task);
     call.becomeTask();
     call.onChange = () => {
-      if (task.end === undefined) task.updatedAtMs = Date.now();
+      if (task.end !== undefined) return;
+      task.updatedAtMs = Date.now();
+      tellWatchers(task);
     };
     void call.ended.then((how) => this.#end(task, how));
     return { ...timesOf(task, now), status: 'working', pollIntervalMs: pollMs(0) };
@@ -93,6 +103,22 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
     const task = this.#find(principal, taskId);
     if (task.end !== undefined) task.isFetched = true;
     return viewOf(task, Date.now());
+  }
+
+  /** Whether this principal has such a task. */
+  has(principal: string, taskId: string): boolean {
+    const task = this.#tasks.get(taskId);
+    return task !== undefined && principalOf(task) === principal;
+  }
+
+  /**
+   * Calls `onChange` when the task has changed, until what is given back is called; it does not after the task has ended.
+   * Throws WrongParams as `get` does.
+   */
+  watch(principal: string, taskId: string, onChange: () => void): () => void {
+    const { watchers } = this.#find(principal, taskId);
+    watchers.add(onChange);
+    return () => void watchers.delete(onChange);
   }
 
   /** Hands over what the client has answered. Throws WrongParams for an unknown task and for answers of the wrong shape. */
@@ -131,7 +157,13 @@ export class Tasks<R, Q extends OpenRequest> implements Disposable {
     const timer = setTimeout(() => this.#tasks.delete(task.id), RESULT_KEPT_MS).unref();
     task.end = { at: Date.now(), how, timer };
     task.updatedAtMs = task.end.at;
+    tellWatchers(task);
   }
+}
+
+/** One that is told may stop watching. */
+function tellWatchers<R, Q extends OpenRequest>({ watchers }: TaskRecord<R, Q>): void {
+  for (const onChange of [...watchers]) onChange();
 }
 
 const principalOf = <R, Q extends OpenRequest>({ call }: TaskRecord<R, Q>): string => call.identity.principal;

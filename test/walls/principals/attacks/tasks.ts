@@ -86,6 +86,22 @@ export const taskAttacks: readonly Attack[] = [
     },
   },
   {
+    id: 'task-listened-to',
+    group: 'questions and tasks',
+    tries: "listens for ann's task, to be told how it is and what it results in",
+    wall: 'a task belongs to its principal',
+    attempt: async (world, by) => {
+      const taskId = await task(world.ann, 10_000);
+      const asked = { notifications: { taskIds: [taskId] } };
+      const stream = by.agent.modern('subscriptions/listen', asked, { capabilities: TASKS });
+      await stream.begun;
+      // Whoever has nothing to hear is told so at once, and the stream ends.
+      await Promise.race([stream.ended, new Promise((resolve) => setTimeout(resolve, 500))]);
+      stream.abort();
+      return stream.text().includes(taskId) ? 'it was told' : undefined;
+    },
+  },
+  {
     id: 'task-exists',
     group: 'questions and tasks',
     tries: 'finds out by the answer whether there is a task of an id',

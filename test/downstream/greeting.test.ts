@@ -1,0 +1,125 @@
+// Which era a server is taken for: one that is slow to start, one that refuses the first question although it has the
+// version, one that has no version in common. And what a known one is asked: nothing that it need not be.
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { Redactor } from '../../src/base/redact.js';
+import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
+import { ErasInMemory } from '../../src/downstream/greeting/eras.js';
+import { openDownstreamPool } from '../../src/downstream/pool.js';
+import type { DownstreamTimes } from '../../src/downstream/server-context.js';
+import { call, NEVER, until } from './hostile.js';
+import { LEGACY, MODERN, scripted } from './scripted-server.js';
+
+const open: AsyncDisposable[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
+});
+
+async function get(entry: DownstreamSpec, eras = new ErasInMemory(), times: Partial<DownstreamTimes> = {}) {
+  const parts = { hostEnv: process.env, extraEnvNames: [], depth: 0, observer: () => {} };
+  const pool = openDownstreamPool({ ...parts, specs: [entry], redactor: new Redactor(), eras, times });
+  open.push(pool);
+  const server = await pool.get(entry.name, NEVER);
+  expect(await call(server, 'go')).toMatchObject({ content: [{ text: 'ok' }] });
+  return eras.of(entry);
+}
+
+const BOTH = { ...LEGACY, 'server/discover': MODERN['server/discover'] };
+const REST = ['tools/list', 'tools/call'];
+
+it('a server that needs five seconds to start is taken for what it is, and greeted in the newer way where it knows both', async () => {
+  const cases = [
+    { on: MODERN, known: { era: 'modern' }, greeting: ['server/discover'] },
+    { on: BOTH, known: { era: 'modern' }, greeting: ['server/discover'] },
+    { on: LEGACY, known: { era: 'legacy', version: '1' }, greeting: ['server/discover', 'initialize'] },
+  ];
+  // What it prints while it starts, as `npx` does, says nothing of its era. All at once, or this would take half a minute.
+  const banners = [{}, { banner: 'npm warn something' }];
+  await Promise.all(
+    cases.flatMap(({ on, known, greeting }) =>
+      banners.map(async (banner) => {
+        const { entry, asked } = scripted({ on, startsIn: 5_000, ...banner });
+        expect(await get(entry)).toEqual(known);
+        expect(asked()).toEqual([...greeting, ...REST]);
+      }),
+    ),
+  );
+});
+
+it.each([
+  ['modern', MODERN, { era: 'modern' }],
+  ['of both eras', BOTH, { era: 'modern' }],
+  ['of 2025', LEGACY, { era: 'legacy', version: '1' }],
+] as const)(
+  'one that starts after all patience is over works and is known afterwards: %s',
+  async (_what, on, known) => {
+    const { entry, asked } = scripted({ on, startsIn: 1_500 });
+    const eras = new ErasInMemory();
+    await get(entry, eras, { probeMs: 500 });
+    expect(asked().slice(0, 2)).toEqual(['server/discover', 'initialize']);
+    await until(() => eras.of(entry)?.era === known.era);
+  },
+);
+
+it('a server with little time to start is greeted in the old way after half of it', async () => {
+  const { entry } = scripted({ on: LEGACY, onOther: '' });
+  expect(await get({ ...entry, startTimeoutMs: 4_000 })).toEqual({ era: 'legacy', version: '1' });
+});
+
+it('a server of 2025 that is known as such is asked nothing more', async () => {
+  const { entry, asked } = scripted({ on: LEGACY });
+  const eras = new ErasInMemory();
+  eras.learn(entry, { era: 'legacy', version: '1' });
+  expect(await get(entry, eras)).toEqual({ era: 'legacy', version: '1' });
+  expect(asked()).toEqual(['initialize', ...REST]);
+});
+
+it('one that was known for 2025 and has become modern may take its time', async () => {
+  const { entry } = scripted({ on: MODERN, startsIn: 3_000 });
+  const eras = new ErasInMemory();
+  eras.learn(entry, { era: 'legacy', version: '1' });
+  expect(await get(entry, eras)).toEqual({ era: 'modern' });
+});
+
+it('one that was known for modern and hangs now is greeted in the old way at its next start', async () => {
+  const { entry } = scripted({ on: LEGACY, onOther: '' });
+  const eras = new ErasInMemory();
+  eras.learn(entry, { era: 'modern' });
+  await expect(get(entry, eras, { connectTimeoutMs: 1_500 })).rejects.toThrow('was not ready within');
+  expect(await get(entry, eras, { probeMs: 500 })).toEqual({ era: 'legacy', version: '1' });
+});
+
+describe('a server that refuses the version of the first request', () => {
+  const refusing = (supported: readonly string[], until = 'true') =>
+    `if (${until}) refuse(-32022, 'Unsupported protocol version', { supported: ${JSON.stringify(supported)} }); else answer(${MODERN['server/discover'].slice('answer('.length, -1)})`;
+  const discover = (code: string, on: object = MODERN) => ({ ...on, 'server/discover': code });
+
+  it('is asked again where it names the version, and never with initialize', async () => {
+    const { entry, asked } = scripted({
+      on: discover(refusing(['2026-07-28', '2027-01-01'], 'asked === 1')),
+    });
+    expect(await get(entry)).toEqual({ era: 'modern' });
+    expect(asked()).toEqual(['server/discover', 'server/discover', ...REST]);
+  });
+
+  it('is greeted with initialize where it names versions of 2025', async () => {
+    const { entry, asked } = scripted({ on: discover(refusing(['2025-06-18']), LEGACY) });
+    expect(await get(entry)).toEqual({ era: 'legacy', version: '1' });
+    expect(asked()).toEqual(['server/discover', 'initialize', ...REST]);
+  });
+
+  it('is greeted with initialize where it goes on refusing, and has a version of 2025 too', async () => {
+    const { entry, asked } = scripted({ on: discover(refusing(['2026-07-28', '2025-06-18']), LEGACY) });
+    expect(await get(entry)).toEqual({ era: 'legacy', version: '1' });
+    expect(asked()).toEqual(['server/discover', 'server/discover', 'initialize', ...REST]);
+  });
+
+  it.each([
+    [['2027-01-01', '2028-01-01'], 1, 'in versions that this bridge does not know: 2027-01-01, 2028-01-01'],
+    [['2026-07-28'], 2, 'it refuses MCP 2026-07-28, although it names it among its versions: 2026-07-28'],
+  ])('cannot be used where it has no other: %j', async (supported, times, message) => {
+    const { entry, asked } = scripted({ on: discover(refusing(supported)) });
+    await expect(get(entry)).rejects.toThrow(message);
+    expect(asked()).toEqual(Array(times).fill('server/discover'));
+  });
+});

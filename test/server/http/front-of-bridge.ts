@@ -1,0 +1,26 @@
+// The HTTP front with the server object that agents get, over a bridge that starts nothing.
+
+import type { Bridge } from '../../../src/server/bridge.js';
+import { Connection } from '../../../src/server/connection.js';
+import { agentServer } from '../../../src/server/server.js';
+import { HttpAgent } from '../../support/http-agent.js';
+import { stubFront } from '../../support/http-front.js';
+
+/** Opens it; `opened` gets what has to be disposed. */
+export async function agentOf(bridge: Bridge, opened: AsyncDisposable[]): Promise<HttpAgent> {
+  const shared = new Connection();
+  const { url } = await stubFront(opened, {
+    parts: {
+      serverFor: (_principal, { era, isSession, clientProtocol, onListChanged }) =>
+        agentServer({
+          bridge,
+          observer: () => {},
+          era,
+          clientProtocol,
+          onListChanged,
+          connection: isSession ? undefined : shared,
+        }),
+    },
+  });
+  return new HttpAgent({ port: Number(url.port) }, 'ann');
+}
