@@ -20,6 +20,10 @@ export type Quotas = {
   readonly runsAtOnce?: number | undefined;
   /** Runs that wait; a further one is refused. */
   readonly runsWaiting?: number | undefined;
+  /** Tool calls under way at once, of the agent itself and of its code. */
+  readonly callsAtOnce?: number | undefined;
+  /** Calls of the agent itself that wait; a further one is refused. */
+  readonly callsWaiting?: number | undefined;
   /** Seconds of processor time of its ended runs within one window. */
   readonly processorSeconds?: number | undefined;
   /** Bytes that its runs under way may have together; each counts with the memory limit of its sandbox. */

@@ -47,6 +47,8 @@ const headerName = z.string().refine((name) => HEADER_NAME.test(name) && !RESERV
 const quotas = z.strictObject({
   runsAtOnce: count(MAX_RUNS).optional(),
   runsWaiting: count(MAX_RUNS, 0).optional(),
+  callsAtOnce: count(MAX_RUNS).optional(),
+  callsWaiting: count(MAX_RUNS, 0).optional(),
   processorSeconds: z.number().positive().max(MAX_PROCESSOR_SECONDS).optional(),
   memory: size.optional(),
 });
@@ -160,6 +162,18 @@ const ROWS: readonly PolicyRow[] = [
   row(
     'ENTRY.quotas.runsWaiting',
     'Runs that wait; a further one is refused.',
+    'the settings',
+    whole(MAX_RUNS, 0),
+  ),
+  row(
+    'ENTRY.quotas.callsAtOnce',
+    'Calls of tools under way at once, those of its code among them; further ones wait.',
+    'the settings',
+    whole(MAX_RUNS),
+  ),
+  row(
+    'ENTRY.quotas.callsWaiting',
+    'Calls of its agents that wait; a further one is refused. Calls of code are not refused.',
     'the settings',
     whole(MAX_RUNS, 0),
   ),

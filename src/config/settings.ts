@@ -72,6 +72,8 @@ export type Settings = {
   /** What one principal may use, other than the user who started the bridge; undefined means no limit. */
   readonly principalConcurrency: number;
   readonly principalWaiting: number;
+  readonly principalCalls: number;
+  readonly principalCallsWaiting: number;
   readonly principalCpuSeconds: number | undefined;
   readonly principalMemoryBytes: number | undefined;
   /** In which processor seconds are counted. */
@@ -279,6 +281,8 @@ const principalSettings = (values: Values, concurrency: number) =>
   ({
     principalConcurrency: values.MCP_BRIDGE_PRINCIPAL_CONCURRENCY ?? Math.max(1, concurrency - 1),
     principalWaiting: values.MCP_BRIDGE_PRINCIPAL_WAITING,
+    principalCalls: values.MCP_BRIDGE_PRINCIPAL_CALLS,
+    principalCallsWaiting: values.MCP_BRIDGE_PRINCIPAL_CALLS_WAITING,
     principalCpuSeconds: values.MCP_BRIDGE_PRINCIPAL_CPU_SECONDS,
     principalMemoryBytes: values.MCP_BRIDGE_PRINCIPAL_MEMORY,
     principalWindowSeconds: values.MCP_BRIDGE_PRINCIPAL_WINDOW,

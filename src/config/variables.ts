@@ -219,6 +219,18 @@ export const variables = z.object({
     default: '64',
     allowed: 'a whole number from 0 to 10000',
   }),
+  MCP_BRIDGE_PRINCIPAL_CALLS: setting(integer(1, 10_000), {
+    meaning:
+      'Calls of tools of servers under way at once of one principal, those of its code among them; further ones wait.',
+    default: '128',
+    allowed: 'a whole number from 1 to 10000',
+  }),
+  MCP_BRIDGE_PRINCIPAL_CALLS_WAITING: setting(integer(0, 10_000), {
+    meaning:
+      'Waiting calls of the agents of one principal; further ones are refused with when to come back. Calls of code wait as long as their run may.',
+    default: '1000',
+    allowed: 'a whole number from 0 to 10000',
+  }),
   MCP_BRIDGE_PRINCIPAL_CPU_SECONDS: optional(integer(1, MAX_CPU_SECONDS), {
     meaning:
       'Processor seconds of the runs of one principal within a window. Where the kernel does not say what a run has used, it counts as long as it took.',

@@ -34,6 +34,7 @@ import {
 } from '../run/sandboxed-command.js';
 import { commandKind, keyOf, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import type { Launcher } from '../sandbox/launcher.js';
+import type { CallLimits, CallTurns } from './call-turns.js';
 import type { Caller } from './caller.js';
 import { ConfiguredServers } from './configured-servers.js';
 import type { ToolCalls } from './modern-calls.js';
@@ -43,6 +44,7 @@ import { SandboxService } from './sandbox-service.js';
 import type { ServerAccess } from './server-access.js';
 import { SetUp } from './set-up.js';
 import type { SharedServers } from './shared-servers.js';
+import { takeTurn } from './take-turn.js';
 import type { Turn, TurnLimits } from './turns.js';
 
 export type RunInput = {
@@ -101,6 +103,8 @@ export type BridgeOptions = {
   readonly service?: SandboxService;
   /** Calls that its agents can go on with, where bridges of one principal share them; without it, the bridge has its own. */
   readonly openCalls?: ToolCalls | undefined;
+  /** Turns of the calls of all bridges of a process; without it, calls wait for nothing but their servers. */
+  readonly callTurns?: CallTurns;
   /** Whom it serves; without it, the user who started it, who has all that the settings allow. */
   readonly owner?: BridgeOwner;
 };
@@ -116,8 +120,15 @@ export type BridgeOwner = {
   readonly shared: SharedServers | undefined;
   /** Of its runs; asked for each. */
   readonly limits: () => TurnLimits;
+  /** Of its calls, likewise. */
+  readonly callLimits: () => CallLimits;
   /** The volume of its commands. */
   readonly workVolume: string;
+};
+
+const NO_CALL_LIMITS: CallLimits = {
+  callsAtOnce: Number.POSITIVE_INFINITY,
+  callsWaiting: Number.POSITIVE_INFINITY,
 };
 
 const NO_LIMITS: TurnLimits = {
@@ -139,6 +150,7 @@ export class Bridge implements AsyncDisposable {
   readonly #observer: Observer;
   readonly #service: SandboxService;
   readonly #owner: BridgeOwner | undefined;
+  readonly #callTurns: CallTurns | undefined;
   /** Functions that its code has saved. */
   readonly saved: SavedTools;
   readonly #gates = new Gates();
@@ -160,6 +172,7 @@ export class Bridge implements AsyncDisposable {
     this.settings = settings;
     this.redactor = redactor;
     this.#owner = owner;
+    this.#callTurns = options.callTurns;
     this.#service = options.service ?? this.#owned.use(serviceFor(options));
     this.#setUp = new SetUp(this.#service.setUp);
     const observer = fanOut(options.observer, this.#setUp.observe);
@@ -241,11 +254,14 @@ export class Bridge implements AsyncDisposable {
     hooks: RunHooks,
     signal: AbortSignal,
   ): Promise<RawJson | Objection> {
+    using link = new LinkedSignal(signal, this.#closing.signal);
+    const turn = await this.#callTurns?.ofAgent(this.#ownerId, this.#callLimits, link.signal);
+    if (turn !== undefined && 'refused' in turn) return objectionOf(turn.refused);
+    using _turn = turn;
     this.servers.rediscover();
     const objection = this.servers.objectionTo([call.server], setBy);
     if (objection !== undefined) return objection;
     const id = `${this.#instance}-${++this.#runs}`;
-    using link = new LinkedSignal(signal, this.#closing.signal);
     using lease = this.servers.pool.lease([call.server], caller.agent);
     hooks.onPreparing(() => this.#setUp.waitsFor([call.server]));
     const about = { id, client: caller.client, language: 'command', ...call };
@@ -255,8 +271,7 @@ export class Bridge implements AsyncDisposable {
     try {
       return await calling;
     } catch (thrown) {
-      const { code: type, message, remedy } = asBridgeError(thrown);
-      return { type, message, remedy };
+      return objectionOf(asBridgeError(thrown));
     } finally {
       this.#running.delete(calling);
     }
@@ -333,32 +348,19 @@ export class Bridge implements AsyncDisposable {
     hooks: RunHooks,
     signal: AbortSignal,
   ): Promise<Turn | { readonly refused: BridgeError }> {
-    return new Promise((resolve) => {
-      let hasTurn = false;
-      const onTurn = () => {
-        hasTurn = true;
-        if (turn !== undefined) resolve(turn);
-      };
-      const onRefused = (refused: BridgeError) => resolve({ refused });
-      const limits = this.#owner?.limits() ?? NO_LIMITS;
-      const owner = this.#owner?.id ?? '';
-      let turn: Turn | undefined;
-      try {
-        turn = this.#service.turns.enter({ owner, limits, memoryBytes, onTurn, onRefused });
-      } catch (thrown) {
-        return onRefused(asBridgeError(thrown));
-      }
-      const entered = turn;
-      if (hasTurn) return resolve(entered);
-      this.#observer({ type: 'run.queued', run: id, ahead: entered.ahead });
-      hooks.onQueued(entered);
-      const onAbort = () => {
-        if (entered.isWaiting) entered.end();
-        resolve(entered);
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      if (signal.aborted) onAbort();
+    const limits = this.#owner?.limits() ?? NO_LIMITS;
+    return takeTurn(this.#service.turns, { owner: this.#ownerId, limits, memoryBytes }, signal, (turn) => {
+      this.#observer({ type: 'run.queued', run: id, ahead: turn.ahead });
+      hooks.onQueued(turn);
     });
+  }
+
+  get #ownerId(): string {
+    return this.#owner?.id ?? '';
+  }
+
+  get #callLimits(): CallLimits {
+    return this.#owner?.callLimits() ?? NO_CALL_LIMITS;
   }
 
   #kindOf(task: Task): SandboxKind {
@@ -428,8 +430,12 @@ export class Bridge implements AsyncDisposable {
     wait: CallWait,
     meter: RunMeter,
   ): RunServices {
+    const direct = this.#directServices(caller, lease, wait);
+    const turns = this.#callTurns;
+    const turn = turns && ((signal: AbortSignal) => turns.ofCode(this.#ownerId, this.#callLimits, signal));
     return {
-      ...this.#directServices(caller, lease, wait),
+      ...direct,
+      calls: { ...direct.calls, turn },
       sandboxes: this.#sandboxes(kind, wait, meter),
       autoload: { mode: this.settings.autoload, agent: caller.agent },
       kept: this.kept,
@@ -470,6 +476,8 @@ const settingsOwner = ({ stateDir, snippetsDir }: Settings) =>
 /** The service of a bridge that shares it with no other. */
 const serviceFor = ({ settings, discovery, observer, setUpPatienceMs }: BridgeOptions): SandboxService =>
   new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
+
+const objectionOf = ({ code: type, message, remedy }: BridgeError): Objection => ({ type, message, remedy });
 
 const withoutTurn = ({ code: type, message, remedy }: BridgeError, timeoutSeconds: number): Outcome =>
   outcomeWithoutRun('error', { type, message, remedy }, timeoutSeconds);

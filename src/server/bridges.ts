@@ -13,9 +13,11 @@ import type { Settings } from '../config/settings.js';
 import type { Logins } from '../downstream/oauth/logins.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { Bridge, type BridgeOptions } from './bridge.js';
+import { type CallLimits, CallTurns } from './call-turns.js';
 import type { ToolCalls } from './modern-calls.js';
 import { OpenCalls } from './open-calls/open-calls.js';
 import { PrincipalAccess } from './principal-access.js';
+import { ProcessorTurns } from './processor-turns.js';
 import { SandboxService, startsSandboxes } from './sandbox-service.js';
 import { SharedServers } from './shared-servers.js';
 import type { TurnLimits } from './turns.js';
@@ -45,10 +47,24 @@ type Live = {
 const IDLE_MS = 10 * 60_000;
 /** Another instance may die at any time, and files of those who do not come back expire. A sweep costs two commands of the engine. */
 const SWEEP_EVERY_MS = 15 * 60_000;
+/**
+ * A request costs a few milliseconds of the process. One of each principal is begun at a time, and two in all, so that a request of
+ * another one waits for half of one only.
+ */
+const REQUEST_TURNS = {
+  words: { one: 'request', many: 'requests', refused: 'Nothing was done' },
+  atOnce: 2,
+  ofOne: 1,
+  waiting: 1_000,
+} as const;
 
 export class Bridges implements AsyncDisposable {
   /** Engine, sandboxes and turns of all. */
   readonly service: SandboxService;
+  /** Whose request is begun next. */
+  readonly requestTurns = new ProcessorTurns(REQUEST_TURNS);
+  /** Whose call begins next. */
+  readonly callTurns = new CallTurns();
   readonly #options: BridgesOptions;
   readonly #book: PrincipalBook;
   readonly #redactor: Redactor;
@@ -163,7 +179,8 @@ export class Bridges implements AsyncDisposable {
 
   #make(principal: Principal): Bridge {
     const { settings, discovery, observer } = this.#options;
-    const common = { settings, discovery, service: this.service, openCalls: this.#callsOf(principal) };
+    const { callTurns, service } = this;
+    const common = { settings, discovery, service, callTurns, openCalls: this.#callsOf(principal) };
     if (principal.id === LOCAL_USER.id) return new Bridge({ ...common, observer, redactor: this.#redactor });
     const { id } = principal;
     const told: Observer = (event: BridgeEvent) => observer({ ...event, principal: id });
@@ -192,6 +209,7 @@ export class Bridges implements AsyncDisposable {
         access,
         shared: this.#sharedServers(),
         limits: () => limitsOf(access.rules.quotas, settings),
+        callLimits: () => callLimitsOf(access.rules.quotas, settings),
         workVolume: this.#workVolumeOf(id),
       },
     });
@@ -287,3 +305,9 @@ function limitsOf(quotas: Quotas, settings: Settings): TurnLimits {
     memoryBytes: quotas.memoryBytes ?? settings.principalMemoryBytes ?? unlimited,
   };
 }
+
+/** The same of calls. */
+const callLimitsOf = ({ callsAtOnce, callsWaiting }: Quotas, settings: Settings): CallLimits => ({
+  callsAtOnce: callsAtOnce ?? settings.principalCalls,
+  callsWaiting: callsWaiting ?? settings.principalCallsWaiting,
+});

@@ -1,5 +1,5 @@
-// Whose run comes next. Every principal has a queue of its own and the queues are served in turn, so that whoever asks for
-// a thousand runs delays another's next run by one turn at most. Pure: no timers, and the clock is given.
+// Whose run comes next, or whose call or request. Every principal has a queue of its own and the queues are served in turn, so
+// that whoever asks for a thousand runs delays another's next run by one turn at most. Pure: no timers, and the clock is given.
 
 import { BridgeError } from '../base/errors.js';
 import { inMegabytes } from '../base/sizes.js';
@@ -16,7 +16,14 @@ export type TurnLimits = {
   readonly memoryBytes: number;
 };
 
+/** What has turns, as refusals say it. */
+export type TurnWords = { readonly one: string; readonly many: string; readonly refused: string };
+
+const RUNS: TurnWords = { one: 'run', many: 'runs', refused: 'Nothing has run' };
+
 export type TurnsOptions = {
+  /** Without it, runs. */
+  readonly words?: TurnWords;
   /** Runs of all principals under way. */
   readonly runsAtOnce: number;
   /** Length of the window in which processor time is counted, in ms. */
@@ -67,6 +74,7 @@ const FIRST_GUESS_MS = 1_000;
 
 export class Turns {
   readonly #options: TurnsOptions;
+  readonly #words: TurnWords;
   /** By owner. */
   readonly #lanes = new Map<string, Lane>();
   /** In the order in which they have their next turn: the one that had the last turn is the last. */
@@ -76,6 +84,7 @@ export class Turns {
 
   constructor(options: TurnsOptions) {
     this.#options = options;
+    this.#words = options.words ?? RUNS;
   }
 
   /** Runs that wait, of all owners together. */
@@ -132,8 +141,9 @@ export class Turns {
     if ((mustWait || lane.waiting.length > 0) && lane.waiting.length >= limits.runsWaiting) {
       const atOnce = Math.max(1, Math.min(limits.runsAtOnce, this.#options.runsAtOnce));
       const freeAgainMs = (this.#meanMs * (lane.waiting.length + 1)) / atOnce;
-      const many = lane.waiting.length === 1 ? '1 run waits' : `${lane.waiting.length} runs wait`;
-      throw busy(`${many} already, and no more may`, freeAgainMs / 1000);
+      const { one, many } = this.#words;
+      const count = lane.waiting.length === 1 ? `1 ${one} waits` : `${lane.waiting.length} ${many} wait`;
+      throw busy(this.#words, `${count} already, and no more may`, freeAgainMs / 1000);
     }
   }
 
@@ -141,6 +151,7 @@ export class Turns {
     const freeInMs = this.#processorFreeInMs(lane, processorSeconds);
     if (freeInMs === 0) return undefined;
     return busy(
+      this.#words,
       `the last ones have used ${processorSeconds} s of processor time, all that they may`,
       freeInMs / 1000,
     );
@@ -243,9 +254,9 @@ function hasRoom(lane: Lane, { limits, memoryBytes }: Pick<Entry, 'limits' | 'me
   return lane.running.size < limits.runsAtOnce && taken <= limits.memoryBytes;
 }
 
-function busy(why: string, retryInSeconds: number): BridgeError {
+function busy({ refused, many }: TurnWords, why: string, retryInSeconds: number): BridgeError {
   const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(retryInSeconds)));
-  return new BridgeError('E_BUSY', `Nothing has run: of your own runs, ${why}.`, {
+  return new BridgeError('E_BUSY', `${refused}: of your own ${many}, ${why}.`, {
     fault: 'agent',
     remedy: `Make the same call again in ${seconds} s.`,
     retryAfterSeconds: seconds,

@@ -45,7 +45,7 @@ tokens:
       github:
         Authorization: { variable: CI_GITHUB }
         X-Team: build
-    quotas: { runsAtOnce: 2, runsWaiting: 0, processorSeconds: 600.5, memory: 2g }
+    quotas: { runsAtOnce: 2, runsWaiting: 0, callsAtOnce: 9, callsWaiting: 0, processorSeconds: 600.5, memory: 2g }
 subjects:
   ann:
     servers: '*'
@@ -70,6 +70,8 @@ exchanges:
   expect(content.tokens['ci']?.quotas).toEqual({
     runsAtOnce: 2,
     runsWaiting: 0,
+    callsAtOnce: 9,
+    callsWaiting: 0,
     processorSeconds: 600.5,
     memory: 2 * 1024 ** 3,
   });
@@ -171,6 +173,8 @@ it('the table has every field of the schema', () => {
   expect(fieldsAt(['default', 'quotas'])).toEqual([
     'runsAtOnce',
     'runsWaiting',
+    'callsAtOnce',
+    'callsWaiting',
     'processorSeconds',
     'memory',
   ]);

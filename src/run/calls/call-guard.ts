@@ -26,6 +26,9 @@ export type Handlers = {
   readonly [M in CallMethod]: (call: Admitted<M>, signal: AbortSignal) => unknown;
 };
 
+/** Resolves when a call may begin, also when `signal` ends the wait; what it gives is disposed of when the call has ended. */
+export type CallTurn = (signal: AbortSignal) => Promise<Disposable>;
+
 export type CallGuardParts = {
   readonly runId: string;
   readonly policy: () => Policy;
@@ -36,6 +39,7 @@ export type CallGuardParts = {
   readonly whole: (server: string) => ServerDoc | undefined;
   /** What a server has changed of a tool by now, in words; null where nothing. */
   readonly changed: (server: string, tool: string) => string | null;
+  readonly turn?: CallTurn | undefined;
   readonly observer: Observer;
 };
 
@@ -65,8 +69,10 @@ export class CallGuard {
 
   /** From the guard to the handler, within the limits. */
   async #pass(call: Admitted, signal: AbortSignal): Promise<unknown> {
-    const { limits, handlers, whole } = this.#parts;
+    const { limits, handlers, whole, turn } = this.#parts;
     const { target, argumentsText } = call;
+    using _turn = await turn?.(signal);
+    signal.throwIfAborted();
     const ask = (ends: AbortSignal) => handlerOf(handlers, call)(ends);
     if (target.kind === 'tool' || target.kind === 'request')
       return await limits.hold({ ...target, argumentsText }, ask, signal);

@@ -9,7 +9,7 @@ import type { ServerLease } from '../../downstream/server-lease.js';
 import type { ServerBrief, ServerDoc } from '../../protocol/frames.js';
 import type { Policy } from '../policy/policy.js';
 import { CallAudit } from './call-audit.js';
-import { CallGuard } from './call-guard.js';
+import { CallGuard, type CallTurn } from './call-guard.js';
 import { CallLimits } from './call-limits.js';
 import type { Gates } from './gates.js';
 import { hostApi, type ToolProgress } from './host-api.js';
@@ -32,6 +32,8 @@ export type CallServices = {
   readonly shapes: Pick<ObservedShapes, 'learn'>;
   /** How much is told of each call. */
   readonly audit: AuditMode;
+  /** Resolves when a call may begin, and is disposed of when it has ended; undefined where one principal is served. */
+  readonly turn?: CallTurn | undefined;
 };
 
 /** What is one run's own. */
@@ -50,7 +52,7 @@ export type CallScope = {
 export function guardCalls(
   { runId, loaded, discovered, loadServer, saved, onToolProgress, observer }: CallScope,
   { known, lease, policy }: CallServers,
-  { gates, shapes, audit: mode }: CallServices,
+  { gates, shapes, audit: mode, turn }: CallServices,
 ): CallGuard {
   return new CallGuard({
     runId,
@@ -63,6 +65,7 @@ export function guardCalls(
       const spec = lease.specOf(server);
       return (spec && known.changedOf(spec)(tool)) ?? null;
     },
+    turn,
     observer,
   });
 }

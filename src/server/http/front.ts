@@ -4,10 +4,10 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Environment } from '../../base/environment.js';
-import { messageOf } from '../../base/errors.js';
+import { type BridgeError, messageOf } from '../../base/errors.js';
 import { type Principal, rightsOf } from '../../base/principal.js';
 import type { HttpAddress } from './address.js';
-import { problem, rpcError, sendAnswer } from './answers.js';
+import { problem, type RequestId, rpcError, sendAnswer } from './answers.js';
 import { HostAndOrigin } from './host-and-origin.js';
 import { HTTP_LIMITS, type HttpLimits } from './limits.js';
 import { Listener } from './listener.js';
@@ -31,6 +31,9 @@ import { listenFd } from './systemd.js';
 
 const METHODS = 'POST, GET, DELETE';
 const HEALTH_METHODS = 'GET, HEAD';
+/** Whose turn it is that a request is refused. No principal has this id. */
+const REFUSED = 'refused requests';
+const CLOSE = { connection: 'close' } as const;
 const RETRY_WHILE_DRAINING = { 'retry-after': '1' };
 /** How often a drain looks whether the last run has ended. */
 const DRAIN_LOOK_MS = 50;
@@ -197,12 +200,22 @@ export class HttpFront implements AsyncDisposable {
         rpcError(405, `/mcp takes ${METHODS}.`, { headers: { allow: METHODS } })
       );
     const admitted = await this.#admit(facts);
-    if (!('principal' in admitted)) return admitted;
+    if (!('principal' in admitted)) {
+      // What is refused costs time as well: all of it has one place.
+      const unheard = await this.#turnRefusal(REFUSED, ended);
+      return unheard === undefined ? admitted : { ...admitted, headers: { ...admitted.headers, ...CLOSE } };
+    }
     const { principal, callerToken } = admitted;
     about.principal = principal;
     const body =
       method === 'POST' ? await this.#bodies.read({ request, response }, principal.id, ended) : undefined;
     about.methods = methodsOf(body);
+    // A cancellation, or an answer to a question, does not wait behind what it is about.
+    const ids = requestIds(body);
+    if (ids.length > 0 || method !== 'POST') {
+      const busy = await this.#turnRefusal(principal.id, ended, ids[0]);
+      if (busy !== undefined) return busy;
+    }
     this.#rate.spend(principal.id, messageCount(body));
     if (this.#isDraining && beginsWork(body))
       return rpcError(503, 'This bridge is shutting down and begins nothing new. Send the request again.', {
@@ -288,6 +301,17 @@ export class HttpFront implements AsyncDisposable {
     );
   }
 
+  /** Resolves when the turn of `owner` has come: with undefined, or with the refusal where too much of it waits. */
+  async #turnRefusal(owner: string, ended: Promise<void>, id: RequestId = null): Promise<Answer | undefined> {
+    const gone = new AbortController();
+    void ended.then(() => gone.abort());
+    const turn = await this.#parts.turn?.(owner, gone.signal);
+    if (turn === undefined) return undefined;
+    if ('refused' in turn) return busy(turn.refused, id);
+    void ended.then(() => turn[Symbol.dispose]());
+    return undefined;
+  }
+
   /** Who asks, where it may ask now. */
   async #admit(facts: RequestFacts): Promise<Exclude<Authenticated, { refusal: unknown }> | Answer> {
     const decided = await this.#parts.authenticate(facts);
@@ -329,6 +353,9 @@ const tooMany = (seconds: number): Answer =>
   rpcError(429, `You have sent too many requests: come back in ${seconds} s.`, {
     headers: { 'retry-after': String(seconds) },
   });
+
+const busy = ({ advice, retryAfterSeconds = 1 }: BridgeError, id: RequestId): Answer =>
+  rpcError(429, advice, { id, headers: { 'retry-after': String(retryAfterSeconds) } });
 
 const methodOf = (method: string): Exchange['method'] | undefined =>
   method === 'POST' || method === 'GET' || method === 'DELETE' ? method : undefined;

@@ -3,6 +3,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Server } from '@modelcontextprotocol/server';
+import type { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
 import type { Principal } from '../../base/principal.js';
 import type { HttpSettings } from '../../config/http-variables.js';
@@ -71,6 +72,14 @@ export type AuthExtra = {
 };
 
 export type HttpFrontParts = {
+  /**
+   * Resolves when the turn of a request of `owner` has come, also when `signal` ends the wait, and is disposed of when the request is
+   * answered; or with why it has none. Without it every request is begun at once.
+   */
+  readonly turn?: (
+    owner: string,
+    signal: AbortSignal,
+  ) => Promise<Disposable | { readonly refused: BridgeError }>;
   /** A new Server of the SDK for one request or one session of `principal`, not yet connected. */
   readonly serverFor: (principal: Principal, context: ServingContext) => Server | Promise<Server>;
   /** Who asks, or the answer for somebody who may not. Also called again and again for streams that stay open. */

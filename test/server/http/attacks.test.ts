@@ -4,7 +4,10 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { BridgeError } from '../../../src/base/errors.js';
+
 import type { Principal } from '../../../src/base/principal.js';
+
 import { type Stub, stubFront } from '../../support/http-front.js';
 
 const opened: AsyncDisposable[] = [];
@@ -193,6 +196,56 @@ describe('greedy', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await errorOf(refused)).toMatch(/come back in \d+ s/);
     expect((await post(stub, call('whoami'), { authorization: 'Bearer bob' })).status).toBe(200);
+  });
+
+  it('each request has its turn, what is refused for its credential too; one too many is told when to come back', async () => {
+    const owners: string[] = [];
+    const held: string[] = [];
+    const refused = new BridgeError('E_BUSY', 'Nothing was done.', {
+      fault: 'agent',
+      remedy: 'Make the same call again in 7 s.',
+      retryAfterSeconds: 7,
+    });
+    const stub = await stubFront(opened, {
+      parts: {
+        turn: async (owner) => {
+          owners.push(owner);
+          if (owner === 'token:ann') return { refused };
+          held.push(owner);
+          return { [Symbol.dispose]: () => void held.splice(held.indexOf(owner), 1) };
+        },
+      },
+    });
+    const busy = await post(stub, call('whoami', 5));
+    expect([busy.status, busy.headers.get('retry-after')]).toEqual([429, '7']);
+    expect(await busy.json()).toMatchObject({
+      id: 5,
+      error: { message: 'Nothing was done. Make the same call again in 7 s.' },
+    });
+    const other = post(stub, call('slow'), { authorization: 'Bearer bob' });
+    await vi.waitFor(() => expect(stub.slow.begun).toBe(1));
+    expect(held).toEqual(['token:bob']);
+    stub.release();
+    await (await other).text();
+    await vi.waitFor(() => expect(held).toEqual([]));
+    expect((await post(stub, call('whoami'), { authorization: 'Bearer ?' })).status).toBe(401);
+    expect(owners).toEqual(['token:ann', 'token:bob', 'refused requests']);
+  });
+
+  it('a cancellation does not wait behind what it is about', async () => {
+    let isFull = false;
+    const stub = await stubFront(opened, {
+      parts: { turn: async () => (isFull ? new Promise(() => {}) : { [Symbol.dispose]: () => {} }) },
+    });
+    const id = await openSession(stub);
+    const calling = post(stub, call('slow', 77), { 'mcp-session-id': id });
+    await vi.waitFor(() => expect(stub.slow.begun).toBe(1));
+    isFull = true;
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 77 } };
+    expect((await post(stub, cancelled, { 'mcp-session-id': id })).status).toBe(202);
+    await vi.waitFor(() => expect(stub.slow.cancelled).toBe(1));
+    stub.release();
+    await (await calling).body?.cancel();
   });
 
   it('each message of a batch counts', async () => {

@@ -1,0 +1,69 @@
+// Calls of code wait for their turn where several principals are served: nothing is asked before it has come, and it is given back
+// however the call ends.
+
+import { expect, it } from 'vitest';
+import type { CallTurn } from '../../../src/run/calls/call-guard.js';
+import { Gates } from '../../../src/run/calls/gates.js';
+import { type CallServers, guardCalls } from '../../../src/run/calls/guarded-calls.js';
+import { toolCall } from '../../../src/run/calls/guest-call.js';
+import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
+import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
+import { SavedTools } from '../../../src/run/calls/saved-tools.js';
+import { policyOf } from '../../../src/run/policy/policy.js';
+
+function callWith(turn: CallTurn, signal: AbortSignal) {
+  const asked: string[] = [];
+  const policy = () => policyOf({ allow: undefined, deny: [], file: undefined }, []);
+  const get = (name: string) => {
+    asked.push(name);
+    return Promise.reject(new Error('asked'));
+  };
+  const doc = { name: 'desk', alias: 'desk', description: '', instructions: null, truncated: false };
+  const tool = { name: 'say', functionName: 'say', description: '', inputSchema: {}, outputSchema: null };
+  const loaded = new LoadedServers([{ ...doc, tools: [tool] }] as never, policy);
+  const guard = guardCalls(
+    {
+      runId: 'run-1',
+      loaded,
+      discovered: [],
+      loadServer: () => Promise.reject(new Error('loaded')),
+      saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
+      onToolProgress: () => {},
+      observer: () => {},
+    },
+    { known: {}, lease: { get, specOf: () => undefined }, policy } as unknown as CallServers,
+    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'on', turn },
+  );
+  return { asked, answer: guard.answer(toolCall('desk', 'say', {}), signal) };
+}
+
+it('a call asks nothing before its turn, and gives the turn back when it has failed', async () => {
+  let grant = () => {};
+  const granted = new Promise<void>((resolve) => {
+    grant = resolve;
+  });
+  let held = 0;
+  const turn: CallTurn = async () => {
+    await granted;
+    held++;
+    return { [Symbol.dispose]: () => void held-- };
+  };
+  const { asked, answer } = callWith(turn, new AbortController().signal);
+  const failing = expect(answer).rejects.toThrow('asked');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(asked).toEqual([]);
+  grant();
+  await failing;
+  expect([asked, held]).toEqual([['desk'], 0]);
+});
+
+it('a call that is not wanted any more when its turn comes asks nothing', async () => {
+  const leaving = new AbortController();
+  const turn: CallTurn = async () => {
+    leaving.abort(new Error('left'));
+    return { [Symbol.dispose]: () => {} };
+  };
+  const { asked, answer } = callWith(turn, leaving.signal);
+  await expect(answer).rejects.toThrow('left');
+  expect(asked).toEqual([]);
+});

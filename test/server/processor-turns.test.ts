@@ -1,0 +1,80 @@
+// Whose work begins next in one process: a flood of one principal costs another one turn, work that waits for something else
+// gives its place to more, and what nobody wants any more has no place.
+
+import { expect, it } from 'vitest';
+import { ProcessorTurns } from '../../src/server/processor-turns.js';
+import { NEVER } from './principal-bridges.js';
+
+const WORDS = { one: 'request', many: 'requests', refused: 'Nothing was done' };
+const turnsOf = (atOnce: number, ofOne: number, waiting?: number) =>
+  new ProcessorTurns({ words: WORDS, atOnce, ofOne, ...(waiting === undefined ? {} : { waiting }) });
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Work of this process that leaves it no idle moment. */
+async function busy(turns: ProcessorTurns, owner: string, onEnd: () => void): Promise<void> {
+  const turn = await turns.begin(owner, NEVER);
+  if ('refused' in turn) throw turn.refused;
+  using _turn = turn;
+  for (let piece = 0; piece < 3; piece++) {
+    const end = performance.now() + 1;
+    while (performance.now() < end);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  onEnd();
+}
+
+it('a flood of one principal delays what another begins by one turn, however long the flood is', async () => {
+  const turns = turnsOf(2, 1);
+  const order: string[] = [];
+  const flood = Array.from({ length: 60 }, () => busy(turns, 'ann', () => void order.push('ann')));
+  await pause(5);
+  const before = order.length;
+  for (let at = 0; at < 3; at++) await busy(turns, 'ben', () => void order.push('ben'));
+  const of = order.slice(before, order.lastIndexOf('ben') + 1);
+  await Promise.all(flood);
+  expect(of.filter((name) => name === 'ben')).toHaveLength(3);
+  // One of hers beside each of his, and the one that was under way.
+  expect(of.filter((name) => name === 'ann').length).toBeLessThanOrEqual(6);
+  expect(order).toHaveLength(63);
+  expect(turns.waiting).toBe(0);
+});
+
+it('a turn whose work waits for something else gives its place to more of the same principal', async () => {
+  const turns = turnsOf(2, 1);
+  const held = [];
+  const beganAt = performance.now();
+  for (let at = 0; at < 10; at++) held.push(await turns.begin('ann', NEVER));
+  expect(held.every((turn) => !('refused' in turn))).toBe(true);
+  expect(performance.now() - beganAt).toBeLessThan(2_000);
+});
+
+it('too much that waits is refused with when to come back, and others are not', async () => {
+  const turns = turnsOf(1, 1, 2);
+  const first = await turns.begin('ann', NEVER);
+  const waiting = [turns.begin('ann', NEVER), turns.begin('ann', NEVER)];
+  const refused = await turns.begin('ann', NEVER);
+  expect(refused).toMatchObject({
+    refused: {
+      code: 'E_BUSY',
+      message: 'Nothing was done: of your own requests, 2 requests wait already, and no more may.',
+      retryAfterSeconds: expect.any(Number),
+    },
+  });
+  const other = turns.begin('ben', NEVER);
+  for (const turn of [first, ...waiting, other]) {
+    const begun = await turn;
+    if ('refused' in begun) throw begun.refused;
+    begun[Symbol.dispose]();
+  }
+});
+
+it('what is not wanted any more leaves the queue at once', async () => {
+  const turns = turnsOf(1, 1);
+  const first = await turns.begin('ann', NEVER);
+  const leaving = new AbortController();
+  const waiting = turns.begin('ann', leaving.signal);
+  leaving.abort();
+  await waiting;
+  expect(turns.waiting).toBe(0);
+  if (!('refused' in first)) first[Symbol.dispose]();
+});
