@@ -11,6 +11,7 @@ export const REGIONS = {
   agents: 'docs/hosts.md',
   bench: 'docs/benchmark.md',
   'bench-summary': 'README.md',
+  clients: 'docs/hosts.md',
   context: 'docs/context.md',
   'context-summary': 'README.md',
 };

@@ -11,6 +11,7 @@ import { install } from './agents/install.mjs';
 import { judgeEnd, judgeSession } from './agents/judge.mjs';
 import { judgeMoves } from './agents/moves.mjs';
 import { judgeHttp, serveHttp } from './agents/over-http.mjs';
+import { judgeOAuth } from './agents/over-oauth.mjs';
 import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
 import { CALLS, ENDLESS, KEPT, reading, reference } from './agents/trials.mjs';
@@ -35,7 +36,7 @@ const options = () =>
     options: {
       only: { value: 'NAME,NAME', says: 'only these hosts', among: Object.keys(HOSTS) },
       json: { value: 'FILE', says: 'where the whole report is written', default: join(CACHE, 'report.json') },
-      http: { says: 'only over HTTP with a token' },
+      http: { says: 'only over HTTP, with a token and with OAuth' },
       show: { says: 'print the beginning of every result' },
       publish: { says: `put the table into ${REGIONS.agents}` },
       from: { value: 'FILE', says: 'take an earlier report instead of trying' },
@@ -61,7 +62,10 @@ async function tried(id, stage, ref, { engine, http, isOnlyHttp }) {
   const { title, version } = host;
   try {
     const argv = await install(id, host, CACHE);
-    const overHttp = () => judgeHttp(new Session(id, host, argv, stage, engine, {}), ref, http);
+    const overHttp = async () => [
+      ...(await judgeHttp(new Session(id, host, argv, stage, engine, {}), ref, http)),
+      ...(await judgeOAuth(new Session(id, host, argv, stage, engine, {}), ref, http)),
+    ];
     if (isOnlyHttp) return { id, title, version, findings: await overHttp() };
     const play = (calls, how) => new Session(id, host, argv, stage, engine).play(calls, how);
     const readings = Object.keys(KEPT).map((name) => reading(host, name));

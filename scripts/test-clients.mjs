@@ -5,14 +5,16 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import pc from 'picocolors';
 import { MAIN, ROOT, Stage } from './bench/stage.mjs';
-import { inspect } from './clients/inspector.mjs';
-import { CLIENTS, trySdkClient } from './clients/sdk-clients.mjs';
+import { INSPECTOR, inspect } from './clients/inspector.mjs';
+import { clientTable } from './clients/report.mjs';
+import { CLIENTS, trySdkClient, versionOf } from './clients/sdk-clients.mjs';
 import { openWay, WAYS } from './clients/ways.mjs';
+import { putIntoRegion, REGIONS } from './measured-region.mjs';
 import { takeOptions } from './options.mjs';
 
 const NAMES = [...Object.keys(CLIENTS), 'inspector'];
 
-const { only, over, json } = takeOptions({
+const { only, over, json, publish } = takeOptions({
   command: 'npm run test:clients --',
   about:
     'Has clients of MCP that others have written list and call what the built bridge offers, be asked, and be told of\nprogress. Starts no container: the call goes to a server behind the bridge. The Inspector comes from npm.',
@@ -20,6 +22,7 @@ const { only, over, json } = takeOptions({
     only: { value: 'NAME,NAME', says: 'only these clients', among: NAMES },
     over: { value: 'WAY,WAY', says: 'only over these transports', among: WAYS },
     json: { value: 'FILE', says: 'write the whole report there' },
+    publish: { says: `put the table into ${REGIONS.clients}` },
   },
 });
 
@@ -27,21 +30,24 @@ const leave = (exitCode, message) => {
   console.error(message);
   process.exit(exitCode);
 };
+if (publish && only.length * over.length < NAMES.length * WAYS.length)
+  leave(2, '--publish is for all that is tried: leave out --only and --over. See --help.');
 if (!existsSync(MAIN)) leave(3, 'The bridge is not built. Run `npm run build`.');
 const stage = new Stage({ quick: true });
 process.once('exit', () => stage.close());
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 
-/** { client, way, findings }, or with `failed` where it could not be tried at all. */
+/** { client, version, way, findings }, or with `failed` where it could not be tried at all. */
 async function tried(client, way) {
+  const version = client === 'inspector' ? INSPECTOR.version : versionOf(CLIENTS[client]);
   const opened = await openWay(way, stage);
   try {
     const findings = await (client === 'inspector'
       ? inspect(opened, ROOT, (text) => console.error(pc.dim(text)))
       : trySdkClient(client, opened));
-    return { client, way, findings };
+    return { client, version, way, findings };
   } catch (thrown) {
-    return { client, way, findings: [], failed: `${thrown.message} ${opened.said()}`.trim() };
+    return { client, version, way, findings: [], failed: `${thrown.message} ${opened.said()}`.trim() };
   } finally {
     await opened.close();
   }
@@ -57,6 +63,9 @@ for (const client of only)
     for (const { what, saw, held } of result.findings)
       console.log(`  ${held ? pc.green('✓') : pc.red('✗')} ${what.padEnd(12)} ${saw}`);
   }
+const table = `${clientTable(report)}\n\nTried on ${new Date().toISOString().slice(0, 10)}.`;
+console.log(`\n${table}`);
+if (publish) putIntoRegion('clients', table);
 if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, null, 1)}\n`);
 const isHeld = ({ findings, failed }) => failed === undefined && findings.every(({ held }) => held);
 if (!report.every(isHeld)) process.exitCode = 1;

@@ -1,8 +1,10 @@
 // The host programs that are tried: which package, how a session without a person is started, and which settings keep it
 // from the network and from the user's own files. `file` is where our `install` registers the bridge, below the home;
 // `add` is the host's own command for a further server { name, command, args }, or writes it where there is none; `addRemote`
-// the same for a server { name, url, token } over HTTP. `listed`
-// finds our line in what its list says, and in it the state, which should be `isWell`.
+// the same for a server { name, url, token } over HTTP, without `token` for one that wants OAuth. `login` are the arguments with which
+// the host logs its user in to the server of a name, and `asks` what it wants a yes to before it opens a browser. `listed`
+// finds our line in what its list says, and in it the state, which should be `isWell`; `isLoggedOut` is what its list says
+// before a login.
 // `reads` is the host's own tool with which its model reads a resource of ours, with its arguments.
 // `adds` are arguments that the host puts into our schema and its model fills in; `showsWholeAnswers` says that nothing of
 // our longest answer may be missing.
@@ -22,7 +24,7 @@ const MACHINE = { x64: 'x86_64', arm64: 'aarch64' }[process.arch];
 const KEY = 'not-a-key';
 
 const argv = ({ command, args }) => [command, ...args];
-const bearer = (token) => `Authorization: Bearer ${token}`;
+const bearer = (token) => (token === undefined ? [] : ['--header', `Authorization: Bearer ${token}`]);
 
 export const HOSTS = {
   'claude-code': {
@@ -48,8 +50,10 @@ export const HOSTS = {
     add: ({ name, server }) => ['mcp', 'add', '-s', 'user', name, '--', ...argv(server)],
     addRemote: ({ name, url, token }) => [
       ...['mcp', 'add', '-s', 'user', '--transport', 'http', name, url],
-      ...['--header', bearer(token)],
+      ...bearer(token),
     ],
+    login: (name) => ['mcp', 'login', name],
+    isLoggedOut: /sandbox: .*Needs authentication/,
     list: ['mcp', 'list'],
     listed: /^.*sandbox: .*(Connected|Failed.*|Disabled|Disconnected|Pending.*)$/m,
     isWell: 'Connected',
@@ -74,12 +78,14 @@ export const HOSTS = {
     file: '.codex/config.toml',
     add: ({ name, server }) => ['mcp', 'add', name, '--', ...argv(server)],
     addRemote: ({ home, name, url, token }) => {
-      const headers = `http_headers = { Authorization = "Bearer ${token}" }`;
+      const headers = token === undefined ? '' : `http_headers = { Authorization = "Bearer ${token}" }`;
       appendFileSync(
         join(home, '.codex/config.toml'),
         `\n[mcp_servers.${name}]\nurl = "${url}"\n${headers}\n`,
       );
     },
+    login: (name) => ['mcp', 'login', name],
+    isLoggedOut: /^sandbox .*Not logged in/m,
     list: ['mcp', 'list'],
     listed: /^sandbox .* (enabled|disabled)\b.*$/m,
     isWell: 'enabled',
@@ -119,8 +125,12 @@ export const HOSTS = {
     file: '.gemini/settings.json',
     add: ({ name, server }) => ['mcp', 'add', '-s', 'user', name, ...argv(server)],
     addRemote: ({ name, url, token }) => [
-      ...['mcp', 'add', '-s', 'user', '--transport', 'http', '--header', bearer(token), name, url],
+      ...['mcp', 'add', '-s', 'user', '--transport', 'http', ...bearer(token), name, url],
     ],
+    // Its command for the interactive screen, which it takes as a prompt too.
+    login: (name) => ['-p', `/mcp auth ${name}`],
+    asks: /\[Y\/n\]/,
+    isLoggedOut: /sandbox: .*Disconnected/,
     list: ['mcp', 'list'],
     listed: /^.*sandbox: .*(Connected|Failed.*|Disabled|Disconnected|Pending.*)$/m,
     isWell: 'Connected',
@@ -150,8 +160,8 @@ export const HOSTS = {
       writeJson(join(home, '.config/opencode'), 'opencode.json', { mcp });
     },
     addRemote: ({ home, name, url, token }) => {
-      const headers = { Authorization: `Bearer ${token}` };
-      const mcp = { [name]: { type: 'remote', url, headers, oauth: false } };
+      const known = token && { headers: { Authorization: `Bearer ${token}` }, oauth: false };
+      const mcp = { [name]: { type: 'remote', url, ...known } };
       writeJson(join(home, '.config/opencode'), 'opencode.json', { mcp });
     },
     furnish: ({ project, url }) => {
@@ -171,6 +181,8 @@ export const HOSTS = {
         },
       });
     },
+    login: (name) => ['mcp', 'auth', name],
+    isLoggedOut: /sandbox\s+needs authentication/,
     list: ['mcp', 'list'],
     listed: /^.*sandbox\s+(\w+)/m,
     isWell: 'connected',

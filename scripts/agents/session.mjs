@@ -9,6 +9,7 @@ import { MAIN, npmServer, pause } from '../bench/stage.mjs';
 import { run } from './install.mjs';
 import { bridgesAt, containersOf, gone } from './leftovers.mjs';
 import { StandIn } from './model.mjs';
+import { atTerminal } from './terminal.mjs';
 
 const COMMAND_TIMEOUT_MS = 60_000;
 const SESSION_TIMEOUT_MS = 180_000;
@@ -35,8 +36,8 @@ export class Session {
 
   /**
    * { listed, standIn, said, exitMs, end, prepared, concluded }: registers, lists, and has the stand-in make `calls`.
-   * `prepare` and `conclude` are given { home, host, ours, theirs, url } before and after that; the last two run a command
-   * of ours and of the host's.
+   * `prepare` and `conclude` are given { home, host, ours, theirs, typed, url } before and after that: `ours` and `theirs` run a
+   * command of ours and of the host's, and `typed` one of the host's at a terminal (terminal.mjs), with `more` for its environment.
    */
   async play(calls, { interruptWith, prepare = this.#register, conclude } = {}) {
     const { host, home, project } = this;
@@ -50,7 +51,15 @@ export class Session {
       const place = { home, project, url };
       host.furnish?.(place);
       const env = this.#environment(url, host.env(place));
-      const hands = { ...place, host, ours: this.#ours(env), theirs: (args) => this.#command(args, env) };
+      const typed = (args, { more, asks } = {}) =>
+        atTerminal([...this.argv, ...args], { env: { ...env, ...more }, cwd: project, asks });
+      const hands = {
+        ...place,
+        host,
+        ours: this.#ours(env),
+        theirs: (args) => this.#command(args, env),
+        typed,
+      };
       const prepared = await prepare.call(this, hands);
       const list = stripVTControlCharacters(await this.#command(host.list, env));
       const listed = host.listed.exec(list)?.[1] ?? 'not listed';

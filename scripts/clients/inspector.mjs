@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { install, run } from '../agents/install.mjs';
 import { nodeFolder } from '../install/node.mjs';
 
-const INSPECTOR = {
+export const INSPECTOR = {
   package: '@modelcontextprotocol/inspector',
   version: '2.12.0',
   programs: ['@modelcontextprotocol/inspector/clients/launcher/build/index.js'],

@@ -1,11 +1,14 @@
 // Clients of both lines of the SDK. Each lists, calls, reads, is asked by the server behind the bridge, and hears of progress.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { ROOT } from '../bench/stage.mjs';
 
 const ABOUT = { name: 'trial', version: '1.0.0' };
 const CALL_MS = 60_000;
@@ -21,6 +24,12 @@ export const CLIENTS = {
   'sdk-v2-auto': { ...newer('auto'), speaks: MODERN },
   'sdk-v2-pin': { ...newer({ pin: MODERN }), speaks: MODERN },
 };
+
+/** Version of the package from which a client of CLIENTS comes. */
+export function versionOf({ isOld = false }) {
+  const name = isOld ? '@modelcontextprotocol/sdk' : '@modelcontextprotocol/client';
+  return JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8')).version;
+}
 
 function clientOf({ isOld, mode }, answer) {
   if (isOld) {

@@ -194,11 +194,7 @@ export class HttpFront implements AsyncDisposable {
     const document = this.#document(facts);
     if (document !== undefined) return document;
     const method = methodOf(facts.method);
-    if (method === undefined)
-      return (
-        this.#names.preflight(facts, METHODS) ??
-        rpcError(405, `/mcp takes ${METHODS}.`, { headers: { allow: METHODS } })
-      );
+    if (method === undefined) return await this.#otherMethod(facts);
     const admitted = await this.#admit(facts);
     if (!('principal' in admitted)) {
       // What is refused costs time as well: all of it has one place.
@@ -229,6 +225,16 @@ export class HttpFront implements AsyncDisposable {
     const texts = new RelayedTexts();
     const exchange = { extra: { principal, callerToken, requestId, texts }, method, body, ended };
     return await this.#serve(request, response, exchange, facts);
+  }
+
+  /** Hosts find out by HEAD where to log in, so it is refused like any request without a credential. */
+  async #otherMethod(facts: RequestFacts): Promise<Answer> {
+    const preflight = this.#names.preflight(facts, METHODS);
+    if (preflight !== undefined) return preflight;
+    const admitted = facts.method === 'HEAD' ? await this.#admit(facts) : undefined;
+    return admitted === undefined || 'principal' in admitted
+      ? rpcError(405, `/mcp takes ${METHODS}.`, { headers: { allow: METHODS } })
+      : admitted;
   }
 
   async #serve(

@@ -15,12 +15,17 @@ export type ChallengeFacts = {
 export const CREATE_COMMAND = `${PACKAGE_NAME} token create NAME --servers a,b`;
 
 /** 401: nothing was sent that says who it is. */
-export const missing = (facts: ChallengeFacts): Refusal =>
-  unauthorized(
+export function missing(facts: ChallengeFacts): Refusal {
+  const login =
+    facts.metadataUrl === undefined
+      ? ''
+      : "log in by OAuth, at the issuer that resource_metadata of this answer's WWW-Authenticate leads to, or ";
+  return unauthorized(
     facts,
     undefined,
-    `A credential is needed: send \`Authorization: Bearer TOKEN\`. Whoever runs this bridge makes one with \`${CREATE_COMMAND}\`.`,
+    `A credential is needed: ${login}send \`Authorization: Bearer TOKEN\`. Whoever runs this bridge makes one with \`${CREATE_COMMAND}\`.`,
   );
+}
 
 /** 401: what was sent lets nobody in; `description` is a sentence that says why. */
 export const invalid = (facts: ChallengeFacts, description: string): Refusal =>

@@ -490,6 +490,16 @@ describe('broken', () => {
     expect(await at('/healthz', 'HEAD')).toEqual([200, null]);
   });
 
+  it('HEAD is told where to log in, as hosts ask before they open a browser, and is nothing more', async () => {
+    const { url } = await stubFront(opened);
+    const head = async (headers: Readonly<Record<string, string>>) => {
+      const response = await fetch(url, { method: 'HEAD', headers });
+      return [response.status, response.headers.get('www-authenticate')];
+    };
+    expect(await head({})).toEqual([401, 'Bearer']);
+    expect(await head(HEADERS)).toEqual([405, null]);
+  });
+
   it('a client that leaves has its call cancelled', async () => {
     const stub = await stubFront(opened);
     for (const headers of [{}, { 'mcp-session-id': await openSession(stub) }]) {

@@ -88,6 +88,7 @@ describe('without a credential', () => {
     expect(refusal.status).toBe(401);
     expect(refusal.headers['www-authenticate']).toBe('Bearer realm="mcp-sandbox-bridge"');
     expect(saying(refusal)).toContain('mcp-sandbox-bridge token create NAME');
+    expect(saying(refusal)).not.toContain('OAuth');
     expect(JSON.stringify(refusal)).not.toContain(folder);
     expect(events).toEqual([]);
   });

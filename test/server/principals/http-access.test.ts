@@ -50,6 +50,7 @@ it('a client without a token is led to the issuer', async () => {
   const found = await send(undefined);
   if (!('refusal' in found)) throw new Error('it was let in');
   expect(found.refusal.status).toBe(401);
+  expect(found.refusal.body.error_description).toMatch(/^A credential is needed: log in by OAuth/);
   expect(found.refusal.headers['www-authenticate']).toBe(
     `Bearer realm="mcp-sandbox-bridge", scope="mcp:use", resource_metadata="${METADATA_URL}"`,
   );
