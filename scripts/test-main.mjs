@@ -28,14 +28,14 @@ const ROOTS_OWN = /\/code-exec:/;
 const ONCE = [
   'test/faults/**',
   'test/front-door/{asking,audit,changed-config,login,on-demand,policy,real-servers,resources,unloaded}.test.ts',
-  'test/front-door/{answers,data,docs,errors,files,hostile-text,preflight,progress}.test.ts',
+  'test/front-door/{answers,code,data,docs,errors,files,hostile-text,preflight,progress}.test.ts',
   'test/front-door/{downstream,hostile-code,listing,other-client,secrets}.test.ts',
   // Of the languages, the answers of execute_code, Go's cache and the network stay: they meet what the mode decides.
   'test/front-door/{isolator-config,javascript,snippets}.test.ts',
   'test/cli/{containers.test.ts,exec/**}',
   // Each is a command of its own, whose engine may still tidy up in the home that it was given and that is gone by then.
   'test/scripts/containers.test.ts',
-  'test/containers/{compiled-harness,image-study,kinds,setup}.test.ts',
+  'test/containers/{compiled-harness,image-study,kinds,python-name,setup}.test.ts',
   'test/front-door/{installed,output,warm}.test.ts',
   // A minute of attacks; containers/walls, probe and languages make the gravest in either mode, `npm run walls` all.
   'test/walls/**',

@@ -209,7 +209,7 @@ export const runAttacks: readonly Attack[] = [
         { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 77 } },
         own,
       ).ended;
-      const isAnswered = await until(() => call.text().includes(mark), 8_000);
+      const isAnswered = await until(() => call.text().includes(mark), 5_000);
       call.abort();
       return isAnswered ? undefined : 'the run was cancelled';
     },
@@ -221,8 +221,8 @@ export const runAttacks: readonly Attack[] = [
     wall: 'a queue of runs for each principal',
     settings: ONE_AT_A_TIME,
     attempt: async (world, by) => {
-      const before = flood(world, by, 0.8);
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      const before = flood(world, by, 0.5);
+      await new Promise((resolve) => setTimeout(resolve, 400));
       const answer = await run(world.ann, "print('done')");
       await Promise.all(before.map(({ ended }) => ended));
       return answer.includes('Nothing has run: of your own runs')
@@ -237,8 +237,8 @@ export const runAttacks: readonly Attack[] = [
     wall: 'queues are served in turn',
     settings: { ...SETTINGS, MCP_BRIDGE_CONCURRENCY: '1' },
     attempt: async (world, by) => {
-      const before = flood(world, by, 0.8);
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      const before = flood(world, by, 0.5);
+      await new Promise((resolve) => setTimeout(resolve, 400));
       await run(world.ann, "print('done')");
       const left = before.filter(
         ({ messages }) => !messages.some(({ method }) => method === undefined),
@@ -254,8 +254,8 @@ export const runAttacks: readonly Attack[] = [
     wall: 'of another queue one run in a round counts, however many wait',
     settings: { ...SETTINGS, MCP_BRIDGE_CONCURRENCY: '1' },
     attempt: async (world, by) => {
-      const before = flood(world, world.ann, 0.8);
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      const before = flood(world, world.ann, 0.5);
+      await new Promise((resolve) => setTimeout(resolve, 400));
       const mine = running(by, '1', [], { progressToken: 'place' });
       await mine.ended;
       await Promise.all(before.map(({ ended }) => ended));
