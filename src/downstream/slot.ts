@@ -153,7 +153,10 @@ export class Slot {
         onAnswer: () => {
           this.#crashes = 0;
         },
-        onListed: () => this.#listed(open.downstream),
+        onListed: () => {
+          this.#onListed(open.downstream);
+          this.#tellProblems(open.downstream);
+        },
         onRefreshFailed: (message) =>
           observer({
             type: 'downstream.failed',
@@ -169,7 +172,7 @@ export class Slot {
   #onOpen(open: OpenDownstream, startedAt: number): void {
     const { downstream } = open;
     this.#serve(open, 0);
-    this.#listed(downstream);
+    this.#onListed(downstream);
     this.#failures = 0;
     void downstream.closed.then((reason) => this.#onClosed(open, reason));
     this.#context.observer({
@@ -178,10 +181,10 @@ export class Slot {
       tools: downstream.tools().length,
       durationMs: performance.now() - startedAt,
     });
+    this.#tellProblems(downstream);
   }
 
-  #listed(downstream: Downstream): void {
-    this.#onListed(downstream);
+  #tellProblems(downstream: Downstream): void {
     const problems = downstream.problems();
     const said = problems.join('\n');
     if (said === this.#problemsTold) return;

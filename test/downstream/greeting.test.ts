@@ -75,10 +75,24 @@ it('a server of 2025 that is known as such is asked nothing more', async () => {
 });
 
 it('one that was known for 2025 and has become modern may take its time', async () => {
-  const { entry } = scripted({ on: MODERN, startsIn: 3_000 });
+  const { entry, counted } = scripted({ on: MODERN, startsIn: 3_000 });
   const eras = new ErasInMemory();
   eras.learn(entry, { era: 'legacy', version: '1' });
   expect(await get(entry, eras)).toEqual({ era: 'modern' });
+  // By the same process.
+  expect(counted()).toEqual(['initialize 1', 'server/discover 2', 'tools/list 3', 'tools/call 4']);
+});
+
+it('one that ends when it refuses is started once more', async () => {
+  const on = {
+    ...MODERN,
+    initialize: `${MODERN.initialize}; process.stdout.write('', () => process.exit(1))`,
+  };
+  const { entry, counted } = scripted({ on });
+  const eras = new ErasInMemory();
+  eras.learn(entry, { era: 'legacy', version: '1' });
+  expect(await get(entry, eras)).toEqual({ era: 'modern' });
+  expect(counted()).toEqual(['initialize 1', 'server/discover 1', 'tools/list 2', 'tools/call 3']);
 });
 
 it('one that was known for modern and hangs now is greeted in the old way at its next start', async () => {
@@ -121,5 +135,27 @@ describe('a server that refuses the version of the first request', () => {
     const { entry, asked } = scripted({ on: discover(refusing(supported)) });
     await expect(get(entry)).rejects.toThrow(message);
     expect(asked()).toEqual(Array(times).fill('server/discover'));
+  });
+});
+
+describe('a server whose own discovery names other versions', () => {
+  const discovering = (versions: readonly string[]) => ({
+    ...LEGACY,
+    'server/discover': `answer({ resultType: 'complete', supportedVersions: ${JSON.stringify(versions)}, capabilities: {} })`,
+  });
+
+  it.each([[['2025-06-18', '2027-01-01']], [['1.0', 'x']], [[]]])(
+    'is greeted with initialize where that may be understood: %j',
+    async (versions) => {
+      const { entry, asked } = scripted({ on: discovering(versions) });
+      expect(await get(entry)).toEqual({ era: 'legacy', version: '1' });
+      expect(asked()).toEqual(['server/discover', 'initialize', ...REST]);
+    },
+  );
+
+  it('cannot be used where all of them are newer', async () => {
+    const { entry, asked } = scripted({ on: discovering(['2027-01-01']) });
+    await expect(get(entry)).rejects.toThrow('in versions that this bridge does not know: 2027-01-01');
+    expect(asked()).toEqual(['server/discover']);
   });
 });

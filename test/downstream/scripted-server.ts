@@ -34,10 +34,14 @@ export const MODERN = {
   'tools/call': `answer({ ${COMPLETE}, content: [{ type: 'text', text: 'ok' }] })`,
 };
 
-/** The entry of such a server, and `asked`: the requests of all its processes, in their order. */
+/**
+ * The entry of such a server, and what all of its processes were asked, in its order: the methods, and as `counted` each
+ * with how many requests its own process had got by then.
+ */
 export function scripted({ on, onOther, startsIn = 0, banner }: Script): {
   readonly entry: StdioSpec;
   readonly asked: () => string[];
+  readonly counted: () => string[];
 } {
   const folder = mkdtempSync(join(tmpdir(), 'scripted-server-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -51,7 +55,7 @@ export function scripted({ on, onOther, startsIn = 0, banner }: Script): {
       const { id, method, params } = JSON.parse(line);
       if (id === undefined) return;
       asked++;
-      appendFileSync(process.env.LOG, method + '\\n');
+      appendFileSync(process.env.LOG, method + ' ' + asked + '\\n');
       const say = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', id, ...message }));
       const answer = (result) => say({ result });
       const refuse = (code, message, data) => say({ error: { code, message, data } });
@@ -61,14 +65,16 @@ export function scripted({ on, onOther, startsIn = 0, banner }: Script): {
       }
     });
     setTimeout(read, ${startsIn});`;
+  const counted = () => {
+    try {
+      return readFileSync(log, 'utf8').trim().split('\n');
+    } catch {
+      return [];
+    }
+  };
   return {
     entry: { ...spec('scripted', process.execPath, ['-e', code]), env: { LOG: log } },
-    asked: () => {
-      try {
-        return readFileSync(log, 'utf8').trim().split('\n');
-      } catch {
-        return [];
-      }
-    },
+    asked: () => counted().map((line) => line.replace(/ \d+$/, '')),
+    counted,
   };
 }

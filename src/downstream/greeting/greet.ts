@@ -79,11 +79,14 @@ async function greetKnown(
   } catch (thrown) {
     if (signal.aborted || !isRefusal(thrown)) throw thrown;
     eras.learn(spec, undefined);
-    const another = await parts.newLink();
-    const probe = new Probe(another, handlers.capabilities);
     // Whoever says that it does not speak our version will say which it speaks, however long it takes to start.
-    const isSure = thrown.code === UNSUPPORTED_VERSION;
-    const verdict = await within(isSure ? undefined : parts.patienceMs, probe.verdict, signal);
+    const patienceMs = thrown.code === UNSUPPORTED_VERSION ? undefined : parts.patienceMs;
+    const ask = (over: Link) => within(patienceMs, new Probe(over, handlers.capabilities).verdict, signal);
+    // It may have ended with its refusal; where it has not, it need not be started a second time.
+    const first = link.ending === undefined ? await ask(link) : undefined;
+    const another = link.ending === undefined ? link : await parts.newLink();
+    const verdict = another === link ? first : await ask(another);
+    if (verdict?.era === 'unknown') throw verdict.error;
     if (verdict?.era !== 'modern') throw thrown;
     return greetModern(verdict, another, parts, signal);
   }

@@ -66,19 +66,29 @@ export class Probe {
 }
 
 function verdictOf(result: unknown): Verdict {
-  const versions = isObject(result) ? result['supportedVersions'] : undefined;
-  return isObject(result) && Array.isArray(versions) && versions.includes(MODERN_VERSION)
-    ? { era: 'modern', said: result }
-    : { era: 'legacy' };
+  if (!isObject(result)) return { era: 'legacy' };
+  const versions = versionsIn(result['supportedVersions']);
+  return versions?.includes(MODERN_VERSION) ? { era: 'modern', said: result } : withoutOurVersion(versions);
 }
+
+/** What a server is that does not take our version; `versions` are those that it names. */
+function withoutOurVersion(versions: readonly string[] = []): Verdict {
+  const isUnknown = versions.length > 0 && !versions.some((version) => WITH_INITIALIZE.has(version));
+  return isUnknown ? { era: 'unknown', error: noCommonVersion(versions) } : { era: 'legacy' };
+}
+
+/** Versions of MCP are dates; undefined where there is no list. */
+const versionsIn = (list: unknown): readonly string[] | undefined =>
+  Array.isArray(list) ? list.filter((item) => typeof item === 'string' && VERSION.test(item)) : undefined;
+
+const VERSION = /^\d{4}-\d{2}-\d{2}$/;
 
 type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };
 
 /** The versions that a server names as it refuses ours; undefined for any other error. */
 function versionsOffered({ code, data }: RpcError): readonly string[] | undefined {
   const { supported } = isObject(data) ? data : ({} as JsonObject);
-  const isRefusal = code === UNSUPPORTED_VERSION && Array.isArray(supported);
-  return isRefusal ? supported.filter((version) => typeof version === 'string') : undefined;
+  return code === UNSUPPORTED_VERSION ? versionsIn(supported) : undefined;
 }
 
 /**
@@ -87,15 +97,9 @@ function versionsOffered({ code, data }: RpcError): readonly string[] | undefine
  */
 function verdictOfError(error: RpcError): Verdict {
   const { code, message, data } = error;
-  const versions = versionsOffered(error);
-  if (
-    versions !== undefined &&
-    versions.length > 0 &&
-    !versions.some((version) => WITH_INITIALIZE.has(version))
-  )
-    return { era: 'unknown', error: noCommonVersion(versions) };
   const isFinal = data instanceof BridgeError && Object(data.cause).saysNothingOfServer === true;
-  return isFinal ? { era: 'unknown', error: new ErrorAnswer(message, code, data) } : { era: 'legacy' };
+  if (isFinal) return { era: 'unknown', error: new ErrorAnswer(message, code, data) };
+  return withoutOurVersion(versionsOffered(error));
 }
 
 const MAX_VERSIONS_CHARS = 200;

@@ -47,7 +47,8 @@ export class ResponseStreams {
         this.#giveUpGreedy(unread);
       }
       await unread.allWritten();
-      response.end();
+      // One that was given up has not been sent all: ended, it would count as whole.
+      if (!response.destroyed) response.end();
     } catch {
       // The transport has broken off: its reader must not take what came for the whole.
       response.destroy();
