@@ -94,6 +94,11 @@ export class Turns {
     return waiting;
   }
 
+  /** Runs of this owner that wait. */
+  waitingOf(owner: string): number {
+    return this.#lanes.get(owner)?.waiting.length ?? 0;
+  }
+
   /** Runs under way, of all owners together. */
   get running(): number {
     return this.#running;
