@@ -22,7 +22,7 @@ const IDLE_MS = 1;
 const LOOK_MS = 2;
 /** The longest that one turn lasts, however busy the process is. */
 const MAX_TURN_MS = 100;
-/** Somebody else is about who has begun something within this time. */
+/** Somebody else is about who has asked for something within this time. */
 const ABOUT_MS = 1_000;
 
 export class ProcessorTurns {
@@ -31,8 +31,6 @@ export class ProcessorTurns {
   /** Whose turn it is of those. */
   readonly #all: Turns;
   readonly #limits: TurnLimits;
-  /** By performance.now(): when each owner has begun something last. */
-  readonly #begunAt = new Map<string, number>();
 
   constructor({ words, atOnce, ofOne, waiting = Number.POSITIVE_INFINITY }: ProcessorTurnsOptions) {
     const common = { words, windowMs: 0, now: () => performance.now() };
@@ -72,7 +70,6 @@ export class ProcessorTurns {
       const { idle } = performance.eventLoopUtilization(before);
       if (idle >= IDLE_MS || performance.now() - beganAt >= MAX_TURN_MS) end();
     }, LOOK_MS);
-    this.#noteBegin(owner, beganAt);
     return { [Symbol.dispose]: end };
   }
 
@@ -81,24 +78,8 @@ export class ProcessorTurns {
    * then, and what they begin seldom meets something under way.
    */
   #pause(owner: string, ms: number, then: () => void): void {
-    if (this.#own.waitingOf(owner) > 0 && this.#isAnotherAbout(owner)) setTimeout(then, ms);
+    if (this.#own.isCrowding(owner, ABOUT_MS)) setTimeout(then, ms);
     else then();
-  }
-
-  #noteBegin(owner: string, now: number): void {
-    // The one that began last is the last, so that the others are found first.
-    this.#begunAt.delete(owner);
-    this.#begunAt.set(owner, now);
-    for (const [other, at] of this.#begunAt) {
-      if (now - at <= ABOUT_MS) break;
-      this.#begunAt.delete(other);
-    }
-  }
-
-  #isAnotherAbout(owner: string): boolean {
-    const since = performance.now() - ABOUT_MS;
-    for (const [other, at] of this.#begunAt) if (other !== owner && at >= since) return true;
-    return false;
   }
 }
 
