@@ -14,9 +14,10 @@ import { Work } from './load/work.mjs';
 import { leaveWrong, takeOptions } from './options.mjs';
 
 /** Of all runs, those of the two measured phases; the rest are the storm's. */
-const MEASURED_SHARE = 0.3;
+const MEASURED_SHARE = 0.2;
 /** Descriptors that may stay open at rest: servers of principals that were not there before. */
 const DESCRIPTORS_OF_A_SERVER = 8;
+const PLAIN = { head: [], border: [] };
 const REST_MS = 20_000;
 const STEADY_MS = 6_000;
 const CLEAN_MS = 60_000;
@@ -77,8 +78,10 @@ async function load() {
 
   tell('alone');
   const aloneMs = await measureAlone(work, others[0].clients[0]);
+  const memory = { before: await restingMemory(), idle: 0 };
   // Each principal has its server from here on.
   for (const { clients, principal } of crew) await work.run(clients[0], principal);
+  memory.idle = await restingMemory();
   const atRest = {
     before: await restingDescriptors(),
     after: 0,
@@ -122,6 +125,8 @@ async function load() {
     clients: values.clients,
     withContainers,
     done: { runs: ledger.runs, toolCalls: ledger.toolCalls },
+    flood: ledger.flood,
+    memory: { ...memory, most: Math.max(memory.idle, ...samples.map(({ bytes }) => bytes)) },
     answers: { answered: ledger.answered, refused: ledger.refused, left: ledger.left },
     latencies: found.rows,
     bounds: [
@@ -148,6 +153,12 @@ function clientsOf(principal, at) {
   });
 }
 
+/** Resident bytes, when what a run leaves has been tidied away. */
+async function restingMemory() {
+  await pause(STEADY_MS);
+  return bridge.sample()?.bytes ?? 0;
+}
+
 /** When connections and what ends behind an answer are gone: the least there is before it has been the same for a while. */
 async function restingDescriptors() {
   const end = performance.now() + REST_MS;
@@ -161,17 +172,20 @@ async function restingDescriptors() {
   return least;
 }
 
-function print({ latencies: rows, bounds: kept, done, answers, seconds }) {
+function print({ latencies: rows, bounds: kept, done, flood, answers, seconds, memory }) {
   const ms = (summary) =>
     summary === undefined ? '' : `${summary.p50.toFixed(0)} / ${summary.p95.toFixed(0)}`;
-  const times = new Table({ head: ['principal', 'calm', 'beside a flood', 'storm'], style: { head: [] } });
-  for (const { principal, calm, flooded, storm: stormed } of rows)
-    times.push([principal, ms(calm), ms(flooded), ms(stormed)]);
-  console.log('Time of a run, p50 / p95 in ms:');
+  const head = ['principal', 'run, calm', 'run, flood', 'run, storm', 'call, calm', 'call, flood'];
+  const times = new Table({ head, style: PLAIN });
+  for (const { principal, runs, calls } of rows)
+    times.push([principal, ...[runs.calm, runs.flooded, runs.storm, calls.calm, calls.flooded].map(ms)]);
+  console.log(
+    'Time of a run and of a call, p50 / p95 in ms, in the calm, beside a neighbour that floods, in the storm:',
+  );
   console.log(times.toString());
   const table = new Table({
     head: ['bound', 'found', ''],
-    style: { head: [] },
+    style: PLAIN,
     colWidths: [60, 60, 8],
     wordWrap: true,
   });
@@ -179,6 +193,12 @@ function print({ latencies: rows, bounds: kept, done, answers, seconds }) {
   console.log(table.toString());
   const { answered, refused, left } = answers;
   console.log(
-    `${done.runs} runs and ${done.toolCalls} tool calls in ${seconds.toFixed(0)} s: ${answered} answers, ${refused} refusals that say when to come back, ${left} calls that their clients left.`,
+    `${done.runs} runs and ${done.toolCalls} tool calls in ${seconds.toFixed(0)} s: ${answered} answers, ${refused} refusals that say when to come back, ${left} calls that their clients left. The flood was ${flood.runs} runs and ${flood.toolCalls} tool calls besides.`,
+  );
+  const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MB`;
+  const { before, idle, most } = memory;
+  const each = (bytes) => megabytes((bytes - before) / values.principals);
+  console.log(
+    `Memory of the bridge: ${megabytes(before)} with one principal, ${megabytes(idle)} when each of ${values.principals} has had a run (${each(idle)} for each), at most ${megabytes(most)} in the storm (${each(most)} for each). Their servers' processes have their own.`,
   );
 }

@@ -10,6 +10,8 @@ export const newSecret = () => `secret-${randomBytes(12).toString('hex')}`;
 export class Ledger {
   runs = 0;
   toolCalls = 0;
+  /** What the neighbour does that floods; it is not among the wanted ones. */
+  flood = { runs: 0, toolCalls: 0 };
   answered = 0;
   refused = 0;
   /** Calls whose client has left or cancelled. */
@@ -20,6 +22,13 @@ export class Ledger {
   failed = [];
   /** By phase, then by principal: times of answered runs in ms. */
   times = new Map();
+
+  /** So many runs and tool calls are done. */
+  count(done, { isFlood = false } = {}) {
+    const into = isFlood ? this.flood : this;
+    into.runs += done.runs ?? 0;
+    into.toolCalls += done.toolCalls ?? 0;
+  }
 
   time(phase, principal, ms) {
     const byPrincipal = this.times.get(phase) ?? new Map();

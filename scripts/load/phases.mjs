@@ -6,8 +6,9 @@ import { CALLS_OF_A_RUN, repeatedly } from './work.mjs';
 
 /** How much of what the bridge can do the calm phases ask for, so that a queue is not what is measured. */
 const CALM_SHARE = 0.4;
-/** How many runs the neighbour has under way or waiting all the time. */
-const FLOOD = 24;
+/** How many runs the neighbour has under way or waiting all the time, and how many calls. */
+const FLOOD_OF_RUNS = 24;
+const FLOOD_OF_CALLS = 24;
 const SAMPLE_MS = 250;
 const MIN_KILL_MS = 1_000;
 const KILL_SPREAD_MS = 2_000;
@@ -20,8 +21,8 @@ export async function measureAlone(work, client) {
 }
 
 /**
- * Each principal but the neighbour makes `runs` runs, at random moments whose mean distance leaves the bridge mostly idle.
- * Their times are noted under `phase`.
+ * Each principal but the neighbour makes `runs` runs, at random moments whose mean distance leaves the bridge mostly idle, and as many
+ * calls besides. Their times are noted under `phase`.
  */
 export async function paced({ phase, crew, work, ledger, runs, aloneMs, slots, isOver }) {
   const meanMs = (aloneMs * crew.length) / (slots * CALM_SHARE);
@@ -32,21 +33,28 @@ export async function paced({ phase, crew, work, ledger, runs, aloneMs, slots, i
         await pause(-Math.log(1 - Math.random()) * meanMs);
         const client = clients[at % clients.length];
         pending.push(work.run(client, principal).then((ms) => ledger.time(phase, principal, ms)));
+        await pause(Math.random() * meanMs * 0.5);
+        pending.push(work.call(client, principal).then((ms) => ledger.time(`${phase} call`, principal, ms)));
       }
       await Promise.all(pending);
     }),
   );
 }
 
-/** Runs of the neighbour, as many at once as it can have, while `during` goes on. */
+/** Runs and calls of the neighbour, each as soon as the one before it has ended, while `during` goes on. */
 export async function beside({ neighbour, work, during }) {
   let isOver = false;
-  const flooding = Promise.all(
-    Array.from({ length: FLOOD }, async (_, at) => {
+  const about = `${neighbour.principal} flood`;
+  const manner = { isFlood: true };
+  const floodOf = (length, send) =>
+    Array.from({ length }, async (_, at) => {
       const client = neighbour.clients[at % neighbour.clients.length];
-      while (!isOver) await work.run(client, `${neighbour.principal} flood`);
-    }),
-  );
+      while (!isOver) await send(client);
+    });
+  const flooding = Promise.all([
+    ...floodOf(FLOOD_OF_RUNS, (client) => work.run(client, about, manner)),
+    ...floodOf(FLOOD_OF_CALLS, (client) => work.call(client, about, manner)),
+  ]);
   await during();
   isOver = true;
   await flooding;

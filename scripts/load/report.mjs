@@ -21,15 +21,29 @@ export function latencies({ times }) {
   const names = [...new Set([...times.values()].flatMap((byPrincipal) => [...byPrincipal.keys()]))].sort();
   const of = (phase, name) => summary(times.get(phase)?.get(name));
   const all = (phase) => summary([...(times.get(phase)?.values() ?? [])].flat());
-  const row = (principal, calm, flooded, storm) => ({ principal, calm, flooded, storm });
-  return [
-    ...names.map((name) => row(name, of('calm', name), of('flooded', name), of('storm', name))),
-    row('all', all('calm'), all('flooded'), all('storm')),
-  ];
+  const row = (principal, found) => ({
+    principal,
+    runs: { calm: found('calm'), flooded: found('flooded'), storm: found('storm') },
+    calls: { calm: found('calm call'), flooded: found('flooded call') },
+  });
+  return [...names.map((name) => row(name, (phase) => of(phase, name))), row('all', all)];
 }
 
-const isSlowed = ({ calm, flooded }) =>
-  calm !== undefined && flooded !== undefined && flooded.p95 > MAX_SLOWDOWN * calm.p95 + NOISE_MS;
+/** Whether a flood has slowed what one principal, or all together, did; not where a p95 would be that of one sample. */
+const isSlowed = ({ calm, flooded }, isOfAll) =>
+  calm !== undefined &&
+  flooded !== undefined &&
+  (isOfAll || Math.min(calm.runs, flooded.runs) >= MIN_SAMPLES) &&
+  flooded.p95 > MAX_SLOWDOWN * calm.p95 + NOISE_MS;
+
+function slowedIn(rows, what) {
+  const slowed = rows.filter((row) => isSlowed(row[what], row.principal === 'all'));
+  return {
+    bound: `p95 of ${what} beside a flood at most ${MAX_SLOWDOWN} times that of the calm`,
+    found: slowed.length === 0 ? 'none slower' : slowed.map(({ principal }) => principal).join(', '),
+    isKept: slowed.length === 0,
+  };
+}
 
 /** Each bound with what was found; `isKept` false makes the whole fail. */
 export function bounds({ ledger, rows, samples, atRest, kills, wanted, left, crashes, endedByItself }) {
@@ -41,21 +55,14 @@ export function bounds({ ledger, rows, samples, atRest, kills, wanted, left, cra
   const memory = growth(samples.map(({ at, bytes }) => ({ at, value: bytes })));
   const memoryBound = Math.max(MAX_GROWTH_BYTES, MAX_GROWTH_SHARE * (samples.at(-1)?.bytes ?? 0));
   const descriptors = growth(samples.map(({ at, descriptors: value }) => ({ at, value })));
-  const slowed = rows.filter(
-    (row) =>
-      isSlowed(row) && (row.principal === 'all' || Math.min(row.calm.runs, row.flooded.runs) >= MIN_SAMPLES),
-  );
   const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MB`;
   return [
     count('lost', ledger.lost),
     count('mixed up', ledger.mixedUp),
     count('answered wrongly', ledger.failed),
     count('left behind', left),
-    {
-      bound: `p95 beside a flood at most ${MAX_SLOWDOWN} times that of the calm`,
-      found: slowed.length === 0 ? 'none slower' : slowed.map(({ principal }) => principal).join(', '),
-      isKept: slowed.length === 0,
-    },
+    slowedIn(rows, 'runs'),
+    slowedIn(rows, 'calls'),
     {
       bound: `memory over the last half of the storm grows by at most ${megabytes(memoryBound)}`,
       found: megabytes(memory),

@@ -16,6 +16,8 @@ print("${secret}", len(texts))
 const RETRIES = 100;
 const MOST_WAIT_MS = 5_000;
 
+// `manner` is that of LoadClient.call; with `isFlood`, what is done is counted as the flood's.
+
 /** The calls of one bridge, without runs where it has no containers. */
 export class Work {
   #ledger;
@@ -37,14 +39,15 @@ export class Work {
         { secret, count: 1, about: `${about} run` },
         client,
       );
-      this.#ledger.toolCalls += CALLS_OF_A_RUN;
+      this.#ledger.count({ toolCalls: CALLS_OF_A_RUN }, manner);
     } else for (let at = 0; at < CALLS_OF_A_RUN; at++) await this.call(client, about, manner);
-    this.#ledger.runs++;
+    this.#ledger.count({ runs: 1 }, manner);
     return performance.now() - beganAt;
   }
 
-  /** A tool of a server, called without code. */
+  /** A tool of a server, called without code. How long it took, in ms. */
   async call(client, about, manner = {}) {
+    const beganAt = performance.now();
     const secret = newSecret();
     const args = { command: 'say', args: [secret] };
     await this.#until(
@@ -52,7 +55,8 @@ export class Work {
       { secret, count: 1, about: `${about} call` },
       client,
     );
-    this.#ledger.toolCalls++;
+    this.#ledger.count({ toolCalls: 1 }, manner);
+    return performance.now() - beganAt;
   }
 
   /** A call whose answer is large. */
@@ -64,7 +68,7 @@ export class Work {
       { secret, count: 1, about: `${about} large` },
       client,
     );
-    this.#ledger.toolCalls++;
+    this.#ledger.count({ toolCalls: 1 }, manner);
   }
 
   /** Sends until it is answered or its client has left; a lost answer is counted where the bridge was not killed. */

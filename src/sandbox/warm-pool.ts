@@ -45,7 +45,9 @@ export class WarmPool implements Disposable {
   readonly #waiting: WaitingSandbox[] = [];
   /** Under way and not promised to anybody. */
   readonly #starting = new Set<Promise<Sandbox>>();
+  /** Runs under way, but for those that were started beside the pool. */
   #running = 0;
+  readonly #beside = new WeakSet<Sandbox>();
   #failures = 0;
   #restUntil = 0;
   #wantedAt = 0;
@@ -65,8 +67,16 @@ export class WarmPool implements Disposable {
     return (this.#waiting.length + this.#starting.size) * this.#options.bytesEach;
   }
 
-  /** A greeted sandbox: one that waits, else one that is on its way, else a cold start. */
-  async take(signal: AbortSignal): Promise<Sandbox> {
+  /**
+   * A greeted sandbox: one that waits, else one that is on its way, else a cold start. With `isBeside` it is a cold start in any
+   * case, and the pool is filled as if nothing ran: what waits is for others.
+   */
+  async take(signal: AbortSignal, { isBeside = false } = {}): Promise<Sandbox> {
+    if (isBeside) {
+      const sandbox = await this.#options.start(signal);
+      this.#beside.add(sandbox);
+      return sandbox;
+    }
     this.#running++;
     this.#wantedAt = performance.now();
     this.#fillAfter(FILL_BESIDE_RUN_AFTER_MS);
@@ -92,14 +102,14 @@ export class WarmPool implements Disposable {
     } finally {
       if (waits) this.#waiting.unshift(this.#waitingFor(sandbox));
       else this.#options.retire(sandbox);
-      this.#onRunEnded();
+      this.#onRunEnded(sandbox);
     }
   }
 
   /** Gets rid of one that was taken, and makes up for it as soon as no run is disturbed by that. */
   retire(sandbox: Sandbox): void {
     this.#options.retire(sandbox);
-    this.#onRunEnded();
+    this.#onRunEnded(sandbox);
   }
 
   /** Starts what is missing, up to the size, the memory and the cores there are; rests after failures. */
@@ -143,8 +153,8 @@ export class WarmPool implements Disposable {
     return there < this.#options.size && !this.#closing.signal.aborted;
   }
 
-  #onRunEnded(): void {
-    this.#running--;
+  #onRunEnded(sandbox: Sandbox): void {
+    if (!this.#beside.delete(sandbox)) this.#running--;
     this.#onIdle();
   }
 

@@ -34,6 +34,7 @@ import {
 } from '../run/sandboxed-command.js';
 import { commandKind, keyOf, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import type { Launcher } from '../sandbox/launcher.js';
+import type { Sandbox } from '../sandbox/sandbox.js';
 import type { CallLimits, CallTurns } from './call-turns.js';
 import type { Caller } from './caller.js';
 import { ConfiguredServers } from './configured-servers.js';
@@ -125,6 +126,9 @@ export type BridgeOwner = {
   /** The volume of its commands. */
   readonly workVolume: string;
 };
+
+/** A principal that has run something within this time gets the sandboxes that wait, before one that has more runs waiting. */
+const ABOUT_MS = 60_000;
 
 const NO_CALL_LIMITS: CallLimits = {
   callsAtOnce: Number.POSITIVE_INFINITY,
@@ -405,7 +409,14 @@ export class Bridge implements AsyncDisposable {
     const { patience } = this.#service;
     const warm = this.#service.warm.of(kind);
     return {
-      take: async (signal) => meter.follow(await patience.take(keyOf(kind), warm, wait, signal)),
+      take: async (signal) => {
+        const isBeside = this.#service.turns.isCrowding(this.#ownerId, ABOUT_MS);
+        const source = {
+          take: (ends: AbortSignal) => warm.take(ends, { isBeside }),
+          giveBack: (late: Sandbox) => warm.giveBack(late),
+        };
+        return meter.follow(await patience.take(keyOf(kind), source, wait, signal));
+      },
       giveBack: (sandbox) => {
         meter.leave(sandbox);
         warm.giveBack(sandbox);

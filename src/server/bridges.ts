@@ -47,13 +47,10 @@ type Live = {
 const IDLE_MS = 10 * 60_000;
 /** Another instance may die at any time, and files of those who do not come back expire. A sweep costs two commands of the engine. */
 const SWEEP_EVERY_MS = 15 * 60_000;
-/**
- * A request costs a few milliseconds of the process. One of each principal is begun at a time, and two in all, so that a request of
- * another one waits for half of one only.
- */
+/** A request costs a few milliseconds of the process, so one is begun at a time. */
 const REQUEST_TURNS = {
   words: { one: 'request', many: 'requests', refused: 'Nothing was done' },
-  atOnce: 2,
+  atOnce: 1,
   ofOne: 1,
   waiting: 1_000,
 } as const;

@@ -17,26 +17,31 @@ export type ProcessorTurnsOptions = {
 };
 
 /** A turn whose work has not ended gives its place to others when the process was idle for so long since it began. */
-const IDLE_MS = 2;
+const IDLE_MS = 1;
 /** How often that is looked at. */
-const LOOK_MS = 3;
+const LOOK_MS = 2;
 /** The longest that one turn lasts, however busy the process is. */
 const MAX_TURN_MS = 100;
+/** Somebody else is about who has asked for something within this time. */
+const ABOUT_MS = 1_000;
 
 export class ProcessorTurns {
-  readonly #turns: Turns;
+  /** A principal has one of these from the begin of its turn to the end of its pause. */
+  readonly #own: Turns;
+  /** Whose turn it is of those. */
+  readonly #all: Turns;
   readonly #limits: TurnLimits;
 
   constructor({ words, atOnce, ofOne, waiting = Number.POSITIVE_INFINITY }: ProcessorTurnsOptions) {
-    this.#turns = new Turns({ words, runsAtOnce: atOnce, windowMs: 0, now: () => performance.now() });
-    const unlimited = Number.POSITIVE_INFINITY;
-    const room = { processorSeconds: unlimited, memoryBytes: unlimited };
-    this.#limits = { runsAtOnce: ofOne, runsWaiting: waiting, ...room };
+    const common = { words, windowMs: 0, now: () => performance.now() };
+    this.#own = new Turns({ ...common, runsAtOnce: Number.POSITIVE_INFINITY });
+    this.#all = new Turns({ ...common, runsAtOnce: atOnce });
+    this.#limits = { ...UNLIMITED, runsAtOnce: ofOne, runsWaiting: waiting };
   }
 
   /** How much waits, of all principals. */
   get waiting(): number {
-    return this.#turns.waiting;
+    return this.#own.waiting + this.#all.waiting;
   }
 
   /**
@@ -44,13 +49,22 @@ export class ProcessorTurns {
    * with the refusal, E_BUSY with when to come back, where too much of this owner waits.
    */
   async begin(owner: string, signal: AbortSignal): Promise<Disposable | { readonly refused: BridgeError }> {
-    const turn = await takeTurn(this.#turns, { owner, limits: this.#limits, memoryBytes: 0 }, signal);
-    if ('refused' in turn) return turn;
+    const own = await takeTurn(this.#own, { owner, limits: this.#limits, memoryBytes: 0 }, signal);
+    if ('refused' in own) return own;
+    const turn = await takeTurn(this.#all, { owner, limits: UNLIMITED, memoryBytes: 0 }, signal);
+    if ('refused' in turn) {
+      own.end();
+      return turn;
+    }
     const beganAt = performance.now();
     const before = performance.eventLoopUtilization();
+    let isUnderWay = true;
     const end = () => {
+      if (!isUnderWay) return;
+      isUnderWay = false;
       clearInterval(looking);
       turn.end();
+      this.#pause(owner, performance.now() - beganAt, () => own.end());
     };
     const looking = setInterval(() => {
       const { idle } = performance.eventLoopUtilization(before);
@@ -58,4 +72,20 @@ export class ProcessorTurns {
     }, LOOK_MS);
     return { [Symbol.dispose]: end };
   }
+
+  /**
+   * Whoever has more waiting pauses for as long as its turn was, while others are about: the process is theirs for half of the time
+   * then, and what they begin seldom meets something under way.
+   */
+  #pause(owner: string, ms: number, then: () => void): void {
+    if (this.#own.isCrowding(owner, ABOUT_MS)) setTimeout(then, ms);
+    else then();
+  }
 }
+
+const UNLIMITED: TurnLimits = {
+  runsAtOnce: Number.POSITIVE_INFINITY,
+  runsWaiting: Number.POSITIVE_INFINITY,
+  processorSeconds: Number.POSITIVE_INFINITY,
+  memoryBytes: Number.POSITIVE_INFINITY,
+};

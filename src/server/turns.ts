@@ -65,6 +65,8 @@ type Lane = {
   used: Used[];
 };
 
+/** For how long it is known that an owner has entered something. */
+const MAX_ABOUT_MS = 60_000;
 /** What is told to somebody who has to come back, in seconds. */
 const MAX_RETRY_SECONDS = 3_600;
 /** How much of a new run's time goes into the mean. */
@@ -79,6 +81,8 @@ export class Turns {
   readonly #lanes = new Map<string, Lane>();
   /** In the order in which they have their next turn: the one that had the last turn is the last. */
   #order: Lane[] = [];
+  /** By owner, oldest first, by the clock: when each has entered last. Only of the last minutes. */
+  readonly #enteredAt = new Map<string, number>();
   #running = 0;
   #meanMs = FIRST_GUESS_MS;
 
@@ -94,6 +98,18 @@ export class Turns {
     return waiting;
   }
 
+  /**
+   * Whether `owner` has more runs waiting while another owner is about, none of whose runs has to wait: one that has entered a run
+   * within `withinMs`, at most a minute. What has to be shared is better left to that one.
+   */
+  isCrowding(owner: string, withinMs: number): boolean {
+    if (this.#waitingOf(owner) === 0) return false;
+    const since = this.#options.now() - withinMs;
+    for (const [other, at] of this.#enteredAt)
+      if (other !== owner && at >= since && this.#waitingOf(other) === 0) return true;
+    return false;
+  }
+
   /** Runs under way, of all owners together. */
   get running(): number {
     return this.#running;
@@ -105,6 +121,7 @@ export class Turns {
    */
   enter(request: TurnRequest): Turn {
     this.#forgetIdle();
+    this.#noteEntered(request.owner);
     const lane = this.#laneOf(request.owner);
     this.#refuseWhereTooMuch(request, lane);
     const entry: Entry = { ...request, state: 'waiting', beganAt: 0 };
@@ -120,6 +137,20 @@ export class Turns {
       },
       end: (usage) => this.#end(entry, usage?.processorSeconds ?? 0),
     };
+  }
+
+  #waitingOf(owner: string): number {
+    return this.#lanes.get(owner)?.waiting.length ?? 0;
+  }
+
+  #noteEntered(owner: string): void {
+    const now = this.#options.now();
+    this.#enteredAt.delete(owner);
+    this.#enteredAt.set(owner, now);
+    for (const [other, at] of this.#enteredAt) {
+      if (now - at <= MAX_ABOUT_MS) break;
+      this.#enteredAt.delete(other);
+    }
   }
 
   #laneOf(owner: string): Lane {

@@ -88,6 +88,31 @@ describe('take', () => {
     expect(taken.map(numberOf)).toEqual([1, 2, 3]);
   });
 
+  it('one beside the pool starts cold, leaves what waits to others, and keeps nothing from being filled', async () => {
+    pool = open(1);
+    pool.fill();
+    await settle();
+    const beside = await pool.take(never, { isBeside: true });
+    expect([numberOf(beside), pool.ready]).toEqual([2, 1]);
+    const own = await pool.take(never);
+    expect(numberOf(own)).toBe(1);
+    pool.retire(own);
+    await settle();
+    // Although the other one still runs.
+    expect(pool.ready).toBe(1);
+    pool.retire(beside);
+    await settle();
+    expect([pool.ready, started.length, retired]).toEqual([1, 3, [1, 2]]);
+    const last = await pool.take(never);
+    const late = await pool.take(never, { isBeside: true });
+    pool.retire(late);
+    await settle();
+    expect(pool.ready).toBe(0);
+    pool.retire(last);
+    await settle();
+    expect(pool.ready).toBe(1);
+  });
+
   it('passes over the dead and the outdated', async () => {
     pool = open(2);
     pool.fill();

@@ -17,7 +17,11 @@ const [ANN, BEN] = [principalNamed('ann'), principalNamed('ben')];
 
 let bridges: TestBridges;
 /** Ends the runs that have asked for a sandbox, in that order. */
-let started: { readonly end: () => void; readonly kind: SandboxKind }[];
+let started: {
+  readonly end: () => void;
+  readonly kind: SandboxKind;
+  readonly isBeside: boolean | undefined;
+}[];
 
 function open(...given: Parameters<typeof openBridges>): void {
   bridges = openBridges(...given);
@@ -25,10 +29,10 @@ function open(...given: Parameters<typeof openBridges>): void {
   vi.spyOn(bridges.service.warm, 'of').mockImplementation(
     (kind) =>
       ({
-        take: (signal: AbortSignal) =>
+        take: (signal: AbortSignal, { isBeside }: { isBeside?: boolean } = {}) =>
           new Promise((_resolve, reject) => {
             const lost = new BridgeError('E_SANDBOX_LOST', 'The sandbox was lost.', { fault: 'engine' });
-            started.push({ kind, end: () => reject(lost) });
+            started.push({ kind, isBeside, end: () => reject(lost) });
             signal.addEventListener('abort', () => reject(lost));
           }),
         giveBack: () => {},
@@ -160,6 +164,21 @@ describe('quotas', () => {
       type: 'E_LIMIT',
       message: expect.stringContaining('512 MB, and all of your runs together 100 MB'),
     });
+  });
+});
+
+describe('sandboxes that wait', () => {
+  it('are for others while one principal has more runs waiting, and for it where it is alone', async () => {
+    const flood = Array.from({ length: 4 }, () => run(ANN));
+    await until(() => started.length === 1);
+    const ben = run(BEN);
+    for (let count = 0; count < 5; count++) {
+      await until(() => started.length > count);
+      started[count]?.end();
+    }
+    await Promise.all([...flood, ben]);
+    // Ann alone, Ben, Ann with two more waiting, with one more, and with none.
+    expect(started.map(({ isBeside }) => isBeside)).toEqual([false, false, true, true, false]);
   });
 });
 

@@ -39,6 +39,33 @@ it('a flood of one principal delays what another begins by one turn, however lon
   expect(turns.waiting).toBe(0);
 });
 
+it('a flood leaves half of the time to others while they are about', async () => {
+  const turns = turnsOf(1, 1);
+  let isOver = false;
+  let spentMs = 0;
+  const flood = Array.from({ length: 8 }, async () => {
+    while (!isOver) {
+      const turn = await turns.begin('ann', NEVER);
+      if ('refused' in turn) throw turn.refused;
+      const beganAt = performance.now();
+      while (performance.now() - beganAt < 4);
+      spentMs += performance.now() - beganAt;
+      turn[Symbol.dispose]();
+    }
+  });
+  await busy(turns, 'ben', () => {});
+  const beganAt = performance.now();
+  spentMs = 0;
+  for (let at = 0; at < 10; at++) {
+    await pause(30);
+    await busy(turns, 'ben', () => {});
+  }
+  const share = spentMs / (performance.now() - beganAt);
+  isOver = true;
+  await Promise.all(flood);
+  expect(share).toBeLessThan(0.7);
+});
+
 it('a turn whose work waits for something else gives its place to more of the same principal', async () => {
   const turns = turnsOf(2, 1);
   const held = [];

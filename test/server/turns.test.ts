@@ -105,6 +105,24 @@ describe('the order', () => {
   });
 });
 
+it('an owner crowds while it has more waiting and somebody else, who has not, is about', () => {
+  const { turns, enter, clock } = turnsOf(1);
+  const first = enter('ann', 'a1');
+  const second = enter('ann', 'a2');
+  // Nobody else is there.
+  expect(turns.isCrowding('ann', 10_000)).toBe(false);
+  const ben = enter('ben', 'b1');
+  expect([turns.isCrowding('ann', 10_000), turns.isCrowding('ben', 10_000)]).toEqual([false, false]);
+  ben.end();
+  expect([turns.isCrowding('ann', 10_000), turns.isCrowding('ben', 10_000)]).toEqual([true, false]);
+  clock.ms += 20_000;
+  expect(turns.isCrowding('ann', 10_000)).toBe(false);
+  expect(turns.isCrowding('ann', 60_000)).toBe(true);
+  second.end();
+  expect(turns.isCrowding('ann', 60_000)).toBe(false);
+  first.end();
+});
+
 describe('what is too much', () => {
   it('waiting runs: a further one is refused with when to come back, and others are not', () => {
     const { enter, clock } = turnsOf(1);
