@@ -70,7 +70,6 @@ const PACKAGES = {
   'p-queue': ['downstream/', 'exec/', 'run/', 'server/'],
   picocolors: ['cli/', 'observe/'],
   pino: ['observe/'],
-  'rotating-file-stream': ['observe/'],
   'smol-toml': ['config/'],
   yaml: ['config/', 'run/'],
   zod: [

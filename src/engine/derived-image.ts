@@ -32,6 +32,12 @@ const MADE_LABEL = `${INSTANCE_LABEL}.derived`;
 /** Another bridge, of another version perhaps, may use what is younger; what it lacks later, it makes again. */
 const OLD_SECONDS = 7 * 24 * 60 * 60;
 
+/**
+ * Of the file that says how the image is made. podman's service takes a file of that name in its own working directory for the one
+ * of the context (seen with 4.3), so it is one that is nowhere else.
+ */
+export const CONTAINERFILE = 'Containerfile.mcp-sandbox-bridge';
+
 export const derivedName = (key: string): string => `${REPOSITORY}:${key}`;
 
 /** A value in a Containerfile: quotes and backslashes are escaped, and `$`, which would name a variable. */
@@ -69,7 +75,7 @@ export async function makeDerivedImage(
   try {
     for (const [target, dir] of Object.entries(derivation.folders))
       cpSync(dir, join(context, nameOf(target)), { recursive: true });
-    writeFileSync(join(context, 'Containerfile'), containerfile(derivation, Math.floor(Date.now() / 1000)));
+    writeFileSync(join(context, CONTAINERFILE), containerfile(derivation, Math.floor(Date.now() / 1000)));
     const result = await command(buildArgs(image, context), BUILD_TIMEOUT_MS, signal);
     if (result.exitCode === 0) return image;
     throw new BridgeError(

@@ -3,6 +3,7 @@
 
 import { join } from 'node:path';
 import { z } from 'zod';
+import { CONTAINERFILE } from './derived-image.js';
 import type {
   ContainerFacts,
   EngineFacts,
@@ -191,7 +192,7 @@ const podman: EngineDialect = {
   buildArgs: (image, contextDir) => [
     'build',
     ...['--network=none', '--pull=never', '--layers=false', '--quiet', `--tag=${image}`],
-    `--file=${join(contextDir, 'Containerfile')}`,
+    `--file=${join(contextDir, CONTAINERFILE)}`,
     contextDir,
   ],
   // A service that runs elsewhere would open the file there; the label of our derived image has the profile's text.
@@ -304,7 +305,7 @@ const docker: EngineDialect = {
   buildArgs: (image, contextDir) => [
     'build',
     ...['--network=none', '--quiet', `--tag=${image}`],
-    `--file=${join(contextDir, 'Containerfile')}`,
+    `--file=${join(contextDir, CONTAINERFILE)}`,
     contextDir,
   ],
   // Its client reads the file and sends the text, wherever the daemon is.

@@ -6,8 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
-import { createStream as createRotatingStream } from 'rotating-file-stream';
 import { messageOf } from '../base/errors.js';
+import { SegmentedFile, type Segments } from './segmented-file.js';
 
 export type AuditFilesOptions = {
   readonly dir: string;
@@ -23,8 +23,8 @@ export type AuditFilesOptions = {
 };
 
 export const AUDIT_SUFFIX = '.jsonl';
-/** How many older files a bridge keeps besides the one that it writes. */
-const ROTATED = 3;
+/** How many full files a bridge keeps besides the one that it writes. */
+const KEPT_SEGMENTS = 3;
 /**
  * One file gets this fraction of the quota: 8 means an eighth. A bridge has at most four, so half of the quota is left
  * for earlier bridges.
@@ -50,6 +50,7 @@ export class AuditFiles {
   readonly #now: () => number;
   readonly #name = `${new Date().toISOString().replace(/[:.]/g, '-')}-${randomBytes(3).toString('hex')}`;
   #stream: Writable | undefined;
+  #segments: Segments | undefined;
   #waiting: WaitingLines[] = [];
   /** Characters of the waiting lines and of those that are being written. */
   #waitingChars = 0;
@@ -129,7 +130,7 @@ export class AuditFiles {
   }
 
   #open(): Writable {
-    const { dir, quotaBytes, createStream = (path) => this.#rotating(path) } = this.#options;
+    const { dir, quotaBytes, createStream = (path) => this.#segmented(path) } = this.#options;
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     chmodSync(dir, 0o700);
     removeOldest(dir, quotaBytes);
@@ -138,16 +139,18 @@ export class AuditFiles {
       if (this.#stream === stream) this.#stream = undefined;
       this.#fail(error.message);
     });
-    stream.on('warning', (error) => this.#tell(error.message));
     return stream;
   }
 
-  #rotating(path: string): Writable {
-    const size = Math.max(1, Math.floor(this.#options.quotaBytes / SHARE_OF_QUOTA / 1024));
+  #segmented(path: string): Writable {
     const start = path.slice(0, -AUDIT_SUFFIX.length);
-    const name = (index: number | Date | null) =>
-      `${start}${typeof index === 'number' ? `.${index}` : ''}${AUDIT_SUFFIX}`;
-    return createRotatingStream(name, { size: `${size}K`, rotate: ROTATED, mode: 0o600 });
+    this.#segments ??= {
+      pathOf: (index) => `${start}${index === 0 ? '' : `.${index}`}${AUDIT_SUFFIX}`,
+      bytesEach: this.#options.quotaBytes / SHARE_OF_QUOTA,
+      kept: KEPT_SEGMENTS,
+      index: 0,
+    };
+    return new SegmentedFile(this.#segments);
   }
 
   #lose(lines: number, since = new Date(this.#now()).toISOString()): void {

@@ -14,11 +14,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ProcessResult } from '../../src/base/process.js';
 import {
+  CONTAINERFILE,
   type Derivation,
   derivedName,
   makeDerivedImage,
   pruneDerivedImages,
 } from '../../src/engine/derived-image.js';
+import { dialects } from '../../src/engine/dialects.js';
 
 const never = new AbortController().signal;
 const DAY_SECONDS = 24 * 60 * 60;
@@ -46,12 +48,18 @@ const derivation = (labels: Record<string, string> = {}): Derivation => ({
 const scratch = () => join(dir, 'scratch');
 const buildArgs = (image: string, contextDir: string) => ['build', image, contextDir];
 
+it.each(['podman', 'docker'] as const)('%s is told the file by a name that is nowhere else', (engine) => {
+  expect(dialects[engine].buildArgs('image', '/context')).toContain(`--file=/context/${CONTAINERFILE}`);
+  // A service takes one of these out of its own working directory.
+  expect(['Containerfile', 'Dockerfile']).not.toContain(CONTAINERFILE);
+});
+
 it('sends a context with the folders and one Containerfile, and leaves nothing of it', async () => {
   let file = '';
   let sent: string[] = [];
   const command = async (args: readonly string[]) => {
     const context = args[2] ?? '';
-    file = readFileSync(join(context, 'Containerfile'), 'utf8');
+    file = readFileSync(join(context, CONTAINERFILE), 'utf8');
     sent = readdirSync(context, { recursive: true, encoding: 'utf8' }).sort();
     return answer('');
   };
@@ -63,7 +71,7 @@ it('sends a context with the folders and one Containerfile, and leaves nothing o
     never,
   );
   expect(made).toBe(derivedName('abc'));
-  expect(sent).toEqual(['Containerfile', 'ipc', 'ipc/mcp', 'ipc/mcp/__init__.py']);
+  expect(sent).toEqual([CONTAINERFILE, 'ipc', 'ipc/mcp', 'ipc/mcp/__init__.py']);
   const [from, copy, label, at, end] = file.split('\n');
   expect([from, copy]).toEqual(['FROM localhost/base:1', 'COPY ipc /ipc']);
   expect(label).toBe('LABEL profile="{\\"a\\":\\"\\$b\\\\\\"\\\\\\\\\\"}"');

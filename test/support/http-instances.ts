@@ -21,18 +21,18 @@ export class HttpInstances implements AsyncDisposable {
   readonly dir = mkdtempSync(join(tmpdir(), 'serve-http-'));
   readonly #ended: Array<() => Promise<unknown>> = [];
 
-  constructor() {
+  readonly #base: (dir: string) => Readonly<Record<string, string | undefined>>;
+
+  /** `base` is the environment of those that run something else than commands of the command server. */
+  constructor(base: (dir: string) => Readonly<Record<string, string | undefined>> = commandsOnly) {
+    this.#base = base;
     const mcpServers = { box: { command: process.execPath, args: [MAIN, 'code-exec'] } };
     writeFileSync(join(this.dir, 'servers.json'), JSON.stringify({ mcpServers }));
   }
 
   environment(more: Readonly<Record<string, string>> = {}): Record<string, string | undefined> {
     return {
-      HOME: this.dir,
-      PATH: process.env['PATH'],
-      MCP_BRIDGE_TOOLS: 'execute',
-      MCP_BRIDGE_EXECUTE_SERVER: 'box',
-      MCP_BRIDGE_ALLOW_SELF_SERVER: '1',
+      ...this.#base(this.dir),
       MCP_SERVERS_CONFIG: join(this.dir, 'servers.json'),
       MCP_BRIDGE_STATE_DIR: join(this.dir, 'state'),
       ...more,
@@ -84,3 +84,11 @@ export class HttpInstances implements AsyncDisposable {
     rmSync(this.dir, { recursive: true, force: true });
   }
 }
+
+const commandsOnly = (dir: string) => ({
+  HOME: dir,
+  PATH: process.env['PATH'],
+  MCP_BRIDGE_TOOLS: 'execute',
+  MCP_BRIDGE_EXECUTE_SERVER: 'box',
+  MCP_BRIDGE_ALLOW_SELF_SERVER: '1',
+});

@@ -1,0 +1,108 @@
+// A bridge over HTTP that runs code, as whoever operates it sees it: readiness goes and comes with the engine, and of two
+// instances behind one address one is replaced while clients run code without pause.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { engineUnderTest } from '../support/engine-under-test.js';
+import { HttpInstances } from '../support/http-instances.js';
+import { bridgeEnv } from '../support/start-bridge.js';
+import { TcpBalancer } from '../support/tcp-balancer.js';
+
+const MODERN = { versionNegotiation: { mode: { pin: '2026-07-28' } } } as const;
+let instances: HttpInstances;
+let token: string;
+beforeEach(() => {
+  instances = new HttpInstances((dir) => bridgeEnv(dir, { MCP_BRIDGE_WARM: '0' }));
+  token = instances.command('token', 'create', 'team');
+});
+afterEach(() => instances[Symbol.asyncDispose]());
+
+async function clientAt(url: URL): Promise<Client> {
+  const client = new Client({ name: 'client', version: '1' }, MODERN);
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+  return client;
+}
+
+const run = async (client: Client, code: string) =>
+  (await client.callTool({ name: 'run_python', arguments: { code } })).structuredContent as {
+    readonly status: string;
+    readonly result?: unknown;
+  };
+
+it.skipIf(engineUnderTest.kind !== 'local')(
+  'is ready while its engine is there: not when it has gone, and again when it is back',
+  async () => {
+    const dead = join(instances.dir, 'dead');
+    const bin = join(instances.dir, 'bin');
+    mkdirSync(bin);
+    const [name = 'podman'] = engineUnderTest.client;
+    const real = execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
+    const wrapper = `#!/bin/sh\nif [ -e "${dead}" ]; then echo "the engine is dead" >&2; exit 125; fi\nexec "${real}" "$@"\n`;
+    writeFileSync(join(bin, name), wrapper, { mode: 0o755 });
+    const bridge = instances.start(['serve', '--http', '127.0.0.1:0'], {
+      PATH: `${bin}:${process.env['PATH']}`,
+    });
+    const url = await bridge.url();
+    const readiness = async () => (await fetch(new URL('/readyz', url))).status;
+    await expect.poll(readiness, { timeout: 60_000 }).toBe(200);
+    const client = await clientAt(url);
+    expect(await run(client, '6 * 7')).toMatchObject({ result: 42 });
+    writeFileSync(dead, '');
+    expect(await run(client, '6 * 7')).toMatchObject({ status: 'error' });
+    await expect.poll(readiness, { timeout: 20_000 }).toBe(503);
+    expect(bridge.stderr()).toContain('no sandbox can be started');
+    rmSync(dead);
+    await expect.poll(readiness, { timeout: 60_000, interval: 500 }).toBe(200);
+    expect(bridge.stderr()).toContain('sandboxes can be started again');
+    expect(await run(client, '6 * 7')).toMatchObject({ result: 42 });
+    await client.close();
+  },
+  150_000,
+);
+
+it('loses no run when one of two instances is replaced', async () => {
+  await using balancer = new TcpBalancer();
+  const address = await balancer.listen();
+  const started = async () => {
+    const instance = instances.start(['serve', '--http', '127.0.0.1:0']);
+    await balancer.add(Number((await instance.url()).port));
+    return instance;
+  };
+  const all = [await started(), await started()];
+  const [old] = all;
+  const wrong: unknown[] = [];
+  let answered = 0;
+  let isOver = false;
+  const calling = [0, 1].map(async (at) => {
+    const client = await clientAt(address);
+    for (let call = 0; !isOver; call++) {
+      const given = await run(client, `import time; time.sleep(0.2); ${at} * 1000 + ${call}`).catch(
+        () => undefined,
+      );
+      // Refused before anything began.
+      if (given === undefined) await new Promise((resolve) => setTimeout(resolve, 100));
+      else if (given.result === at * 1000 + call) answered++;
+      else wrong.push(given);
+    }
+    await client.close();
+  });
+  const until = async (count: number) => {
+    while (answered < count && wrong.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  };
+  await until(4);
+  all.push(await started());
+  old?.child.kill('SIGTERM');
+  expect(await old?.exit).toBe(0);
+  await until(answered + 6);
+  isOver = true;
+  await Promise.all(calling);
+  expect(wrong).toEqual([]);
+  const begun = all.map(({ stderr }) => stderr().split('"run.started"').length - 1);
+  // Each run that was begun was answered, and all three instances had some.
+  expect(begun.reduce((sum, each) => sum + each, 0)).toBe(answered);
+  expect(begun.every((each) => each > 0)).toBe(true);
+}, 150_000);
