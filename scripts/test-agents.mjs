@@ -11,7 +11,7 @@ import { install } from './agents/install.mjs';
 import { judgeEnd, judgeSession } from './agents/judge.mjs';
 import { judgeMoves } from './agents/moves.mjs';
 import { judgeHttp, serveHttp } from './agents/over-http.mjs';
-import { judgeOAuth } from './agents/over-oauth.mjs';
+import { judgeOAuth, judgeRefresh } from './agents/over-oauth.mjs';
 import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
 import { CALLS, ENDLESS, KEPT, reading, reference } from './agents/trials.mjs';
@@ -65,6 +65,7 @@ async function tried(id, stage, ref, { engine, http, isOnlyHttp }) {
     const overHttp = async () => [
       ...(await judgeHttp(new Session(id, host, argv, stage, engine, {}), ref, http)),
       ...(await judgeOAuth(new Session(id, host, argv, stage, engine, {}), ref, http)),
+      ...(await judgeRefresh(new Session(id, host, argv, stage, engine, {}), ref, http)),
     ];
     if (isOnlyHttp) return { id, title, version, findings: await overHttp() };
     const play = (calls, how) => new Session(id, host, argv, stage, engine).play(calls, how);

@@ -6,13 +6,14 @@ import { createServer } from 'node:http';
 
 export const SCOPE = 'mcp:use';
 const SECONDS = 3_600;
-const KINDS = ['AccessToken', 'Grant', 'IdToken', 'Interaction', 'RefreshToken', 'Session'];
+const KINDS = ['Grant', 'IdToken', 'Interaction', 'RefreshToken', 'Session'];
 
 // Its look at addresses of client documents is written for a newer Node.
 if (!('parse' in URL)) URL.parse = (url, base) => (URL.canParse(url, base) ? new URL(url, base) : null);
 
-const configuration = {
-  scopes: ['openid', 'offline_access', SCOPE],
+const configurationOf = (authorization) => ({
+  // Without offline_access, which it takes only with prompt=consent: a refresh token comes with every login.
+  scopes: ['openid', SCOPE],
   features: {
     devInteractions: { enabled: true },
     registration: { enabled: true },
@@ -22,7 +23,6 @@ const configuration = {
       getResourceServerInfo: (_context, resource) => ({
         scope: SCOPE,
         audience: resource,
-        accessTokenTTL: SECONDS,
         accessTokenFormat: 'jwt',
       }),
       useGrantedResource: () => true,
@@ -31,37 +31,51 @@ const configuration = {
   pkce: { required: () => true },
   issueRefreshToken: () => true,
   cookies: { keys: ['trial'] },
-  ttl: Object.fromEntries(KINDS.map((kind) => [kind, SECONDS])),
+  ttl: {
+    ...Object.fromEntries(KINDS.map((kind) => [kind, SECONDS])),
+    AccessToken: ({ oidc }) =>
+      oidc.params.grant_type === 'authorization_code' ? authorization.firstSeconds : SECONDS,
+  },
   findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
-};
+});
 
-/** { issuer, requests, close }; `requests` are such as `POST /token 200`, in their order. */
+/**
+ * { issuer, requests, firstSeconds, close }: `requests` are such as `POST /token 200` and `granted refresh_token`, in their order;
+ * `firstSeconds` is how long the access token of a login holds.
+ */
 export async function serveAuthorization() {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${server.address().port}`;
   const requests = [];
-  const answer = (await provider(issuer)).callback();
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  const authorization = { issuer, requests, firstSeconds: SECONDS, close };
+  const answer = (await provider(authorization)).callback();
   server.on('request', (request, response) => {
     const { pathname } = new URL(request.url, issuer);
     response.once('close', () => requests.push(`${request.method} ${pathname} ${response.statusCode}`));
     void answer(request, response);
   });
-  const close = () => {
-    server.close();
-    server.closeAllConnections();
-  };
-  return { issuer, requests, close };
+  return authorization;
 }
 
 /** It warns that this is no set-up for production, and of the version of Node. */
-async function provider(issuer) {
+async function provider(authorization) {
   const { warn } = console;
   console.warn = () => {};
   try {
     const { default: Provider } = await import('oidc-provider');
-    return new Provider(issuer, configuration);
+    const made = new Provider(authorization.issuer, configurationOf(authorization));
+    const grantType = ({ oidc }) => oidc.params.grant_type;
+    made.on('grant.success', (context) => authorization.requests.push(`granted ${grantType(context)}`));
+    made.on('grant.error', (context, { error_detail: why, message }) =>
+      authorization.requests.push(`refused ${grantType(context)}: ${why ?? message}`),
+    );
+    return made;
   } finally {
     console.warn = warn;
   }

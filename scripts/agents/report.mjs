@@ -35,6 +35,7 @@ const LABELS = {
   progress: 'progress, without a screen',
   'over HTTP': 'over HTTP with a token: its list, the prompt, three answers',
   'over OAuth': 'over HTTP with OAuth: before its own login, and after it',
+  refresh: 'the same after its access token has ended',
   'end of session': 'nothing of ours left after its end',
   'Ctrl-C': 'after Ctrl-C in a run',
   'host killed': 'after SIGKILL to it in a run',

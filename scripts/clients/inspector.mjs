@@ -1,7 +1,7 @@
 // The command line of the Inspector, from npm, in a folder below .cache/clients/. It needs a newer Node than the bridge, and is
 // given one where this is older.
 
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { install, run } from '../agents/install.mjs';
@@ -18,15 +18,22 @@ const RUN_MS = 180_000;
 const CONNECT_MS = 120_000;
 
 /** Findings [{ what, saw, held }] over a way (ways.mjs). */
-export async function inspect({ command, args, env, url, headers }, root, say) {
-  const cache = join(root, '.cache/clients');
+export async function inspect(way, root, say) {
+  const home = mkdtempSync(join(tmpdir(), 'inspector-'));
+  try {
+    return await asked(way, { cache: join(root, '.cache/clients'), home, say });
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+async function asked({ command, args, env, url, headers }, { cache, home, say }) {
   mkdirSync(cache, { recursive: true });
   const isNewEnough = Number(process.versions.node.split('.')[0]) > NEEDED_NODE;
   const node = isNewEnough
     ? process.execPath
     : join(await nodeFolder(INSTALLED_NODE, cache, say), 'bin/node');
   const [, program] = await install('inspector', INSPECTOR, cache);
-  const home = mkdtempSync(join(tmpdir(), 'inspector-'));
   const passed = Object.entries(env ?? {})
     .filter(([name]) => /^(?:HOME|PATH|XDG_|MCP_BRIDGE_)/.test(name))
     .flatMap(([name, value]) => ['-e', `${name}=${value}`]);

@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import { afterAll, expect, it } from 'vitest';
 
-type Authorization = { readonly issuer: string; readonly requests: readonly string[]; close(): void };
+type Authorization = {
+  readonly issuer: string;
+  readonly requests: readonly string[];
+  firstSeconds: number;
+  close(): void;
+};
 type Page = { readonly url: string; readonly status: number };
 
 const load = (name: string) => import(new URL(`../../scripts/agents/${name}.mjs`, import.meta.url).href);
@@ -48,6 +53,7 @@ it('whoever registers gets a token for the resource that it asked for, once the 
   });
   const page = await visit(`${issuer}/auth?${asked}`);
   const code = new URL(page.url).searchParams.get('code') ?? '';
+  authorization.firstSeconds = 7;
   const given = await fetch(`${issuer}/token`, {
     method: 'POST',
     body: new URLSearchParams({
@@ -56,9 +62,11 @@ it('whoever registers gets a token for the resource that it asked for, once the 
     }),
   });
   const { access_token: token, refresh_token: refresh } = (await given.json()) as Record<string, string>;
-  expect(decodeJwt(token ?? '')).toMatchObject({ iss: issuer, aud: RESOURCE, sub: PERSON, scope: SCOPE });
+  const claims = decodeJwt(token ?? '');
+  expect(claims).toMatchObject({ iss: issuer, aud: RESOURCE, sub: PERSON, scope: SCOPE });
+  expect((claims.exp ?? 0) - (claims.iat ?? 0)).toBe(7);
   expect(refresh).toEqual(expect.any(String));
-  expect(authorization.requests).toContain('POST /token 200');
+  expect(authorization.requests).toContain('granted authorization_code');
 });
 
 it('a host holds only if it was refused first, logged in, was offered the tool and had the same answers', async () => {
@@ -94,7 +102,7 @@ it('a host holds only if it was refused first, logged in, was offered the tool a
     );
     return finding;
   };
-  const well = ['Needs login', ['POST /token 200'], 'sandbox_run_python', '=> 42'] as const;
+  const well = ['Needs login', ['granted authorization_code'], 'sandbox_run_python', '=> 42'] as const;
   expect(await judged(...well)).toEqual({
     what: 'over OAuth',
     saw: 'first refused; logged in; Connected; its tool in the prompt; 3 of 3 answers as over stdio',
