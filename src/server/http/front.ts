@@ -311,8 +311,10 @@ export class HttpFront implements AsyncDisposable {
   async #turnRefusal(owner: string, ended: Promise<void>, id: RequestId = null): Promise<Answer | undefined> {
     const gone = new AbortController();
     void ended.then(() => gone.abort());
-    const turn = await this.#parts.turn?.(owner, gone.signal);
-    if (turn === undefined) return undefined;
+    if (this.#parts.turn === undefined) return undefined;
+    // A drain waits for it, so that it is told to come again.
+    this.#working++;
+    const turn = await this.#parts.turn(owner, gone.signal).finally(() => this.#working--);
     if ('refused' in turn) return busy(turn.refused, id);
     void ended.then(() => turn[Symbol.dispose]());
     return undefined;

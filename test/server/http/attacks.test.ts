@@ -232,6 +232,30 @@ describe('greedy', () => {
     expect(owners).toEqual(['token:ann', 'token:bob', 'refused requests']);
   });
 
+  it('a request that waits for its turn is answered before a drain is over', async () => {
+    let grant = () => {};
+    const granted = new Promise<void>((resolve) => {
+      grant = resolve;
+    });
+    const asked: string[] = [];
+    const stub = await stubFront(opened, {
+      parts: {
+        turn: async (owner) => {
+          asked.push(owner);
+          await granted;
+          return { [Symbol.dispose]: () => {} };
+        },
+      },
+    });
+    const waiting = post(stub, call('whoami'));
+    await vi.waitFor(() => expect(asked).toHaveLength(1));
+    expect(await stub.front.drain(100)).toBe(1);
+    grant();
+    const answer = await waiting;
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await stub.front.drain(5_000)).toBe(0);
+  });
+
   it('a cancellation does not wait behind what it is about', async () => {
     let isFull = false;
     const stub = await stubFront(opened, {
