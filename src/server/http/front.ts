@@ -4,10 +4,11 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Environment } from '../../base/environment.js';
-import { type BridgeError, messageOf } from '../../base/errors.js';
-import { type Principal, rightsOf } from '../../base/principal.js';
+import { messageOf } from '../../base/errors.js';
+import type { Principal } from '../../base/principal.js';
 import type { HttpAddress } from './address.js';
-import { problem, type RequestId, rpcError, sendAnswer } from './answers.js';
+import { Admission } from './admission.js';
+import { rpcError, sendAnswer } from './answers.js';
 import { HostAndOrigin } from './host-and-origin.js';
 import { HTTP_LIMITS, type HttpLimits } from './limits.js';
 import { Listener } from './listener.js';
@@ -20,20 +21,17 @@ import {
   methodsOf,
   requestIds,
 } from './mcp-endpoint.js';
-import type { Answer, Authenticated, HttpFrontParts, RequestFacts } from './parts.js';
+import type { Answer, HttpFrontParts, RequestFacts } from './parts.js';
 import { TrustedProxies } from './proxies.js';
-import { RateLimit } from './rate-limit.js';
+import { PublicDocuments } from './public-documents.js';
 import { RelayedTexts } from './relayed-texts.js';
 import { BodyRefused, RequestBodies } from './request-body.js';
 import { asPartOf } from './request-context.js';
 import { ResponseStreams } from './response-stream.js';
+import { type StandingStream, StandingStreams } from './standing-streams.js';
 import { listenFd } from './systemd.js';
 
 const METHODS = 'POST, GET, DELETE';
-const HEALTH_METHODS = 'GET, HEAD';
-/** Whose turn it is that a request is refused. No principal has this id. */
-const REFUSED = 'refused requests';
-const CLOSE = { connection: 'close' } as const;
 const RETRY_WHILE_DRAINING = { 'retry-after': '1' };
 /** How often a drain looks whether the last run has ended. */
 const DRAIN_LOOK_MS = 50;
@@ -46,9 +44,6 @@ export type HttpFrontOptions = {
   readonly limits?: HttpLimits;
 };
 
-/** A stream that nothing ends but its reader, and whom it is for. */
-type Standing = { readonly facts: RequestFacts; readonly principal: Principal; readonly end: () => void };
-
 /** What is known of a request when it is told of. */
 type About = { principal?: Principal; methods: readonly string[] };
 
@@ -58,11 +53,11 @@ export class HttpFront implements AsyncDisposable {
   readonly #proxies: TrustedProxies;
   readonly #names: HostAndOrigin;
   readonly #bodies: RequestBodies;
-  readonly #rate: RateLimit;
+  readonly #admission: Admission;
+  readonly #documents: PublicDocuments;
   readonly #streams: ResponseStreams;
   readonly #endpoint: McpEndpoint;
-  readonly #standing = new Set<Standing>();
-  readonly #looking: NodeJS.Timeout;
+  readonly #standing: StandingStreams;
   #listener: Listener | undefined;
   /** Requests under way that want an answer, without streams that stand open. */
   #working = 0;
@@ -75,10 +70,11 @@ export class HttpFront implements AsyncDisposable {
     this.#proxies = new TrustedProxies(settings.proxies);
     this.#names = new HostAndOrigin(settings);
     this.#bodies = new RequestBodies(settings.bodyBytes, limits.bodyIdleMs);
-    this.#rate = new RateLimit(settings.requestsPerMinute);
+    this.#admission = new Admission(parts);
+    this.#documents = new PublicDocuments(parts, this.#names);
     this.#streams = new ResponseStreams(limits);
     this.#endpoint = new McpEndpoint(parts, limits);
-    this.#looking = setInterval(() => void this.#checkStanding(), limits.lookMs).unref();
+    this.#standing = new StandingStreams(parts.authenticate, limits.lookMs);
   }
 
   /** Resolves when it listens. Throws E_SETTINGS where it cannot, or where anybody could call. */
@@ -142,13 +138,13 @@ export class HttpFront implements AsyncDisposable {
   /** Ends every session, call and connection at once. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDraining = true;
-    clearInterval(this.#looking);
+    this.#standing[Symbol.dispose]();
     await this.#endpoint[Symbol.asyncDispose]();
     await this.#listener?.close();
   }
 
   #unfinished(): number {
-    return this.#working + (this.#parts.runsBesideRequests?.() ?? 0);
+    return this.#working + this.#admission.waiting + (this.#parts.runsBesideRequests?.() ?? 0);
   }
 
   async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -185,22 +181,18 @@ export class HttpFront implements AsyncDisposable {
     at: { facts: RequestFacts; about: About; requestId: string; ended: Promise<void> },
   ): Promise<Answer | undefined> {
     const { facts, about, requestId, ended } = at;
-    const health = await this.#health(facts);
+    const health = await this.#documents.health(facts, this.#isDraining);
     if (health !== undefined) return health;
     const objection = this.#names.objectionTo(facts, request.socket.localAddress);
     if (objection !== undefined) return objection;
     for (const [name, value] of Object.entries(this.#names.headersFor(facts)))
       response.setHeader(name, value);
-    const document = this.#document(facts);
+    const document = this.#documents.at(facts);
     if (document !== undefined) return document;
     const method = methodOf(facts.method);
     if (method === undefined) return await this.#otherMethod(facts);
-    const admitted = await this.#admit(facts);
-    if (!('principal' in admitted)) {
-      // What is refused costs time as well: all of it has one place.
-      const unheard = await this.#turnRefusal(REFUSED, ended);
-      return unheard === undefined ? admitted : { ...admitted, headers: { ...admitted.headers, ...CLOSE } };
-    }
+    const admitted = await this.#admission.of(facts);
+    if (!('principal' in admitted)) return await this.#admission.refuseInTurn(admitted, ended);
     const { principal, callerToken } = admitted;
     about.principal = principal;
     const body =
@@ -209,10 +201,10 @@ export class HttpFront implements AsyncDisposable {
     // A cancellation, or an answer to a question, does not wait behind what it is about.
     const ids = requestIds(body);
     if (ids.length > 0 || method !== 'POST') {
-      const busy = await this.#turnRefusal(principal.id, ended, ids[0]);
+      const busy = await this.#admission.turn(principal.id, ended, ids[0]);
       if (busy !== undefined) return busy;
     }
-    this.#rate.spend(principal.id, messageCount(body));
+    this.#admission.spend(principal.id, messageCount(body));
     if (this.#isDraining && beginsWork(body))
       return rpcError(503, 'This bridge is shutting down and begins nothing new. Send the request again.', {
         id: requestIds(body)[0] ?? null,
@@ -231,7 +223,7 @@ export class HttpFront implements AsyncDisposable {
   async #otherMethod(facts: RequestFacts): Promise<Answer> {
     const preflight = this.#names.preflight(facts, METHODS);
     if (preflight !== undefined) return preflight;
-    const admitted = facts.method === 'HEAD' ? await this.#admit(facts) : undefined;
+    const admitted = facts.method === 'HEAD' ? await this.#admission.of(facts) : undefined;
     return admitted === undefined || 'principal' in admitted
       ? rpcError(405, `/mcp takes ${METHODS}.`, { headers: { allow: METHODS } })
       : admitted;
@@ -247,7 +239,7 @@ export class HttpFront implements AsyncDisposable {
     const { method, body, extra, ended } = exchange;
     const { principal } = extra;
     const isStanding = method === 'GET' || methodsOf(body).includes('subscriptions/listen');
-    const standing: Standing = { facts, principal, end: () => response.destroy() };
+    const standing: StandingStream = { facts, principal, end: () => response.destroy() };
     if (isStanding) this.#standing.add(standing);
     else this.#working++;
     void ended.then(() => {
@@ -275,68 +267,6 @@ export class HttpFront implements AsyncDisposable {
     return undefined;
   }
 
-  async #health({ path, method }: RequestFacts): Promise<Answer | undefined> {
-    if (path !== '/healthz' && path !== '/readyz') return undefined;
-    if (method !== 'GET' && method !== 'HEAD')
-      return problem(405, `${path} takes ${HEALTH_METHODS}.`, { allow: HEALTH_METHODS });
-    if (path === '/healthz') return { status: 200, body: { status: 'ok' } };
-    if (this.#isDraining)
-      return problem(503, 'The bridge is shutting down and begins nothing new.', RETRY_WHILE_DRAINING);
-    const isReady = await Promise.resolve(this.#parts.readiness()).catch(() => false);
-    return isReady
-      ? { status: 200, body: { status: 'ready' } }
-      : problem(503, 'No code can be run: the log and the command doctor say why.');
-  }
-
-  /** What is answered where the path is not that of MCP. */
-  #document(facts: RequestFacts): Answer | undefined {
-    const { path, method } = facts;
-    if (path === '/mcp') return undefined;
-    if (path.startsWith('/.well-known/')) {
-      const document = this.#parts.wellKnown?.(facts);
-      if (document !== undefined && (method === 'GET' || method === 'HEAD')) return document;
-      if (document !== undefined)
-        return (
-          this.#names.preflight(facts, HEALTH_METHODS) ??
-          problem(405, `This document takes ${HEALTH_METHODS}.`, { allow: HEALTH_METHODS })
-        );
-    }
-    return problem(
-      404,
-      'There is /mcp for clients of MCP, and /healthz and /readyz for who watches over it.',
-    );
-  }
-
-  /** Resolves when the turn of `owner` has come: with undefined, or with the refusal where too much of it waits. */
-  async #turnRefusal(owner: string, ended: Promise<void>, id: RequestId = null): Promise<Answer | undefined> {
-    const gone = new AbortController();
-    void ended.then(() => gone.abort());
-    if (this.#parts.turn === undefined) return undefined;
-    // A drain waits for it, so that it is told to come again.
-    this.#working++;
-    const turn = await this.#parts.turn(owner, gone.signal).finally(() => this.#working--);
-    if ('refused' in turn) return busy(turn.refused, id);
-    void ended.then(() => turn[Symbol.dispose]());
-    return undefined;
-  }
-
-  /** Who asks, where it may ask now. */
-  async #admit(facts: RequestFacts): Promise<Exclude<Authenticated, { refusal: unknown }> | Answer> {
-    const decided = await this.#parts.authenticate(facts);
-    if ('refusal' in decided) return decided.refusal;
-    const wait = this.#rate.waitSeconds(decided.principal.id);
-    return wait > 0 ? tooMany(wait) : decided;
-  }
-
-  /** Ends standing streams whose credential counts no more, since it has ended or was taken back, or gives other rights now. */
-  async #checkStanding(): Promise<void> {
-    for (const { facts, principal, end } of [...this.#standing]) {
-      const decided = await this.#parts.authenticate(facts).catch(() => undefined);
-      if (decided === undefined) continue;
-      if (!('principal' in decided) || rightsOf(decided.principal) !== rightsOf(principal)) end();
-    }
-  }
-
   #tell(
     { remoteAddress, method, path }: RequestFacts,
     { principal, methods }: About,
@@ -356,14 +286,6 @@ export class HttpFront implements AsyncDisposable {
     });
   }
 }
-
-const tooMany = (seconds: number): Answer =>
-  rpcError(429, `You have sent too many requests: come back in ${seconds} s.`, {
-    headers: { 'retry-after': String(seconds) },
-  });
-
-const busy = ({ advice, retryAfterSeconds = 1 }: BridgeError, id: RequestId): Answer =>
-  rpcError(429, advice, { id, headers: { 'retry-after': String(retryAfterSeconds) } });
 
 const methodOf = (method: string): Exchange['method'] | undefined =>
   method === 'POST' || method === 'GET' || method === 'DELETE' ? method : undefined;

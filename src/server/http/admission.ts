@@ -1,0 +1,69 @@
+// Who may have a request served, and when: by credential, by the number of its requests, and in turn with other principals.
+
+import type { BridgeError } from '../../base/errors.js';
+import { type RequestId, rpcError } from './answers.js';
+import type { Answer, Authenticated, HttpFrontParts, RequestFacts } from './parts.js';
+import { RateLimit } from './rate-limit.js';
+
+/** Whose turn it is that a request is refused. No principal has this id. */
+const REFUSED = 'refused requests';
+const CLOSE = { connection: 'close' } as const;
+
+export class Admission {
+  readonly #parts: HttpFrontParts;
+  readonly #rate: RateLimit;
+  #waiting = 0;
+
+  constructor(parts: HttpFrontParts) {
+    this.#parts = parts;
+    this.#rate = new RateLimit(parts.settings.requestsPerMinute);
+  }
+
+  /** Requests that wait for their turn. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Who asks, where it may ask now; otherwise what to answer. */
+  async of(facts: RequestFacts): Promise<Exclude<Authenticated, { refusal: unknown }> | Answer> {
+    const decided = await this.#parts.authenticate(facts);
+    if ('refusal' in decided) return decided.refusal;
+    const wait = this.#rate.waitSeconds(decided.principal.id);
+    return wait > 0 ? tooMany(wait) : decided;
+  }
+
+  /** Counts so many messages of a principal. */
+  spend(principal: string, messages: number): void {
+    this.#rate.spend(principal, messages);
+  }
+
+  /**
+   * Resolves when the turn of `owner` has come: with undefined, or with the refusal where too much of it waits. The turn lasts
+   * until `ended` resolves; `id` is that of the request.
+   */
+  async turn(owner: string, ended: Promise<void>, id: RequestId = null): Promise<Answer | undefined> {
+    const gone = new AbortController();
+    void ended.then(() => gone.abort());
+    if (this.#parts.turn === undefined) return undefined;
+    // A drain waits for it, so that it is told to come again.
+    this.#waiting++;
+    const turn = await this.#parts.turn(owner, gone.signal).finally(() => this.#waiting--);
+    if ('refused' in turn) return busy(turn.refused, id);
+    void ended.then(() => turn[Symbol.dispose]());
+    return undefined;
+  }
+
+  /** `refusal` in its turn. What is refused costs time as well: all of it has one place. */
+  async refuseInTurn(refusal: Answer, ended: Promise<void>): Promise<Answer> {
+    const unheard = await this.turn(REFUSED, ended);
+    return unheard === undefined ? refusal : { ...refusal, headers: { ...refusal.headers, ...CLOSE } };
+  }
+}
+
+const tooMany = (seconds: number): Answer =>
+  rpcError(429, `You have sent too many requests: come back in ${seconds} s.`, {
+    headers: { 'retry-after': String(seconds) },
+  });
+
+const busy = ({ advice, retryAfterSeconds = 1 }: BridgeError, id: RequestId): Answer =>
+  rpcError(429, advice, { id, headers: { 'retry-after': String(retryAfterSeconds) } });
