@@ -30,6 +30,10 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const audit = audited(prepared);
   const { observer } = audit;
   const interrupted = interruptSignal({ except: ['SIGHUP'] });
+  let listening: HttpFront | undefined;
+  // From the first moment on: without a handler the signal ends the process.
+  const onHangUp = () => void listening?.reload();
+  process.on('SIGHUP', onHangUp);
   const { host, env } = prepared.discovery;
   const access = new HttpAccess(settings, host, env, observer);
   const bridges = bridgesOf(prepared, access, withRequests(observer));
@@ -41,8 +45,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   );
   nothingElseWrites(stderr);
   const fault = firstFault(observer);
-  const onHangUp = () => void front.reload();
-  process.on('SIGHUP', onHangUp);
+  listening = front;
   notifySystemd('READY=1', process.env);
   const { reason, exitCode } = await Promise.race([
     new Promise<End>((resolve) => {
