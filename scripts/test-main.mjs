@@ -27,7 +27,8 @@ const ROOTS_OWN = /\/code-exec:/;
 /** Tests of what is the bridge's business and not the engine's mode: once is enough. */
 const ONCE = [
   'test/faults/**',
-  'test/front-door/{asking,audit,changed-config,login,on-demand,policy,real-servers,resources,unloaded}.test.ts',
+  'test/front-door/{asking,asking-by-answers,audit,changed-config,http-operation,login}.test.ts',
+  'test/front-door/{on-demand,policy,real-servers,resources,unloaded}.test.ts',
   'test/front-door/{answers,code,data,docs,errors,files,hostile-text,preflight,progress}.test.ts',
   'test/front-door/{downstream,hostile-code,listing,other-client,secrets}.test.ts',
   // Of the languages, the answers of execute_code, Go's cache and the network stay: they meet what the mode decides.
@@ -50,7 +51,7 @@ const WAITING = ['test/front-door/engine-clock.test.ts', 'test/containers/pull.t
 const UNTIMED = [
   'test/scripts/containers.test.ts',
   'test/cli/exec/containers.test.ts',
-  ...['errors', 'policy', 'real-servers'].map((name) => `test/front-door/${name}.test.ts`),
+  ...['errors', 'real-servers'].map((name) => `test/front-door/${name}.test.ts`),
 ];
 const isRoot = process.getuid?.() === 0;
 
@@ -350,7 +351,8 @@ await part('check', async () =>
   verdict((await run(['npm', 'run', '--silent', 'check'], { timeoutMs: 4 * MINUTE })).exitCode === 0),
 );
 // Unit tests use two processors by themselves. Python's are single processes that mostly wait for each other, so that those
-// on the host, those in the image and the tests of programs run side by side.
+// on the host and those in the image run side by side. Containers are mostly waited for, which leaves the processors to the
+// tests of programs; these give way, since they have no deadline of their own that is short.
 const images = part('further images', furtherImages);
 await Promise.all([
   part('unit', () => vitest('unit', { timeoutMs: 10 * MINUTE, as: FUZZ })),
@@ -360,7 +362,6 @@ await Promise.all([
 ]);
 await Promise.all([
   images,
-  part('programs', () => vitest('programs', { timeoutMs: 5 * MINUTE })),
   part('python on the host', pythonOnHost),
   part('python in the image', pythonInImage),
   images.then(() =>
@@ -375,13 +376,16 @@ await Promise.all([
     ),
   ),
 ]);
-await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
-  vitest('containers', {
-    timeoutMs: 22 * MINUTE,
-    // `npm run test:remote` has those of the engines that stand for other machines.
-    flags: [...WAITING, ...UNTIMED, ...OWN].flatMap((pattern) => ['--exclude', pattern]),
-  }),
-);
+await Promise.all([
+  part('programs', () => vitest('programs', { timeoutMs: 12 * MINUTE, as: ['nice', '-n', '19'] })),
+  part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
+    vitest('containers', {
+      timeoutMs: 22 * MINUTE,
+      // `npm run test:remote` has those of the engines that stand for other machines.
+      flags: [...WAITING, ...UNTIMED, ...OWN].flatMap((pattern) => ['--exclude', pattern]),
+    }),
+  ),
+]);
 if (isRoot) await part('containers as an ordinary user', containersAsUser);
 if (isRoot)
   for (const kind of REMOTE_KINDS)

@@ -113,7 +113,7 @@ export class Stage {
 
   #left(): string[] {
     const processes = [
-      ...CONTAINER_MARKS.flatMap(processesWith),
+      ...CONTAINER_MARKS.flatMap((mark) => processesWith(mark)),
       ...this.#homes.flatMap(({ home }) => processesAtHome(home)),
     ];
     const runDirs = new Set(this.#homes.map(({ stateDir }) => join(stateDir, 'run')));

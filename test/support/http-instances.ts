@@ -81,7 +81,8 @@ export class HttpInstances implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const each of this.#ended.splice(0).reverse()) await each();
-    rmSync(this.dir, { recursive: true, force: true });
+    // The engine of a user without privileges goes on for a moment with what it keeps there.
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
 

@@ -37,10 +37,11 @@ export function descendants(pid: number): string[] {
     .map((child) => read(`/proc/${child}/cmdline`).replaceAll('\0', ' '));
 }
 
-/** Command lines of living processes anywhere that contain `mark`. */
-export function processesWith(mark: string): string[] {
+/** Command lines of living processes anywhere that contain `mark`, and whose environment contains `within`. */
+export function processesWith(mark: string, within = ''): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((name) => within === '' || read(`/proc/${name}/environ`).includes(within))
     .map((name) => read(`/proc/${name}/cmdline`).replaceAll('\0', ' '))
     .filter((line) => line.includes(mark));
 }
