@@ -8,8 +8,9 @@ import type { SandboxSpec } from '../engine/engine.js';
 import { outcomeOf } from '../exec/execute-result.js';
 import type { Outcome, OutcomeError } from '../run/outcome/outcome.js';
 import { pythonKind, WORK } from '../sandbox/kind.js';
-import { Bridge, UNWATCHED } from '../server/bridge.js';
+import { Bridge } from '../server/bridge.js';
 import { COMMAND_LINE } from '../server/caller.js';
+import { UNWATCHED } from '../server/run-hooks.js';
 
 export type Trial = {
   readonly outcome: Outcome;

@@ -13,79 +13,31 @@ import { planFor } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import { longestStartSeconds } from '../config/start-time.js';
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
-import type { ServerLease } from '../downstream/server-lease.js';
-import type { InputFile } from '../protocol/frames.js';
 import type { RawJson } from '../protocol/json-text.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
-import { Gates } from '../run/calls/gates.js';
 import { SavedTools } from '../run/calls/saved-tools.js';
-import { callDirectly, type DirectCall, type DirectServices } from '../run/direct-call.js';
+import { callDirectly } from '../run/direct-call.js';
 import { type Objection, type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
 import { Snippets } from '../run/programs/snippets.js';
 import type { Task } from '../run/programs/task.js';
 import { runCode } from '../run/run.js';
-import type { RunServices, Watcher } from '../run/run-request.js';
-import type { Sandboxes } from '../run/sandbox-use.js';
-import {
-  type CommandOutcome,
-  type CommandRequest,
-  type CommandServices,
-  runSandboxedCommand,
-} from '../run/sandboxed-command.js';
-import { commandKind, keyOf, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
+import type { Watcher } from '../run/run-request.js';
+import { type CommandOutcome, runSandboxedCommand } from '../run/sandboxed-command.js';
+import { commandKind, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import type { Launcher } from '../sandbox/launcher.js';
-import type { Sandbox } from '../sandbox/sandbox.js';
+import { type BridgeOwner, NO_CALL_LIMITS, NO_LIMITS } from './bridge-owner.js';
 import type { CallLimits, CallTurns } from './call-turns.js';
 import type { Caller } from './caller.js';
 import { ConfiguredServers } from './configured-servers.js';
 import type { ToolCalls } from './modern-calls.js';
 import { OpenCalls } from './open-calls/open-calls.js';
+import type { CommandInput, RunHooks, RunInput, ServerCall } from './run-hooks.js';
 import { RunMeter } from './run-meter.js';
+import { type CallWait, RunServices } from './run-services.js';
 import { SandboxService } from './sandbox-service.js';
-import type { ServerAccess } from './server-access.js';
 import { SetUp } from './set-up.js';
-import type { SharedServers } from './shared-servers.js';
 import { takeTurn } from './take-turn.js';
-import type { Turn, TurnLimits } from './turns.js';
-
-export type RunInput = {
-  readonly task: Task;
-  /** Names, and `*`. */
-  readonly servers: readonly string[];
-  readonly timeoutSeconds: number;
-  readonly files: readonly InputFile[];
-};
-
-export type CommandInput = Pick<CommandRequest, 'command' | 'timeoutSeconds'>;
-
-/** `setBy` names what has chosen the server, for its errors. */
-export type ServerCall = Omit<DirectCall, 'id' | 'client' | 'language'> & { readonly setBy: string };
-
-export type RunHooks = Watcher & {
-  /** The run has to wait; `ahead` counts, whenever it is asked, those that wait and come before it. */
-  readonly onQueued: (place: { readonly ahead: number }) => void;
-  /** Its turn has come; `waitsFor` says, whenever it is asked, what holds up its start. */
-  readonly onPreparing: (waitsFor: () => string) => void;
-};
-
-/** For runs that nobody follows. */
-export const UNWATCHED: RunHooks = {
-  onQueued: () => {},
-  onPreparing: () => {},
-  onStart: () => {},
-  onProgress: () => {},
-  onToolProgress: () => {},
-  onOutput: () => {},
-};
-
-/** A call that waits, and who follows it. */
-type CallWait = {
-  readonly watcher: Watcher;
-  /** By performance.now(): when the call came. */
-  readonly since: number;
-  /** What it waits for, in words. */
-  readonly goingOn: () => string;
-};
+import type { Turn } from './turns.js';
 
 export type BridgeOptions = {
   readonly settings: Settings;
@@ -110,38 +62,6 @@ export type BridgeOptions = {
   readonly owner?: BridgeOwner;
 };
 
-/** What a bridge knows of a principal other than the user who started it. */
-export type BridgeOwner = {
-  /** The same for all bridges of one principal. */
-  readonly id: string;
-  /** Its own folder, for all that is kept of it. */
-  readonly stateDir: string;
-  readonly snippetsDir: string | undefined;
-  readonly access: ServerAccess;
-  readonly shared: SharedServers | undefined;
-  /** Of its runs; asked for each. */
-  readonly limits: () => TurnLimits;
-  /** Of its calls, likewise. */
-  readonly callLimits: () => CallLimits;
-  /** The volume of its commands. */
-  readonly workVolume: string;
-};
-
-/** A principal that has run something within this time gets the sandboxes that wait, before one that has more runs waiting. */
-const ABOUT_MS = 60_000;
-
-const NO_CALL_LIMITS: CallLimits = {
-  callsAtOnce: Number.POSITIVE_INFINITY,
-  callsWaiting: Number.POSITIVE_INFINITY,
-};
-
-const NO_LIMITS: TurnLimits = {
-  runsAtOnce: Number.POSITIVE_INFINITY,
-  runsWaiting: Number.POSITIVE_INFINITY,
-  processorSeconds: Number.POSITIVE_INFINITY,
-  memoryBytes: Number.POSITIVE_INFINITY,
-};
-
 export class Bridge implements AsyncDisposable {
   readonly settings: Settings;
   readonly redactor: Redactor;
@@ -155,9 +75,9 @@ export class Bridge implements AsyncDisposable {
   readonly #service: SandboxService;
   readonly #owner: BridgeOwner | undefined;
   readonly #callTurns: CallTurns | undefined;
+  readonly #runServices: RunServices;
   /** Functions that its code has saved. */
   readonly saved: SavedTools;
-  readonly #gates = new Gates();
   readonly #owned = new DisposalStack();
   readonly #setUp: SetUp;
   /** What the next answer is to tell besides; once. */
@@ -172,11 +92,11 @@ export class Bridge implements AsyncDisposable {
 
   /** Throws E_SETTINGS where the policy cannot be used. */
   constructor(options: BridgeOptions) {
-    const { settings, discovery, redactor = new Redactor(), owner } = options;
+    const { settings, discovery, redactor = new Redactor(), owner, callTurns } = options;
     this.settings = settings;
     this.redactor = redactor;
     this.#owner = owner;
-    this.#callTurns = options.callTurns;
+    this.#callTurns = callTurns;
     this.#service = options.service ?? this.#owned.use(serviceFor(options));
     this.#setUp = new SetUp(this.#service.setUp);
     const observer = fanOut(options.observer, this.#setUp.observe);
@@ -197,6 +117,16 @@ export class Bridge implements AsyncDisposable {
       new KeptFiles({ stateDir, keepSeconds, quotaBytes, tellsPaths: owner === undefined }),
     );
     this.snippets = new Snippets(snippetsDir);
+    this.#runServices = new RunServices({
+      settings,
+      service: this.#service,
+      servers: this.servers,
+      kept: this.kept,
+      saved: this.saved,
+      observer,
+      ownerId: this.#ownerId,
+      callTurn: callTurns && ((signal) => callTurns.ofCode(this.#ownerId, this.#callLimits, signal)),
+    });
     this.openCalls = options.openCalls ?? this.#owned.use(new OpenCalls());
   }
 
@@ -229,7 +159,7 @@ export class Bridge implements AsyncDisposable {
     const kind = this.#kindOf(input.task);
     const outcome = await this.#inTurn(kind, asked, hooks, signal, async (id, ends, meter) => {
       const request = { id, client: caller.client, ...input, ...wanted };
-      const services = this.#servicesFor(kind, caller, lease, wait, meter);
+      const services = this.#runServices.forRun(kind, caller, lease, wait, meter);
       return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
     });
     return 'refused' in outcome ? withoutTurn(outcome.refused, input.timeoutSeconds) : outcome;
@@ -243,9 +173,11 @@ export class Bridge implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<CommandOutcome> {
     const wait = this.#waitOf([], hooks);
-    const outcome = await this.#inTurn(this.#commandKind(), [], hooks, signal, async (id, ends, meter) => {
+    const kind = this.#commandKind();
+    const outcome = await this.#inTurn(kind, [], hooks, signal, async (id, ends, meter) => {
       const request = { id, client: caller.client, ...input };
-      const ended = await runSandboxedCommand(request, this.#commandServices(wait, meter), ends);
+      const services = this.#runServices.forCommand(kind, wait, meter);
+      const ended = await runSandboxedCommand(request, services, ends);
       return 'failed' in ended ? { failed: this.#withoutSecrets(ended.failed) } : ended;
     });
     return 'refused' in outcome ? { failed: withoutTurn(outcome.refused, input.timeoutSeconds) } : outcome;
@@ -270,7 +202,7 @@ export class Bridge implements AsyncDisposable {
     hooks.onPreparing(() => this.#setUp.waitsFor([call.server]));
     const about = { id, client: caller.client, language: 'command', ...call };
     const wait = this.#waitOf([call.server], hooks);
-    const calling = callDirectly(about, this.#directServices(caller, lease, wait), link.signal);
+    const calling = callDirectly(about, this.#runServices.forCall(caller, lease, wait), link.signal);
     this.#running.add(calling);
     try {
       return await calling;
@@ -359,6 +291,12 @@ export class Bridge implements AsyncDisposable {
     });
   }
 
+  /** How long this call has waited for set-up so far, from now on. */
+  #waitOf(servers: readonly string[], watcher: Watcher): CallWait {
+    const since = performance.now();
+    return { watcher, since, goingOn: () => this.#setUp.goingOn(servers) };
+  }
+
   get #ownerId(): string {
     return this.#owner?.id ?? '';
   }
@@ -398,86 +336,6 @@ export class Bridge implements AsyncDisposable {
     const { image, instead, why } = event;
     this.#untold = `The image ${instead} is not here: ${why}. ${image} was built in its place, and is used from now on.`;
   };
-
-  /** How long this call has waited for set-up so far, from now on. */
-  #waitOf(servers: readonly string[], watcher: Watcher): CallWait {
-    const since = performance.now();
-    return { watcher, since, goingOn: () => this.#setUp.goingOn(servers) };
-  }
-
-  #sandboxes(kind: SandboxKind, wait: CallWait, meter: RunMeter): Sandboxes {
-    const { patience } = this.#service;
-    const warm = this.#service.warm.of(kind);
-    return {
-      take: async (signal) => {
-        const isBeside = this.#service.turns.isCrowding(this.#ownerId, ABOUT_MS);
-        const source = {
-          take: (ends: AbortSignal) => warm.take(ends, { isBeside }),
-          giveBack: (late: Sandbox) => warm.giveBack(late),
-        };
-        return meter.follow(await patience.take(keyOf(kind), source, wait, signal));
-      },
-      giveBack: (sandbox) => {
-        meter.leave(sandbox);
-        warm.giveBack(sandbox);
-      },
-      retire: (sandbox) => {
-        meter.leave(sandbox);
-        warm.retire(sandbox);
-      },
-    };
-  }
-
-  #commandServices(wait: CallWait, meter: RunMeter): CommandServices {
-    const { audit } = this.settings;
-    const sandboxes = this.#sandboxes(this.#commandKind(), wait, meter);
-    return { sandboxes, kept: this.kept, audit, observer: this.#observer, watcher: wait.watcher };
-  }
-
-  #servicesFor(
-    kind: SandboxKind,
-    caller: Caller,
-    lease: ServerLease,
-    wait: CallWait,
-    meter: RunMeter,
-  ): RunServices {
-    const direct = this.#directServices(caller, lease, wait);
-    const turns = this.#callTurns;
-    const turn = turns && ((signal: AbortSignal) => turns.ofCode(this.#ownerId, this.#callLimits, signal));
-    return {
-      ...direct,
-      calls: { ...direct.calls, turn },
-      sandboxes: this.#sandboxes(kind, wait, meter),
-      autoload: { mode: this.settings.autoload, agent: caller.agent },
-      kept: this.kept,
-    };
-  }
-
-  #directServices({ agent }: Caller, lease: ServerLease, { watcher, ...wait }: CallWait): DirectServices {
-    const { servers } = this;
-    let hasStarted = false;
-    const onStart: Watcher['onStart'] = (meter) => {
-      hasStarted = true;
-      watcher.onStart(meter);
-    };
-    return {
-      servers: {
-        open: (server, signal) => {
-          const opening = servers.load(server, lease, signal);
-          // What code asks for while it runs is no set-up of its call.
-          return hasStarted ? opening : this.#service.patience.wait(opening, wait);
-        },
-        discovered: (loaded, failed) => servers.briefs(loaded, failed, agent),
-        known: servers.known,
-        policy: () => servers.policy(),
-        lease,
-      },
-      calls: { gates: this.#gates, shapes: servers.shapes, audit: this.settings.audit },
-      saved: this.saved,
-      observer: this.#observer,
-      watcher: { ...watcher, onStart },
-    };
-  }
 }
 
 /** The user who started the bridge has the state directory itself, and nothing is kept from it. */

@@ -11,8 +11,9 @@ import type { BridgeEvent } from '../../src/base/events.js';
 import { hostFacts } from '../../src/config/host-facts.js';
 import { parseSettings } from '../../src/config/settings.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
-import { Bridge, UNWATCHED } from '../../src/server/bridge.js';
+import { Bridge } from '../../src/server/bridge.js';
 import { COMMAND_LINE } from '../../src/server/caller.js';
+import { UNWATCHED } from '../../src/server/run-hooks.js';
 import { imageOf } from '../support/built-image.js';
 import { openRemoteEngine, type RemoteEngine, whyNoRemoteEngine } from '../support/remote-engine.js';
 

@@ -8,8 +8,8 @@ import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
 import type { SandboxKind } from '../../src/sandbox/kind.js';
 import type { WarmPool } from '../../src/sandbox/warm-pool.js';
-import { type RunHooks, UNWATCHED } from '../../src/server/bridge.js';
 import { COMMAND_LINE } from '../../src/server/caller.js';
+import { type RunHooks, UNWATCHED } from '../../src/server/run-hooks.js';
 import { until } from '../downstream/hostile.js';
 import { hostileEntry, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 

@@ -11,7 +11,7 @@ import type { HeaderSource } from '../../src/config/principal-rules.js';
 import { principalStateDir } from '../../src/config/principal-state.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { TokenStore } from '../../src/downstream/oauth/token-store.js';
-import { UNWATCHED } from '../../src/server/bridge.js';
+import { UNWATCHED } from '../../src/server/run-hooks.js';
 import { until } from '../downstream/hostile.js';
 import { hostileWeb, type RemoteServer } from '../downstream/remote-servers.js';
 import {

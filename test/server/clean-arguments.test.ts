@@ -7,7 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseSettings } from '../../src/config/settings.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
-import type { Bridge, CommandInput, RunInput, ServerCall } from '../../src/server/bridge.js';
+import type { Bridge } from '../../src/server/bridge.js';
+import type { CommandInput, RunInput, ServerCall } from '../../src/server/run-hooks.js';
 import { serveAgent } from '../../src/server/server.js';
 import { cleanArguments } from '../../src/server/tools/clean-arguments.js';
 

@@ -3,8 +3,8 @@
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport as ServerTransport } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { RunHooks, RunInput } from '../../src/server/bridge.js';
 import type { Caller } from '../../src/server/caller.js';
+import type { RunHooks, RunInput } from '../../src/server/run-hooks.js';
 import { agentServer } from '../../src/server/server.js';
 import { byHand, client, ENVELOPE, FAILED, fakeBridge, type Message, served } from './fake-bridge.js';
 

@@ -9,9 +9,10 @@ import { MAX_INPUT_BYTES } from '../../src/protocol/frames.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import type { Snippet } from '../../src/run/programs/snippets.js';
 import type { Program } from '../../src/run/programs/task.js';
-import type { Bridge, RunInput } from '../../src/server/bridge.js';
+import type { Bridge } from '../../src/server/bridge.js';
 import { COMMAND_LINE } from '../../src/server/caller.js';
 import { Progress } from '../../src/server/progress.js';
+import type { RunInput } from '../../src/server/run-hooks.js';
 import { executeCode } from '../../src/server/tools/execute-code.js';
 import { runPython } from '../../src/server/tools/run-python.js';
 

@@ -9,11 +9,12 @@ import { expect, onTestFinished } from 'vitest';
 import { parseSettings } from '../../src/config/settings.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
-import type { Bridge, RunHooks, RunInput } from '../../src/server/bridge.js';
+import type { Bridge } from '../../src/server/bridge.js';
 import type { ModernCalls } from '../../src/server/call-leg.js';
 import type { Caller } from '../../src/server/caller.js';
 import type { ToolCalls } from '../../src/server/modern-calls.js';
 import { OpenCalls } from '../../src/server/open-calls/open-calls.js';
+import type { RunHooks, RunInput } from '../../src/server/run-hooks.js';
 import { serveAgent } from '../../src/server/server.js';
 
 const HOST = { home: '/h', platform: 'linux', cores: 2, cwd: '/', uid: 1000, exists: () => false } as const;

@@ -13,8 +13,9 @@ import { parseSettings } from '../../src/config/settings.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import type { Objection } from '../../src/run/outcome/outcome.js';
-import { type Bridge, type RunHooks, UNWATCHED } from '../../src/server/bridge.js';
+import type { Bridge } from '../../src/server/bridge.js';
 import { Bridges } from '../../src/server/bridges.js';
+import { type RunHooks, UNWATCHED } from '../../src/server/run-hooks.js';
 
 const HOSTILE = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url));
 

@@ -10,8 +10,9 @@ import { hostTasks } from '../../engine/oci-runtime.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
 import { scalesFor } from '../../sandbox/measure.js';
 import { WRITABLE } from '../../sandbox/spec.js';
-import { Bridge, UNWATCHED } from '../../server/bridge.js';
+import { Bridge } from '../../server/bridge.js';
 import { COMMAND_LINE } from '../../server/caller.js';
+import { UNWATCHED } from '../../server/run-hooks.js';
 import { bundleOf, bytesIn, firstProcessOf, type HostLook, hostLook, lives } from './host-look.js';
 
 /** Often enough to see what a watchdog sees, seldom enough to cost little: a look takes about a millisecond. */

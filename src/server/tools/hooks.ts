@@ -1,7 +1,7 @@
 // What an agent is told while a run of any tool is under way: its place in the queue, what it waits for, what it does.
 
 import type { Meter } from '../../run/run-request.js';
-import type { RunHooks } from '../bridge.js';
+import type { RunHooks } from '../run-hooks.js';
 import type { ToolContext } from '../tool.js';
 
 export function hooksFor({

@@ -13,7 +13,7 @@ import { MAX_INPUT_BYTES } from '../../protocol/frames.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
 import type { Objection } from '../../run/outcome/outcome.js';
 import type { Snippets } from '../../run/programs/snippets.js';
-import type { RunInput } from '../bridge.js';
+import type { RunInput } from '../run-hooks.js';
 import { type Allowed, complaint, described, shapeComplaint } from './complaint.js';
 import { MAX_CODE_CHARS } from './definition.js';
 import { ADDITIONAL_FILES, readInputFiles } from './input-files.js';

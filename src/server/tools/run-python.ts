@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { Settings } from '../../config/settings.js';
 import { type Objection, type Outcome, outcomeWithoutRun } from '../../run/outcome/outcome.js';
-import type { RunInput } from '../bridge.js';
+import type { RunInput } from '../run-hooks.js';
 import type { BridgeTool } from '../tool.js';
 import { type Allowed, complaint, shapeComplaint } from './complaint.js';
 import { ANNOTATIONS, MAX_CODE_CHARS, metaFor } from './definition.js';

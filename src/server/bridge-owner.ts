@@ -1,0 +1,37 @@
+// Whom a bridge serves, where it is not the user who started it: what that principal has to itself, and how much it may use.
+
+import type { CallLimits } from './call-turns.js';
+import type { ServerAccess } from './server-access.js';
+import type { SharedServers } from './shared-servers.js';
+import type { TurnLimits } from './turns.js';
+
+/** What a bridge knows of a principal other than the user who started it. */
+export type BridgeOwner = {
+  /** The same for all bridges of one principal. */
+  readonly id: string;
+  /** Its own folder, for all that is kept of it. */
+  readonly stateDir: string;
+  readonly snippetsDir: string | undefined;
+  readonly access: ServerAccess;
+  readonly shared: SharedServers | undefined;
+  /** Of its runs; asked for each. */
+  readonly limits: () => TurnLimits;
+  /** Of its calls, likewise. */
+  readonly callLimits: () => CallLimits;
+  /** The volume of its commands. */
+  readonly workVolume: string;
+};
+
+/** Of the user who started the bridge. */
+export const NO_CALL_LIMITS: CallLimits = {
+  callsAtOnce: Number.POSITIVE_INFINITY,
+  callsWaiting: Number.POSITIVE_INFINITY,
+};
+
+/** Likewise. */
+export const NO_LIMITS: TurnLimits = {
+  runsAtOnce: Number.POSITIVE_INFINITY,
+  runsWaiting: Number.POSITIVE_INFINITY,
+  processorSeconds: Number.POSITIVE_INFINITY,
+  memoryBytes: Number.POSITIVE_INFINITY,
+};
