@@ -51,7 +51,7 @@ const WAITING = ['test/front-door/engine-clock.test.ts', 'test/containers/pull.t
 const UNTIMED = [
   'test/scripts/containers.test.ts',
   'test/cli/exec/containers.test.ts',
-  ...['answers', 'docs', 'errors', 'real-servers'].map((name) => `test/front-door/${name}.test.ts`),
+  ...['docs', 'errors', 'real-servers'].map((name) => `test/front-door/${name}.test.ts`),
 ];
 const isRoot = process.getuid?.() === 0;
 
