@@ -13,7 +13,8 @@ for at in range(${calls}):
 assert all("${secret}" in text for text in texts), texts
 print("${secret}", len(texts))
 `;
-const RETRIES = 100;
+/** Longer than all kills take, since a run of many that wait has its turn only between two of them. */
+const GIVE_UP_MS = 600_000;
 const MOST_WAIT_MS = 5_000;
 
 // `manner` is that of LoadClient.call; with `isFlood`, what is done is counted as the flood's.
@@ -73,7 +74,8 @@ export class Work {
 
   /** Sends until it is answered or its client has left; a lost answer is counted where the bridge was not killed. */
   async #until(send, judged, client) {
-    for (let tries = 0; tries < RETRIES; tries++) {
+    const end = performance.now() + GIVE_UP_MS;
+    while (performance.now() < end) {
       const answer = await send();
       const became = this.#ledger.judge(answer, judged);
       if (became === 'answered' || became === 'left') return;
@@ -84,7 +86,7 @@ export class Work {
       }
       await pause(Math.min(MOST_WAIT_MS, (answer.retryAfter || 0.2) * 1000) * (0.5 + Math.random()));
     }
-    this.#ledger.lost.push(`${judged.about}: not answered after ${RETRIES} tries`);
+    this.#ledger.lost.push(`${judged.about}: not answered within ${GIVE_UP_MS / 1000} s`);
   }
 
   /** Whether the bridge is killed meanwhile, so that clients have to send again what was not answered. */
