@@ -4,10 +4,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { MAIN } from '../bench/stage.mjs';
+import { freePort } from '../free-port.mjs';
 import { SCOPE, serveAuthorization } from './authorization.mjs';
 import { PERSON } from './browser.mjs';
 import { CALLS } from './trials.mjs';
@@ -38,6 +38,7 @@ export async function serveHttp(env, home) {
 }
 
 async function serveBridge(env, home, authorization) {
+  // The address that tokens are made for is a setting, so the port has to be known before the bridge listens.
   const address = `127.0.0.1:${await freePort()}`;
   const oauth = oauthSettings(authorization, `http://${address}/mcp`, home);
   const named = { ...env, ...oauth, MCP_BRIDGE_LOG_LEVEL: 'info' };
@@ -109,15 +110,4 @@ function oauthSettings({ issuer }, resource, home) {
     MCP_BRIDGE_HTTP_OAUTH_SCOPES: SCOPE,
     MCP_BRIDGE_PRINCIPALS: principals,
   };
-}
-
-/** The address that tokens are made for is a setting, so the port has to be known before the bridge listens. */
-async function freePort() {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }

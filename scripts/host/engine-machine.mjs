@@ -2,12 +2,11 @@
 // this computer's loopback, with a key that is made for this run. The machine itself reaches nothing.
 
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../free-port.mjs';
 import { command } from './command.mjs';
 import { startMachine } from './machine.mjs';
 import { connectMonitor } from './qmp.mjs';
@@ -151,15 +150,6 @@ class EngineMachine {
       `${user}@127.0.0.1`,
     ];
   }
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** The second disk of this machine: our image, and who may log in, as root too, so that it can be turned off. */

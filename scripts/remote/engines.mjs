@@ -4,9 +4,9 @@
 
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { release, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../free-port.mjs';
 import { finish, RemoteMachine, removeCgroups, until, whyNoMachine } from './machine.mjs';
 
 const LABEL = 'mcp-sandbox-bridge';
@@ -308,15 +308,4 @@ const machineless = (argv) => finish(spawn(argv[0], argv.slice(1), { stdio: ['ig
 async function must(finished) {
   const { exitCode, output } = await finished;
   if (exitCode !== 0) throw new Error(output.trim() || `it ended with ${exitCode}`);
-}
-
-/** A port of the loopback that is free now. */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, HOST, () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }

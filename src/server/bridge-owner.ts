@@ -27,11 +27,3 @@ export const NO_CALL_LIMITS: CallLimits = {
   callsAtOnce: Number.POSITIVE_INFINITY,
   callsWaiting: Number.POSITIVE_INFINITY,
 };
-
-/** Likewise. */
-export const NO_LIMITS: TurnLimits = {
-  runsAtOnce: Number.POSITIVE_INFINITY,
-  runsWaiting: Number.POSITIVE_INFINITY,
-  processorSeconds: Number.POSITIVE_INFINITY,
-  memoryBytes: Number.POSITIVE_INFINITY,
-};

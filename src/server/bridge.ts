@@ -25,7 +25,7 @@ import type { Watcher } from '../run/run-request.js';
 import { type CommandOutcome, runSandboxedCommand } from '../run/sandboxed-command.js';
 import { commandKind, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
 import type { Launcher } from '../sandbox/launcher.js';
-import { type BridgeOwner, NO_CALL_LIMITS, NO_LIMITS } from './bridge-owner.js';
+import { type BridgeOwner, NO_CALL_LIMITS } from './bridge-owner.js';
 import type { CallLimits, CallTurns } from './call-turns.js';
 import type { Caller } from './caller.js';
 import { ConfiguredServers } from './configured-servers.js';
@@ -37,7 +37,7 @@ import { type CallWait, RunServices } from './run-services.js';
 import { SandboxService } from './sandbox-service.js';
 import { SetUp } from './set-up.js';
 import { takeTurn } from './take-turn.js';
-import type { Turn } from './turns.js';
+import { type Turn, UNLIMITED } from './turns.js';
 
 export type BridgeOptions = {
   readonly settings: Settings;
@@ -284,7 +284,7 @@ export class Bridge implements AsyncDisposable {
     hooks: RunHooks,
     signal: AbortSignal,
   ): Promise<Turn | { readonly refused: BridgeError }> {
-    const limits = this.#owner?.limits() ?? NO_LIMITS;
+    const limits = this.#owner?.limits() ?? UNLIMITED;
     return takeTurn(this.#service.turns, { owner: this.#ownerId, limits, memoryBytes }, signal, (turn) => {
       this.#observer({ type: 'run.queued', run: id, ahead: turn.ahead });
       hooks.onQueued(turn);

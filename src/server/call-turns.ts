@@ -4,7 +4,7 @@
 import type { BridgeError } from '../base/errors.js';
 import { ProcessorTurns } from './processor-turns.js';
 import { takeTurn } from './take-turn.js';
-import { type TurnLimits, Turns, type TurnWords } from './turns.js';
+import { type TurnLimits, Turns, type TurnWords, UNLIMITED } from './turns.js';
 
 export type CallLimits = {
   /** Calls under way at once; Infinity where nothing limits it. */
@@ -63,10 +63,9 @@ export class CallTurns {
 }
 
 const turnLimits = ({ callsAtOnce, callsWaiting }: CallLimits): TurnLimits => ({
+  ...UNLIMITED,
   runsAtOnce: callsAtOnce,
   runsWaiting: callsWaiting,
-  processorSeconds: Number.POSITIVE_INFINITY,
-  memoryBytes: Number.POSITIVE_INFINITY,
 });
 
 /** Where any number may wait, nothing is refused. */

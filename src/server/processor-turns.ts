@@ -5,7 +5,7 @@
 
 import type { BridgeError } from '../base/errors.js';
 import { takeTurn } from './take-turn.js';
-import { type TurnLimits, Turns, type TurnWords } from './turns.js';
+import { type TurnLimits, Turns, type TurnWords, UNLIMITED } from './turns.js';
 
 export type ProcessorTurnsOptions = {
   readonly words: TurnWords;
@@ -82,10 +82,3 @@ export class ProcessorTurns {
     else then();
   }
 }
-
-const UNLIMITED: TurnLimits = {
-  runsAtOnce: Number.POSITIVE_INFINITY,
-  runsWaiting: Number.POSITIVE_INFINITY,
-  processorSeconds: Number.POSITIVE_INFINITY,
-  memoryBytes: Number.POSITIVE_INFINITY,
-};

@@ -16,6 +16,14 @@ export type TurnLimits = {
   readonly memoryBytes: number;
 };
 
+/** Nothing is limited. */
+export const UNLIMITED: TurnLimits = {
+  runsAtOnce: Number.POSITIVE_INFINITY,
+  runsWaiting: Number.POSITIVE_INFINITY,
+  processorSeconds: Number.POSITIVE_INFINITY,
+  memoryBytes: Number.POSITIVE_INFINITY,
+};
+
 /** What has turns, as refusals say it. */
 export type TurnWords = { readonly one: string; readonly many: string; readonly refused: string };
 

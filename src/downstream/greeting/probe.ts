@@ -4,6 +4,7 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { BridgeError } from '../../base/errors.js';
 import { clipHarmless } from '../../base/text.js';
+import type { RpcError } from '../../protocol/rpc-error.js';
 import { ErrorAnswer, UNSUPPORTED_VERSION } from '../error-answer.js';
 import { isObject, type JsonObject } from '../json-object.js';
 import type { Link } from '../link.js';
@@ -82,8 +83,6 @@ const versionsIn = (list: unknown): readonly string[] | undefined =>
   Array.isArray(list) ? list.filter((item) => typeof item === 'string' && VERSION.test(item)) : undefined;
 
 const VERSION = /^\d{4}-\d{2}-\d{2}$/;
-
-type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };
 
 /** The versions that a server names as it refuses ours; undefined for any other error. */
 function versionsOffered({ code, data }: RpcError): readonly string[] | undefined {

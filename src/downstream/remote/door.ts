@@ -7,13 +7,14 @@ import type { Redact } from '../../base/redact.js';
 import { KB_BYTES } from '../../base/sizes.js';
 import { clipHarmless } from '../../base/text.js';
 import { PACKAGE_NAME, VERSION } from '../../base/version.js';
+import type { RpcError } from '../../protocol/rpc-error.js';
 import { isObject } from '../json-object.js';
 import { atItsEntry } from '../link.js';
 import { readBody } from './body.js';
 import type { Credentials } from './credentials.js';
 import { HttpClient, type HttpRequest, StrayRedirect } from './http-client.js';
 import { NO_PROXIES } from './proxies.js';
-import { fromNode, oddAnswer, RefusedStatus, RemoteFailure, type RpcError } from './remote-failure.js';
+import { fromNode, oddAnswer, RefusedStatus, RemoteFailure } from './remote-failure.js';
 
 /**
  * Bytes that are read from the body of a failed answer: an explanation is a sentence, and nobody needs a whole error

@@ -3,6 +3,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import { BridgeError, type ErrorCode, type Fault, messageOf } from '../../base/errors.js';
+import type { RpcError } from '../../protocol/rpc-error.js';
 import { atItsEntry } from '../link.js';
 import { NeverSent } from './http-client.js';
 import { ProxyRefusal } from './proxy-agent.js';
@@ -51,8 +52,6 @@ export class RemoteFailure extends Error {
     return new BridgeError(code, sentence, { fault, remedy, cause: this });
   }
 }
-
-export type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };
 
 /** A status that is no success. `said` is what the body holds that a person may read. */
 export class RefusedStatus extends RemoteFailure {

@@ -3,6 +3,7 @@
 import { MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server';
 import { clipHarmless } from '../../base/text.js';
 import { isObject } from '../../downstream/json-object.js';
+import type { RpcError } from '../../protocol/rpc-error.js';
 import { WrongParams } from '../../protocol/wrong-params.js';
 import { offersOf, TASKS_EXTENSION } from './client-offers.js';
 
@@ -15,7 +16,6 @@ export const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 const MAX_SHOWN_CHARS = 80;
 
-export type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };
 /** The tasks that a client wants to hear of, or why it may not. */
 export type AskedTasks = { readonly taskIds: readonly string[] } | { readonly error: RpcError };
 

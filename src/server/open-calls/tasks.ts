@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { clipHarmless } from '../../base/text.js';
+import type { RpcError } from '../../protocol/rpc-error.js';
 import { WrongParams } from '../../protocol/wrong-params.js';
 import type { Ended, OpenCall, OpenRequest } from './open-call.js';
 import type { InputRequests } from './questions.js';
@@ -41,8 +42,6 @@ export type DetailedTask<R> = TaskTimes & {
     | { readonly status: 'failed'; readonly error: RpcError }
     | { readonly status: 'cancelled' }
   );
-
-export type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown };
 
 type TaskRecord<R, Q extends OpenRequest> = {
   readonly id: string;

@@ -1,16 +1,13 @@
 // Servers that ask the user, towards an agent of 2026-07-28: the built bridge on stdio, a real client of that revision, and one
 // that writes its JSON by hand. No container is needed: `execute` is a server's own.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Message, RawAgent } from '../../support/raw-agent.js';
-import { bridgeEnv, MAIN, tempHome } from '../../support/start-bridge.js';
+import { bridgeEnv, MAIN } from '../../support/start-bridge.js';
+import { askingHome } from './asking-home.js';
 
-const ASKING = fileURLToPath(new URL('../../fixtures/asking-server.mjs', import.meta.url));
 const ASKS = { elicitation: { form: {}, url: {} } };
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 /** The programs are waited for, on a machine that may be busy. */
@@ -21,21 +18,8 @@ const ADA = { action: 'accept', content: { name: 'Ada' } };
 
 /** A home whose bridge hands commands to the server that asks. */
 function setUp(more: Readonly<Record<string, string>> = {}) {
-  const home = tempHome();
-  const folder = join(home, 'asking');
-  mkdirSync(folder);
-  writeFileSync(join(folder, 'events'), '');
-  const config = join(home, 'servers.json');
-  const asking = { command: process.execPath, args: [ASKING, folder] };
-  writeFileSync(config, JSON.stringify({ mcpServers: { asking } }), { mode: 0o600 });
-  const env = bridgeEnv(home, {
-    MCP_SERVERS_CONFIG: config,
-    MCP_BRIDGE_TOOLS: 'execute',
-    MCP_BRIDGE_EXECUTE_SERVER: 'asking',
-    MCP_BRIDGE_STATE_DIR: join(home, 'state'),
-    ...more,
-  });
-  const events = () => readFileSync(join(folder, 'events'), 'utf8').trim().split('\n');
+  const { home, settings, events } = askingHome();
+  const env = bridgeEnv(home, { ...settings, ...more });
   return { home, env, events };
 }
 

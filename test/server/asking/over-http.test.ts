@@ -1,9 +1,6 @@
 // Questions and tasks over HTTP, where each request has a server object of its own: two principals behind one address, each
 // with a bridge, and a third bridge as another process of the same server would be.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hostFacts } from '../../../src/config/host-facts.js';
@@ -11,9 +8,8 @@ import { parseSettings } from '../../../src/config/settings.js';
 import { Bridge } from '../../../src/server/bridge.js';
 import { agentServer } from '../../../src/server/server.js';
 import type { Message } from '../../support/raw-agent.js';
-import { tempHome } from '../../support/start-bridge.js';
+import { askingHome } from './asking-home.js';
 
-const ASKING = fileURLToPath(new URL('../../fixtures/asking-server.mjs', import.meta.url));
 const CAPABILITIES = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const ADA = { action: 'accept', content: { name: 'Ada' } };
 const SOON = { timeout: 45_000 };
@@ -21,24 +17,9 @@ const PATIENT = { timeout: 120_000 };
 
 /** One principal of one server process. */
 function principal(more: Readonly<Record<string, string>> = {}) {
-  const home = tempHome();
-  const folder = join(home, 'asking');
-  mkdirSync(folder);
-  writeFileSync(join(folder, 'events'), '');
-  const config = join(home, 'servers.json');
-  const asking = { command: process.execPath, args: [ASKING, folder] };
-  writeFileSync(config, JSON.stringify({ mcpServers: { asking } }), { mode: 0o600 });
+  const { home, settings: env, events } = askingHome();
   const host = { ...hostFacts(), home };
-  const { settings } = parseSettings(
-    {
-      MCP_SERVERS_CONFIG: config,
-      MCP_BRIDGE_TOOLS: 'execute',
-      MCP_BRIDGE_EXECUTE_SERVER: 'asking',
-      MCP_BRIDGE_STATE_DIR: join(home, 'state'),
-      ...more,
-    },
-    host,
-  );
+  const { settings } = parseSettings({ ...env, ...more }, host);
   const observer = () => {};
   const bridge = new Bridge({ settings, discovery: { settings, env: {}, host }, observer });
   const handler = createMcpHandler(({ era }) => agentServer({ bridge, observer, era }));
@@ -78,7 +59,6 @@ function principal(more: Readonly<Record<string, string>> = {}) {
     const messages = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Message);
     return messages.find((message) => message.id === id) ?? {};
   };
-  const events = () => readFileSync(join(folder, 'events'), 'utf8').trim().split('\n');
   return { post, events, bridge };
 }
 
