@@ -17,10 +17,7 @@ import type { Sandbox } from '../sandbox/sandbox.js';
 import type { Caller } from './caller.js';
 import type { ConfiguredServers } from './configured-servers.js';
 import type { RunMeter } from './run-meter.js';
-import type { SandboxService } from './sandbox-service.js';
-
-/** A principal that has run something within this time gets the sandboxes that wait, before one that has more runs waiting. */
-const ABOUT_MS = 60_000;
+import { ABOUT_MS, type SandboxService } from './sandbox-service.js';
 
 export type RunServicesParts = {
   readonly settings: Settings;
@@ -110,6 +107,7 @@ export class RunServices {
     const warm = service.warm.of(kind);
     return {
       take: async (signal) => {
+        // The sandboxes that wait are for others then.
         const isBeside = service.turns.isCrowding(ownerId, ABOUT_MS);
         const source = {
           take: (ends: AbortSignal) => warm.take(ends, { isBeside }),

@@ -18,6 +18,12 @@ import { Patience } from './patience.js';
 import { EngineSetUp } from './set-up.js';
 import { Turns } from './turns.js';
 
+/** An agent at work runs something about twice a minute. */
+export const ABOUT_MS = 60_000;
+/** As long as three runs that each start a container of their own, and as four. */
+const MAX_AHEAD_MS = 1_500;
+const MAX_REST_MS = 2_000;
+
 export type SandboxServiceOptions = {
   readonly settings: Settings;
   readonly host: Pick<HostFacts, 'platform'>;
@@ -64,6 +70,12 @@ export class SandboxService implements AsyncDisposable {
       runsAtOnce: settings.concurrency,
       windowMs: settings.principalWindowSeconds * 1000,
       now: () => performance.now(),
+      rests: {
+        withinMs: ABOUT_MS,
+        aheadMs: MAX_AHEAD_MS,
+        maxMs: MAX_REST_MS,
+        later: (ms, then) => void setTimeout(then, ms).unref(),
+      },
     });
     const standstill = () => this.standstillSeconds;
     const letGo = () => this.warm.letGo();

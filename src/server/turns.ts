@@ -38,6 +38,23 @@ export type TurnsOptions = {
   readonly windowMs: number;
   /** In ms, and never going back. */
   readonly now: () => number;
+  /** Without it, whoever has more runs waiting has the next turn as soon as there is a place. */
+  readonly rests?: Rests;
+};
+
+/**
+ * A place of an owner that crowds rests after a run, where its runs have taken more of the time than its fair share of all
+ * places: others find a free processor then, and a sandbox that was made in the meantime.
+ */
+export type Rests = {
+  /** Others are about when they have entered a run within this time; at most a minute. */
+  readonly withinMs: number;
+  /** For so long an owner may have run ahead of its share before it rests: a few runs in a row are no flood. */
+  readonly aheadMs: number;
+  /** The longest rest, and what is remembered of runs beyond the share: more would serve nobody. */
+  readonly maxMs: number;
+  /** Calls `then` in `ms`. */
+  readonly later: (ms: number, then: () => void) => void;
 };
 
 /** One run, from its arrival to its end. */
@@ -71,6 +88,11 @@ type Lane = {
   readonly running: Set<Entry>;
   /** Oldest first, within the window. */
   used: Used[];
+  /** How many of its places rest: they are taken, and nothing is under way in them. */
+  resting: number;
+  /** How long its runs have taken beyond its share, in ms, as it was `aheadAt` by the clock. */
+  aheadMs: number;
+  aheadAt: number;
 };
 
 /** For how long it is known that an owner has entered something. */
@@ -111,11 +133,7 @@ export class Turns {
    * within `withinMs`, at most a minute. What has to be shared is better left to that one.
    */
   isCrowding(owner: string, withinMs: number): boolean {
-    if (this.#waitingOf(owner) === 0) return false;
-    const since = this.#options.now() - withinMs;
-    for (const [other, at] of this.#enteredAt)
-      if (other !== owner && at >= since && this.#waitingOf(other) === 0) return true;
-    return false;
+    return this.#waitingOf(owner) > 0 && this.#othersAbout(owner, withinMs) > 0;
   }
 
   /** Runs under way, of all owners together. */
@@ -151,6 +169,15 @@ export class Turns {
     return this.#lanes.get(owner)?.waiting.length ?? 0;
   }
 
+  /** How many other owners have entered something within `withinMs`, and nothing of them waits. */
+  #othersAbout(owner: string, withinMs: number): number {
+    const since = this.#options.now() - withinMs;
+    let others = 0;
+    for (const [other, at] of this.#enteredAt)
+      if (other !== owner && at >= since && this.#waitingOf(other) === 0) others++;
+    return others;
+  }
+
   #noteEntered(owner: string): void {
     const now = this.#options.now();
     this.#enteredAt.delete(owner);
@@ -164,7 +191,7 @@ export class Turns {
   #laneOf(owner: string): Lane {
     const known = this.#lanes.get(owner);
     if (known !== undefined) return known;
-    const lane: Lane = { waiting: [], running: new Set(), used: [] };
+    const lane: Lane = { waiting: [], running: new Set(), used: [], resting: 0, aheadMs: 0, aheadAt: 0 };
     this.#lanes.set(owner, lane);
     // Before the one that has had the last turn, which would have the next one otherwise where it is alone.
     this.#order.splice(Math.max(0, this.#order.length - 1), 0, lane);
@@ -263,8 +290,24 @@ export class Turns {
       this.#meanMs += MEAN_SHARE * (now - entry.beganAt - this.#meanMs);
       if (processorSeconds > 0) lane.used.push({ at: now, seconds: processorSeconds });
       this.#refuseWaiting(lane, entry.limits);
+      this.#restAfter(entry, lane, now);
     }
     this.#serve();
+  }
+
+  #restAfter({ owner, beganAt }: Entry, lane: Lane, now: number): void {
+    const { rests, runsAtOnce } = this.#options;
+    if (rests === undefined) return;
+    const share = runsAtOnce / (this.#othersAbout(owner, rests.withinMs) + 1);
+    const before = Math.max(0, lane.aheadMs - (now - lane.aheadAt) * share);
+    lane.aheadMs = Math.min(before + now - beganAt, rests.aheadMs + rests.maxMs);
+    lane.aheadAt = now;
+    if (lane.aheadMs <= rests.aheadMs || !this.isCrowding(owner, rests.withinMs)) return;
+    lane.resting++;
+    rests.later(Math.min(rests.maxMs, (lane.aheadMs - rests.aheadMs) / share), () => {
+      lane.resting--;
+      this.#serve();
+    });
   }
 
   #refuseWaiting(lane: Lane, limits: TurnLimits): void {
@@ -290,7 +333,7 @@ export class Turns {
 function hasRoom(lane: Lane, { limits, memoryBytes }: Pick<Entry, 'limits' | 'memoryBytes'>): boolean {
   let taken = memoryBytes;
   for (const running of lane.running) taken += running.memoryBytes;
-  return lane.running.size < limits.runsAtOnce && taken <= limits.memoryBytes;
+  return lane.running.size + lane.resting < limits.runsAtOnce && taken <= limits.memoryBytes;
 }
 
 function busy({ refused, many }: TurnWords, why: string, retryInSeconds: number): BridgeError {

@@ -3,22 +3,16 @@
 
 import { describe, expect, it } from 'vitest';
 import type { BridgeError } from '../../src/base/errors.js';
-import { type Turn, type TurnLimits, Turns } from '../../src/server/turns.js';
+import { type Rests, type Turn, type TurnLimits, Turns, UNLIMITED } from '../../src/server/turns.js';
 
-const UNLIMITED: TurnLimits = {
-  runsAtOnce: Number.POSITIVE_INFINITY,
-  runsWaiting: Number.POSITIVE_INFINITY,
-  processorSeconds: Number.POSITIVE_INFINITY,
-  memoryBytes: Number.POSITIVE_INFINITY,
-};
 const WINDOW_MS = 60_000;
 
 /** Turns on a clock that only the test moves; `order` has the names of runs in the order of their turns. */
-function turnsOf(runsAtOnce: number) {
+function turnsOf(runsAtOnce: number, rests?: Rests) {
   const clock = { ms: 0 };
   const order: string[] = [];
   const refused: string[] = [];
-  const turns = new Turns({ runsAtOnce, windowMs: WINDOW_MS, now: () => clock.ms });
+  const turns = new Turns({ runsAtOnce, windowMs: WINDOW_MS, now: () => clock.ms, ...(rests && { rests }) });
   const enter = (owner: string, name = owner, change: Partial<TurnLimits> = {}, memoryBytes = 1): Turn =>
     turns.enter({
       owner,
@@ -121,6 +115,128 @@ it('an owner crowds while it has more waiting and somebody else, who has not, is
   second.end();
   expect(turns.isCrowding('ann', 60_000)).toBe(false);
   first.end();
+});
+
+describe('a place rests after a run of an owner that crowds', () => {
+  const ONE = { runsAtOnce: 1 };
+
+  /** Turns whose rests end when the test says so; `lengths` are those that have begun, in ms. */
+  function restingTurns(runsAtOnce: number, aheadMs = 0) {
+    const lengths: number[] = [];
+    const ends: (() => void)[] = [];
+    const later: Rests['later'] = (ms, then) => {
+      lengths.push(ms);
+      ends.push(then);
+    };
+    const played = turnsOf(runsAtOnce, { withinMs: 10_000, aheadMs, maxMs: 2_000, later });
+    /** Somebody has a run, which is over at once. */
+    const comes = (owner: string) => played.enter(owner).end();
+    return { ...played, comes, lengths, endRests: () => ends.splice(0).forEach((end) => void end()) };
+  }
+
+  it('until it has run no longer than its share, and is taken meanwhile', () => {
+    const { turns, enter, order, clock, comes, lengths, endRests } = restingTurns(2);
+    const first = enter('ann', 'a1', ONE);
+    enter('ann', 'a2', ONE);
+    comes('ben');
+    clock.ms += 300;
+    first.end();
+    expect([lengths, order, turns.running]).toEqual([[300], ['a1', 'ben'], 0]);
+    // Nobody else waits for it.
+    comes('ben');
+    expect(order.slice(2)).toEqual(['ben']);
+    endRests();
+    expect(order.slice(3)).toEqual(['a2']);
+  });
+
+  it.each([
+    [2, 1, 100],
+    [2, 9, 500],
+    [8, 9, 125],
+    [2, 19, 1_000],
+    [2, 99, 2_000],
+  ])(
+    'the longer the less is its fair share: of %i places, with %i others, %i ms after one of 100 ms',
+    (places, others, ms) => {
+      const { enter, clock, comes, lengths } = restingTurns(places);
+      const first = enter('ann', 'a1', ONE);
+      enter('ann', 'a2', ONE);
+      for (let other = 0; other < others; other++) comes(`other ${other}`);
+      clock.ms += 100;
+      first.end();
+      expect(lengths).toEqual([ms]);
+    },
+  );
+
+  it('not after a few in a row, and the sooner again the longer it had none', () => {
+    const { enter, clock, comes, lengths } = restingTurns(2, 250);
+    const runs = Array.from({ length: 9 }, (_, at) => enter('ann', `a${at}`, ONE));
+    for (let other = 0; other < 19; other++) comes(`other ${other}`);
+    const takes = (ms: number) => {
+      clock.ms += ms;
+      runs.shift()?.end();
+    };
+    takes(100);
+    takes(100);
+    expect(lengths).toEqual([]);
+    takes(100);
+    // 300 ms but for a tenth of the last 200, and 250 are allowed.
+    expect(lengths).toEqual([300]);
+  });
+
+  it('of one that runs something now and then does not, though two of its runs meet', () => {
+    const { enter, clock, comes, lengths } = restingTurns(2, 250);
+    for (let round = 0; round < 20; round++) {
+      for (let other = 0; other < 19; other++) comes(`other ${other}`);
+      const runs = [enter('ann', 'a1', ONE), enter('ann', 'a2', ONE)];
+      for (const run of runs) {
+        clock.ms += 120;
+        run.end();
+      }
+      clock.ms += 2_500;
+    }
+    expect(lengths).toEqual([]);
+  });
+
+  it('one of its several places does, and the others do not', () => {
+    const { enter, order, comes, clock } = restingTurns(8);
+    const runs = ['a1', 'a2', 'a3', 'a4', 'a5'].map((name) => enter('ann', name, { runsAtOnce: 2 }));
+    comes('ben');
+    clock.ms += 100;
+    runs[0]?.end();
+    expect(order).toEqual(['a1', 'a2', 'ben']);
+    comes('ben');
+    runs[1]?.end();
+    expect(order).toEqual(['a1', 'a2', 'ben', 'ben']);
+  });
+
+  it('not where nobody else is about, nor where the other one waits, nor where it has no more waiting', () => {
+    const { enter, order, comes, clock, lengths } = restingTurns(1);
+    comes('ben');
+    clock.ms += 20_000;
+    const first = enter('ann', 'a1', ONE);
+    const second = enter('ann', 'a2', ONE);
+    first.end();
+    expect(order.slice(1)).toEqual(['a1', 'a2']);
+    // Ben floods as well: whoever waits has its turn.
+    enter('ann', 'a3', ONE);
+    const bens = [enter('ben', 'b1', ONE), enter('ben', 'b2', ONE)];
+    second.end();
+    bens[0]?.end();
+    expect(order.slice(3)).toEqual(['b1', 'a3']);
+    expect(lengths).toEqual([]);
+  });
+
+  it('a further run has to wait, or is refused where none may', () => {
+    const { enter, order, comes, clock } = restingTurns(2);
+    const first = enter('ann', 'a1', ONE);
+    enter('ann', 'a2', ONE);
+    comes('ben');
+    clock.ms += 100;
+    first.end();
+    expect(refusal(() => enter('ann', 'a3', { ...ONE, runsWaiting: 1 }))).toMatchObject({ code: 'E_BUSY' });
+    expect(order).toEqual(['a1', 'ben']);
+  });
 });
 
 describe('what is too much', () => {
