@@ -22,6 +22,8 @@ const IDLE_MS = 1;
 const LOOK_MS = 2;
 /** The longest that one turn lasts, however busy the process is. */
 const MAX_TURN_MS = 100;
+/** However many others are about. */
+const MAX_PAUSE_MS = 500;
 /** Somebody else is about who has asked for something within this time. */
 const ABOUT_MS = 1_000;
 
@@ -74,11 +76,11 @@ export class ProcessorTurns {
   }
 
   /**
-   * Whoever has more waiting pauses for as long as its turn was, while others are about: the process is theirs for half of the time
-   * then, and what they begin seldom meets something under way.
+   * Whoever has more waiting pauses for as long as its turn was, once for each other one that is about: it has the process for no
+   * more than its share of the time then, and what others begin seldom meets something under way.
    */
   #pause(owner: string, ms: number, then: () => void): void {
-    if (this.#own.isCrowding(owner, ABOUT_MS)) setTimeout(then, ms);
-    else then();
+    if (!this.#own.isCrowding(owner, ABOUT_MS)) return then();
+    setTimeout(then, Math.min(MAX_PAUSE_MS, ms * this.#own.othersAbout(owner, ABOUT_MS)));
   }
 }

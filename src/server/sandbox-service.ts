@@ -20,9 +20,9 @@ import { Turns } from './turns.js';
 
 /** An agent at work runs something about twice a minute. */
 export const ABOUT_MS = 60_000;
-/** As long as three runs that each start a container of their own, and as four. */
+/** As long as three runs that each start a container of their own, and as ten. */
 const MAX_AHEAD_MS = 1_500;
-const MAX_REST_MS = 2_000;
+const MAX_REST_MS = 5_000;
 
 export type SandboxServiceOptions = {
   readonly settings: Settings;

@@ -133,7 +133,16 @@ export class Turns {
    * within `withinMs`, at most a minute. What has to be shared is better left to that one.
    */
   isCrowding(owner: string, withinMs: number): boolean {
-    return this.#waitingOf(owner) > 0 && this.#othersAbout(owner, withinMs) > 0;
+    return this.#waitingOf(owner) > 0 && this.othersAbout(owner, withinMs) > 0;
+  }
+
+  /** How many other owners have entered something within `withinMs`, at most a minute, and nothing of them waits. */
+  othersAbout(owner: string, withinMs: number): number {
+    const since = this.#options.now() - withinMs;
+    let others = 0;
+    for (const [other, at] of this.#enteredAt)
+      if (other !== owner && at >= since && this.#waitingOf(other) === 0) others++;
+    return others;
   }
 
   /** Runs under way, of all owners together. */
@@ -167,15 +176,6 @@ export class Turns {
 
   #waitingOf(owner: string): number {
     return this.#lanes.get(owner)?.waiting.length ?? 0;
-  }
-
-  /** How many other owners have entered something within `withinMs`, and nothing of them waits. */
-  #othersAbout(owner: string, withinMs: number): number {
-    const since = this.#options.now() - withinMs;
-    let others = 0;
-    for (const [other, at] of this.#enteredAt)
-      if (other !== owner && at >= since && this.#waitingOf(other) === 0) others++;
-    return others;
   }
 
   #noteEntered(owner: string): void {
@@ -298,7 +298,7 @@ export class Turns {
   #restAfter({ owner, beganAt }: Entry, lane: Lane, now: number): void {
     const { rests, runsAtOnce } = this.#options;
     if (rests === undefined) return;
-    const share = runsAtOnce / (this.#othersAbout(owner, rests.withinMs) + 1);
+    const share = runsAtOnce / (this.othersAbout(owner, rests.withinMs) + 1);
     const before = Math.max(0, lane.aheadMs - (now - lane.aheadAt) * share);
     lane.aheadMs = Math.min(before + now - beganAt, rests.aheadMs + rests.maxMs);
     lane.aheadAt = now;
