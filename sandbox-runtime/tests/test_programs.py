@@ -58,6 +58,16 @@ def wait_until(condition: Callable[[], bool], timeout_s: float = 5) -> bool:
     return True
 
 
+def preimporting(name: str, source: str) -> Host:
+    """A host whose guest has run this module before its run."""
+    mark = f"import pathlib; {source}; pathlib.Path(__file__).with_suffix('.done').touch()"
+    host = Host(modules={name: mark}, preimport=[name])
+    if not wait_until(Path(host.folder.name, f"{name}.done").exists):
+        host.__exit__(None, None, None)
+        raise AssertionError(f"{name} was not imported")
+    return host
+
+
 def left(host: Host) -> dict[str, bytes]:
     return {frame["name"]: base64.b64decode(frame["data"]) for frame in host.of_type("file")}
 
@@ -160,9 +170,8 @@ class StartTest(unittest.TestCase):
         self.assertEqual((found["victim"], found["nice"]), ("1000\n", os.nice(0)))
 
     def test_signals_that_whoever_started_us_ignores(self) -> None:
-        ignoring = {"deaf": "import signal; [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 15)]"}
-        with Host(modules=ignoring, preimport=["deaf"]) as host:
-            time.sleep(0.3)
+        ignoring = "import signal; [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 15)]"
+        with preimporting("deaf", ignoring) as host:
             host.run(program=program(["sh", "-c", "grep SigIgn /proc/self/status"], ["true"]))
             self.assertEqual(signals(host.finish().stdout.split()[1]), set())
 
@@ -211,9 +220,8 @@ class FilesTest(unittest.TestCase):
             self.assertEqual(host.one("exited")["code"], 1)
 
     def test_one_that_does_not_fit_is_named(self) -> None:
-        small = {"small": "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"}
-        with Host(modules=small, preimport=["small"]) as host:
-            time.sleep(0.3)
+        small = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"
+        with preimporting("small", small) as host:
             host.run(files=[given("data/big", bytes(2000))], program=program(["true"]))
             self.assertIn("'data/big'", host.finish().one("raised")["error"]["message"])
 

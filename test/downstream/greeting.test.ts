@@ -95,6 +95,17 @@ it('one that ends when it refuses is started once more', async () => {
   expect(counted()).toEqual(['initialize 1', 'server/discover 1', 'tools/list 2', 'tools/call 3']);
 });
 
+it('one that reads no more when it refuses is started once more, though it has not ended', async () => {
+  const { entry } = scripted({ on: MODERN });
+  const refusal = { jsonrpc: '2.0', id: 0, error: { code: -32602, message: 'Not so.' } };
+  const once = `read greeting; exec 0<&-; echo '${JSON.stringify(refusal)}'; sleep 5`;
+  const script = `if mkdir "$LOG.refused" 2>/dev/null; then ${once}; else exec "$0" "$@"; fi`;
+  const refusing = { ...entry, command: '/bin/sh', args: ['-c', script, entry.command, ...entry.args] };
+  const eras = new ErasInMemory();
+  eras.learn(refusing, { era: 'legacy', version: '1' });
+  expect(await get(refusing, eras)).toEqual({ era: 'modern' });
+});
+
 it('one that was known for modern and hangs now is greeted in the old way at its next start', async () => {
   const { entry } = scripted({ on: LEGACY, onOther: '' });
   const eras = new ErasInMemory();

@@ -36,11 +36,17 @@ export class StdioTransport implements Link {
   #ending: string | undefined;
   /** Whether the bridge ended the server before it ended by itself. */
   #isEndedHere = false;
+  /** Resolves when it is known how the server has ended. */
+  readonly #ended: Promise<void>;
+  #onEnded: () => void = () => {};
 
   /** `lastWords` go through `redact` before they are shown. */
   constructor(command: ProcessCommand, redact: Redact) {
     this.#command = command;
     this.#lastWords = new LastWords(redact);
+    this.#ended = new Promise((resolve) => {
+      this.#onEnded = resolve;
+    });
   }
 
   /** Why the connection is over, as the end of a sentence about the server; undefined while it lasts. */
@@ -90,7 +96,10 @@ export class StdioTransport implements Link {
     await tree.started;
   }
 
-  /** Resolves when the message is in the pipe; rejects when it cannot get there any more. */
+  /**
+   * Resolves when the message is in the pipe; rejects when it cannot get there any more, and then it is known how the server has ended: a
+   * broken pipe is seen before that, and whoever greets a server decides by it.
+   */
   send(message: JSONRPCMessage): Promise<void> {
     if (this.#tree === undefined || this.#ending !== undefined) {
       return Promise.reject(new Error('The server is gone.'));
@@ -101,7 +110,10 @@ export class StdioTransport implements Link {
     }
     this.#note(message);
     return new Promise((resolve, reject) => {
-      stdin.write(`${stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+      stdin.write(`${stringify(message)}\n`, (error) => {
+        if (error) void this.#ended.then(() => reject(error));
+        else resolve();
+      });
     });
   }
 
@@ -120,6 +132,7 @@ export class StdioTransport implements Link {
   async #finish(reason: string, gone: Promise<void>): Promise<void> {
     if (this.#ending === undefined) {
       this.#ending = reason;
+      this.#onEnded();
       this.onclose?.();
     }
     await gone;
