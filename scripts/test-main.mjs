@@ -36,8 +36,8 @@ const ONCE = [
   'test/cli/{containers.test.ts,exec/**}',
   // Each is a command of its own, whose engine may still tidy up in the home that it was given and that is gone by then.
   'test/scripts/containers.test.ts',
-  'test/containers/{compiled-harness,image-study,kinds,python-name,setup}.test.ts',
-  'test/front-door/{installed,output,warm}.test.ts',
+  'test/containers/{compiled-harness,image-study,kinds,python-fallback,python-name,setup}.test.ts',
+  'test/front-door/{execute-answers,installed,main-job,output,warm}.test.ts',
   // A minute of attacks; containers/walls, probe and languages make the gravest in either mode, `npm run walls` all.
   'test/walls/**',
   // Only root can start what stands for other machines.
@@ -52,7 +52,7 @@ const UNTIMED = [
   'test/scripts/containers.test.ts',
   'test/cli/exec/containers.test.ts',
   'test/walls/principals/containers.test.ts',
-  ...['docs', 'errors', 'real-servers'].map((name) => `test/front-door/${name}.test.ts`),
+  ...['docs', 'real-servers'].map((name) => `test/front-door/${name}.test.ts`),
 ];
 const isRoot = process.getuid?.() === 0;
 
