@@ -2,10 +2,11 @@
 // command server. All of one file share a folder with their configuration and state.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, vi } from 'vitest';
+import { removeFolder } from './remove-folder.js';
 
 export const MAIN = resolve('dist/cli/main.js');
 
@@ -81,8 +82,7 @@ export class HttpInstances implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const each of this.#ended.splice(0).reverse()) await each();
-    // The engine of a user without privileges goes on for a moment with what it keeps there.
-    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    removeFolder(this.dir);
   }
 }
 

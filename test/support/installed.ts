@@ -2,11 +2,12 @@
 // served by a stand-in for the registry that has nothing else.
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { removeFolder } from './remove-folder.js';
 import { bridgeEnv } from './start-bridge.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -53,8 +54,7 @@ export async function newcomer(): Promise<Newcomer> {
     run,
     [Symbol.dispose]: () => {
       registry.close();
-      // An engine that was used may still tidy up in this home.
-      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+      removeFolder(folder);
     },
   };
 }
