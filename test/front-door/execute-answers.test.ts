@@ -5,107 +5,93 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, ourContainers, ourVolumes, processesWith } from '../support/nothing-left.js';
+import { eventually, processesWith } from '../support/nothing-left.js';
 import { bridgeEnv, MAIN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
-import { call, KINDS, LAUNCHED, sh, text } from './executing.js';
+import { call, inEachKind, LAUNCHED, sh, text } from './executing.js';
 
-for (const { name, oci, runs, env } of KINDS) {
-  describe.skipIf(!runs)(`what execute is given and gives, ${name}`, () => {
-    let bridge: TestBridge;
-    const start = () =>
-      startBridge({}, { env: { ...LAUNCHED, ...env, MCP_BRIDGE_EXECUTE_OCI_RUNTIME: oci } });
-    beforeAll(async () => {
-      bridge = await start();
+inEachKind('what execute is given and gives', ({ bridge }) => {
+  it('hands arguments, input, variables and the folder on as they are', async () => {
+    const args = ['a b', '"quoted" \'twice\'', '$HOME *', 'é 漢', ''];
+    const print = { command: 'python3', args: ['-c', 'import sys; print(sys.argv[1:])', ...args] };
+    expect(text(await call(bridge(), print))).toBe(
+      "['a b', '\"quoted\" \\'twice\\'', '$HOME *', 'é 漢', '']",
+    );
+    const told = await call(
+      bridge(),
+      sh('cat; echo "$WORD"; pwd; mkdir -p sub; echo err >&2', {
+        stdin: 'one\ntwo\n',
+        env: { WORD: 'two words' },
+      }),
+    );
+    expect(text(told)).toBe('one\ntwo\ntwo words\n/work\n--- stderr ---\nerr');
+    expect(told.structuredContent).toMatchObject({
+      exitCode: 0,
+      signal: null,
+      timedOut: false,
+      stderr: 'err\n',
     });
-    afterAll(async () => {
-      await bridge[Symbol.asyncDispose]();
-      expect(await eventually(() => ourContainers().length === 0, 10_000)).toBe(true);
-      expect(await eventually(() => ourVolumes().length === 0, 5_000)).toBe(true);
-    });
-
-    it('hands arguments, input, variables and the folder on as they are', async () => {
-      const args = ['a b', '"quoted" \'twice\'', '$HOME *', 'é 漢', ''];
-      const print = { command: 'python3', args: ['-c', 'import sys; print(sys.argv[1:])', ...args] };
-      expect(text(await call(bridge, print))).toBe(
-        "['a b', '\"quoted\" \\'twice\\'', '$HOME *', 'é 漢', '']",
-      );
-      const told = await call(
-        bridge,
-        sh('cat; echo "$WORD"; pwd; mkdir -p sub; echo err >&2', {
-          stdin: 'one\ntwo\n',
-          env: { WORD: 'two words' },
-        }),
-      );
-      expect(text(told)).toBe('one\ntwo\ntwo words\n/work\n--- stderr ---\nerr');
-      expect(told.structuredContent).toMatchObject({
-        exitCode: 0,
-        signal: null,
-        timedOut: false,
-        stderr: 'err\n',
-      });
-      expect(text(await call(bridge, sh('pwd; echo $HOME', { cwd: 'sub' })))).toBe('/work/sub\n/work');
-    });
-
-    it('says how a command ended: status, signal, timeout, not at all', async () => {
-      const startedAt = performance.now();
-      const [status, signal, deaf, unknown, lost, empty] = await Promise.all(
-        [
-          sh('echo out; exit 3'),
-          sh('kill -TERM $$'),
-          sh('trap "" TERM; echo begun; sleep 60', { timeout_ms: 700 }),
-          { command: 'no-such' },
-          sh('pwd', { cwd: 'nowhere' }),
-          { command: '' },
-        ].map((args) => call(bridge, args)),
-      );
-      expect([text(status), status?.isError]).toEqual(['[exit status 3]\nout', false]);
-      expect(text(signal)).toBe('[ended by SIGTERM]');
-      expect(signal?.structuredContent).toMatchObject({ exitCode: null, signal: 'SIGTERM' });
-      expect(text(deaf)).toBe('[killed after its timeout of 700 ms]\nbegun');
-      expect(deaf).toMatchObject({ isError: true, structuredContent: { timedOut: true } });
-      expect(text(unknown)).toContain('[not started: `no-such` is not there');
-      expect(text(lost)).toContain('/work/nowhere');
-      expect(text(empty)).toContain('command: got ""');
-      expect(performance.now() - startedAt).toBeLessThan(15_000);
-    });
-
-    it('caps output by bytes, head and tail; takes large input', async () => {
-      const big = await call(
-        bridge,
-        sh('echo begin; head -c 1000000 /dev/zero | tr "\\0" x; echo; echo end'),
-      );
-      const { stdout, stdoutBytes, stdoutTruncated } = big.structuredContent as Record<string, unknown>;
-      expect([stdoutBytes, stdoutTruncated]).toEqual([1_000_011, true]);
-      expect(String(stdout).length).toBeLessThan(40_200);
-      expect(stdout).toMatch(/^begin\nx+\n\[… \d+ of 1000011 bytes left out; whole: \S+ …\]\nx+\nend\n$/);
-      const input = 'é'.repeat(2_000_000);
-      const sum = createHash('sha256').update(input).digest('hex');
-      expect(text(await call(bridge, { command: 'sha256sum', stdin: input }))).toContain(sum);
-    });
-
-    it('streams long input through /work, and leaves nothing of it there', async () => {
-      const input = `${'0123456789abcde\n'.repeat((45 * 1024 ** 2) / 16)}é`;
-      const sum = createHash('sha256').update(input).digest('hex');
-      // Twice over: it is a file, which the second reads anew.
-      const script = 'wc -c < /dev/stdin; sha256sum < /dev/stdin; python3 -c "$0"; ls -A | grep -c stdin';
-      const isOnDisk = 'import os; print(os.fstat(0).st_dev == os.stat("/work").st_dev)';
-      const told = await call(bridge, { command: 'sh', args: ['-c', script, isOnDisk], stdin: input });
-      expect(text(told)).toContain(`${Buffer.byteLength(input)}\n${sum}  -\nTrue\n0`);
-      // Sent or not yet: the deadline is the same.
-      const short = await call(bridge, sh('sleep 60', { stdin: input, timeout_ms: 300 }));
-      expect(text(short)).toBe('[killed after its timeout of 300 ms]');
-      expect(text(await call(bridge, sh('ls -A | grep -c stdin')))).toMatch(/\b0$/);
-    });
-
-    it('gives bytes that are no text back as they are', async () => {
-      const told = await call(bridge, sh("printf '\\377\\376\\000a'"));
-      const { stdoutBase64 } = told.structuredContent as Record<string, unknown>;
-      expect(Buffer.from(String(stdoutBase64), 'base64')).toEqual(Buffer.from([0xff, 0xfe, 0, 0x61]));
-      const { structuredContent } = await call(bridge, sh('head -c 100000 /dev/zero | tr "\\0" "\\377"'));
-      expect(structuredContent).toMatchObject({ stdoutBytes: 100_000, stdoutTruncated: true });
-    });
+    expect(text(await call(bridge(), sh('pwd; echo $HOME', { cwd: 'sub' })))).toBe('/work/sub\n/work');
   });
-}
+
+  it('says how a command ended: status, signal, timeout, not at all', async () => {
+    const startedAt = performance.now();
+    const [status, signal, deaf, unknown, lost, empty] = await Promise.all(
+      [
+        sh('echo out; exit 3'),
+        sh('kill -TERM $$'),
+        sh('trap "" TERM; echo begun; sleep 60', { timeout_ms: 700 }),
+        { command: 'no-such' },
+        sh('pwd', { cwd: 'nowhere' }),
+        { command: '' },
+      ].map((args) => call(bridge(), args)),
+    );
+    expect([text(status), status?.isError]).toEqual(['[exit status 3]\nout', false]);
+    expect(text(signal)).toBe('[ended by SIGTERM]');
+    expect(signal?.structuredContent).toMatchObject({ exitCode: null, signal: 'SIGTERM' });
+    expect(text(deaf)).toBe('[killed after its timeout of 700 ms]\nbegun');
+    expect(deaf).toMatchObject({ isError: true, structuredContent: { timedOut: true } });
+    expect(text(unknown)).toContain('[not started: `no-such` is not there');
+    expect(text(lost)).toContain('/work/nowhere');
+    expect(text(empty)).toContain('command: got ""');
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+  });
+
+  it('caps output by bytes, head and tail; takes large input', async () => {
+    const big = await call(
+      bridge(),
+      sh('echo begin; head -c 1000000 /dev/zero | tr "\\0" x; echo; echo end'),
+    );
+    const { stdout, stdoutBytes, stdoutTruncated } = big.structuredContent as Record<string, unknown>;
+    expect([stdoutBytes, stdoutTruncated]).toEqual([1_000_011, true]);
+    expect(String(stdout).length).toBeLessThan(40_200);
+    expect(stdout).toMatch(/^begin\nx+\n\[… \d+ of 1000011 bytes left out; whole: \S+ …\]\nx+\nend\n$/);
+    const input = 'é'.repeat(2_000_000);
+    const sum = createHash('sha256').update(input).digest('hex');
+    expect(text(await call(bridge(), { command: 'sha256sum', stdin: input }))).toContain(sum);
+  });
+
+  it('streams long input through /work, and leaves nothing of it there', async () => {
+    const input = `${'0123456789abcde\n'.repeat((45 * 1024 ** 2) / 16)}é`;
+    const sum = createHash('sha256').update(input).digest('hex');
+    // Twice over: it is a file, which the second reads anew.
+    const script = 'wc -c < /dev/stdin; sha256sum < /dev/stdin; python3 -c "$0"; ls -A | grep -c stdin';
+    const isOnDisk = 'import os; print(os.fstat(0).st_dev == os.stat("/work").st_dev)';
+    const told = await call(bridge(), { command: 'sh', args: ['-c', script, isOnDisk], stdin: input });
+    expect(text(told)).toContain(`${Buffer.byteLength(input)}\n${sum}  -\nTrue\n0`);
+    // Sent or not yet: the deadline is the same.
+    const short = await call(bridge(), sh('sleep 60', { stdin: input, timeout_ms: 300 }));
+    expect(text(short)).toBe('[killed after its timeout of 300 ms]');
+    expect(text(await call(bridge(), sh('ls -A | grep -c stdin')))).toMatch(/\b0$/);
+  });
+
+  it('gives bytes that are no text back as they are', async () => {
+    const told = await call(bridge(), sh("printf '\\377\\376\\000a'"));
+    const { stdoutBase64 } = told.structuredContent as Record<string, unknown>;
+    expect(Buffer.from(String(stdoutBase64), 'base64')).toEqual(Buffer.from([0xff, 0xfe, 0, 0x61]));
+    const { structuredContent } = await call(bridge(), sh('head -c 100000 /dev/zero | tr "\\0" "\\377"'));
+    expect(structuredContent).toMatchObject({ stdoutBytes: 100_000, stdoutTruncated: true });
+  });
+});
 
 describe('execute with a cap of its own', () => {
   const open = (cap: string) =>

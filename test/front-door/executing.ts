@@ -2,9 +2,11 @@
 
 import { existsSync } from 'node:fs';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import type { TestBridge } from '../support/start-bridge.js';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { eventually, ourContainers, ourVolumes } from '../support/nothing-left.js';
+import { startBridge, type TestBridge } from '../support/start-bridge.js';
 
-export type Args = Readonly<Record<string, unknown>>;
+type Args = Readonly<Record<string, unknown>>;
 export const call = (bridge: TestBridge, args: Args, signal?: AbortSignal): Promise<CallToolResult> =>
   bridge.client.callTool({ name: 'execute', arguments: { ...args } }, undefined, {
     timeout: 60_000,
@@ -29,7 +31,7 @@ export const ACCEPT: Readonly<Record<string, string>> =
 /** The image that every test has; that of the profile code-exec need not be built. */
 export const LAUNCHED = { MCP_BRIDGE_TOOLS: 'execute', MCP_BRIDGE_EXECUTE_IMAGE: 'base' };
 
-export const KINDS = [
+const KINDS = [
   { name: "under the engine's own runtime, since the operator says so", oci: 'auto', runs: true, env: {} },
   {
     name: RUNSC === undefined ? 'under gVisor (passed over: runsc is not installed)' : 'under gVisor',
@@ -38,3 +40,30 @@ export const KINDS = [
     env: ACCEPT,
   },
 ];
+
+export type Executing = {
+  readonly oci: string;
+  /** The bridge of these tests, which is there as long as they run. */
+  readonly bridge: () => TestBridge;
+  /** A further one like it. */
+  readonly start: () => Promise<TestBridge>;
+};
+
+/** Defines `tests` for each way in which containers of `execute` run; afterwards none of them and no volume is left. */
+export function inEachKind(title: string, tests: (executing: Executing) => void): void {
+  for (const { name, oci, runs, env } of KINDS)
+    describe.skipIf(!runs)(`${title}, ${name}`, () => {
+      let bridge: TestBridge;
+      const start = () =>
+        startBridge({}, { env: { ...LAUNCHED, ...env, MCP_BRIDGE_EXECUTE_OCI_RUNTIME: oci } });
+      beforeAll(async () => {
+        bridge = await start();
+      });
+      afterAll(async () => {
+        await bridge[Symbol.asyncDispose]();
+        expect(await eventually(() => ourContainers().length === 0, 10_000)).toBe(true);
+        expect(await eventually(() => ourVolumes().length === 0, 5_000)).toBe(true);
+      });
+      tests({ oci, start, bridge: () => bridge });
+    });
+}
