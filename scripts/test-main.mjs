@@ -37,7 +37,7 @@ const ONCE = [
   // Each is a command of its own, whose engine may still tidy up in the home that it was given and that is gone by then.
   'test/scripts/containers.test.ts',
   'test/containers/{compiled-harness,image-study,kinds,python-fallback,python-name,setup}.test.ts',
-  'test/front-door/{execute-answers,installed,main-job,output,warm}.test.ts',
+  'test/front-door/{execute-answers,installed,output,warm}.test.ts',
   // A minute of attacks; containers/walls, probe and languages make the gravest in either mode, `npm run walls` all.
   'test/walls/**',
   // Only root can start what stands for other machines.

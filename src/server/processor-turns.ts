@@ -80,7 +80,8 @@ export class ProcessorTurns {
    * more than its share of the time then, and what others begin seldom meets something under way.
    */
   #pause(owner: string, ms: number, then: () => void): void {
-    if (!this.#own.isCrowding(owner, ABOUT_MS)) return then();
-    setTimeout(then, Math.min(MAX_PAUSE_MS, ms * this.#own.othersAbout(owner, ABOUT_MS)));
+    const others = this.#own.crowded(owner, ABOUT_MS);
+    if (others === 0) then();
+    else setTimeout(then, Math.min(MAX_PAUSE_MS, ms * others));
   }
 }

@@ -108,7 +108,7 @@ export class RunServices {
     return {
       take: async (signal) => {
         // The sandboxes that wait are for others then.
-        const isBeside = service.turns.isCrowding(ownerId, ABOUT_MS);
+        const isBeside = service.turns.crowded(ownerId, ABOUT_MS) > 0;
         const source = {
           take: (ends: AbortSignal) => warm.take(ends, { isBeside }),
           giveBack: (late: Sandbox) => warm.giveBack(late),

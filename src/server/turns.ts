@@ -129,20 +129,11 @@ export class Turns {
   }
 
   /**
-   * Whether `owner` has more runs waiting while another owner is about, none of whose runs has to wait: one that has entered a run
-   * within `withinMs`, at most a minute. What has to be shared is better left to that one.
+   * How many other owners are about while `owner` has more runs waiting, and have none that has to wait: those that have entered a
+   * run within `withinMs`, at most a minute. What has to be shared is better left to them.
    */
-  isCrowding(owner: string, withinMs: number): boolean {
-    return this.#waitingOf(owner) > 0 && this.othersAbout(owner, withinMs) > 0;
-  }
-
-  /** How many other owners have entered something within `withinMs`, at most a minute, and nothing of them waits. */
-  othersAbout(owner: string, withinMs: number): number {
-    const since = this.#options.now() - withinMs;
-    let others = 0;
-    for (const [other, at] of this.#enteredAt)
-      if (other !== owner && at >= since && this.#waitingOf(other) === 0) others++;
-    return others;
+  crowded(owner: string, withinMs: number): number {
+    return this.#waitingOf(owner) === 0 ? 0 : this.#othersAbout(owner, withinMs);
   }
 
   /** Runs under way, of all owners together. */
@@ -176,6 +167,15 @@ export class Turns {
 
   #waitingOf(owner: string): number {
     return this.#lanes.get(owner)?.waiting.length ?? 0;
+  }
+
+  /** How many other owners have entered a run within `withinMs`, and have none waiting. */
+  #othersAbout(owner: string, withinMs: number): number {
+    const since = this.#options.now() - withinMs;
+    let others = 0;
+    for (const [other, at] of this.#enteredAt)
+      if (other !== owner && at >= since && this.#waitingOf(other) === 0) others++;
+    return others;
   }
 
   #noteEntered(owner: string): void {
@@ -298,11 +298,12 @@ export class Turns {
   #restAfter({ owner, beganAt }: Entry, lane: Lane, now: number): void {
     const { rests, runsAtOnce } = this.#options;
     if (rests === undefined) return;
-    const share = runsAtOnce / (this.othersAbout(owner, rests.withinMs) + 1);
+    const others = this.#othersAbout(owner, rests.withinMs);
+    const share = runsAtOnce / (others + 1);
     const before = Math.max(0, lane.aheadMs - (now - lane.aheadAt) * share);
     lane.aheadMs = Math.min(before + now - beganAt, rests.aheadMs + rests.maxMs);
     lane.aheadAt = now;
-    if (lane.aheadMs <= rests.aheadMs || !this.isCrowding(owner, rests.withinMs)) return;
+    if (lane.aheadMs <= rests.aheadMs || others === 0 || lane.waiting.length === 0) return;
     lane.resting++;
     rests.later(Math.min(rests.maxMs, (lane.aheadMs - rests.aheadMs) / share), () => {
       lane.resting--;
