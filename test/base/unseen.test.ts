@@ -113,5 +113,5 @@ it.each([
     return performance.now() - startedAt;
   });
   // About 30 ms on an idle machine; what grew with the square of the length would take minutes.
-  expect(Math.min(...times)).toBeLessThan(1_000);
+  expect(Math.min(...times)).toBeLessThan(10_000);
 });

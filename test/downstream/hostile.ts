@@ -90,7 +90,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Far longer than anything here takes, also on a busy machine. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 
 /** Waits until `condition` holds; fails after PATIENCE_MS. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {

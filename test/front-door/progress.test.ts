@@ -86,8 +86,8 @@ describe.concurrent('progress', () => {
   it('tells which server is still starting', async () => {
     await using bridge = await start({ servers: { slow: hostileServer('slow-start=4000') } });
     const told = await toldBefore(bridge, bridge.call('1', { progress: true, servers: ['slow'] }));
-    // On a busy machine the sandbox, too, is still being set up when this is told.
-    expect(messages(told)).toEqual([expect.stringMatching(/^Setting up: (?:[^;]*; )?starting slow\.$/)]);
+    // On a busy machine the sandbox, too, is still being set up when this is told, and something is told after it.
+    expect(messages(told)[0]).toMatch(/^Setting up: (?:[^;]*; )?starting slow\.$/);
   });
 
   it('is not told to a client that has not asked', async () => {
