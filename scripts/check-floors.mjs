@@ -17,6 +17,7 @@ const BELOW_SERVER = [
   'run',
   'render',
   'exec',
+  'shared',
 ];
 /** Which floors each floor may use, besides itself. */
 const FLOORS = {
@@ -24,6 +25,7 @@ const FLOORS = {
   observe: ['base'],
   exec: ['base', 'protocol', 'config'],
   protocol: ['base'],
+  shared: ['base', 'observe', 'protocol'],
   config: ['base', 'protocol'],
   engine: ['base', 'protocol', 'config'],
   sandbox: ['base', 'protocol', 'config', 'engine'],

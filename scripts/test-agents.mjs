@@ -14,6 +14,7 @@ import { judgeHttp, serveHttp } from './agents/over-http.mjs';
 import { judgeOAuth, judgeRefresh } from './agents/over-oauth.mjs';
 import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
+import { judgeSideBySide } from './agents/side-by-side.mjs';
 import { CALLS, ENDLESS, KEPT, reading, reference } from './agents/trials.mjs';
 import { judgeWrongSetting } from './agents/wrong-setting.mjs';
 import { MAIN, npmServer, ROOT, Stage } from './bench/stage.mjs';
@@ -37,6 +38,7 @@ const options = () =>
       only: { value: 'NAME,NAME', says: 'only these hosts', among: Object.keys(HOSTS) },
       json: { value: 'FILE', says: 'where the whole report is written', default: join(CACHE, 'report.json') },
       http: { says: 'only over HTTP, with a token and with OAuth' },
+      shared: { says: 'only side by side, with one bridge for all of them' },
       show: { says: 'print the beginning of every result' },
       publish: { says: `put the table into ${REGIONS.agents}` },
       from: { value: 'FILE', says: 'take an earlier report instead of trying' },
@@ -103,7 +105,18 @@ function print({ title, version, findings, failed, transcript }, show) {
     console.log(pc.cyan(`  ${name}:\n`) + JSON.stringify(result).slice(0, SHOWN_CHARS));
 }
 
-async function tryAll(only, show, isOnlyHttp) {
+/** All at the same time; what is found about all of them is a row of its own. */
+async function triedTogether(only, stage, ref, engine) {
+  const hosts = [];
+  for (const id of only) hosts.push({ id, host: HOSTS[id], argv: await install(id, HOSTS[id], CACHE) });
+  const { all, ...found } = await judgeSideBySide(hosts, { stage, engine, ref });
+  return [
+    ...hosts.map(({ id, host: { title, version } }) => ({ id, title, version, findings: found[id] })),
+    { id: 'all', title: 'All of them', version: 'at once', findings: all },
+  ];
+}
+
+async function tryAll(only, show, { isOnlyHttp, isOnlyShared }) {
   if (!existsSync(MAIN)) leave(3, 'The bridge is not built. Run `npm run build`.');
   const stage = new Stage({ quick: true });
   process.once('exit', () => stage.close());
@@ -112,6 +125,11 @@ async function tryAll(only, show, isOnlyHttp) {
   const program = { command: process.execPath, args: [MAIN], env: stage.environment(home), cwd: home };
   const ref = await reference(stage, program);
   const engine = process.env.MCP_BRIDGE_RUNTIME ?? 'podman';
+  if (isOnlyShared) {
+    const together = await triedTogether(only, stage, ref, engine);
+    for (const each of together) print(each, show);
+    return { date: new Date().toISOString(), hosts: together };
+  }
   const http = await serveHttp(program.env, home);
   const hosts = [];
   try {
@@ -125,12 +143,15 @@ async function tryAll(only, show, isOnlyHttp) {
   return { date: new Date().toISOString(), hosts };
 }
 
-const { only, json, show, http: isOnlyHttp, publish, from } = options();
-if (publish && isOnlyHttp) leave(2, '--publish is for all that is tried: leave out --http. See --help.');
+const { only, json, show, http: isOnlyHttp, shared: isOnlyShared, publish, from } = options();
+if (publish && (isOnlyHttp || isOnlyShared))
+  leave(2, '--publish is for all that is tried: leave out --http and --shared. See --help.');
 const report =
-  from === undefined ? await tryAll(only, show, isOnlyHttp) : JSON.parse(readFileSync(from, 'utf8'));
+  from === undefined
+    ? await tryAll(only, show, { isOnlyHttp, isOnlyShared })
+    : JSON.parse(readFileSync(from, 'utf8'));
 const table = `${hostTable(report.hosts)}\n\nTried without a screen on ${report.date.slice(0, 10)}.`;
-console.log(`\n${table}`);
+if (!isOnlyShared) console.log(`\n${table}`);
 if (from === undefined) {
   mkdirSync(dirname(json), { recursive: true });
   writeFileSync(json, `${JSON.stringify(report, null, 1)}\n`);

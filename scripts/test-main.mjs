@@ -222,8 +222,9 @@ async function containersAsUser() {
   const user = made.output.trim().split('\n').at(-1);
   const home = (await run(['getent', 'passwd', user], { quiet: true })).output.split(':')[5];
   const copy = join(home, 'checkout');
-  // Of its own: those who look for folders that were left behind go on beside it.
-  const temporary = mkdtempSync(join(tmpdir(), 'test-user-'));
+  // Of its own: those who look for folders that were left behind go on beside it. And short: rootless podman keeps its containers'
+  // state below it, and refuses to tidy up after a container where that path is longer than 50 characters.
+  const temporary = mkdtempSync('/tmp/u-');
   const as = [
     ...['runuser', '-u', user, '--', 'env', '-i', `HOME=${home}`, `USER=${user}`, `LOGNAME=${user}`],
     ...['LANG=C.UTF-8', 'CI=true', `TMPDIR=${temporary}`, `${MARK}=${process.env[MARK]}`],

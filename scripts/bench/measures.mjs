@@ -15,6 +15,7 @@ import { relay } from './relay.mjs';
 import { startUp } from './start-up.mjs';
 import { toolCall } from './tool-call.mjs';
 import { warmCall } from './warm-call.mjs';
+import { windows } from './windows.mjs';
 
 export const MEASURES = {
   'warm-call': warmCall,
@@ -28,6 +29,7 @@ export const MEASURES = {
   memory,
   endurance,
   'start-up': startUp,
+  windows,
   context,
   'code-exec': codeExec,
   elsewhere,

@@ -34,6 +34,7 @@ export type ErrorCode =
   | 'E_BUSY'
   | 'E_STATE'
   | 'E_PROCESS'
+  | 'E_REPLACED'
   | 'E_CANCELLED'
   | 'E_SHUTDOWN'
   | 'E_INTERNAL';

@@ -245,7 +245,11 @@ type PlainEvent =
     }
   | { readonly type: 'audit.trouble'; readonly message: string }
   | { readonly type: 'bridge.fault'; readonly where: string; readonly message: string }
-  | { readonly type: 'bridge.closing'; readonly reason: string };
+  | { readonly type: 'bridge.closing'; readonly reason: string }
+  /** This window shares no bridge, though it may: it has one of its own. */
+  | { readonly type: 'bridge.alone'; readonly reason: string }
+  /** A window of a shared bridge has come. */
+  | { readonly type: 'bridge.joined'; readonly window: number; readonly pid: number };
 
 /**
  * `principal` is the id of the one that it concerns, where that is another than the user who started the bridge; `request` is

@@ -1,8 +1,8 @@
 // A file that is there whole or not at all, whoever reads it meanwhile and whoever else writes it. Private to its owner.
 
-import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { randomUUID } from './crypto.js';
 
 /** Where somebody else has the file open, such as a scanner for viruses, Windows refuses for some moments. */
 const REFUSED_ON_WINDOWS = ['EPERM', 'EACCES', 'EBUSY'];

@@ -26,6 +26,8 @@ import { pathOf, subordinateIds } from './machine.js';
 import { examineNetwork } from './network-finding.js';
 import { megabytes, seconds } from './output.js';
 import { examinePolicy } from './policy-finding.js';
+import { answersInWords, sharedStates } from './shared.js';
+import { wantsShared } from './start-relay.js';
 import { MEMORY_PROBE } from './trial.js';
 
 type CheckResult = Omit<Finding, 'name'> | undefined;
@@ -96,6 +98,15 @@ export const CHECKS: readonly Check[] = [
       warnings.length === 0
         ? ok('understood')
         : warn(warnings.join(' '), 'Correct or remove the variable where the bridge is registered.'),
+  },
+  {
+    name: 'shared bridge',
+    examine: async ({ env }) => {
+      const states = await sharedStates();
+      if (states.length === 0 && !wantsShared(env['MCP_BRIDGE_SHARED'])) return undefined;
+      if (states.length === 0) return ok('none runs; the first window starts one');
+      return ok(states.map(answersInWords).join('; '));
+    },
   },
   {
     name: 'isolator file',

@@ -1,10 +1,11 @@
 // What every command begins with: the environment read once into settings, and a log on stderr. The only place,
 // with output.ts, that looks at process.env.
 
+import type { Environment } from '../base/environment.js';
 import { type BridgeEvent, fanOut, type Observer } from '../base/events.js';
 import { Redactor } from '../base/redact.js';
 import type { DiscoverContext } from '../config/discover.js';
-import { hostFacts } from '../config/host-facts.js';
+import { type HostFacts, hostFacts } from '../config/host-facts.js';
 import type { ImportedSettings } from '../config/languages/imported-settings.js';
 import { readIsolatorFile } from '../config/languages/isolator-file.js';
 import { absentEngine, absentFiles } from '../config/named-files.js';
@@ -46,10 +47,31 @@ export function prepare(quietLevel: LogThreshold, life: 'serves' | 'ends'): Prep
   return prepared;
 }
 
+/** Where and with what something was started: this process, or a window of a shared bridge. */
+export type StartedAt = {
+  readonly env: Environment;
+  readonly host: HostFacts;
+  /** What the log writes to. */
+  readonly stderr: LossyWriter;
+  /** Whether a person reads the log as it is written. */
+  readonly isTerminal: boolean;
+  readonly isInColour: boolean;
+};
+
+const thisProcess = (): StartedAt => ({
+  env: process.env,
+  host: hostFacts(),
+  stderr: stderrWriter(),
+  isTerminal: process.stderr.isTTY,
+  isInColour: coloursFor(process.stderr).isColorSupported,
+});
+
 /** All that is wrong, found without starting anything. In the place of what is wrong stands its default. */
-export function examine(quietLevel: LogThreshold, life: 'serves' | 'ends'): Examined {
-  const host = hostFacts();
-  const { env } = process;
+export function examine(
+  quietLevel: LogThreshold,
+  life: 'serves' | 'ends',
+  { env, host, stderr, isTerminal, isInColour }: StartedAt = thisProcess(),
+): Examined {
   const { settings: own, warnings, problems: wrong } = readSettings(env, host);
   const { importedFile, policyFile } = own;
   const imported = readable(importedFile, (file) => readIsolatorFile(file, own, host));
@@ -59,12 +81,11 @@ export function examine(quietLevel: LogThreshold, life: 'serves' | 'ends'): Exam
     snippetsDir: snippetsDirOf(own, imported.value),
     ...(life === 'ends' ? { warm: 0, keepSeconds: 0 } : {}),
   };
-  const stderr = stderrWriter();
   const log = openLog(
     {
       level: env['MCP_BRIDGE_LOG_LEVEL'] ? settings.logLevel : quietLevel,
-      format: process.stderr.isTTY ? 'line' : 'json',
-      colour: coloursFor(process.stderr).isColorSupported,
+      format: isTerminal ? 'line' : 'json',
+      colour: isInColour,
     },
     stderr,
   );

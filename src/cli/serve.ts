@@ -1,9 +1,11 @@
 // `serve`: the bridge on stdio for one agent, from the first byte to the last. Nothing but MCP is written to stdout,
 // and nothing is left running when it returns.
 
+// First, since it decides how the schemas of all others are made.
+import '../protocol/schema-making.js';
 import type { Observer } from '../base/events.js';
 import { problemsIn } from '../config/setting-problems.js';
-import { Bridge } from '../server/bridge.js';
+import { LateBridge } from '../server/late-bridge.js';
 import { SET_UP_PATIENCE_MS } from '../server/patience.js';
 import { serveAgent } from '../server/server.js';
 import { AgentTransport } from '../server/stdio-transport.js';
@@ -17,13 +19,14 @@ const CLOSE_WITHIN_MS = 5_000;
 /** For the last lines of the log, where somebody is slow to read them. */
 const LOG_WITHIN_MS = 200;
 
-/** Ends the process when the agent has gone or a signal came. */
-export async function serve(): Promise<void> {
+/** Ends the process when the agent has gone or a signal came. `alone` says why it shares no bridge, where it was to. */
+export async function serve(alone?: string): Promise<void> {
   const prepared = examine('info', 'serves');
   const { stderr } = prepared;
   nothingElseWrites(stderr);
   const audit = audited(prepared);
   const { observer } = audit;
+  if (alone !== undefined) observer({ type: 'bridge.alone', reason: alone });
   const interrupted = interruptSignal();
   const fault = firstFault(observer);
   const { transport, bridge } = await connected(prepared, observer);
@@ -46,20 +49,22 @@ export async function serve(): Promise<void> {
 
 type Connected = {
   readonly transport: AgentTransport;
-  readonly bridge: Bridge | undefined;
+  readonly bridge: LateBridge | undefined;
 };
 
 /** The agent's end of the bridge, or, where a setting is wrong, what only says so: there is no bridge then. */
 async function connected(prepared: Examined, observer: Observer): Promise<Connected> {
   const { settings, discovery, redactor } = prepared;
-  const transport = new AgentTransport(process.stdin, process.stdout);
   const opened =
     prepared.problems.length > 0
       ? prepared
       : openedOr(
-          () => new Bridge({ settings, discovery, observer, redactor, setUpPatienceMs: SET_UP_PATIENCE_MS }),
+          () =>
+            new LateBridge({ settings, discovery, observer, redactor, setUpPatienceMs: SET_UP_PATIENCE_MS }),
         );
-  if (opened instanceof Bridge) {
+  const bridge = opened instanceof LateBridge ? opened : undefined;
+  const transport = new AgentTransport(process.stdin, process.stdout, async () => bridge?.settled());
+  if (opened instanceof LateBridge) {
     await serveAgent(opened, transport, observer, prepared.warnings);
     return { transport, bridge: opened };
   }
@@ -71,7 +76,7 @@ async function connected(prepared: Examined, observer: Observer): Promise<Connec
 }
 
 /** The policy may have been changed since it was examined. */
-function openedOr(open: () => Bridge): Bridge | Pick<Examined, 'problems'> {
+function openedOr(open: () => LateBridge): LateBridge | Pick<Examined, 'problems'> {
   try {
     return open();
   } catch (thrown) {

@@ -1,7 +1,7 @@
 // One configured MCP server in normal form, remembering the file that it came from. Read by discover and the
 // downstream floor; knows nothing of how a host spells it.
 
-import { createHash } from 'node:crypto';
+import { createHash } from '../base/crypto.js';
 import type { ServerSkipReason } from './skip-reason.js';
 
 /** Who wrote an entry: the user for everything or for one project (`local`), the project's own files, an administrator, a plugin of the host, or the operator of this bridge. */

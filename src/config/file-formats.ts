@@ -1,11 +1,10 @@
 // The formats in which hosts write their configuration: JSON with comments, TOML, YAML. Which one a file has, its name
 // says. From text to plain values or to the first mistake with its place; says nothing else of what stands in the text.
 
-import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
-import { parse as parseToml, TomlError } from 'smol-toml';
-import { LineCounter, parseDocument } from 'yaml';
+import type { Node, ParseError } from 'jsonc-parser';
 import { messageOf } from '../base/errors.js';
 import { MB_BYTES } from '../base/sizes.js';
+import { jsoncParser, tomlParser, yamlParser } from './parsers.js';
 
 export type Format = 'JSON' | 'TOML' | 'YAML';
 
@@ -37,8 +36,9 @@ export function parseText(text: string, format: Format): Parsed {
 const PARSERS: Readonly<Record<Format, (text: string) => Parsed>> = {
   JSON: parseJson,
   TOML: (text) => {
+    const { parse, TomlError } = tomlParser();
     try {
-      return { value: parseToml(text, { integersAsBigInt: 'asNeeded' }) };
+      return { value: parse(text, { integersAsBigInt: 'asNeeded' }) };
     } catch (thrown) {
       if (!(thrown instanceof TomlError)) throw thrown;
       // The lines below the first quote the file, which may hold tokens.
@@ -48,6 +48,7 @@ const PARSERS: Readonly<Record<Format, (text: string) => Parsed>> = {
     }
   },
   YAML: (text) => {
+    const { LineCounter, parseDocument } = yamlParser();
     const lineCounter = new LineCounter();
     // Continue's own documentation shares values by `<<`. Its warnings would quote the file on our stderr.
     const document = parseDocument(text, {
@@ -76,6 +77,7 @@ function parseJson(text: string): Parsed {
   } catch {
     // Comments and trailing commas are common in these files; the tolerant parser is ten times slower.
   }
+  const { parseTree, printParseErrorCode } = jsoncParser();
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const [error] = errors;

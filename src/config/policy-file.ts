@@ -6,7 +6,7 @@ import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { MB_BYTES } from '../base/sizes.js';
 import { clipHarmless } from '../base/text.js';
-import { MAX_CALLS_IN_FLIGHT } from '../protocol/frames.js';
+import { MAX_CALLS_IN_FLIGHT } from '../protocol/limits.js';
 import { readGuarded } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
 import { patternTrouble } from './name-pattern.js';

@@ -154,9 +154,10 @@ export function readSettings(env: Environment, machine: HostFacts): SettingsRead
     // A host that writes an empty string for an unset variable means unset.
     if (value !== undefined && value.trim() !== '') given.set(name, value.trim());
   }
-  const wrong = wrongValues(given);
+  const read = variables.safeParse(Object.fromEntries(given), ONCE);
+  const wrong = firstOfEach(read.error);
   const right = new Map([...given].filter(([name]) => !wrong.has(name)));
-  const values = variables.parse(Object.fromEntries(right));
+  const values = read.data ?? variables.parse(Object.fromEntries(right), ONCE);
   const settings = toSettings(values, host, Object.fromEntries(right));
   const table = settingsTable();
   return {
@@ -173,15 +174,17 @@ export function readSettings(env: Environment, machine: HostFacts): SettingsRead
   };
 }
 
-/** The first issue of each. */
-function wrongValues(given: ReadonlyMap<string, string>): ReadonlyMap<string, z.core.$ZodIssue> {
-  const { error } = variables.safeParse(Object.fromEntries(given));
-  const firstOfEach = new Map<string, z.core.$ZodIssue>();
+/** Compiling a schema takes longer than one use of it. */
+const ONCE = { jitless: true };
+
+/** The first issue of each variable. */
+function firstOfEach(error: z.ZodError | undefined): ReadonlyMap<string, z.core.$ZodIssue> {
+  const first = new Map<string, z.core.$ZodIssue>();
   for (const issue of error?.issues ?? []) {
     const name = String(issue.path[0]);
-    if (!firstOfEach.has(name)) firstOfEach.set(name, issue);
+    if (!first.has(name)) first.set(name, issue);
   }
-  return firstOfEach;
+  return first;
 }
 
 const homeless = ({ home }: HostFacts): SettingProblem =>

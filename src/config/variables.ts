@@ -194,6 +194,12 @@ export const variables = z.object({
     default: '64',
     allowed: `a whole number from 1 to ${MAX_KEEP_MB}`,
   }),
+  MCP_BRIDGE_SHARED: setting(z.enum(['auto', 'on', 'off']), {
+    meaning:
+      'Whether windows of one user share one bridge, where the system allows it; a variable of the process that the host starts.',
+    default: 'off',
+    allowed: 'auto, on or off',
+  }),
   MCP_BRIDGE_WARM: setting(integer(0, 64), {
     meaning: 'Sandboxes that are started ahead and wait, each for one run; 0 starts one for each call.',
     default: '1',

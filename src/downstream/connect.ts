@@ -89,7 +89,7 @@ export async function connect(
 /** The one place that knows how many kinds of servers there are. */
 async function linkTo(spec: DownstreamSpec, context: ServerContext, limitMs: number): Promise<Link> {
   if (spec.transport === 'stdio') {
-    const { command, args, cwd } = spec;
+    const { command, args, cwd = context.cwd } = spec;
     return new StdioTransport({ command, args, cwd, env: context.env }, (text) =>
       context.redactor.redact(text),
     );

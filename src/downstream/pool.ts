@@ -14,7 +14,8 @@ import { type EraMemory, ErasInMemory } from './greeting/eras.js';
 import { hideLatest } from './hide-secrets.js';
 import type { DownstreamTimes, ServerContext } from './server-context.js';
 import { type ServerLease, SlotLease } from './server-lease.js';
-import { Slot } from './slot.js';
+import type { SlotParts } from './shared-slots.js';
+import { type ServerSlot, Slot } from './slot.js';
 import type { DownstreamState } from './slot-state.js';
 import { childEnv } from './stdio/env.js';
 
@@ -30,7 +31,7 @@ const DEFAULT_TIMES: DownstreamTimes = {
 
 export type DownstreamPoolOptions = Pick<
   ServerContext,
-  'observer' | 'redactor' | 'loginFor' | 'loginOwner' | 'eras'
+  'observer' | 'redactor' | 'loginFor' | 'loginOwner' | 'eras' | 'cwd'
 > & {
   readonly specs: readonly DownstreamSpec[];
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
@@ -41,6 +42,8 @@ export type DownstreamPoolOptions = Pick<
   readonly times?: Partial<DownstreamTimes>;
   /** Whether several principals share its servers, which can ask nobody then. */
   readonly isShared?: boolean;
+  /** Where servers are that other pools use too; without it, each is this pool's alone. */
+  readonly slotFor?: ((parts: SlotParts) => ServerSlot) | undefined;
   /** Called whenever a server has listed its tools, the first time before anybody is given it; it must not throw. */
   readonly onListed?: (downstream: Downstream) => void;
 };
@@ -74,9 +77,9 @@ const MAX_NAMES = 20;
 class SlotPool implements DownstreamPool {
   readonly #options: DownstreamPoolOptions;
   readonly #eras: EraMemory;
-  #slots = new Map<string, Slot>();
+  #slots = new Map<string, ServerSlot>();
   /** Replaced by `adopt`, until no run holds them, their last call has ended and their processes are gone. */
-  readonly #retired = new Set<Slot>();
+  readonly #retired = new Set<ServerSlot>();
   #disposing: Promise<void> | undefined;
 
   constructor(options: DownstreamPoolOptions) {
@@ -125,7 +128,7 @@ class SlotPool implements DownstreamPool {
 
   async #open(
     name: string,
-    slot: Slot | undefined,
+    slot: ServerSlot | undefined,
     agent: AgentCapabilities,
     signal: AbortSignal,
   ): Promise<Downstream> {
@@ -137,15 +140,16 @@ class SlotPool implements DownstreamPool {
     return (await unlessAborted(slot.get(agent), signal, waiting)).calledBy(agent);
   }
 
-  #slotFor(spec: DownstreamSpec, before: Slot | undefined): Slot {
+  #slotFor(spec: DownstreamSpec, before: ServerSlot | undefined): ServerSlot {
     if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before;
     const { hostEnv, extraEnvNames, depth, times, observer, redactor, loginFor, loginOwner } = this.#options;
-    const { onListed = () => {} } = this.#options;
+    const { onListed = () => {}, slotFor, cwd } = this.#options;
     const ownEnv = spec.transport === 'stdio' ? spec.env : {};
     const env = childEnv(hostEnv, ownEnv, { depth: depth + 1, extraNames: extraEnvNames });
     const allTimes = { ...DEFAULT_TIMES, ...times };
     const logins = { loginFor, loginOwner };
-    const context = { env, times: allTimes, observer, redactor, ...logins, eras: this.#eras };
+    const context = { env, cwd, times: allTimes, observer, redactor, ...logins, eras: this.#eras };
+    if (slotFor !== undefined) return slotFor({ spec, context, onListed });
     return new Slot(spec, context, onListed, new Callers(this.#options.isShared !== true));
   }
 

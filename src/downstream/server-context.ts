@@ -27,6 +27,8 @@ export type DownstreamTimes = {
 export type ServerContext = {
   /** The whole environment of the server's process, and of a remote server's `headersHelper`. */
   readonly env: Readonly<Record<string, string>>;
+  /** Where its processes start unless its entry says otherwise; without it, where the bridge did. */
+  readonly cwd?: string | undefined;
   readonly times: DownstreamTimes;
   readonly observer: Observer;
   /** What the server says in its own words goes through this; it learns what `headersHelper` prints. */

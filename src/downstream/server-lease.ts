@@ -4,7 +4,7 @@
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import type { AgentCapabilities } from './asking/agent-capabilities.js';
 import type { Downstream } from './downstream.js';
-import type { Slot } from './slot.js';
+import type { ServerSlot } from './slot.js';
 
 /** Each server stays the one that it was when the run got it, until this is disposed. */
 export interface ServerLease extends Disposable {
@@ -20,14 +20,14 @@ export interface ServerLease extends Disposable {
 export type LeaseParts = {
   /** Whose run it is. */
   readonly agent: AgentCapabilities;
-  readonly find: (name: string) => Slot | undefined;
+  readonly find: (name: string) => ServerSlot | undefined;
   /** Throws E_SERVER_UNKNOWN without a slot, and what opening it throws. */
-  readonly open: (name: string, slot: Slot | undefined, signal: AbortSignal) => Promise<Downstream>;
+  readonly open: (name: string, slot: ServerSlot | undefined, signal: AbortSignal) => Promise<Downstream>;
 };
 
 export class SlotLease implements ServerLease {
   readonly #parts: LeaseParts;
-  readonly #held = new Map<string, { readonly slot: Slot; readonly letGo: () => void }>();
+  readonly #held = new Map<string, { readonly slot: ServerSlot; readonly letGo: () => void }>();
   #isOver = false;
 
   /** Names that the pool has not are left out. */
@@ -54,7 +54,7 @@ export class SlotLease implements ServerLease {
     this.#held.clear();
   }
 
-  #hold(name: string): Slot | undefined {
+  #hold(name: string): ServerSlot | undefined {
     const slot = this.#held.get(name)?.slot ?? this.#parts.find(name);
     if (slot !== undefined && !this.#isOver && !this.#held.has(name))
       this.#held.set(name, { slot, letGo: slot.hold(this.#parts.agent) });

@@ -22,7 +22,27 @@ import {
 /** A server that crashes at every call is not started again for each: after so many it rests, longer each time. */
 const MAX_CRASHES = 3;
 
-export class Slot {
+/** A server's place as a pool and its leases know it. */
+export interface ServerSlot {
+  readonly spec: DownstreamSpec;
+  readonly state: DownstreamState;
+  /** Whether a question of the server is put to a person just now. */
+  readonly isAsking: boolean;
+  /** The live server for `agent`, started if need be. Throws E_SERVER_UNAVAILABLE at once while it rests. */
+  get(agent: AgentCapabilities): Promise<Downstream>;
+  rootsChanged(agent: AgentCapabilities): void;
+  /**
+   * Ends it when nobody holds it and its last call has ended; only its holders may still ask for it. `onGone` hears that
+   * nothing of it runs any more for this pool.
+   */
+  retire(onGone: () => void): void;
+  /** Keeps it from being ended by a new configuration for a run of `agent`, until what is given back is called. */
+  hold(agent: AgentCapabilities): () => void;
+  /** Ends it now, whatever it is doing; resolves when its processes are gone. */
+  close(): Promise<void>;
+}
+
+export class Slot implements ServerSlot {
   readonly spec: DownstreamSpec;
   readonly #context: ServerContext;
   /** Called before anybody is given the server, and whenever it has listed its tools anew; it must not throw. */
@@ -54,7 +74,6 @@ export class Slot {
     this.#onListed = onListed;
   }
 
-  /** The live server for `agent`, started if need be. Throws E_SERVER_UNAVAILABLE at once while it rests. */
   get(agent: AgentCapabilities): Promise<Downstream> {
     this.#callers.came(agent);
     const state = asOfNow(this.#state);
@@ -83,16 +102,11 @@ export class Slot {
     this.#open?.rootsChanged(agent);
   }
 
-  /**
-   * Ends it when nobody holds it and its last call has ended; only its holders may still ask for it. `onGone` hears that
-   * nothing of it runs any more.
-   */
   retire(onGone: () => void): void {
     this.#onGone = onGone;
     this.#releaseIfRetired();
   }
 
-  /** Keeps it from being ended by a new configuration for a run of `agent`, until what is given back is called. */
   hold(agent: AgentCapabilities): () => void {
     this.#holders++;
     const letGo = this.#callers.hold(agent);
@@ -103,7 +117,6 @@ export class Slot {
     };
   }
 
-  /** Ends it now, whatever it is doing; resolves when its processes are gone. */
   async close(): Promise<void> {
     this.#ending.abort('shutdown');
     const state = this.#state;

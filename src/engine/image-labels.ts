@@ -1,15 +1,15 @@
 // What an image of ours says of itself, in labels: of which recipe it was made, of which release of Debian, and what its
 // Python can import. Written when it is built, read of an image on disk: an image outlives the recipe that it was made by.
 
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { createHash } from '../base/crypto.js';
 import { run } from '../base/process.js';
 import { PACKAGE_NAME } from '../base/version.js';
-import { type OwnImageName, readOwnName } from './image-name.js';
+import { readOwnName } from './image-name.js';
 import type { EngineClient } from './place.js';
-import { modulesOf, type Recipe, readRecipe, withPackages } from './recipe.js';
+import { modulesOf, type Recipe, recipeOf } from './recipe.js';
 import { RECIPE_DIR } from './recipe-dir.js';
 
 const QUERY_TIMEOUT_MS = 30_000;
@@ -77,11 +77,6 @@ function jsonOf(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-/** The recipe by which an image of that name is made today; undefined where only a hash tells what was added. */
-export function recipeOf({ profile, added }: OwnImageName): Recipe | undefined {
-  return added === undefined ? undefined : withPackages(readRecipe(profile), added);
 }
 
 /** Half a sentence about an image of ours that today's recipe would make otherwise; undefined where it would not. */

@@ -1,7 +1,7 @@
 // The names of the images that we build, written and read: localhost/mcp-sandbox-bridge/<name>:<version>[-<suite>][-with_…].
 // A name can be read back, so that where an image is missing the remedy is the very command that makes it.
 
-import { createHash } from 'node:crypto';
+import { createHash } from '../base/crypto.js';
 import { BridgeError } from '../base/errors.js';
 import { PACKAGE_NAME } from '../base/version.js';
 import { profiles, rawRecipe } from './recipe-dir.js';

@@ -5,6 +5,7 @@ import { readText } from '../base/read-text.js';
 export type ProcessStat = {
   /** One letter: R, S, D, Z (ended, and not reaped yet) … */
   readonly state: string;
+  readonly parent: number;
   /** Number of its process group. */
   readonly group: number;
   /** Clock ticks after boot. With the number of a process it names that process and no later one. */
@@ -17,5 +18,6 @@ export function processStat(pid: number): ProcessStat | undefined {
   if (text === undefined) return undefined;
   // The command name stands in parentheses and may itself hold spaces and parentheses; what follows are fields 3 to 52.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[0] ?? '', group: Number(fields[2]), startTime: fields[19] ?? '' };
+  const [state = '', parent, group] = fields;
+  return { state, parent: Number(parent), group: Number(group), startTime: fields[19] ?? '' };
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { didYouMean } from '../base/closest.js';
 import { BridgeError } from '../base/errors.js';
 import { PACKAGE_NAME } from '../base/version.js';
-import { addedTag, OWN_IMAGES } from './image-name.js';
+import { addedTag, OWN_IMAGES, type OwnImageName } from './image-name.js';
 import { profiles, rawRecipe } from './recipe-dir.js';
 
 export const BASE_PROFILE = 'base';
@@ -140,4 +140,9 @@ const PROCESSORS = [
 export function foreignArchitecture(said: string, ours: string = process.arch): string | undefined {
   const found = PROCESSORS.find(({ names }) => names.some((name) => name === said));
   return found === undefined || found.node === ours ? undefined : found.debian;
+}
+
+/** The recipe by which an image of that name is made today; undefined where only a hash tells what was added. */
+export function recipeOf({ profile, added }: OwnImageName): Recipe | undefined {
+  return added === undefined ? undefined : withPackages(readRecipe(profile), added);
 }

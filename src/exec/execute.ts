@@ -10,15 +10,9 @@ import { messageOf } from '../base/errors.js';
 import { clip } from '../base/text.js';
 import { findCommand } from './command-rules.js';
 import type { ExecSettings } from './exec-settings.js';
+import { definitionFor, type ExecuteDefinition } from './execute-definition.js';
 import { type ExecuteResult, outcomeOf, refused, resultOf, shown } from './execute-result.js';
-import {
-  type CommandArguments,
-  type CommandSchema,
-  commandSchema,
-  complaintOf,
-  definitionFor,
-  type ExecuteDefinition,
-} from './execute-tool.js';
+import { type CommandArguments, type CommandSchema, commandSchema, complaintOf } from './execute-tool.js';
 import { makeOwnFolder, removeOwnFolder, sweepOwnFolders } from './own-folders.js';
 import { type ProcessLimit, processLimit } from './process-limit.js';
 import { runCommand } from './run-command.js';

@@ -2,10 +2,10 @@
 // rotate away one another's; a quota for all of them. Written in the background. What a disk is too slow for, or refuses,
 // is lost: that is told once to the log, and counted in the file when the disk takes lines again.
 
-import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
+import { randomBytes } from '../base/crypto.js';
 import { messageOf } from '../base/errors.js';
 import { SegmentedFile, type Segments } from './segmented-file.js';
 
@@ -48,7 +48,8 @@ type WaitingLines = { readonly text: string; readonly lines: number; readonly si
 export class AuditFiles {
   readonly #options: AuditFilesOptions;
   readonly #now: () => number;
-  readonly #name = `${new Date().toISOString().replace(/[:.]/g, '-')}-${randomBytes(3).toString('hex')}`;
+  readonly #since = new Date().toISOString().replace(/[:.]/g, '-');
+  #name: string | undefined;
   #stream: Writable | undefined;
   #segments: Segments | undefined;
   #waiting: WaitingLines[] = [];
@@ -134,6 +135,7 @@ export class AuditFiles {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     chmodSync(dir, 0o700);
     removeOldest(dir, quotaBytes);
+    this.#name ??= `${this.#since}-${randomBytes(3).toString('hex')}`;
     const stream = createStream(join(dir, `${this.#name}${AUDIT_SUFFIX}`));
     stream.on('error', (error) => {
       if (this.#stream === stream) this.#stream = undefined;

@@ -262,6 +262,10 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
       return ['error', `fault in ${event.where}: ${inline(event.message)}`];
     case 'bridge.closing':
       return ['info', `closing: ${inline(event.reason)}`];
+    case 'bridge.alone':
+      return ['info', `this window has a bridge of its own: ${inline(event.reason)}`];
+    case 'bridge.joined':
+      return ['info', `window ${event.window} of the shared bridge, process ${event.pid}`];
   }
 }
 

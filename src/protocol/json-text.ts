@@ -2,13 +2,21 @@
 // above 2^53, 1.0 against 1, 1e400). `sliceAt` finds a value's own characters inside a document, `RawJson` carries
 // them, `stringify` writes them back verbatim. One linear pass; no recursion, so depth cannot overflow the stack.
 
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../base/crypto.js';
 import { BridgeError } from '../base/errors.js';
 import { endOfString } from '../base/json-string.js';
 
-/** Marks a RawJson's place while the rest is written. Never leaves this process, so no data can contain it. */
-const NONCE = randomUUID();
-const PLACEHOLDER = new RegExp(`"${NONCE}:(\\d+)"`, 'g');
+/** What marks a RawJson's place while the rest is written. Never leaves this process, so no data can contain it. */
+const marks = (() => {
+  let made: { readonly nonce: string; readonly placeholder: RegExp } | undefined;
+  return () => {
+    if (made === undefined) {
+      const nonce = randomUUID();
+      made = { nonce, placeholder: new RegExp(`"${nonce}:(\\d+)"`, 'g') };
+    }
+    return made;
+  };
+})();
 /** Texts that the current call of `stringify` puts in at the end; undefined when none is under way. */
 let collected: string[] | undefined;
 
@@ -18,7 +26,9 @@ export class RawJson {
 
   /** A method that V8 looks for anyway; a replacer function would be called for every member and costs several times as much. */
   toJSON(): unknown {
-    return collected === undefined ? JSON.parse(this.text) : `${NONCE}:${collected.push(this.text) - 1}`;
+    return collected === undefined
+      ? JSON.parse(this.text)
+      : `${marks().nonce}:${collected.push(this.text) - 1}`;
   }
 }
 
@@ -176,7 +186,7 @@ export function stringify(value: unknown): string {
   // Whitespace between tokens may hold line breaks; inside strings JSON has none.
   return raws.length === 0
     ? text
-    : text.replace(PLACEHOLDER, (_match, index: string) =>
+    : text.replace(marks().placeholder, (_match, index: string) =>
         (raws[Number(index)] ?? 'null').replace(/[\r\n]+/g, ' '),
       );
 }

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { PACKAGE_ROOT, VERSION } from '../base/version.js';
 import { type Files, hashOf, installFiles } from './installed-files.js';
+import { OLDEST_PYTHON } from './oldest-python.js';
 
 /** Where the directory is mounted, and what the container runs. */
 export const HARNESS_MOUNT = '/ipc';
@@ -16,9 +17,6 @@ export const STAT_FILE = 'proc-stat';
 
 /** Folders of sandbox-runtime, and which of their files run in a sandbox. */
 const PACKAGES = { harness: /\.py$/, mcp: /\.py$/, javascript: /\.(cjs|mjs|json)$/ } as const;
-
-/** What the harness is written for. */
-export const OLDEST_PYTHON = '3.9';
 
 /** What the entry point says where Python is too old; no frame can tell it, since the harness is not loaded yet. */
 const SAYS_TOO_OLD = /\bPython is \d/;

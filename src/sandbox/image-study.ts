@@ -4,9 +4,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/errors.js';
-import { readLabels, recipeOf } from '../engine/image-labels.js';
+import { readLabels } from '../engine/image-labels.js';
 import { readOwnName } from '../engine/image-name.js';
-import { modulesOf } from '../engine/recipe.js';
+import { modulesOf, recipeOf } from '../engine/recipe.js';
 import { carry } from './carried-files.js';
 import { factsFrom, factsOf, rememberFacts } from './image-facts.js';
 import type { PythonName } from './image-pythons.js';

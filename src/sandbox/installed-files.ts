@@ -2,7 +2,6 @@
 // where a podman machine sees them too. Made once, checked whenever asked for; a file that was changed on disk is written
 // anew, so what is used is what was installed.
 
-import { createHash } from 'node:crypto';
 import {
   chmodSync,
   lstatSync,
@@ -16,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createHash } from '../base/crypto.js';
 import { BridgeError } from '../base/errors.js';
 
 /** A directory that is being written; it gets its name when it is whole. */

@@ -14,6 +14,7 @@ import {
 import { DEFAULT_WORKDIR } from '../config/languages/workdir.js';
 import type { Settings } from '../config/settings.js';
 import type { Volume } from '../engine/engine.js';
+import { WORK } from './work.js';
 
 export type SandboxKind = {
   /** A reference, or the name of a profile. */
@@ -69,9 +70,6 @@ export const pythonKind = ({
   preimport,
   env: {},
 });
-
-/** Where commands of `execute` run, and leave what later ones are to find. */
-export const WORK = '/work';
 
 /** The kind of sandbox that `execute` uses. All commands of a bridge have the volume `work`. */
 export const commandKind = (settings: Settings, work: string): SandboxKind => ({

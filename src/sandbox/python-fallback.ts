@@ -10,7 +10,7 @@ import { runtimeOf } from '../engine/detect.js';
 import type { ImageChoice } from '../engine/image-choice.js';
 import { carry, type HostFiles } from './carried-files.js';
 import { filesIn } from './fallback-files.js';
-import { HARNESS_MOUNT, OLDEST_PYTHON } from './harness-files.js';
+import { HARNESS_MOUNT } from './harness-files.js';
 import { type PythonName, readImagePythons, rememberTree, rememberWithoutPython } from './image-pythons.js';
 import { type Files, installedDir, installFiles, OPEN_DIR, removeOthers } from './installed-files.js';
 import { pythonKind, type SandboxKind } from './kind.js';
@@ -22,6 +22,7 @@ import {
   specOn,
   startOptionsOn,
 } from './launch-pad.js';
+import { OLDEST_PYTHON } from './oldest-python.js';
 import { runOwnCode } from './own-code.js';
 import { lacksPython, startByName } from './python-name.js';
 import { Sandbox } from './sandbox.js';

@@ -15,6 +15,8 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { messageOf } from '../base/errors.js';
+import { loadedOnce } from '../base/replaced-part.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { AgentRequest, type Era } from './agent-request.js';
 import { CACHED_FOR } from './cached-for.js';
@@ -82,6 +84,40 @@ export class AgentServer extends Server {
     this.#handlers.set(method, handler);
     // For the SDK to know that there is one: over HTTP a method without is another status.
     this.setRequestHandler(method, anything, () => ({}));
+  }
+
+  /**
+   * The same for several methods, by the handlers that `register` brings when the first of them is asked for. Those that have
+   * another handler by then keep it.
+   */
+  answerLater(methods: readonly string[], register: () => Promise<void>): void {
+    const waiting = new Map<string, Handler>();
+    const brought = new Map<string, Handler>();
+    const registered = loadedOnce(async () => {
+      const before = new Map(this.#handlers);
+      await register();
+      for (const method of methods) {
+        const [own, other] = [this.#handlers.get(method), before.get(method)];
+        if (own !== undefined && own !== waiting.get(method)) brought.set(method, own);
+        if (other !== undefined && other !== waiting.get(method)) this.#handlers.set(method, other);
+      }
+    });
+    const isRegistered = () =>
+      registered().catch((thrown: unknown) => {
+        // The message of an error is all of it that the agent is sent.
+        throw new Error(messageOf(thrown), { cause: thrown });
+      });
+    for (const method of methods) {
+      const wait: Handler = async (params, request) => {
+        await isRegistered();
+        // Not whichever there is now: one that was put around this one would be asked again, without an end.
+        const handler = brought.get(method);
+        if (handler === undefined) throw new Error(`no handler was registered for ${method}`);
+        return handler(params, request);
+      };
+      waiting.set(method, wait);
+      this.answer(method, wait);
+    }
   }
 
   /** The version of MCP that the client has asked for in its greeting; undefined before, and where each request says it. */

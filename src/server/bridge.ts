@@ -28,7 +28,8 @@ import type { Launcher } from '../sandbox/launcher.js';
 import { type BridgeOwner, NO_CALL_LIMITS } from './bridge-owner.js';
 import type { CallLimits, CallTurns } from './call-turns.js';
 import type { Caller } from './caller.js';
-import { ConfiguredServers } from './configured-servers.js';
+import type { Configured } from './configured.js';
+import { ConfiguredServers, type ConfiguredServersOptions } from './configured-servers.js';
 import type { ToolCalls } from './modern-calls.js';
 import { OpenCalls } from './open-calls/open-calls.js';
 import type { CommandInput, RunHooks, RunInput, ServerCall } from './run-hooks.js';
@@ -58,6 +59,12 @@ export type BridgeOptions = {
   readonly openCalls?: ToolCalls | undefined;
   /** Turns of the calls of all bridges of a process; without it, calls wait for nothing but their servers. */
   readonly callTurns?: CallTurns;
+  /** Whose turns its runs take among the bridges of its service; without it, those of its owner. */
+  readonly turnName?: string;
+  /** Where its servers are, if windows of one user share them; without it, they are this bridge's alone. */
+  readonly slotFor?: ConfiguredServersOptions['slotFor'];
+  /** What is known already of the configured servers; without it, that is found out at the first question. */
+  readonly configured?: Configured;
   /** Whom it serves; without it, the user who started it, who has all that the settings allow. */
   readonly owner?: BridgeOwner;
 };
@@ -74,6 +81,8 @@ export class Bridge implements AsyncDisposable {
   readonly #observer: Observer;
   readonly #service: SandboxService;
   readonly #owner: BridgeOwner | undefined;
+  /** Whose turns its runs and calls take. */
+  readonly #ownerId: string;
   readonly #callTurns: CallTurns | undefined;
   readonly #runServices: RunServices;
   /** Functions that its code has saved. */
@@ -92,10 +101,11 @@ export class Bridge implements AsyncDisposable {
 
   /** Throws E_SETTINGS where the policy cannot be used. */
   constructor(options: BridgeOptions) {
-    const { settings, discovery, redactor = new Redactor(), owner, callTurns } = options;
+    const { settings, discovery, redactor = new Redactor(), configured, owner, callTurns } = options;
     this.settings = settings;
     this.redactor = redactor;
     this.#owner = owner;
+    this.#ownerId = owner?.id ?? options.turnName ?? '';
     this.#callTurns = callTurns;
     this.#service = options.service ?? this.#owned.use(serviceFor(options));
     this.#setUp = new SetUp(this.#service.setUp);
@@ -105,7 +115,16 @@ export class Bridge implements AsyncDisposable {
     const { access, shared, stateDir, snippetsDir } = owner ?? settingsOwner(settings);
     const own = { ...settings, stateDir };
     this.servers = this.#owned.use(
-      new ConfiguredServers({ settings: own, context: discovery, observer, redactor, access, shared }),
+      new ConfiguredServers({
+        settings: own,
+        context: discovery,
+        observer,
+        redactor,
+        access,
+        shared,
+        slotFor: options.slotFor,
+        configured,
+      }),
     );
     const opensWithin = () => longestStartSeconds(this.servers.discovery.ready);
     this.#owned.defer(this.#service.waitForServers(opensWithin));
@@ -295,10 +314,6 @@ export class Bridge implements AsyncDisposable {
   #waitOf(servers: readonly string[], watcher: Watcher): CallWait {
     const since = performance.now();
     return { watcher, since, goingOn: () => this.#setUp.goingOn(servers) };
-  }
-
-  get #ownerId(): string {
-    return this.#owner?.id ?? '';
   }
 
   get #callLimits(): CallLimits {

@@ -6,7 +6,7 @@ import { MB_BYTES } from '../base/sizes.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { callsTools, type Language } from '../config/languages/language.js';
 import type { ToolName } from '../config/variables.js';
-import { MAX_FILE_BYTES, MAX_FILES, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../protocol/frames.js';
+import { MAX_FILE_BYTES, MAX_FILES, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../protocol/limits.js';
 import { aboutPython } from './python-capabilities.js';
 
 export const CAPABILITIES_URI = `resource://${PACKAGE_NAME}/capabilities`;

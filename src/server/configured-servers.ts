@@ -1,17 +1,15 @@
-// The user's servers as a bridge knows them: which are configured and allowed now, what they are called in Python, what
+// The user's servers as a bridge knows them: those that are configured (configured.ts), what they are called in Python, what
 // was learned of them, and the live ones. Looking starts nothing; only `load` and `refresh` do.
 
-import { isDeepStrictEqual } from 'node:util';
 import { didYouMean } from '../base/closest.js';
 import type { Observer } from '../base/events.js';
 import { ownCommand } from '../base/own-command.js';
 import type { Redactor } from '../base/redact.js';
 import { clipHarmless } from '../base/text.js';
-import { type DiscoverContext, type Discovery, discover } from '../config/discover.js';
+import type { DiscoverContext, Discovery } from '../config/discover.js';
 import type { DownstreamSpec } from '../config/downstream-spec.js';
 import { explainSkip } from '../config/explain-skip.js';
 import { remedyOfMissing } from '../config/file-problem.js';
-import { LastGoodFiles } from '../config/last-good.js';
 import type { Settings } from '../config/settings.js';
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import { serverAliases, toServerDoc } from '../downstream/catalog/catalog.js';
@@ -20,15 +18,15 @@ import { type Known, KnownServers } from '../downstream/catalog/known-servers.js
 import { ObservedShapes } from '../downstream/catalog/observed-shapes.js';
 import { KeptEras } from '../downstream/greeting/eras.js';
 import type { Logins } from '../downstream/oauth/logins.js';
-import { type DownstreamPool, openDownstreamPool } from '../downstream/pool.js';
+import { type DownstreamPool, type DownstreamPoolOptions, openDownstreamPool } from '../downstream/pool.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { ServerBrief, ServerDoc } from '../protocol/frames.js';
 import { canLoad } from '../run/calls/on-demand.js';
 import type { Objection } from '../run/outcome/outcome.js';
 import { allowedPart, denied, type Policy } from '../run/policy/policy.js';
-import { PolicyBook, withoutDenied } from '../run/policy/policy-book.js';
+import { Configured } from './configured.js';
 import { type Refreshed, refreshServers } from './refresh.js';
-import { FULL_ACCESS, type ServerAccess } from './server-access.js';
+import type { ServerAccess } from './server-access.js';
 import { RoutedPool, type SharedServers } from './shared-servers.js';
 
 /** In the place of a server's name: all that are allowed. */
@@ -42,34 +40,36 @@ export type ConfiguredServersOptions = {
   readonly redactor: Redactor;
   /** What of the configured servers is its principal's; without it, all of them. */
   readonly access?: ServerAccess | undefined;
+  /** Where its servers are, if windows of one user share them; without it, they are this bridge's alone. */
+  readonly slotFor?: DownstreamPoolOptions['slotFor'];
   /** Those of which one serves all principals; without it, every server is started for this bridge alone. */
   readonly shared?: SharedServers | undefined;
+  /** What is known already of the same settings, context and access; without it, files are read at the first question. */
+  readonly configured?: Configured | undefined;
 };
 
 export class ConfiguredServers implements AsyncDisposable {
   readonly pool: DownstreamPool;
   readonly shapes: ObservedShapes;
   readonly #options: ConfiguredServersOptions;
+  readonly #configured: Configured;
   readonly #access: ServerAccess;
   readonly #catalog: KeptCatalog;
   readonly #eras: KeptEras;
   readonly #known: KnownServers;
-  readonly #policyBook: PolicyBook;
   #shown: { readonly policy: Policy; readonly part: (doc: ServerDoc) => ServerDoc } | undefined;
-  #discovery: Discovery | undefined;
-  /** What is configured, allowed or not: the hosts' own choices of tools are rules. */
-  #configured: readonly DownstreamSpec[] = [];
+  /** Of which the parts below were told last. */
+  #told: Discovery | undefined;
   /** Python names of what is discovered, by server name. */
   #aliases: ReadonlyMap<string, string> = new Map();
   #logins: Promise<Logins> | undefined;
 
   /** Throws E_SETTINGS where the policy cannot be used. */
   constructor(options: ConfiguredServersOptions) {
-    const { settings, context, observer } = options;
-    const { access = FULL_ACCESS, shared } = options;
-    this.#access = access;
-    this.#options = { ...options, context: { lastGood: new LastGoodFiles(), ...context } };
-    this.#policyBook = new PolicyBook(settings, context.host, observer);
+    const { settings, observer, shared, configured = new Configured(options) } = options;
+    this.#configured = configured;
+    this.#access = configured.access;
+    this.#options = { ...options, context: configured.context };
     this.#catalog = new KeptCatalog(settings.stateDir, observer);
     this.#eras = new KeptEras(settings.stateDir);
     this.shapes = new ObservedShapes(settings.stateDir);
@@ -80,24 +80,20 @@ export class ConfiguredServers implements AsyncDisposable {
 
   /** What is configured now; read anew, since a host may have changed its file. */
   rediscover(): Discovery {
-    const { context, observer, shared } = this.#options;
-    const everything = discover(context, observer);
-    shared?.adopt(everything.ready);
-    const found = this.#access.existing(everything);
-    // The same array for the same servers: what is made of it is kept.
-    if (!isDeepStrictEqual(found.ready, this.#configured)) this.#configured = found.ready;
-    this.#discovery = this.#access.isWhole
-      ? withoutDenied(found, this.policy())
-      : { ...found, ready: found.ready.filter(({ name }) => this.policy().server(name).allowed) };
-    this.#aliases = serverAliases(this.#discovery.ready.map(({ name }) => name));
-    this.#known.adopt(this.#discovery.ready, (name) => this.#aliasOf(name));
-    this.pool.adopt(this.#discovery.ready);
-    return this.#discovery;
+    this.#configured.rediscover();
+    return this.discovery;
   }
 
   /** As last read. */
   get discovery(): Discovery {
-    return this.#discovery ?? this.rediscover();
+    const { discovery, everything } = this.#configured;
+    if (this.#told === discovery) return discovery;
+    this.#told = discovery;
+    this.#options.shared?.adopt(everything.ready);
+    this.#aliases = serverAliases(discovery.ready.map(({ name }) => name));
+    this.#known.adopt(discovery.ready, (name) => this.#aliasOf(name));
+    this.pool.adopt(discovery.ready);
+    return discovery;
   }
 
   /** Names of the servers that a run can use. */
@@ -112,13 +108,12 @@ export class ConfiguredServers implements AsyncDisposable {
 
   /** What is allowed now. */
   policy(): Policy {
-    const specs = this.#configured;
-    return this.#access.policy(this.#policyBook.policy(specs), specs);
+    return this.#configured.policy();
   }
 
   /** Why the policy file as it is now does not count, in one line; undefined where it does. */
   get policyTrouble(): string | undefined {
-    return this.#access.trouble ?? this.#policyBook.trouble;
+    return this.#configured.policyTrouble;
   }
 
   /** Reads what is known before somebody asks for it. */
@@ -145,7 +140,7 @@ export class ConfiguredServers implements AsyncDisposable {
     const echo = clipHarmless(unknown, 200);
     const verdict = this.policy().server(unknown);
     // For any but the user who started the bridge, what is denied is not there.
-    const isKnown = this.#access.isWhole && this.#configured.some(({ name }) => name === unknown);
+    const isKnown = this.#access.isWhole && this.#configured.has(unknown);
     if (isKnown && !verdict.allowed) {
       const { code: type, message, remedy } = denied(`${field}: '${echo}'`, verdict);
       return { type, message, remedy };
@@ -211,9 +206,12 @@ export class ConfiguredServers implements AsyncDisposable {
   }
 
   #openPool(specs: readonly DownstreamSpec[]): DownstreamPool {
-    const { settings, context, observer, redactor } = this.#options;
+    const { settings, context, observer, redactor, slotFor } = this.#options;
     return openDownstreamPool({
       specs,
+      slotFor,
+      // Where the bridge is its own window's, its processes start where it did.
+      cwd: slotFor === undefined ? undefined : context.host.cwd,
       hostEnv: context.env,
       extraEnvNames: settings.downstreamEnv,
       depth: settings.depth,

@@ -3,6 +3,7 @@
 
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import type { Bridge } from './bridge.js';
+import type { LateBridge } from './late-bridge.js';
 import type { McpLogLevel } from './log-notifications.js';
 
 /** Hosts start servers in health checks that live 20 ms: house-keeping waits until a client has stayed. */
@@ -18,7 +19,7 @@ export class Connection implements Disposable {
   #stopListening: (() => void) | undefined;
 
   /** Whoever lists the tools is likely to call one soon: house-keeping begins when a client has stayed. */
-  prepare(bridge: Bridge, agent: AgentCapabilities): void {
+  prepare(bridge: Bridge | LateBridge, agent: AgentCapabilities): void {
     for (const plan of this.#plans) clearTimeout(plan);
     this.#plans = [
       setTimeout(() => bridge.warmUp(agent), QUIET_BEFORE_WARM_MS).unref(),
@@ -27,7 +28,7 @@ export class Connection implements Disposable {
   }
 
   /** `listener` hears when more is known of the image. Only the first one that is given does. */
-  onImageKnown(bridge: Bridge, listener: () => void): void {
+  onImageKnown(bridge: Bridge | LateBridge, listener: () => void): void {
     this.#stopListening ??= bridge.onImageKnown(listener);
   }
 

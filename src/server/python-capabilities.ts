@@ -1,7 +1,7 @@
 // What Python finds in the sandbox, in the words of the capabilities resource: how it calls tools and finds them.
 
 import { MB_BYTES } from '../base/sizes.js';
-import { MAX_FILE_BYTES, MAX_FILES } from '../protocol/frames.js';
+import { MAX_FILE_BYTES, MAX_FILES } from '../protocol/limits.js';
 
 const FILES = `## Files and output
 

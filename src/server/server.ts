@@ -17,25 +17,25 @@ import { CACHED_FOR } from './cached-for.js';
 import type { ModernCalls } from './call-leg.js';
 import { instructions } from './capabilities.js';
 import { Connection } from './connection.js';
+import { LateBridge, loadAnswers, wholeBridge } from './late-bridge.js';
 import { LOG_LEVELS } from './log-notifications.js';
 import { modernCallsOf } from './modern-calls.js';
+import { type OfferedTools, offeredTools, offersSnippets } from './offered-tools.js';
 import { watchTasks } from './open-calls/task-watch.js';
 import { checkCursor, fieldsOf } from './request-params.js';
-import { offerResources } from './resources.js';
-import { completeSnippets } from './snippet-completion.js';
-import { offeredSnippets } from './snippet-resources.js';
 import { type StdioConnection, serveConnection } from './stdio-connection.js';
-import type { BridgeTool } from './tool.js';
-import { answerCalls, toolsOf } from './tool-calls.js';
 import { described } from './tools/complaint.js';
 
 /** Of warnings about settings, in the instructions. */
 const MAX_WARNINGS = 2;
 const MAX_WARNING_CHARS = 200;
 
+/** What is not asked for before the tools are listed. */
+const ANSWERED_LATER = ['tools/call', 'resources/list', 'resources/templates/list', 'resources/read'];
+
 export type AgentServerParts = {
-  /** All that the agent's principal has. */
-  readonly bridge: Bridge;
+  /** All that the agent's principal has, or what will have it. */
+  readonly bridge: Bridge | LateBridge;
   readonly observer: Observer;
   readonly era: Era;
   /** About the settings; the first are told in the instructions. */
@@ -70,15 +70,15 @@ export function agentServer(parts: AgentServerParts): AgentServer {
   const { bridge, observer, era, warnings = [], connection = new Connection() } = parts;
   const { openCalls: calls, settings } = bridge;
   const { modernCalls = modernCallsOf({ calls, principal: LOCAL_USER.id, ...settings }) } = parts;
-  const tools = toolsOf(bridge.settings);
-  const snippets = offeredSnippets(bridge);
+  const tools = offeredTools(settings);
+  const hasSnippets = offersSnippets(settings, bridge.snippets.folder);
   const server = new AgentServer({
     era,
     capabilities: {
       tools: { listChanged: true },
       resources: { listChanged: true },
       logging: {},
-      ...(snippets === undefined ? {} : { completions: {} }),
+      ...(hasSnippets ? { completions: {} } : {}),
       ...(era === 'modern' ? modernCalls.capabilities : undefined),
     } satisfies ServerCapabilities,
     instructions: instructionsOf(bridge, warnings),
@@ -90,21 +90,22 @@ export function agentServer(parts: AgentServerParts): AgentServer {
   const agent = whoIsAsked(server, bridge);
   listTools(server, { bridge, agent, tools, connection, listChanged });
   takeLogLevel(server, connection);
-  answerCalls(server, {
-    tools,
-    bridge,
-    observer,
-    agent,
-    logLevelFor: (request) => (request.era === 'legacy' ? () => connection.logLevel : () => request.logLevel),
-    onKept: (request) => {
-      // An agent of 2025 hears it on the way to its answer; a later one only where it listens.
-      if (request.era === 'legacy') request.notify({ method: LIST_CHANGED.resources });
-      if (request.era === 'modern' || parts.onListChanged !== undefined) listChanged('resources');
-    },
-    modernCalls,
+  const later = [...ANSWERED_LATER, ...(hasSnippets ? ['completion/complete'] : [])];
+  server.answerLater(later, async () => {
+    const [{ answerFrom }, whole] = await Promise.all([loadAnswers(), wholeBridge(bridge)]);
+    answerFrom(whole, server, {
+      observer,
+      agent,
+      logLevelFor: (request) =>
+        request.era === 'legacy' ? () => connection.logLevel : () => request.logLevel,
+      onKept: (request) => {
+        // An agent of 2025 hears it on the way to its answer; a later one only where it listens.
+        if (request.era === 'legacy') request.notify({ method: LIST_CHANGED.resources });
+        if (request.era === 'modern' || parts.onListChanged !== undefined) listChanged('resources');
+      },
+      modernCalls,
+    });
   });
-  offerResources(server, bridge);
-  if (snippets !== undefined) completeSnippets(server, snippets);
   if (era === 'modern') modernCalls.offer?.(server);
   return server;
 }
@@ -114,7 +115,7 @@ export function agentServer(parts: AgentServerParts): AgentServer {
  * started. `warnings` are those about the settings.
  */
 export function serveAgent(
-  bridge: Bridge,
+  bridge: Bridge | LateBridge,
   transport: Transport,
   observer: Observer,
   warnings: readonly string[] = [],
@@ -146,30 +147,36 @@ const toldWarnings = (warnings: readonly string[]): readonly string[] =>
     .slice(0, MAX_WARNINGS)
     .map((warning) => `Setting without effect, tell the user: ${clip(warning, MAX_WARNING_CHARS)}`);
 
-const instructionsOf = ({ settings, servers }: Bridge, warnings: readonly string[]): string =>
+const instructionsOf = ({ settings, servers }: Bridge | LateBridge, warnings: readonly string[]): string =>
   [
     instructions(servers.names, { tools: settings.tools, languages: offeredLanguages(settings) }),
     ...toldWarnings(warnings),
   ].join('\n');
 
 /** Whom the calls of this server may ask: an agent of 2025 by requests, a later one as `modernCalls` can, or nobody. */
-function whoIsAsked(server: AgentServer, bridge: Bridge): AgentCapabilities {
+function whoIsAsked(server: AgentServer, bridge: Bridge | LateBridge): AgentCapabilities {
   if (server.era === 'modern') return NO_AGENT;
-  const agent: AgentCapabilities = agentCapabilitiesOf(server, () => bridge.servers.pool.rootsChanged(agent));
+  const agent: AgentCapabilities = agentCapabilitiesOf(server, () => tellOfRoots(bridge, agent));
   return agent;
 }
 
+/** Where no bridge is made yet, there is no server that was told of other roots. */
+function tellOfRoots(bridge: Bridge | LateBridge, agent: AgentCapabilities): void {
+  const made = bridge instanceof LateBridge ? bridge.made : bridge;
+  made?.servers.pool.rootsChanged(agent);
+}
+
 type Listing = {
-  readonly bridge: Bridge;
+  readonly bridge: Bridge | LateBridge;
   readonly agent: AgentCapabilities;
-  readonly tools: ReadonlyMap<string, BridgeTool>;
+  readonly tools: OfferedTools;
   readonly connection: Connection;
   readonly listChanged: (list: 'tools') => void;
 };
 
 /** Whoever has been told less of the image than is known later is told that the list has changed. */
 function listTools(server: AgentServer, { bridge, agent, tools, connection, listChanged }: Listing): void {
-  const described = () => [...tools.values()].map(({ definition }) => definition.description).join('\n');
+  const described = () => tools.map(({ description }) => description).join('\n');
   const onImageKnown = () => {
     if (connection.toldOfTools === undefined || connection.toldOfTools === described()) return;
     connection.toldOfTools = undefined;
@@ -180,7 +187,7 @@ function listTools(server: AgentServer, { bridge, agent, tools, connection, list
     connection.prepare(bridge, agent);
     connection.onImageKnown(bridge, onImageKnown);
     connection.toldOfTools = described();
-    const listed = { tools: [...tools.values()].map(({ definition }) => definition) };
+    const listed = { tools };
     return era === 'legacy' ? listed : { ...listed, ...CACHED_FOR.tools };
   });
 }

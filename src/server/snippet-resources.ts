@@ -11,6 +11,7 @@ import {
 } from '../run/programs/snippet-uri.js';
 import type { SnippetBrief, Snippets } from '../run/programs/snippets.js';
 import type { Bridge } from './bridge.js';
+import { offersSnippets } from './offered-tools.js';
 
 const LIST_MIME_TYPE = 'application/json';
 /** Type of every snippet, whatever its language: a client must not run what it reads. */
@@ -34,7 +35,7 @@ export const SNIPPET_TEMPLATE = {
 
 /** Undefined where no tool runs any, or no folder holds any. */
 export function offeredSnippets({ settings, snippets }: Bridge): Snippets | undefined {
-  return settings.tools.includes('execute_code') && snippets.folder !== undefined ? snippets : undefined;
+  return offersSnippets(settings, snippets.folder) ? snippets : undefined;
 }
 
 export type SnippetContent = {

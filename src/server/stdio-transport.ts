@@ -33,15 +33,18 @@ export class AgentTransport implements Transport {
   readonly closed: Promise<void>;
   readonly #input: Readable;
   readonly #output: Writable;
+  readonly #beforeEnd: () => Promise<void>;
   readonly #skipped = new EnvelopeReader();
   readonly #lines = new LineSplitter(MAX_FRAME_BYTES, (piece) => this.#skipped.push(piece));
   #closed = false;
   #onClosed: () => void = () => {};
   #draining: Promise<void> | undefined;
 
-  constructor(input: Readable, output: Writable) {
+  /** At the end of the input the transport closes when `beforeEnd` has resolved: what was asked before may still be answered. */
+  constructor(input: Readable, output: Writable, beforeEnd: () => Promise<void> = async () => {}) {
     this.#input = input;
     this.#output = output;
+    this.#beforeEnd = beforeEnd;
     this.closed = new Promise((resolve) => {
       this.#onClosed = resolve;
     });
@@ -49,7 +52,7 @@ export class AgentTransport implements Transport {
 
   async start(): Promise<void> {
     this.#input.on('data', (chunk: Buffer) => this.#receive(chunk));
-    for (const event of ['end', 'close', 'error'] as const) this.#input.once(event, () => void this.close());
+    for (const event of ['end', 'close', 'error'] as const) this.#input.once(event, () => void this.#end());
     // The agent is gone: EPIPE is how a pipe says so.
     this.#output.on('error', () => void this.close());
   }
@@ -83,6 +86,11 @@ export class AgentTransport implements Transport {
     this.#input.pause();
     this.onclose?.();
     this.#onClosed();
+  }
+
+  async #end(): Promise<void> {
+    await this.#beforeEnd();
+    await this.close();
   }
 
   #receive(chunk: Buffer): void {

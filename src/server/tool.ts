@@ -8,6 +8,7 @@ import type { Outcome } from '../run/outcome/outcome.js';
 import type { Bridge } from './bridge.js';
 import type { Caller } from './caller.js';
 import type { Progress } from './progress.js';
+import type { ToolDefinition } from './tool-definition.js';
 
 export type ToolContext = {
   readonly bridge: Bridge;
@@ -27,14 +28,7 @@ export type Finished = {
 export type Answer = Outcome | Finished;
 
 export type BridgeTool<A extends Answer = Answer> = {
-  readonly definition: {
-    readonly name: string;
-    readonly title: string;
-    readonly description: string;
-    readonly inputSchema: { readonly type: 'object'; readonly [key: string]: unknown };
-    readonly annotations: Readonly<Record<string, boolean | string>>;
-    readonly _meta: Readonly<Record<string, unknown>>;
-  };
+  readonly definition: ToolDefinition;
   /** Form of this tool's answers where the operator has chosen none. */
   readonly outputMode: RenderMode;
   /** `args` are clean (tools/clean-arguments.ts). Never rejects for bad arguments: that is an Outcome too. */

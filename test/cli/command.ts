@@ -3,8 +3,8 @@
 
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
-import { runHere, type Said } from '../support/in-this-process.js';
+import { commandLine } from '../support/command-line.js';
+import type { Said } from '../support/in-this-process.js';
 import { bridgeEnv, MAIN } from '../support/start-bridge.js';
 
 export type Ended = {
@@ -39,10 +39,8 @@ export async function command(args: readonly string[], options: CommandOptions):
   return { stdout, stderr: heard, exitCode: await exitCode, durationMs: performance.now() - startedAt };
 }
 
-const SOURCE = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-
 /** What the program says in this process; nothing may be on its standard input, and it must end by itself. */
 export const commandHere = (
   args: readonly string[],
   { home, env }: Pick<CommandOptions, 'home' | 'env'>,
-): Promise<Said> => runHere(SOURCE, args, { folder: home, env: bridgeEnv(home, env) });
+): Promise<Said> => commandLine(args, { folder: home, env: bridgeEnv(home, env) });

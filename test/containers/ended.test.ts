@@ -45,7 +45,7 @@ const states = (pid: number): string =>
 
 const protocolOf = (): string =>
   /PROTOCOL_VERSION = (\d+)/.exec(
-    readFileSync(new URL('../../src/protocol/frames.ts', import.meta.url), 'utf8'),
+    readFileSync(new URL('../../src/protocol/limits.ts', import.meta.url), 'utf8'),
   )?.[1] ?? '';
 
 it('a container that closes its streams and goes on is killed, and has not ended before', async () => {

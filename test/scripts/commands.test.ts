@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   demo: ['scripts/demo'],
   'test:remote': ['node', 'scripts/test-remote.mjs'],
   'remote-engine': ['node', 'scripts/remote-engine.mjs'],
+  'windows:kills': ['node', 'scripts/windows-kills.mjs'],
 };
 const run = (name: string, ...args: readonly string[]) => {
   const [program = '', ...first] = COMMANDS[name] ?? [];
@@ -79,7 +80,8 @@ it.each([
   expect(stderr).toContain(value);
 });
 
-it('fuzz works in its smallest form', () => {
+// It starts a runner of tests of its own.
+it('fuzz works in its smallest form', { timeout: 120_000 }, () => {
   const { status, stdout } = run('fuzz', '--inputs', '1', '--seed', '7');
   expect(stdout).toContain('seed 7, 1 inputs');
   expect(status).toBe(0);

@@ -81,7 +81,7 @@ describe('the licences of what is bundled', () => {
   /** Packages in the bundle as `name version`, by what its source maps say: not by the list that is checked here. */
   function bundled(): string[] {
     const maps = readdirSync(join(ROOT, 'dist'), { recursive: true, encoding: 'utf8' }).filter((name) =>
-      /^(?:bundle[\\/].*|cli[\\/]main)\.js\.map$/.test(name),
+      /^(?:bundle[\\/].*|cli[\\/]main)\.c?js\.map$/.test(name),
     );
     const sources = maps.flatMap(
       (name) => z.looseObject({ sources: z.array(z.string()) }).parse(readJson(join('dist', name))).sources,

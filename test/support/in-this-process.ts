@@ -13,6 +13,8 @@ export type Surroundings = {
   readonly folder?: string;
   /** All variables that it has; without it, those of the test. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The script that was started, where it has loaded the program. */
+  readonly script?: string;
 };
 
 /** Ends the program where it calls `process.exit`, as nothing else can. */
@@ -27,7 +29,7 @@ let count = 0;
 export async function runHere(
   file: string,
   args: readonly string[],
-  { folder = process.cwd(), env }: Surroundings = {},
+  { folder = process.cwd(), env, script = file }: Surroundings = {},
 ): Promise<Said> {
   const said = { stdout: '', stderr: '' };
   let exitCode: number | undefined;
@@ -52,7 +54,7 @@ export async function runHere(
   const before = { ...ownEnv };
   const ownFolder = process.cwd();
   const listeners = SIGNALS.map((signal) => process.listeners(signal));
-  process.argv = [process.execPath, file, ...args];
+  process.argv = [process.execPath, script, ...args];
   if (env !== undefined) replace(env);
   process.chdir(folder);
   process.stdout.write = writer('stdout');

@@ -14,19 +14,33 @@ export type Message = {
 
 export class RawAgent implements AsyncDisposable {
   readonly #bridge: ChildProcess;
+  #log = '';
   readonly #waiting = new Map<unknown, (answer: Message) => void>();
   /** Whatever came that is no answer. */
   readonly heard: Message[] = [];
   #ids = 0;
 
   constructor(env: Readonly<Record<string, string>>, cwd: string) {
-    this.#bridge = spawn(process.execPath, [MAIN], { env, cwd, stdio: ['pipe', 'pipe', 'ignore'] });
+    this.#bridge = spawn(process.execPath, [MAIN], { env, cwd, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#bridge.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#log += text;
+    });
     createInterface({ input: this.#bridge.stdout as NodeJS.ReadableStream }).on('line', (line) => {
       const message = JSON.parse(line) as Message;
       const answered = message.method === undefined ? this.#waiting.get(message.id) : undefined;
       if (answered === undefined) this.heard.push(message);
       else answered(message);
     });
+  }
+
+  /** What the bridge has logged. */
+  get log(): string {
+    return this.#log;
+  }
+
+  /** Ends the process that the host has started, as a host does that is in a hurry. */
+  kill(): void {
+    this.#bridge.kill('SIGKILL');
   }
 
   /** Sends a request of revision 2026-07-28; its id, and its answer. */
@@ -47,11 +61,22 @@ export class RawAgent implements AsyncDisposable {
     return { id, answer };
   }
 
+  /** Answers what it was asked, with whatever id. */
+  answer(id: unknown, result: object): void {
+    this.#write({ id, result });
+  }
+
+  /** Writes what need not be a message at all. */
+  writeText(text: string): void {
+    this.#bridge.stdin?.write(text);
+  }
+
   notify(method: string, params: object): void {
     this.#write({ method, params });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#bridge.exitCode !== null || this.#bridge.signalCode !== null) return;
     const ended = new Promise((resolve) => this.#bridge.once('exit', resolve));
     this.#bridge.stdin?.end();
     await ended;

@@ -2,8 +2,9 @@
 // tabs, line endings. From text to text; the caller compares what both mean. jsonc-parser's own `modify` would take a
 // comment away with the member that follows it.
 
-import { type Node, type ParseError, parseTree } from 'jsonc-parser';
+import type { Node, ParseError } from 'jsonc-parser';
 import { isRecord } from '../hosts/records.js';
+import { jsoncParser } from '../parsers.js';
 import type { MemberPath, TakenMember } from './member-edit.js';
 
 /** What stands in the way of an edit, as the end of a sentence that begins with the file's name. */
@@ -49,7 +50,7 @@ export function takeMember(
 
 function rootOf(text: string): Node {
   const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true });
+  const root = jsoncParser().parseTree(text, errors, { allowTrailingComma: true });
   if (root === undefined || errors.length > 0) throw new CannotEdit('cannot be parsed');
   if (root.type !== 'object') throw new CannotEdit('must hold a JSON object');
   return root;

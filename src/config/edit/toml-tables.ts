@@ -1,7 +1,7 @@
 // One table of a TOML file put in or taken out, and every other character left as it is. Finds where statements begin and
 // end, and asks a parser for nothing; the caller compares what the text means before and after.
 
-import { parse, stringify } from 'smol-toml';
+import { tomlParser } from '../parsers.js';
 import { nested } from './json-members.js';
 import type { MemberPath, TakenMember } from './member-edit.js';
 
@@ -16,7 +16,7 @@ type Statement = {
 /** The table goes to the end of the file. */
 export function putTable(text: string, path: MemberPath, value: unknown, raw?: string): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
-  const table = (raw ?? stringify(nested(path, value))).replace(/\r?\n/g, eol).trimEnd() + eol;
+  const table = (raw ?? tomlParser().stringify(nested(path, value))).replace(/\r?\n/g, eol).trimEnd() + eol;
   if (text.trim() === '') return text + table;
   const end = /\n$/.test(text) ? '' : eol;
   const blank = /\n\r?\n$/.test(text) ? '' : eol;
@@ -50,12 +50,12 @@ export function takeTable(
   const raw = own.map(({ start, end }) => text.slice(start, end)).join('');
   return {
     text: out,
-    taken: { raw: standsAlone ? raw : stringify(nested(path, valueAt(text, path))), behind: [] },
+    taken: { raw: standsAlone ? raw : tomlParser().stringify(nested(path, valueAt(text, path))), behind: [] },
   };
 }
 
 const valueAt = (text: string, path: MemberPath): unknown =>
-  path.reduce<unknown>((found, key) => (found as Record<string, unknown>)[key], parse(text));
+  path.reduce<unknown>((found, key) => (found as Record<string, unknown>)[key], tomlParser().parse(text));
 
 /** Neighbours become one span with what stands between them; an empty line in front of a table goes with it. */
 function spansOf(
@@ -124,7 +124,7 @@ function keyAt(text: string, from: number): { readonly path: MemberPath } {
 
 /** As TOML reads it. */
 function unescaped(basic: string): string {
-  return Object.keys(parse(`"${basic}" = 1`))[0] ?? basic;
+  return Object.keys(tomlParser().parse(`"${basic}" = 1`))[0] ?? basic;
 }
 
 /** Behind the line's end, with brackets closed and texts of several lines ended. */

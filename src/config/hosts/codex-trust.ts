@@ -20,7 +20,8 @@ export function codexDecisions(
 ): HostDecisions {
   const [file = ''] = locate(CODEX_CONFIG, env, host);
   const found = open(file);
-  const projects = config.safeParse(found.state === 'parsed' ? found.value : {}).data?.projects ?? {};
+  const said = found.state === 'parsed' ? config.safeParse(found.value).data : undefined;
+  const projects = said?.projects ?? {};
   const levelOf = (folder: string) => {
     const key = keyOfPath(projects, folder, host);
     return key === undefined ? undefined : project.safeParse(projects[key]).data?.trust_level;

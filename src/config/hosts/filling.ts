@@ -1,11 +1,11 @@
 // The values of one entry with their variables replaced, and everything that stands against the entry, gathered so that
 // its owner reads all of it at once. Reads only the files that an entry names, and those only where it may start.
 
-import { parse as parseDotenv } from 'dotenv';
 import type { Environment } from '../../base/environment.js';
 import { MB_BYTES } from '../../base/sizes.js';
 import { readGuarded } from '../guarded-file.js';
 import { absolutePath, type HostFacts } from '../host-facts.js';
+import { dotenvParser } from '../parsers.js';
 import type { Mistake, Need, ServerSkipReason } from '../skip-reason.js';
 import { EXPANSIONS, type Expansion, type ExpansionContext } from './expansions.js';
 
@@ -75,7 +75,7 @@ export class Filling {
     const file = this.path(written);
     if (!this.#context.mayRead || this.#needs.length > needed) return {};
     const found = readGuarded(file, MAX_NAMED_FILE_BYTES, this.#context.host);
-    if (found.state === 'read') return parseDotenv(found.text);
+    if (found.state === 'read') return dotenvParser().parse(found.text);
     const isUnsafe = found.state === 'refused' && found.isUnsafe;
     const trouble = found.state === 'absent' ? 'does not exist' : found.message;
     this.object({ kind: 'wrong-file', field: 'envFile', file, trouble, isUnsafe });

@@ -30,14 +30,16 @@ export function geminiDecisions(
   host: HostFacts,
   open: (file: string) => ConfigFile,
 ): HostDecisions {
-  const contentOf = (file: string | undefined): unknown => {
+  const parsedIn = (file: string | undefined): readonly unknown[] => {
     const found = file === undefined ? undefined : open(file);
-    return found?.state === 'parsed' ? found.value : {};
+    return found?.state === 'parsed' ? [found.value] : [];
   };
+  const contentOf = (file: string | undefined): unknown => parsedIn(file)[0] ?? {};
   // The administrator's word comes before the user's.
   const said = [GEMINI_SYSTEM, GEMINI_USER]
     .flatMap((source) => filesOf(source, env, host))
-    .flatMap((file) => settings.safeParse(contentOf(file)).data ?? []);
+    .flatMap(parsedIn)
+    .flatMap((content) => settings.safeParse(content).data ?? []);
   const allowed = said.map(({ mcp }) => mcp.allowed).find((list) => list !== undefined && list.length > 0);
   const excluded = said.flatMap(({ mcp }) => mcp.excluded ?? []).map(normal);
 

@@ -99,11 +99,11 @@ export class Credentials {
     const { headersHelper, name, url } = this.#spec;
     if (headersHelper === undefined) return Promise.resolve({});
     if (this.#helped !== undefined) return this.#helped;
-    const { env, redactor } = this.#context;
+    const { env, cwd, redactor } = this.#context;
     // By these names Claude Code tells a helper that serves several servers which one it is asked for.
     const asked = { ...env, CLAUDE_CODE_MCP_SERVER_NAME: name, CLAUDE_CODE_MCP_SERVER_URL: url };
     const redact = (text: string) => redactor.redact(text);
-    const helped = helperHeaders(headersHelper, { env: asked, redact }, this.#closing.signal).then(
+    const helped = helperHeaders(headersHelper, { env: asked, cwd, redact }, this.#closing.signal).then(
       (printed) => {
         const headers = lowerCased(printed);
         this.#hide(headers);

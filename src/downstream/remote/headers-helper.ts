@@ -24,6 +24,8 @@ const JSON_LIMITS = { maxDepth: 4, maxValues: 1_000 };
 export type HelperOptions = {
   /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
+  /** Where it starts; without it, where the bridge did. */
+  readonly cwd?: string | undefined;
   readonly redact: Redact;
 };
 
@@ -33,11 +35,11 @@ export type HelperOptions = {
  */
 export async function helperHeaders(
   line: string,
-  { env, redact }: HelperOptions,
+  { env, cwd, redact }: HelperOptions,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
   const start = startOfLine(line, { platform: process.platform, env });
-  const tree = new ProcessTree({ command: start.file, args: start.args, env, cwd: undefined }, start);
+  const tree = new ProcessTree({ command: start.file, args: start.args, env, cwd }, start);
   const said = new LastWords(redact);
   const chunks: Buffer[] = [];
   let bytes = 0;

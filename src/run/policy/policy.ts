@@ -16,7 +16,8 @@ import {
 } from '../../config/name-pattern.js';
 import { DEFAULT_CALLS_IN_FLIGHT_PER_SERVER, type PolicyFile } from '../../config/policy-file.js';
 import type { Settings } from '../../config/settings.js';
-import { MAX_CALLS_IN_FLIGHT, type ServerDoc, type ToolDoc } from '../../protocol/frames.js';
+import type { ServerDoc, ToolDoc } from '../../protocol/frames.js';
+import { MAX_CALLS_IN_FLIGHT } from '../../protocol/limits.js';
 
 /** `rule` is a noun: `MCP_BRIDGE_DENY 'github.delete_*'`. */
 export type Verdict = { readonly allowed: boolean; readonly rule: string };

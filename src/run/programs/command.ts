@@ -2,7 +2,7 @@
 
 import { basename } from 'node:path/posix';
 import { type HostFrame, INPUT_PIECE_BYTES } from '../../protocol/frames.js';
-import { WORK } from '../../sandbox/kind.js';
+import { WORK } from '../../sandbox/work.js';
 
 /** What the image, or an earlier command, has for a program; its arguments as they are. */
 export type Command = {

@@ -2,7 +2,7 @@
 // is answered with the result, with the questions that are open, or with a task; after questions the client comes back with
 // its answers. What the work has to tell goes to the request that is open at the moment, and its cancellation ends the work.
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes } from '../../base/crypto.js';
 import { clipHarmless } from '../../base/text.js';
 import type { AgentCapabilities } from '../../downstream/asking/agent-capabilities.js';
 import type { JsonObject } from '../../downstream/json-object.js';

@@ -1,8 +1,8 @@
 // The calls of tools that are under way towards clients of revision 2026-07-28, which take no requests: a call that has to
 // ask something waits here for the client to come back. Knows neither SDK nor transport.
 
-import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { randomBytes } from '../../base/crypto.js';
 import { OpenCall, type OpenRequest } from './open-call.js';
 import type { InputRequests } from './questions.js';
 import { type CallIdentity, mintState, readState, WrongRequestState } from './request-state.js';
@@ -33,7 +33,7 @@ export type CallAnswer<R> =
 export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
   readonly tasks = new Tasks<R, Q>();
   readonly #calls = new Map<string, OpenCall<R, Q>>();
-  readonly #key = randomBytes(32);
+  #madeKey: Buffer | undefined;
 
   /** How many calls are under way, wait for their client, or are tasks whose result nobody has fetched. */
   get unfinished(): number {
@@ -70,6 +70,11 @@ export class OpenCalls<R, Q extends OpenRequest> implements Disposable {
   [Symbol.dispose](): void {
     for (const call of [...this.#calls.values()]) call.cancel();
     this.tasks[Symbol.dispose]();
+  }
+
+  get #key(): Buffer {
+    this.#madeKey ??= randomBytes(32);
+    return this.#madeKey;
   }
 
   #begin(identity: CallIdentity, request: Q, work: (call: OpenCall<R, Q>) => Promise<R>): OpenCall<R, Q> {

@@ -3,7 +3,7 @@
 // used once is the registry's part, which knows the rounds. The SDK has a codec for this, which tells only in words why it
 // refuses a state; we tell an old one from a changed one, since the next step differs.
 
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from '../../base/crypto.js';
 import { WrongParams } from '../../protocol/wrong-params.js';
 
 const VERSION = 'v1';

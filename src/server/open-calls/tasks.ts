@@ -1,7 +1,7 @@
 // Calls that were answered with a task (the extension io.modelcontextprotocol/tasks): the client asks how far the task is
 // until it has the result. A task belongs to its principal; to everybody else it is as unknown as one that never was.
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes } from '../../base/crypto.js';
 import { clipHarmless } from '../../base/text.js';
 import type { RpcError } from '../../protocol/rpc-error.js';
 import { WrongParams } from '../../protocol/wrong-params.js';

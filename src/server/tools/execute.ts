@@ -5,16 +5,11 @@ import { resolve } from 'node:path/posix';
 import { hostView } from '../../config/host-views.js';
 import type { Settings } from '../../config/settings.js';
 import { refused, resultOf, SURE_OUTPUT_BYTES } from '../../exec/execute-result.js';
-import {
-  commandSchema,
-  complaintOf,
-  definitionFor,
-  type ExecuteDefinition,
-} from '../../exec/execute-tool.js';
+import { commandSchema, complaintOf } from '../../exec/execute-tool.js';
 import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
-import { WORK } from '../../sandbox/kind.js';
+import { WORK } from '../../sandbox/work.js';
 import type { Answer, BridgeTool } from '../tool.js';
-import { metaFor } from './definition.js';
+import { executeDefinition, limitsOf } from './execute-definition.js';
 import { hooksFor } from './hooks.js';
 import { relayedResult } from './relayed-result.js';
 
@@ -27,15 +22,16 @@ const NAME = 'execute';
 export const execute = (settings: Settings): BridgeTool =>
   settings.executeServer === undefined ? launched(settings) : relayed(settings.executeServer, settings);
 
-const toolWith = (definition: ExecuteDefinition, call: BridgeTool['call']): BridgeTool => ({
-  definition: { ...definition, _meta: metaFor('run a shell command') },
+const toolWith = (settings: Settings, call: BridgeTool['call']): BridgeTool => ({
+  definition: executeDefinition(settings),
   outputMode: 'sections',
   call,
 });
 
 /** The server says what is wrong with arguments, and how its answers look. */
-const relayed = (server: string, { timeoutSeconds, maxTimeoutSeconds }: Settings): BridgeTool =>
-  toolWith(definitionFor(), async (given, context, signal) => {
+const relayed = (server: string, settings: Settings): BridgeTool =>
+  toolWith(settings, async (given, context, signal) => {
+    const { timeoutSeconds, maxTimeoutSeconds } = settings;
     const args = given as Readonly<Record<string, unknown>>;
     const { timeout_ms: timeoutMs } = args;
     const said = typeof timeoutMs === 'number' ? timeoutMs / 1000 : undefined;
@@ -49,19 +45,14 @@ const relayed = (server: string, { timeoutSeconds, maxTimeoutSeconds }: Settings
     return { result: relayedResult(answer.text), isRelayed: true };
   });
 
-function launched({ timeoutSeconds, maxTimeoutSeconds, executeOutputBytes }: Settings): BridgeTool {
-  const limits = {
-    timeoutMs: timeoutSeconds * 1000,
-    maxTimeoutMs: maxTimeoutSeconds * 1000,
-    workdir: WORK,
-    maxOutputBytes: executeOutputBytes,
-  };
+function launched(settings: Settings): BridgeTool {
+  const limits = limitsOf(settings);
   const schema = commandSchema(limits);
-  return toolWith(definitionFor(limits), async (given, context, signal) => {
+  return toolWith(settings, async (given, context, signal) => {
     const parsed = schema.safeParse(given);
     if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
     const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
-    const outputBytes = Math.min(executeOutputBytes, shownBy(context.caller.client));
+    const outputBytes = Math.min(settings.executeOutputBytes, shownBy(context.caller.client));
     const asked = {
       argv: [command, ...args],
       stdin: stdin === '' ? undefined : Buffer.from(stdin),

@@ -20,17 +20,6 @@ export type FilesForm = {
   readonly entry: z.ZodType<EncodedFile>;
 };
 
-/** JSON schema of the files that `run_python` takes, as the agent sees it. */
-export const FILES_SCHEMA = {
-  type: 'array',
-  description: 'Put into the working directory; text or base64',
-  items: {
-    type: 'object',
-    properties: { name: { type: 'string' }, text: { type: 'string' }, base64: { type: 'string' } },
-    required: ['name'],
-  },
-};
-
 /** How `run_python` takes files. */
 export const FILES: FilesForm = {
   argument: 'files',
@@ -45,21 +34,6 @@ export const FILES: FilesForm = {
       .strictObject({ name: z.string(), base64: z.string() })
       .transform(({ name, base64 }): EncodedFile => ({ name, content: base64, encoding: 'base64' })),
   ]),
-};
-
-/** JSON schema of the files that `execute_code` takes, as the agent sees it. */
-export const ADDITIONAL_FILES_SCHEMA = {
-  type: 'array',
-  description: 'Beside it; binary as base64',
-  items: {
-    type: 'object',
-    properties: {
-      filename: { type: 'string' },
-      content: { type: 'string' },
-      encoding: { type: 'string', enum: ['utf8', 'base64'] },
-    },
-    required: ['filename', 'content'],
-  },
 };
 
 /** How `execute_code` takes files. */

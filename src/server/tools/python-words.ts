@@ -2,13 +2,12 @@
 // settings have led to, else what their image is sure to have, since a list of tools starts nothing and asks nobody.
 
 import type { Settings } from '../../config/settings.js';
-import { recipeOf } from '../../engine/image-labels.js';
 import { readOwnName } from '../../engine/image-name.js';
-import { modulesOf, type Recipe, readRecipe } from '../../engine/recipe.js';
+import { modulesOf, type Recipe, readRecipe, recipeOf } from '../../engine/recipe.js';
 import { profiles } from '../../engine/recipe-dir.js';
-import { OLDEST_PYTHON } from '../../sandbox/harness-files.js';
 import { type ImageFacts, lastFacts } from '../../sandbox/image-facts.js';
 import { bestKnownFirst } from '../../sandbox/known-modules.js';
+import { OLDEST_PYTHON } from '../../sandbox/oldest-python.js';
 
 /** The list of tools has to stay short, whatever an image holds. */
 const MAX_MODULES_CHARS = 70;

@@ -6,52 +6,16 @@ import { type Objection, type Outcome, outcomeWithoutRun } from '../../run/outco
 import type { RunInput } from '../run-hooks.js';
 import type { BridgeTool } from '../tool.js';
 import { type Allowed, complaint, shapeComplaint } from './complaint.js';
-import { ANNOTATIONS, MAX_CODE_CHARS, metaFor } from './definition.js';
+import { MAX_CODE_CHARS } from './definition.js';
 import { hooksFor } from './hooks.js';
-import { FILES, FILES_SCHEMA, readInputFiles } from './input-files.js';
-import { pythonWords } from './python-words.js';
-
-const describe = (
-  python: string,
-): string => `Run ${python}, in a fresh, isolated container (no network, read-only) with the user's MCP servers callable inside. Name them in \`servers\`, then: r = await mcp_<alias>.<tool>(arg=...). Top-level await works; use asyncio.gather for many calls. You get printed output, the last expression's value and pictures (runtime.display).
-Find tools first: from mcp import runtime; runtime.discovered_servers(); await runtime.query_tool_docs("server"); await runtime.search_tool_docs("query"); runtime.capability_summary().
-Results are data (r["id"] or r.id); a failing tool raises runtime.MCPError. Each call starts clean; files written to out/ come back.`;
+import { FILES, readInputFiles } from './input-files.js';
+import { runPythonDefinition } from './run-python-definition.js';
 
 export function runPython(settings: Settings): BridgeTool<Outcome> {
   const { timeoutSeconds, maxTimeoutSeconds } = settings;
   const schema = argumentsWithin(settings);
   return {
-    definition: {
-      name: 'run_python',
-      title: 'Run Python with MCP tools',
-      // Read at each listing, since what the image holds may become known meanwhile.
-      get description() {
-        return describe(pythonWords(settings));
-      },
-      inputSchema: {
-        type: 'object',
-        properties: {
-          code: { type: 'string', description: 'Python source' },
-          servers: {
-            type: 'array',
-            items: { type: 'string' },
-            description: 'MCP servers to load, by name; "*" for all',
-          },
-          files: FILES_SCHEMA,
-          timeout: {
-            type: 'integer',
-            minimum: 1,
-            maximum: maxTimeoutSeconds,
-            default: timeoutSeconds,
-            description: 'Seconds',
-          },
-        },
-        required: ['code'],
-        additionalProperties: false,
-      },
-      annotations: ANNOTATIONS,
-      _meta: metaFor('run python code, call MCP tools'),
-    },
+    definition: runPythonDefinition(settings),
     outputMode: 'compact',
     call: (args, context, signal) => {
       const input = parse(args, schema, maxTimeoutSeconds);

@@ -1,13 +1,10 @@
 // What a person types into a shell in a home of its own: our command line, and what it prints as JSON.
 
-import { fileURLToPath } from 'node:url';
 import type { Home } from '../../config/home.js';
-import { runHere } from '../../support/in-this-process.js';
-
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+import { commandLine } from '../../support/command-line.js';
 
 export const typed = (home: Home, args: readonly string[]) =>
-  runHere(MAIN, [...args], { folder: home.cwd, env: { HOME: home.path, PATH: '/nowhere', ...home.env } });
+  commandLine(args, { folder: home.cwd, env: { HOME: home.path, PATH: '/nowhere', ...home.env } });
 
 /** Fails with what was said on stderr where nothing was printed. */
 export async function typedJson(home: Home, args: readonly string[]) {

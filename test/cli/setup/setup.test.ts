@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SetupContext } from '../../../src/cli/setup/context.js';
 import { engineStep, mountsOverlay } from '../../../src/cli/setup/engine-step.js';
@@ -8,10 +7,9 @@ import { freeRange, idsStep } from '../../../src/cli/setup/ids-step.js';
 import { endText, reportOf, stepText } from '../../../src/cli/setup/report.js';
 import { performSteps } from '../../../src/cli/setup/setup.js';
 import { storageStep } from '../../../src/cli/setup/storage-step.js';
-import { runHere } from '../../support/in-this-process.js';
+import { commandLine } from '../../support/command-line.js';
 import { PlayedSetup } from './played-setup.js';
 
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 const ALL_BUT_PODMAN = ['newuidmap', 'newgidmap', 'runc'] as const;
 
 let played: PlayedSetup;
@@ -246,7 +244,7 @@ describe('storage', () => {
 
 describe('the command line', () => {
   const cli = (...args: string[]) =>
-    runHere(MAIN, ['setup', ...args], {
+    commandLine(['setup', ...args], {
       folder: played.home,
       env: { HOME: played.home, PATH: played.bin, MCP_BRIDGE_STATE_DIR: join(played.home, 'state') },
     });

@@ -10,6 +10,7 @@ import type { ListedToken } from '../../../src/cli/token.js';
 import type { Discovery } from '../../../src/config/discover.js';
 import type { SurveyedFile } from '../../../src/run/artifacts/kept-survey.js';
 import type { Refreshed } from '../../../src/server/refresh.js';
+import type { SharedStatus } from '../../../src/shared/greeting.js';
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 12);
 const HANDLE = '0123456789abcdef0123456789abcdef';
@@ -288,3 +289,35 @@ export const IMAGES = [
     age: undefined,
   },
 ];
+
+export const SHARED_BRIDGE: SharedStatus = {
+  pid: 4711,
+  build: { version: '0.1.0', builtAtMs: 0 },
+  socket: '/run/user/1000/mcp-sandbox-bridge/0123456789abcd.sock',
+  startedAtMs: Date.UTC(2026, 10, 23, 8),
+  isClosing: false,
+  windows: [
+    {
+      window: 1,
+      pid: 4700,
+      client: 'claude-code',
+      folder: '/home/ann/projects/a-bridge-for-many-windows',
+      sinceMs: Date.UTC(2026, 10, 23, 8),
+      isBusy: true,
+    },
+    {
+      window: 12,
+      pid: 4800,
+      client: undefined,
+      folder: '/home/ann',
+      sinceMs: Date.UTC(2026, 10, 23, 9, 30),
+      isBusy: false,
+    },
+  ],
+  servers: [
+    { server: 'github', state: 'ready', windows: [1, 12] },
+    { server: 'memory', state: 'resting', windows: [12] },
+  ],
+  sandboxes: { running: 1, waiting: 1 },
+  memory: { bridgeBytes: 110_000_000, processesBytes: 320_000_000 },
+};

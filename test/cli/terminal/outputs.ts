@@ -12,6 +12,7 @@ import { reportText } from '../../../src/cli/probe/report.js';
 import { callsText, runsText } from '../../../src/cli/runs.js';
 import { serversText } from '../../../src/cli/server-list.js';
 import { refreshText } from '../../../src/cli/servers-refresh.js';
+import { statusText } from '../../../src/cli/shared.js';
 import { snippetsText } from '../../../src/cli/snippets.js';
 import { tokensText } from '../../../src/cli/token.js';
 import { widthOf } from '../../../src/cli/wrap.js';
@@ -50,6 +51,9 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   uninstall: { done: () => fitted(uninstalledText(hosts.UNINSTALLED)) },
   adopt: { done: () => fitted(adoptedText(hosts.ADOPTED)) },
   restore: { done: () => fitted(restoredText(hosts.RESTORED)) },
+  status: { bridges: () => statusText([facts.SHARED_BRIDGE]) },
+  stop: { helpOnly: 'it prints a sentence for each bridge that has ended' },
+  restart: { helpOnly: 'it prints sentences' },
   run: { helpOnly: "it prints the code's own words" },
   exec: { helpOnly: "it prints the program's own words" },
   snippets: { list: () => snippetsText('/home/ann/snippets', facts.SNIPPETS) },
@@ -70,6 +74,7 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
 /** Commands that find nothing in a home without anything. */
 export const IN_AN_EMPTY_HOME = [
   'servers',
+  'status',
   'login --list',
   'token list',
   'snippets',

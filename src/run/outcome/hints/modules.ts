@@ -4,9 +4,8 @@
 import { closest } from '../../../base/closest.js';
 import { ownCommand } from '../../../base/own-command.js';
 import { VERSION } from '../../../base/version.js';
-import { recipeOf } from '../../../engine/image-labels.js';
 import { readOwnName } from '../../../engine/image-name.js';
-import { localImageName, modulesOf, packageOf, readRecipe } from '../../../engine/recipe.js';
+import { localImageName, modulesOf, packageOf, readRecipe, recipeOf } from '../../../engine/recipe.js';
 import { profiles } from '../../../engine/recipe-dir.js';
 import { PACKAGED_MODULES } from '../../../sandbox/known-modules.js';
 import { during, errno, type Hint, type HintSpec, STARTS_SOMETHING, says } from './hint.js';

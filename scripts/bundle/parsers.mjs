@@ -1,0 +1,41 @@
+// The parsers of src/config/parsers.ts, each bundled into a file of its own that can be loaded at once (`require`).
+
+import { rolldown } from 'rolldown';
+
+const LOADER = /[\\/]src[\\/]config[\\/]parsers\.ts$/;
+const REQUIRE = /\brequire\('([^']+)'\)/g;
+
+/** Names of the packages that were asked for, and the plugin that has them loaded from beside the chunk that asks. */
+export function separateParsers() {
+  const packages = new Set();
+  const plugin = {
+    name: 'separate-parsers',
+    transform(code, id) {
+      if (!LOADER.test(id)) return undefined;
+      const separate = code.replace(REQUIRE, (_, name) => {
+        packages.add(name);
+        return `require('./${name}.cjs')`;
+      });
+      return { code: separate, map: null };
+    },
+  };
+  return { packages, plugin };
+}
+
+/** Writes each package into `folder`; gives what the bundler says of the files. */
+export async function bundleParsers(packages, folder, options) {
+  const bundle = await rolldown({
+    ...options,
+    input: Object.fromEntries([...packages].map((name) => [name, name])),
+  });
+  const { output } = await bundle.write({
+    dir: folder,
+    format: 'cjs',
+    exports: 'named',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name].cjs',
+    sourcemap: true,
+  });
+  await bundle.close();
+  return output;
+}

@@ -1,0 +1,24 @@
+// The tool `execute` as agents see it, whether a configured server answers it or a container of its own.
+
+import type { Settings } from '../../config/settings.js';
+import { definitionFor, type ExecuteLimits } from '../../exec/execute-definition.js';
+import { WORK } from '../../sandbox/work.js';
+import type { ToolDefinition } from '../tool-definition.js';
+import { metaFor } from './definition.js';
+
+/** What holds where a container of its own runs the command. */
+export const limitsOf = ({
+  timeoutSeconds,
+  maxTimeoutSeconds,
+  executeOutputBytes,
+}: Settings): ExecuteLimits => ({
+  timeoutMs: timeoutSeconds * 1000,
+  maxTimeoutMs: maxTimeoutSeconds * 1000,
+  workdir: WORK,
+  maxOutputBytes: executeOutputBytes,
+});
+
+export const executeDefinition = (settings: Settings): ToolDefinition => ({
+  ...definitionFor(settings.executeServer === undefined ? limitsOf(settings) : undefined),
+  _meta: metaFor('run a shell command'),
+});

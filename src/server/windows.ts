@@ -1,0 +1,160 @@
+// The composition root of a shared bridge: a bridge for each window of one user, over one engine with its sandboxes and turns,
+// and with servers that windows share where nothing tells them apart. What else a window has is its own: folder, environment,
+// project files, approvals, agent, log.
+
+import type { Readable, Writable } from 'node:stream';
+import type { BridgeEvent, Observer } from '../base/events.js';
+import type { Redactor } from '../base/redact.js';
+import type { DiscoverContext } from '../config/discover.js';
+import type { Settings } from '../config/settings.js';
+import { SharedSlots } from '../downstream/shared-slots.js';
+import type { ServerStatus, SharedStatus } from '../shared/greeting.js';
+import { Bridge } from './bridge.js';
+import { SandboxService } from './sandbox-service.js';
+import { serveAgent } from './server.js';
+import { AgentTransport } from './stdio-transport.js';
+import { WindowTransport } from './window-transport.js';
+
+export type WindowsOptions = {
+  readonly settings: Settings;
+  readonly discovery: DiscoverContext;
+  /** As SandboxServiceOptions. */
+  readonly setUpPatienceMs: number;
+};
+
+export type WindowParts = {
+  /** Of this window: its environment and folder. */
+  readonly discovery: DiscoverContext;
+  readonly observer: Observer;
+  readonly redactor: Redactor;
+  /** About its settings. */
+  readonly warnings: readonly string[];
+  readonly input: Readable;
+  readonly output: Writable;
+};
+
+/** What every window is told of what they share: never what one of them runs. */
+const TOLD_TO_ALL: ReadonlySet<BridgeEvent['type']> = new Set([
+  'engine.swept',
+  'engine.trouble',
+  'engine.health',
+  'setup.step',
+  'image.progress',
+  'image.known',
+  'image.building',
+  'image.built',
+  'image.replaced',
+  'walls.known',
+  'sandbox.unloaded',
+  'pool.resting',
+]);
+
+export class Windows implements AsyncDisposable {
+  readonly #settings: Settings;
+  readonly #service: SandboxService;
+  readonly #slots = new SharedSlots();
+  readonly #live = new Set<ServedWindow>();
+  /** Containers that there are, by id. */
+  readonly #containers = new Set<string>();
+
+  constructor({ settings, discovery, setUpPatienceMs }: WindowsOptions) {
+    this.#settings = settings;
+    const observer = (event: BridgeEvent) => this.#tell(event);
+    this.#service = new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
+  }
+
+  /** Serves the agent of a window, until it has gone. Throws E_SETTINGS where the policy cannot be used. */
+  async open(number: number, parts: WindowParts): Promise<ServedWindow> {
+    const bridge = new Bridge({
+      settings: this.#settings,
+      discovery: { ...parts.discovery, settings: this.#settings },
+      observer: parts.observer,
+      redactor: parts.redactor,
+      service: this.#service,
+      turnName: `window ${number}`,
+      slotFor: (slot) => this.#slots.slotFor(number, slot),
+    });
+    const window = new ServedWindow(bridge, parts, () => this.#live.delete(window));
+    this.#live.add(window);
+    await window.start();
+    return window;
+  }
+
+  get servers(): readonly ServerStatus[] {
+    return this.#slots.states().map(({ name: server, state, windows }) => ({ server, state, windows }));
+  }
+
+  get sandboxes(): SharedStatus['sandboxes'] {
+    const { running } = this.#service.turns;
+    return { running, waiting: Math.max(0, this.#containers.size - running) };
+  }
+
+  /** Ends every run, server and container; resolves when they are gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Ahead of the bridges: nothing more is started for any of them.
+    this.#service.warm[Symbol.dispose]();
+    await Promise.allSettled([...this.#live].map((window) => window[Symbol.asyncDispose]()));
+    await this.#service[Symbol.asyncDispose]();
+  }
+
+  #tell(event: BridgeEvent): void {
+    if (event.type === 'sandbox.started') this.#containers.add(event.container);
+    if (event.type === 'sandbox.ended') this.#containers.delete(event.container);
+    if (!TOLD_TO_ALL.has(event.type)) return;
+    for (const { observer } of this.#live) observer(event);
+  }
+}
+
+/** One window and its bridge. */
+export class ServedWindow implements AsyncDisposable {
+  readonly observer: Observer;
+  /** Resolves when its agent has gone. */
+  readonly closed: Promise<void>;
+  readonly #bridge: Bridge;
+  readonly #warnings: readonly string[];
+  readonly #transport: WindowTransport;
+  readonly #onEnd: () => void;
+  #disposing: Promise<void> | undefined;
+
+  constructor(bridge: Bridge, { observer, warnings, input, output }: WindowParts, onEnd: () => void) {
+    this.observer = observer;
+    this.#bridge = bridge;
+    this.#warnings = warnings;
+    const agent = new AgentTransport(input, output);
+    this.closed = agent.closed;
+    this.#transport = new WindowTransport(agent);
+    this.#onEnd = onEnd;
+  }
+
+  async start(): Promise<void> {
+    await serveAgent(this.#bridge, this.#transport, this.observer, this.#warnings);
+  }
+
+  get client(): string | undefined {
+    return this.#transport.client;
+  }
+
+  /** Whether its agent waits for an answer. */
+  get isBusy(): boolean {
+    return this.#transport.isBusy;
+  }
+
+  /** Resolves when its agent waits for nothing, or has gone. */
+  async quiet(): Promise<void> {
+    if (!this.isBusy) return;
+    const quiet = new Promise<void>((resolve) => {
+      this.#transport.onQuiet = resolve;
+    });
+    await Promise.race([quiet, this.closed]);
+  }
+
+  /** Ends its runs, and the servers that no other window uses; resolves when they are gone. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposing ??= (async () => {
+      await this.#transport.close();
+      await this.#bridge[Symbol.asyncDispose]();
+      this.#onEnd();
+    })();
+    return this.#disposing;
+  }
+}
