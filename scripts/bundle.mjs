@@ -1,10 +1,12 @@
 // Joins the command line and the packages that it uses into a few files, because hosts start the bridge often and
 // wait for it: nearly four hundred small modules take twice as long. Replaces dist/cli/main.js, which then needs
 // no node_modules; the rest of dist/ stays one file per source, as tsc wrote it. Usage: node scripts/bundle.mjs
+// src/cli/compiled-code.ts loads what lies in dist/bundle.
 //
 // What `serve` loads before it answers its first requests is a chunk of its own, scripts/bundle/start-chunks.mjs.
 
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,6 +22,8 @@ const dist = join(root, 'dist');
 // As deep as every other folder of dist/: the program finds the package's files from where its own file lies.
 const folder = join(dist, 'bundle');
 const licences = 'LICENSES.txt';
+/** What `cli/main.ts` loads, by what was asked for. */
+const PARTS = ['serve', 'start-relay', 'program', 'failure'];
 
 const parsers = separateParsers();
 const common = {
@@ -33,36 +37,81 @@ const common = {
     if (level === 'warn') throw new Error(message);
   },
 };
+// Without comments and white space, which Node would read at each start. Names stay, for whoever reads a stack.
+const minify = { compress: false, mangle: false, codegen: true };
 const bundle = await rolldown({
   ...common,
-  input: { main: 'src/cli/main.ts' },
+  input: Object.fromEntries(PARTS.map((name) => [name, `src/cli/${name}.ts`])),
   plugins: [withoutValidators(), laterSchemas(root), parsers.plugin, asciiOnly()],
 });
 const { output } = await bundle.write({
-  dir: dist,
-  entryFileNames: 'cli/[name].js',
-  chunkFileNames: 'bundle/[name].js',
+  dir: folder,
+  // Scripts and not modules: V8 keeps what it has compiled of a script only.
+  format: 'cjs',
+  exports: 'named',
+  entryFileNames: '[name].cjs',
+  chunkFileNames: '[name].cjs',
   codeSplitting: { groups: startChunks(root) },
-  // Names that hold from build to build: a bridge that runs while it is built anew still loads chunks later.
+  // Names that hold from build to build, for whoever compares them.
   minifyInternalExports: false,
-  // Without comments and white space, which Node would read at each start. Names stay, for whoever reads a stack.
-  minify: { compress: false, mangle: false, codegen: true },
+  minify,
   sourcemap: true,
 });
 await bundle.close();
+const build = markBuild(output.filter(({ type }) => type === 'chunk').map(({ fileName }) => fileName));
+
+const start = await rolldown({
+  ...common,
+  input: { main: 'src/cli/main.ts' },
+  transform: { ...common.transform, define: { BUILD: JSON.stringify(build) } },
+  plugins: [bundledParts(), asciiOnly()],
+});
+const { output: first } = await start.write({
+  dir: folder,
+  format: 'cjs',
+  exports: 'named',
+  entryFileNames: '[name].cjs',
+  minify,
+  sourcemap: true,
+});
+await start.close();
+// Nothing but the step from a package of modules to a script: what a module imports of Node is made ready whole.
+writeFileSync(
+  join(dist, 'cli/main.js'),
+  `#!/usr/bin/env node
+import { createRequire } from 'node:module';
+createRequire(import.meta.url)('../bundle/main.cjs');
+`,
+);
+rmSync(join(dist, 'cli/main.js.map'), { force: true });
 // Not by the shell that runs this: that of Windows has no chmod.
 chmodSync(join(dist, 'cli/main.js'), 0o755);
 
-const files = [...output, ...(await bundleParsers(parsers.packages, folder, common))];
+const files = [...output, ...first, ...(await bundleParsers(parsers.packages, folder, common))];
 const chunks = files.filter(({ type }) => type === 'chunk');
 const missing = chunks
   .flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])
   .filter(isForeign);
 if (missing.length > 0) throw new Error(`not bundled: ${[...new Set(missing)].join(', ')}`);
 
-const written = new Set([...files.map(({ fileName }) => basename(fileName)), licences]);
-for (const name of readdirSync(folder)) if (!written.has(name)) rmSync(join(folder, name));
+const kept = new Set([...files.map(({ fileName }) => basename(fileName)), licences]);
+for (const name of readdirSync(folder)) if (!kept.has(name)) rmSync(join(folder, name));
 writeFileSync(join(folder, licences), notices(chunks.flatMap(({ moduleIds }) => moduleIds)));
+
+/** Has `main.ts` load the files that are written here. */
+function bundledParts() {
+  const resolveId = (name) => (name === './parts.js' ? join(root, 'src/cli/bundled-parts.ts') : null);
+  return { name: 'bundled-parts', resolveId };
+}
+
+/** Names the build in each file's last line: a file of another one must not be taken for a part of it. */
+function markBuild(names) {
+  const hash = createHash('sha256');
+  for (const name of names.sort()) hash.update(readFileSync(join(folder, name)));
+  const id = hash.digest('hex').slice(0, 16);
+  for (const name of names) appendFileSync(join(folder, name), `\n//# build ${id}\n`);
+  return id;
+}
 
 function isForeign(specifier) {
   return !isBuiltin(specifier) && !files.some(({ fileName }) => fileName === specifier);

@@ -399,11 +399,8 @@ image
   .option('--json', 'print JSON')
   .action(async (options: { json?: true }) => (await import('./image.js')).imageList(options));
 
-try {
-  await program.parseAsync();
-} catch (thrown) {
-  reportFailure(thrown);
-}
+/** Resolves when the command that was typed has been carried out. */
+export const finished: Promise<unknown> = program.parseAsync().catch(reportFailure);
 
 function profileHelp(): string {
   const described = describedProfiles();

@@ -65,7 +65,9 @@ export async function runHere(
     throw new Exit();
   };
   try {
-    await import(`${pathToFileURL(file).href}?run=${++count}`);
+    const program = await import(`${pathToFileURL(file).href}?run=${++count}`);
+    // Of a program that does not wait for its own end.
+    await program.finished;
     exitCode ??= Number(process.exitCode ?? 0);
   } catch (thrown) {
     if (!(thrown instanceof Exit)) throw thrown;

@@ -1,0 +1,24 @@
+// In the bundle, in the place of parts.ts: the same parts, from files that the bundler has written, compiled once.
+
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { hostFacts } from '../config/host-facts.js';
+import { stateDirFrom } from '../config/state-dir.js';
+import { CompiledCode } from './compiled-code.js';
+import type * as Parts from './parts.js';
+
+/** What the bundler has made of all the files, in hex digits; every file ends with it. */
+declare const BUILD: string;
+
+const { MCP_BRIDGE_STATE_DIR: stateDir } = process.env;
+const code = new CompiledCode({
+  folder: fileURLToPath(new URL('../bundle/', import.meta.url)),
+  build: BUILD,
+  cache: join(stateDirFrom(stateDir?.trim() || undefined, process.env, hostFacts()), 'cache', 'code'),
+});
+
+export const serving: typeof Parts.serving = async () => code.load('serve.cjs');
+export const windows: typeof Parts.windows = async () => code.load('start-relay.cjs');
+export const commands: typeof Parts.commands = async () => code.load('program.cjs');
+export const failing: typeof Parts.failing = async () => code.load('failure.cjs');
+export const keepCompiled: typeof Parts.keepCompiled = () => code.keep();

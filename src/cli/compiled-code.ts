@@ -1,0 +1,157 @@
+// Loads the bundle's files, and keeps what V8 has compiled of them: compiling them anew takes a third of a start. What is kept is
+// run with the rights of this user, so it lies where nobody else can write. Any trouble with it is none: the file is compiled.
+
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { Script } from 'node:vm';
+import { crc32 } from 'node:zlib';
+
+export type CompiledCodeOptions = {
+  /** Of the bundle's files. */
+  readonly folder: string;
+  /** The last line of every file of one build names it; one of another build fits no file of this one. */
+  readonly build: string;
+  /** What is compiled is kept in a folder below this one, by build, version of Node and processor. */
+  readonly cache: string;
+};
+
+type Module = { exports: Record<string, unknown> };
+type Factory = (
+  this: unknown,
+  exports: Module['exports'],
+  require: (name: string) => unknown,
+  module: Module,
+  path: string,
+  folder: string,
+) => void;
+
+/** Builds whose code is kept: hosts that were set up at different times may start different ones. */
+const MAX_BUILDS = 4;
+const OTHERS = 0o077;
+/** The sum at the end of each file. V8 believes what it is given, and ends the process where that is not what it gave. */
+const SUM_BYTES = 4;
+
+export class CompiledCode {
+  readonly #folder: string;
+  readonly #build: string;
+  readonly #cache: string;
+  readonly #kept: string;
+  readonly #isTrusted: boolean;
+  readonly #require: NodeJS.Require;
+  readonly #modules = new Map<string, Module>();
+  /** Those that had to be compiled. */
+  readonly #compiled = new Map<string, Script>();
+
+  constructor({ folder, build, cache }: CompiledCodeOptions) {
+    this.#folder = folder;
+    this.#build = build;
+    this.#cache = cache;
+    this.#kept = join(cache, `${build}-${process.version}-${process.arch}`);
+    this.#isTrusted = crc32 !== undefined && isOnlyOurs(cache) && isOnlyOurs(this.#kept);
+    this.#require = createRequire(join(folder, 'main.cjs'));
+  }
+
+  /** What the file exports. Throws with Node's code for a module that is gone where it is of another build. */
+  load<Exports>(name: string): Exports {
+    const loaded = this.#modules.get(name);
+    if (loaded !== undefined) return loaded.exports as Exports;
+    const module: Module = { exports: {} };
+    const path = join(this.#folder, name);
+    const factory = this.#script(name, path).runInThisContext() as Factory;
+    // Files may import each other in a circle, as modules do.
+    this.#modules.set(name, module);
+    try {
+      const require = (wanted: string) =>
+        wanted.startsWith('./') ? this.load(wanted.slice(2)) : this.#require(wanted);
+      factory.call(module.exports, module.exports, require, module, path, this.#folder);
+    } catch (thrown) {
+      this.#modules.delete(name);
+      throw thrown;
+    }
+    return module.exports as Exports;
+  }
+
+  /** Keeps what had to be compiled, with the functions that have been used since. */
+  keep(): void {
+    // Older versions of Node have no sum; there each start compiles.
+    if (this.#compiled.size === 0 || crc32 === undefined) return;
+    try {
+      make(this.#kept);
+      if (!isOnlyOurs(this.#cache) || !isOnlyOurs(this.#kept)) return;
+      for (const [name, script] of this.#compiled) {
+        const path = join(this.#kept, name);
+        const aside = `${path}.${process.pid}`;
+        writeFileSync(aside, withSum(script.createCachedData()), { mode: 0o600 });
+        renameSync(aside, path);
+      }
+      this.#compiled.clear();
+      this.#removeOldest();
+    } catch {
+      // A folder that cannot be written: each start compiles.
+    }
+  }
+
+  #script(name: string, path: string): Script {
+    const source = readFileSync(path, 'utf8');
+    if (!source.endsWith(`//# build ${this.#build}\n`))
+      throw Object.assign(new Error(`${path} is of another build`), { code: 'MODULE_NOT_FOUND' });
+    const cachedData = this.#keptCode(name);
+    const wrapped = `(function (exports, require, module, __filename, __dirname) {${source}})`;
+    const script = new Script(wrapped, { filename: path, ...(cachedData && { cachedData }) });
+    if (cachedData === undefined || script.cachedDataRejected) this.#compiled.set(name, script);
+    return script;
+  }
+
+  #keptCode(name: string): Buffer | undefined {
+    if (!this.#isTrusted) return undefined;
+    try {
+      return withoutSum(readFileSync(join(this.#kept, name)));
+    } catch {
+      return undefined;
+    }
+  }
+
+  #removeOldest(): void {
+    const writtenMs = (name: string) => lstatSync(join(this.#cache, name)).mtimeMs;
+    const byAge = readdirSync(this.#cache).sort((one, other) => writtenMs(other) - writtenMs(one));
+    for (const name of byAge.slice(MAX_BUILDS)) rmSync(join(this.#cache, name), { recursive: true });
+  }
+}
+
+function withSum(data: Buffer): Buffer {
+  const sum = Buffer.alloc(SUM_BYTES);
+  sum.writeUInt32LE(crc32(data));
+  return Buffer.concat([data, sum]);
+}
+
+/** Undefined where the sum is not that of the rest. */
+function withoutSum(kept: Buffer): Buffer | undefined {
+  const data = kept.subarray(0, Math.max(0, kept.length - SUM_BYTES));
+  const isWhole = kept.length > SUM_BYTES && kept.readUInt32LE(data.length) === crc32(data);
+  return isWhole ? data : undefined;
+}
+
+/** With the folders above it. Node's own way does not end where there can be none, as in /proc. */
+function make(folder: string, isMadeAbove = false): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || isMadeAbove) throw thrown;
+    make(dirname(folder));
+    make(folder, true);
+  }
+}
+
+/** A folder that this user alone can write to and look into; on Windows, where a home is its user's own, any. */
+function isOnlyOurs(folder: string): boolean {
+  try {
+    const stats = lstatSync(folder);
+    if (!stats.isDirectory()) return false;
+    return process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & OTHERS) === 0);
+  } catch {
+    return false;
+  }
+}
