@@ -59,7 +59,16 @@ export async function chooseOciRuntime(image) {
 
 /** Names of containers with our label, in any state; `as` is an argv prefix that changes the user. */
 export async function containersOf(as) {
-  const argv = [...as, 'podman', 'ps', '--all', `--filter=label=${LABEL}`, '--format={{.Names}} {{.Status}}'];
+  // Its warnings are none: one that makes its user's namespace anew says something of mounts.
+  const argv = [
+    ...as,
+    'podman',
+    '--log-level=error',
+    'ps',
+    '--all',
+    `--filter=label=${LABEL}`,
+    '--format={{.Names}} {{.Status}}',
+  ];
   const { exitCode, output } = await run(argv, { quiet: true, cwd: '/' });
   return exitCode === 0 ? output.split('\n').filter(Boolean) : [`podman ps failed: ${output}`];
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { mentioning } from './bench/processes.mjs';
+import { commandLine, mentioning } from './bench/processes.mjs';
 import { MAIN, pause, ROOT } from './bench/stage.mjs';
 import { leaveWrong, takeOptions } from './options.mjs';
 
@@ -160,7 +160,7 @@ async function leftovers() {
   await promisify(execFile)(process.execPath, [MAIN, 'stop'], { env });
   const until = performance.now() + LEFT_WITHIN_MS;
   const found = () => [
-    ...mentioning(home).map((pid) => `process ${pid}`),
+    ...mentioning(home).map((pid) => `process ${pid}: ${commandLine(pid)}`),
     ...readdirSync(runtime).map((name) => `runtime folder: ${name}`),
   ];
   while (found().length > 0 && performance.now() < until) await pause(200);

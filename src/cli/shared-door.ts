@@ -31,6 +31,8 @@ import { type Examined, examine } from './prepare.js';
 
 /** Without a window for so long, it ends: longer than a host takes to start anew. */
 const IDLE_MS = 60_000;
+/** Whoever started it joins at once, or has gone. */
+const FIRST_WITHIN_MS = 10_000;
 /** A connection that does not greet is none of ours. */
 const GREETS_WITHIN_MS = 5_000;
 /** For last words on their way to windows. */
@@ -89,7 +91,7 @@ export class SharedDoor {
       this.#server.listen(this.#path, resolve);
     });
     chmodSync(this.#path, 0o600);
-    this.#endWhenIdle();
+    this.#endWhenIdle(FIRST_WITHIN_MS);
   }
 
   tellAll(event: Parameters<ServedWindow['observer']>[0]): void {
@@ -223,9 +225,9 @@ export class SharedDoor {
     else this.#onLeft(this.#leaves);
   }
 
-  #endWhenIdle(): void {
+  #endWhenIdle(afterMs = IDLE_MS): void {
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => this.leave('no window has used it for a while'), IDLE_MS);
+    this.#idle = setTimeout(() => this.leave('no window has used it for a while'), afterMs);
   }
 
   #status(): SharedStatus {
