@@ -18,6 +18,8 @@ export class StandIn {
   turns = [];
   /** Called with a call's index just before the host is told to make it. */
   onCall = () => {};
+  /** Awaited before the answer that has a call's index, or the number of calls for the last one. */
+  before = async () => {};
   /** Called when the script has been played and the host is told that this was all. */
   onEnd = () => {};
   #refused = new Set();
@@ -66,6 +68,7 @@ export class StandIn {
     if (turn === undefined) return this.#aside(request.url, body, response);
     this.turns.push({ ...turn, body: text });
     const next = turn.results.length;
+    await this.before(next);
     const call = this.calls[next];
     if (call === undefined) {
       this.onEnd();

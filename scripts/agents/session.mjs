@@ -39,13 +39,14 @@ export class Session {
    * `prepare` and `conclude` are given { home, host, ours, theirs, typed, url } before and after that: `ours` and `theirs` run a
    * command of ours and of the host's, and `typed` one of the host's at a terminal (terminal.mjs), with `more` for its environment.
    */
-  async play(calls, { interruptWith, prepare = this.#register, conclude } = {}) {
+  async play(calls, { interruptWith, prepare = this.#register, conclude, before } = {}) {
     const { host, home, project } = this;
     const standIn = new StandIn(
       host.dialect,
       calls.map((call) => (typeof call === 'function' ? call : { ...call, ...host.adds })),
       host.toolName,
     );
+    if (before !== undefined) standIn.before = before;
     const url = await standIn.open();
     try {
       const place = { home, project, url };

@@ -11,6 +11,8 @@ import { CALLS, PROGRESS } from './trials.mjs';
 
 const TRIED = ['text', 'tool call', 'seven seconds'];
 const LOOK_AGAIN_MS = 300;
+/** For the slowest of them to start. */
+const MEET_WITHIN_MS = 90_000;
 
 /**
  * `hosts` are { id, host, argv }; `ref` is what the bridge itself says (trials.mjs). Gives findings by the id of the host, and
@@ -34,11 +36,14 @@ export async function judgeSideBySide(hosts, { stage, engine, ref }) {
     return session;
   });
   const watch = watching(env);
+  // No model answers before all have asked, nor for the last time before all have had their answers: hosts start at their own pace.
+  const [haveBegun, haveEnded] = [meeting(hosts.length), meeting(hosts.length)];
+  const before = (next) => (next === 0 ? haveBegun() : next > TRIED.length ? haveEnded() : Promise.resolve());
   const mark = (id) => `mark of ${id}`;
   const played = await Promise.all(
     sessions.map((session) =>
       session
-        .play([...TRIED.map((name) => CALLS[name]), { code: `print("${mark(session.id)}")` }])
+        .play([...TRIED.map((name) => CALLS[name]), { code: `print("${mark(session.id)}")` }], { before })
         .then((each) => judged(session, each, { ref, mark, ids: hosts.map(({ id }) => id) }))
         .catch((thrown) => [{ what: 'side by side', saw: thrown.message, held: false }]),
     ),
@@ -72,6 +77,19 @@ function judged(session, { standIn, said }, { ref, mark, ids }) {
       held: same.length === TRIED.length && own && others.length === 0,
     },
   ];
+}
+
+/** Resolves for each who comes when all have come, or when that has taken too long. */
+function meeting(size) {
+  let resolveAll;
+  const all = new Promise((resolve) => {
+    resolveAll = resolve;
+  });
+  let here = 0;
+  return async () => {
+    if (++here === size) resolveAll();
+    await Promise.race([all, pause(MEET_WITHIN_MS)]);
+  };
 }
 
 /** Looks again and again who uses the shared bridges: the most windows at once, and all bridges that there were. */

@@ -1,6 +1,7 @@
 // Windows of one user that share a bridge: what is one for all, what stays each one's own, and what each hears when the
 // bridge, another window or a server ends. Calls go to a server that has a state, so that no container is needed.
 
+import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -106,6 +107,21 @@ describe('windows of one user', PATIENT, () => {
     const bridges = await desk.status();
     expect(bridges.map(({ windows }) => windows.length)).toEqual([1, 1]);
   });
+
+  const stranger = strangerOrWhyNot();
+  it.skipIf('why' in stranger)(
+    `gives another user one of its own${'why' in stranger ? `: ${stranger.why}` : ''}`,
+    async () => {
+      const [ours, theirs] = [newDesk(), newDesk()];
+      theirs.giveTo('uid' in stranger ? stranger.uid : -1);
+      const [one, other] = [await ours.open(), await theirs.open()];
+      await one.execute('keep', 'a word');
+      expect(await other.execute('recall')).toBe('');
+      const [ourBridge, theirBridge] = [await ours.pid(), await theirs.pid()];
+      expect(theirBridge).not.toBe(ourBridge);
+      expect(statSync(`/proc/${theirBridge}`).uid).toBe('uid' in stranger ? stranger.uid : -1);
+    },
+  );
 
   it('has a log level for each window', async () => {
     const desk = newDesk();
@@ -315,6 +331,14 @@ describe('windows of one user', PATIENT, () => {
     );
   });
 });
+
+/** Another user of this machine, as whom the built program can be started. */
+function strangerOrWhyNot(): { readonly uid: number } | { readonly why: string } {
+  if (process.getuid?.() !== 0) return { why: 'only root can be another user' };
+  const uid = 65_534;
+  const { status } = spawnSync(process.execPath, [MAIN, '--version'], { uid, gid: uid, cwd: '/', env: {} });
+  return status === 0 ? { uid } : { why: 'the checkout is in a folder that others cannot enter' };
+}
 
 /** The built package as another version; the path of its command line. */
 function packageOf(desk: Desk, version: string): string {

@@ -1,9 +1,9 @@
 // Windows of one user: real bridges as a host starts them, with a client each, that share what they may. All of a `Desk` have
 // one home and one runtime folder, which no other test has.
 
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -33,6 +33,7 @@ export class Desk implements AsyncDisposable {
   readonly #config = join(this.home, 'servers.json');
   readonly #env: Readonly<Record<string, string>>;
   readonly #windows: TestWindow[] = [];
+  #owner: number | undefined;
 
   /** `servers` are those that every window finds. */
   constructor(servers: Readonly<Record<string, ServerEntry>>, env: Readonly<Record<string, string>> = {}) {
@@ -62,8 +63,25 @@ export class Desk implements AsyncDisposable {
 
   /** What `command` of the command line prints. */
   async say(...command: readonly string[]): Promise<string> {
-    const { stdout } = await run(process.execPath, [MAIN, ...command], { env: this.env(), cwd: this.folder });
+    const { stdout } = await run(process.execPath, [MAIN, ...command], {
+      env: this.env(),
+      cwd: this.folder,
+      ...(this.#owner === undefined ? {} : { uid: this.#owner, gid: this.#owner }),
+    });
     return stdout;
+  }
+
+  /** Whose windows these are, where they are another user's. */
+  get owner(): number | undefined {
+    return this.#owner;
+  }
+
+  /** Gives the home to another user, whom only root can be. */
+  giveTo(uid: number): void {
+    // Homes of tests lie in a folder for their user alone.
+    chmodSync(dirname(this.home), 0o711);
+    execFileSync('chown', ['--recursive', `${uid}:${uid}`, this.home]);
+    this.#owner = uid;
   }
 
   async status(): Promise<readonly SharedStatus[]> {
@@ -83,6 +101,10 @@ export class Desk implements AsyncDisposable {
   }
 }
 
+/** What stands before a command that another user runs. */
+const asUser = (uid: number | undefined): readonly string[] =>
+  uid === undefined ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+
 export class TestWindow implements AsyncDisposable {
   readonly client: Client;
   /** Of the process that the host has started. */
@@ -97,9 +119,10 @@ export class TestWindow implements AsyncDisposable {
 
   static async open(desk: Desk, options: WindowOptions): Promise<TestWindow> {
     const { folder = desk.folder, env = {}, name = 'window', main = MAIN, shared } = options;
+    const [command = '', ...args] = [...asUser(desk.owner), process.execPath, main];
     const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [main],
+      command,
+      args,
       env: desk.env({ ...env, ...(shared === undefined ? {} : { MCP_BRIDGE_SHARED: shared }) }),
       cwd: folder,
       stderr: 'pipe',
