@@ -1,7 +1,16 @@
 // Loads the bundle's files, and keeps what V8 has compiled of them: compiling them anew takes a third of a start. What is kept is
 // run with the rights of this user, so it lies where nobody else can write. Any trouble with it is none: the file is compiled.
 
-import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
@@ -29,6 +38,8 @@ type Factory = (
 /** Builds whose code is kept: hosts that were set up at different times may start different ones. */
 const MAX_BUILDS = 4;
 const OTHERS = 0o077;
+/** What the file system has to have left: it is there for the user's own things first. */
+const MIN_ROOM_BYTES = 64 * 1024 * 1024;
 /** The sum at the end of each file. V8 believes what it is given, and ends the process where that is not what it gave. */
 const SUM_BYTES = 4;
 
@@ -78,7 +89,7 @@ export class CompiledCode {
     if (this.#compiled.size === 0 || crc32 === undefined) return;
     try {
       make(this.#kept);
-      if (!isOnlyOurs(this.#cache) || !isOnlyOurs(this.#kept)) return;
+      if (!isOnlyOurs(this.#cache) || !isOnlyOurs(this.#kept) || !hasRoom(this.#kept)) return;
       for (const [name, script] of this.#compiled) {
         const path = join(this.#kept, name);
         const aside = `${path}.${process.pid}`;
@@ -143,6 +154,11 @@ function make(folder: string, isMadeAbove = false): void {
     make(dirname(folder));
     make(folder, true);
   }
+}
+
+function hasRoom(folder: string): boolean {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize > MIN_ROOM_BYTES;
 }
 
 /** A folder that this user alone can write to and look into; on Windows, where a home is its user's own, any. */
