@@ -70,7 +70,7 @@ it.each(cancelled)('%s: cancelled, it leaves nothing', async (_title, name, code
   await later(300);
   controller.abort();
   await expect(answer).rejects.toThrow();
-  expect(await eventually(isGone, 1_500)).toBe(true);
+  expect(await eventually(isGone, 5_000)).toBe(true);
 });
 
 it('out of time in all of them at once, they leave nothing', async () => {
