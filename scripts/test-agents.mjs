@@ -9,6 +9,7 @@ import pc from 'picocolors';
 import { HOSTS } from './agents/hosts.mjs';
 import { install } from './agents/install.mjs';
 import { judgeEnd, judgeSession } from './agents/judge.mjs';
+import { judgeLongRuns } from './agents/long-runs.mjs';
 import { judgeMoves } from './agents/moves.mjs';
 import { judgeHttp, serveHttp } from './agents/over-http.mjs';
 import { judgeOAuth, judgeRefresh } from './agents/over-oauth.mjs';
@@ -39,6 +40,7 @@ const options = () =>
       json: { value: 'FILE', says: 'where the whole report is written', default: join(CACHE, 'report.json') },
       http: { says: 'only over HTTP, with a token and with OAuth' },
       shared: { says: 'only side by side, with one bridge for all of them' },
+      long: { says: 'only runs that take longer than a host waits; a quarter of an hour' },
       show: { says: 'print the beginning of every result' },
       publish: { says: `put the table into ${REGIONS.agents}` },
       from: { value: 'FILE', says: 'take an earlier report instead of trying' },
@@ -116,7 +118,14 @@ async function triedTogether(only, stage, ref, engine) {
   ];
 }
 
-async function tryAll(only, show, { isOnlyHttp, isOnlyShared }) {
+async function triedLong(only, stage, engine) {
+  const hosts = [];
+  for (const id of only) hosts.push({ id, host: HOSTS[id], argv: await install(id, HOSTS[id], CACHE) });
+  const found = await judgeLongRuns(hosts, { stage, engine });
+  return hosts.map(({ id, host: { title, version } }) => ({ id, title, version, findings: found[id] }));
+}
+
+async function tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong }) {
   if (!existsSync(MAIN)) leave(3, 'The bridge is not built. Run `npm run build`.');
   const stage = new Stage({ quick: true });
   process.once('exit', () => stage.close());
@@ -125,8 +134,10 @@ async function tryAll(only, show, { isOnlyHttp, isOnlyShared }) {
   const program = { command: process.execPath, args: [MAIN], env: stage.environment(home), cwd: home };
   const ref = await reference(stage, program);
   const engine = process.env.MCP_BRIDGE_RUNTIME ?? 'podman';
-  if (isOnlyShared) {
-    const together = await triedTogether(only, stage, ref, engine);
+  if (isOnlyShared || isOnlyLong) {
+    const together = isOnlyLong
+      ? await triedLong(only, stage, engine)
+      : await triedTogether(only, stage, ref, engine);
     for (const each of together) print(each, show);
     return { date: new Date().toISOString(), hosts: together };
   }
@@ -143,15 +154,25 @@ async function tryAll(only, show, { isOnlyHttp, isOnlyShared }) {
   return { date: new Date().toISOString(), hosts };
 }
 
-const { only, json, show, http: isOnlyHttp, shared: isOnlyShared, publish, from } = options();
-if (publish && (isOnlyHttp || isOnlyShared))
-  leave(2, '--publish is for all that is tried: leave out --http and --shared. See --help.');
+const {
+  only,
+  json,
+  show,
+  http: isOnlyHttp,
+  shared: isOnlyShared,
+  long: isOnlyLong,
+  publish,
+  from,
+} = options();
+if (publish && (isOnlyHttp || isOnlyShared || isOnlyLong))
+  leave(2, '--publish is for all that is tried: leave out --http, --shared and --long. See --help.');
 const report =
   from === undefined
-    ? await tryAll(only, show, { isOnlyHttp, isOnlyShared })
+    ? await tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong })
     : JSON.parse(readFileSync(from, 'utf8'));
+const isTable = !isOnlyShared && !isOnlyLong;
 const table = `${hostTable(report.hosts)}\n\nTried without a screen on ${report.date.slice(0, 10)}.`;
-if (!isOnlyShared) console.log(`\n${table}`);
+if (isTable) console.log(`\n${table}`);
 if (from === undefined) {
   mkdirSync(dirname(json), { recursive: true });
   writeFileSync(json, `${JSON.stringify(report, null, 1)}\n`);

@@ -52,6 +52,7 @@ const env = {
   MCP_SERVERS_CONFIG: config,
   MCP_BRIDGE_STATE_DIR: join(home, 'state'),
   MCP_BRIDGE_SHARED: 'on',
+  MCP_BRIDGE_PATIENCE: '0',
   MCP_BRIDGE_LOG_LEVEL: 'error',
   MCP_BRIDGE_EXECUTE_SERVER: 'desk',
   MCP_BRIDGE_TOOLS: values['without-containers'] ? 'execute' : 'run_python,execute',

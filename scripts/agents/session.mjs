@@ -39,7 +39,7 @@ export class Session {
    * `prepare` and `conclude` are given { home, host, ours, theirs, typed, url } before and after that: `ours` and `theirs` run a
    * command of ours and of the host's, and `typed` one of the host's at a terminal (terminal.mjs), with `more` for its environment.
    */
-  async play(calls, { interruptWith, prepare = this.#register, conclude, before } = {}) {
+  async play(calls, { interruptWith, prepare = this.#register, conclude, before, withinMs } = {}) {
     const { host, home, project } = this;
     const standIn = new StandIn(
       host.dialect,
@@ -64,7 +64,10 @@ export class Session {
       const prepared = await prepare.call(this, hands);
       const list = stripVTControlCharacters(await this.#command(host.list, env));
       const listed = host.listed.exec(list)?.[1] ?? 'not listed';
-      const { said, bridges, exitMs } = await this.#talk(host.session(place), env, standIn, interruptWith);
+      const { said, bridges, exitMs } = await this.#talk(host.session(place), env, standIn, {
+        interruptWith,
+        withinMs,
+      });
       const end = await gone(home, bridges, this.engine, GONE_WITHIN_MS);
       const concluded = await conclude?.(hands);
       return { listed, standIn, said, exitMs, end: { ...end, bridges: bridges.length }, prepared, concluded };
@@ -104,7 +107,7 @@ export class Session {
     return run(command, [...first, ...args], { env, cwd: this.project, timeout: COMMAND_TIMEOUT_MS });
   }
 
-  async #talk(args, env, standIn, interruptWith) {
+  async #talk(args, env, standIn, { interruptWith, withinMs = SESSION_TIMEOUT_MS }) {
     const [command, ...first] = this.argv;
     // A process group of its own, as a terminal gives it: an interruption from the keyboard reaches every member.
     const options = { env, cwd: this.project, stdio: ['ignore', 'pipe', 'pipe'], detached: true };
@@ -118,7 +121,7 @@ export class Session {
       stream.on('data', (chunk) => {
         said = (said + chunk).slice(-SAID_CHARS);
       });
-    const clock = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), SESSION_TIMEOUT_MS);
+    const clock = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), withinMs);
     const bridges = new Set();
     let toldAt;
     const interrupt = async () => {

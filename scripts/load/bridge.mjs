@@ -173,6 +173,8 @@ function environment(home, scratch, mark, withContainers) {
     MCP_BRIDGE_STATE_DIR: join(home, 'state'),
     MCP_BRIDGE_LOG_LEVEL: 'warn',
     MCP_BRIDGE_HTTP_RATE: '100000',
+    // Each call is waited for, however long it stands in the queue.
+    MCP_BRIDGE_PATIENCE: '0',
     ...(withContainers
       ? { MCP_BRIDGE_TOOLS: 'run_python,execute', MCP_BRIDGE_EXECUTE_SERVER: 'desk' }
       : { MCP_BRIDGE_TOOLS: 'execute', MCP_BRIDGE_EXECUTE_SERVER: 'desk', MCP_BRIDGE_WARM: '0' }),

@@ -20,7 +20,7 @@ export type Piece = {
 const OUR_FORMS = [
   '=+>',
   '-{2}.{0,300}[^\\S\\n]-{2,3}[^\\S\\n]{0,9}$',
-  '\\[(?:bridge|note|error|timeout|cancelled|validation.?error|success|files|not returned|whole output)\\b',
+  '\\[(?:bridge|note|error|timeout|cancelled|running|validation.?error|success|files|not returned|whole output)\\b',
   '\\[(?:exit status|ended by|killed|not started)\\b',
   '\\[(?:…|\\.{3})? ?\\d{1,12} (?:characters|bytes|of|further|more pictures?)\\b',
   '\\[picture \\d{1,9} is not\\b',

@@ -46,6 +46,8 @@ export function exitCodeOf({ status, exitCode }: Outcome): number {
       return TIMEOUT_EXIT_CODE;
     case 'validation_error':
       return USAGE_EXIT_CODE;
+    // A command line waits for the end.
+    case 'running':
     case 'cancelled':
       return 1;
   }

@@ -36,6 +36,10 @@ const UNKNOWN: HostView = { paths: true, links: true, showsStructured: false };
 
 /** `client` is a name, or a name and a version behind a space. */
 export function hostView(client: string): HostView {
-  const name = Object.keys(VIEWS).find((known) => client === known || client.startsWith(`${known} `));
+  const name = Object.keys(VIEWS).find((known) => isNamed(client, known));
   return (name === undefined ? undefined : VIEWS[name]) ?? UNKNOWN;
 }
+
+/** Whether a client, by its name or by its name and a version behind a space, is the host `known`. */
+export const isNamed = (client: string, known: string): boolean =>
+  client === known || client.startsWith(`${known} `);

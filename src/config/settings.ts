@@ -44,6 +44,8 @@ export type Settings = {
   readonly seccomp: SeccompProfile;
   readonly timeoutSeconds: number;
   readonly maxTimeoutSeconds: number;
+  /** Undefined follows the host. */
+  readonly patienceSeconds: number | undefined;
   readonly memoryBytes: number;
   readonly pids: number;
   readonly cpus: number | undefined;
@@ -269,6 +271,7 @@ const sandboxSettings = (values: Values, host: HostFacts) =>
     seccomp: values.MCP_BRIDGE_SECCOMP,
     timeoutSeconds: Math.min(values.MCP_BRIDGE_TIMEOUT, values.MCP_BRIDGE_MAX_TIMEOUT),
     maxTimeoutSeconds: values.MCP_BRIDGE_MAX_TIMEOUT,
+    patienceSeconds: values.MCP_BRIDGE_PATIENCE,
     memoryBytes: values.MCP_BRIDGE_MEMORY,
     pids: values.MCP_BRIDGE_PIDS,
     cpus: values.MCP_BRIDGE_CPUS,

@@ -94,6 +94,12 @@ export const variables = z.object({
     default: '120',
     allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
   }),
+  MCP_BRIDGE_PATIENCE: optional(integer(0, DAY_SECONDS), {
+    meaning:
+      'Seconds after which a call is answered although it goes on, with what there is so far and a handle for `wait` and `stop`; 0 waits for its end.',
+    default: 'shortly before the host would give up; docs/long-runs.md has a table',
+    allowed: `whole seconds from 0 to ${DAY_SECONDS}`,
+  }),
   MCP_BRIDGE_MEMORY: setting(bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)), {
     meaning: 'Memory of one container, swap included.',
     default: '512m',

@@ -10,6 +10,10 @@ import { type PictureSize, pictureSizes } from './pictures.js';
 export type Payload = {
   readonly status: Outcome['status'];
   readonly summary: string;
+  /** Of a run that goes on: what `wait` and `stop` take. */
+  readonly run?: string;
+  /** What it does at the moment. */
+  readonly now?: string;
   readonly exitCode?: number;
   /** Files that came back or can be read, and those that stayed behind; first, where no host cuts. */
   readonly files?: readonly FileEntry[];
@@ -50,6 +54,8 @@ function summaryOf(outcome: Outcome): string {
       return `Timed out after ${outcome.timeoutSeconds} s${calls}.`;
     case 'validation_error':
       return 'Nothing was run.';
+    case 'running':
+      return `Still running after ${seconds(outcome.durationMs)}.`;
     case 'cancelled':
       return `Cancelled after ${seconds(outcome.durationMs)}${calls}.`;
   }
@@ -80,6 +86,7 @@ export function payloadOf(outcome: Outcome, paths: boolean): Payload {
   return {
     status: outcome.status,
     summary: summaryOf(outcome),
+    ...(outcome.goesOn === undefined ? {} : { run: outcome.goesOn.handle, now: outcome.goesOn.says }),
     ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
     ...(Object.fromEntries(
       Object.entries(optional).filter(([, value]) => !isEmpty(value)),

@@ -18,6 +18,19 @@ export function streamPieces({ text, gap }: Captured, isTrimmed: boolean): reado
   ];
 }
 
+/** That a call goes on, and how to have the rest of it; first, since some hosts cut the end. */
+export function runningPieces({ goesOn, durationMs, stdout, stderr }: Outcome): readonly Piece[] {
+  if (goesOn === undefined) return [];
+  const { handle, tool, says } = goesOn;
+  const now = says === '' ? `It has run for ${Math.round(durationMs / 1000)} s.` : says;
+  const printed = stdout.text + stderr.text === '' ? 'Nothing new is printed.' : 'Printed meanwhile:';
+  return [
+    {
+      own: `[running ${handle}] ${now} The rest: ${tool}(wait="${handle}"). To end it: ${tool}(stop="${handle}"). ${printed}`,
+    },
+  ];
+}
+
 const NEWLINES_AT_END = /(?<!\n)\n+$/;
 
 /** Lines of a traceback and between two of them. What stands in between is an exception and its message. */

@@ -65,6 +65,6 @@ function renderWhole(
   return {
     content: [{ type: 'text', text }, ...(links && view.links ? resourceLinks(outcome) : [])],
     ...(isStructured({ structured, client }) ? { structuredContent: payload } : {}),
-    isError: outcome.status !== 'success',
+    isError: outcome.status !== 'success' && outcome.status !== 'running',
   };
 }

@@ -30,6 +30,7 @@ import type { CallLimits, CallTurns } from './call-turns.js';
 import type { Caller } from './caller.js';
 import type { Configured } from './configured.js';
 import { ConfiguredServers, type ConfiguredServersOptions } from './configured-servers.js';
+import { LongCalls } from './long-calls/long-calls.js';
 import type { ToolCalls } from './modern-calls.js';
 import { OpenCalls } from './open-calls/open-calls.js';
 import type { CommandInput, RunHooks, RunInput, ServerCall } from './run-hooks.js';
@@ -57,6 +58,8 @@ export type BridgeOptions = {
   readonly service?: SandboxService;
   /** Calls that its agents can go on with, where bridges of one principal share them; without it, the bridge has its own. */
   readonly openCalls?: ToolCalls | undefined;
+  /** Calls that were answered before their end, likewise. */
+  readonly longCalls?: LongCalls | undefined;
   /** Turns of the calls of all bridges of a process; without it, calls wait for nothing but their servers. */
   readonly callTurns?: CallTurns;
   /** Whose turns its runs take among the bridges of its service; without it, those of its owner. */
@@ -78,6 +81,8 @@ export class Bridge implements AsyncDisposable {
   readonly snippets: Snippets;
   /** Calls of agents that are asked by answers; they may outlive a request. */
   readonly openCalls: ToolCalls;
+  /** Calls that go on after they were answered. */
+  readonly longCalls: LongCalls;
   readonly #observer: Observer;
   readonly #service: SandboxService;
   readonly #owner: BridgeOwner | undefined;
@@ -147,6 +152,7 @@ export class Bridge implements AsyncDisposable {
       callTurn: callTurns && ((signal) => callTurns.ofCode(this.#ownerId, this.#callLimits, signal)),
     });
     this.openCalls = options.openCalls ?? this.#owned.use(new OpenCalls());
+    this.longCalls = options.longCalls ?? this.#owned.use(new LongCalls(keepSeconds));
   }
 
   get launcher(): Launcher {

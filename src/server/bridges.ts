@@ -14,6 +14,7 @@ import type { Logins } from '../downstream/oauth/logins.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { Bridge, type BridgeOptions } from './bridge.js';
 import { type CallLimits, CallTurns } from './call-turns.js';
+import { LongCalls } from './long-calls/long-calls.js';
 import type { ToolCalls } from './modern-calls.js';
 import { OpenCalls } from './open-calls/open-calls.js';
 import { PrincipalAccess } from './principal-access.js';
@@ -21,6 +22,9 @@ import { ProcessorTurns } from './processor-turns.js';
 import { SandboxService, startsSandboxes } from './sandbox-service.js';
 import { SharedServers } from './shared-servers.js';
 import type { TurnLimits } from './turns.js';
+
+/** What a principal's calls go on with, whichever of its bridges they came to. */
+type PrincipalCalls = { readonly openCalls: ToolCalls; readonly longCalls: LongCalls };
 
 export type BridgesOptions = Pick<
   BridgeOptions,
@@ -69,7 +73,7 @@ export class Bridges implements AsyncDisposable {
   readonly #live = new Map<string, Live>();
   readonly #ending = new Set<Promise<void>>();
   /** Calls under way towards clients of 2026-07-28, by the id of their principal. */
-  readonly #calls = new Map<string, ToolCalls>();
+  readonly #calls = new Map<string, PrincipalCalls>();
   #shared: SharedServers | undefined;
   #isClosing = false;
   #sweeping: NodeJS.Timeout | undefined;
@@ -115,7 +119,7 @@ export class Bridges implements AsyncDisposable {
   /** How many runs' ends somebody waits for: of bridges with a run or call under way, and of tasks that nobody has fetched. */
   get busy(): number {
     const running = [...this.#live.values()].filter(({ bridge }) => bridge.isBusy).length;
-    return [...this.#calls.values()].reduce((sum, { unfinished }) => sum + unfinished, running);
+    return [...this.#calls.values()].reduce((sum, { openCalls }) => sum + openCalls.unfinished, running);
   }
 
   /**
@@ -145,7 +149,10 @@ export class Bridges implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#sweeping);
-    for (const calls of this.#calls.values()) calls[Symbol.dispose]();
+    for (const { openCalls, longCalls } of this.#calls.values()) {
+      openCalls[Symbol.dispose]();
+      longCalls[Symbol.dispose]();
+    }
     // Ahead of the bridges: nothing more is started for any of them.
     this.service.warm[Symbol.dispose]();
     const bridges = [...this.#live.values()].map(({ bridge, timer }) => {
@@ -177,7 +184,7 @@ export class Bridges implements AsyncDisposable {
   #make(principal: Principal): Bridge {
     const { settings, discovery, observer } = this.#options;
     const { callTurns, service } = this;
-    const common = { settings, discovery, service, callTurns, openCalls: this.#callsOf(principal) };
+    const common = { settings, discovery, service, callTurns, ...this.#callsOf(principal) };
     if (principal.id === LOCAL_USER.id) return new Bridge({ ...common, observer, redactor: this.#redactor });
     const { id } = principal;
     const told: Observer = (event: BridgeEvent) => observer({ ...event, principal: id });
@@ -216,16 +223,23 @@ export class Bridges implements AsyncDisposable {
    * The same for all credentials of a principal: a client that has got a wider one goes on with the call for which it asked. The
    * state and the task that name a call are known to their client alone.
    */
-  #callsOf({ id }: Principal): ToolCalls {
-    const calls = this.#calls.get(id) ?? new OpenCalls();
+  #callsOf({ id }: Principal): PrincipalCalls {
+    const calls = this.#calls.get(id) ?? {
+      openCalls: new OpenCalls(),
+      longCalls: new LongCalls(this.#options.settings.keepSeconds),
+    };
     this.#calls.set(id, calls);
     return calls;
   }
 
-  #forgetCalls(calls: ToolCalls): void {
-    if ([...this.#live.values()].some(({ bridge }) => bridge.openCalls === calls)) return;
-    for (const [id, each] of this.#calls) if (each === calls) this.#calls.delete(id);
-    calls[Symbol.dispose]();
+  #forgetCalls(openCalls: ToolCalls): void {
+    if ([...this.#live.values()].some(({ bridge }) => bridge.openCalls === openCalls)) return;
+    for (const [id, calls] of this.#calls) {
+      if (calls.openCalls !== openCalls) continue;
+      this.#calls.delete(id);
+      calls.longCalls[Symbol.dispose]();
+    }
+    openCalls[Symbol.dispose]();
   }
 
   /** Two principals have no volume in common, not even one that the operator has named. */
@@ -267,8 +281,9 @@ export class Bridges implements AsyncDisposable {
     const leftMs = live.usedAt + this.#idleMs - performance.now();
     live.timer = setTimeout(
       () => {
-        const { openCalls, isBusy } = live.bridge;
-        if (live.holders > 0 || isBusy || openCalls.size > 0) live.usedAt = performance.now();
+        const { openCalls, longCalls, isBusy } = live.bridge;
+        if (live.holders > 0 || isBusy || openCalls.size + longCalls.size > 0)
+          live.usedAt = performance.now();
         if (performance.now() - live.usedAt < this.#idleMs) return this.#endWhenIdle(key, live);
         this.#live.delete(key);
         this.#end(live.bridge);

@@ -45,10 +45,15 @@ export class Progress implements Disposable {
     this.#describe = sentence;
   }
 
+  /** What a sign of life would say now. */
+  get sentence(): string {
+    return joined(this.#said, this.#describe?.() ?? '');
+  }
+
   /** Tells now how things are, and again when nothing has been told for a while. */
   beat(): void {
     if (this.#send === undefined || this.#describe === undefined) return;
-    this.#tell(this.#told + TICK, joined(this.#said, this.#describe()));
+    this.#tell(this.#told + TICK, this.sentence);
   }
 
   /** What the code says: told at once, or soon if another was told just now; of those between, the last. */

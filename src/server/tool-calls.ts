@@ -6,8 +6,8 @@ import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import { didYouMean } from '../base/closest.js';
 import { asBridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
-import type { OutputStream } from '../base/streams.js';
 import { clipHarmless } from '../base/text.js';
+import { patienceOf as hostPatienceOf } from '../config/host-patience.js';
 import type { Settings } from '../config/settings.js';
 import type { ToolName } from '../config/variables.js';
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
@@ -18,15 +18,20 @@ import { isStructured, render } from '../render/render.js';
 import { outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
 import type { AgentRequest } from './agent-request.js';
 import type { AgentServer } from './agent-server.js';
+import type { Answer } from './answer.js';
 import type { Bridge } from './bridge.js';
 import { type CallLeg, legOf, type ModernCalls } from './call-leg.js';
 import { callParams } from './call-request.js';
-import { type McpLogLevel, OutputLog } from './log-notifications.js';
-import { Progress } from './progress.js';
-import type { Answer, BridgeTool } from './tool.js';
+import type { McpLogLevel } from './log-notifications.js';
+import { LongCall } from './long-calls/long-call.js';
+import { NoLongCall } from './long-calls/long-calls.js';
+import { fieldsOf } from './request-params.js';
+import type { BridgeTool, ToolContext } from './tool.js';
 import { cleanArguments } from './tools/clean-arguments.js';
+import { complaint } from './tools/complaint.js';
 import { execute } from './tools/execute.js';
 import { executeCode } from './tools/execute-code.js';
+import { goOnIn } from './tools/go-on-arguments.js';
 import { runPython } from './tools/run-python.js';
 
 /** Versions are dates; before this one there is no `resource_link`, and clients refuse an answer with one. */
@@ -136,30 +141,54 @@ function withoutClaims({
 }
 
 /**
- * Nothing is told once it has resolved. A fault of ours is that call's answer and a line in the log, never the end of the
+ * A call that begins, or one that goes on. A fault of ours is that call's answer and a line in the log, never the end of the
  * bridge.
  */
 async function callTool(
   tool: BridgeTool,
   { arguments: args }: CallToolRequest['params'],
   bridge: Bridge,
-  { caller, signal, onProgress, logLevel, onLog }: CallLeg,
+  leg: CallLeg,
   observer: Observer,
 ): Promise<Answer> {
-  using log = new OutputLog(tool.definition.name, logLevel, onLog);
-  using progress = new Progress(onProgress);
+  const { settings, longCalls } = bridge;
+  const { timeoutSeconds } = settings;
   try {
-    const onOutput = (stream: OutputStream, text: string) => log.add(stream, text);
     const cleaned = cleanArguments(args, tool.definition.inputSchema);
-    return await tool.call(cleaned, { bridge, caller, progress, onOutput }, signal);
+    const patienceMs = patienceOf(leg, settings);
+    const asked = goOnIn(cleaned);
+    if (asked === undefined) {
+      const work = (context: ToolContext, signal: AbortSignal) => tool.call(cleaned, context, signal);
+      const parts = {
+        tool: tool.definition.name,
+        bridge,
+        leg,
+        timeoutSeconds: askedSeconds(cleaned, settings),
+      };
+      const call = new LongCall({ ...parts, work });
+      return await longCalls.answer(call, leg, patienceMs);
+    }
+    if ('message' in asked) return outcomeWithoutRun('validation_error', asked, timeoutSeconds);
+    return await longCalls.goOn(asked, leg, patienceMs);
   } catch (thrown) {
+    if (thrown instanceof NoLongCall)
+      return outcomeWithoutRun('validation_error', complaint(`wait: ${thrown.message}`), timeoutSeconds);
     const { code, message, remedy } = asBridgeError(thrown);
     observer({ type: 'bridge.fault', where: tool.definition.name, message });
-    const outcome = outcomeWithoutRun(
-      'error',
-      { type: code, message, remedy },
-      bridge.settings.timeoutSeconds,
-    );
+    const outcome = outcomeWithoutRun('error', { type: code, message, remedy }, timeoutSeconds);
     return withoutSecrets(outcome, (text) => bridge.redactor.redact(text));
   }
+}
+
+/** What a call says of its own time, checked or not: it is only told again. */
+function askedSeconds(args: unknown, { timeoutSeconds }: Settings): number {
+  const { timeout, timeout_ms: timeoutMs } = fieldsOf(args);
+  if (typeof timeoutMs === 'number') return timeoutMs / 1000;
+  return typeof timeout === 'number' ? timeout : timeoutSeconds;
+}
+
+/** How long this call may keep its host waiting, in milliseconds; undefined for as long as it takes. */
+function patienceOf({ caller, onProgress }: CallLeg, { patienceSeconds }: Settings): number | undefined {
+  if (patienceSeconds === 0) return undefined;
+  return (patienceSeconds ?? hostPatienceOf(caller.client, onProgress !== undefined)) * 1000;
 }

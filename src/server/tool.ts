@@ -4,7 +4,7 @@
 
 import type { OutputStream } from '../base/streams.js';
 import type { RenderMode } from '../render/render.js';
-import type { Outcome } from '../run/outcome/outcome.js';
+import type { Answer } from './answer.js';
 import type { Bridge } from './bridge.js';
 import type { Caller } from './caller.js';
 import type { Progress } from './progress.js';
@@ -18,14 +18,6 @@ export type ToolContext = {
   /** What the code prints, piece by piece. */
   readonly onOutput: (stream: OutputStream, text: string) => void;
 };
-
-/** A CallToolResult that is finished; `isRelayed` where it is a server's. Only what does not show is changed in either. */
-export type Finished = {
-  readonly result: Readonly<Record<string, unknown>>;
-  readonly isRelayed: boolean;
-};
-
-export type Answer = Outcome | Finished;
 
 export type BridgeTool<A extends Answer = Answer> = {
   readonly definition: ToolDefinition;

@@ -8,6 +8,7 @@ import { parseSettings } from '../../src/config/settings.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import type { Bridge } from '../../src/server/bridge.js';
+import { LongCalls } from '../../src/server/long-calls/long-calls.js';
 import type { CommandInput, RunInput, ServerCall } from '../../src/server/run-hooks.js';
 import { serveAgent } from '../../src/server/server.js';
 import { cleanArguments } from '../../src/server/tools/clean-arguments.js';
@@ -29,6 +30,7 @@ async function called(name: string, args: Args, env: Record<string, string> = {}
   let relayed: unknown;
   const bridge = {
     settings,
+    longCalls: new LongCalls(60),
     servers: { names: [] },
     snippets: { folder: undefined },
     serveFor: () => {},
@@ -64,16 +66,20 @@ const SERVED = { MCP_BRIDGE_EXECUTE_SERVER: 'sandbox' };
 
 /** Each tool with the least that it can be called with, and all of its other arguments as null. */
 const TOOLS: ReadonlyArray<readonly [name: string, least: Args, absent: Args]> = [
-  ['run_python', { code: '1' }, { servers: null, files: null, timeout: null }],
+  ['run_python', { code: '1' }, { servers: null, files: null, timeout: null, wait: null, stop: null }],
   [
     'execute_code',
     CODE,
     {
       ...{ entrypoint_filename: null, additional_files: null, snippet_name: null, args: null, env: null },
-      ...{ stdin: null, servers: null, timeout: null },
+      ...{ stdin: null, servers: null, timeout: null, wait: null, stop: null },
     },
   ],
-  ['execute', { command: 'ls' }, { args: null, stdin: null, timeout_ms: null, cwd: null, env: null }],
+  [
+    'execute',
+    { command: 'ls' },
+    { args: null, stdin: null, timeout_ms: null, cwd: null, env: null, wait: null, stop: null },
+  ],
 ];
 
 describe.each(TOOLS)('%s', (name, least, absent) => {
@@ -92,16 +98,16 @@ describe.each(TOOLS)('%s', (name, least, absent) => {
   });
 
   it('refuses any other argument that it does not know', async () => {
-    const { run, text } = await called(name, { ...least, wait: true });
+    const { run, text } = await called(name, { ...least, hold: true });
     expect(run).toBeUndefined();
-    expect(text).toContain('wait: there is no such argument.');
+    expect(text).toContain('hold: there is no such argument.');
   });
 });
 
 describe('null', () => {
   it.each([
-    ['run_python', { code: null }, 'code: got null, expected a non-empty string'],
-    ['execute', { command: null }, 'command: got null, expected the name or path of a program.'],
+    ['run_python', { code: null }, 'code: got nothing, expected a non-empty string'],
+    ['execute', { command: null }, 'command: got nothing, expected the name or path of a program.'],
     ['execute_code', { ...CODE, entrypoint_code: null }, 'entrypoint_code: got nothing beside language'],
     ['run_python', { code: '1', servers: [null] }, 'servers: got [null], expected a list of server names'],
     ['run_python', { code: '1', files: [null] }, 'files[0]: got null, expected an object'],

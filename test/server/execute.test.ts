@@ -9,12 +9,12 @@ import { RawJson } from '../../src/protocol/json-text.js';
 import { visible } from '../../src/render/payload.js';
 import { outcomeWithoutRun } from '../../src/run/outcome/outcome.js';
 import type { CommandOutcome } from '../../src/run/sandboxed-command.js';
+import type { Answer } from '../../src/server/answer.js';
 import type { Bridge } from '../../src/server/bridge.js';
 import { COMMAND_LINE } from '../../src/server/caller.js';
 import { capabilities, instructions } from '../../src/server/capabilities.js';
 import { Progress } from '../../src/server/progress.js';
 import type { CommandInput, ServerCall } from '../../src/server/run-hooks.js';
-import type { Answer } from '../../src/server/tool.js';
 import { execute } from '../../src/server/tools/execute.js';
 
 const toolOf = (env: Record<string, string>) =>

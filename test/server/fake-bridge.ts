@@ -12,6 +12,7 @@ import { type Outcome, outcomeWithoutRun } from '../../src/run/outcome/outcome.j
 import type { Bridge } from '../../src/server/bridge.js';
 import type { ModernCalls } from '../../src/server/call-leg.js';
 import type { Caller } from '../../src/server/caller.js';
+import { LongCalls } from '../../src/server/long-calls/long-calls.js';
 import type { ToolCalls } from '../../src/server/modern-calls.js';
 import { OpenCalls } from '../../src/server/open-calls/open-calls.js';
 import type { RunHooks, RunInput } from '../../src/server/run-hooks.js';
@@ -57,12 +58,15 @@ export function fakeBridge(env: Readonly<Record<string, string>> = {}, outcome: 
     return outcome;
   };
   const openCalls: ToolCalls = new OpenCalls();
+  const longCalls = new LongCalls(60);
   onTestFinished(() => openCalls[Symbol.dispose]());
+  onTestFinished(() => longCalls[Symbol.dispose]());
   const bridge = {
     settings,
     servers: { names: ['alpha'] },
     snippets: { folder: undefined },
     openCalls,
+    longCalls,
     kept: { list: () => [], isOn: true, keepSeconds: 60, read: () => Promise.resolve(undefined) },
     warmUp: () => void ++seen.warmUps,
     sweepOnce: () => {},

@@ -103,6 +103,8 @@ export function bridgeEnv(
     ...(existsSync(STORAGE_CONF) ? { CONTAINERS_STORAGE_CONF: STORAGE_CONF } : {}),
     MCP_BRIDGE_STATE_DIR: process.env['TEST_STATE_DIR'] ?? join(home, 'state'),
     ...engineUnderTest.environment,
+    // However slow the machine is; tests of long runs say otherwise.
+    MCP_BRIDGE_PATIENCE: '0',
     ...extra,
   };
 }

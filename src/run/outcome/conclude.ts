@@ -3,6 +3,7 @@
 
 import type { EndCause } from '../../base/deadline.js';
 import type { BridgeError } from '../../base/errors.js';
+import type { RunStatus } from '../../base/events.js';
 import { clip, harmless } from '../../base/text.js';
 import type { GuestError, SandboxEnd } from '../../sandbox/sandbox.js';
 import { isPythonTask, type Task } from '../programs/task.js';
@@ -30,7 +31,9 @@ import type { Outcome, OutcomeError } from './outcome.js';
 import type { Transcript } from './transcript.js';
 
 /** An outcome but for what the run itself measures. */
-export type Conclusion = Omit<Outcome, 'durationMs' | 'servers' | 'timeoutSeconds' | 'calls'>;
+export type Conclusion = Omit<Outcome, 'status' | 'durationMs' | 'servers' | 'timeoutSeconds' | 'calls'> & {
+  readonly status: RunStatus;
+};
 
 /** What Python's parser and compiler raise where their own stack or memory ends. */
 const TOO_DEEP = new Set(['RecursionError', 'MemoryError']);
@@ -133,7 +136,7 @@ function exited(
   task: Task,
   transcript: Transcript,
   facts: SandboxFacts,
-): Pick<Outcome, 'status' | 'exitCode' | 'signal' | 'error' | 'note'> {
+): Pick<Conclusion, 'status' | 'exitCode' | 'signal' | 'error' | 'note'> {
   if (signal !== null) {
     const error = signalled(signal, task, transcript, facts);
     return { status: 'error', exitCode: undefined, signal, error, note: undefined };

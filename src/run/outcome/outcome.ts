@@ -55,8 +55,19 @@ export type OutcomeError = {
   readonly isByCode?: boolean;
 };
 
+/** How a call goes on that has been answered before its end. */
+export type GoesOn = {
+  /** What names it: `r-` and letters and digits. */
+  readonly handle: string;
+  /** The tool that was called, which takes the handle too. */
+  readonly tool: string;
+  /** What it does at the moment, in a sentence; empty where nobody knows. */
+  readonly says: string;
+};
+
 export type Outcome = {
-  readonly status: RunStatus;
+  /** `running`: it has not ended, and this is what there is so far. */
+  readonly status: RunStatus | 'running';
   /** Undefined where no process of the guest ended by itself. */
   readonly exitCode: number | undefined;
   /** What ended it, where it was a signal that nobody of ours has sent. */
@@ -71,6 +82,8 @@ export type Outcome = {
   /** What a run that succeeded most likely has not meant, and the next step. */
   readonly note: string | undefined;
   readonly pictures: Pictures;
+  /** How it goes on where it is `running`. */
+  readonly goesOn?: GoesOn;
   readonly timeoutSeconds: number;
   readonly durationMs: number;
   readonly calls: number;

@@ -8,8 +8,9 @@ import { RawJson, sliceAt, wellFormedJson } from '../../protocol/json-text.js';
 import type { GuestError } from '../../sandbox/sandbox.js';
 import type { Kept } from '../artifacts/kept-run.js';
 import { MAX_OUTPUT_CHARS, MAX_REPR_CHARS } from '../artifacts/shown-amounts.js';
-import { type Captured, capturedWithGap, type ResultValue } from './outcome.js';
+import type { Captured, ResultValue } from './outcome.js';
 import { PictureCollector, type Pictures } from './pictures.js';
+import { capturedOf } from './running.js';
 
 /** A larger value is shown by its clipped repr alone: a model cannot use it, and clients choke on it. */
 const MAX_RESULT_JSON_CHARS = 100_000;
@@ -57,12 +58,7 @@ export class Transcript {
   }
 
   captured(stream: OutputStream): Captured {
-    const { [stream]: kept } = this.#streams;
-    const whole = this.#whole[stream];
-    if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0, whole };
-    const { dropped, droppedBytes, head, tail } = kept;
-    // One by one: a sequence that the code has left open at the end of the head must not swallow the line between.
-    return capturedWithGap(harmless(head), harmless(tail), { dropped, droppedBytes, whole });
+    return capturedOf(this.#streams[stream], this.#whole[stream]);
   }
 
   get pictures(): Pictures {

@@ -5,6 +5,7 @@ import { networkedLanguages, offeredLanguages } from '../../config/languages/pla
 import type { Settings } from '../../config/settings.js';
 import type { ToolDefinition } from '../tool-definition.js';
 import { ANNOTATIONS, metaFor } from './definition.js';
+import { GO_ON_PROPERTIES } from './go-on-properties.js';
 
 /** JSON schema of the files that it takes. */
 const ADDITIONAL_FILES_SCHEMA = {
@@ -54,6 +55,7 @@ export function executeCodeDefinition(settings: Settings): ToolDefinition {
           maximum: settings.maxTimeoutSeconds,
           description: 'Seconds',
         },
+        ...GO_ON_PROPERTIES,
       },
       additionalProperties: false,
     },

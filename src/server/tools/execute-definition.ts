@@ -5,6 +5,7 @@ import { definitionFor, type ExecuteLimits } from '../../exec/execute-definition
 import { WORK } from '../../sandbox/work.js';
 import type { ToolDefinition } from '../tool-definition.js';
 import { metaFor } from './definition.js';
+import { GO_ON_PROPERTIES } from './go-on-properties.js';
 
 /** What holds where a container of its own runs the command. */
 export const limitsOf = ({
@@ -18,7 +19,12 @@ export const limitsOf = ({
   maxOutputBytes: executeOutputBytes,
 });
 
-export const executeDefinition = (settings: Settings): ToolDefinition => ({
-  ...definitionFor(settings.executeServer === undefined ? limitsOf(settings) : undefined),
-  _meta: metaFor('run a shell command'),
-});
+export function executeDefinition(settings: Settings): ToolDefinition {
+  const definition = definitionFor(settings.executeServer === undefined ? limitsOf(settings) : undefined);
+  const { required: _required, properties, ...schema } = definition.inputSchema;
+  return {
+    ...definition,
+    inputSchema: { ...schema, properties: { ...properties, ...GO_ON_PROPERTIES } },
+    _meta: metaFor('run a shell command'),
+  };
+}

@@ -8,7 +8,8 @@ import { refused, resultOf, SURE_OUTPUT_BYTES } from '../../exec/execute-result.
 import { commandSchema, complaintOf } from '../../exec/execute-tool.js';
 import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import { WORK } from '../../sandbox/work.js';
-import type { Answer, BridgeTool } from '../tool.js';
+import type { Answer } from '../answer.js';
+import type { BridgeTool } from '../tool.js';
 import { executeDefinition, limitsOf } from './execute-definition.js';
 import { hooksFor } from './hooks.js';
 import { relayedResult } from './relayed-result.js';

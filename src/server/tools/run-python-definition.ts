@@ -3,6 +3,7 @@
 import type { Settings } from '../../config/settings.js';
 import type { ToolDefinition } from '../tool-definition.js';
 import { ANNOTATIONS, metaFor } from './definition.js';
+import { GO_ON_PROPERTIES } from './go-on-properties.js';
 import { pythonWords } from './python-words.js';
 
 const describe = (
@@ -46,8 +47,8 @@ export const runPythonDefinition = (settings: Settings): ToolDefinition => ({
         default: settings.timeoutSeconds,
         description: 'Seconds',
       },
+      ...GO_ON_PROPERTIES,
     },
-    required: ['code'],
     additionalProperties: false,
   },
   annotations: ANNOTATIONS,

@@ -9,6 +9,7 @@ export type Group =
   | 'sessions'
   | 'requests'
   | 'questions and tasks'
+  | 'long runs'
   | 'servers'
   | 'logins and headers'
   | 'credentials'

@@ -6,6 +6,7 @@ import { frontAttacks } from './front.js';
 import { keptFileAttacks } from './kept-files.js';
 import { loginAttacks } from './logins.js';
 import { logAttacks } from './logs.js';
+import { longRunAttacks } from './long-runs.js';
 import { requestAttacks } from './requests.js';
 import { serverAttacks } from './servers.js';
 import { sessionAttacks } from './sessions.js';
@@ -18,6 +19,7 @@ export const attacks: readonly Attack[] = [
   ...sessionAttacks,
   ...requestAttacks,
   ...taskAttacks,
+  ...longRunAttacks,
   ...serverAttacks,
   ...snippetAttacks,
   ...loginAttacks,

@@ -1,0 +1,41 @@
+// What is known of a call that has not ended when its host has waited long enough.
+
+import { type HeadTail, harmless } from '../../base/text.js';
+import type { Kept } from '../artifacts/kept-run.js';
+import { type Captured, capturedWithGap, type GoesOn, type Outcome } from './outcome.js';
+import { NO_PICTURES } from './pictures.js';
+
+/** Of a stream whose whole is known when its code has ended. */
+export const NOT_KEPT = undefined;
+
+export type RunningParts = GoesOn & {
+  readonly elapsedMs: number;
+  readonly timeoutSeconds: number;
+  /** What it has printed since it was last asked. */
+  readonly stdout: Captured;
+  readonly stderr: Captured;
+};
+
+export const running = ({ elapsedMs, stdout, stderr, timeoutSeconds, ...goesOn }: RunningParts): Outcome => ({
+  status: 'running',
+  exitCode: undefined,
+  stdout,
+  stderr,
+  servers: [],
+  error: undefined,
+  result: undefined,
+  note: undefined,
+  pictures: NO_PICTURES,
+  timeoutSeconds,
+  durationMs: elapsedMs,
+  calls: 0,
+  goesOn,
+});
+
+/** A stream as an answer shows it. `whole` is where all of it was kept. */
+export function capturedOf(kept: HeadTail, whole: Kept | undefined): Captured {
+  if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0, whole };
+  const { dropped, droppedBytes, head, tail } = kept;
+  // One by one: a sequence that the code has left open at the end of the head must not swallow the line between.
+  return capturedWithGap(harmless(head), harmless(tail), { dropped, droppedBytes, whole });
+}

@@ -1,0 +1,136 @@
+// A call of a tool that may go on after it was answered, for hosts that wait less long than it takes. Its work follows no
+// request: it tells whoever waits for it at the moment, and what it prints is kept until somebody has been given it.
+
+import type { OutputStream } from '../../base/streams.js';
+import { HeadTail } from '../../base/text.js';
+import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
+import type { Outcome } from '../../run/outcome/outcome.js';
+import { capturedOf, NOT_KEPT, running } from '../../run/outcome/running.js';
+import type { Answer } from '../answer.js';
+import type { Bridge } from '../bridge.js';
+import type { CallLeg } from '../call-leg.js';
+import { OutputLog } from '../log-notifications.js';
+import { Progress } from '../progress.js';
+import type { ToolContext } from '../tool.js';
+import type { GoingOn } from './long-calls.js';
+
+/** What a call comes to: its answer, or what was thrown instead. */
+export type Ended = { readonly answer: Answer } | { readonly thrown: unknown };
+
+export type LongCallParts = {
+  readonly tool: string;
+  readonly bridge: Bridge;
+  /** The request that begins it. */
+  readonly leg: CallLeg;
+  readonly timeoutSeconds: number;
+  readonly work: (context: ToolContext, signal: AbortSignal) => Promise<Answer>;
+};
+
+export class LongCall implements GoingOn {
+  readonly tool: string;
+  /** Never rejects. */
+  readonly ended: Promise<Ended>;
+  readonly #startedAt = performance.now();
+  readonly #ending = new AbortController();
+  readonly #log: OutputLog;
+  readonly #progress: Progress;
+  readonly #timeoutSeconds: number;
+  #unread = noOutput();
+  /** Whether some of its output has been given out, so that its end is only the rest. */
+  #isInParts = false;
+  /** Nobody between two answers: after its own, a request hears nothing. */
+  #toldNow: CallLeg | undefined;
+  #last: Ended | undefined;
+
+  constructor({ tool, bridge, leg, timeoutSeconds, work }: LongCallParts) {
+    this.tool = tool;
+    this.#toldNow = leg;
+    this.#timeoutSeconds = timeoutSeconds;
+    this.#log = new OutputLog(
+      tool,
+      () => this.#toldNow?.logLevel(),
+      (params) => this.#toldNow?.onLog(params),
+    );
+    this.#progress = new Progress((params) => this.#toldNow?.onProgress?.(params));
+    const context: ToolContext = {
+      bridge,
+      caller: leg.caller,
+      progress: this.#progress,
+      onOutput: (stream, text) => this.#heard(stream, text),
+    };
+    this.ended = this.#end(work(context, this.#ending.signal));
+  }
+
+  get hasEnded(): boolean {
+    return this.#last !== undefined;
+  }
+
+  /** From now on `leg` is told how far it is, until it has an answer or another one asks. */
+  tell(leg: CallLeg): void {
+    this.#toldNow = leg;
+    this.#progress.beat();
+  }
+
+  /** Ends its work, which then answers that it was cancelled. */
+  cancel(reason: unknown): void {
+    this.#ending.abort(reason);
+  }
+
+  /** How it is now, with what it has printed since it was last asked. `handle` names it. */
+  part(handle: string): Outcome {
+    const part = this.glance(handle);
+    this.#toldNow = undefined;
+    this.#unread = noOutput();
+    this.#isInParts = true;
+    return part;
+  }
+
+  /** The same, and the next one who asks is given that output too. */
+  glance(handle: string): Outcome {
+    const { stdout, stderr } = this.#unread;
+    return running({
+      handle,
+      tool: this.tool,
+      says: this.#progress.sentence,
+      elapsedMs: performance.now() - this.#startedAt,
+      timeoutSeconds: this.#timeoutSeconds,
+      stdout: capturedOf(stdout, NOT_KEPT),
+      stderr: capturedOf(stderr, NOT_KEPT),
+    });
+  }
+
+  /** Its answer; where parts of it were given out before, with what is left. The same whenever it is asked. */
+  async rest(): Promise<Answer> {
+    const last = await this.ended;
+    if ('thrown' in last) throw last.thrown;
+    const { answer } = last;
+    if (!this.#isInParts || 'isRelayed' in answer) return answer;
+    const { stdout, stderr } = answer;
+    return {
+      ...answer,
+      stdout: capturedOf(this.#unread.stdout, stdout.whole),
+      stderr: capturedOf(this.#unread.stderr, stderr.whole),
+    };
+  }
+
+  #heard(stream: OutputStream, text: string): void {
+    this.#unread[stream].add(text);
+    this.#log.add(stream, text);
+  }
+
+  async #end(work: Promise<Answer>): Promise<Ended> {
+    try {
+      this.#last = { answer: await work };
+    } catch (thrown) {
+      this.#last = { thrown };
+    }
+    this.#progress[Symbol.dispose]();
+    this.#log[Symbol.dispose]();
+    return this.#last;
+  }
+}
+
+const noOutput = () => ({
+  stdout: new HeadTail(MAX_OUTPUT_CHARS),
+  stderr: new HeadTail(MAX_OUTPUT_CHARS),
+});

@@ -1,0 +1,156 @@
+// The calls of one principal that go on after they were answered: each has a handle, by which whoever was given it asks for
+// the rest, or ends it. What a call has come to is kept for a while, whether or not anybody asks.
+
+import { randomInt } from 'node:crypto';
+import { clipHarmless } from '../../base/text.js';
+import type { Answer } from '../answer.js';
+import type { CallLeg } from '../call-leg.js';
+
+/** Letters and digits that nobody takes for one another; 16 of them are 79 bits, which nobody guesses. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+const HANDLE_LETTERS = 16;
+/** Calls of one principal that have ended, and are kept; the oldest goes. */
+export const MAX_ENDED = 32;
+/** Seconds that what a call has come to is kept at least, also where no files are kept. */
+const LEAST_KEPT_SECONDS = 300;
+/** Handles that are remembered after what they named has gone. */
+const MAX_REMEMBERED = 200;
+/** For code that is told to end; a container that does not is killed long before. */
+const STOPS_WITHIN_MS = 15_000;
+
+/** A call that may go on after it was answered (long-call.ts). */
+export type GoingOn = {
+  /** Never rejects. */
+  readonly ended: Promise<unknown>;
+  readonly hasEnded: boolean;
+  /** From now on `leg` is told how far it is. */
+  readonly tell: (leg: CallLeg) => void;
+  readonly cancel: (reason: unknown) => void;
+  /** What there is since the last part. */
+  readonly part: (handle: string) => Answer;
+  /** The same, which stays for the next one who asks. */
+  readonly glance: (handle: string) => Answer;
+  /** What is left when it has ended. Throws what its work has thrown. */
+  readonly rest: () => Promise<Answer>;
+};
+
+/** What a call says of one that goes on. */
+export type GoOn = { readonly wait: string } | { readonly stop: string };
+
+/** There is no such call; the message says why, as far as that is known. */
+export class NoLongCall extends Error {}
+
+export class LongCalls implements Disposable {
+  readonly #keepMs: number;
+  readonly #held = new Map<string, GoingOn>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  /** Why what a handle named is gone. */
+  readonly #gone = new Map<string, string>();
+  readonly #startedAt = new Date();
+
+  /** `keepSeconds`: how long what a call has come to is kept, but for LEAST_KEPT_SECONDS. */
+  constructor(keepSeconds: number) {
+    this.#keepMs = Math.max(keepSeconds, LEAST_KEPT_SECONDS) * 1000;
+  }
+
+  /** How many are under way, or have ended and are kept. */
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /**
+   * The answer of a call that has just begun, or after `patienceMs` what there is of it, with its handle. Until then `leg`
+   * ends it, and from then on nothing but a word does.
+   */
+  async answer(call: GoingOn, leg: CallLeg, patienceMs: number | undefined): Promise<Answer> {
+    const onAbort = () => call.cancel(leg.signal.reason);
+    leg.signal.addEventListener('abort', onAbort, { once: true });
+    if (leg.signal.aborted) onAbort();
+    try {
+      if (await endsWithin(call, patienceMs)) return await call.rest();
+      return call.part(this.#hold(call));
+    } finally {
+      leg.signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** The rest of a call, or the next part of it where that takes longer than `patienceMs`. Throws NoLongCall. */
+  async goOn(asked: GoOn, leg: CallLeg, patienceMs: number | undefined): Promise<Answer> {
+    const handle = 'wait' in asked ? asked.wait : asked.stop;
+    const call = this.#find(handle);
+    call.tell(leg);
+    if ('stop' in asked) call.cancel('stopped');
+    const withinMs = 'stop' in asked ? STOPS_WITHIN_MS : patienceMs;
+    // Nobody reads the answer of a request that was taken back: what is new stays for the next one.
+    const leaves = aborted(leg.signal);
+    const isOver = await Promise.race([endsWithin(call, withinMs), leaves.then(() => false)]);
+    if (isOver) return await call.rest();
+    return leg.signal.aborted ? call.glance(handle) : call.part(handle);
+  }
+
+  /** Ends all of them. */
+  [Symbol.dispose](): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const call of this.#held.values()) call.cancel('shutdown');
+    this.#held.clear();
+  }
+
+  #hold(call: GoingOn): string {
+    const handle = newHandle();
+    this.#held.set(handle, call);
+    void call.ended.then(() => this.#keep(handle));
+    return handle;
+  }
+
+  #keep(handle: string): void {
+    const ended = [...this.#held].filter(([, call]) => call.hasEnded);
+    const [oldest] = ended.length > MAX_ENDED ? (ended[0] ?? []) : [];
+    if (oldest !== undefined)
+      this.#drop(oldest, `it has ended, and ${MAX_ENDED} others have ended since; no more are kept`);
+    const why = `it has ended, and what it came to was kept for ${this.#keepMs / 1000} s`;
+    this.#timers.set(handle, setTimeout(() => this.#drop(handle, why), this.#keepMs).unref());
+  }
+
+  #drop(handle: string, why: string): void {
+    clearTimeout(this.#timers.get(handle));
+    this.#timers.delete(handle);
+    this.#held.delete(handle);
+    this.#gone.set(handle, why);
+    const [first] = this.#gone.keys();
+    if (this.#gone.size > MAX_REMEMBERED && first !== undefined) this.#gone.delete(first);
+  }
+
+  #find(handle: string): GoingOn {
+    const call = this.#held.get(handle);
+    if (call !== undefined) return call;
+    const shown = clipHarmless(handle, 80);
+    const why = this.#gone.get(handle);
+    if (why !== undefined) throw new NoLongCall(`'${shown}' is gone: ${why}.`);
+    const since = this.#startedAt.toISOString().slice(0, 19).replace('T', ' ');
+    throw new NoLongCall(
+      `there is no run '${shown}' of yours. This bridge has been running since ${since} UTC, and runs end with the bridge that began them.`,
+    );
+  }
+}
+
+async function endsWithin(call: GoingOn, withinMs: number | undefined): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    if (withinMs !== undefined) timer = setTimeout(() => resolve(false), withinMs).unref();
+  });
+  const hasEnded = call.ended.then(() => true);
+  try {
+    return await Promise.race([hasEnded, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+const newHandle = (): string =>
+  `r-${Array.from({ length: HANDLE_LETTERS }, () => LETTERS.charAt(randomInt(LETTERS.length))).join('')}`;

@@ -1,0 +1,224 @@
+// Calls that are answered before their end: what their client is told, who may go on with them, and for how long.
+
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Answer } from '../../src/server/answer.js';
+import type { CallLeg } from '../../src/server/call-leg.js';
+import { type GoingOn, LongCalls, MAX_ENDED, NoLongCall } from '../../src/server/long-calls/long-calls.js';
+import { goOnIn } from '../../src/server/tools/go-on-arguments.js';
+import { byHand, fakeBridge } from './fake-bridge.js';
+
+/** A call that ends when the test says so. */
+function pretended() {
+  let end = (_how: 'ended'): void => {};
+  const ended = new Promise<'ended'>((resolve) => {
+    end = resolve;
+  });
+  const told: (CallLeg | undefined)[] = [];
+  const cancelled: unknown[] = [];
+  const state = { hasEnded: false, parts: 0 };
+  const answer = (text: string) => ({ text }) as unknown as Answer;
+  const call: GoingOn = {
+    ended,
+    get hasEnded() {
+      return state.hasEnded;
+    },
+    tell: (leg) => void told.push(leg),
+    cancel: (reason) => {
+      cancelled.push(reason);
+      state.hasEnded = true;
+      end('ended');
+    },
+    part: (handle) => answer(`${handle} part ${++state.parts}`),
+    glance: () => answer('a glance'),
+    rest: () => Promise.resolve(answer('the rest')),
+  };
+  return {
+    call,
+    told,
+    cancelled,
+    finish: () => {
+      state.hasEnded = true;
+      end('ended');
+    },
+  };
+}
+
+function legOf(controller = new AbortController()): CallLeg {
+  return { signal: controller.signal } as unknown as CallLeg;
+}
+
+const textOf = (answer: Answer): string => (answer as unknown as { text: string }).text;
+const handleIn = (answer: Answer): string => textOf(answer).split(' ')[0] ?? '';
+
+function held(keepSeconds = 60): LongCalls {
+  const calls = new LongCalls(keepSeconds);
+  onTestFinished(() => calls[Symbol.dispose]());
+  return calls;
+}
+
+describe('a call', () => {
+  it('that ends in time is answered as ever, and nobody can ask for it again', async () => {
+    const calls = held();
+    const { call, finish } = pretended();
+    const answer = calls.answer(call, legOf(), 5_000);
+    finish();
+    expect(textOf(await answer)).toBe('the rest');
+    expect(calls.size).toBe(0);
+  });
+
+  it('without a bound is waited for', async () => {
+    const calls = held();
+    const { call, finish } = pretended();
+    setTimeout(finish, 50);
+    expect(textOf(await calls.answer(call, legOf(), undefined))).toBe('the rest');
+  });
+
+  it('ends with its request, until it is answered, and not after that', async () => {
+    const calls = held();
+    const early = pretended();
+    const controller = new AbortController();
+    const answer = calls.answer(early.call, legOf(controller), 5_000);
+    controller.abort('taken back');
+    await answer;
+    expect(early.cancelled).toEqual(['taken back']);
+    const late = pretended();
+    const other = new AbortController();
+    await calls.answer(late.call, legOf(other), 1);
+    other.abort('taken back');
+    expect(late.cancelled).toEqual([]);
+  });
+
+  it('gives part after part, and its rest as often as it is asked', async () => {
+    const calls = held();
+    const { call, told, finish } = pretended();
+    const first = await calls.answer(call, legOf(), 1);
+    const handle = handleIn(first);
+    expect(handle).toMatch(/^r-[a-z2-9]{16}$/);
+    const leg = legOf();
+    expect(textOf(await calls.goOn({ wait: handle }, leg, 1))).toBe(`${handle} part 2`);
+    expect(told).toEqual([leg]);
+    finish();
+    for (let again = 0; again < 2; again++)
+      expect(textOf(await calls.goOn({ wait: handle }, legOf(), 1_000))).toBe('the rest');
+  });
+
+  it('keeps its output for the next one where a request that waits is taken back', async () => {
+    const calls = held();
+    const { call } = pretended();
+    const handle = handleIn(await calls.answer(call, legOf(), 1));
+    const controller = new AbortController();
+    const waiting = calls.goOn({ wait: handle }, legOf(controller), 5_000);
+    controller.abort();
+    expect(textOf(await waiting)).toBe('a glance');
+    expect(textOf(await calls.goOn({ wait: handle }, legOf(), 1))).toBe(`${handle} part 2`);
+  });
+
+  it('is ended by a word', async () => {
+    const calls = held();
+    const { call, cancelled } = pretended();
+    const handle = handleIn(await calls.answer(call, legOf(), 1));
+    expect(textOf(await calls.goOn({ stop: handle }, legOf(), 1))).toBe('the rest');
+    expect(cancelled).toEqual(['stopped']);
+  });
+
+  it('that was never there is told from one that is gone', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const calls = held(600);
+    await expect(calls.goOn({ wait: 'r-never' }, legOf(), 1)).rejects.toThrow(
+      /^there is no run 'r-never' of yours\. This bridge has been running since .*UTC, and runs end with the bridge/,
+    );
+    const { call, finish } = pretended();
+    const answer = calls.answer(call, legOf(), 1);
+    await vi.advanceTimersByTimeAsync(1);
+    const handle = handleIn(await answer);
+    finish();
+    await vi.advanceTimersByTimeAsync(599_000);
+    expect(textOf(await calls.goOn({ wait: handle }, legOf(), 1))).toBe('the rest');
+    await vi.advanceTimersByTimeAsync(2_000);
+    await expect(calls.goOn({ wait: handle }, legOf(), 1)).rejects.toThrow(NoLongCall);
+    await expect(calls.goOn({ wait: handle }, legOf(), 1)).rejects.toThrow(
+      /has ended, .* was kept for 600 s/,
+    );
+  });
+
+  it('that has ended gives way when many others have ended since', async () => {
+    const calls = held();
+    const handles: string[] = [];
+    for (let made = 0; made <= MAX_ENDED; made++) {
+      const { call, finish } = pretended();
+      handles.push(handleIn(await calls.answer(call, legOf(), 1)));
+      finish();
+      await call.ended;
+    }
+    expect(calls.size).toBe(MAX_ENDED);
+    await expect(calls.goOn({ wait: handles[0] ?? '' }, legOf(), 1)).rejects.toThrow(
+      /others have ended since/,
+    );
+    expect(textOf(await calls.goOn({ wait: handles[1] ?? '' }, legOf(), 1))).toBe('the rest');
+  });
+
+  it('ends with its bridge', async () => {
+    const calls = new LongCalls(60);
+    const { call, cancelled } = pretended();
+    await calls.answer(call, legOf(), 1);
+    calls[Symbol.dispose]();
+    expect(cancelled).toEqual(['shutdown']);
+  });
+});
+
+describe('arguments', () => {
+  it.each([
+    [{ wait: 'r-1' }, { wait: 'r-1' }],
+    [{ stop: 'r-1' }, { stop: 'r-1' }],
+    [{ code: '1' }, undefined],
+    [{}, undefined],
+    ['text', undefined],
+  ])('%j ask for %j', (args, asked) => {
+    expect(goOnIn(args)).toEqual(asked);
+  });
+
+  it.each([
+    [{ wait: 'r-1', stop: 'r-1' }, /^stop: got it together with wait, expected one of the two/],
+    [{ wait: 7 }, /^wait: got 7, expected the handle of a run/],
+    [{ wait: 'r-1', code: '1', timeout: 3 }, /^wait: got it together with code, timeout, expected it alone/],
+  ])('%j are refused', (args, sentence) => {
+    expect(goOnIn(args)).toMatchObject({ type: 'E_ARGUMENTS', message: expect.stringMatching(sentence) });
+  });
+});
+
+describe('a client', () => {
+  it('hears of a call until it is answered, and of the rest while it waits for that', async () => {
+    const { bridge, hold } = fakeBridge({ MCP_BRIDGE_PATIENCE: '1', MCP_BRIDGE_TOOLS: 'run_python' });
+    let finish = (): void => {};
+    hold(
+      new Promise((resolve) => {
+        finish = resolve;
+      }),
+    );
+    const { ask, answers } = await byHand(bridge);
+    const call = (id: number, args: object) =>
+      ask({
+        id,
+        method: 'tools/call',
+        params: { name: 'run_python', arguments: args, _meta: { progressToken: id } },
+      });
+    await ask({
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'a', version: '1' } },
+    });
+    const first = JSON.stringify(await call(2, { code: '1' }));
+    expect(first).toMatch(/\[running r-[a-z2-9]{16}\] .* The rest: run_python\(wait=/);
+    expect(first).toContain('hello');
+    const handle = /r-[a-z2-9]{16}/.exec(first)?.[0];
+    const next = call(3, { wait: handle });
+    finish();
+    expect(JSON.stringify(await next)).not.toContain('hello');
+    const tokens = answers.map(
+      ({ params }) => (params as { progressToken?: number } | undefined)?.progressToken,
+    );
+    const answeredAt = answers.findIndex(({ id }) => id === 2);
+    expect(tokens.slice(answeredAt)).not.toContain(2);
+  });
+});
