@@ -68,6 +68,8 @@ const IN_A_MACHINE = {
 const ROOTFUL_REMEDY = 'Use podman or rootless docker, or enable userns-remap in the docker daemon.';
 /** One user namespace of a sandbox. */
 const SUBID_COUNT = 65_536;
+/** What its own command after the end of a container takes (podman 4.3, cmd/podman/root.go). */
+const MAX_RUN_ROOT_CHARS = 50;
 
 const ok = (detail: string): CheckResult => ({ status: 'ok', detail });
 const warn = (detail: string, remedy: string): CheckResult => ({ status: 'warn', detail, remedy });
@@ -183,6 +185,19 @@ export const CHECKS: readonly Check[] = [
       return warn(
         'vfs copies the whole image for every container: starts are about 50 times slower',
         `Write [storage] driver = "overlay" into ~/.config/containers/storage.conf, then: podman system reset (it deletes every image and container under ${storageRoot}).`,
+      );
+    },
+  },
+  {
+    name: 'run root',
+    examine: async ({ engine }) => {
+      const found = await engine();
+      if ('error' in found) return undefined;
+      const { mode, runRoot = '' } = found.value.status;
+      if (mode !== 'rootless' || runRoot.length <= MAX_RUN_ROOT_CHARS) return undefined;
+      return warn(
+        `podman keeps the state of containers in ${runRoot}, and its own clean-up refuses a path of more than ${MAX_RUN_ROOT_CHARS} characters: containers that have ended stay`,
+        'Set XDG_RUNTIME_DIR, or a shorter TMPDIR. Podman has noted the path; podman system reset makes it forget (it deletes every image and container).',
       );
     },
   },

@@ -145,7 +145,11 @@ const podmanInfo = z.looseObject({
     security: z.looseObject({ rootless: z.boolean() }),
     serviceIsRemote: z.boolean().optional(),
   }),
-  store: z.looseObject({ graphDriverName: z.string(), graphRoot: z.string() }),
+  store: z.looseObject({
+    graphDriverName: z.string(),
+    graphRoot: z.string(),
+    runRoot: z.string().optional(),
+  }),
   version: z.looseObject({ Version: z.string() }),
 });
 
@@ -178,6 +182,7 @@ const podman: EngineDialect = {
       },
       storageDriver: store.graphDriverName,
       storageRoot: store.graphRoot,
+      ...(store.runRoot === undefined ? {} : { runRoot: store.runRoot }),
       defaultOciRuntime: host.ociRuntime.name,
       cgroups: host.cgroupVersion,
     };

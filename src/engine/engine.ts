@@ -104,6 +104,8 @@ export type EngineFacts = {
   readonly limits: EngineLimits;
   readonly storageDriver: string;
   readonly storageRoot: string;
+  /** Where podman keeps the state of containers that run. */
+  readonly runRoot?: string;
   readonly defaultOciRuntime: string;
   readonly cgroups: string;
 };
