@@ -13,6 +13,8 @@ import type { ProgressParams } from './progress.js';
 export type CallLeg = {
   readonly caller: Caller;
   readonly signal: AbortSignal;
+  /** Whether a request waits for the answer just now; none does for a task, nor while a person thinks. */
+  readonly isWaitedFor: () => boolean;
   /** Undefined where the agent does not want to be told. */
   readonly onProgress: ((params: ProgressParams) => void) | undefined;
   /** Undefined where it wants no log; asked at every piece of output. */
@@ -30,6 +32,7 @@ export function legOf(
   return {
     caller: { client, agent },
     signal,
+    isWaitedFor: () => true,
     onProgress:
       progressToken === undefined
         ? undefined

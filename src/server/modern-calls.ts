@@ -68,6 +68,7 @@ function legFrom(call: OpenCall<CallToolResult, LegRequest>, { caller }: CallLeg
   return {
     caller: { client: caller.client, agent: call.agent },
     signal: call.signal,
+    isWaitedFor: () => open() !== undefined,
     onProgress: (params) => {
       call.report(params.message);
       open()?.onProgress?.(params);

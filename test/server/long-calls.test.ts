@@ -43,8 +43,8 @@ function pretended() {
   };
 }
 
-function legOf(controller = new AbortController()): CallLeg {
-  return { signal: controller.signal } as unknown as CallLeg;
+function legOf(controller = new AbortController(), isWaitedFor = () => true): CallLeg {
+  return { signal: controller.signal, isWaitedFor } as unknown as CallLeg;
 }
 
 const textOf = (answer: Answer): string => (answer as unknown as { text: string }).text;
@@ -71,6 +71,29 @@ describe('a call', () => {
     const { call, finish } = pretended();
     setTimeout(finish, 50);
     expect(textOf(await calls.answer(call, legOf(), undefined))).toBe('the rest');
+  });
+
+  it('that no request waits for, such as a task, is given its end', async () => {
+    const calls = held();
+    const { call, finish } = pretended();
+    let isWaitedFor = false;
+    const answer = calls.answer(
+      call,
+      legOf(undefined, () => isWaitedFor),
+      5,
+    );
+    setTimeout(finish, 60);
+    expect(textOf(await answer)).toBe('the rest');
+    const other = pretended();
+    const late = calls.answer(
+      other.call,
+      legOf(undefined, () => isWaitedFor),
+      5,
+    );
+    setTimeout(() => {
+      isWaitedFor = true;
+    }, 30);
+    expect(textOf(await late)).toMatch(/^r-.* part 1$/);
   });
 
   it('ends with its request, until it is answered, and not after that', async () => {

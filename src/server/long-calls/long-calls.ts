@@ -67,7 +67,8 @@ export class LongCalls implements Disposable {
     leg.signal.addEventListener('abort', onAbort, { once: true });
     if (leg.signal.aborted) onAbort();
     try {
-      if (await endsWithin(call, patienceMs)) return await call.rest();
+      do if (await endsWithin(call, patienceMs)) return await call.rest();
+      while (!leg.isWaitedFor());
       return call.part(this.#hold(call));
     } finally {
       leg.signal.removeEventListener('abort', onAbort);
