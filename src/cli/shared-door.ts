@@ -107,7 +107,7 @@ export class SharedDoor {
     if (!isFirst) return;
     // Its socket is gone from here on, so that the next one can be started.
     this.#server.close();
-    for (const window of this.#live.values()) window.connection.say({ is: 'leaving', why });
+    for (const window of this.#live.values()) void this.#tellLeaving(window, why);
     if (this.#live.size === 0) this.#onLeft(why);
   }
 
@@ -206,6 +206,12 @@ export class SharedDoor {
     if (this.#leaves !== undefined) connection.say({ is: 'leaving', why: this.#leaves });
     connection.onHeld = () => void this.#letGo(window);
     void served.closed.then(() => this.#gone(window));
+  }
+
+  /** Runs that go on after an answer are known here alone: until they have ended, their window stays. */
+  async #tellLeaving({ served, connection }: Window, why: string): Promise<void> {
+    await served.withoutLongRuns();
+    connection.say({ is: 'leaving', why });
   }
 
   /** Its relay sends nothing new: what is under way is answered, and then it goes to another one. */

@@ -3,6 +3,7 @@
 // project files, approvals, agent, log.
 
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BridgeEvent, Observer } from '../base/events.js';
 import type { Redactor } from '../base/redact.js';
 import type { DiscoverContext } from '../config/discover.js';
@@ -21,6 +22,9 @@ export type WindowsOptions = {
   /** As SandboxServiceOptions. */
   readonly setUpPatienceMs: number;
 };
+
+/** At runs that go on, while somebody waits for their end. */
+const LOOK_AGAIN_MS = 250;
 
 export type WindowParts = {
   /** Of this window: its environment and folder. */
@@ -134,14 +138,23 @@ export class ServedWindow implements AsyncDisposable {
     return this.#transport.client;
   }
 
-  /** Whether its agent waits for an answer. */
+  /** Whether its agent waits for an answer, or has a run that goes on after one. */
   get isBusy(): boolean {
-    return this.#transport.isBusy;
+    return this.#transport.isBusy || this.#bridge.longCalls.unfinished > 0;
+  }
+
+  /** Resolves when no run goes on after its first answer: another bridge would not know it. */
+  async withoutLongRuns(): Promise<void> {
+    let isClosed = false;
+    void this.closed.then(() => {
+      isClosed = true;
+    });
+    while (this.#bridge.longCalls.unfinished > 0 && !isClosed) await sleep(LOOK_AGAIN_MS);
   }
 
   /** Resolves when its agent waits for nothing, or has gone. */
   async quiet(): Promise<void> {
-    if (!this.isBusy) return;
+    if (!this.#transport.isBusy) return;
     const quiet = new Promise<void>((resolve) => {
       this.#transport.onQuiet = resolve;
     });

@@ -267,6 +267,23 @@ describe('windows of one user', PATIENT, () => {
     expect(await desk.say('stop')).toBe('No shared bridge runs.\n');
   });
 
+  it('stays until runs that go on after an answer have ended and been asked for', async () => {
+    const desk = newDesk({ MCP_BRIDGE_PATIENCE: '1' });
+    const window = await desk.open();
+    const before = await desk.pid();
+    const first = await window.execute('wait', '5000');
+    const wait = /\br-[a-z2-9]{16}\b/.exec(first)?.[0];
+    expect((await desk.status())[0]?.windows.map(({ isBusy }) => isBusy)).toEqual([true]);
+    const stopped = desk.say('stop');
+    const parts: string[] = [];
+    do parts.push(textOf(await window.goOn({ wait })));
+    while (parts.at(-1)?.includes('[running'));
+    expect(parts.at(-1)).toBe('waited 5000 ms');
+    expect(await stopped).toBe(`The shared bridge ${before} has ended.\n`);
+    // The next one knows nothing of it, and says so.
+    expect(textOf(await window.goOn({ wait }))).toContain(`there is no run '${wait}' of yours`);
+  });
+
   it('was killed: what it and a window have left goes with the next stop', async () => {
     const desk = newDesk();
     await desk.open();

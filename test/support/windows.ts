@@ -147,6 +147,12 @@ export class TestWindow implements AsyncDisposable {
     return (await this.client.callTool(params, undefined, { timeout: 60_000, ...options })) as CallToolResult;
   }
 
+  /** Calls `execute` of a run that goes on. */
+  async goOn(asked: Readonly<Record<string, unknown>>): Promise<CallToolResult> {
+    const params = { name: 'execute', arguments: asked };
+    return (await this.client.callTool(params, undefined, { timeout: 60_000 })) as CallToolResult;
+  }
+
   /** The text of its answer, or of its error. */
   async execute(command: string, ...args: readonly string[]): Promise<string> {
     return textOf(await this.call(command, args));

@@ -13,6 +13,8 @@ const HANDLE_LETTERS = 16;
 export const MAX_ENDED = 32;
 /** Seconds that what a call has come to is kept at least, also where no files are kept. */
 const LEAST_KEPT_SECONDS = 300;
+/** An agent that has not asked by then for what its call has come to does without it where something else has to end. */
+const ASKED_WITHIN_MS = 600_000;
 /** Handles that are remembered after what they named has gone. */
 const MAX_REMEMBERED = 200;
 /** For code that is told to end; a container that does not is killed long before. */
@@ -44,6 +46,8 @@ export class LongCalls implements Disposable {
   readonly #keepMs: number;
   readonly #held = new Map<string, GoingOn>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
+  /** Those that have ended and whose end nobody has been given, by when they ended. */
+  readonly #untold = new Map<string, number>();
   /** Why what a handle named is gone. */
   readonly #gone = new Map<string, string>();
   readonly #startedAt = new Date();
@@ -56,6 +60,13 @@ export class LongCalls implements Disposable {
   /** How many are under way, or have ended and are kept. */
   get size(): number {
     return this.#held.size;
+  }
+
+  /** How many somebody waits for: those under way, and those that have ended lately and whose end nobody knows. */
+  get unfinished(): number {
+    const running = [...this.#held.values()].filter(({ hasEnded }) => !hasEnded).length;
+    const since = performance.now() - ASKED_WITHIN_MS;
+    return running + [...this.#untold.values()].filter((endedAt) => endedAt > since).length;
   }
 
   /**
@@ -85,7 +96,10 @@ export class LongCalls implements Disposable {
     // Nobody reads the answer of a request that was taken back: what is new stays for the next one.
     const leaves = aborted(leg.signal);
     const isOver = await Promise.race([endsWithin(call, withinMs), leaves.then(() => false)]);
-    if (isOver) return await call.rest();
+    if (isOver) {
+      this.#untold.delete(handle);
+      return await call.rest();
+    }
     return leg.signal.aborted ? call.glance(handle) : call.part(handle);
   }
 
@@ -104,6 +118,7 @@ export class LongCalls implements Disposable {
   }
 
   #keep(handle: string): void {
+    this.#untold.set(handle, performance.now());
     const ended = [...this.#held].filter(([, call]) => call.hasEnded);
     const [oldest] = ended.length > MAX_ENDED ? (ended[0] ?? []) : [];
     if (oldest !== undefined)
@@ -116,6 +131,7 @@ export class LongCalls implements Disposable {
     clearTimeout(this.#timers.get(handle));
     this.#timers.delete(handle);
     this.#held.delete(handle);
+    this.#untold.delete(handle);
     this.#gone.set(handle, why);
     const [first] = this.#gone.keys();
     if (this.#gone.size > MAX_REMEMBERED && first !== undefined) this.#gone.delete(first);
