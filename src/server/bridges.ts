@@ -116,10 +116,16 @@ export class Bridges implements AsyncDisposable {
     return this.#live.size;
   }
 
-  /** How many runs' ends somebody waits for: of bridges with a run or call under way, and of tasks that nobody has fetched. */
+  /**
+   * How many runs' ends somebody waits for: of bridges with a run or call under way, and of tasks and long calls that nobody
+   * has fetched.
+   */
   get busy(): number {
     const running = [...this.#live.values()].filter(({ bridge }) => bridge.isBusy).length;
-    return [...this.#calls.values()].reduce((sum, { openCalls }) => sum + openCalls.unfinished, running);
+    return [...this.#calls.values()].reduce(
+      (sum, { openCalls, longCalls }) => sum + openCalls.unfinished + longCalls.untold,
+      running,
+    );
   }
 
   /**

@@ -64,9 +64,13 @@ export class LongCalls implements Disposable {
 
   /** How many somebody waits for: those under way, and those that have ended lately and whose end nobody knows. */
   get unfinished(): number {
-    const running = [...this.#held.values()].filter(({ hasEnded }) => !hasEnded).length;
+    return [...this.#held.values()].filter(({ hasEnded }) => !hasEnded).length + this.untold;
+  }
+
+  /** How many have ended lately whose end nobody knows. */
+  get untold(): number {
     const since = performance.now() - ASKED_WITHIN_MS;
-    return running + [...this.#untold.values()].filter((endedAt) => endedAt > since).length;
+    return [...this.#untold.values()].filter((endedAt) => endedAt > since).length;
   }
 
   /**
