@@ -17,6 +17,8 @@ const HOSTS: Readonly<Record<string, HostPatience>> = {
   'claude-code': { silent: 300, told: 27 * HOUR },
   'codex-mcp-client': { silent: 300 },
   'gemini-cli-mcp-client': { silent: 600 },
+  // What it waits for at least: nobody has tried longer.
+  opencode: { silent: 60, told: 700 },
 };
 
 /** What the SDK's client waits where its program says nothing, and with it nearly everybody. */

@@ -58,7 +58,9 @@ describe('a bridge with a wrong setting', () => {
     const [first = ''] = (bridge.client.getInstructions() ?? '').split('\n');
     for (const said of [name, value, allowed, 'Correct', 'restart the host']) expect(first).toContain(said);
     const { tools } = await bridge.client.listTools();
-    expect(tools).toMatchObject([{ name: 'run_python', inputSchema: { required: ['code'] } }]);
+    expect(tools).toMatchObject([
+      { name: 'run_python', inputSchema: { properties: { code: { type: 'string' } } } },
+    ]);
     for (const [tool, args] of CALLS) {
       const { text, isError } = await call(bridge, tool, args);
       expect(isError).toBe(true);

@@ -7,6 +7,8 @@ it.each([
   ['gemini-cli-mcp-client 1', false, 590],
   ['claude-code 2.1', false, 290],
   ['claude-code 2.1', true, 27 * 3_600 - 10],
+  ['opencode 1.18', true, 690],
+  ['opencode', false, 50],
   ['an unknown one', false, 50],
   ['an unknown one', true, 50],
   ['codex-mcp-client-of-mine', true, 50],

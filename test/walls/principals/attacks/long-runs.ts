@@ -28,8 +28,10 @@ export const longRunAttacks: readonly Attack[] = [
     settings: SETTINGS,
     attempt: async (world, by) => {
       const handle = await longRun(world.ann, 2_500);
-      const texts = [textOf(await called(by, { wait: handle })), textOf(await called(by, { wait: handle }))];
-      return texts.join('').includes('waited 2500 ms') ? 'its answer' : undefined;
+      let last: string;
+      do last = textOf(await called(by, { wait: handle }));
+      while (last.includes('[running'));
+      return last.includes('waited 2500 ms') ? 'its answer' : undefined;
     },
   },
   {
@@ -41,8 +43,9 @@ export const longRunAttacks: readonly Attack[] = [
     attempt: async (world, by) => {
       const handle = await longRun(world.ann, 3_000);
       await called(by, { stop: handle });
-      const end = textOf(await called(world.ann, { wait: handle }));
-      const last = end.includes(`[running`) ? textOf(await called(world.ann, { wait: handle })) : end;
+      let last: string;
+      do last = textOf(await called(world.ann, { wait: handle }));
+      while (last.includes('[running'));
       return last.includes('waited 3000 ms') ? undefined : `ann reads: ${last.slice(0, 80)}`;
     },
   },
