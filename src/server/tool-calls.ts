@@ -172,7 +172,7 @@ async function callTool(
     return await longCalls.goOn(asked, leg, patienceMs);
   } catch (thrown) {
     if (thrown instanceof NoLongCall)
-      return outcomeWithoutRun('validation_error', complaint(`wait: ${thrown.message}`), timeoutSeconds);
+      return outcomeWithoutRun('validation_error', complaint(thrown.message), timeoutSeconds);
     const { code, message, remedy } = asBridgeError(thrown);
     observer({ type: 'bridge.fault', where: tool.definition.name, message });
     const outcome = outcomeWithoutRun('error', { type: code, message, remedy }, timeoutSeconds);

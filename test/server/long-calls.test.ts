@@ -149,7 +149,7 @@ describe('a call', () => {
     onTestFinished(() => void vi.useRealTimers());
     const calls = held(600);
     await expect(calls.goOn({ wait: 'r-never' }, legOf(), 1)).rejects.toThrow(
-      /^there is no run 'r-never' of yours\. This bridge has been running since .*UTC, and runs end with the bridge/,
+      /^wait: there is no run 'r-never' of yours\. This bridge has been running since .*UTC, and runs end with the bridge/,
     );
     const { call, finish } = pretended();
     const answer = calls.answer(call, legOf(), 1);
@@ -160,6 +160,7 @@ describe('a call', () => {
     expect(textOf(await calls.goOn({ wait: handle }, legOf(), 1))).toBe('the rest');
     await vi.advanceTimersByTimeAsync(2_000);
     await expect(calls.goOn({ wait: handle }, legOf(), 1)).rejects.toThrow(NoLongCall);
+    await expect(calls.goOn({ stop: handle }, legOf(), 1)).rejects.toThrow(/^stop: '/);
     await expect(calls.goOn({ wait: handle }, legOf(), 1)).rejects.toThrow(
       /has ended, .* was kept for 600 s/,
     );

@@ -93,7 +93,7 @@ export class LongCalls implements Disposable {
   /** The rest of a call, or the next part of it where that takes longer than `patienceMs`. Throws NoLongCall. */
   async goOn(asked: GoOn, leg: CallLeg, patienceMs: number | undefined): Promise<Answer> {
     const handle = 'wait' in asked ? asked.wait : asked.stop;
-    const call = this.#find(handle);
+    const call = this.#find(handle, 'wait' in asked ? 'wait' : 'stop');
     call.tell(leg);
     if ('stop' in asked) call.cancel('stopped');
     const withinMs = 'stop' in asked ? STOPS_WITHIN_MS : patienceMs;
@@ -141,15 +141,15 @@ export class LongCalls implements Disposable {
     if (this.#gone.size > MAX_REMEMBERED && first !== undefined) this.#gone.delete(first);
   }
 
-  #find(handle: string): GoingOn {
+  #find(handle: string, argument: 'wait' | 'stop'): GoingOn {
     const call = this.#held.get(handle);
     if (call !== undefined) return call;
     const shown = clipHarmless(handle, 80);
     const why = this.#gone.get(handle);
-    if (why !== undefined) throw new NoLongCall(`'${shown}' is gone: ${why}.`);
+    if (why !== undefined) throw new NoLongCall(`${argument}: '${shown}' is gone: ${why}.`);
     const since = this.#startedAt.toISOString().slice(0, 19).replace('T', ' ');
     throw new NoLongCall(
-      `there is no run '${shown}' of yours. This bridge has been running since ${since} UTC, and runs end with the bridge that began them.`,
+      `${argument}: there is no run '${shown}' of yours. This bridge has been running since ${since} UTC, and runs end with the bridge that began them.`,
     );
   }
 }
