@@ -10,12 +10,22 @@ import type * as Parts from './parts.js';
 /** What the bundler has made of all the files, in hex digits; every file ends with it. */
 declare const BUILD: string;
 
-const { MCP_BRIDGE_STATE_DIR: stateDir } = process.env;
 const code = new CompiledCode({
   folder: fileURLToPath(new URL('../bundle/', import.meta.url)),
   build: BUILD,
-  cache: join(stateDirFrom(stateDir?.trim() || undefined, process.env, hostFacts()), 'cache', 'code'),
+  cache: cacheFolder(),
 });
+
+/** Undefined where this user has no home: nothing is kept then. */
+function cacheFolder(): string | undefined {
+  const { env } = process;
+  try {
+    const stateDir = stateDirFrom(env['MCP_BRIDGE_STATE_DIR']?.trim() || undefined, env, hostFacts());
+    return join(stateDir, 'cache', 'code');
+  } catch {
+    return undefined;
+  }
+}
 
 export const serving: typeof Parts.serving = async () => code.load('serve.cjs');
 export const windows: typeof Parts.windows = async () => code.load('start-relay.cjs');

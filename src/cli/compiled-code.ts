@@ -21,8 +21,8 @@ export type CompiledCodeOptions = {
   readonly folder: string;
   /** The last line of every file of one build names it; one of another build fits no file of this one. */
   readonly build: string;
-  /** What is compiled is kept in a folder below this one, by build, version of Node and processor. */
-  readonly cache: string;
+  /** What is compiled is kept in a folder below this one, by build, version of Node and processor; undefined keeps nothing. */
+  readonly cache: string | undefined;
 };
 
 type Module = { exports: Record<string, unknown> };
@@ -46,8 +46,8 @@ const SUM_BYTES = 4;
 export class CompiledCode {
   readonly #folder: string;
   readonly #build: string;
-  readonly #cache: string;
-  readonly #kept: string;
+  /** Where code is kept, and below it that of this build. */
+  readonly #kept: { readonly all: string; readonly own: string } | undefined;
   readonly #isTrusted: boolean;
   readonly #require: NodeJS.Require;
   readonly #modules = new Map<string, Module>();
@@ -57,9 +57,10 @@ export class CompiledCode {
   constructor({ folder, build, cache }: CompiledCodeOptions) {
     this.#folder = folder;
     this.#build = build;
-    this.#cache = cache;
-    this.#kept = join(cache, `${build}-${process.version}-${process.arch}`);
-    this.#isTrusted = crc32 !== undefined && isOnlyOurs(cache) && isOnlyOurs(this.#kept);
+    // Older versions of Node have no sum; there each start compiles.
+    if (cache !== undefined && crc32 !== undefined)
+      this.#kept = { all: cache, own: join(cache, `${build}-${process.version}-${process.arch}`) };
+    this.#isTrusted = this.#isOnlyOurs();
     this.#require = createRequire(join(folder, 'main.cjs'));
   }
 
@@ -85,19 +86,19 @@ export class CompiledCode {
 
   /** Keeps what had to be compiled, with the functions that have been used since. */
   keep(): void {
-    // Older versions of Node have no sum; there each start compiles.
-    if (this.#compiled.size === 0 || crc32 === undefined) return;
+    if (this.#compiled.size === 0 || this.#kept === undefined) return;
+    const { all, own } = this.#kept;
     try {
-      make(this.#kept);
-      if (!isOnlyOurs(this.#cache) || !isOnlyOurs(this.#kept) || !hasRoom(this.#kept)) return;
+      make(own);
+      if (!this.#isOnlyOurs() || !hasRoom(own)) return;
       for (const [name, script] of this.#compiled) {
-        const path = join(this.#kept, name);
+        const path = join(own, name);
         const aside = `${path}.${process.pid}`;
         writeFileSync(aside, withSum(script.createCachedData()), { mode: 0o600 });
         renameSync(aside, path);
       }
       this.#compiled.clear();
-      this.#removeOldest();
+      removeOldest(all);
     } catch {
       // A folder that cannot be written: each start compiles.
     }
@@ -115,19 +116,23 @@ export class CompiledCode {
   }
 
   #keptCode(name: string): Buffer | undefined {
-    if (!this.#isTrusted) return undefined;
+    if (this.#kept === undefined || !this.#isTrusted) return undefined;
     try {
-      return withoutSum(readFileSync(join(this.#kept, name)));
+      return withoutSum(readFileSync(join(this.#kept.own, name)));
     } catch {
       return undefined;
     }
   }
 
-  #removeOldest(): void {
-    const writtenMs = (name: string) => lstatSync(join(this.#cache, name)).mtimeMs;
-    const byAge = readdirSync(this.#cache).sort((one, other) => writtenMs(other) - writtenMs(one));
-    for (const name of byAge.slice(MAX_BUILDS)) rmSync(join(this.#cache, name), { recursive: true });
+  #isOnlyOurs(): boolean {
+    return this.#kept !== undefined && isOnlyOurs(this.#kept.all) && isOnlyOurs(this.#kept.own);
   }
+}
+
+function removeOldest(folder: string): void {
+  const writtenMs = (name: string) => lstatSync(join(folder, name)).mtimeMs;
+  const byAge = readdirSync(folder).sort((one, other) => writtenMs(other) - writtenMs(one));
+  for (const name of byAge.slice(MAX_BUILDS)) rmSync(join(folder, name), { recursive: true });
 }
 
 function withSum(data: Buffer): Buffer {

@@ -86,6 +86,13 @@ it.each(['cache', 'kept'] as const)(
   },
 );
 
+it('goes on where there is no place for it', () => {
+  const { folder } = place(PAIR);
+  const code = new CompiledCode({ folder, build: BUILD, cache: undefined });
+  expect(loadsPair(code)).toBe(true);
+  code.keep();
+});
+
 it('goes on where nothing can be written', () => {
   const { folder } = place(PAIR);
   const code = new CompiledCode({ folder, build: BUILD, cache: '/proc/nowhere/code' });
