@@ -37,6 +37,15 @@ const common = {
     if (level === 'warn') throw new Error(message);
   },
 };
+/** Scripts and not modules: V8 keeps what it has compiled of a script only. */
+const scripts = {
+  dir: folder,
+  format: 'cjs',
+  exports: 'named',
+  entryFileNames: '[name].cjs',
+  chunkFileNames: '[name].cjs',
+  sourcemap: true,
+};
 // Without comments and white space, which Node would read at each start. Names stay, for whoever reads a stack.
 const minify = { compress: false, mangle: false, codegen: true };
 const bundle = await rolldown({
@@ -45,17 +54,11 @@ const bundle = await rolldown({
   plugins: [withoutValidators(), laterSchemas(root), parsers.plugin, asciiOnly()],
 });
 const { output } = await bundle.write({
-  dir: folder,
-  // Scripts and not modules: V8 keeps what it has compiled of a script only.
-  format: 'cjs',
-  exports: 'named',
-  entryFileNames: '[name].cjs',
-  chunkFileNames: '[name].cjs',
+  ...scripts,
   codeSplitting: { groups: startChunks(root) },
   // Names that hold from build to build, for whoever compares them.
   minifyInternalExports: false,
   minify,
-  sourcemap: true,
 });
 await bundle.close();
 const build = markBuild(output.filter(({ type }) => type === 'chunk').map(({ fileName }) => fileName));
@@ -66,14 +69,7 @@ const start = await rolldown({
   transform: { ...common.transform, define: { BUILD: JSON.stringify(build) } },
   plugins: [bundledParts(), asciiOnly()],
 });
-const { output: first } = await start.write({
-  dir: folder,
-  format: 'cjs',
-  exports: 'named',
-  entryFileNames: '[name].cjs',
-  minify,
-  sourcemap: true,
-});
+const { output: first } = await start.write({ ...scripts, minify });
 await start.close();
 // Nothing but the step from a package of modules to a script: what a module imports of Node is made ready whole.
 writeFileSync(
@@ -87,7 +83,7 @@ rmSync(join(dist, 'cli/main.js.map'), { force: true });
 // Not by the shell that runs this: that of Windows has no chmod.
 chmodSync(join(dist, 'cli/main.js'), 0o755);
 
-const files = [...output, ...first, ...(await bundleParsers(parsers.packages, folder, common))];
+const files = [...output, ...first, ...(await bundleParsers(parsers.packages, common, scripts))];
 const chunks = files.filter(({ type }) => type === 'chunk');
 const missing = chunks
   .flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])

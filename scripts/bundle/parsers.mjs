@@ -22,20 +22,13 @@ export function separateParsers() {
   return { packages, plugin };
 }
 
-/** Writes each package into `folder`; gives what the bundler says of the files. */
-export async function bundleParsers(packages, folder, options) {
+/** Writes each package as `written` says; gives what the bundler says of the files. */
+export async function bundleParsers(packages, options, written) {
   const bundle = await rolldown({
     ...options,
     input: Object.fromEntries([...packages].map((name) => [name, name])),
   });
-  const { output } = await bundle.write({
-    dir: folder,
-    format: 'cjs',
-    exports: 'named',
-    entryFileNames: '[name].cjs',
-    chunkFileNames: '[name].cjs',
-    sourcemap: true,
-  });
+  const { output } = await bundle.write(written);
   await bundle.close();
   return output;
 }

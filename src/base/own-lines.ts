@@ -2,7 +2,7 @@
 // code has written a line of such a form, a mark stands ahead of ours. It is drawn when the answer is made, after the code
 // has ended, so that no code can know it.
 
-import { randomInt } from 'node:crypto';
+import { drawnLetters } from './drawn-letters.js';
 
 /** One or more lines of an answer. Where it has both, `code` goes on in the last line of `own`. */
 export type Piece = {
@@ -32,8 +32,6 @@ const LIKE_OURS = new RegExp(
   `^[^\\S\\n]{0,40}(?:${OUR_FORMS.join('|')})|\\bbridge\\b.{0,80}\\blines?\\b|\\blines?\\b.{0,80}\\bbridge\\b`,
   'im',
 );
-/** Letters and digits that nobody takes for one another. */
-const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 const MARK_LETTERS = 4;
 
 /** The pieces as one text, one below the other. `draw` gives the letters of a mark; it is called again where they are taken. */
@@ -61,5 +59,4 @@ const joined = (pieces: readonly Piece[]): string =>
 const isDoubtful = ({ code = '', isDoubtful: isKnown = false }: Piece): boolean =>
   isKnown || LIKE_OURS.test(code) || LIKE_OURS.test(code.normalize('NFKC'));
 
-const drawnMark = (): string =>
-  Array.from({ length: MARK_LETTERS }, () => LETTERS.charAt(randomInt(LETTERS.length))).join('');
+const drawnMark = (): string => drawnLetters(MARK_LETTERS);

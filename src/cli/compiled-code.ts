@@ -15,6 +15,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
+import { isOnlyOurs } from '../base/only-ours.js';
 
 export type CompiledCodeOptions = {
   /** Of the bundle's files. */
@@ -37,7 +38,6 @@ type Factory = (
 
 /** Builds whose code is kept: hosts that were set up at different times may start different ones. */
 const MAX_BUILDS = 4;
-const OTHERS = 0o077;
 /** What the file system has to have left: it is there for the user's own things first. */
 const MIN_ROOM_BYTES = 64 * 1024 * 1024;
 /** The sum at the end of each file. V8 believes what it is given, and ends the process where that is not what it gave. */
@@ -125,7 +125,9 @@ export class CompiledCode {
   }
 
   #isOnlyOurs(): boolean {
-    return this.#kept !== undefined && isOnlyOurs(this.#kept.all) && isOnlyOurs(this.#kept.own);
+    if (this.#kept === undefined) return false;
+    // On Windows a home is its user's own.
+    return process.getuid === undefined || (isOnlyOurs(this.#kept.all) && isOnlyOurs(this.#kept.own));
   }
 }
 
@@ -164,15 +166,4 @@ function make(folder: string, isMadeAbove = false): void {
 function hasRoom(folder: string): boolean {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize > MIN_ROOM_BYTES;
-}
-
-/** A folder that this user alone can write to and look into; on Windows, where a home is its user's own, any. */
-function isOnlyOurs(folder: string): boolean {
-  try {
-    const stats = lstatSync(folder);
-    if (!stats.isDirectory()) return false;
-    return process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & OTHERS) === 0);
-  } catch {
-    return false;
-  }
 }

@@ -2,10 +2,11 @@
 
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { isOnlyOurs } from '../base/only-ours.js';
 import { VERSION } from '../base/version.js';
 import type { SharedStatus } from '../shared/greeting.js';
 import { greet, meet } from '../shared/meet.js';
-import { isOnlyOurs, removeIfEmpty, sharedFolder, sharedSocket, sharedSockets } from '../shared/place.js';
+import { removeIfEmpty, sharedFolder, sharedSocket, sharedSockets } from '../shared/place.js';
 import { removeLeftLocks, startLock } from '../shared/start-lock.js';
 import { columns } from './columns.js';
 import { megabytes, printJson, sayDim, visible } from './output.js';

@@ -2,6 +2,7 @@
 // its calls, see how it ends, let go. Measures time and counts calls itself; what the harness says is a claim to be
 // shown, not believed.
 
+import { aborted } from '../base/aborted.js';
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError } from '../base/errors.js';
 import { weigh } from '../base/weight.js';
@@ -18,13 +19,7 @@ import { preflight } from './preflight.js';
 import { checkOf, languageOf, type Task } from './programs/task.js';
 import { RunRecord } from './run-record.js';
 import type { Run, RunRequest, RunServices } from './run-request.js';
-import {
-  aborted,
-  type FallbackSandbox,
-  refuseCancelled,
-  sandboxFactsOf,
-  takeSandbox,
-} from './sandbox-use.js';
+import { type FallbackSandbox, refuseCancelled, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(

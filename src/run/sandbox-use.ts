@@ -1,6 +1,7 @@
 // How code and commands use a sandbox alike: they take it, it ends by itself or is cut off, and what it has left is
 // kept. A sandbox is used once.
 
+import { aborted } from '../base/aborted.js';
 import type { Deadline } from '../base/deadline.js';
 import { BridgeError } from '../base/errors.js';
 import { within } from '../base/within.js';
@@ -77,13 +78,6 @@ async function cutOff(sandbox: Sandbox, deadline: Deadline, artifacts: Artifacts
   }
   sandbox.kill();
   return undefined;
-}
-
-export function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
 }
 
 /** What is known of a sandbox when its end is put into words. */

@@ -1,16 +1,15 @@
 // Where the shared bridge of a user listens: a socket in a folder that only this user can enter, under a name made of all
 // that has to be the same for windows to share one. Who may connect is the kernel's decision, by the folder and the socket.
 
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Environment } from '../base/environment.js';
+import { isOnlyOurs } from '../base/only-ours.js';
 import { RELAY_PROTOCOL } from './frames.js';
 
 const FOLDER = 'mcp-sandbox-bridge';
 const ENDING = '.sock';
-/** What others could do with the folder or the socket. */
-const OTHERS = 0o077;
 
 /**
  * Variables that decide how the shared bridge works, besides its own: which engine there is and how it is reached, where
@@ -65,17 +64,6 @@ export function removeIfEmpty(folder: string): void {
     rmdirSync(folder);
   } catch {
     // Others are in it, or it is gone.
-  }
-}
-
-/** Whether it belongs to this user and lets nobody else in; a link never does. */
-export function isOnlyOurs(path: string, uid: number | undefined = process.getuid?.()): boolean {
-  try {
-    const { uid: owner, mode } = lstatSync(path);
-    const isLink = (mode & 0o170000) === 0o120000;
-    return !isLink && owner === uid && (mode & OTHERS) === 0;
-  } catch {
-    return false;
   }
 }
 

@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { isOnlyOurs } from '../../src/base/only-ours.js';
 import { buildOf, compareBuilds, greetingIn } from '../../src/shared/greeting.js';
-import { isOnlyOurs, sharedFolder, sharedSocket, sharedSockets } from '../../src/shared/place.js';
+import { sharedFolder, sharedSocket, sharedSockets } from '../../src/shared/place.js';
 import { removeLeftLocks, startLock } from '../../src/shared/start-lock.js';
 import { tempHome } from '../support/start-bridge.js';
 

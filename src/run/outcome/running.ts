@@ -5,9 +5,6 @@ import type { Kept } from '../artifacts/kept-run.js';
 import { type Captured, capturedWithGap, type GoesOn, type Outcome } from './outcome.js';
 import { NO_PICTURES } from './pictures.js';
 
-/** Of a stream whose whole is known when its code has ended. */
-export const NOT_KEPT = undefined;
-
 export type RunningParts = GoesOn & {
   readonly elapsedMs: number;
   readonly timeoutSeconds: number;
@@ -32,8 +29,8 @@ export const running = ({ elapsedMs, stdout, stderr, timeoutSeconds, ...goesOn }
   goesOn,
 });
 
-/** A stream as an answer shows it. `whole` is where all of it was kept. */
-export function capturedOf(kept: HeadTail, whole: Kept | undefined): Captured {
+/** A stream as an answer shows it. `whole` is where all of it was kept, which is known when its code has ended. */
+export function capturedOf(kept: HeadTail, whole?: Kept): Captured {
   if (kept.dropped === 0) return { text: harmless(kept.toString()), dropped: 0, whole };
   const { dropped, droppedBytes, head, tail } = kept;
   // One by one: a sequence that the code has left open at the end of the head must not swallow the line between.

@@ -5,7 +5,7 @@ import type { OutputStream } from '../../base/streams.js';
 import { HeadTail } from '../../base/text.js';
 import { MAX_OUTPUT_CHARS } from '../../run/artifacts/shown-amounts.js';
 import type { Outcome } from '../../run/outcome/outcome.js';
-import { capturedOf, NOT_KEPT, running } from '../../run/outcome/running.js';
+import { capturedOf, running } from '../../run/outcome/running.js';
 import type { Answer } from '../answer.js';
 import type { Bridge } from '../bridge.js';
 import type { CallLeg } from '../call-leg.js';
@@ -94,8 +94,8 @@ export class LongCall implements GoingOn {
       says: this.#progress.sentence,
       elapsedMs: performance.now() - this.#startedAt,
       timeoutSeconds: this.#timeoutSeconds,
-      stdout: capturedOf(stdout, NOT_KEPT),
-      stderr: capturedOf(stderr, NOT_KEPT),
+      stdout: capturedOf(stdout),
+      stderr: capturedOf(stderr),
     });
   }
 

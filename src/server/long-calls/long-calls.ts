@@ -1,13 +1,14 @@
 // The calls of one principal that go on after they were answered: each has a handle, by which whoever was given it asks for
 // the rest, or ends it. What a call has come to is kept for a while, whether or not anybody asks.
 
-import { randomInt } from 'node:crypto';
+import { aborted } from '../../base/aborted.js';
+import { drawnLetters } from '../../base/drawn-letters.js';
 import { clipHarmless } from '../../base/text.js';
+import { within } from '../../base/within.js';
 import type { Answer } from '../answer.js';
 import type { CallLeg } from '../call-leg.js';
 
-/** Letters and digits that nobody takes for one another; 16 of them are 79 bits, which nobody guesses. */
-const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+/** 79 bits, which nobody guesses. */
 const HANDLE_LETTERS = 16;
 /** Calls of one principal that have ended, and are kept; the oldest goes. */
 export const MAX_ENDED = 32;
@@ -42,12 +43,17 @@ export type GoOn = { readonly wait: string } | { readonly stop: string };
 /** There is no such call; the message says why, as far as that is known. */
 export class NoLongCall extends Error {}
 
+type Held = {
+  readonly call: GoingOn;
+  /** Whether somebody has been given its end. */
+  isTold: boolean;
+  /** Since when it has ended, by performance.now(), and what takes it away in time. */
+  ended: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined;
+};
+
 export class LongCalls implements Disposable {
   readonly #keepMs: number;
-  readonly #held = new Map<string, GoingOn>();
-  readonly #timers = new Map<string, NodeJS.Timeout>();
-  /** Those that have ended and whose end nobody has been given, by when they ended. */
-  readonly #untold = new Map<string, number>();
+  readonly #held = new Map<string, Held>();
   /** Why what a handle named is gone. */
   readonly #gone = new Map<string, string>();
   readonly #startedAt = new Date();
@@ -64,13 +70,15 @@ export class LongCalls implements Disposable {
 
   /** How many somebody waits for: those under way, and those that have ended lately and whose end nobody knows. */
   get unfinished(): number {
-    return [...this.#held.values()].filter(({ hasEnded }) => !hasEnded).length + this.untold;
+    return [...this.#held.values()].filter(({ ended }) => ended === undefined).length + this.untold;
   }
 
   /** How many have ended lately whose end nobody knows. */
   get untold(): number {
     const since = performance.now() - ASKED_WITHIN_MS;
-    return [...this.#untold.values()].filter((endedAt) => endedAt > since).length;
+    return [...this.#held.values()].filter(
+      ({ isTold, ended }) => !isTold && ended !== undefined && ended.at > since,
+    ).length;
   }
 
   /**
@@ -82,8 +90,10 @@ export class LongCalls implements Disposable {
     leg.signal.addEventListener('abort', onAbort, { once: true });
     if (leg.signal.aborted) onAbort();
     try {
-      do if (await endsWithin(call, patienceMs)) return await call.rest();
-      while (!leg.isWaitedFor());
+      do {
+        await endOf(call, patienceMs);
+        if (call.hasEnded) return await call.rest();
+      } while (!leg.isWaitedFor());
       return call.part(this.#hold(call));
     } finally {
       leg.signal.removeEventListener('abort', onAbort);
@@ -93,57 +103,57 @@ export class LongCalls implements Disposable {
   /** The rest of a call, or the next part of it where that takes longer than `patienceMs`. Throws NoLongCall. */
   async goOn(asked: GoOn, leg: CallLeg, patienceMs: number | undefined): Promise<Answer> {
     const handle = 'wait' in asked ? asked.wait : asked.stop;
-    const call = this.#find(handle, 'wait' in asked ? 'wait' : 'stop');
+    const held = this.#find(handle, 'wait' in asked ? 'wait' : 'stop');
+    const { call } = held;
     call.tell(leg);
     if ('stop' in asked) call.cancel('stopped');
-    const withinMs = 'stop' in asked ? STOPS_WITHIN_MS : patienceMs;
+    await Promise.race([endOf(call, 'stop' in asked ? STOPS_WITHIN_MS : patienceMs), aborted(leg.signal)]);
     // Nobody reads the answer of a request that was taken back: what is new stays for the next one.
-    const leaves = aborted(leg.signal);
-    const isOver = await Promise.race([endsWithin(call, withinMs), leaves.then(() => false)]);
-    if (isOver) {
-      this.#untold.delete(handle);
-      return await call.rest();
-    }
-    return leg.signal.aborted ? call.glance(handle) : call.part(handle);
+    if (leg.signal.aborted) return call.glance(handle);
+    if (!call.hasEnded) return call.part(handle);
+    held.isTold = true;
+    return await call.rest();
   }
 
   /** Ends all of them. */
   [Symbol.dispose](): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    for (const call of this.#held.values()) call.cancel('shutdown');
+    for (const { call, ended } of this.#held.values()) {
+      clearTimeout(ended?.timer);
+      call.cancel('shutdown');
+    }
     this.#held.clear();
   }
 
   #hold(call: GoingOn): string {
-    const handle = newHandle();
-    this.#held.set(handle, call);
-    void call.ended.then(() => this.#keep(handle));
+    const handle = `r-${drawnLetters(HANDLE_LETTERS)}`;
+    const held: Held = { call, isTold: false, ended: undefined };
+    this.#held.set(handle, held);
+    void call.ended.then(() => this.#keep(handle, held));
     return handle;
   }
 
-  #keep(handle: string): void {
-    this.#untold.set(handle, performance.now());
-    const ended = [...this.#held].filter(([, call]) => call.hasEnded);
+  #keep(handle: string, held: Held): void {
+    if (!this.#held.has(handle)) return;
+    const why = `it has ended, and what it came to was kept for ${this.#keepMs / 1000} s`;
+    const timer = setTimeout(() => this.#drop(handle, why), this.#keepMs).unref();
+    held.ended = { at: performance.now(), timer };
+    const ended = [...this.#held].filter(([, each]) => each.ended !== undefined);
     const [oldest] = ended.length > MAX_ENDED ? (ended[0] ?? []) : [];
     if (oldest !== undefined)
       this.#drop(oldest, `it has ended, and ${MAX_ENDED} others have ended since; no more are kept`);
-    const why = `it has ended, and what it came to was kept for ${this.#keepMs / 1000} s`;
-    this.#timers.set(handle, setTimeout(() => this.#drop(handle, why), this.#keepMs).unref());
   }
 
   #drop(handle: string, why: string): void {
-    clearTimeout(this.#timers.get(handle));
-    this.#timers.delete(handle);
+    clearTimeout(this.#held.get(handle)?.ended?.timer);
     this.#held.delete(handle);
-    this.#untold.delete(handle);
     this.#gone.set(handle, why);
     const [first] = this.#gone.keys();
     if (this.#gone.size > MAX_REMEMBERED && first !== undefined) this.#gone.delete(first);
   }
 
-  #find(handle: string, argument: 'wait' | 'stop'): GoingOn {
-    const call = this.#held.get(handle);
-    if (call !== undefined) return call;
+  #find(handle: string, argument: 'wait' | 'stop'): Held {
+    const held = this.#held.get(handle);
+    if (held !== undefined) return held;
     const shown = clipHarmless(handle, 80);
     const why = this.#gone.get(handle);
     if (why !== undefined) throw new NoLongCall(`${argument}: '${shown}' is gone: ${why}.`);
@@ -154,24 +164,6 @@ export class LongCalls implements Disposable {
   }
 }
 
-async function endsWithin(call: GoingOn, withinMs: number | undefined): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    if (withinMs !== undefined) timer = setTimeout(() => resolve(false), withinMs).unref();
-  });
-  const hasEnded = call.ended.then(() => true);
-  try {
-    return await Promise.race([hasEnded, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-
-const newHandle = (): string =>
-  `r-${Array.from({ length: HANDLE_LETTERS }, () => LETTERS.charAt(randomInt(LETTERS.length))).join('')}`;
+/** The end of a call, or of `withinMs` where that is given. */
+const endOf = (call: GoingOn, withinMs: number | undefined): Promise<unknown> =>
+  withinMs === undefined ? call.ended : within(withinMs, call.ended);

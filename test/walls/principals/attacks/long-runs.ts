@@ -19,6 +19,14 @@ async function longRun(party: Party, ms: number): Promise<string> {
   return handle;
 }
 
+/** What this party reads of it in the end. */
+async function endOf(party: Party, handle: string): Promise<string> {
+  let last: string;
+  do last = textOf(await called(party, { wait: handle }));
+  while (last.includes('[running'));
+  return last;
+}
+
 export const longRunAttacks: readonly Attack[] = [
   {
     id: 'long-run-read',
@@ -28,10 +36,7 @@ export const longRunAttacks: readonly Attack[] = [
     settings: SETTINGS,
     attempt: async (world, by) => {
       const handle = await longRun(world.ann, 2_500);
-      let last: string;
-      do last = textOf(await called(by, { wait: handle }));
-      while (last.includes('[running'));
-      return last.includes('waited 2500 ms') ? 'its answer' : undefined;
+      return (await endOf(by, handle)).includes('waited 2500 ms') ? 'its answer' : undefined;
     },
   },
   {
@@ -43,9 +48,7 @@ export const longRunAttacks: readonly Attack[] = [
     attempt: async (world, by) => {
       const handle = await longRun(world.ann, 3_000);
       await called(by, { stop: handle });
-      let last: string;
-      do last = textOf(await called(world.ann, { wait: handle }));
-      while (last.includes('[running'));
+      const last = await endOf(world.ann, handle);
       return last.includes('waited 3000 ms') ? undefined : `ann reads: ${last.slice(0, 80)}`;
     },
   },
