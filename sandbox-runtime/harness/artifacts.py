@@ -28,9 +28,16 @@ MAX_SHOWN_CHARS = 1_000
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def send_artifacts(folder: str, frames_fd: int) -> None:
-    """Writes a `file` frame for each file below `folder`, then `skipped` when something stayed behind."""
-    walk = _Walk(frames_fd)
+# What a path was when it was seen last: inode, mode, size and the times of its content and of its entry.
+Stamps = dict[str, tuple[int, ...]]
+
+
+def send_artifacts(folder: str, frames_fd: int, before: Stamps | None = None) -> Stamps:
+    """Writes a `file` frame for each file below `folder`, then `skipped` when something stayed behind.
+
+    What is as it was `before` is passed over; returns what is there now, for the next time.
+    """
+    walk = _Walk(frames_fd, before or {})
     try:
         top = os.open(folder, _OPEN | os.O_DIRECTORY)
     except OSError:
@@ -39,10 +46,13 @@ def send_artifacts(folder: str, frames_fd: int) -> None:
     else:
         walk.folder(top, "", 0)
     walk.finish()
+    return walk.stamps
 
 
 class _Walk:
-    def __init__(self, frames_fd: int) -> None:
+    def __init__(self, frames_fd: int, before: Stamps) -> None:
+        self.stamps: Stamps = {}
+        self._before = before
         self._frames_fd = frames_fd
         self._entries_left = MAX_ENTRIES
         self._files_left = MAX_FILES
@@ -81,11 +91,14 @@ class _Walk:
         return sorted(names)
 
     def _entry(self, parent: int, name: str, path: str, depth: int) -> None:
-        if self._files_left == 0:
-            return self.skip(path, "count")
         try:
             # Before it is opened: opening a device has effects of its own.
-            mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+            status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            mode = status.st_mode
+            if not stat.S_ISDIR(mode) and self._is_as_before(path, status):
+                return None
+            if self._files_left == 0:
+                return self.skip(path, "count")
             if stat.S_ISDIR(mode):
                 if depth == MAX_DEPTH:
                     return self.skip(path, "depth")
@@ -101,6 +114,14 @@ class _Walk:
             self._file(fd, path)
         finally:
             os.close(fd)
+
+    def _is_as_before(self, path: str, status: os.stat_result) -> bool:
+        stamp = (
+            *(status.st_ino, status.st_mode, status.st_size),
+            *(status.st_mtime_ns, status.st_ctime_ns),
+        )
+        self.stamps[path] = stamp
+        return self._before.get(path) == stamp
 
     def _file(self, fd: int, path: str) -> None:
         status = os.fstat(fd)

@@ -12,6 +12,7 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Union
 
 from harness.frames import CALL_PARAMS
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     # Loaded by those runs that need them: each takes as long to load as all of the harness.
     import asyncio
     from concurrent.futures import Future as ThreadFuture
+
+    from harness.interrupts import Interrupts
 
 RefusalFactory = Callable[[Mapping[str, Any]], Exception]
 _Waiter = Union["asyncio.Future[Any]", "ThreadFuture[Any]"]
@@ -38,6 +41,8 @@ class Channel:
         """Ready, but reading nothing before open(). `refusal` makes the exception for a refused call."""
         self._host_in = host_in
         self._early = b""
+        self._guard: AbstractContextManager[object] = nullcontext()
+        self._interrupt: Callable[[int], None] | None = None
         self._opened = threading.Event()
         self._frames_fd = frames_fd
         self._refusal = refusal
@@ -51,6 +56,17 @@ class Channel:
         """Begins to read; `early` is what came in with the run frame."""
         self._early = early
         self._opened.set()
+
+    def open_at(self, fd: int) -> None:
+        """Begins to read what the supervisor passes on at `fd`; the host's own stream is closed here."""
+        os.close(self._host_in)
+        self._host_in = fd
+        self.open(b"")
+
+    def guard_by(self, interrupts: Interrupts) -> None:
+        """From now on a frame is written whole, whatever interrupts the writer, and `interrupt` reaches the program."""
+        self._guard = interrupts
+        self._interrupt = interrupts.send
 
     @property
     def is_mine(self) -> bool:
@@ -90,15 +106,16 @@ class Channel:
         """
         if not self.is_mine:
             return True
-        if not self._writing.acquire(blocking=False):
-            return False
-        try:
-            write_all(self._frames_fd, encode_bounded(frame))
-        except OSError:
-            # The code has closed the stream; that is no concern of whoever only had news.
-            pass
-        finally:
-            self._writing.release()
+        with self._guard:
+            if not self._writing.acquire(blocking=False):
+                return False
+            try:
+                write_all(self._frames_fd, encode_bounded(frame))
+            except OSError:
+                # The code has closed the stream; that is no concern of whoever only had news.
+                pass
+            finally:
+                self._writing.release()
         return True
 
     def _begin(self, method: str, params: Mapping[str, Any], waiter: _Waiter) -> int:
@@ -117,7 +134,7 @@ class Channel:
             self.send({"type": "abandon", "id": number})
 
     def _write(self, line: bytes) -> None:
-        with self._writing:
+        with self._guard, self._writing:
             write_all(self._frames_fd, line)
 
     def _read(self) -> None:
@@ -156,16 +173,27 @@ class Channel:
             return int(match[1]) if match else 0, ValueError(f"the answer cannot be read: {error}")
         if frame["type"] == "stop":
             self._stop()
+        if frame["type"] == "interrupt":
+            self._tell_where()
+            if self._interrupt is not None:
+                self._interrupt(frame["call"])
+            return 0, None
         if frame["type"] == "refusal":
             return frame["id"], self._refusal(frame["error"])
         return frame["id"], frame.get("value")
 
     def _stop(self) -> None:
+        self._tell_where()
+        os._exit(STOPPED)
+
+    def _tell_where(self) -> None:
         line = encode({"type": "where", "lines": where_lines()})
         # Whoever holds the lock may never let go of it: the program is being stopped because it hangs.
         if self._writing.acquire(timeout=1):
-            write_all(self._frames_fd, line)
-        os._exit(STOPPED)
+            try:
+                write_all(self._frames_fd, line)
+            finally:
+                self._writing.release()
 
 
 def _set(waiter: _Waiter, answer: Any) -> None:

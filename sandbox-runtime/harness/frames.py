@@ -27,7 +27,7 @@ MAX_SKIPPED_NAMED = 20
 MAX_UNREAD_BYTES = 67_108_864
 MAX_VALUES = 1_000_000
 OUTPUT_CHUNK_BYTES = 65_536
-PROTOCOL_VERSION = 7
+PROTOCOL_VERSION = 8
 
 # What each method of a `call` takes.
 CALL_PARAMS: dict[str, tuple[str, ...]] = {
@@ -65,6 +65,8 @@ SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
     "refused": ("error",),
     "output": ("stream", "text", "base64"),
     "ended": ("code", "signal"),
+    "answered": ("code", "goesOn", "memoryKills"),
+    "restless": (),
     "file": ("name", "data"),
     "skipped": ("files", "more"),
     "exited": ("code", "signal", "memoryKills"),
@@ -75,6 +77,9 @@ HOST_FRAMES: dict[str, tuple[str, ...]] = {
     "check": ("code", "file"),
     "input": ("data", "folder"),
     "run": ("timeoutSeconds", "loaded", "discovered", "files", "program"),
+    "interrupt": (),
+    "hold": (),
+    "alive": (),
     "reply": ("id", "value"),
     "refusal": ("id", "error"),
     "stop": ("reason",),

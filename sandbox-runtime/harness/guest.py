@@ -10,6 +10,7 @@ import atexit
 import builtins
 import faulthandler
 import importlib
+import io
 import os
 import sys
 import threading
@@ -39,15 +40,20 @@ def be_guest(
     ahead: Sequence[list[str]],
     handover_fd: int,
     leave: tuple[int, bytes],
-    host_in: int,
+    ins: tuple[int, int],
     frames_fd: int,
 ) -> NoReturn:
-    """Does all that needs no program while the sandbox waits; then runs the program that is handed over."""
+    """Does all that needs no program while the sandbox waits; then runs the program that is handed over.
+
+    `ins` is the host's own stream, and what the supervisor passes on of it to the guest of a session.
+    """
     # Before the harness is out of sight, and not before the greeting, for which the host waits.
     from harness.launch import Bequest, launch, prepare, stand_in
     from harness.program_input import ProgramInput
     from harness.script import Script
+    from harness.session_guest import SessionGuest, forget_interrupts
 
+    host_in, passed_on = ins
     _prefer_as_victim()
     install_stdio()
     # Says on stderr where a segmentation fault happened, before the process dies of it.
@@ -59,11 +65,19 @@ def be_guest(
     complaint = prepare(ahead)
     stand_in()
     program_input = ProgramInput()
-    handed = take_over(handover_fd, program_input.add)
+    source = io.FileIO(handover_fd)
+    handed = take_over(source, program_input.add)
     if handed is None:
         os._exit(0)
     sys.stderr.write(complaint)
     program, run, early = handed
+    if "session" in run:
+        forget_interrupts()
+        channel.open_at(passed_on)
+        SessionGuest(source, channel, namespace, leave[0], _show_open_figures).serve(handed)
+        os._exit(0)
+    source.close()
+    os.close(passed_on)
     if program is None:
         # A program that can call nothing is left nothing.
         bequest = Bequest(host_in, frames_fd, run, early) if run["loaded"] else None
@@ -74,7 +88,7 @@ def be_guest(
         prepare_asyncio()
     namespace.update(bind(channel, run["loaded"], run["discovered"]))
     publish_servers(run)
-    _show_warnings(program)
+    show_warnings(program)
     script = None if run["program"] is None else Script(program, run["program"])
     code = _finish(_run(channel, program, run, namespace, script))
     if channel.is_mine:
@@ -103,7 +117,7 @@ def _run(
         value = run_program(program, namespace)
         last = describe_result(value if script is None else None) if channel.is_mine else None
     except SystemExit as request:
-        code = _exit_code(request)
+        code = exit_code(request)
     except BaseException as error:
         failure = describe_failure(error)
         code = 1 if script is None else script.show_failure(error)
@@ -129,7 +143,8 @@ def _show_open_figures() -> None:
         traceback.print_exc()
 
 
-def _exit_code(request: SystemExit) -> int:
+def exit_code(request: SystemExit) -> int:
+    """As CPython makes one of it; what is no number is printed."""
     if request.code is None:
         return 0
     if isinstance(request.code, int):
@@ -144,7 +159,7 @@ def _finish(code: int) -> int:
         try:
             step()
         except SystemExit as request:
-            code = _exit_code(request)
+            code = exit_code(request)
         except BaseException:
             traceback.print_exc()
     return code
@@ -183,7 +198,8 @@ def _adapt_libraries() -> None:
     warnings.filterwarnings("ignore", ".*multi-threaded, use of fork.*", DeprecationWarning)
 
 
-def _show_warnings(program: Program) -> None:
+def show_warnings(program: Program) -> None:
+    """The compiler's, as it would have shown them itself."""
     for category, text, line in program.warnings:
         warnings.showwarning(text, getattr(builtins, category), program.file, line)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import marshal
 import os
 from collections.abc import Callable, Mapping
+from io import FileIO
 from typing import Any, NamedTuple
 
 from harness.program import Program
@@ -34,25 +35,47 @@ def hand_input(fd: int, frame: Mapping[str, Any]) -> None:
 
 def hand_over(fd: int, handover: Handover) -> None:
     """Writes the program, and closes `fd`. A guest that has died is no error, as above."""
-    program, run, early = handover
-    _write(fd, (program and tuple(program), run, early))
+    _write(fd, _parts(handover))
     os.close(fd)
 
 
-def take_over(fd: int, on_input: Callable[[bytes, str | None], None]) -> Handover | None:
-    """Waits for the other end; None when there is nothing to run. `on_input` gets each piece, and its folder."""
-    with open(fd, "rb") as source:
-        while length := source.read(LENGTH_BYTES):
-            message = marshal.loads(source.read(int.from_bytes(length, "big")))
-            if len(message) == 2:
-                import binascii
+def message_of(handover: Handover) -> bytes:
+    """What hand_over() writes, for a supervisor that does not wait until it is read and has more to hand over."""
+    content = marshal.dumps(_parts(handover))
+    return len(content).to_bytes(LENGTH_BYTES, "big") + content
 
-                data, folder = message
-                on_input(binascii.a2b_base64(data), folder)
-                continue
-            program, run, early = message
-            return Handover(program and Program(*program), run, early)
+
+def take_over(source: FileIO, on_input: Callable[[bytes, str | None], None] | None = None) -> Handover | None:
+    """Waits for the other end; None when there is nothing to run. `on_input` gets each piece, and its folder.
+
+    `source` is unbuffered, so that whatever is not read yet can be waited for in the kernel.
+    """
+    while length := _read(source, LENGTH_BYTES):
+        message = marshal.loads(_read(source, int.from_bytes(length, "big")))
+        if len(message) == 2:
+            import binascii
+
+            assert on_input is not None
+            data, folder = message
+            on_input(binascii.a2b_base64(data), folder)
+            continue
+        program, run, early = message
+        return Handover(program and Program(*program), run, early)
     return None
+
+
+def _parts(handover: Handover) -> tuple[Any, ...]:
+    program, run, early = handover
+    return program and tuple(program), run, early
+
+
+def _read(source: FileIO, size: int) -> bytes:
+    """So many bytes; none at the end of the stream."""
+    pieces = []
+    while size > 0 and (piece := source.read(size)):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
 
 
 def _write(fd: int, message: tuple[Any, ...]) -> None:

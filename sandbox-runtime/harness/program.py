@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # Of code that is no file.
 MAIN_FILE = "main.py"
 
+# Of a later call in a session: its tracebacks quote its own lines, and not those of the call before.
+_LATER_CALL = re.compile(r"main-\d+\.py")
+
 # As in inspect, which takes longer to load than all of this.
 CO_COROUTINE = 0x80
 
@@ -56,13 +59,26 @@ class Program(NamedTuple):
         return any(part.co_flags & CO_COROUTINE for part in self.parts)
 
 
-def compile_program(text: str, file: str | None = None) -> tuple[Program, Sequence[NamedTool]]:
+def is_main(file: str) -> bool:
+    """Whether it is the name of a program that is no file."""
+    return file == MAIN_FILE or _LATER_CALL.fullmatch(file) is not None
+
+
+def name_of_call(number: int) -> str:
+    """How the program of a session's call is named; calls count from 1."""
+    return MAIN_FILE if number == 1 else f"main-{number}.py"
+
+
+def compile_program(
+    text: str, file: str | None = None, name: str = MAIN_FILE
+) -> tuple[Program, Sequence[NamedTool]]:
     """The program, and the tools that it names; or one of NOT_COMPILABLE, with line and caret where there are any.
 
     A program in a `file` has no value: it is compiled in one part, so that an awaitable in its last line is left alone.
+    One that is no file is called `name`.
     """
     is_cell = file is None
-    file = file or MAIN_FILE
+    file = file or name
     source = unwrap(text)
     remember_source(source, file)
     with warnings.catch_warnings(record=True) as caught:

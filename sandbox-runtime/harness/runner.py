@@ -7,12 +7,14 @@ Loads asyncio only for programs that can need it, since that takes as long as st
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from harness.program import CO_COROUTINE, Program
 
 _asyncio_run: Any = None
+# In place of asyncio.run, for programs that share an event loop.
+_run_in_loop: Callable[[Any], object] | None = None
 
 
 def run_program(program: Program, namespace: dict[str, Any]) -> object:
@@ -25,6 +27,12 @@ def run_program(program: Program, namespace: dict[str, Any]) -> object:
     if _is_awaitable(value):
         return _as_task(_await(value))
     return value
+
+
+def use_loop(run: Callable[[Any], object]) -> None:
+    """From now on what a program awaits at its top level is run by `run`, which gives its value."""
+    global _run_in_loop
+    _run_in_loop = run
 
 
 def may_need_asyncio(program: Program) -> bool:
@@ -60,7 +68,7 @@ def prepare_asyncio() -> None:
 
 def _as_task(coroutine: Any) -> object:
     prepare_asyncio()
-    return _asyncio_run(coroutine)
+    return _asyncio_run(coroutine) if _run_in_loop is None else _run_in_loop(coroutine)
 
 
 async def _run_parts(program: Program, namespace: dict[str, Any]) -> object:

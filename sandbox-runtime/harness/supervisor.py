@@ -13,8 +13,8 @@ import select
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from harness.failure import clip, describe_failure
 from harness.frames import HARNESS_VERSION, PROTOCOL_VERSION
@@ -22,10 +22,13 @@ from harness.guest import be_guest
 from harness.handover import Handover, hand_input, hand_over
 from harness.inputs import RESULTS_FOLDER
 from harness.output import Output
-from harness.program import NOT_COMPILABLE, Program, compile_program, shorten_line
+from harness.program import MAIN_FILE, NOT_COMPILABLE, Program, compile_program, shorten_line
 from harness.protect import close_to_others, open_to_itself
 from harness.streams import Streams, output_pipe
 from harness.wire import LineReader, decode, encode, write_all
+
+if TYPE_CHECKING:
+    from harness.artifacts import Stamps
 
 # What the first lines of most programs, and of our own later steps, import. Loaded only while the host has nothing for
 # us: a waiting sandbox then has them for free, and a sandbox that is needed at once does not wait for them.
@@ -59,11 +62,15 @@ GROUP_FILES = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom
 LOOK_MS = 500
 
 
-class _Guest(NamedTuple):
-    """The forked process; the pipe on which it waits for its program, and the one by which it takes its leave."""
+class Guest(NamedTuple):
+    """The forked process; the pipe on which it waits for its program, and the one by which it takes its leave.
+
+    What the host sends to the guest of a session goes by `passed_fd`; that of a run reads the host's own stream.
+    """
 
     pid: int
     program_fd: int
+    passed_fd: int
     leave_fd: int
     farewell: bytes
     outputs: list[Output]
@@ -81,7 +88,7 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
         "harness": HARNESS_VERSION,
         "python": ".".join(map(str, sys.version_info[:3])),
     }
-    _send(streams, hello)
+    send(streams, hello)
     _import_while_idle(streams, preimport)
     # What is done for the first time takes several times as long; the run is to find it done.
     compile_program("print(1)\n2")
@@ -90,12 +97,17 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
     ended, wakeup = _wake_on_signals()
     guest = _fork_guest(streams, ahead, (ended, wakeup))
     handover = _receive_run(streams, guest.program_fd)
+    if "session" in handover.run:
+        from harness.session import Session
+
+        Session(streams, guest, ended).serve(handover)
+    os.close(guest.passed_fd)
     # A program that cannot call anything does not read what the host sends either.
     is_deaf = handover.program is None and not handover.run["loaded"]
     # All that such a one can be told is to stop, and that may have come in with the run.
     is_stopped = is_deaf and handover.early != b""
     if is_stopped:
-        _end(guest.pid)
+        end_guest(guest.pid)
     hand_over(guest.program_fd, handover)
     # Up to ten megabytes of files, which the program may need itself.
     del handover
@@ -103,21 +115,34 @@ def supervise(streams: Streams, ahead: Sequence[list[str]], preimport: Sequence[
     code, deadly_signal, was_stopped = end
     for output in guest.outputs:
         output.drain()
+    tell_end(streams, code, deadly_signal, None)
+    if deadly_signal == signal.SIGKILL and not (is_stopped or was_stopped):
+        await_hang_up(streams.host_in)
+    os._exit(0)
+
+
+def tell_end(streams: Streams, code: int | None, deadly_signal: int | None, before: Stamps | None) -> None:
+    """What the guest has left, but for what is as it was `before`, and how its process has ended."""
     end_of_guest = {
         "code": code,
         "signal": None if deadly_signal is None else _signal_name(deadly_signal),
     }
-    if _has_artifacts():
-        # The host stops its clock: what the files take is not the code's time.
-        _send(streams, {"type": "ended", **end_of_guest})
-        _send_artifacts(streams)
-    _send(streams, {"type": "exited", **end_of_guest, "memoryKills": _memory_kills()})
-    if deadly_signal == signal.SIGKILL and not (is_stopped or was_stopped):
-        _await_hang_up(streams.host_in)
-    os._exit(0)
+    send_left(streams, end_of_guest, before)
+    send(streams, {"type": "exited", **end_of_guest, "memoryKills": memory_kills()})
 
 
-def _memory_kills(files: Sequence[str] = GROUP_FILES) -> int | None:
+def send_left(streams: Streams, end: Mapping[str, Any], before: Stamps | None) -> Stamps:
+    """Sends what the code has left in its folder for results; returns what is there now, for the next time."""
+    if not _has_artifacts():
+        return {}
+    # The host stops its clock: what the files take is not the code's time.
+    send(streams, {"type": "ended", **end})
+    from harness.artifacts import send_artifacts
+
+    return send_artifacts(RESULTS_FOLDER, streams.supervisor_out, before)
+
+
+def memory_kills(files: Sequence[str] = GROUP_FILES) -> int | None:
     """For a host that cannot see the group, since its engine runs elsewhere; None where we do not see it either."""
     for file in files:
         try:
@@ -141,28 +166,23 @@ def _has_artifacts() -> bool:
         return True
 
 
-def _send_artifacts(streams: Streams) -> None:
-    """Whatever the code's end was, what it left in its folder for results goes to the host."""
-    from harness.artifacts import send_artifacts
-
-    send_artifacts(RESULTS_FOLDER, streams.supervisor_out)
-
-
-def _await_hang_up(host_in: int) -> None:
+def await_hang_up(host_in: int) -> None:
+    """Returns when the host has closed the stream, or after LOOK_MS."""
     host = select.poll()
     host.register(host_in, HANG_UP_ONLY)
     host.poll(LOOK_MS)
 
 
-def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[int]) -> _Guest:
+def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[int]) -> Guest:
     """Forks before there is a program, so that a run need not wait for it; `private` is closed in the guest."""
     program_read, program_write = os.pipe()
+    passed_read, passed_write = os.pipe()
     leave_read, leave_write = os.pipe()
     farewell = os.urandom(8)
     stdout_read, stdout_write = output_pipe()
     stderr_read, stderr_write = output_pipe()
-    guests = (program_read, leave_write, stdout_write, stderr_write)
-    ours = (program_write, leave_read, stdout_read, stderr_read)
+    guests = (program_read, passed_read, leave_write, stdout_write, stderr_write)
+    ours = (program_write, passed_write, leave_read, stdout_read, stderr_read)
     pid = os.fork()
     if pid == 0:
         try:
@@ -175,7 +195,8 @@ def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[
                 os.close(fd)
             # Not before it has let go of what only the supervisor may use.
             open_to_itself()
-            be_guest(ahead, program_read, (leave_write, farewell), streams.host_in, streams.guest_out)
+            ins = (streams.host_in, passed_read)
+            be_guest(ahead, program_read, (leave_write, farewell), ins, streams.guest_out)
         except BaseException:
             os.write(2, traceback.format_exc().encode("ascii", "backslashreplace"))
         os._exit(70)
@@ -185,7 +206,7 @@ def _fork_guest(streams: Streams, ahead: Sequence[list[str]], private: Sequence[
         Output("stdout", stdout_read, streams.supervisor_out),
         Output("stderr", stderr_read, streams.supervisor_out),
     ]
-    return _Guest(pid, program_write, leave_read, farewell, outputs)
+    return Guest(pid, program_write, passed_write, leave_read, farewell, outputs)
 
 
 def _receive_run(streams: Streams, program_fd: int) -> Handover:
@@ -200,7 +221,7 @@ def _receive_run(streams: Streams, program_fd: int) -> Handover:
         frame = decode(line)
         kind = frame.pop("type")
         if kind == "check":
-            program = _check(frame["code"], frame["file"], streams)
+            program = check(frame["code"], frame["file"], streams)
         elif kind == "run" and frame["program"] is not None and frame["program"]["ways"]:
             return Handover(None, frame, reader.unread())
         elif kind == "run" and program is not None:
@@ -215,21 +236,25 @@ def _receive_run(streams: Streams, program_fd: int) -> Handover:
     os._exit(0)
 
 
-def _check(code: str, file: str | None, streams: Streams) -> Program | None:
-    """Says what became of it. Nothing of it is run, and the guest, which exists already, hears nothing of it."""
+def check(code: str, file: str | None, streams: Streams, name: str = MAIN_FILE) -> Program | None:
+    """Says what became of it. Nothing of it is run, and the guest, which exists already, hears nothing of it.
+
+    Code without a `file` is called `name`.
+    """
     try:
         # A script's name is its whole path, as it is for an interpreter that is given a file.
-        program, named = compile_program(code, None if file is None else os.path.abspath(file))
+        program, named = compile_program(code, None if file is None else os.path.abspath(file), name)
     except NOT_COMPILABLE as error:
         shorten_line(error)
         # Without its traceback, which is that of the compiler.
-        _send(streams, {"type": "refused", "error": describe_failure(error.with_traceback(None))})
+        send(streams, {"type": "refused", "error": describe_failure(error.with_traceback(None))})
         return None
-    _send(streams, {"type": "checked", "named": [tool._asdict() for tool in named]})
+    send(streams, {"type": "checked", "named": [tool._asdict() for tool in named]})
     return program
 
 
-def _send(streams: Streams, frame: dict[str, Any]) -> None:
+def send(streams: Streams, frame: Mapping[str, Any]) -> None:
+    """Writes one frame of ours."""
     write_all(streams.supervisor_out, encode(frame))
 
 
@@ -247,7 +272,7 @@ def _import_while_idle(streams: Streams, preimport: Sequence[str]) -> None:
             if name in preimport:
                 failure = describe_failure(error)
                 reason = f"{failure['type']}: {clip(failure['message'], MAX_REASON_CHARS)}"
-                _send(streams, {"type": "unloaded", "module": name, "error": reason})
+                send(streams, {"type": "unloaded", "module": name, "error": reason})
 
 
 def _wake_on_signals() -> tuple[int, int]:
@@ -270,7 +295,7 @@ def _forget_signals() -> None:
 
 
 def _forward_until_end(
-    guest: _Guest, ended: int, host_in: int, is_deaf: bool
+    guest: Guest, ended: int, host_in: int, is_deaf: bool
 ) -> tuple[int | None, int | None, bool]:
     """Forwards output until the guest's own process has ended; returns its exit code or its signal, and whether it
     was ended because the host said so.
@@ -299,8 +324,8 @@ def _forward_until_end(
             if fd == ended:
                 # Most likely the program has sent it, and its end is to be told like any other.
                 if not set(END_SIGNALS).isdisjoint(os.read(ended, 4096)):
-                    _end(guest.pid)
-                status = _reap(guest.pid)
+                    end_guest(guest.pid)
+                status = reap(guest.pid)
                 if status is not None:
                     code = os.waitstatus_to_exitcode(status)
                     return (code, None, was_stopped) if code >= 0 else (None, -code, was_stopped)
@@ -315,7 +340,7 @@ def _forward_until_end(
                     only_the_end.unregister(fd)
                 continue
             if fd == host_in:
-                _end(guest.pid)
+                end_guest(guest.pid)
                 if happened & ~select.POLLIN:
                     os._exit(0)
                 # Its end follows, and what it has left is sent.
@@ -330,7 +355,7 @@ def _forward_until_end(
             only_the_end.poll(GATHER_MS)
 
 
-def _end(guest: int) -> None:
+def end_guest(guest: int) -> None:
     """Kills the guest and what it has started, but for what has left its group, which ends with the container."""
     # It may not have come to make its group yet.
     for kill in (os.kill, os.killpg):
@@ -340,7 +365,7 @@ def _end(guest: int) -> None:
             continue
 
 
-def _reap(guest: int) -> int | None:
+def reap(guest: int) -> int | None:
     """Collects every child that has ended, orphans of the guest included; the guest's status if it is among them."""
     while True:
         try:

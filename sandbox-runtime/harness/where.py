@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from harness.program import MAIN_FILE
+from harness.program import is_main
 
 MAX_LINES = 30
 MAX_LINE_CHARS = 200
@@ -43,7 +43,7 @@ def _lines(frames: Iterator[FrameType]) -> list[str]:
 
 
 def _is_own(file: str) -> bool:
-    return file == MAIN_FILE or file.startswith(_OWN_FOLDER)
+    return is_main(file) or file.startswith(_OWN_FOLDER)
 
 
 def _line(frame: FrameType) -> str:

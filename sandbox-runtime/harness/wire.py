@@ -121,6 +121,11 @@ class LineReader:
             self._partial = [lines.pop()]
             return lines
 
+    def early_lines(self) -> list[bytes]:
+        """Whole lines that are there already; waits for none."""
+        early, self._lines = self._lines, []
+        return early
+
     def read_line(self) -> bytes | None:
         """The first line, alone; None is the end of the stream. The rest of what was read is for unread()."""
         lines = self.read_lines()

@@ -55,6 +55,6 @@ def current() -> Binding:
 
 
 def set_current(binding: Binding) -> None:
-    """Once, before the guest's code."""
+    """Before the guest's code: once in a run, and in a session whenever a call has other servers."""
     global _binding
     _binding = binding

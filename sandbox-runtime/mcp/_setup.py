@@ -1,4 +1,4 @@
-"""Makes the package serve one run; called by the harness before the guest's code."""
+"""Makes the package serve one run, or the calls of a session; called by the harness before the guest's code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp import _imports, runtime
-from mcp._binding import Binding, Link, set_current
+from mcp._binding import Binding, Link, current, set_current
 from mcp._catalog import Catalog, bound_names
 from mcp._proxy import MissingServer, ServerMap, ServerProxy
 
@@ -16,6 +16,28 @@ def bind(
     link: Link, loaded: Sequence[Mapping[str, Any]], discovered: Sequence[Mapping[str, Any]]
 ) -> Mapping[str, Any]:
     """Returns the names that the run's code finds bound."""
+    names = _made(link, loaded, discovered)
+    _imports.install()
+    return names
+
+
+def rebind(
+    namespace: dict[str, Any],
+    link: Link,
+    loaded: Sequence[Mapping[str, Any]],
+    discovered: Sequence[Mapping[str, Any]],
+) -> None:
+    """The same for a later call of a session; what earlier code has made of a name in `namespace` is its own."""
+    before = current().names
+    names = _made(link, loaded, discovered)
+    for name, value in names.items():
+        if name not in namespace or namespace[name] is before.get(name):
+            namespace[name] = value
+
+
+def _made(
+    link: Link, loaded: Sequence[Mapping[str, Any]], discovered: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     catalog = Catalog(loaded, discovered)
     proxies = {server.name: ServerProxy(server) for server in catalog.servers}
     names: dict[str, Any] = {
@@ -32,5 +54,4 @@ def bind(
     names["LOADED_MCP_SERVERS"] = tuple(proxies)
     names["save_tool"] = runtime.save_tool
     set_current(Binding(link, catalog, names))
-    _imports.install()
     return names

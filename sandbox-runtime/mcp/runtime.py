@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mcp import _session
 from mcp._binding import current
 from mcp._call import call, call_raw
 from mcp._catalog import Tool, how_to_load
@@ -40,6 +41,7 @@ __all__ = [
     "discovered_servers",
     "display",
     "get_prompt",
+    "keep_running",
     "list_loaded_server_metadata",
     "list_prompts",
     "list_resources",
@@ -251,6 +253,18 @@ def progress(done: float, total: float | None = None, message: str | None = None
         # The handler of a signal that has interrupted the first report while it loads this: the next report tells.
         return
     report(done, total, message)
+
+
+def keep_running(on: bool = True) -> None:
+    """In a session: threads and tasks go on after this call, instead of standing still until the next one."""
+    _session.keep_running(on)
+
+
+def __getattr__(name: str) -> Any:
+    """`runtime.session`: name, handle, call, ageSeconds, idleSeconds and lifeSeconds; None outside of a session."""
+    if name == "session":
+        return _session.session()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def display(*objects: object) -> None:

@@ -159,6 +159,7 @@ class Host:
         discovered: list[Frame] | None = None,
         files: list[Frame] | None = None,
         program: Frame | None = None,
+        session: Frame | None = None,
     ) -> None:
         """Sends the run frame for what was checked last."""
         servers = loaded or []
@@ -178,6 +179,7 @@ class Host:
                 "discovered": briefs + (discovered or []),
                 "files": files or [],
                 "program": program,
+                **({} if session is None else {"session": session}),
             }
         )
 

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from harness.supervisor import _memory_kills
+from harness.supervisor import memory_kills
 from tests.host import Host, Silent, run, server, tool
 
 HANG = {"tools.call": lambda _: (_ for _ in ()).throw(Silent())}
@@ -92,13 +92,13 @@ class MemoryKillsTest(unittest.TestCase):
             events = Path(folder, "memory.events")
             control = Path(folder, "memory.oom_control")
             files = (str(events), str(control))
-            self.assertIsNone(_memory_kills(files))
+            self.assertIsNone(memory_kills(files))
             control.write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
-            self.assertEqual(_memory_kills(files), 2)
+            self.assertEqual(memory_kills(files), 2)
             events.write_text("low 0\nhigh 0\nmax 12\noom 3\noom_kill 1\noom_group_kill 5\n")
-            self.assertEqual(_memory_kills(files), 1)
+            self.assertEqual(memory_kills(files), 1)
             events.write_text("oom_kill many\n")
-            self.assertEqual(_memory_kills(files), 2)
+            self.assertEqual(memory_kills(files), 2)
 
 
 class RaisedTest(unittest.TestCase):

@@ -68,6 +68,11 @@ export class Channel {
     return true;
   }
 
+  /** What the guest's stream may carry is counted anew: another call of a session begins. */
+  countAnew(): void {
+    this.#guestBytes = 0;
+  }
+
   /** Sends each when the far side has read the one before, which holds one of them in memory; stops where it is gone. */
   async sendInTurn(frames: Iterable<HostFrame>): Promise<void> {
     for (const frame of frames) {

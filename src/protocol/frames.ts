@@ -107,6 +107,13 @@ export const supervisorFrame = z.discriminatedUnion('type', [
     code: z.int().nullable(),
     signal: z.string().nullable(),
   }),
+  z.strictObject({
+    type: z.literal('answered'),
+    code: z.int(),
+    goesOn: z.boolean(),
+    memoryKills: z.int().nonnegative().nullable(),
+  }),
+  z.strictObject({ type: z.literal('restless') }),
   z.strictObject({ type: z.literal('file'), name: z.string(), data: z.string() }),
   z.strictObject({
     type: z.literal('skipped'),
@@ -204,6 +211,20 @@ export type ProgramStart = {
   readonly ways: readonly ProgramWay[];
 };
 
+/** What code of a session is told of it. */
+export type SessionFacts = {
+  /** As the agent has named it. */
+  readonly name: string;
+  /** What names it beyond doubt: `s-` and letters and digits. */
+  readonly handle: string;
+  /** Of this call, from 1. */
+  readonly call: number;
+  readonly ageSeconds: number;
+  /** How long it lives without a call, and at most. */
+  readonly idleSeconds: number;
+  readonly lifeSeconds: number;
+};
+
 /** From the host, on the container's stdin. Trusted: the far side only types it. */
 export type HostFrame =
   | {
@@ -227,7 +248,12 @@ export type HostFrame =
       readonly files: readonly InputFile[];
       /** Null for code that is no file. */
       readonly program: ProgramStart | null;
+      /** Of a call in a session; absent for a run of its own. What begins as one never becomes the other. */
+      readonly session?: SessionFacts;
     }
+  | { readonly type: 'interrupt' }
+  | { readonly type: 'hold' }
+  | { readonly type: 'alive' }
   | { readonly type: 'reply'; readonly id: number; readonly value: unknown }
   | { readonly type: 'refusal'; readonly id: number; readonly error: Refusal }
   | { readonly type: 'stop'; readonly reason: string };

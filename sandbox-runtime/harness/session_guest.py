@@ -1,0 +1,134 @@
+"""The guest of a session: runs one program after another in the same __main__, as a REPL does, until it is ended.
+
+Whatever a program raises, SystemExit included, leaves everything as it is. Threads, handlers and files of earlier
+programs stay, and so do tasks, which go on while a later program awaits, and between two where the host lets them.
+Non-daemon threads are not waited for and exit callbacks are not run: the session ends by a signal.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from io import FileIO
+from typing import Any
+
+from harness.channel import Channel
+from harness.environment import publish_servers
+from harness.failure import describe_failure
+from harness.guest import exit_code, show_warnings
+from harness.handover import Handover, take_over
+from harness.inputs import make_results_folder, write_files
+from harness.interrupts import Interrupts
+from harness.program import Program, remember_source
+from harness.runner import may_need_asyncio, prepare_asyncio, run_program, use_loop
+from harness.session_loop import SessionLoop
+from harness.values import describe_result
+from mcp import _session
+from mcp._setup import bind, rebind
+
+
+class SessionGuest:
+    """Serves what comes out of `source`, the first of which was taken already."""
+
+    def __init__(
+        self,
+        source: FileIO,
+        channel: Channel,
+        namespace: dict[str, Any],
+        leave_fd: int,
+        after: Callable[[], None],
+    ) -> None:
+        """`after` is done when a program has ended, before that is told."""
+        self._source = source
+        self._channel = channel
+        self._namespace = namespace
+        self._leave_fd = leave_fd
+        self._after = after
+        self._loop = SessionLoop()
+        self._interrupts = Interrupts()
+        self._servers: tuple[Any, Any] | None = None
+
+    def serve(self, first: Handover) -> None:
+        """Returns when the supervisor has closed its end."""
+        use_loop(self._loop.run)
+        self._channel.guard_by(self._interrupts)
+        handed: Handover | None = first
+        while handed is not None:
+            self._serve(handed)
+            # What code has closed or replaced of ours is not asked for here: the next program finds that out.
+            self._loop.wait_for(self._source.fileno())
+            handed = take_over(self._source)
+
+    def _serve(self, handed: Handover) -> None:
+        program, run, _ = handed
+        assert program is not None
+        farewell = run.pop("farewell")
+        remember_source(program.source, program.file)
+        if may_need_asyncio(program):
+            prepare_asyncio()
+        self._loop.settle_in()
+        self._bind(run)
+        code = self._run(program, run["session"]["call"], run["files"])
+        if not self._channel.is_mine:
+            # A child that the program has forked, and that has come to its end.
+            os._exit(code)
+        note = farewell + bytes([code, _session.keeps_running()])
+        try:
+            os.write(self._leave_fd, note)
+        except OSError:
+            # The code has closed it, which the supervisor sees: it ends the session.
+            pass
+
+    def _bind(self, run: Mapping[str, Any]) -> None:
+        """Names of servers, where they are others than before; what the code has made of a name is left alone."""
+        _session.begin(run["session"])
+        servers = (run["loaded"], run["discovered"])
+        if servers == self._servers:
+            return
+        if self._servers is None:
+            self._namespace.update(bind(self._channel, *servers))
+        else:
+            rebind(self._namespace, self._channel, *servers)
+        self._servers = servers
+        publish_servers(run)
+
+    def _run(self, program: Program, call: int, files: list[dict[str, str]]) -> int:
+        """Runs it and reports; returns the exit code."""
+        code = 0
+        last: dict[str, Any] | None = None
+        try:
+            make_results_folder()
+            if files:
+                write_files(files)
+            show_warnings(program)
+            self._interrupts.arm(call)
+            value = run_program(program, self._namespace)
+            if value is not None:
+                self._namespace["_"] = value
+            last = describe_result(value)
+            self._interrupts.disarm()
+        except SystemExit as request:
+            self._interrupts.disarm()
+            code = exit_code(request)
+        except BaseException as error:
+            self._interrupts.disarm()
+            code = 1
+            last = {"type": "raised", "error": describe_failure(error), "exitCode": code}
+        if not self._channel.is_mine:
+            return code
+        for step in (self._after, sys.stdout.flush, sys.stderr.flush):
+            try:
+                step()
+            except BaseException:
+                traceback.print_exc()
+        if last is not None:
+            self._channel.send(last)
+        return code
+
+
+def forget_interrupts() -> None:
+    """Until the first program runs, nothing of a session is to be interrupted."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,42 @@
+"""What code is told of the session that it runs in, and what it asks of it. There is none in a run of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from mcp._values import AttrDict
+
+_facts: AttrDict | None = None
+_started_at = 0.0
+_goes_on = False
+
+
+def begin(facts: Mapping[str, Any]) -> None:
+    """Called by the harness before each call. `facts` are those of the `run` frame."""
+    global _facts, _started_at
+    _started_at = time.monotonic() - facts["ageSeconds"]
+    _facts = AttrDict(facts)
+
+
+def session() -> AttrDict | None:
+    """Name, handle, number of this call, age and limits in seconds; None in a run of its own."""
+    if _facts is None:
+        return None
+    return AttrDict({**_facts, "ageSeconds": round(time.monotonic() - _started_at, 3)})
+
+
+def keep_running(on: bool) -> None:
+    """Whether threads and tasks go on between calls. Raises RuntimeError where there is no session."""
+    global _goes_on
+    if _facts is None:
+        raise RuntimeError(
+            'keep_running() works only in a session: pass session="name" in the call of run_python'
+        )
+    _goes_on = bool(on)
+
+
+def keeps_running() -> bool:
+    """As the code has last said."""
+    return _goes_on
