@@ -32,6 +32,8 @@ export type ErrorCode =
   | 'E_DENIED'
   | 'E_LIMIT'
   | 'E_BUSY'
+  | 'E_SESSION'
+  | 'E_NO_CALL'
   | 'E_STATE'
   | 'E_PROCESS'
   | 'E_REPLACED'

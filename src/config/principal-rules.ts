@@ -28,6 +28,8 @@ export type Quotas = {
   readonly processorSeconds?: number | undefined;
   /** Bytes that its runs under way may have together; each counts with the memory limit of its sandbox. */
   readonly memoryBytes?: number | undefined;
+  /** Sessions at once. */
+  readonly sessions?: number | undefined;
 };
 
 export type PrincipalRules = {

@@ -51,6 +51,7 @@ const quotas = z.strictObject({
   callsWaiting: count(MAX_RUNS, 0).optional(),
   processorSeconds: z.number().positive().max(MAX_PROCESSOR_SECONDS).optional(),
   memory: size.optional(),
+  sessions: count(MAX_RUNS, 0).optional(),
 });
 const entry = z.strictObject({
   servers: z.union([z.literal('*'), names]).optional(),
@@ -189,6 +190,7 @@ const ROWS: readonly PolicyRow[] = [
     'the settings',
     'bytes, or a number with k, m, g or t, such as 2g',
   ),
+  row('ENTRY.quotas.sessions', 'Sessions at once.', 'the settings', whole(MAX_RUNS, 0)),
   row(
     'sharedServers',
     'Servers of which one process or session serves everybody. Whatever it remembers of one, it may tell another.',

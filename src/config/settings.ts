@@ -31,6 +31,15 @@ import {
 } from './variables.js';
 
 /** The environment as values: paths absolute, sizes in bytes, times in seconds, undefined where a thing decides itself. */
+/** Of the sessions of one principal; `most` is 0 where none are offered. */
+export type SessionLimits = {
+  readonly most: number;
+  readonly idleSeconds: number;
+  readonly lifeSeconds: number;
+  /** What they may hold together. */
+  readonly memoryBytes: number;
+};
+
 export type Settings = {
   /** The variables that somebody has set: what is only a default may give way. */
   readonly explicitlySet: ReadonlySet<VariableName>;
@@ -46,6 +55,8 @@ export type Settings = {
   readonly maxTimeoutSeconds: number;
   /** Undefined follows the host. */
   readonly patienceSeconds: number | undefined;
+  /** Of each principal. */
+  readonly sessions: SessionLimits;
   readonly memoryBytes: number;
   readonly pids: number;
   readonly cpus: number | undefined;
@@ -272,6 +283,12 @@ const sandboxSettings = (values: Values, host: HostFacts) =>
     timeoutSeconds: Math.min(values.MCP_BRIDGE_TIMEOUT, values.MCP_BRIDGE_MAX_TIMEOUT),
     maxTimeoutSeconds: values.MCP_BRIDGE_MAX_TIMEOUT,
     patienceSeconds: values.MCP_BRIDGE_PATIENCE,
+    sessions: {
+      most: values.MCP_BRIDGE_SESSIONS,
+      idleSeconds: values.MCP_BRIDGE_SESSION_IDLE,
+      lifeSeconds: values.MCP_BRIDGE_SESSION_LIFE,
+      memoryBytes: values.MCP_BRIDGE_SESSION_MEMORY,
+    },
     memoryBytes: values.MCP_BRIDGE_MEMORY,
     pids: values.MCP_BRIDGE_PIDS,
     cpus: values.MCP_BRIDGE_CPUS,

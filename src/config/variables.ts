@@ -18,6 +18,8 @@ const WEEK_SECONDS = 7 * DAY_SECONDS;
 const MAX_KEEP_MB = 1_000_000;
 // Ten thousand processors for a day: more is a typing error.
 const MAX_CPU_SECONDS = 864_000_000;
+// Each is a container that stays: more is a typing error.
+const MAX_SESSIONS = 1_000;
 const PATTERN_CHARS_SHOWN = 60;
 
 /** `none` is none, also where isolator's file says otherwise. */
@@ -100,6 +102,31 @@ export const variables = z.object({
     default: 'shortly before the host would give up; docs/long-runs.md has a table',
     allowed: `whole seconds from 0 to ${DAY_SECONDS}`,
   }),
+  MCP_BRIDGE_SESSIONS: setting(integer(0, MAX_SESSIONS), {
+    meaning:
+      'Most sessions of `run_python` at once, for each principal; where another one is asked for, the one that has been idle for longest ends. 0 offers none.',
+    default: '4',
+    allowed: `a whole number from 0 to ${MAX_SESSIONS}`,
+  }),
+  MCP_BRIDGE_SESSION_IDLE: setting(integer(1, DAY_SECONDS), {
+    meaning: 'Seconds without a call after which a session ends.',
+    default: '900',
+    allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
+  }),
+  MCP_BRIDGE_SESSION_LIFE: setting(integer(1, WEEK_SECONDS), {
+    meaning: 'Seconds after which a session ends in any case.',
+    default: '14400',
+    allowed: `whole seconds from 1 to ${WEEK_SECONDS}`,
+  }),
+  MCP_BRIDGE_SESSION_MEMORY: setting(
+    bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)),
+    {
+      meaning:
+        'Memory that the sessions of one principal may hold together; above it, the one that has been idle for longest ends.',
+      default: '2g',
+      allowed: 'bytes, or a number with k, m, g or t, such as 512m, 512MB or 512MiB; at least 32m',
+    },
+  ),
   MCP_BRIDGE_MEMORY: setting(bytes.pipe(z.number().min(MIN_MEMORY_BYTES).max(Number.MAX_SAFE_INTEGER)), {
     meaning: 'Memory of one container, swap included.',
     default: '512m',

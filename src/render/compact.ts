@@ -5,7 +5,7 @@ import type { HostView } from '../config/host-views.js';
 import type { Outcome, ResultValue } from '../run/outcome/outcome.js';
 import { addressPieces, filePieces } from './files.js';
 import { pictureLines } from './pictures.js';
-import { failurePieces, runningPieces, streamPieces } from './pieces.js';
+import { failurePieces, runningPieces, sessionPieces, streamPieces } from './pieces.js';
 import { toonRows } from './toon.js';
 
 /** Never empty. */
@@ -13,6 +13,7 @@ export function compact(outcome: Outcome, view: HostView): readonly Piece[] {
   const { status, stdout, stderr, result, pictures, error, note } = outcome;
   const errors = streamPieces(stderr, true);
   const pieces = [
+    ...sessionPieces(outcome),
     ...runningPieces(outcome),
     ...addressPieces(outcome, view),
     ...streamPieces(stdout, true),
@@ -23,7 +24,8 @@ export function compact(outcome: Outcome, view: HostView): readonly Piece[] {
     ...(error === undefined ? [] : failurePieces(`[${status}]`, status, error)),
     ...filePieces(outcome),
   ];
-  return pieces.length === 0 ? [{ own: '(no output)' }] : pieces;
+  const isEmpty = pieces.length === (outcome.session === undefined ? 0 : 1);
+  return isEmpty ? [...pieces, { own: '(no output)' }] : pieces;
 }
 
 /** Rows as a table where that is the shorter form; else what Python shows. Several lines start on one of their own. */

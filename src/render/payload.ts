@@ -6,10 +6,13 @@ import { mapStrings, RawJson } from '../protocol/json-text.js';
 import type { Outcome } from '../run/outcome/outcome.js';
 import { type FileEntry, fileEntries } from './files.js';
 import { type PictureSize, pictureSizes } from './pictures.js';
+import { sessionLine } from './pieces.js';
 
 export type Payload = {
   readonly status: Outcome['status'];
   readonly summary: string;
+  /** Which one it was a call of, and what of it is not as the reader may think. */
+  readonly session?: string;
   /** Of a run that goes on: what `wait` and `stop` take. */
   readonly run?: string;
   /** What it does at the moment. */
@@ -85,6 +88,7 @@ export function payloadOf(outcome: Outcome, paths: boolean): Payload {
   };
   return {
     status: outcome.status,
+    ...(outcome.session === undefined ? {} : { session: sessionLine(outcome.session) }),
     summary: summaryOf(outcome),
     ...(outcome.goesOn === undefined ? {} : { run: outcome.goesOn.handle, now: outcome.goesOn.says }),
     ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),

@@ -2,7 +2,10 @@
 // whether it is the bridge's or the code's.
 
 import type { Piece } from '../base/own-lines.js';
-import type { Captured, Outcome, OutcomeError } from '../run/outcome/outcome.js';
+import { clipHarmless } from '../base/text.js';
+import type { Captured, Outcome, OutcomeError, SessionTold } from '../run/outcome/outcome.js';
+
+const MAX_NAME_CHARS = 80;
 
 /** A stream with the line that says what is missing from its middle as ours; none for an empty one. */
 export function streamPieces({ text, gap }: Captured, isTrimmed: boolean): readonly Piece[] {
@@ -17,6 +20,15 @@ export function streamPieces({ text, gap }: Captured, isTrimmed: boolean): reado
     ...(tail === '' ? [] : [{ code: tail }]),
   ];
 }
+
+/** Which session it was, and what of it is not as the reader may think: the first line of all. */
+export function sessionPieces({ session }: Outcome): readonly Piece[] {
+  return session === undefined ? [] : [{ own: `[session ${sessionLine(session)}]` }];
+}
+
+/** `data (s-7hq2m5xw3v8kd4np): call 3`. */
+export const sessionLine = ({ name, handle, call, says }: SessionTold): string =>
+  `${clipHarmless(name, MAX_NAME_CHARS)} (${handle}): ${[...(call > 1 ? [`call ${call}`] : []), ...says].join('; ')}`;
 
 /** That a call goes on, and how to have the rest of it; first, since some hosts cut the end. */
 export function runningPieces({ goesOn, durationMs, stdout, stderr }: Outcome): readonly Piece[] {

@@ -18,6 +18,7 @@ import type { SandboxFacts } from './outcome/ending-errors.js';
 import { filesOf, startOf } from './programs/task.js';
 import type { Run } from './run-request.js';
 import { endOf, keep, sandboxFactsOf } from './sandbox-use.js';
+import { noCall, SessionCall } from './sessions/session-call.js';
 
 /** The servers that a run begins with, and those that it could have. */
 export type OpenServers = {
@@ -50,20 +51,26 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const artifacts = new Artifacts(services.kept, request.id, services.observer, hostView(request.client));
   using codeEnd = new CodeEnd(deadline);
   deadline.start(deadline.pause());
-  sandbox.run(startFrame(run, servers), listeners(run, dispatcher, artifacts, codeEnd), []);
+  const call = services.session && new SessionCall(sandbox, services.session);
+  const handlers = listeners(run, dispatcher, artifacts, codeEnd);
+  sandbox.run(startFrame(run, servers), call?.heardBy(handlers) ?? handlers, []);
   services.watcher.onStart(dispatcher);
-  const end = await endOf(sandbox, deadline, codeEnd, artifacts);
+  const end = await (call === undefined
+    ? endOf(sandbox, deadline, codeEnd, artifacts)
+    : call.end(deadline, codeEnd));
   const waits = waitingFor(dispatcher, servers.loaded.names, lease);
   const facts = sandboxFactsOf(sandbox, dispatcher.calls, waits);
+  // What goes on waiting there waits for nothing else.
+  if (call !== undefined) dispatcher.refuseAll(noCall());
   const { left, stdout, stderr } = await keep(artifacts, deadline);
   transcript.keptWhole({ stdout, stderr });
   return { end, facts, left, savedNote: saved.note, lateNote: codeEnd.note };
 }
 
 /** The servers that code asks for while it runs; a person may have to be asked, and the run's clock stands meanwhile. */
-function onDemandOf(
+export function onDemandOf(
   { services: { autoload, servers }, deadline }: Run,
-  { discovered }: OpenServers,
+  { discovered }: Pick<OpenServers, 'discovered'>,
 ): OnDemand {
   return new OnDemand({
     ...autoload,
@@ -93,7 +100,7 @@ function guardOf(
 }
 
 const startFrame = (
-  { request: { task, files, timeoutSeconds } }: Run,
+  { request: { task, files, timeoutSeconds }, services: { session } }: Run,
   { loaded, discovered }: OpenServers,
 ): Extract<HostFrame, { type: 'run' }> => ({
   type: 'run',
@@ -102,6 +109,7 @@ const startFrame = (
   discovered,
   files: filesOf(task, files),
   program: startOf(task),
+  ...(session === undefined ? {} : { session: session.facts() }),
 });
 
 function listeners(

@@ -14,6 +14,7 @@ import type { SavedTools } from './calls/saved-tools.js';
 import type { Transcript } from './outcome/transcript.js';
 import type { Task } from './programs/task.js';
 import type { Sandboxes } from './sandbox-use.js';
+import type { SessionUse } from './sessions/session-use.js';
 
 export type RunRequest = {
   /** Unique among all bridges. */
@@ -66,6 +67,8 @@ export type RunServices = {
   /** Whether code may ask for further servers, and who is asked about it. */
   readonly autoload: { readonly mode: AutoloadMode; readonly agent: AgentCapabilities };
   readonly saved: SavedTools;
+  /** Of a call in a session; absent for a run of its own. */
+  readonly session?: SessionUse;
   readonly kept: KeptFiles;
   readonly observer: Observer;
   readonly watcher: Watcher;

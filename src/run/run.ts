@@ -6,11 +6,12 @@ import { aborted } from '../base/aborted.js';
 import { Deadline } from '../base/deadline.js';
 import { asBridgeError } from '../base/errors.js';
 import { weigh } from '../base/weight.js';
+import { within } from '../base/within.js';
 import type { NamedTool } from '../protocol/frames.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import type { CheckAnswer } from '../sandbox/turn.js';
 import { LoadedServers } from './calls/loaded-servers.js';
-import { type Conversed, converse, type OpenServers } from './conversation.js';
+import { type Conversed, converse, type OpenServers, onDemandOf } from './conversation.js';
 import { failureNote, type Opened, openServers } from './opening.js';
 import { type Conclusion, conclude, concludeFailure, concludeRefused } from './outcome/conclude.js';
 import type { Outcome } from './outcome/outcome.js';
@@ -20,6 +21,8 @@ import { checkOf, languageOf, type Task } from './programs/task.js';
 import { RunRecord } from './run-record.js';
 import type { Run, RunRequest, RunServices } from './run-request.js';
 import { type FallbackSandbox, refuseCancelled, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
+import { INTERRUPT_WITHIN_MS } from './sessions/session-call.js';
+import type { SessionUse } from './sessions/session-use.js';
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(
@@ -63,8 +66,9 @@ async function ended(run: Run): Promise<Ended> {
 async function takeChecked(run: Run): Promise<FallbackSandbox & { readonly checked: Checked }> {
   const taken = await takeSandbox(run.services.sandboxes, run.deadline);
   const checked = await check(run, taken.sandbox);
-  if (!('isLost' in checked) || !checked.isLost || run.deadline.cause !== undefined)
-    return { ...taken, checked };
+  const isLost = 'isLost' in checked && checked.isLost && run.deadline.cause === undefined;
+  // Nothing takes the place of a session without a word.
+  if (!isLost || run.services.session !== undefined) return { ...taken, checked };
   taken[Symbol.dispose]();
   const another = await takeSandbox(run.services.sandboxes, run.deadline);
   return { ...another, checked: await check(run, another.sandbox) };
@@ -88,7 +92,9 @@ function recordOf(
 
 /** A run that ends before they are open lets them go on opening. */
 function startOpening({ request: { servers, others = [] }, services, deadline }: Run): Promise<Opened> {
-  const opening = openServers(servers, others, services.servers, deadline.signal);
+  const asked = services.session?.added ?? [];
+  const [mine, rest] = [servers, others].map((names) => names.filter((name) => !asked.includes(name)));
+  const opening = openServers(mine ?? [], rest ?? [], services.servers, deadline.signal);
   opening.catch(() => {});
   return opening;
 }
@@ -99,10 +105,10 @@ type Checked =
   | { readonly conclusion: Conclusion; readonly isLost: boolean };
 
 /** The tools that the code names, or what the run has come to over its check. Its clock runs meanwhile, and stands then. */
-async function check({ request, deadline, transcript }: Run, sandbox: Sandbox): Promise<Checked> {
+async function check({ request, services, deadline, transcript }: Run, sandbox: Sandbox): Promise<Checked> {
   const { task, timeoutSeconds } = request;
   deadline.start(timeoutSeconds * 1000);
-  const answer = await checkIn(sandbox, task, deadline);
+  const answer = await checkIn(sandbox, task, deadline, services.session);
   deadline.pause();
   if (answer === undefined || 'how' in answer || deadline.cause !== undefined) {
     const end = answer !== undefined && 'how' in answer ? answer : undefined;
@@ -118,29 +124,54 @@ async function checkIn(
   sandbox: Sandbox,
   task: Task,
   { signal }: Deadline,
+  session: SessionUse | undefined,
 ): Promise<CheckAnswer | SandboxEnd | undefined> {
   const checked = checkOf(task);
   // What is not Python is for its own compiler, in its run.
   if (checked === undefined) return { type: 'checked', named: [] };
   const { code, file } = checked;
-  const said = await Promise.race([sandbox.check(code, file), sandbox.ended, aborted(signal)]);
+  const answer = sandbox.check(code, file);
+  const said = await Promise.race([answer, sandbox.ended, aborted(signal)]);
+  if (said !== undefined) return said;
+  let isChecked = false;
+  if (session !== undefined)
+    await within(
+      INTERRUPT_WITHIN_MS,
+      answer.then(() => {
+        isChecked = true;
+      }),
+    );
   // There is no other way to stop a compiler.
-  if (said === undefined) sandbox.kill();
-  return said;
+  if (!isChecked) {
+    session?.willEnd('its code took too long to compile');
+    sandbox.kill();
+  }
+  return undefined;
 }
 
 /** Throws what kept a server from opening, and what `named` asks of servers that they have not. */
-async function open(
-  { services: { servers } }: Run,
-  opening: Promise<Opened>,
-  named: readonly NamedTool[],
-): Promise<OpenServers> {
+async function open(run: Run, opening: Promise<Opened>, named: readonly NamedTool[]): Promise<OpenServers> {
+  const { servers } = run.services;
   const { docs, failed } = await opening;
   const loaded = new LoadedServers(docs, servers.policy);
+  await addToSession(run, loaded, failed);
   const discovered = servers.discovered(loaded.names, failed);
   const objection = preflight(named, loaded.allShown, discovered);
   if (objection !== undefined) throw objection;
   return { loaded, discovered, failed };
+}
+
+/** Servers that a session has not had yet go to code of its earlier calls as well, which may not have them unasked. */
+async function addToSession(
+  run: Run,
+  loaded: LoadedServers,
+  failed: ReadonlyMap<string, string>,
+): Promise<void> {
+  const { services, deadline } = run;
+  const added = services.session?.added ?? [];
+  if (added.length === 0) return;
+  using onDemand = onDemandOf(run, { discovered: services.servers.discovered(loaded.names, failed) });
+  for (const server of added) loaded.add(await onDemand.load(server, deadline.signal));
 }
 
 function concluded(

@@ -40,6 +40,8 @@ export type SandboxKind = {
   readonly ahead: ReadonlyArray<readonly string[]>;
   readonly preimport: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** For how long a sandbox may live that serves the calls of a session; absent for one that serves a run. */
+  readonly lifeSeconds?: number;
 };
 
 /** Share of a sandbox's memory given to Node's heap. The rest is for files, buffers and the harness. */
@@ -69,6 +71,12 @@ export const pythonKind = ({
   ahead: [],
   preimport,
   env: {},
+});
+
+/** The kind of a session: the same walls, and a clock of its own. */
+export const sessionKind = (settings: Settings): SandboxKind => ({
+  ...pythonKind(settings),
+  lifeSeconds: settings.sessions.lifeSeconds,
 });
 
 /** The kind of sandbox that `execute` uses. All commands of a bridge have the volume `work`. */

@@ -1,4 +1,5 @@
-// One container and its channel, as a single-use thing: started, greeted, given one run, gone. There is no reset.
+// One container and its channel, as a single-use thing: started, greeted, given one run, gone. There is no reset. That of a
+// session is given its calls instead of a run, one after another, and is gone with it.
 // Whatever ends it first is its end for good. Which frames may come when is told by turn.ts; this file acts on it. It
 // knows nothing of tools, policy or MCP.
 //
@@ -38,6 +39,7 @@ import {
   type RunHandlers,
   type Step,
   type Turn,
+  wasGivenRun,
 } from './turn.js';
 import type { Breach } from './watchdog.js';
 
@@ -72,6 +74,9 @@ const SHUTDOWN_LOOKS: ReadonlyMap<string | null, number> = new Map([
   ['SIGTERM', 3],
   ['SIGKILL', 1],
 ]);
+
+/** The supervisor ends when it has heard nothing for four times as long (`HEARD_WITHIN_S` in harness/session.py). */
+const ALIVE_EVERY_MS = 30_000;
 
 /** After the supervisor's report the guest's last frame may still be on its way through the other stream. */
 const LAST_FRAME_WITHIN_MS = 500;
@@ -109,6 +114,10 @@ export class Sandbox implements AsyncDisposable {
   #processorTime: ProcessorTime | undefined;
   /** What the supervisor has read in the container, for where the group cannot be seen from here. */
   #toldMemoryKills: number | undefined;
+  /** How many of them were in earlier calls of its session. */
+  #earlierMemoryKills = 0;
+  /** Tells the supervisor of a session that we are there. */
+  #lease: NodeJS.Timeout | undefined;
 
   private constructor(
     container: Container,
@@ -220,7 +229,8 @@ export class Sandbox implements AsyncDisposable {
   get memoryKills(): number | undefined {
     // Where nothing limits memory, nothing kills for that limit.
     if (this.#enforcement.memory === 'none') return 0;
-    return this.#guard === undefined ? this.#toldMemoryKills : this.#guard.memoryKills;
+    const all = this.#guard === undefined ? this.#toldMemoryKills : this.#guard.memoryKills;
+    return all === undefined ? undefined : all - this.#earlierMemoryKills;
   }
 
   /** From now on `processorSeconds` counts; where the processes cannot be seen from here, it stays undefined. */
@@ -242,7 +252,7 @@ export class Sandbox implements AsyncDisposable {
 
   /** Whether it was given its run: from then on nothing that it says decides anything. */
   get hasRun(): boolean {
-    return isOfRun(this.#turn);
+    return wasGivenRun(this.#turn);
   }
 
   /** Has the Python `code` compiled, and nothing of it run. Resolves with the answer; never, when `ended` comes first. */
@@ -258,12 +268,14 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Starts the code that was checked last, or a program that needs no check: the one run of this sandbox. `input` goes
-   * ahead of it, as fast as the sandbox reads; from its first piece on the sandbox counts as one that has its run.
+   * Starts the code that was checked last, or a program that needs no check: the one run of this sandbox, or a call of its
+   * session. `input` goes ahead of it, as fast as the sandbox reads; from its first piece on the sandbox counts as one that has
+   * its run.
    */
   run(frame: RunFrame, handlers: RunHandlers, input: InputFrames = []): void {
     this.#enter(beginRun(this.#turn, frame, handlers));
     this.#startGuard();
+    if (frame.session !== undefined) this.#renewLease();
     // Without input it is sent before this returns.
     this.#channel
       .sendInTurn(inOrder(input, frame))
@@ -281,6 +293,23 @@ export class Sandbox implements AsyncDisposable {
     this.#processorTime?.[Symbol.dispose]();
     this.#processorTime = undefined;
     return isAsItWas && this.isAlive;
+  }
+
+  /**
+   * A call of its session has ended, and none is under way: nobody looks at its memory until the next one, and what it has used
+   * of the processor is counted anew.
+   */
+  rests(): void {
+    this.#earlierMemoryKills += this.memoryKills ?? 0;
+    this.#guard?.[Symbol.dispose]();
+    this.#guard = undefined;
+    this.#processorTime?.[Symbol.dispose]();
+    this.#processorTime = undefined;
+  }
+
+  /** Has everything in it but its first process stand still until the next call, unless its code has asked to go on. */
+  hold(): void {
+    this.#channel.send({ type: 'hold' });
   }
 
   /** False when the guest has stopped reading and the frame was dropped. */
@@ -321,6 +350,7 @@ export class Sandbox implements AsyncDisposable {
     const step = afterSupervisor(this.#turn, frame);
     this.#take(frame.type, step);
     if (step === undefined) return;
+    if (frame.type === 'answered') this.#toldMemoryKills = frame.memoryKills ?? undefined;
     if (frame.type === 'exited') void this.#whenReported(frame);
     if (frame.type === 'unloaded')
       this.#observer({ ...frame, type: 'sandbox.unloaded', container: this.name });
@@ -419,7 +449,14 @@ export class Sandbox implements AsyncDisposable {
     this.#state = { at: 'gone', was: this.#turn };
     this.#guard?.[Symbol.dispose]();
     this.#processorTime?.[Symbol.dispose]();
+    clearInterval(this.#lease);
     this.#settle(end);
+  }
+
+  #renewLease(): void {
+    this.#channel.countAnew();
+    if (this.#state.at === 'gone') return;
+    this.#lease ??= setInterval(() => this.#channel.send({ type: 'alive' }), ALIVE_EVERY_MS).unref();
   }
 
   #onNoise(line: string): void {

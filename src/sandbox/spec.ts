@@ -185,7 +185,8 @@ const withheldFromGuest = ({ kind, harnessDir, areInImage }: SpecInputs) =>
 /** How much it may take. */
 function limits(inputs: SpecInputs) {
   const { kind, cores, maxWaitSeconds, maxTimeoutSeconds } = inputs;
-  const deadManSeconds = maxWaitSeconds + maxTimeoutSeconds + SPARE_SECONDS;
+  const wanted = kind.lifeSeconds === undefined ? maxWaitSeconds + maxTimeoutSeconds : kind.lifeSeconds;
+  const deadManSeconds = wanted + SPARE_SECONDS;
   return {
     // Enforced by the cgroup where the engine has one; swap is included, so it cannot grow there.
     memoryBytes: kind.memoryBytes,

@@ -1,6 +1,7 @@
 // Whose turn it is in the conversation with one sandbox: which frames may come next, and what each leads to. It greets,
-// waits, answers checks, is given its one run and reports how that ended; nothing leads back from its run. Pure: the
-// data of a turn is there in that turn only, and a frame or a wish that a turn does not know is refused. Sends nothing.
+// waits, answers checks, is given its one run and reports how that ended; nothing leads back from its run. That of a session
+// is given one call after another instead, and waits between them for nobody else. Pure: the data of a turn is there in
+// that turn only, and a frame or a wish that a turn does not know is refused. Sends nothing.
 
 import { BridgeError } from '../base/errors.js';
 import type { OutputStream } from '../base/streams.js';
@@ -16,6 +17,9 @@ export type LeftFrame = FrameOf<SupervisorFrame, 'file' | 'skipped'>;
 /** How the guest's process ended, in the supervisor's words. */
 export type GuestEnd = Pick<FrameOf<SupervisorFrame, 'exited'>, 'code' | 'signal'>;
 
+/** A call of a session has ended, and its interpreter waits for the next. */
+export type Answered = FrameOf<SupervisorFrame, 'answered'>;
+
 export type RunHandlers = {
   readonly onOutput: (stream: OutputStream, text: string, base64: string | null) => void;
   /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
@@ -24,6 +28,10 @@ export type RunHandlers = {
   readonly onFile: (frame: LeftFrame) => void;
   /** As soon as the code itself has ended: its files may follow. Whatever speaks for the supervisor may say it twice. */
   readonly onGuestEnd?: (end: GuestEnd) => void;
+  /** In a session, that the call has ended. What the guest says later is still told to `onGuest`, until the next call. */
+  readonly onAnswered?: (answered: Answered) => void;
+  /** In a session, that it does not stand still between calls. */
+  readonly onRestless?: () => void;
 };
 
 type Starting = { readonly at: 'starting'; readonly onHello: (hello: Hello) => void };
@@ -33,6 +41,8 @@ type Waiting = {
   readonly hasProgram: boolean;
   /** Whether no check was so large, or took so long, that the sandbox is no longer as it was. */
   readonly isAsItWas: boolean;
+  /** In a session after its first call: who heard the last one. */
+  readonly session?: RunHandlers | undefined;
 };
 type Checking = {
   readonly at: 'checking';
@@ -40,10 +50,11 @@ type Checking = {
   /** By performance.now(). */
   readonly startedAt: number;
   readonly isAsItWas: boolean;
+  readonly session?: RunHandlers | undefined;
 };
 /** `hasLastWord`: whether the guest has said how its code ended. */
 type OfRun = { readonly handlers: RunHandlers; readonly hasLastWord: boolean };
-type Running = OfRun & { readonly at: 'running' };
+type Running = OfRun & { readonly at: 'running'; readonly isSession: boolean };
 /** The supervisor has told of the end; the guest's last words come by another stream, and may come later. */
 type Reported = OfRun & { readonly at: 'reported'; readonly report: GuestEnd };
 export type Turn = Starting | Waiting | Checking | Running | Reported;
@@ -57,16 +68,23 @@ const LIGHT_CHECK_MS = 250;
 /** After one of these a guest has said how its code ended. */
 const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
 
-/** Whether it was given its run. */
+/** Whether its run, or a call of its session, is under way or was the last. */
 export const isOfRun = (turn: Turn): turn is Running | Reported =>
   turn.at === 'running' || turn.at === 'reported';
+
+/** Whether it was given a run, or a call of a session. */
+export const wasGivenRun = (turn: Turn): boolean => isOfRun(turn) || sessionOf(turn) !== undefined;
+
+/** Who heard the last call of its session, while none is under way. */
+const sessionOf = (turn: Turn): RunHandlers | undefined =>
+  turn.at === 'waiting' || turn.at === 'checking' ? turn.session : undefined;
 
 /** The turn in which an answer about `code` is due; what was checked before is replaced. Throws E_INTERNAL. */
 export function beginCheck(turn: Turn, code: string, onAnswer: Checking['onAnswer']): Checking {
   switch (turn.at) {
     case 'waiting': {
       const isAsItWas = turn.isAsItWas && code.length <= LIGHT_CODE_CHARS;
-      return { at: 'checking', onAnswer, startedAt: performance.now(), isAsItWas };
+      return { at: 'checking', onAnswer, startedAt: performance.now(), isAsItWas, session: turn.session };
     }
     case 'starting':
       throw broken('a sandbox checks nothing before its greeting');
@@ -78,13 +96,18 @@ export function beginCheck(turn: Turn, code: string, onAnswer: Checking['onAnswe
   }
 }
 
-/** The turn of the one run: of the program that was checked last, or of one that needs no check. Throws E_INTERNAL. */
-export function beginRun(turn: Turn, { program }: RunFrame, handlers: RunHandlers): Running {
+/**
+ * The turn of the one run, or of a call of a session: of the program that was checked last, or of one that needs no check.
+ * Throws E_INTERNAL.
+ */
+export function beginRun(turn: Turn, { program, session }: RunFrame, handlers: RunHandlers): Running {
   const needsCheck = (program?.ways ?? []).length === 0;
   switch (turn.at) {
     case 'waiting':
       if (needsCheck && !turn.hasProgram) throw broken('a sandbox runs what it has checked');
-      return { at: 'running', handlers, hasLastWord: false };
+      if (turn.session !== undefined && session === undefined)
+        throw broken('the sandbox of a session serves its calls only');
+      return { at: 'running', handlers, hasLastWord: false, isSession: session !== undefined };
     case 'starting':
       throw broken('a sandbox runs nothing before its greeting');
     case 'checking':
@@ -97,12 +120,14 @@ export function beginRun(turn: Turn, { program }: RunFrame, handlers: RunHandler
 
 /** Whether it may wait for another run. Throws E_INTERNAL for one that was given its run. */
 export function mayRest(turn: Turn): boolean {
-  if (isOfRun(turn)) throw broken('a sandbox that was given its run never waits again');
+  if (wasGivenRun(turn)) throw broken('a sandbox that was given its run never waits again');
   return turn.at === 'waiting' && turn.isAsItWas;
 }
 
 /** Undefined when the guest's frame is out of turn: before the run there is no guest. */
 export function afterGuest(turn: Turn, frame: GuestFrame, text: string): Step | undefined {
+  const session = sessionOf(turn);
+  if (session !== undefined) return { next: turn, tell: () => session.onGuest(frame, text) };
   if (!isOfRun(turn)) return undefined;
   const next = LAST_WORDS.has(frame.type) ? { ...turn, hasLastWord: true } : turn;
   return { next, tell: () => turn.handlers.onGuest(frame, text) };
@@ -121,25 +146,50 @@ export function afterSupervisor(turn: Turn, frame: SupervisorFrame): Step | unde
         tell: () => turn.onHello(frame),
       };
     case 'unloaded':
-      return isOfRun(turn) ? undefined : { next: turn, tell: () => {} };
+      return wasGivenRun(turn) ? undefined : { next: turn, tell: () => {} };
     case 'checked':
     case 'refused':
       return turn.at === 'checking' ? afterAnswer(turn, frame) : undefined;
+    case 'answered':
+      return turn.at === 'running' && turn.isSession ? afterCall(turn, frame) : undefined;
+    case 'restless':
+      return betweenCalls(turn, ({ onRestless }) => onRestless?.());
     case 'output':
     case 'ended':
     case 'file':
     case 'skipped':
     case 'exited':
-      return isOfRun(turn) ? afterRunFrame(turn, frame) : undefined;
+      return isOfRun(turn) ? afterRunFrame(turn, frame) : afterFrameBetweenCalls(turn, frame);
   }
 }
 
-function afterAnswer({ onAnswer, startedAt, isAsItWas }: Checking, answer: CheckAnswer): Step {
+function afterAnswer({ onAnswer, startedAt, isAsItWas, session }: Checking, answer: CheckAnswer): Step {
   const isLight = performance.now() - startedAt <= LIGHT_CHECK_MS;
   return {
-    next: { at: 'waiting', hasProgram: answer.type === 'checked', isAsItWas: isAsItWas && isLight },
+    next: { at: 'waiting', hasProgram: answer.type === 'checked', isAsItWas: isAsItWas && isLight, session },
     tell: () => onAnswer(answer),
   };
+}
+
+const afterCall = ({ handlers }: Running, answered: Answered): Step => ({
+  next: { at: 'waiting', hasProgram: false, isAsItWas: false, session: handlers },
+  tell: () => handlers.onAnswered?.(answered),
+});
+
+function betweenCalls(turn: Turn, tell: (session: RunHandlers) => void): Step | undefined {
+  const session = sessionOf(turn);
+  return session && { next: turn, tell: () => tell(session) };
+}
+
+/** Between calls the guest may end, and what it left is nobody's then. */
+function afterFrameBetweenCalls(
+  turn: Turn,
+  frame: FrameOf<SupervisorFrame, 'output' | 'ended' | 'file' | 'skipped' | 'exited'>,
+): Step | undefined {
+  const session = sessionOf(turn);
+  if (session === undefined) return undefined;
+  if (frame.type !== 'exited') return { next: turn, tell: () => {} };
+  return { next: { at: 'reported', handlers: session, hasLastWord: true, report: frame }, tell: () => {} };
 }
 
 function afterRunFrame(

@@ -18,6 +18,8 @@ export type BridgeOwner = {
   readonly limits: () => TurnLimits;
   /** Of its calls, likewise. */
   readonly callLimits: () => CallLimits;
+  /** Most sessions at once; asked for each new one. */
+  readonly mostSessions: () => number;
   /** The volume of its commands. */
   readonly workVolume: string;
 };

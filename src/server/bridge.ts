@@ -23,7 +23,14 @@ import type { Task } from '../run/programs/task.js';
 import { runCode } from '../run/run.js';
 import type { Watcher } from '../run/run-request.js';
 import { type CommandOutcome, runSandboxedCommand } from '../run/sandboxed-command.js';
-import { commandKind, kindAhead, kindOf, pythonKind, type SandboxKind } from '../sandbox/kind.js';
+import {
+  commandKind,
+  kindAhead,
+  kindOf,
+  pythonKind,
+  type SandboxKind,
+  sessionKind,
+} from '../sandbox/kind.js';
 import type { Launcher } from '../sandbox/launcher.js';
 import { type BridgeOwner, NO_CALL_LIMITS } from './bridge-owner.js';
 import type { CallLimits, CallTurns } from './call-turns.js';
@@ -37,6 +44,8 @@ import type { CommandInput, RunHooks, RunInput, ServerCall } from './run-hooks.j
 import { RunMeter } from './run-meter.js';
 import { type CallWait, RunServices } from './run-services.js';
 import { SandboxService } from './sandbox-service.js';
+import { serversOf, sessionTold, useOf } from './session-runs.js';
+import { type AskedSession, Sessions } from './sessions/sessions.js';
 import { SetUp } from './set-up.js';
 import { takeTurn } from './take-turn.js';
 import { type Turn, UNLIMITED } from './turns.js';
@@ -83,6 +92,8 @@ export class Bridge implements AsyncDisposable {
   readonly openCalls: ToolCalls;
   /** Calls that go on after they were answered. */
   readonly longCalls: LongCalls;
+  /** Interpreters that stay from call to call. */
+  readonly sessions: Sessions;
   readonly #observer: Observer;
   readonly #service: SandboxService;
   readonly #owner: BridgeOwner | undefined;
@@ -135,6 +146,15 @@ export class Bridge implements AsyncDisposable {
     this.#owned.defer(this.#service.waitForServers(opensWithin));
     // Ahead of the servers: nothing is started for a bridge that ends.
     if (options.service === undefined) this.#owned.use(this.#service.warm);
+    this.sessions = this.#owned.use(
+      new Sessions({
+        limits: settings.sessions,
+        most: owner?.mostSessions ?? (() => settings.sessions.most),
+        stateDir,
+        retire: (sandbox) => this.#service.retire(sandbox),
+        observer,
+      }),
+    );
     this.saved = new SavedTools(stateDir, settings.saveTools);
     const { keepSeconds, keepBytes: quotaBytes } = settings;
     this.kept = this.#owned.use(
@@ -173,6 +193,8 @@ export class Bridge implements AsyncDisposable {
   async run(input: RunInput, caller: Caller, hooks: RunHooks, signal: AbortSignal): Promise<Outcome> {
     this.#service.expect(caller.agent);
     this.servers.rediscover();
+    const { session } = input;
+    if (session !== undefined) return this.#runInSession(input, session, caller, hooks, signal);
     const objection = this.servers.objectionTo(input.servers);
     if (objection !== undefined)
       return outcomeWithoutRun('validation_error', objection, input.timeoutSeconds);
@@ -188,6 +210,60 @@ export class Bridge implements AsyncDisposable {
       return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
     });
     return 'refused' in outcome ? withoutTurn(outcome.refused, input.timeoutSeconds) : outcome;
+  }
+
+  /** One call of a session, behind those that are ahead in it. */
+  async #runInSession(
+    input: RunInput,
+    asked: AskedSession,
+    caller: Caller,
+    hooks: RunHooks,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { timeoutSeconds } = input;
+    using link = new LinkedSignal(signal, this.#closing.signal);
+    const entered = await this.sessions
+      .enter(asked, caller, link.signal, ({ name, calls }) =>
+        hooks.onPreparing(() => `Waits for call ${calls} of session '${name}'.`),
+      )
+      .catch((thrown: unknown) => ({ refused: asBridgeError(thrown) }));
+    if ('refused' in entered) return withoutTurn(entered.refused, timeoutSeconds);
+    if ('message' in entered) return outcomeWithoutRun('validation_error', entered, timeoutSeconds);
+    using _entered = entered;
+    const { servers } = this;
+    const { names, added, lost } = serversOf(
+      entered,
+      input.servers,
+      (some) => servers.objectionTo(some),
+      (some) => servers.wanted(some),
+    );
+    const told = (outcome: Outcome): Outcome => ({
+      ...outcome,
+      session: sessionTold(entered, outcome, lost),
+    });
+    const objection = servers.objectionTo(names);
+    if (objection !== undefined)
+      return told(outcomeWithoutRun('validation_error', objection, timeoutSeconds));
+    const wanted = servers.wanted(names);
+    const all = [...wanted.servers, ...wanted.others];
+    using lease = servers.pool.lease(all, caller.agent);
+    const wait = this.#waitOf(all, hooks);
+    const kind = sessionKind(this.settings);
+    const outcome = await this.#inTurn(kind, all, hooks, signal, async (id, ends, meter) => {
+      const request = { id, client: caller.client, ...input, ...wanted };
+      const services = {
+        ...this.#runServices.forRun(kind, caller, lease, wait, meter),
+        sandboxes: this.#runServices.forSession(kind, entered, wait, meter),
+        session: useOf(entered, added),
+      };
+      return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
+    });
+    if ('refused' in outcome) return told(withoutTurn(outcome.refused, timeoutSeconds));
+    const { session } = entered;
+    // Those that a call was refused are none of its.
+    if (session.calls > 0 && outcome.status !== 'validation_error')
+      session.servers = [...new Set([...names.filter((name) => all.includes(name)), ...outcome.servers])];
+    return told(outcome);
   }
 
   /** One command in a container of its own, queued like a run. Never rejects for what agent, command or engine did. */

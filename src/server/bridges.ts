@@ -220,6 +220,7 @@ export class Bridges implements AsyncDisposable {
         shared: this.#sharedServers(),
         limits: () => limitsOf(access.rules.quotas, settings),
         callLimits: () => callLimitsOf(access.rules.quotas, settings),
+        mostSessions: () => access.rules.quotas.sessions ?? settings.sessions.most,
         workVolume: this.#workVolumeOf(id),
       },
     });

@@ -22,15 +22,16 @@ export type CallLeg = {
   readonly onLog: (params: LogParams) => void;
 };
 
-/** A leg that lasts as long as `request`. `agent` is whom the call may ask. */
+/** A leg that lasts as long as `request`. `agent` is whom the call may ask, `scope` where names of sessions mean something. */
 export function legOf(
   request: AgentRequest,
   agent: AgentCapabilities,
   logLevel: () => McpLogLevel | undefined,
+  scope: string,
 ): CallLeg {
   const { client, progressToken, signal } = request;
   return {
-    caller: { client, agent },
+    caller: { client, agent, scope },
     signal,
     isWaitedFor: () => true,
     onProgress:

@@ -7,7 +7,9 @@ export type Caller = {
   readonly client: string;
   /** What can be asked of it on behalf of servers and code. */
   readonly agent: AgentCapabilities;
+  /** Within which a session's name means it: the connection, or all of the principal's where there is none. */
+  readonly scope: string;
 };
 
 /** The bridge's own command line, which nobody can be asked through. */
-export const COMMAND_LINE: Caller = { client: 'command line', agent: NO_AGENT };
+export const COMMAND_LINE: Caller = { client: 'command line', agent: NO_AGENT, scope: 'command line' };

@@ -10,7 +10,11 @@ import type { McpLogLevel } from './log-notifications.js';
 const QUIET_BEFORE_WARM_MS = 250;
 const QUIET_BEFORE_SWEEP_MS = 2_000;
 
+let made = 0;
+
 export class Connection implements Disposable {
+  /** No two in one process have the same. */
+  readonly id = String(++made);
   /** What an agent of 2025 wants to be told, since it has last said so. */
   logLevel: McpLogLevel | undefined;
   /** What the agent was told of the tools, when it listed them last. */

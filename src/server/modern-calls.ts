@@ -66,7 +66,7 @@ function goesOn({ requestState, inputResponses }: Retry): {
 function legFrom(call: OpenCall<CallToolResult, LegRequest>, { caller }: CallLeg): CallLeg {
   const open = () => call.request?.leg;
   return {
-    caller: { client: caller.client, agent: call.agent },
+    caller: { ...caller, agent: call.agent },
     signal: call.signal,
     isWaitedFor: () => open() !== undefined,
     onProgress: (params) => {

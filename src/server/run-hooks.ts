@@ -5,6 +5,7 @@ import type { DirectCall } from '../run/direct-call.js';
 import type { Task } from '../run/programs/task.js';
 import type { Watcher } from '../run/run-request.js';
 import type { CommandRequest } from '../run/sandboxed-command.js';
+import type { AskedSession } from './sessions/sessions.js';
 
 export type RunInput = {
   readonly task: Task;
@@ -12,6 +13,8 @@ export type RunInput = {
   readonly servers: readonly string[];
   readonly timeoutSeconds: number;
   readonly files: readonly InputFile[];
+  /** Which one it is a call of; absent for a run of its own. */
+  readonly session?: AskedSession;
 };
 
 export type CommandInput = Pick<CommandRequest, 'command' | 'timeoutSeconds'>;

@@ -18,6 +18,7 @@ import type { Caller } from './caller.js';
 import type { ConfiguredServers } from './configured-servers.js';
 import type { RunMeter } from './run-meter.js';
 import { ABOUT_MS, type SandboxService } from './sandbox-service.js';
+import type { Entered } from './sessions/sessions.js';
 
 export type RunServicesParts = {
   readonly settings: Settings;
@@ -99,6 +100,25 @@ export class RunServices {
       saved,
       observer,
       watcher: { ...watcher, onStart },
+    };
+  }
+
+  /** For a call of a session: its sandbox, started by the first one. */
+  forSession(kind: SandboxKind, entered: Entered, wait: CallWait, meter: RunMeter): Sandboxes {
+    const { service } = this.#parts;
+    const { session } = entered;
+    const source = {
+      take: (signal: AbortSignal) => service.start(kind, signal),
+      giveBack: (late: Sandbox) => service.retire(late),
+    };
+    const leave = (sandbox: Sandbox) => meter.leave(sandbox);
+    return {
+      take: async (signal) =>
+        meter.follow(
+          session.sandbox ?? entered.adopt(await service.patience.take(keyOf(kind), source, wait, signal)),
+        ),
+      giveBack: leave,
+      retire: leave,
     };
   }
 

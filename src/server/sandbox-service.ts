@@ -9,8 +9,10 @@ import type { HostFacts } from '../config/host-facts.js';
 import type { Settings } from '../config/settings.js';
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import { canLoad } from '../run/calls/on-demand.js';
+import type { SandboxKind } from '../sandbox/kind.js';
 import { Launcher } from '../sandbox/launcher.js';
 import { Launchers } from '../sandbox/launchers.js';
+import type { Sandbox } from '../sandbox/sandbox.js';
 import { MAX_ASKING_SECONDS } from '../sandbox/spec.js';
 import { WarmPools } from '../sandbox/warm-pools.js';
 import { type EngineHealth, engineHealth } from './engine-health.js';
@@ -49,6 +51,10 @@ export class SandboxService implements AsyncDisposable {
   readonly turns: Turns;
   /** Whether sandboxes can be started now. */
   readonly health: EngineHealth;
+  /** A sandbox of nobody's pool. */
+  readonly start: (kind: SandboxKind, signal: AbortSignal) => Promise<Sandbox>;
+  /** Gets rid of one behind the caller's back. */
+  readonly retire: (sandbox: Sandbox) => void;
   readonly #observer: Observer;
   readonly #settings: Settings;
   readonly #owned = new DisposalStack();
@@ -83,15 +89,17 @@ export class SandboxService implements AsyncDisposable {
     this.launcher = this.#owned.use(open(settings));
     const launchers = this.#owned.use(new Launchers(settings, this.launcher, open));
     this.health = this.#owned.use(engineHealth(settings, { launcher: this.launcher, launchers }, told));
+    this.start = (kind, signal) =>
+      launchers.start(kind, signal).catch((thrown: unknown) => {
+        if (!signal.aborted) this.health.startFailed(thrown);
+        throw thrown;
+      });
+    this.retire = (sandbox) => launchers.retire(sandbox);
     this.warm = this.#owned.use(
       new WarmPools({
         size: settings.warm,
-        start: (kind, signal) =>
-          launchers.start(kind, signal).catch((thrown: unknown) => {
-            if (!signal.aborted) this.health.startFailed(thrown);
-            throw thrown;
-          }),
-        retire: (sandbox) => launchers.retire(sandbox),
+        start: this.start,
+        retire: this.retire,
         isCurrent: (sandbox) => launchers.isCurrent(sandbox),
         onWaits: (sandbox, waits) => launchers.onWaits(sandbox, waits),
         observer: told,

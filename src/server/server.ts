@@ -96,6 +96,7 @@ export function agentServer(parts: AgentServerParts): AgentServer {
     answerFrom(whole, server, {
       observer,
       agent,
+      scope: connection.id,
       logLevelFor: (request) =>
         request.era === 'legacy' ? () => connection.logLevel : () => request.logLevel,
       onKept: (request) => {

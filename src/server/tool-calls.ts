@@ -68,6 +68,8 @@ export type CallsParts = {
   readonly observer: Observer;
   /** Whom a call may ask; the same for all calls, since questions of a server are told apart by whose they are. */
   readonly agent: AgentCapabilities;
+  /** Within which a session's name means it. */
+  readonly scope: string;
   /** What the agent wants to be told while `request` is answered, whenever it is asked. */
   readonly logLevelFor: (request: AgentRequest) => () => McpLogLevel | undefined;
   /** The call that is answered by `request` has left something to read. */
@@ -90,7 +92,7 @@ export function answerCalls(server: AgentServer, parts: CallsParts): void {
       // What a server has answered may be structured as only later agents know it.
       return 'isRelayed' in answer ? server.projectCallToolResult(result, undefined) : result;
     };
-    const own = legOf(request, parts.agent, parts.logLevelFor(request));
+    const own = legOf(request, parts.agent, parts.logLevelFor(request), parts.scope);
     if (request.era === 'legacy' || modernCalls === undefined) return begin(own);
     return modernCalls.answer({ request, params, own }, begin);
   });

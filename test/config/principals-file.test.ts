@@ -177,6 +177,7 @@ it('the table has every field of the schema', () => {
     'callsWaiting',
     'processorSeconds',
     'memory',
+    'sessions',
   ]);
   const first = new Set(principalsTable().map(({ field }) => field.split('.')[0]));
   expect([...first].sort()).toEqual(['ENTRY', ...fieldsAt([])].sort());

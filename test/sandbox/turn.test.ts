@@ -12,6 +12,7 @@ import {
   type RunFrame,
   type RunHandlers,
   type Turn,
+  wasGivenRun,
 } from '../../src/sandbox/turn.js';
 
 const error = { type: 'SyntaxError', message: 'no', traceback: [] };
@@ -23,6 +24,8 @@ const SUPERVISOR: { readonly [T in SupervisorFrame['type']]: Extract<SupervisorF
   output: { type: 'output', stream: 'stdout', text: 'x', base64: null },
   ended: { type: 'ended', code: 0, signal: null },
   file: { type: 'file', name: 'a', data: '' },
+  answered: { type: 'answered', code: 0, goesOn: false, memoryKills: null },
+  restless: { type: 'restless' },
   skipped: { type: 'skipped', files: [], more: 0 },
   exited: { type: 'exited', code: 3, signal: null, memoryKills: null },
 };
@@ -37,7 +40,7 @@ const TURNS: { readonly [A in Turn['at']]: Extract<Turn, { at: A }> } = {
   starting: { at: 'starting', onHello: heard },
   waiting: { at: 'waiting', hasProgram: true, isAsItWas: true },
   checking: { at: 'checking', onAnswer: heard, startedAt: performance.now(), isAsItWas: true },
-  running: { at: 'running', ...ofRun },
+  running: { at: 'running', ...ofRun, isSession: false },
   reported: { at: 'reported', ...ofRun, report: { code: 0, signal: null } },
 };
 const NAMES = Object.keys(TURNS) as ReadonlyArray<Turn['at']>;
@@ -146,5 +149,58 @@ describe('what a turn remembers', () => {
       report: SUPERVISOR.exited,
     });
     expect(afterGuest(TURNS.reported, RAISED, '')?.next).toMatchObject({ at: 'reported', hasLastWord: true });
+  });
+});
+
+describe('in a session', () => {
+  const session = { name: 'n', handle: 's-1', call: 1, ageSeconds: 0, idleSeconds: 1, lifeSeconds: 1 };
+  const onAnswered = vi.fn();
+  const onRestless = vi.fn();
+  const hears: RunHandlers = { ...handlers, onAnswered, onRestless };
+  const running = beginRun(TURNS.waiting, { ...RUN, session }, hears);
+  const between = afterSupervisor(running, SUPERVISOR.answered)?.next as Turn;
+
+  it('the end of a call leads back to waiting, and is told', () => {
+    const step = afterSupervisor(running, SUPERVISOR.answered);
+    step?.tell();
+    expect(between.at).toBe('waiting');
+    expect(onAnswered).toHaveBeenCalledWith(SUPERVISOR.answered);
+  });
+
+  it('it is asked to check and given a call again, and never a run of its own', () => {
+    const checked = afterSupervisor(beginCheck(between, '1', heard), SUPERVISOR.checked)?.next as Turn;
+    expect(beginRun(checked, { ...RUN, session }, hears)).toMatchObject({ at: 'running', isSession: true });
+    expect(() => beginRun(checked, RUN, hears)).toThrow(internal);
+    expect(() => beginRun(between, { ...RUN, session }, hears)).toThrow(internal);
+  });
+
+  it('it never waits for anybody else', () => {
+    expect(wasGivenRun(between)).toBe(true);
+    expect(wasGivenRun(beginCheck(between, '1', heard))).toBe(true);
+    expect(() => mayRest(between)).toThrow(internal);
+    expect(wasGivenRun(TURNS.waiting)).toBe(false);
+  });
+
+  it('between calls the guest is still heard, and may end', () => {
+    heard.mockClear();
+    afterGuest(between, CALL, 'text')?.tell();
+    expect(heard).toHaveBeenCalledWith(CALL, 'text');
+    expect(afterSupervisor(between, SUPERVISOR.exited)?.next).toMatchObject({ at: 'reported' });
+    afterSupervisor(between, SUPERVISOR.restless)?.tell();
+    expect(onRestless).toHaveBeenCalledTimes(1);
+  });
+
+  it('what code prints between calls is no answer of anybody', () => {
+    heard.mockClear();
+    afterSupervisor(between, SUPERVISOR.output)?.tell();
+    afterSupervisor(between, SUPERVISOR.file)?.tell();
+    expect(heard).not.toHaveBeenCalled();
+  });
+
+  it('an end of a call is out of turn where none is under way, and in a run', () => {
+    for (const turn of [between, ...NAMES.map((name) => TURNS[name])])
+      expect(afterSupervisor(turn, SUPERVISOR.answered)).toBeUndefined();
+    for (const turn of NAMES.map((name) => TURNS[name]))
+      expect(afterSupervisor(turn, SUPERVISOR.restless)).toBeUndefined();
   });
 });

@@ -112,7 +112,7 @@ export async function callTool(
   { agent = NO_AGENT, hooks = UNWATCHED }: { agent?: AgentCapabilities; hooks?: RunHooks } = {},
 ): Promise<Called | Objection> {
   const call = { server, tool, args, setBy: 'servers', timeoutSeconds: 30, patienceSeconds: 30 };
-  const answer = await bridge.callServer(call, { client: 'test 1.0', agent }, hooks, NEVER);
+  const answer = await bridge.callServer(call, { client: 'test 1.0', agent, scope: '' }, hooks, NEVER);
   return answer instanceof RawJson ? (JSON.parse(answer.text) as Called) : answer;
 }
 

@@ -98,7 +98,7 @@ it('keeps the list of tools short, whatever an image holds', () => {
   expect(pythonWords(settings)).toMatch(/^Python 3\.100 with numpy, pandas, .+ and \d+ more$/);
   const list = JSON.stringify({ tools: [runPython(settings).definition] });
   expect(list).toContain('Run Python 3.100 with numpy');
-  expect(list.length).toBeLessThanOrEqual(1_850);
+  expect(list.length).toBeLessThanOrEqual(1_950);
   const servers = Array.from({ length: 100 }, (_, n) => `server-${n}`);
   const told = instructions(servers, { tools: ['run_python'], languages: [] });
   expect(list.length + told.length).toBeLessThanOrEqual(2_800);

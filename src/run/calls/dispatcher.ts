@@ -92,6 +92,14 @@ export class Dispatcher implements Disposable {
     this.#pending.get(id)?.controller.abort('cancelled');
   }
 
+  /** Each call that is under way or waits is refused, where its code goes on and would wait for ever. */
+  refuseAll(error: BridgeError): void {
+    for (const { label, controller } of this.#pending.values()) {
+      controller.abort('cancelled');
+      this.#refuse(label, error);
+    }
+  }
+
   [Symbol.dispose](): void {
     this.#queue.clear();
     for (const { controller } of this.#pending.values()) controller.abort('cancelled');

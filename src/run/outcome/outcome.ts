@@ -65,6 +65,16 @@ export type GoesOn = {
   readonly says: string;
 };
 
+/** The session that a call was one of. */
+export type SessionTold = {
+  readonly name: string;
+  readonly handle: string;
+  /** Of this call, from 1; 0 where none has begun in it yet. */
+  readonly call: number;
+  /** What the reader must know of it, in the order of its importance, without full stops. */
+  readonly says: readonly string[];
+};
+
 export type Outcome = {
   /** `running`: it has not ended, and this is what there is so far. */
   readonly status: RunStatus | 'running';
@@ -84,6 +94,8 @@ export type Outcome = {
   readonly pictures: Pictures;
   /** How it goes on where it is `running`. */
   readonly goesOn?: GoesOn;
+  /** Of a call in a session. */
+  readonly session?: SessionTold;
   readonly timeoutSeconds: number;
   readonly durationMs: number;
   readonly calls: number;

@@ -23,6 +23,11 @@ const FILES_SCHEMA = {
   },
 };
 
+const SESSION_PROPERTIES = {
+  session: { type: 'string', description: 'Calls of one name share their state' },
+  require_session: { type: 'boolean' },
+};
+
 export const runPythonDefinition = (settings: Settings): ToolDefinition => ({
   name: 'run_python',
   title: 'Run Python with MCP tools',
@@ -47,6 +52,7 @@ export const runPythonDefinition = (settings: Settings): ToolDefinition => ({
         default: settings.timeoutSeconds,
         description: 'Seconds',
       },
+      ...(settings.sessions.most === 0 ? {} : SESSION_PROPERTIES),
       ...GO_ON_PROPERTIES,
     },
     additionalProperties: false,

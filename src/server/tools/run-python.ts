@@ -11,6 +11,9 @@ import { hooksFor } from './hooks.js';
 import { FILES, readInputFiles } from './input-files.js';
 import { runPythonDefinition } from './run-python-definition.js';
 
+/** As a person would name it, and as its handle is. */
+const SESSION_NAME = /^[\p{L}\p{N}_][\p{L}\p{N} ._-]{0,63}$/u;
+
 export function runPython(settings: Settings): BridgeTool<Outcome> {
   const { timeoutSeconds, maxTimeoutSeconds } = settings;
   const schema = argumentsWithin(settings);
@@ -37,6 +40,8 @@ const argumentsWithin = ({ timeoutSeconds, maxTimeoutSeconds }: Settings) =>
     // Checked one by one, with sentences of their own.
     files: z.unknown().optional(),
     timeout: z.int().min(1).max(maxTimeoutSeconds).default(timeoutSeconds),
+    session: z.string().regex(SESSION_NAME).optional(),
+    require_session: z.boolean().default(false),
   });
 
 function parse(
@@ -46,10 +51,19 @@ function parse(
 ): RunInput | Objection {
   const parsed = schema.safeParse(args);
   if (!parsed.success) return shapeComplaint(parsed.error, args, allowedWithin(maxTimeoutSeconds));
-  const { code, servers, timeout } = parsed.data;
+  const { code, servers, timeout, session: name, require_session: isRequired } = parsed.data;
+  if (name === undefined && isRequired)
+    return complaint('require_session: got true without session, expected it together with a session.');
   const files = readInputFiles(parsed.data.files, FILES);
   if ('complaint' in files) return complaint(files.complaint);
-  return { task: { type: 'cell', code }, servers: [...new Set(servers)], files, timeoutSeconds: timeout };
+  const session = name === undefined ? {} : { session: { name, isRequired } };
+  return {
+    task: { type: 'cell', code },
+    servers: [...new Set(servers)],
+    files,
+    timeoutSeconds: timeout,
+    ...session,
+  };
 }
 
 const allowedWithin = (maxTimeoutSeconds: number): Allowed => ({
@@ -58,6 +72,9 @@ const allowedWithin = (maxTimeoutSeconds: number): Allowed => ({
     servers: 'a list of server names, such as ["github"]',
     files: 'a list of files',
     timeout: `a whole number of seconds from 1 to ${maxTimeoutSeconds}`,
+    session:
+      'a name of letters, digits, spaces and ._- with at most 64 characters, or the handle of a session',
+    require_session: 'true or false',
   },
-  whole: 'an object with code, servers, files and timeout',
+  whole: 'an object with code, servers, files, timeout, session and require_session',
 });

@@ -1,0 +1,114 @@
+// One call of a session while its sandbox goes on: it ends when the supervisor says so and the guest has had its last word.
+// What the guest sends afterwards belongs to no call: what it asks is refused, and the rest is dropped.
+
+import { aborted } from '../../base/aborted.js';
+import type { Deadline } from '../../base/deadline.js';
+import { BridgeError } from '../../base/errors.js';
+import { within } from '../../base/within.js';
+import type { GuestFrame } from '../../protocol/frames.js';
+import type { Sandbox, SandboxEnd } from '../../sandbox/sandbox.js';
+import type { Answered, RunHandlers } from '../../sandbox/turn.js';
+import type { CodeEnd } from '../code-end.js';
+import type { SessionUse } from './session-use.js';
+
+/** How long code may take to end after it was interrupted; what ignores that loses its session. */
+export const INTERRUPT_WITHIN_MS = 2_000;
+/** The guest's last frame comes by another stream than the supervisor's word, and may come later. */
+const LAST_WORD_WITHIN_MS = 500;
+const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised']);
+
+/** What code is told that asks for something while no call of its session is under way. */
+export const noCall = (): BridgeError =>
+  new BridgeError('E_NO_CALL', 'No call of this session is under way.', {
+    fault: 'guest',
+    remedy: 'Await the answers of servers before the code ends, or ask again in the next call.',
+  });
+
+export class SessionCall {
+  /** Resolves when the call has ended and its sandbox waits for the next one; never, where the sandbox ends first. */
+  readonly answered: Promise<SandboxEnd>;
+  readonly #sandbox: Sandbox;
+  readonly #use: SessionUse;
+  #onAnswered: (end: SandboxEnd) => void = () => {};
+  #onLastWord: () => void = () => {};
+  readonly #lastWord: Promise<void>;
+  #isOver = false;
+
+  constructor(sandbox: Sandbox, use: SessionUse) {
+    this.#sandbox = sandbox;
+    this.#use = use;
+    this.answered = new Promise((resolve) => {
+      this.#onAnswered = resolve;
+    });
+    this.#lastWord = new Promise((resolve) => {
+      this.#onLastWord = resolve;
+    });
+  }
+
+  /** What hears the call, told when it ends. */
+  heardBy(handlers: RunHandlers): RunHandlers {
+    return {
+      ...handlers,
+      onGuest: (frame, text) => {
+        if (this.#isOver) return this.#hearLate(frame);
+        handlers.onGuest(frame, text);
+        if (LAST_WORDS.has(frame.type)) this.#onLastWord();
+      },
+      onAnswered: (answered) => void this.#whenAnswered(answered, handlers),
+      onRestless: () => this.#use.willEnd('it did not stand still between calls, as idle sessions have to'),
+    };
+  }
+
+  /** How it has ended; undefined where it was cut off. At its deadline, and when it is cancelled, it is interrupted first. */
+  async end(deadline: Deadline, codeEnd: CodeEnd): Promise<SandboxEnd | undefined> {
+    const ends = [this.#sandbox.ended, this.answered, this.#cutShort(deadline), codeEnd.filesLate];
+    const end = await Promise.race(ends);
+    this.#isOver = true;
+    // To keep what it left may take longer.
+    deadline.finish();
+    if (codeEnd.note !== undefined) {
+      this.#use.willEnd('the files of a call did not arrive in time');
+      this.#sandbox.kill();
+    }
+    return end;
+  }
+
+  async #whenAnswered({ code, goesOn }: Answered, { onGuestEnd }: RunHandlers): Promise<void> {
+    const report = { code, signal: null };
+    onGuestEnd?.(report);
+    await within(LAST_WORD_WITHIN_MS, this.#lastWord);
+    this.#use.answered(goesOn);
+    this.#onAnswered({ how: 'exited', report });
+  }
+
+  async #cutShort(deadline: Deadline): Promise<SandboxEnd | undefined> {
+    await aborted(deadline.signal);
+    if (deadline.cause === 'shutdown') {
+      this.#sandbox.kill();
+      return undefined;
+    }
+    this.#sandbox.send({ type: 'interrupt' });
+    let end: SandboxEnd | undefined;
+    const ended = Promise.race([this.answered, this.#sandbox.ended]).then((how) => {
+      end = how;
+    });
+    await within(INTERRUPT_WITHIN_MS, ended);
+    if (end === undefined) {
+      this.#use.willEnd(
+        `its code did not end within ${INTERRUPT_WITHIN_MS / 1000} s after it was interrupted, and was killed`,
+      );
+      this.#sandbox.kill();
+    }
+    return end;
+  }
+
+  #hearLate(frame: GuestFrame): void {
+    if (frame.type !== 'call') return;
+    const { code, advice: message } = noCall();
+    this.#sandbox.send({
+      type: 'refusal',
+      id: frame.id,
+      error: { code, message, server: null, tool: null },
+    });
+  }
+}

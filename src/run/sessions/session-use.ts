@@ -1,0 +1,14 @@
+// What a run of code knows of the session that it is a call of. The session itself outlives it (server/sessions/).
+
+import type { SessionFacts } from '../../protocol/frames.js';
+
+export type SessionUse = {
+  /** For the code, as it is now. */
+  readonly facts: () => SessionFacts;
+  /** Servers of this call that code of earlier calls gets as well; each is asked for like one that code asks for. */
+  readonly added: readonly string[];
+  /** The interpreter waits for the next call; `goesOn` where its code has asked not to stand still until then. */
+  readonly answered: (goesOn: boolean) => void;
+  /** Its sandbox is about to be ended, and why, in words that follow "it has ended:". */
+  readonly willEnd: (why: string) => void;
+};
