@@ -18,11 +18,11 @@ function table(name, comment, entries) {
   return `# ${comment}\n${name}: dict[str, tuple[str, ...]] = {\n${lines.join('\n')}\n}\n`;
 }
 
-/** [type, fields without `type`] of each member of a zod discriminated union. */
+/** [type, fields without `type` that are always there] of each member of a zod discriminated union. */
 const framesOf = (union) =>
   union.options.map(({ shape }) => [
     shape.type.value,
-    Object.keys(shape).filter((field) => field !== 'type'),
+    Object.keys(shape).filter((field) => field !== 'type' && shape[field].def.type !== 'optional'),
   ]);
 
 /** The same of HostFrame, which is a type without a schema: its members are read from the text. */

@@ -65,16 +65,18 @@ class SessionGuest:
     def _serve(self, handed: Handover) -> None:
         program, run, _ = handed
         assert program is not None
-        farewell = run.pop("farewell")
+        farewell, token = run.pop("farewell"), run.pop("token")
         remember_source(program.source, program.file)
         if may_need_asyncio(program):
             prepare_asyncio()
         self._loop.settle_in()
         self._bind(run)
-        code = self._run(program, run["session"]["call"], run["files"])
+        code, last = self._run(program, run["session"]["call"], run["files"])
         if not self._channel.is_mine:
             # A child that the program has forked, and that has come to its end.
             os._exit(code)
+        # What forges a last word without it is no word of this call.
+        self._channel.send({**last, "token": token})
         note = farewell + bytes([code, _session.keeps_running()])
         try:
             os.write(self._leave_fd, note)
@@ -95,10 +97,11 @@ class SessionGuest:
         self._servers = servers
         publish_servers(run)
 
-    def _run(self, program: Program, call: int, files: list[dict[str, str]]) -> int:
-        """Runs it and reports; returns the exit code."""
+    def _run(self, program: Program, call: int, files: list[dict[str, str]]) -> tuple[int, dict[str, Any]]:
+        """Runs it; returns the exit code, and its last word."""
         code = 0
-        last: dict[str, Any] | None = None
+        # Also the last word of code that ends by SystemExit, so that nobody waits for one.
+        last: dict[str, Any] = describe_result(None)
         try:
             make_results_folder()
             if files:
@@ -118,15 +121,13 @@ class SessionGuest:
             code = 1
             last = {"type": "raised", "error": describe_failure(error), "exitCode": code}
         if not self._channel.is_mine:
-            return code
+            return code, last
         for step in (self._after, sys.stdout.flush, sys.stderr.flush):
             try:
                 step()
             except BaseException:
                 traceback.print_exc()
-        if last is not None:
-            self._channel.send(last)
-        return code
+        return code, last
 
 
 def forget_interrupts() -> None:

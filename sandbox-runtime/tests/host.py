@@ -115,7 +115,7 @@ class Host:
                 self.noise.append(line)
                 continue
             frame = json.loads(line.decode("ascii"))
-            assert set(frame) == {"type", *known[frame["type"]]}, frame
+            assert set(frame) - {"token"} == {"type", *known[frame["type"]]}, frame
             self._queue.put(frame)
         self._queue.put(None)
 
@@ -179,7 +179,7 @@ class Host:
                 "discovered": briefs + (discovered or []),
                 "files": files or [],
                 "program": program,
-                **({} if session is None else {"session": session}),
+                **({} if session is None else {"session": session, "token": "t-1"}),
             }
         )
 

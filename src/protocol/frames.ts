@@ -79,8 +79,19 @@ export const guestFrame = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('abandon'), id: callId }),
   z.strictObject({ type: z.literal('picture'), data: z.string() }),
-  z.strictObject({ type: z.literal('result'), value: z.unknown(), repr: z.string(), exact: z.boolean() }),
-  z.strictObject({ type: z.literal('raised'), error: guestError, exitCode: z.int() }),
+  z.strictObject({
+    type: z.literal('result'),
+    value: z.unknown(),
+    repr: z.string(),
+    exact: z.boolean(),
+    token: z.string().optional(),
+  }),
+  z.strictObject({
+    type: z.literal('raised'),
+    error: guestError,
+    exitCode: z.int(),
+    token: z.string().optional(),
+  }),
   z.strictObject({ type: z.literal('where'), lines: z.array(z.string()) }),
   z.strictObject({
     type: z.literal('progress'),
@@ -250,6 +261,8 @@ export type HostFrame =
       readonly program: ProgramStart | null;
       /** Of a call in a session; absent for a run of its own. What begins as one never becomes the other. */
       readonly session?: SessionFacts;
+      /** Of this call of a session: its last word repeats it, which no frame can that was made before the call. */
+      readonly token?: string;
     }
   | { readonly type: 'interrupt' }
   | { readonly type: 'hold' }

@@ -3,6 +3,7 @@
 
 import { aborted } from '../../base/aborted.js';
 import type { Deadline } from '../../base/deadline.js';
+import { drawnLetters } from '../../base/drawn-letters.js';
 import { BridgeError } from '../../base/errors.js';
 import { within } from '../../base/within.js';
 import type { GuestFrame } from '../../protocol/frames.js';
@@ -15,7 +16,10 @@ import type { SessionUse } from './session-use.js';
 export const INTERRUPT_WITHIN_MS = 2_000;
 /** The guest's last frame comes by another stream than the supervisor's word, and may come later. */
 const LAST_WORD_WITHIN_MS = 500;
-const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised']);
+const TOKEN_LETTERS = 16;
+
+const isLastWord = (frame: GuestFrame): frame is Extract<GuestFrame, { type: 'result' | 'raised' }> =>
+  frame.type === 'result' || frame.type === 'raised';
 
 /** What code is told that asks for something while no call of its session is under way. */
 export const noCall = (): BridgeError =>
@@ -32,6 +36,8 @@ export class SessionCall {
   #onAnswered: (end: SandboxEnd) => void = () => {};
   #onLastWord: () => void = () => {};
   readonly #lastWord: Promise<void>;
+  /** Repeated by the last word of this call: one that code of an earlier call has forged is none. */
+  readonly token = drawnLetters(TOKEN_LETTERS);
   #isOver = false;
 
   constructor(sandbox: Sandbox, use: SessionUse) {
@@ -51,8 +57,11 @@ export class SessionCall {
       ...handlers,
       onGuest: (frame, text) => {
         if (this.#isOver) return this.#hearLate(frame);
+        if (isLastWord(frame)) {
+          if (frame.token !== this.token) return;
+          this.#onLastWord();
+        }
         handlers.onGuest(frame, text);
-        if (LAST_WORDS.has(frame.type)) this.#onLastWord();
       },
       onAnswered: (answered) => void this.#whenAnswered(answered, handlers),
       onRestless: () => this.#use.willEnd('it did not stand still between calls, as idle sessions have to'),
