@@ -11,7 +11,7 @@ import type { CallGuard } from './calls/call-guard.js';
 import { Dispatcher } from './calls/dispatcher.js';
 import { guardCalls } from './calls/guarded-calls.js';
 import type { LoadedServers } from './calls/loaded-servers.js';
-import { OnDemand } from './calls/on-demand.js';
+import { type AskingWords, OnDemand } from './calls/on-demand.js';
 import { SavedByRun } from './calls/saved-by-run.js';
 import { CodeEnd } from './code-end.js';
 import type { SandboxFacts } from './outcome/ending-errors.js';
@@ -53,7 +53,7 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   deadline.start(deadline.pause());
   const call = services.session && new SessionCall(sandbox, services.session);
   const handlers = listeners(run, dispatcher, artifacts, codeEnd);
-  sandbox.run(startFrame(run, servers), call?.heardBy(handlers) ?? handlers, []);
+  sandbox.run(startFrame(run, servers, call?.token), call?.heardBy(handlers) ?? handlers, []);
   services.watcher.onStart(dispatcher);
   const end = await (call === undefined
     ? endOf(sandbox, deadline, codeEnd, artifacts)
@@ -71,9 +71,11 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
 export function onDemandOf(
   { services: { autoload, servers }, deadline }: Run,
   { discovered }: Pick<OpenServers, 'discovered'>,
+  words?: AskingWords,
 ): OnDemand {
   return new OnDemand({
     ...autoload,
+    ...(words === undefined ? {} : { words }),
     discovered,
     open: servers.open,
     stopClock: () => {
@@ -102,6 +104,7 @@ function guardOf(
 const startFrame = (
   { request: { task, files, timeoutSeconds }, services: { session } }: Run,
   { loaded, discovered }: OpenServers,
+  token: string | undefined,
 ): Extract<HostFrame, { type: 'run' }> => ({
   type: 'run',
   timeoutSeconds,
@@ -109,7 +112,7 @@ const startFrame = (
   discovered,
   files: filesOf(task, files),
   program: startOf(task),
-  ...(session === undefined ? {} : { session: session.facts() }),
+  ...(session === undefined || token === undefined ? {} : { session: session.facts(), token }),
 });
 
 function listeners(

@@ -23,6 +23,7 @@ import type { Run, RunRequest, RunServices } from './run-request.js';
 import { type FallbackSandbox, refuseCancelled, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
 import { INTERRUPT_WITHIN_MS } from './sessions/session-call.js';
 import type { SessionUse } from './sessions/session-use.js';
+import { wordsOfSession } from './sessions/session-words.js';
 
 /** Never rejects for what guest, agent, downstream or engine did: that is an Outcome. */
 export async function runCode(
@@ -168,9 +169,10 @@ async function addToSession(
   failed: ReadonlyMap<string, string>,
 ): Promise<void> {
   const { services, deadline } = run;
-  const added = services.session?.added ?? [];
+  const { added = [], name = '' } = services.session ?? {};
   if (added.length === 0) return;
-  using onDemand = onDemandOf(run, { discovered: services.servers.discovered(loaded.names, failed) });
+  const discovered = services.servers.discovered(loaded.names, failed);
+  using onDemand = onDemandOf(run, { discovered }, wordsOfSession(name));
   for (const server of added) loaded.add(await onDemand.load(server, deadline.signal));
 }
 

@@ -35,6 +35,7 @@ export function serversOf(
 }
 
 export const useOf = ({ session }: Entered, added: readonly string[]): SessionUse => ({
+  name: session.name,
   facts: () => session.facts(),
   added,
   answered: (goesOn) => session.answered(goesOn),

@@ -25,6 +25,15 @@ export type OnDemandParts = {
   readonly stopClock: () => () => void;
   /** For all questions together. */
   readonly maxAskingMs?: number;
+  /** How it is asked and refused; without it, as for code that asks for itself. */
+  readonly words?: AskingWords;
+};
+
+export type AskingWords = {
+  /** The question to the person. `server` is harmless. */
+  readonly question: (server: string) => string;
+  /** `why` is a part of a sentence. */
+  readonly refused: (server: string, why: string) => BridgeError;
 };
 
 /** Whether code may ask for servers here at all. */
@@ -65,23 +74,31 @@ export class OnDemand implements Disposable {
     this.#ending.abort('cancelled');
   }
 
+  get #words(): AskingWords {
+    return this.#parts.words ?? OF_CODE;
+  }
+
+  #refused(server: string, why: string): BridgeError {
+    return this.#words.refused(server, why);
+  }
+
   async #decide(server: string, signal: AbortSignal): Promise<void> {
     const { mode, agent } = this.#parts;
     if (mode === 'always') return;
-    if (mode === 'never') throw refused(server, 'MCP_BRIDGE_AUTOLOAD is never');
+    if (mode === 'never') throw this.#refused(server, 'MCP_BRIDGE_AUTOLOAD is never');
     if (!agent.elicits().form)
-      throw refused(server, 'the user would have to be asked, which this client cannot do');
+      throw this.#refused(server, 'the user would have to be asked, which this client cannot do');
     let answer = this.#answers.get(server);
     if (answer === undefined) {
       if (this.#answers.size >= MAX_QUESTIONS)
-        throw refused(server, `the user was asked ${MAX_QUESTIONS} times in this run already`);
+        throw this.#refused(server, `the user was asked ${MAX_QUESTIONS} times in this run already`);
       answer = this.#lastQuestion.then(() => this.#ask(server));
       this.#answers.set(server, answer);
       this.#lastQuestion = answer.catch(() => {});
     }
     const action = await unlessAborted(answer, signal);
     if (action !== 'accept')
-      throw refused(
+      throw this.#refused(
         server,
         action === 'cancel' ? 'the user left the question unanswered' : 'the user said no',
       );
@@ -89,7 +106,7 @@ export class OnDemand implements Disposable {
 
   async #ask(server: string): Promise<unknown> {
     const { agent, stopClock } = this.#parts;
-    if (this.#leftMs <= 0) throw refused(server, 'the time for asking the user is used up');
+    if (this.#leftMs <= 0) throw this.#refused(server, 'the time for asking the user is used up');
     using deadline = new Deadline(this.#ending.signal);
     const startedAt = performance.now();
     const resume = stopClock();
@@ -97,7 +114,7 @@ export class OnDemand implements Disposable {
     try {
       const question = agent.elicit(
         {
-          message: `Code that runs in the sandbox asks for the MCP server '${shown(server)}'. If you accept, it can call the tools of that server until this run ends. Load it?`,
+          message: this.#words.question(shown(server)),
           requestedSchema: { type: 'object', properties: {} },
         },
         deadline.signal,
@@ -106,7 +123,7 @@ export class OnDemand implements Disposable {
       return action;
     } catch (thrown) {
       const why = deadline.cause === 'timeout' ? 'the user did not answer in time' : shown(messageOf(thrown));
-      throw refused(server, why);
+      throw this.#refused(server, why);
     } finally {
       this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - startedAt));
       if (!this.#ending.signal.aborted) resume();
@@ -116,8 +133,12 @@ export class OnDemand implements Disposable {
 
 const shown = (text: string): string => clipHarmless(text, 200);
 
-const refused = (server: string, why: string): BridgeError =>
-  new BridgeError('E_DENIED', `Server '${shown(server)}' is not loaded from inside the run: ${why}.`, {
-    fault: 'operator',
-    remedy: howToLoad(server),
-  });
+const OF_CODE: AskingWords = {
+  question: (server) =>
+    `Code that runs in the sandbox asks for the MCP server '${server}'. If you accept, it can call the tools of that server until this run ends. Load it?`,
+  refused: (server, why) =>
+    new BridgeError('E_DENIED', `Server '${shown(server)}' is not loaded from inside the run: ${why}.`, {
+      fault: 'operator',
+      remedy: howToLoad(server),
+    }),
+};

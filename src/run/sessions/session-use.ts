@@ -3,6 +3,7 @@
 import type { SessionFacts } from '../../protocol/frames.js';
 
 export type SessionUse = {
+  readonly name: string;
   /** For the code, as it is now. */
   readonly facts: () => SessionFacts;
   /** Servers of this call that code of earlier calls gets as well; each is asked for like one that code asks for. */
