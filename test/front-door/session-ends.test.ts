@@ -1,0 +1,204 @@
+// Every way in which a session ends, and what the next call of its name says: the reason, first, and that it is new.
+
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { engineUnderTest } from '../support/engine-under-test.js';
+import { eventually } from '../support/nothing-left.js';
+import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+
+const textOf = ({ content }: CallToolResult): string =>
+  content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+const firstLine = (result: CallToolResult): string => textOf(result).split('\n')[0] ?? '';
+const REASON = /: new, and empty, since the one before has ended: (.*)\]$/;
+
+/** Why the session of this name has ended, as its next call says; fails where it says nothing. */
+async function reasonOf(bridge: TestBridge, session: string): Promise<string> {
+  const next = await bridge.call({ session, code: '"x" in globals()' });
+  const [, reason] = REASON.exec(firstLine(next)) ?? [];
+  if (reason === undefined) throw new Error(textOf(next));
+  expect(textOf(next)).toMatch(/=> False$/);
+  return reason;
+}
+
+type Recorded = { readonly handle: string; readonly name: string; readonly pid: number | null };
+
+/** What the state directory says of the session of this name. */
+function recorded(stateDir: string, name: string): Recorded {
+  const folder = join(stateDir, 'sessions');
+  const records = readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Recorded);
+  const found = records.find((record) => record.name === name);
+  if (found === undefined) throw new Error(`no record of ${name}`);
+  return found;
+}
+
+describe('a session that its code has ended', () => {
+  let bridge: TestBridge;
+  beforeAll(async () => {
+    bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '20', MCP_BRIDGE_MEMORY: '192m' } });
+  });
+  afterAll(() => bridge[Symbol.asyncDispose]());
+
+  it.each([
+    ['by an exit', 'import os; os._exit(7)', 'its code has ended the interpreter, with exit code 7'],
+    ['by a crash', 'import ctypes; ctypes.string_at(0)', 'its interpreter was ended by SIGSEGV'],
+    [
+      'by closing what tells of its end',
+      'import os; os.closerange(3, 1000)',
+      /^its (interpreter was ended by SIGKILL|code has ended the interpreter, with exit code \d+)$/,
+    ],
+  ])('%s', async (session, code, reason) => {
+    await bridge.call({ session, code: 'x = 1' });
+    const last = await bridge.call({ session, code });
+    expect(firstLine(last)).toMatch(/: call 2; it has ended with this call: its /);
+    expect(await reasonOf(bridge, session)).toMatch(reason);
+  });
+
+  it('by taking too much memory', async () => {
+    const session = 'memory';
+    await bridge.call({ session, code: 'x = 1' });
+    const last = await bridge.call({ session, code: 'y = b"x" * 400_000_000', timeout: 60 });
+    expect(textOf(last)).toMatch(/Memory limit .* exceeded|MemoryError/);
+    // Where nothing but the sum is held to the limit, a single allocation is refused and nothing has ended.
+    if (!textOf(last).includes('MemoryError'))
+      expect(await reasonOf(bridge, session)).toMatch(/memory limit/);
+  });
+
+  it('by not ending when it is interrupted', async () => {
+    const session = 'deaf';
+    await bridge.call({ session, code: 'x = 1' });
+    const code = `import time
+while True:
+    try:
+        while True: time.sleep(0.01)
+    except BaseException: pass`;
+    const last = await bridge.call({ session, code, timeout: 1 });
+    expect(textOf(last)).toContain('[timeout]');
+    expect(await reasonOf(bridge, session)).toBe(
+      'its code did not end within 2 s after it was interrupted, and was killed',
+    );
+  });
+
+  it('and refuses a call that requires it, which tells the reason too', async () => {
+    const session = 'required';
+    await bridge.call({ session, code: 'x = 1' });
+    await bridge.call({ session, code: 'import os; os._exit(1)' });
+    const refused = await bridge.call({ session, code: 'x', require_session: true });
+    expect(refused.isError).toBe(true);
+    expect(textOf(refused)).toContain(
+      "there is no session 'required': it has ended: its code has ended the interpreter, with exit code 1",
+    );
+    expect(await reasonOf(bridge, session)).toContain('exit code 1');
+  });
+
+  it.skipIf(engineUnderTest.kind !== 'local')('by a kill from outside', async () => {
+    const session = 'killed';
+    await bridge.call({ session, code: 'x = 1' });
+    const { pid } = recorded(bridge.stateDir, session);
+    if (pid === null) return;
+    process.kill(pid, 'SIGKILL');
+    await eventually(
+      () => !execFileSync('ps', ['-o', 'pid='], { encoding: 'utf8' }).includes(`${pid}`),
+      5_000,
+    );
+    expect(await reasonOf(bridge, session)).toMatch(/^its container is gone: /);
+  });
+});
+
+describe.concurrent('a session that its limits have ended', () => {
+  it('because it was idle, or had lived for long', async () => {
+    await using idle = await startBridge({}, { env: { MCP_BRIDGE_SESSION_IDLE: '1' } });
+    await using old = await startBridge({}, { env: { MCP_BRIDGE_SESSION_LIFE: '4' } });
+    await idle.call({ session: 'data', code: 'x = 1' });
+    await old.call({ session: 'data', code: 'x = 1; runtime.keep_running()' });
+    // Whoever looks before its time is up has made it live anew.
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    expect(await reasonOf(idle, 'data')).toBe('it was idle for 1 s');
+    expect(await reasonOf(old, 'data')).toBe('it had lived for 4 s');
+  });
+
+  it('because another one needed its place, which takes that of the longest idle one', async () => {
+    await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '2' } });
+    const busy = bridge.call({ session: 'busy', code: 'import time; time.sleep(8)' });
+    await bridge.call({ session: 'a', code: 'x = 1' });
+    await bridge.call({ session: 'b', code: 'x = 1' });
+    const reason = await reasonOf(bridge, 'a');
+    expect(reason).toBe('there may be 2 sessions at once (MCP_BRIDGE_SESSIONS), and it was idle for longest');
+    await busy;
+    expect(firstLine(await bridge.call({ session: 'busy', code: '1' }))).toMatch(/: call 2\]$/);
+  });
+
+  it('but not while all are at work: then no other one begins', async () => {
+    await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '1' } });
+    const busy = bridge.call({ session: 'busy', code: 'import time; time.sleep(4); 1' });
+    await eventually(() => readable(() => recorded(bridge.stateDir, 'busy')), 20_000);
+    const refused = await bridge.call({ session: 'other', code: '1' });
+    expect(textOf(refused)).toContain(
+      'session: all 1 sessions that there may be at once (MCP_BRIDGE_SESSIONS)',
+    );
+    expect(textOf(await busy)).toContain('=> 1');
+  });
+
+  it('because all of them held too much memory together', async () => {
+    await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSION_MEMORY: '100m' } });
+    const code = 'x = b"x" * 80_000_000';
+    await bridge.call({ session: 'a', code });
+    await bridge.call({ session: 'b', code });
+    expect(await reasonOf(bridge, 'a')).toBe(
+      'sessions held more than 105 MB together (MCP_BRIDGE_SESSION_MEMORY), and it was idle for longest',
+    );
+  });
+
+  it('because it does not stand still', async () => {
+    await using bridge = await startBridge({});
+    // Timers that send SIGCONT to their own stopped process, one after the other, and a thread that works whenever it can.
+    const code = `import ctypes, signal, struct, threading
+x = 1
+signal.signal(signal.SIGCONT, lambda *_: None)
+libc = ctypes.CDLL(None, use_errno=True)
+event = ctypes.create_string_buffer(struct.pack("qii", 0, signal.SIGCONT, 0), 64)
+for number in range(60):
+    timer = ctypes.c_void_p()
+    assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
+    at = 700 + number * 150
+    once = ctypes.create_string_buffer(struct.pack("qqqq", 0, 0, at // 1000, at % 1000 * 1_000_000))
+    assert libc.timer_settime(timer, 0, once, None) == 0
+def work():
+    while True: pass
+threading.Thread(target=work, daemon=True).start()`;
+    expect(textOf(await bridge.call({ session: 'awake', code }))).toMatch(/: new\]\n\(no output\)$/);
+    await new Promise((resolve) => setTimeout(resolve, 7_000));
+    expect(await reasonOf(bridge, 'awake')).toMatch(/^it (did not stand still|used the processor)/);
+  });
+
+  it('is offered nowhere that none may be', async () => {
+    await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '0' } });
+    const { tools } = await bridge.client.listTools();
+    expect(tools[0]?.inputSchema.properties).not.toHaveProperty('session');
+    const refused = await bridge.call({ session: 'data', code: '1' });
+    expect(textOf(refused)).toContain('session: none are offered here (MCP_BRIDGE_SESSIONS is 0).');
+  });
+});
+
+it('leaves no record of a session when its bridge ends', async () => {
+  const home = tempHome();
+  const stateDir = join(home, 'state');
+  const bridge = await startBridge({}, { env: { MCP_BRIDGE_STATE_DIR: stateDir } });
+  await bridge.call({ session: 'data', code: 'x = 1' });
+  expect(recorded(stateDir, 'data').handle).toMatch(/^s-/);
+  await bridge[Symbol.asyncDispose]();
+  expect(readdirSync(join(stateDir, 'sessions'))).toEqual([]);
+});
+
+function readable(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
+  }
+}
