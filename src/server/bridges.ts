@@ -288,8 +288,8 @@ export class Bridges implements AsyncDisposable {
     const leftMs = live.usedAt + this.#idleMs - performance.now();
     live.timer = setTimeout(
       () => {
-        const { openCalls, longCalls, isBusy } = live.bridge;
-        if (live.holders > 0 || isBusy || openCalls.size + longCalls.size > 0)
+        const { openCalls, longCalls, sessions, isBusy } = live.bridge;
+        if (live.holders > 0 || isBusy || openCalls.size + longCalls.size + sessions.size > 0)
           live.usedAt = performance.now();
         if (performance.now() - live.usedAt < this.#idleMs) return this.#endWhenIdle(key, live);
         this.#live.delete(key);

@@ -184,14 +184,17 @@ threading.Thread(target=work, daemon=True).start()`;
   });
 });
 
-it('leaves no record of a session when its bridge ends', async () => {
+it('is told by the next bridge where its own has ended, once', async () => {
   const home = tempHome();
-  const stateDir = join(home, 'state');
-  const bridge = await startBridge({}, { env: { MCP_BRIDGE_STATE_DIR: stateDir } });
-  await bridge.call({ session: 'data', code: 'x = 1' });
-  expect(recorded(stateDir, 'data').handle).toMatch(/^s-/);
-  await bridge[Symbol.asyncDispose]();
-  expect(readdirSync(join(stateDir, 'sessions'))).toEqual([]);
+  const env = { MCP_BRIDGE_STATE_DIR: join(home, 'state') };
+  const first = await startBridge({}, { env });
+  await first.call({ session: 'data', code: 'x = 1' });
+  await first[Symbol.asyncDispose]();
+  await using second = await startBridge({}, { env });
+  expect(await reasonOf(second, 'data')).toMatch(
+    /^the bridge that had it is gone; its last call was at .* UTC$/,
+  );
+  expect(readdirSync(join(env.MCP_BRIDGE_STATE_DIR, 'sessions'))).toHaveLength(1);
 });
 
 function readable(read: () => unknown): boolean {

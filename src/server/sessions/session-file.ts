@@ -28,6 +28,8 @@ const record = z.object({
   createdAt: z.string(),
   lastCallAt: z.string(),
   calls: z.int(),
+  /** It has ended with its bridge, while the process of that one may go on for other windows. */
+  hasEnded: z.boolean(),
   idleSeconds: z.int(),
   lifeSeconds: z.int(),
 });
@@ -52,11 +54,9 @@ export class SessionFiles {
     for (const name of [`${handle}.json`, ended(handle)]) rmSync(join(this.#dir, name), { force: true });
   }
 
-  /** Those of all bridges of this state directory, the one that was called last first; those of dead bridges too. */
+  /** Those that live, of all bridges of this state directory, the one that was called last first. */
   all(): readonly SessionRecord[] {
-    return this.#handles()
-      .flatMap((handle) => this.#read(handle) ?? [])
-      .sort((one, other) => (one.lastCallAt < other.lastCallAt ? 1 : -1));
+    return this.#records().filter(({ hasEnded, owner }) => !hasEnded && isAlive(owner));
   }
 
   /**
@@ -64,7 +64,7 @@ export class SessionFiles {
    * removed, so that it is said once.
    */
   takeOrphan(name: string): SessionRecord | undefined {
-    const orphans = this.all().filter((each) => !isAlive(each.owner));
+    const orphans = this.#records().filter((each) => !isAlive(each.owner));
     for (const each of orphans) this.remove(each.handle);
     return orphans.find((each) => each.name === name);
   }
@@ -77,6 +77,13 @@ export class SessionFiles {
 
   isMarkedEnded(handle: string): boolean {
     return existsSync(join(this.#dir, ended(handle)));
+  }
+
+  /** Of dead bridges too, the one that was called last first. */
+  #records(): readonly SessionRecord[] {
+    return this.#handles()
+      .flatMap((handle) => this.#read(handle) ?? [])
+      .sort((one, other) => (one.lastCallAt < other.lastCallAt ? 1 : -1));
   }
 
   #handles(): readonly string[] {

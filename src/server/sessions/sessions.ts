@@ -51,6 +51,8 @@ export class Sessions implements Disposable {
   /** By scope and name, and by handle. */
   readonly #ended = new Map<string, string>();
 
+  #isClosing = false;
+
   constructor(options: SessionsOptions) {
     this.#options = options;
     this.#files = new SessionFiles(options.stateDir);
@@ -93,8 +95,9 @@ export class Sessions implements Disposable {
     }
   }
 
-  /** Ends all of them. */
+  /** Ends all of them. What is on record of them stays, so that the next bridge says that they have ended. */
   [Symbol.dispose](): void {
+    this.#isClosing = true;
     for (const session of this.#live.values()) session.end('the bridge has ended');
   }
 
@@ -233,7 +236,8 @@ export class Sessions implements Disposable {
   #whenEnded(session: Session): void {
     const { sandbox, ended = '' } = session;
     if (this.#live.delete(session.handle)) this.#remember(session, ended);
-    this.#forget(session.handle);
+    if (this.#isClosing) this.#tell(session);
+    else this.#forget(session.handle);
     if (sandbox !== undefined) this.#options.retire(sandbox);
   }
 
@@ -266,6 +270,7 @@ export class Sessions implements Disposable {
         createdAt: createdAt.toISOString(),
         lastCallAt: lastCallAt.toISOString(),
         calls,
+        hasEnded: this.#isClosing,
         idleSeconds,
         lifeSeconds,
       }),
