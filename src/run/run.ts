@@ -12,7 +12,13 @@ import type { CheckAnswer } from '../sandbox/turn.js';
 import { LoadedServers } from './calls/loaded-servers.js';
 import { type Conversed, converse, type OpenServers } from './conversation.js';
 import { failureNote, type Opened, openServers } from './opening.js';
-import { type Conclusion, conclude, concludeFailure, concludeRefused } from './outcome/conclude.js';
+import {
+  type Conclusion,
+  conclude,
+  concludeFailure,
+  concludePlan,
+  concludeRefused,
+} from './outcome/conclude.js';
 import type { Outcome } from './outcome/outcome.js';
 import { Transcript } from './outcome/transcript.js';
 import { preflight } from './preflight.js';
@@ -146,13 +152,17 @@ async function open(
 function concluded(
   { request, deadline, transcript }: Run,
   { loaded, failed, discovered }: OpenServers,
-  { end, facts, left, savedNote, lateNote }: Conversed,
+  { end, facts, left, savedNote, lateNote, planned }: Conversed,
 ): Ended {
   const spec = { ...facts.spec, aliases: discovered.map(({ alias }) => alias) };
-  const conclusion = conclude(end, deadline.cause, request, transcript, { ...facts, spec });
+  const conclusion =
+    planned?.isStopped === true && deadline.cause === undefined
+      ? concludePlan(transcript)
+      : conclude(end, deadline.cause, request, transcript, { ...facts, spec });
   const notes = [failureNote(failed), savedNote, conclusion.note, lateNote].filter(
     (line) => line !== undefined,
   );
   const note = notes.length === 0 ? undefined : notes.join('\n');
-  return { conclusion: { ...conclusion, note, left }, calls: facts.calls, servers: loaded.names };
+  const whole = { ...conclusion, note, left, ...(planned === undefined ? {} : { planned }) };
+  return { conclusion: whole, calls: facts.calls, servers: loaded.names };
 }

@@ -12,6 +12,8 @@ export type RunInput = {
   readonly servers: readonly string[];
   readonly timeoutSeconds: number;
   readonly files: readonly InputFile[];
+  /** It executes reads only, and stops at its first write. */
+  readonly isPlan?: boolean;
 };
 
 export type CommandInput = Pick<CommandRequest, 'command' | 'timeoutSeconds'>;

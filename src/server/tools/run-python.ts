@@ -36,6 +36,7 @@ const argumentsWithin = ({ timeoutSeconds, maxTimeoutSeconds }: Settings) =>
     servers: z.array(z.string()).default([]),
     // Checked one by one, with sentences of their own.
     files: z.unknown().optional(),
+    mode: z.enum(['plan']).optional(),
     timeout: z.int().min(1).max(maxTimeoutSeconds).default(timeoutSeconds),
   });
 
@@ -46,10 +47,16 @@ function parse(
 ): RunInput | Objection {
   const parsed = schema.safeParse(args);
   if (!parsed.success) return shapeComplaint(parsed.error, args, allowedWithin(maxTimeoutSeconds));
-  const { code, servers, timeout } = parsed.data;
+  const { code, servers, timeout, mode } = parsed.data;
   const files = readInputFiles(parsed.data.files, FILES);
   if ('complaint' in files) return complaint(files.complaint);
-  return { task: { type: 'cell', code }, servers: [...new Set(servers)], files, timeoutSeconds: timeout };
+  const input: RunInput = {
+    task: { type: 'cell', code },
+    servers: [...new Set(servers)],
+    files,
+    timeoutSeconds: timeout,
+  };
+  return mode === 'plan' ? { ...input, isPlan: true } : input;
 }
 
 const allowedWithin = (maxTimeoutSeconds: number): Allowed => ({
@@ -57,7 +64,8 @@ const allowedWithin = (maxTimeoutSeconds: number): Allowed => ({
     code: `a non-empty string of at most ${MAX_CODE_CHARS} characters`,
     servers: 'a list of server names, such as ["github"]',
     files: 'a list of files',
+    mode: '"plan", or nothing',
     timeout: `a whole number of seconds from 1 to ${maxTimeoutSeconds}`,
   },
-  whole: 'an object with code, servers, files and timeout',
+  whole: 'an object with code, servers, files, mode and timeout',
 });
