@@ -6,6 +6,7 @@ import { type Readable, Writable } from 'node:stream';
 import type { BridgeError } from '../../src/base/errors.js';
 import type { BridgeEvent } from '../../src/base/events.js';
 import type { ServerLease } from '../../src/downstream/server-lease.js';
+import type { ToolHints } from '../../src/downstream/tool-list.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { ServerDoc, ToolDoc } from '../../src/protocol/frames.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
@@ -71,6 +72,8 @@ export type Scene = {
   /** Where calls wait for a person; without it, nobody can be asked. */
   readonly approvals?: Pick<RunApprovals, 'pass'>;
   readonly plan?: Plan;
+  /** What the server says of the effects of each of its tools. */
+  readonly hints?: ToolHints;
   /** What a server does with a call; it may take its time. */
   readonly work?: (tool: string, signal: AbortSignal) => Promise<void>;
 };
@@ -78,7 +81,15 @@ export type Scene = {
 /** What the host makes of `chunks`, which arrive one after the other. */
 export async function hear(
   chunks: readonly Buffer[],
-  { rules, tools = [], work, approvals, plan, policy = policyOf({ ...NO_RULES, ...rules }, []) }: Scene = {},
+  {
+    rules,
+    tools = [],
+    work,
+    approvals,
+    plan,
+    hints,
+    policy = policyOf({ ...NO_RULES, ...rules }, []),
+  }: Scene = {},
 ): Promise<Heard> {
   const whole: ServerDoc = { ...OPEN, tools: [...OPEN.tools, ...tools] };
   const sent: string[] = [];
@@ -89,7 +100,7 @@ export async function hear(
   const audited: Audited[] = [];
   const downstream = (server: string) => ({
     spec: { name: server },
-    tools: () => whole.tools,
+    tools: () => whole.tools.map((tool) => ({ ...tool, hints })),
     has: () => true,
     ask: async ({ method }: { readonly method: string }, signal: AbortSignal) => {
       reached.push(`${server} ${method}`);

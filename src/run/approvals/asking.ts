@@ -20,7 +20,10 @@ export type AskingParts = {
   readonly dialogs: Dialogs;
 };
 
-/** Dialogs of one client come one after the other: nobody answers two at once. */
+/**
+ * Dialogs of one agent come one after the other: nobody answers two at once. An agent of 2026-07-28 is another one in each of its
+ * calls: its client has asked for each of them, and puts their questions as it likes.
+ */
 export class Dialogs {
   readonly #last = new WeakMap<object, Promise<unknown>>();
 
@@ -30,11 +33,10 @@ export class Dialogs {
     work: () => Promise<T>,
     signal: AbortSignal,
   ): Promise<T | undefined> {
-    const key = agent.client ?? agent;
-    const before = this.#last.get(key) ?? Promise.resolve();
+    const before = this.#last.get(agent) ?? Promise.resolve();
     const own = before.then(() => (signal.aborted ? undefined : work()));
     this.#last.set(
-      key,
+      agent,
       own.catch(() => {}),
     );
     return await own;

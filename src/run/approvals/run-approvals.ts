@@ -1,6 +1,7 @@
 // The questions of one run. Calls of one tool that come within a moment are one question with a list; what is decided of them
 // is decided of each. While a question is open the clock of the run stands, and what runs in its sandbox too if that takes long.
 
+import { setMaxListeners } from 'node:events';
 import { drawnLetters } from '../../base/drawn-letters.js';
 import type { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
@@ -73,7 +74,11 @@ export class RunApprovals implements Disposable {
   readonly #shared: SharedApprovals;
   /** Calls of one tool that are still being gathered, by what is decided of them. */
   readonly #gathering = new Map<string, Batch>();
-  readonly #open = new Map<string, Question>();
+  /** Questions that are put, by their id. */
+  readonly #open = new Map<
+    string,
+    { readonly question: Question; readonly what: string; readonly batch: Batch }
+  >();
   /** What was refused by a person is refused again without a question. */
   readonly #refused = new Map<string, BridgeError>();
   readonly #ending = new AbortController();
@@ -88,6 +93,8 @@ export class RunApprovals implements Disposable {
     this.#scope = scope;
     this.#shared = shared;
     this.#leftMs = shared.waitSeconds * 1000;
+    // Every open question listens; some dozens are no leak.
+    setMaxListeners(0, this.#ending.signal);
   }
 
   /** Resolves when the call may be sent, as its text is. Throws E_DENIED. */
@@ -105,7 +112,8 @@ export class RunApprovals implements Disposable {
 
   /** What waits for a person just now, in a sentence; empty where nothing does. */
   get waiting(): string {
-    const names = [...this.#open.values()].map(({ object: { server, tool, calls } }) => {
+    const names = [...this.#open.values()].map(({ question }) => {
+      const { server, tool, calls } = question.object;
       const name = clipHarmlessLine(`${server}.${tool}`, MAX_TOLD_CHARS);
       return calls.length === 1 ? name : `${name} (${calls.length} calls)`;
     });
@@ -189,7 +197,7 @@ export class RunApprovals implements Disposable {
     if (++this.#asked > MAX_QUESTIONS) return settle(tooManyQuestions(MAX_QUESTIONS));
     if (leftMs <= 0) return settle(timeUsedUp(waitSeconds));
     const question = this.#questionOf(batch, leftMs);
-    this.#open.set(question.id, question);
+    this.#open.set(question.id, { question, what, batch });
     const startedAt = performance.now();
     const onEnd = () => batch.ending.abort('cancelled');
     this.#ending.signal.addEventListener('abort', onEnd, { once: true });
@@ -212,6 +220,9 @@ export class RunApprovals implements Disposable {
     batch: Batch,
     what: string,
   ): Promise<BridgeError | undefined> {
+    const { run, session } = this.#scope;
+    // Another question about the same was answered for this one too.
+    if (asked.is === 'cancelled' && this.#shared.grants.has({ run, session }, what)) return undefined;
     if (asked.is !== 'answered') return notApproved(asked.is, rule, this.#shared.waitSeconds);
     const { answer } = asked;
     // What was not offered is no decision, whoever says it.
@@ -223,9 +234,10 @@ export class RunApprovals implements Disposable {
       for (const text of batch.calls) this.#refused.set(`${what} ${text}`, refused);
       return refused;
     }
-    const { run, session } = this.#scope;
     const about = { server, tool, reason: answer.word };
     await this.#shared.grants.add(answer.decision, { run, session }, what, about);
+    if (answer.decision !== 'once')
+      for (const other of this.#open.values()) if (other.what === what) other.batch.ending.abort('cancelled');
     return undefined;
   }
 
