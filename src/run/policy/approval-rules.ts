@@ -25,6 +25,8 @@ export interface ApprovalPolicy {
   judge(facts: CallFacts): ApprovalVerdict;
   /** Whether the call changes nothing, as far as the policy trusts whoever says so: what a plan may execute. */
   isRead(facts: CallFacts): boolean;
+  /** All that names servers or tools, with where it stands. */
+  readonly patterns: readonly (Omit<ServerPattern, 'text'> & { readonly rule: string })[];
   /** The policy file in which `always` can be written; undefined where there is none. */
   readonly file: string | undefined;
 }
@@ -96,8 +98,34 @@ export function approvalPolicyOf({ mode = 'off', trust, file }: ApprovalRules): 
     isOn: asked !== 'off' || rules.some(({ action }) => action !== 'allow'),
     judge,
     isRead: (facts) => !effectsOf(facts).writes,
+    patterns: section === undefined ? [] : patternsOf(section, where),
     file: file?.path,
   };
+}
+
+function patternsOf(section: ApprovalSection, where: string): ApprovalPolicy['patterns'] {
+  const ruled = (text: string, name: string) => ({
+    ...serverPattern(text, 'wide'),
+    rule: `${name} '${clipHarmless(text, 120)}'${where}`,
+  });
+  const trusted = section.trust.map((text) => {
+    const matches = namePattern(text, 'exact');
+    const rule = `approvals.trust '${clipHarmless(text, 120)}'${where}`;
+    return {
+      coversServer: matches,
+      concernsServer: matches,
+      coversTool: matches,
+      coversRequest: matches,
+      rule,
+    };
+  });
+  return [
+    ...trusted,
+    ...section.reads.map((text) => ruled(text, 'approvals.reads')),
+    ...section.rules.flatMap(({ tools = [] }, index) =>
+      tools.map((text) => ruled(text, `approvals.rules.${index}.tools`)),
+    ),
+  ];
 }
 
 function ruleOf(
@@ -145,6 +173,7 @@ export const layeredApprovals = (first: ApprovalPolicy, second: ApprovalPolicy):
     };
   },
   isRead: (facts) => first.isRead(facts) && second.isRead(facts),
+  patterns: [...first.patterns, ...second.patterns],
   // Of a principal: what it decides for good would be written into the operator's file.
   file: undefined,
 });
@@ -154,5 +183,6 @@ export const deniesAllCalls = (rule: string): ApprovalPolicy => ({
   isOn: true,
   judge: () => ({ is: 'deny', rule, isConditional: false }),
   isRead: () => false,
+  patterns: [],
   file: undefined,
 });

@@ -108,6 +108,11 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
     return verdicts.find(({ allowed }) => !allowed) ?? verdicts[0] ?? ALLOWED;
   };
   const refusesChanged = file?.content.changedTools === 'refuse';
+  const approvals = approvalPolicyOf({
+    mode: rules.approve,
+    trust: rules.approveTrust ?? [],
+    file: file && { path: file.path, section: file.content.approvals },
+  });
   return {
     server: (server) => judge(server, WHOLE_SERVER),
     tool: (server, tool) => {
@@ -118,14 +123,10 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
       return { allowed: false, rule: `changedTools in ${file.path}: ${clipHarmless(changed, 200)}` };
     },
     request: (server, method) => judge(server, { kind: 'request', method }),
-    approvals: approvalPolicyOf({
-      mode: rules.approve,
-      trust: rules.approveTrust ?? [],
-      file: file && { path: file.path, section: file.content.approvals },
-    }),
+    approvals,
     runLimits: runLimits(file),
     serverLimits: (server) => serverLimits(file, server),
-    patterns: lists.flatMap(({ patterns }) => patterns),
+    patterns: [...lists.flatMap(({ patterns }) => patterns), ...approvals.patterns],
   };
 }
 

@@ -162,6 +162,21 @@ describe('two policies', () => {
     expect(denies.judge(facts())).toMatchObject({ is: 'deny', rule: 'a rule' });
   });
 
+  it('names every pattern, for those who look whether it means something', () => {
+    const { patterns } = policy({
+      trust: ['desk'],
+      reads: ['db.query'],
+      rules: [{ action: 'ask', tools: ['bank.pay', 'bank.send_*'] }],
+    });
+    expect(patterns.map(({ rule }) => rule)).toEqual([
+      "approvals.trust 'desk' in /p.yaml",
+      "approvals.reads 'db.query' in /p.yaml",
+      "approvals.rules.0.tools 'bank.pay' in /p.yaml",
+      "approvals.rules.0.tools 'bank.send_*' in /p.yaml",
+    ]);
+    expect(patterns.map(({ concernsServer }) => concernsServer('bank'))).toEqual([false, false, true, true]);
+  });
+
   it('says whether it can ask at all', () => {
     expect(policy({}).isOn).toBe(false);
     expect(policy({ rules: [{ action: 'allow' }] }).isOn).toBe(false);
