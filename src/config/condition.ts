@@ -24,10 +24,16 @@ const MAX_CONDITION_CHARS = 2_000;
 const MAX_ARGUMENTS_CHARS = 1024 * 1024;
 const ARGUMENTS_LIMITS = { maxDepth: 64, maxValues: 20_000 };
 const LIMITS = { maxAstNodes: 500, maxDepth: 32, maxListElements: 200, maxMapEntries: 100 };
-/** A hundred times what one takes over large arguments. All runs wait meanwhile. */
-const WITHIN_MS = 50;
+/** By the clock on the wall, so that a busy machine is no reason: one takes a millisecond. All runs wait meanwhile. */
+const WITHIN_MS = 1_000;
+/** How long one that has taken longer is not evaluated: arguments that are made for it come again and again. */
+const RESTS_MS = 30_000;
 
-type Expression = { readonly evaluate: (context: object) => unknown };
+type Expression = {
+  readonly evaluate: (context: object) => unknown;
+  /** By performance.now(): until when it is not evaluated, since it has taken too long. */
+  restsUntil: number;
+};
 
 let environment: { parse(text: string): Parsed } | undefined;
 type Parsed = {
@@ -48,15 +54,20 @@ export function judgeCondition(text: string, facts: ConditionFacts): ConditionVe
   const expression = expressionOf(text);
   const args = argumentsOf(facts.argumentsText);
   if ('trouble' in expression || args === undefined) return 'unclear';
+  if (performance.now() < expression.restsUntil) return 'unclear';
   const { server, tool, principal } = facts;
   try {
     const value = bounded(() => expression.evaluate({ args, server, tool, principal }));
     if (typeof value !== 'boolean') return 'unclear';
     return value ? 'met' : 'not met';
-  } catch {
+  } catch (thrown) {
+    if (Object(thrown).code === TIMED_OUT) expression.restsUntil = performance.now() + RESTS_MS;
     return 'unclear';
   }
 }
+
+/** What V8 says of a script that was ended. */
+const TIMED_OUT = 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 
 function expressionOf(text: string): Expression | { readonly trouble: string } {
   const known = parsed.get(text);
@@ -75,7 +86,7 @@ function parse(text: string): Expression | { readonly trouble: string } {
     const { valid, type = '', error } = evaluate.check();
     if (!valid) return { trouble: `is no expression of CEL: ${firstLine(error?.message)}` };
     if (type !== 'bool' && type !== 'dyn') return { trouble: `is of type ${type} and not true or false` };
-    return { evaluate };
+    return { evaluate, restsUntil: 0 };
   } catch (thrown) {
     return { trouble: `is no expression of CEL: ${firstLine(Object(thrown).message)}` };
   }

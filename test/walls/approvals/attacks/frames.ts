@@ -18,6 +18,8 @@ const reaching = (frames: readonly Frame[], parts?: SceneParts) => async () =>
 const LIMIT = { rules: [{ action: 'ask' as const, when: 'args.amount > 100' }] };
 const under = (text: string) => reaching([calling('echo', text)], { section: LIMIT });
 const PATTERN = { rules: [{ action: 'ask' as const, when: 'args.a.matches("^(a+)+$")' }] };
+/** The same as another expression: the first one rests when it has taken too long. */
+const REFRESHED = { rules: [{ action: 'ask' as const, when: 'args.a.matches("^(a+)+$") ' }] };
 const UNDER = under('{"amount":50}');
 
 const nested = (levels: number) => `{"amount":50,"x":${'['.repeat(levels)}${']'.repeat(levels)}}`;
@@ -188,9 +190,9 @@ export const frameAttacks: readonly Attack[] = [
     id: 'condition-for-ever',
     group,
     tries: 'has a pattern of the condition take for ever on what it passes',
-    wall: 'a condition has a twentieth of a second, and what it has not said by then counts as met',
+    wall: 'a condition has a second, and what it has not said by then counts as met',
     attempt: reaching([calling('echo', `{"a":"${'a'.repeat(60)}!"}`)], { section: PATTERN }),
-    control: reaching([calling('echo', '{"a":"!"}')], { section: PATTERN }),
+    control: reaching([calling('echo', '{"a":"!"}')], { section: REFRESHED }),
   },
   {
     id: 'gathered-later',
