@@ -20,7 +20,7 @@ const programs = [
   'test/downstream/{learned,real-servers,search-quality}.test.ts',
   'test/server/asking/*.test.ts',
   'test/shared/{kills,windows}.test.ts',
-  'test/walls/{principals,windows}/walls.test.ts',
+  'test/walls/{approvals,principals,windows}/walls.test.ts',
   'test/scripts/{commands,installed,mcpb,package,plugin}.test.ts',
 ];
 

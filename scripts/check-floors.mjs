@@ -44,9 +44,10 @@ const ROOMS = {
   run: {
     policy: [],
     artifacts: [],
-    calls: ['policy'],
+    approvals: ['policy'],
+    calls: ['policy', 'approvals'],
     programs: ['artifacts'],
-    outcome: ['artifacts', 'programs'],
+    outcome: ['artifacts', 'programs', 'approvals'],
   },
 };
 
@@ -54,6 +55,8 @@ const ROOMS = {
 const PACKAGES = {
   // Questions on a terminal.
   '@clack/prompts': ['cli/setup/dialogue.ts'],
+  // Conditions of the policy file.
+  '@marcbachmann/cel-js': ['config/parsers.ts'],
   '@modelcontextprotocol/client': ['downstream/'],
   '@modelcontextprotocol/core': ['downstream/oauth/', 'server/'],
   '@modelcontextprotocol/node': ['exec/'],

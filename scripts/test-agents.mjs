@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pc from 'picocolors';
+import { judgeApprovals } from './agents/approvals.mjs';
 import { HOSTS } from './agents/hosts.mjs';
 import { install } from './agents/install.mjs';
 import { judgeEnd, judgeSession } from './agents/judge.mjs';
@@ -41,6 +42,7 @@ const options = () =>
       http: { says: 'only over HTTP, with a token and with OAuth' },
       shared: { says: 'only side by side, with one bridge for all of them' },
       long: { says: 'only runs that take longer than a host waits; a quarter of an hour' },
+      approvals: { says: 'only calls that wait for a person, in hosts that can and cannot ask' },
       show: { says: 'print the beginning of every result' },
       publish: { says: `put the table into ${REGIONS.agents}` },
       from: { value: 'FILE', says: 'take an earlier report instead of trying' },
@@ -125,7 +127,18 @@ async function triedLong(only, stage, engine) {
   return hosts.map(({ id, host: { title, version } }) => ({ id, title, version, findings: found[id] }));
 }
 
-async function tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong }) {
+async function triedApprovals(only, stage, engine) {
+  const tried = [];
+  for (const id of only) {
+    const argv = await install(id, HOSTS[id], CACHE);
+    const { title, version } = HOSTS[id];
+    const findings = await judgeApprovals({ id, host: HOSTS[id], argv }, { stage, engine });
+    tried.push({ id, title, version, findings });
+  }
+  return tried;
+}
+
+async function tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong, isOnlyApprovals }) {
   if (!existsSync(MAIN)) leave(3, 'The bridge is not built. Run `npm run build`.');
   const stage = new Stage({ quick: true });
   process.once('exit', () => stage.close());
@@ -134,10 +147,12 @@ async function tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong }) {
   const program = { command: process.execPath, args: [MAIN], env: stage.environment(home), cwd: home };
   const ref = await reference(stage, program);
   const engine = process.env.MCP_BRIDGE_RUNTIME ?? 'podman';
-  if (isOnlyShared || isOnlyLong) {
-    const together = isOnlyLong
-      ? await triedLong(only, stage, engine)
-      : await triedTogether(only, stage, ref, engine);
+  if (isOnlyShared || isOnlyLong || isOnlyApprovals) {
+    const trying = () => {
+      if (isOnlyApprovals) return triedApprovals(only, stage, engine);
+      return isOnlyLong ? triedLong(only, stage, engine) : triedTogether(only, stage, ref, engine);
+    };
+    const together = await trying();
     for (const each of together) print(each, show);
     return { date: new Date().toISOString(), hosts: together };
   }
@@ -161,16 +176,20 @@ const {
   http: isOnlyHttp,
   shared: isOnlyShared,
   long: isOnlyLong,
+  approvals: isOnlyApprovals,
   publish,
   from,
 } = options();
-if (publish && (isOnlyHttp || isOnlyShared || isOnlyLong))
-  leave(2, '--publish is for all that is tried: leave out --http, --shared and --long. See --help.');
+if (publish && (isOnlyHttp || isOnlyShared || isOnlyLong || isOnlyApprovals))
+  leave(
+    2,
+    '--publish is for all that is tried: leave out --http, --shared, --long and --approvals. See --help.',
+  );
 const report =
   from === undefined
-    ? await tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong })
+    ? await tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong, isOnlyApprovals })
     : JSON.parse(readFileSync(from, 'utf8'));
-const isTable = !isOnlyShared && !isOnlyLong;
+const isTable = !isOnlyShared && !isOnlyLong && !isOnlyApprovals;
 const table = `${hostTable(report.hosts)}\n\nTried without a screen on ${report.date.slice(0, 10)}.`;
 if (isTable) console.log(`\n${table}`);
 if (from === undefined) {

@@ -5,6 +5,9 @@ import { rolldown } from 'rolldown';
 const LOADER = /[\\/]src[\\/]config[\\/]parsers\.ts$/;
 const REQUIRE = /\brequire\('([^']+)'\)/g;
 
+/** All files of the bundle lie in one folder, also that of a package with a scope. */
+const fileOf = (name) => name.replace('@', '').replaceAll('/', '-');
+
 /** Names of the packages that were asked for, and the plugin that has them loaded from beside the chunk that asks. */
 export function separateParsers() {
   const packages = new Set();
@@ -14,7 +17,7 @@ export function separateParsers() {
       if (!LOADER.test(id)) return undefined;
       const separate = code.replace(REQUIRE, (_, name) => {
         packages.add(name);
-        return `require('./${name}.cjs')`;
+        return `require('./${fileOf(name)}.cjs')`;
       });
       return { code: separate, map: null };
     },
@@ -26,7 +29,7 @@ export function separateParsers() {
 export async function bundleParsers(packages, options, written) {
   const bundle = await rolldown({
     ...options,
-    input: Object.fromEntries([...packages].map((name) => [name, name])),
+    input: Object.fromEntries([...packages].map((name) => [fileOf(name), name])),
   });
   const { output } = await bundle.write(written);
   await bundle.close();

@@ -180,6 +180,35 @@ type PlainEvent =
       readonly message: string;
     }
   | {
+      /** A question to a person about calls of a tool, which has ended. */
+      readonly type: 'run.asked';
+      readonly run: string;
+      /** Its id. */
+      readonly question: string;
+      readonly server: string;
+      readonly tool: string;
+      /** The arguments of each call, as they would be sent. */
+      readonly calls: readonly string[];
+      /** Which rule asked. */
+      readonly rule: string;
+      /** What was decided; else why nothing was. */
+      readonly answer:
+        | 'once'
+        | 'run'
+        | 'session'
+        | 'always'
+        | 'no'
+        | 'expired'
+        | 'cancelled'
+        | 'closed'
+        | 'nobody';
+      readonly word: string | undefined;
+      /** By which way it was answered, and by whom, as far as known. */
+      readonly by: string | undefined;
+      readonly who: string | undefined;
+      readonly durationMs: number;
+    }
+  | {
       readonly type: 'run.ended';
       readonly run: string;
       /** Those that it had in the end; those that it named where it did not come so far. */

@@ -9,6 +9,7 @@ import {
   type CallLine,
   type LostLine,
   parseAuditLine,
+  type QuestionLine,
   type RunLine,
 } from '../observe/audit-line.js';
 
@@ -18,6 +19,8 @@ export type AuditedRun = {
   readonly line: RunLine | undefined;
   /** In the order in which they ended. */
   readonly calls: readonly CallLine[];
+  /** What a person was asked about its calls, likewise; absent where nothing was. */
+  readonly questions?: readonly QuestionLine[];
 };
 
 export type AuditRead = {
@@ -32,16 +35,22 @@ export function readAudit(dir: string): AuditRead {
   return { runs: runsOf(lines.filter((line) => line.kind !== 'lost')), lost: lost.sort(byTime) };
 }
 
-function runsOf(lines: readonly (RunLine | CallLine)[]): readonly AuditedRun[] {
-  const runs = new Map<string, { line: RunLine | undefined; calls: CallLine[] }>();
+function runsOf(lines: readonly (RunLine | CallLine | QuestionLine)[]): readonly AuditedRun[] {
+  const runs = new Map<string, { line: RunLine | undefined; calls: CallLine[]; questions: QuestionLine[] }>();
   for (const line of lines) {
-    const known = runs.get(line.run) ?? { line: undefined, calls: [] };
+    const known = runs.get(line.run) ?? { line: undefined, calls: [], questions: [] };
     runs.set(line.run, known);
     if (line.kind === 'run') known.line = line;
+    else if (line.kind === 'question') known.questions.push(line);
     else known.calls.push(line);
   }
   return [...runs]
-    .map(([run, { line, calls }]) => ({ run, line, calls: calls.sort(byTime) }))
+    .map(([run, { line, calls, questions }]) => ({
+      run,
+      line,
+      calls: calls.sort(byTime),
+      ...(questions.length === 0 ? {} : { questions: questions.sort(byTime) }),
+    }))
     .sort((one, other) => beginOf(one).localeCompare(beginOf(other)));
 }
 

@@ -1,7 +1,7 @@
 // The command line: a table of contents. Every command lives in its own file, loaded only when it is asked for.
 
 import { isatty } from 'node:tty';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../base/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { describedProfiles } from '../engine/recipe-dir.js';
@@ -109,6 +109,14 @@ program
     [],
   )
   .option('--no-register', 'register in no host')
+  .addOption(
+    new Option('--approve <mode>', 'calls that you are asked about before they are sent').choices([
+      'off',
+      'destructive',
+      'writes',
+      'all',
+    ]),
+  )
   .option('--json', 'print JSON; asks nothing')
   .action(async (options: SetupOptions) => (await import('./setup/setup.js')).setUp(options));
 

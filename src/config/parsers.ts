@@ -18,6 +18,10 @@ export const jsoncParser = (): typeof import('jsonc-parser') => loaded(() => req
 /** The package `dotenv`, likewise. */
 export const dotenvParser = (): typeof import('dotenv') => loaded(() => require('dotenv'));
 
+/** The package `@marcbachmann/cel-js`, likewise: conditions of the policy file. */
+export const celParser = (): typeof import('@marcbachmann/cel-js') =>
+  loaded(() => require('@marcbachmann/cel-js'));
+
 function loaded<T>(load: () => T): T {
   try {
     return load();

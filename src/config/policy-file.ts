@@ -7,10 +7,12 @@ import { BridgeError } from '../base/errors.js';
 import { MB_BYTES } from '../base/sizes.js';
 import { clipHarmless } from '../base/text.js';
 import { MAX_CALLS_IN_FLIGHT } from '../protocol/limits.js';
+import { conditionTrouble } from './condition.js';
 import { readGuarded } from './guarded-file.js';
 import type { HostFacts } from './host-facts.js';
 import { patternTrouble } from './name-pattern.js';
 import { strictYaml } from './strict-yaml.js';
+import { APPROVE_MODES } from './variables.js';
 
 /** What its table says of one field; `perServer.*` stands for any server. */
 export type PolicyRow = {
@@ -56,6 +58,30 @@ const perServer = z.strictObject({
   resources: z.enum(['allow', 'deny']).optional(),
   limits: z.strictObject(serverLimits).default({}),
 });
+const condition = z.string().refine((text) => conditionTrouble(text) === undefined, {
+  error: ({ input }) => `it ${conditionTrouble(String(input))}`,
+});
+const approvalRule = z.strictObject({
+  action: z.enum(['allow', 'ask', 'deny']),
+  tools: patterns.optional(),
+  is: z.enum(['read', 'write', 'destructive', 'open-world']).optional(),
+  when: condition.optional(),
+  principals: patterns.optional(),
+});
+/** What a person has decided for good; the names are exact. */
+const alwaysAllowed = z.strictObject({
+  server: z.string(),
+  tool: z.string(),
+  since: z.string().optional(),
+  reason: z.string().optional(),
+});
+const approvals = z.strictObject({
+  mode: z.enum(APPROVE_MODES).optional(),
+  trust: patterns.default([]),
+  reads: patterns.default([]),
+  rules: z.array(approvalRule).readonly().default([]),
+  always: z.array(alwaysAllowed).readonly().default([]),
+});
 const schema = z.strictObject({
   version: z.literal(1),
   allow: patterns.optional(),
@@ -64,10 +90,13 @@ const schema = z.strictObject({
   perServer: z.record(z.string().regex(/^[^*]*$/), perServer).default({}),
   limits: limits.default({}),
   changedTools: z.enum(['flag', 'refuse']).default('flag'),
+  approvals: approvals.optional(),
 });
 
 /** What a policy file says. */
 export type PolicyFile = z.output<typeof schema>;
+/** What of it is about approvals of single calls. */
+export type ApprovalSection = NonNullable<PolicyFile['approvals']>;
 
 const SERVER_PATTERNS =
   'a list of patterns `server`, `server.tool` or `server.resources/*`, in which `*` stands for any characters and a backslash takes the next one for itself';
@@ -146,6 +175,61 @@ const ROWS: readonly PolicyRow[] = [
     default: 'flag',
     allowed: 'flag or refuse',
   },
+  {
+    field: 'approvals.mode',
+    meaning: 'Which calls a person is asked about where no rule of `approvals` says more.',
+    default: 'MCP_BRIDGE_APPROVE',
+    allowed: 'off, destructive, writes or all',
+  },
+  {
+    field: 'approvals.trust',
+    meaning: 'Servers whose word that a tool only reads, or destroys nothing, counts.',
+    default: 'MCP_BRIDGE_APPROVE_TRUST',
+    allowed: 'a list of patterns over names of servers',
+  },
+  {
+    field: 'approvals.reads',
+    meaning: 'Tools that only read, whatever their servers say.',
+    default: 'none',
+    allowed: SERVER_PATTERNS,
+  },
+  {
+    field: 'approvals.rules.*.action',
+    meaning:
+      'What becomes of a call that fits: one `deny` counts wherever it stands, else the first rule that fits.',
+    default: 'none; it must be there',
+    allowed: 'allow, ask or deny',
+  },
+  {
+    field: 'approvals.rules.*.tools',
+    meaning: 'Fits calls of these tools.',
+    default: 'all',
+    allowed: SERVER_PATTERNS,
+  },
+  {
+    field: 'approvals.rules.*.is',
+    meaning: "Fits by the tool's own annotations.",
+    default: 'any',
+    allowed: 'read, write, destructive or open-world',
+  },
+  {
+    field: 'approvals.rules.*.when',
+    meaning: 'Fits by the arguments: a condition over `args`, `server`, `tool` and `principal`.',
+    default: 'any',
+    allowed: 'an expression of CEL that is true or false, such as `args.amount > 100`',
+  },
+  {
+    field: 'approvals.rules.*.principals',
+    meaning: 'Fits calls of these principals.',
+    default: 'all',
+    allowed: 'a list of patterns over ids of principals; `local` is the user who started the bridge',
+  },
+  {
+    field: 'approvals.always',
+    meaning: 'Tools that somebody has allowed for good at a question; written by the bridge.',
+    default: 'none',
+    allowed: 'a list of maps with server and tool, exact names, and with since and reason',
+  },
 ];
 
 /** Every field in the order of its table. */
@@ -155,10 +239,20 @@ export function policyTable(): readonly PolicyRow[] {
 
 /** Throws E_SETTINGS that names the file and each wrong field; nothing is to run without the policy that was asked for. */
 export function readPolicyFile(file: string, host: HostFacts): PolicyFile {
+  return parsePolicy(file, policyText(file, host));
+}
+
+/** The text of the file. Throws E_SETTINGS where it cannot be read, or others may have written it. */
+export function policyText(file: string, host: HostFacts): string {
   const read = readGuarded(file, MAX_FILE_BYTES, host);
   if (read.state === 'absent') throw unusable(file, ['does not exist']);
   if (read.state === 'refused') throw unusable(file, [read.message]);
-  const parsed = schema.safeParse(parsedText(file, read.text), { reportInput: true });
+  return read.text;
+}
+
+/** What `text` says, which is that of the file. Throws E_SETTINGS as the file does. */
+export function parsePolicy(file: string, text: string): PolicyFile {
+  const parsed = schema.safeParse(parsedText(file, text), { reportInput: true });
   if (parsed.success) return parsed.data;
   throw unusable(file, parsed.error.issues.slice(0, MAX_PROBLEMS).flatMap(complaints));
 }
@@ -201,15 +295,29 @@ function complaints(issue: z.core.$ZodIssue): string[] {
 
 function keysAt(path: readonly string[]): readonly string[] {
   if (path.length === 0) return Object.keys(schema.shape);
+  if (path[0] === 'approvals') {
+    const part = path[1] === 'rules' ? approvalRule : path[1] === 'always' ? alwaysAllowed : approvals;
+    return Object.keys(part.shape);
+  }
   if (path.at(-1) !== 'limits') return Object.keys(perServer.shape);
   return Object.keys(path.length === 1 ? limits.shape : serverLimits);
 }
 
 /** What the table says of a field, or of the list that it is an item of. */
 function allowedAt(path: readonly string[]): string | undefined {
-  const [first, , ...rest] = path;
-  const steps = first !== 'perServer' ? path : rest[0] === 'limits' ? rest : [first, '*', ...rest];
-  const fields = [steps.join('.'), steps.slice(0, -1).join('.')];
+  const [first, second, ...rest] = path;
+  const fieldsOf = (steps: readonly string[]) => [steps.join('.'), steps.slice(0, -1).join('.')];
+  if (first === 'approvals') {
+    if (second === 'always') return ROWS.find(({ field }) => field === 'approvals.always')?.allowed;
+    if (second === 'rules' && rest.length < 2)
+      return rest.length === 0 ? 'a list of rules' : 'a map of fields';
+  }
+  const inPlace = () => {
+    if (first === 'approvals' && second === 'rules') return [first, second, '*', ...rest.slice(1)];
+    if (first !== 'perServer') return path;
+    return rest[0] === 'limits' ? rest : [first, '*', ...rest];
+  };
+  const fields = fieldsOf(inPlace());
   return ROWS.find(({ field }) => fields.includes(field))?.allowed;
 }
 

@@ -17,6 +17,7 @@ import { type SettingRow, tableOf } from './setting-rules.js';
 import { warningsAbout } from './setting-warnings.js';
 import { stateDirFrom, stateDirTrouble } from './state-dir.js';
 import {
+  type ApproveMode,
   type AuditMode,
   type AutoloadMode,
   type LogLevel,
@@ -123,6 +124,11 @@ export type Settings = {
   /** Patterns over `server` and `server.tool`; undefined means everything. */
   readonly allow: readonly string[] | undefined;
   readonly deny: readonly string[];
+  readonly approve: ApproveMode;
+  /** Patterns over servers whose harmless hints count. */
+  readonly approveTrust: readonly string[];
+  /** How long the questions of one run may wait for a person, in sum. */
+  readonly approveWaitSeconds: number;
   readonly autoload: AutoloadMode;
   /** How long a call of a client that knows tasks lasts before it becomes one. */
   readonly taskAfterSeconds: number;
@@ -343,6 +349,9 @@ const serverSettings = (values: Values, host: HostFacts) =>
     policyFile: optionalPath(values.MCP_BRIDGE_POLICY, host),
     allow: values.MCP_BRIDGE_ALLOW,
     deny: values.MCP_BRIDGE_DENY ?? [],
+    approve: values.MCP_BRIDGE_APPROVE,
+    approveTrust: values.MCP_BRIDGE_APPROVE_TRUST ?? [],
+    approveWaitSeconds: values.MCP_BRIDGE_APPROVE_WAIT,
     autoload: values.MCP_BRIDGE_AUTOLOAD,
     taskAfterSeconds: values.MCP_BRIDGE_TASK_AFTER,
     clientMetadataUrl: values.MCP_BRIDGE_CLIENT_METADATA_URL,

@@ -28,6 +28,9 @@ const networks = list(z.string())
   .pipe(z.array(languageName));
 const TOOLS = ['run_python', 'execute_code', 'execute'] as const;
 
+/** From the fewest questions to the most. */
+export const APPROVE_MODES = ['off', 'destructive', 'writes', 'all'] as const;
+
 const user = z
   .string()
   .regex(/^\d+(:\d+)?$/)
@@ -381,6 +384,24 @@ export const variables = z.object({
     default: 'none',
     allowed: PATTERNS,
   }),
+  MCP_BRIDGE_APPROVE: setting(z.enum(APPROVE_MODES), {
+    meaning:
+      'Which calls of tools a person is asked about before they are sent: those of tools that may destroy, all that may write, or all. The policy file can say more, and its `approvals.mode` comes before this.',
+    default: 'off',
+    allowed: 'off, destructive, writes or all',
+  }),
+  MCP_BRIDGE_APPROVE_TRUST: optional(list(namePattern), {
+    meaning:
+      'Servers that are believed when they say that a tool of theirs only reads or destroys nothing; a tool of any other server counts as one that may destroy.',
+    default: 'none',
+    allowed: 'names of servers separated by commas, such as github or *; `*` stands for any characters',
+  }),
+  MCP_BRIDGE_APPROVE_WAIT: setting(integer(1, DAY_SECONDS), {
+    meaning:
+      'Seconds that the questions of one run about its calls may wait for a person, in sum; the clock of the run stands still meanwhile.',
+    default: '600',
+    allowed: `whole seconds from 1 to ${DAY_SECONDS}`,
+  }),
   MCP_BRIDGE_AUTOLOAD: setting(z.enum(['never', 'ask', 'always']), {
     meaning:
       'Whether code may load further servers with `runtime.load_server`; `ask` asks the user, where the client can.',
@@ -441,6 +462,7 @@ export const variables = z.object({
 });
 
 export type LogLevel = z.output<typeof variables>['MCP_BRIDGE_LOG_LEVEL'];
+export type ApproveMode = z.output<typeof variables>['MCP_BRIDGE_APPROVE'];
 export type AutoloadMode = z.output<typeof variables>['MCP_BRIDGE_AUTOLOAD'];
 export type AuditMode = z.output<typeof variables>['MCP_BRIDGE_AUDIT'];
 export type OutputMode = z.output<typeof variables>['MCP_BRIDGE_OUTPUT_MODE'];

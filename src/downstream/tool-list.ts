@@ -10,6 +10,13 @@ import { type HeaderParameter, headerParametersOf } from './header-parameters.js
 import { isObject } from './json-object.js';
 import { eachPage } from './pages.js';
 
+/** What a server says of a tool's effects (ToolAnnotations); undefined where it does not say it. Its own claim. */
+export type ToolHints = {
+  readonly readOnly: boolean | undefined;
+  readonly destructive: boolean | undefined;
+  readonly openWorld: boolean | undefined;
+};
+
 /** One tool in the server's own words. Schemas are data: nothing compiles them. */
 export type ServerTool = {
   readonly name: string;
@@ -20,6 +27,8 @@ export type ServerTool = {
   readonly outputSchema: Readonly<Record<string, unknown>> | undefined;
   /** The server runs it only as a task, a part of MCP that the bridge does not speak. */
   readonly needsTask: boolean;
+  /** Absent where it says nothing of its effects. */
+  readonly hints?: ToolHints;
 };
 
 export type ToolList = {
@@ -58,6 +67,7 @@ const rawTool = z.looseObject({
   description: text,
   inputSchema: schema.catch({}),
   outputSchema: schema.optional().catch(undefined),
+  annotations: schema.optional().catch(undefined),
   execution: z.looseObject({ taskSupport: z.unknown() }).optional().catch(undefined),
 });
 
@@ -156,5 +166,18 @@ export function readTool(item: unknown): ServerTool | undefined {
     inputSchema: data.inputSchema,
     outputSchema: data.outputSchema,
     needsTask: data.execution?.taskSupport === 'required',
+    ...hintsIn(data.annotations),
   };
+}
+
+/** Anything but true and false is nothing said. */
+function hintsIn(annotations: Readonly<Record<string, unknown>> = {}): Pick<ServerTool, 'hints'> {
+  const [readOnly, destructive, openWorld] = ['readOnlyHint', 'destructiveHint', 'openWorldHint'].map(
+    (name) => {
+      const said = Object.hasOwn(annotations, name) ? annotations[name] : undefined;
+      return typeof said === 'boolean' ? said : undefined;
+    },
+  );
+  if ([readOnly, destructive, openWorld].every((said) => said === undefined)) return {};
+  return { hints: { readOnly, destructive, openWorld } };
 }

@@ -52,6 +52,32 @@ export type CallLine = {
   readonly argumentsText?: string;
 };
 
+/** A question to a person about calls of a run, that has ended; `at` is when. */
+export type QuestionLine = {
+  readonly kind: 'question';
+  readonly at: string;
+  readonly run: string;
+  readonly principal?: string;
+  /** Its id. */
+  readonly question: string;
+  readonly server: string;
+  readonly tool: string;
+  /** The arguments of each call, by size and digest; only of the first ones, where there are many. */
+  readonly calls: readonly Weight[];
+  /** How many calls it was about. */
+  readonly callCount: number;
+  /** Which rule asked. */
+  readonly rule: string;
+  /** What was decided: once, run, session, always or no; else expired, cancelled, closed or nobody. */
+  readonly answer: string;
+  /** Of a `no`, or the reason of an `always`. */
+  readonly word?: string;
+  /** By which way it was answered (agent, page, command line), and by whom, as far as known. */
+  readonly by?: string;
+  readonly who?: string;
+  readonly durationMs: number;
+};
+
 /** Lines of one bridge that the disk did not take; `at` is when it took lines again, `since` when the first was lost. */
 export type LostLine = {
   readonly kind: 'lost';
@@ -60,7 +86,7 @@ export type LostLine = {
   readonly lines: number;
 };
 
-export type AuditLine = RunLine | CallLine | LostLine;
+export type AuditLine = RunLine | CallLine | QuestionLine | LostLine;
 
 /** Undefined for what nobody has written whole. */
 export function parseAuditLine(text: string): AuditLine | undefined {
@@ -75,7 +101,7 @@ export function parseAuditLine(text: string): AuditLine | undefined {
       typeof line.lines === 'number';
     const isLine =
       isLost ||
-      ((line?.kind === 'run' || line?.kind === 'call') &&
+      ((line?.kind === 'run' || line?.kind === 'call' || line?.kind === 'question') &&
         typeof line.at === 'string' &&
         typeof line.run === 'string' &&
         typeof line.durationMs === 'number' &&

@@ -5,8 +5,9 @@ import type { BridgeEvent, Observer } from '../base/events.js';
 import type { Redact } from '../base/redact.js';
 import { withoutSecretMembers } from '../base/secrets/by-key.js';
 import { clip, clipHarmless, linesOf } from '../base/text.js';
+import { weigh } from '../base/weight.js';
 import { AuditFiles } from './audit-files.js';
-import type { AuditLine, CallLine, RunLine } from './audit-line.js';
+import type { AuditLine, CallLine, QuestionLine, RunLine } from './audit-line.js';
 
 export type AuditOptions = {
   /** Its folder is made where need be, for its owner alone. */
@@ -24,6 +25,9 @@ const MAX_NAME_CHARS = 256;
 /** An id of a principal: the address of an issuer and a subject. */
 const MAX_PRINCIPAL_CHARS = 2_000;
 const MAX_REASON_CHARS = 200;
+/** A question may be about two hundred calls. */
+const MAX_CALLS_WEIGHED = 50;
+const MAX_WORD_CHARS = 500;
 const MAX_ARGUMENTS_CHARS = 16 * 1024;
 
 type Begun = Pick<
@@ -54,6 +58,7 @@ export class Audit implements AsyncDisposable {
   readonly observe = (event: BridgeEvent): void => {
     if (event.type === 'run.started') this.#begin(event);
     else if (event.type === 'run.call') this.#addCall(event);
+    else if (event.type === 'run.asked') this.#addQuestion(event);
     else if (event.type === 'run.ended') this.#end(event);
   };
 
@@ -96,6 +101,28 @@ export class Audit implements AsyncDisposable {
       arguments: event.arguments,
       ...(result === undefined ? {} : { result }),
       ...this.#kept(argumentsText),
+    };
+    this.#write(line);
+  }
+
+  #addQuestion(event: Extract<BridgeEvent, { type: 'run.asked' }>): void {
+    const { run, question, server, tool, calls, rule, answer, word, by, who, durationMs } = event;
+    const line: QuestionLine = {
+      kind: 'question',
+      at: new Date().toISOString(),
+      run,
+      ...this.#whose(event),
+      question,
+      server: this.#shown(server),
+      tool: this.#shown(tool),
+      calls: calls.slice(0, MAX_CALLS_WEIGHED).map(weigh),
+      callCount: calls.length,
+      rule: this.#shown(rule),
+      answer,
+      ...(word === undefined ? {} : { word: clipHarmless(this.#redact(word), MAX_WORD_CHARS) }),
+      ...(by === undefined ? {} : { by }),
+      ...(who === undefined ? {} : { who: this.#shown(who) }),
+      durationMs: Math.round(durationMs),
     };
     this.#write(line);
   }

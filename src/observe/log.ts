@@ -215,6 +215,14 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
         'info',
         `run ${event.run} may not call ${inline(event.server)}.${inline(event.tool)}: ${inline(event.message)}`,
       ];
+    case 'run.asked': {
+      const by = event.by === undefined ? '' : `, by ${inline(event.by)} (${inline(event.who ?? '')})`;
+      const what = `${count(event.calls.length, 'call')} of ${inline(event.server)}.${inline(event.tool)}`;
+      return [
+        'info',
+        `run ${event.run} asked for ${what}: ${event.answer}${by} after ${ms(event.durationMs)}`,
+      ];
+    }
     case 'run.ended':
       return [
         'info',

@@ -63,6 +63,29 @@ export function excessOf(text: string, { maxDepth, maxValues }: JsonLimits): str
   return undefined;
 }
 
+/**
+ * Whether an object in `text`, which is JSON, has two members of one name: readers differ in which of them counts. By the
+ * number of members that are written, and that are left of them.
+ */
+export function hasRepeatedNames(text: string): boolean {
+  let written = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) at = endOfString(text, at) - 1;
+    else if (char === COLON) written++;
+  }
+  let left = 0;
+  const rest: unknown[] = [JSON.parse(text)];
+  while (rest.length > 0) {
+    const value = rest.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const members = Object.values(value);
+    if (!Array.isArray(value)) left += members.length;
+    for (const member of members) rest.push(member);
+  }
+  return written !== left;
+}
+
 function skipSpace(text: string, at: number): number {
   let next = at;
   while (text.charCodeAt(next) <= 32) next++;
@@ -151,6 +174,21 @@ export function mapStrings(text: string, map: (said: string) => string): string 
     const other = typeof said === 'string' ? map(said) : said;
     if (other === said) continue;
     mapped += text.slice(from, start) + JSON.stringify(other);
+    from = at;
+  }
+  return mapped + text.slice(from);
+}
+
+/** JSON text in which each string, names of members too, is written anew by `write`; everything else stays as it is. */
+export function mapStringTexts(text: string, write: (said: string) => string): string {
+  let mapped = '';
+  let from = 0;
+  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at)) {
+    const start = at;
+    at = endOfString(text, start);
+    const said = unescaped(text.slice(start, at));
+    if (typeof said !== 'string') continue;
+    mapped += text.slice(from, start) + write(said);
     from = at;
   }
   return mapped + text.slice(from);

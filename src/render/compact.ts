@@ -5,7 +5,7 @@ import type { HostView } from '../config/host-views.js';
 import type { Outcome, ResultValue } from '../run/outcome/outcome.js';
 import { addressPieces, filePieces } from './files.js';
 import { pictureLines } from './pictures.js';
-import { failurePieces, runningPieces, sessionPieces, streamPieces } from './pieces.js';
+import { failurePieces, planPieces, runningPieces, sessionPieces, streamPieces } from './pieces.js';
 import { toonRows } from './toon.js';
 
 /** Never empty. */
@@ -15,6 +15,7 @@ export function compact(outcome: Outcome, view: HostView): readonly Piece[] {
   const pieces = [
     ...sessionPieces(outcome),
     ...runningPieces(outcome),
+    ...planPieces(outcome),
     ...addressPieces(outcome, view),
     ...streamPieces(stdout, true),
     ...(stderr.text === '' ? [] : [{ own: '--- stderr ---' }, ...errors]),

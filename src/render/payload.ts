@@ -3,6 +3,7 @@
 
 import { linesOf, shownExactly } from '../base/text.js';
 import { mapStrings, RawJson } from '../protocol/json-text.js';
+import type { PlannedCall } from '../run/approvals/plan.js';
 import type { Outcome } from '../run/outcome/outcome.js';
 import { type FileEntry, fileEntries } from './files.js';
 import { type PictureSize, pictureSizes } from './pictures.js';
@@ -17,6 +18,12 @@ export type Payload = {
   readonly run?: string;
   /** What it does at the moment. */
   readonly now?: string;
+  /** Of a plan: what it would call; empty where it has come to no write. */
+  readonly planned?: readonly {
+    readonly server: string;
+    readonly tool: string;
+    readonly arguments: RawJson;
+  }[];
   readonly exitCode?: number;
   /** Files that came back or can be read, and those that stayed behind; first, where no host cuts. */
   readonly files?: readonly FileEntry[];
@@ -91,6 +98,7 @@ export function payloadOf(outcome: Outcome, paths: boolean): Payload {
     ...(outcome.session === undefined ? {} : { session: sessionLine(outcome.session) }),
     summary: summaryOf(outcome),
     ...(outcome.goesOn === undefined ? {} : { run: outcome.goesOn.handle, now: outcome.goesOn.says }),
+    ...(outcome.planned === undefined ? {} : { planned: outcome.planned.calls.map(plannedCall) }),
     ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
     ...(Object.fromEntries(
       Object.entries(optional).filter(([, value]) => !isEmpty(value)),
@@ -99,6 +107,12 @@ export function payloadOf(outcome: Outcome, paths: boolean): Payload {
     durationMs: Math.round(outcome.durationMs),
   };
 }
+
+const plannedCall = ({ server, tool, text }: PlannedCall) => ({
+  server,
+  tool,
+  arguments: new RawJson(text),
+});
 
 /**
  * What somebody reads of `payload`: in every text, and in the names and texts of the result, what does not show is

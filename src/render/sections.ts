@@ -7,13 +7,14 @@ import type { HostView } from '../config/host-views.js';
 import type { Outcome } from '../run/outcome/outcome.js';
 import { addressPieces, filePieces } from './files.js';
 import { pictureLines } from './pictures.js';
-import { failurePieces, runningPieces, sessionPieces, streamPieces } from './pieces.js';
+import { failurePieces, planPieces, runningPieces, sessionPieces, streamPieces } from './pieces.js';
 
 export function sections(outcome: Outcome, view: HostView): readonly Piece[] {
   const { status, stdout, stderr, pictures, note, error } = outcome;
   return [
     ...sessionPieces(outcome),
     ...runningPieces(outcome),
+    ...planPieces(outcome),
     ...addressPieces(outcome, view),
     ...(error === undefined ? [] : failure(status, error)),
     { own: '--- stdout ---' },

@@ -5,6 +5,9 @@ import type { ServerLease } from '../downstream/server-lease.js';
 import type { GuestFrame, HostFrame, ServerBrief } from '../protocol/frames.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import type { RunHandlers } from '../sandbox/turn.js';
+import { Plan, type Planned } from './approvals/plan.js';
+import { RunApprovals } from './approvals/run-approvals.js';
+import { StandingClock } from './approvals/standing-clock.js';
 import type { Left } from './artifacts/artifacts.js';
 import { Artifacts } from './artifacts/artifacts.js';
 import type { CallGuard } from './calls/call-guard.js';
@@ -16,7 +19,7 @@ import { SavedByRun } from './calls/saved-by-run.js';
 import { CodeEnd } from './code-end.js';
 import type { SandboxFacts } from './outcome/ending-errors.js';
 import { filesOf, startOf } from './programs/task.js';
-import type { Run } from './run-request.js';
+import type { Meter, Run } from './run-request.js';
 import { endOf, keep, sandboxFactsOf } from './sandbox-use.js';
 import { noCall, SessionCall } from './sessions/session-call.js';
 
@@ -37,6 +40,8 @@ export type Conversed = {
   readonly savedNote: string | undefined;
   /** Says that files have not arrived in time; undefined where all have. */
   readonly lateNote: string | undefined;
+  /** What a plan would do; undefined where it was none. */
+  readonly planned: Planned | undefined;
 };
 
 /** Starts the code, whose clock goes on, and resolves when it has ended and what it left is kept. */
@@ -44,33 +49,39 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const { request, services, deadline, transcript } = run;
   const { lease, policy } = services.servers;
   const saved = new SavedByRun(services.saved, request.id);
-  using onDemand = onDemandOf(run, servers);
-  const guard = guardOf(run, servers, saved, onDemand);
+  const clock = new StandingClock(deadline);
+  using onDemand = onDemandOf(run, servers, clock);
+  using approvals = approvalsOf(run, sandbox, clock);
+  const call = services.session && new SessionCall(sandbox, services.session);
+  const stop = () => (call === undefined ? sandbox.kill() : call.stop());
+  using plan = request.isPlan === true ? new Plan(stop) : undefined;
+  const guard = guardOf(run, servers, { saved, onDemand, approvals, plan });
   const inFlight = policy().runLimits.callsInFlight.max;
   using dispatcher = new Dispatcher(guard, (frame) => sandbox.send(frame), inFlight);
   const artifacts = new Artifacts(services.kept, request.id, services.observer, hostView(request.client));
   using codeEnd = new CodeEnd(deadline);
   deadline.start(deadline.pause());
-  const call = services.session && new SessionCall(sandbox, services.session);
   const handlers = listeners(run, dispatcher, artifacts, codeEnd);
   sandbox.run(startFrame(run, servers, call?.token), call?.heardBy(handlers) ?? handlers, []);
-  services.watcher.onStart(dispatcher);
+  services.watcher.onStart(meterOf(dispatcher, approvals));
   const end = await (call === undefined
     ? endOf(sandbox, deadline, codeEnd, artifacts)
     : call.end(deadline, codeEnd));
   const waits = waitingFor(dispatcher, servers.loaded.names, lease);
+  const planned = plan && { calls: plan.calls, notListed: plan.notListed, isStopped: plan.isStopped };
   const facts = sandboxFactsOf(sandbox, dispatcher.calls, waits);
   // What goes on waiting there waits for nothing else.
   if (call !== undefined) dispatcher.refuseAll(noCall());
   const { left, stdout, stderr } = await keep(artifacts, deadline);
   transcript.keptWhole({ stdout, stderr });
-  return { end, facts, left, savedNote: saved.note, lateNote: codeEnd.note };
+  return { end, facts, left, savedNote: saved.note, lateNote: codeEnd.note, planned };
 }
 
 /** The servers that code asks for while it runs; a person may have to be asked, and the run's clock stands meanwhile. */
 export function onDemandOf(
-  { services: { autoload, servers }, deadline }: Run,
+  { services: { autoload, servers } }: Pick<Run, 'services'>,
   { discovered }: Pick<OpenServers, 'discovered'>,
+  clock: StandingClock,
   words?: AskingWords,
 ): OnDemand {
   return new OnDemand({
@@ -78,24 +89,57 @@ export function onDemandOf(
     ...(words === undefined ? {} : { words }),
     discovered,
     open: servers.open,
-    stopClock: () => {
-      const leftMs = deadline.pause();
-      return () => deadline.start(leftMs);
-    },
+    stopClock: clock.stop,
   });
 }
+
+/** Undefined where nobody can be asked about its calls. */
+function approvalsOf(
+  { request: { id, client }, services: { approvals, session } }: Run,
+  sandbox: Sandbox,
+  clock: StandingClock,
+): RunApprovals | undefined {
+  if (approvals === undefined) return undefined;
+  const { agent, shared } = approvals;
+  const freeze = () => sandbox.standStill();
+  return new RunApprovals(
+    { run: id, client, agent, session: session?.title, isRun: true, stopClock: clock.stop, freeze },
+    shared,
+  );
+}
+
+const meterOf = (dispatcher: Dispatcher, approvals: RunApprovals | undefined): Meter => ({
+  get calls() {
+    return dispatcher.calls;
+  },
+  get inFlight() {
+    return dispatcher.inFlight;
+  },
+  get waitingFor() {
+    return dispatcher.waitingFor;
+  },
+  get asking() {
+    return approvals?.waiting ?? '';
+  },
+});
+
+type GuardedBy = {
+  readonly saved: SavedByRun;
+  readonly onDemand: OnDemand;
+  readonly approvals: RunApprovals | undefined;
+  readonly plan: Plan | undefined;
+};
 
 function guardOf(
   { request: { id }, services }: Run,
   { loaded, discovered }: OpenServers,
-  saved: SavedByRun,
-  onDemand: OnDemand,
+  { saved, onDemand, approvals, plan }: GuardedBy,
 ): CallGuard {
   const { observer, watcher, servers, calls } = services;
   const { onToolProgress } = watcher;
   const loadServer = (server: string, signal: AbortSignal) => onDemand.load(server, signal);
   return guardCalls(
-    { runId: id, loaded, discovered, loadServer, saved, onToolProgress, observer },
+    { runId: id, loaded, discovered, loadServer, saved, approvals, plan, onToolProgress, observer },
     servers,
     calls,
   );

@@ -7,6 +7,8 @@ import { ownCommand } from '../base/own-command.js';
 import { weigh } from '../base/weight.js';
 import type { ServerDoc } from '../protocol/frames.js';
 import { RawJson, sliceAt, stringify } from '../protocol/json-text.js';
+import { RunApprovals } from './approvals/run-approvals.js';
+import { StandingClock } from './approvals/standing-clock.js';
 import { guardCalls } from './calls/guarded-calls.js';
 import { toolCall } from './calls/guest-call.js';
 import { LoadedServers } from './calls/loaded-servers.js';
@@ -31,7 +33,10 @@ export type DirectCall = {
   readonly patienceSeconds: number;
 };
 
-export type DirectServices = Pick<RunServices, 'servers' | 'calls' | 'saved' | 'observer' | 'watcher'>;
+export type DirectServices = Pick<
+  RunServices,
+  'servers' | 'calls' | 'approvals' | 'saved' | 'observer' | 'watcher'
+>;
 
 /** What a server says of it is its answer, which the audit does not keep. */
 const TOOL_FAILED = { type: 'E_TOOL_FAILED', message: 'The server answered that its tool has failed.' };
@@ -46,12 +51,20 @@ export async function callDirectly(
   using deadline = new Deadline(signal);
   deadline.start(call.patienceSeconds * 1000);
   const servers = [call.server];
+  using approvals = approvalsOf(call, services, deadline);
   let calls = 0;
   try {
     const doc = await services.servers.open(call.server, deadline.signal);
     calls = 1;
-    services.watcher.onStart({ calls, inFlight: 1, waitingFor: `${call.server}.${call.tool}` });
-    const answer = await ask(call, doc, services, deadline.signal);
+    services.watcher.onStart({
+      calls,
+      inFlight: 1,
+      waitingFor: `${call.server}.${call.tool}`,
+      get asking() {
+        return approvals?.waiting ?? '';
+      },
+    });
+    const answer = await ask(call, doc, services, approvals, deadline.signal);
     const hasFailed = sliceAt(answer.text, ['isError']) === 'true';
     record.ended(hasFailed ? { status: 'error', error: TOOL_FAILED } : { status: 'success' }, servers, calls);
     return answer;
@@ -63,6 +76,18 @@ export async function callDirectly(
     if (cause === undefined) throw asBridgeError(thrown);
     throw cause === 'timeout' ? silent(call) : cancelled(thrown);
   }
+}
+
+/** While a person thinks, the server's silence is not counted. */
+function approvalsOf(
+  { id, client }: DirectCall,
+  { approvals }: DirectServices,
+  deadline: Deadline,
+): RunApprovals | undefined {
+  if (approvals === undefined) return undefined;
+  const { agent, shared } = approvals;
+  const { stop: stopClock } = new StandingClock(deadline);
+  return new RunApprovals({ run: id, client, agent, session: undefined, isRun: false, stopClock }, shared);
 }
 
 function recordOf(
@@ -90,6 +115,7 @@ async function ask(
   { id: runId, server, tool, args }: DirectCall,
   doc: ServerDoc,
   { servers, calls, saved, observer, watcher: { onToolProgress } }: DirectServices,
+  approvals: RunApprovals | undefined,
   signal: AbortSignal,
 ): Promise<RawJson> {
   const discovered = servers.discovered([doc.name], new Map());
@@ -100,6 +126,7 @@ async function ask(
       discovered,
       loadServer: (other) => Promise.reject(notLoaded(other, discovered)),
       saved: new SavedByRun(saved, runId),
+      approvals,
       onToolProgress,
       observer,
     },

@@ -7,6 +7,7 @@ import type { AutoloadMode } from '../config/variables.js';
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import type { ServerLease } from '../downstream/server-lease.js';
 import type { GuestFrame, InputFile, ServerBrief, ServerDoc } from '../protocol/frames.js';
+import type { SharedApprovals } from './approvals/run-approvals.js';
 import type { KeptFiles } from './artifacts/kept-files.js';
 import type { CallServers, CallServices } from './calls/guarded-calls.js';
 import type { ToolProgress } from './calls/host-api.js';
@@ -29,10 +30,21 @@ export type RunRequest = {
   readonly others?: readonly string[];
   /** For the working directory; checked. */
   readonly files: readonly InputFile[];
+  /** It executes reads only, and stops at its first write. */
+  readonly isPlan?: boolean | undefined;
 };
 
+/** Where the calls of a run wait for a person, and who is asked. */
+export type ApprovalServices = { readonly shared: SharedApprovals; readonly agent: AgentCapabilities };
+
 /** What can be asked while the code runs; `waitingFor` names the tools whose answers are awaited, in a few words. */
-export type Meter = { readonly calls: number; readonly inFlight: number; readonly waitingFor: string };
+export type Meter = {
+  readonly calls: number;
+  readonly inFlight: number;
+  readonly waitingFor: string;
+  /** What waits for a person, in a sentence; empty where nothing does. */
+  readonly asking: string;
+};
 
 /** How far the code says it is. */
 export type ProgressReport = Omit<Extract<GuestFrame, { type: 'progress' }>, 'type'>;
@@ -66,6 +78,8 @@ export type RunServices = {
   readonly calls: CallServices;
   /** Whether code may ask for further servers, and who is asked about it. */
   readonly autoload: { readonly mode: AutoloadMode; readonly agent: AgentCapabilities };
+  /** Undefined where nobody can be asked about single calls. */
+  readonly approvals: ApprovalServices | undefined;
   readonly saved: SavedTools;
   /** Of a call in a session; absent for a run of its own. */
   readonly session?: SessionUse;

@@ -10,10 +10,17 @@ import { within } from '../base/within.js';
 import type { NamedTool } from '../protocol/frames.js';
 import type { Sandbox, SandboxEnd } from '../sandbox/sandbox.js';
 import type { CheckAnswer } from '../sandbox/turn.js';
+import { StandingClock } from './approvals/standing-clock.js';
 import { LoadedServers } from './calls/loaded-servers.js';
 import { type Conversed, converse, type OpenServers, onDemandOf } from './conversation.js';
 import { failureNote, type Opened, openServers } from './opening.js';
-import { type Conclusion, conclude, concludeFailure, concludeRefused } from './outcome/conclude.js';
+import {
+  type Conclusion,
+  conclude,
+  concludeFailure,
+  concludePlan,
+  concludeRefused,
+} from './outcome/conclude.js';
 import type { Outcome } from './outcome/outcome.js';
 import { Transcript } from './outcome/transcript.js';
 import { preflight } from './preflight.js';
@@ -172,20 +179,25 @@ async function addToSession(
   const { added = [], name = '' } = services.session ?? {};
   if (added.length === 0) return;
   const discovered = services.servers.discovered(loaded.names, failed);
-  using onDemand = onDemandOf(run, { discovered }, wordsOfSession(name));
+  const clock = new StandingClock(deadline);
+  using onDemand = onDemandOf(run, { discovered }, clock, wordsOfSession(name));
   for (const server of added) loaded.add(await onDemand.load(server, deadline.signal));
 }
 
 function concluded(
   { request, deadline, transcript }: Run,
   { loaded, failed, discovered }: OpenServers,
-  { end, facts, left, savedNote, lateNote }: Conversed,
+  { end, facts, left, savedNote, lateNote, planned }: Conversed,
 ): Ended {
   const spec = { ...facts.spec, aliases: discovered.map(({ alias }) => alias) };
-  const conclusion = conclude(end, deadline.cause, request, transcript, { ...facts, spec });
+  const conclusion =
+    planned?.isStopped === true && deadline.cause === undefined
+      ? concludePlan(transcript)
+      : conclude(end, deadline.cause, request, transcript, { ...facts, spec });
   const notes = [failureNote(failed), savedNote, conclusion.note, lateNote].filter(
     (line) => line !== undefined,
   );
   const note = notes.length === 0 ? undefined : notes.join('\n');
-  return { conclusion: { ...conclusion, note, left }, calls: facts.calls, servers: loaded.names };
+  const whole = { ...conclusion, note, left, ...(planned === undefined ? {} : { planned }) };
+  return { conclusion: whole, calls: facts.calls, servers: loaded.names };
 }

@@ -120,7 +120,7 @@ async function attend(
     },
     inputOf(command),
   );
-  watcher.onStart({ calls: 0, inFlight: 0, waitingFor: '' });
+  watcher.onStart({ calls: 0, inFlight: 0, waitingFor: '', asking: '' });
   const end = await endOf(sandbox, deadline, codeEnd, artifacts);
   const facts = sandboxFactsOf(sandbox, 0, '');
   const settled = await keep(artifacts, deadline);

@@ -24,6 +24,7 @@ import { asEngineWords, connectionLost, EngineWords } from './engine-words.js';
 import { Guard } from './guard.js';
 import { NotStarted } from './not-started.js';
 import { ProcessorTime } from './processor-time.js';
+import { standStill } from './standstill.js';
 import {
   afterGuest,
   afterSupervisor,
@@ -316,6 +317,12 @@ export class Sandbox implements AsyncDisposable {
   send(frame: HostFrame): boolean {
     if (frame.type === 'stop') this.#wasStopped = true;
     return this.#channel.send(frame);
+  }
+
+  /** What runs in it stands still, as far as it can be seen from here, until what is given back is called. */
+  standStill(): () => void {
+    const { pid } = this;
+    return pid === undefined || !this.isAlive ? () => {} : standStill(pid);
   }
 
   /** Synchronous; `ended` follows. */

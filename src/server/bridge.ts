@@ -8,12 +8,17 @@ import { asBridgeError, type BridgeError } from '../base/errors.js';
 import { type BridgeEvent, fanOut, type Observer } from '../base/events.js';
 import { LinkedSignal } from '../base/linked-signal.js';
 import { Redactor } from '../base/redact.js';
+import { allowAlways } from '../config/always-allowed.js';
 import type { DiscoverContext } from '../config/discover.js';
 import { planFor } from '../config/languages/plan.js';
 import type { Settings } from '../config/settings.js';
 import { longestStartSeconds } from '../config/start-time.js';
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import type { RawJson } from '../protocol/json-text.js';
+import { Dialogs } from '../run/approvals/asking.js';
+import { type Always, Grants } from '../run/approvals/grants.js';
+import type { Inbox } from '../run/approvals/question.js';
+import type { SharedApprovals } from '../run/approvals/run-approvals.js';
 import { KeptFiles } from '../run/artifacts/kept-files.js';
 import { SavedTools } from '../run/calls/saved-tools.js';
 import { callDirectly } from '../run/direct-call.js';
@@ -77,6 +82,8 @@ export type BridgeOptions = {
   readonly slotFor?: ConfiguredServersOptions['slotFor'];
   /** What is known already of the configured servers; without it, that is found out at the first question. */
   readonly configured?: Configured;
+  /** Where questions about calls wait besides the agent; without it, the agent alone is asked. Whoever opened it ends it. */
+  readonly inbox?: Inbox | undefined;
   /** Whom it serves; without it, the user who started it, who has all that the settings allow. */
   readonly owner?: BridgeOwner;
 };
@@ -146,6 +153,7 @@ export class Bridge implements AsyncDisposable {
     this.#owned.defer(this.#service.waitForServers(opensWithin));
     // Ahead of the servers: nothing is started for a bridge that ends.
     if (options.service === undefined) this.#owned.use(this.#service.warm);
+    const approvals = this.#approvals(options);
     this.sessions = this.#owned.use(
       new Sessions({
         limits: settings.sessions,
@@ -153,6 +161,7 @@ export class Bridge implements AsyncDisposable {
         stateDir,
         retire: (sandbox) => this.#service.retire(sandbox),
         observer,
+        onEnded: ({ title }) => approvals.grants.forgetSession(title),
       }),
     );
     this.saved = new SavedTools(stateDir, settings.saveTools);
@@ -168,6 +177,7 @@ export class Bridge implements AsyncDisposable {
       kept: this.kept,
       saved: this.saved,
       observer,
+      approvals,
       ownerId: this.#ownerId,
       callTurn: callTurns && ((signal) => callTurns.ofCode(this.#ownerId, this.#callLimits, signal)),
     });
@@ -193,6 +203,7 @@ export class Bridge implements AsyncDisposable {
   async run(input: RunInput, caller: Caller, hooks: RunHooks, signal: AbortSignal): Promise<Outcome> {
     this.#service.expect(caller.agent);
     this.servers.rediscover();
+    this.#expectQuestions();
     const { session } = input;
     if (session !== undefined) return this.#runInSession(input, session, caller, hooks, signal);
     const objection = this.servers.objectionTo(input.servers);
@@ -325,6 +336,7 @@ export class Bridge implements AsyncDisposable {
   /** Starts the sandboxes that are to wait, and reads what is known of servers; `agent` is likely to call soon. */
   warmUp(agent: AgentCapabilities): void {
     this.#service.expect(agent);
+    this.#expectQuestions();
     const { warm } = this.#service;
     const { tools, executeServer } = this.settings;
     const isForCommands = tools.every((name) => name === 'execute');
@@ -344,6 +356,30 @@ export class Bridge implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort('shutdown');
     await Promise.allSettled([this.#owned[Symbol.asyncDispose](), ...this.#running]);
+  }
+
+  /** What all its runs share of their questions to a person. */
+  #approvals({ settings, discovery: { host }, inbox, owner }: BridgeOptions): SharedApprovals {
+    const observer = this.#observer;
+    const { policyFile: file } = settings;
+    const write = async ({ server, tool, reason }: Always) => {
+      if (file !== undefined) await allowAlways(file, { server, tool, reason }, host, this.#closing.signal);
+    };
+    return {
+      principal: owner?.id,
+      isLocal: owner === undefined,
+      inbox,
+      dialogs: new Dialogs(),
+      grants: new Grants({ write, observer }),
+      waitSeconds: settings.approveWaitSeconds,
+      canWrite: () => this.servers.policy().approvals.file !== undefined,
+      observer,
+    };
+  }
+
+  /** A sandbox that starts from now on gives a person the time to answer; one that waits is too short-lived for that. */
+  #expectQuestions(): void {
+    if (this.servers.policy().approvals.isOn) this.#service.expectQuestions();
   }
 
   /**

@@ -28,7 +28,7 @@ type PrincipalCalls = { readonly openCalls: ToolCalls; readonly longCalls: LongC
 
 export type BridgesOptions = Pick<
   BridgeOptions,
-  'settings' | 'discovery' | 'observer' | 'setUpPatienceMs' | 'redactor'
+  'settings' | 'discovery' | 'observer' | 'setUpPatienceMs' | 'redactor' | 'inbox'
 > & {
   /** What the operator says of principals; without it, nothing. */
   readonly book?: PrincipalBook;
@@ -188,9 +188,9 @@ export class Bridges implements AsyncDisposable {
   }
 
   #make(principal: Principal): Bridge {
-    const { settings, discovery, observer } = this.#options;
+    const { settings, discovery, observer, inbox } = this.#options;
     const { callTurns, service } = this;
-    const common = { settings, discovery, service, callTurns, ...this.#callsOf(principal) };
+    const common = { settings, discovery, inbox, service, callTurns, ...this.#callsOf(principal) };
     if (principal.id === LOCAL_USER.id) return new Bridge({ ...common, observer, redactor: this.#redactor });
     const { id } = principal;
     const told: Observer = (event: BridgeEvent) => observer({ ...event, principal: id });

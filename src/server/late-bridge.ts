@@ -9,6 +9,7 @@ import type { DiscoverContext } from '../config/discover.js';
 import type { Settings } from '../config/settings.js';
 import type { AgentCapabilities } from '../downstream/asking/agent-capabilities.js';
 import { compileSchemas } from '../protocol/schema-making.js';
+import type { Inbox } from '../run/approvals/question.js';
 import type { Bridge } from './bridge.js';
 import { Configured } from './configured.js';
 import type { ToolCalls } from './modern-calls.js';
@@ -24,6 +25,7 @@ export type LateBridgeOptions = {
   readonly redactor?: Redactor;
   /** As for the bridge. */
   readonly setUpPatienceMs?: number;
+  readonly inbox?: Inbox | undefined;
 };
 
 export class LateBridge implements AsyncDisposable {

@@ -16,6 +16,7 @@ import type { PrincipalBook, PrincipalRules, TokenExchange } from '../config/pri
 import { hideHeaders } from '../downstream/hide-secrets.js';
 import type { LoginOwner } from '../downstream/oauth/login-needed.js';
 import type { ServerLogin } from '../downstream/remote/server-login.js';
+import { deniesAllCalls } from '../run/policy/approval-rules.js';
 import { layeredPolicy } from '../run/policy/layered-policy.js';
 import type { Policy } from '../run/policy/policy.js';
 import { PolicyBook } from '../run/policy/policy-book.js';
@@ -148,6 +149,7 @@ const DENIES_ALL: Policy = {
   server: () => DENIED,
   tool: () => DENIED,
   request: () => DENIED,
+  approvals: deniesAllCalls(DENIED.rule),
   runLimits: { callsPerRun: NOTHING, callsInFlight: NOTHING },
   serverLimits: () => ({
     callsPerRun: NOTHING,

@@ -15,6 +15,8 @@ export type RunInput = {
   readonly files: readonly InputFile[];
   /** Which one it is a call of; absent for a run of its own. */
   readonly session?: AskedSession;
+  /** It executes reads only, and stops at its first write. */
+  readonly isPlan?: boolean;
 };
 
 export type CommandInput = Pick<CommandRequest, 'command' | 'timeoutSeconds'>;

@@ -2,8 +2,10 @@
 // each, out of parts that the bridge owns.
 
 import type { Observer } from '../base/events.js';
+import { LOCAL_USER } from '../base/principal.js';
 import type { Settings } from '../config/settings.js';
 import type { ServerLease } from '../downstream/server-lease.js';
+import type { SharedApprovals } from '../run/approvals/run-approvals.js';
 import type { KeptFiles } from '../run/artifacts/kept-files.js';
 import type { CallTurn } from '../run/calls/call-guard.js';
 import { Gates } from '../run/calls/gates.js';
@@ -27,6 +29,8 @@ export type RunServicesParts = {
   readonly kept: KeptFiles;
   readonly saved: SavedTools;
   readonly observer: Observer;
+  /** Where calls wait for a person. */
+  readonly approvals: SharedApprovals;
   /** Whose turns they take. */
   readonly ownerId: string;
   /** For each call of code; undefined where calls wait for nothing but their servers. */
@@ -78,7 +82,7 @@ export class RunServices {
 
   /** For a call that the agent makes itself; `lease` holds its server. */
   forCall({ agent }: Caller, lease: ServerLease, { watcher, ...wait }: CallWait): DirectServices {
-    const { settings, service, servers, saved, observer } = this.#parts;
+    const { settings, service, servers, saved, observer, approvals: shared } = this.#parts;
     let hasStarted = false;
     const onStart: Watcher['onStart'] = (meter) => {
       hasStarted = true;
@@ -96,7 +100,13 @@ export class RunServices {
         policy: () => servers.policy(),
         lease,
       },
-      calls: { gates: this.#gates, shapes: servers.shapes, audit: settings.audit },
+      calls: {
+        gates: this.#gates,
+        shapes: servers.shapes,
+        audit: settings.audit,
+        principal: shared.principal ?? LOCAL_USER.id,
+      },
+      approvals: { shared, agent },
       saved,
       observer,
       watcher: { ...watcher, onStart },

@@ -64,6 +64,8 @@ export class SandboxService implements AsyncDisposable {
   readonly #opensWithin = new Set<() => number>();
   /** Whether a person may be asked for servers while code runs: some agent that calls can. */
   #mayAsk = false;
+  /** Whether a person may be asked about single calls. */
+  #mayQuestion = false;
   #hasSwept = false;
   #sweeping: Promise<unknown> | undefined;
 
@@ -121,11 +123,13 @@ export class SandboxService implements AsyncDisposable {
 
   /**
    * How long the clock of a run may stand still in a sandbox that starts now, whoever gets it: until its servers are open,
-   * and while code has a person asked for another one.
+   * while code has a person asked for another one, and while a person is asked about its calls.
    */
   get standstillSeconds(): number {
     const opening = Math.max(0, ...[...this.#opensWithin].map((seconds) => seconds()));
-    return opening + (this.#mayAsk ? MAX_ASKING_SECONDS : 0);
+    const { approveWaitSeconds } = this.#settings;
+    const asking = (this.#mayAsk ? MAX_ASKING_SECONDS : 0) + (this.#mayQuestion ? approveWaitSeconds : 0);
+    return opening + asking;
   }
 
   /** Whoever calls through `agent`: the clock of a sandbox that waits is too short for the first one who can be asked. */
@@ -133,6 +137,13 @@ export class SandboxService implements AsyncDisposable {
     const { autoload } = this.#settings;
     if (this.#mayAsk || autoload !== 'ask' || !canLoad(autoload, agent)) return;
     this.#mayAsk = true;
+    this.warm.letGo();
+  }
+
+  /** The policy of some bridge has a person asked about calls: likewise. */
+  expectQuestions(): void {
+    if (this.#mayQuestion) return;
+    this.#mayQuestion = true;
     this.warm.letGo();
   }
 

@@ -36,6 +36,7 @@ export function serversOf(
 
 export const useOf = ({ session }: Entered, added: readonly string[]): SessionUse => ({
   name: session.name,
+  title: session.title,
   facts: () => session.facts(),
   added,
   answered: (goesOn) => session.answered(goesOn),

@@ -84,7 +84,32 @@ describe('what stops the start', () => {
     [
       'a mistyped field',
       'version: 1\ndenny: [x]',
-      "there is no field 'denny'. Did you mean 'deny'? Fields here: version, allow, deny, perServer, limits, changedTools.",
+      "there is no field 'denny'. Did you mean 'deny'? Fields here: version, allow, deny, perServer, limits, changedTools, approvals.",
+    ],
+    [
+      'a mistyped field of approvals',
+      'version: 1\napprovals: {trusts: []}',
+      "there is no field 'approvals.trusts'. Did you mean 'trust'? Fields here: mode, trust, reads, rules, always.",
+    ],
+    [
+      'a rule about approvals without an action',
+      'version: 1\napprovals: {rules: [{tools: ["x"]}]}',
+      "'approvals.rules.0.action' is missing; allowed: allow, ask or deny.",
+    ],
+    [
+      'a condition that is none',
+      'version: 1\napprovals: {rules: [{action: ask, when: "args.a >"}]}',
+      '\'approvals.rules.0.when\' is "args.a >" (it is no expression of CEL: ',
+    ],
+    [
+      'a condition that is no yes or no',
+      'version: 1\napprovals: {rules: [{action: ask, when: "size(args) + 1"}]}',
+      '\'approvals.rules.0.when\' is "size(args) + 1" (it is of type int and not true or false); allowed: an expression of CEL',
+    ],
+    [
+      'a condition that names what is not there',
+      'version: 1\napprovals: {rules: [{action: ask, when: "process.pid > 1"}]}',
+      '\'approvals.rules.0.when\' is "process.pid > 1" (it is no expression of CEL: ',
     ],
     [
       'a mistyped limit',
@@ -154,12 +179,16 @@ describe('what stops the start', () => {
 
 it('every field that the schema knows is documented', () => {
   const rows = policyTable().map(({ field }) => field);
-  const { message } = errorOf('version: 1\nx: 1\nlimits: {x: 1}\nperServer: {s: {x: 1}}');
+  const { message } = errorOf(
+    'version: 1\nx: 1\nlimits: {x: 1}\nperServer: {s: {x: 1}}\napprovals: {x: 1, rules: [{action: ask, x: 1}]}',
+  );
   const fields = [...message.matchAll(/no field '(?:(.*)\.)?x'.*Fields here: (.*)\.$/gm)].flatMap(
     ([, within = '', names = '']) =>
-      names.split(', ').map((name) => [within.replace('.s', '.*'), name].filter((part) => part).join('.')),
+      names
+        .split(', ')
+        .map((name) => [within.replace(/\.s$|\.0$/, '.*'), name].filter((part) => part).join('.')),
   );
-  expect(fields).toHaveLength(6 + 5 + 4);
+  expect(fields).toHaveLength(7 + 5 + 4 + 5 + 5);
   // A map of fields is documented by its fields.
   const missing = fields.filter((field) => !rows.some((row) => row === field || row.startsWith(`${field}.`)));
   expect(missing).toEqual([]);

@@ -6,9 +6,12 @@ import { type Readable, Writable } from 'node:stream';
 import type { BridgeError } from '../../src/base/errors.js';
 import type { BridgeEvent } from '../../src/base/events.js';
 import type { ServerLease } from '../../src/downstream/server-lease.js';
+import type { ToolHints } from '../../src/downstream/tool-list.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { ServerDoc, ToolDoc } from '../../src/protocol/frames.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
+import type { Plan } from '../../src/run/approvals/plan.js';
+import type { RunApprovals } from '../../src/run/approvals/run-approvals.js';
 import { Dispatcher } from '../../src/run/calls/dispatcher.js';
 import { Gates } from '../../src/run/calls/gates.js';
 import { guardCalls } from '../../src/run/calls/guarded-calls.js';
@@ -66,6 +69,11 @@ export type Scene = {
   readonly policy?: Policy;
   /** Further tools of the server `open`. */
   readonly tools?: readonly ToolDoc[];
+  /** Where calls wait for a person; without it, nobody can be asked. */
+  readonly approvals?: Pick<RunApprovals, 'pass'>;
+  readonly plan?: Plan;
+  /** What the server says of the effects of each of its tools. */
+  readonly hints?: ToolHints;
   /** What a server does with a call; it may take its time. */
   readonly work?: (tool: string, signal: AbortSignal) => Promise<void>;
 };
@@ -73,7 +81,15 @@ export type Scene = {
 /** What the host makes of `chunks`, which arrive one after the other. */
 export async function hear(
   chunks: readonly Buffer[],
-  { rules, tools = [], work, policy = policyOf({ ...NO_RULES, ...rules }, []) }: Scene = {},
+  {
+    rules,
+    tools = [],
+    work,
+    approvals,
+    plan,
+    hints,
+    policy = policyOf({ ...NO_RULES, ...rules }, []),
+  }: Scene = {},
 ): Promise<Heard> {
   const whole: ServerDoc = { ...OPEN, tools: [...OPEN.tools, ...tools] };
   const sent: string[] = [];
@@ -84,6 +100,7 @@ export async function hear(
   const audited: Audited[] = [];
   const downstream = (server: string) => ({
     spec: { name: server },
+    tools: () => whole.tools.map((tool) => ({ ...tool, hints })),
     has: () => true,
     ask: async ({ method }: { readonly method: string }, signal: AbortSignal) => {
       reached.push(`${server} ${method}`);
@@ -143,6 +160,8 @@ export async function hear(
       discovered: [{ ...SHUT, name: 'open', alias: 'open', loaded: true }, SHUT],
       loadServer: () => Promise.reject(new Error('no server comes later here')),
       saved: NO_SAVED_TOOLS,
+      approvals,
+      plan,
       onToolProgress: () => {},
       observer: (event) => {
         if (event.type !== 'run.call') return void events.push(event);
@@ -155,7 +174,7 @@ export async function hear(
       known: { docOf: () => undefined, allDocs: () => [allowedPart(whole, policy)], changedOf },
       policy: () => policy,
     },
-    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'arguments' },
+    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'arguments', principal: 'local' },
   );
   dispatcher = new Dispatcher(guard, (frame) => channel.send(frame), policy.runLimits.callsInFlight.max);
   // As a pipe does it, but in the same tick.

@@ -1,5 +1,6 @@
 // What the steps of `setup` share: what the user asked for, the machine, and what earlier steps have found out.
 
+import type { ApproveMode } from '../../config/variables.js';
 import type { Prepared } from '../prepare.js';
 import type { Progress } from '../progress-bar.js';
 import type { SetupMachine } from './machine.js';
@@ -14,6 +15,8 @@ export type SetupOptions = {
   readonly register: boolean;
   /** Hosts to register in, as `install` names them. */
   readonly host: readonly string[];
+  /** Which calls a person is asked about, for registrations that are made now. */
+  readonly approve?: ApproveMode;
 };
 
 export type SetupContext = {

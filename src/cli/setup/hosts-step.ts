@@ -6,7 +6,7 @@ import { withoutFullStop } from '../../base/text.js';
 import type { ChangePlace } from '../install/changes.js';
 import { type HostHere, hostNamed, hostsHere, install } from '../install/registration.js';
 import type { SetupContext } from './context.js';
-import { picks } from './dialogue.js';
+import { agrees, picks } from './dialogue.js';
 import { done, failed, ok, type Step, type StepResult, type StepWarning, skipped } from './step.js';
 
 export const hostsStep: Step = {
@@ -32,7 +32,8 @@ export const hostsStep: Step = {
       .filter(({ id }) => named.length === 0 || named.includes(id))
       .map(({ title, trouble }) => ({ detail: `${title} is left out: ${withoutFullStop(trouble ?? '')}` }));
     if (ids === 'not asked') return notAsked(open, warnings);
-    return register(setup, ids, here, place, warnings);
+    const env = await approving(setup, ids, here);
+    return register(setup, { ids, env }, here, place, warnings);
   },
 };
 
@@ -59,9 +60,28 @@ const notAsked = (open: readonly HostHere[], warnings: readonly StepWarning[]): 
     warnings: [...warnings, { detail: 'To register in all of them, or in those that you name' }],
   });
 
-function register(
+/**
+ * Variables of a new registration: whether a person is asked before calls are sent. Their servers' own words count, since it
+ * is the user who has chosen them; without that every tool would be asked about.
+ */
+async function approving(
   setup: SetupContext,
   ids: readonly string[],
+  here: readonly HostHere[],
+): Promise<Readonly<Record<string, string>>> {
+  const { options, isInteractive } = setup;
+  const isNew = ids.some((id) => !here.some((host) => host.id === id && isRegistered(host)));
+  const mayAsk = isNew && isInteractive && !options.yes && !options.dryRun;
+  const mode = options.approve ?? (mayAsk && (await agrees(setup, APPROVE_QUESTION)) ? 'destructive' : 'off');
+  return mode === 'off' ? {} : { MCP_BRIDGE_APPROVE: mode, MCP_BRIDGE_APPROVE_TRUST: '*' };
+}
+
+const APPROVE_QUESTION =
+  'Ask you before a tool is called that may destroy something, as far as its server does not say otherwise?';
+
+function register(
+  setup: SetupContext,
+  { ids, env }: { readonly ids: readonly string[]; readonly env: Readonly<Record<string, string>> },
   here: readonly HostHere[],
   place: ChangePlace,
   warnings: readonly StepWarning[],
@@ -75,7 +95,7 @@ function register(
     if (setup.signal.aborted) break;
     const { title } = hostNamed(id);
     try {
-      const { result, file, undo: command } = install(id, { dryRun }, place);
+      const { result, file, undo: command } = install(id, { dryRun, env }, place);
       if (result === 'already registered') continue;
       fresh.push(`${title} (${file})`);
       if (!dryRun) {

@@ -1,12 +1,18 @@
 // The guard between a call and whoever answers it. Each call is judged here once, by exact name and by the policy of this
 // moment; the verdict goes to the audit as it is. What is denied is refused by its rule and shown nowhere, what costs too
-// much is refused by its limit. Handlers take calls that bear the guard's mark, which nothing else can put on one.
+// much is refused by its limit, and what a person has to allow waits for them here, as the text that is sent. Handlers take calls that bear the guard's mark, which nothing else can put on one.
 
 import { didYouMean } from '../../base/closest.js';
 import { BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/events.js';
 import { clip } from '../../base/text.js';
+import type { ToolHints } from '../../downstream/tool-list.js';
 import type { CallMethod, ServerDoc, ToolDoc, ToolHit } from '../../protocol/frames.js';
+import { wellFormedJson } from '../../protocol/json-text.js';
+import { notApproved, planSavesNothing } from '../approvals/denials.js';
+import type { Plan, PlannedCall } from '../approvals/plan.js';
+import type { RunApprovals } from '../approvals/run-approvals.js';
+import type { ApprovalVerdict } from '../policy/approval-rules.js';
 import { denied, type JudgedTool, type Policy, type Verdict } from '../policy/policy.js';
 import type { CallAudit } from './call-audit.js';
 import type { CallLimits } from './call-limits.js';
@@ -29,6 +35,9 @@ export type Handlers = {
 /** Resolves when a call may begin, also when `signal` ends the wait; what it gives is disposed of when the call has ended. */
 export type CallTurn = (signal: AbortSignal) => Promise<Disposable>;
 
+/** A call of a tool, as its verdict needs it. */
+type ToolTarget = Extract<CallTarget, { readonly kind: 'tool' }>;
+
 export type CallGuardParts = {
   readonly runId: string;
   readonly policy: () => Policy;
@@ -39,12 +48,29 @@ export type CallGuardParts = {
   readonly whole: (server: string) => ServerDoc | undefined;
   /** What a server has changed of a tool by now, in words; null where nothing. */
   readonly changed: (server: string, tool: string) => string | null;
+  /** What the server says now of a tool's effects; undefined where it says nothing, or cannot be reached. */
+  readonly hints: (server: string, tool: string, signal: AbortSignal) => Promise<ToolHints | undefined>;
+  /** Id of the principal. */
+  readonly principal: string;
+  /** Where a call waits for a person; undefined where nobody can be asked, and then such a call is refused. */
+  readonly approvals: Pick<RunApprovals, 'pass'> | undefined;
+  /** Of a run that only plans. */
+  readonly plan?: Plan | undefined;
   readonly turn?: CallTurn | undefined;
   readonly observer: Observer;
 };
 
 /** A verdict, and the error that it is to the caller; undefined where it allows. */
-type PolicyDecision = { readonly verdict: Verdict; readonly refusal: BridgeError | undefined };
+type PolicyDecision = {
+  readonly verdict: Verdict;
+  readonly refusal: BridgeError | undefined;
+  /** Of a call of a tool that the run has, where it has to wait for a person. */
+  readonly asks?: ApprovalVerdict;
+  /** Of one that a plan does not make. */
+  readonly isPlanned?: boolean;
+  /** Nobody has judged its arguments, since the run has no such tool: it must not have one when the call is answered. */
+  readonly isOfNoTool?: boolean;
+};
 
 const UNJUDGED: PolicyDecision = { verdict: { allowed: true, rule: 'no rule' }, refusal: undefined };
 /** Names and reasons in events: hostile code chooses the names. */
@@ -60,22 +86,91 @@ export class CallGuard {
   /** The value for the reply. Throws a BridgeError for the refusal; what is asked of a server is told to the audit either way. */
   async answer(call: GuestCall, signal: AbortSignal): Promise<unknown> {
     const { target } = call;
-    const judgement = this.#judge(target);
+    const { plan } = this.#parts;
+    if (plan !== undefined && call.method === 'saved.put') throw planSavesNothing();
+    const ofPolicy = this.#judge(target);
     if (target.kind === 'lookup' || target.kind === 'no server')
-      return this.#visible(call, await this.#pass(admit(call, judgement), signal));
-    const work = () => this.#tellingRefusals(target, () => this.#pass(admit(call, judgement), signal));
+      return this.#visible(call, await this.#pass(admit(call, ofPolicy), signal));
+    const isWhole = target.kind !== 'tool' || ofPolicy.refusal !== undefined || !this.#looksAtArguments;
+    const judgement = isWhole ? ofPolicy : await this.#judgeCall(call, target, ofPolicy, signal);
+    if (judgement.isPlanned === true && target.kind === 'tool')
+      return await planned(plan, { server: target.server, tool: target.name, text: sentText(call) });
+    const work = () =>
+      this.#tellingRefusals(target, () => this.#pass(admit(call, judgement), signal, judgement));
     return await this.#parts.audit.record({ call, target, verdict: judgement.verdict }, work, signal);
   }
 
+  /** Whether what a call says, and what its server says of its tool, can make a difference. */
+  get #looksAtArguments(): boolean {
+    return this.#parts.plan !== undefined || this.#parts.policy().approvals.isOn;
+  }
+
+  /** What policy says of a call of a tool that it allows as such. */
+  async #judgeCall(
+    call: GuestCall,
+    { server, name: tool }: ToolTarget,
+    ofPolicy: PolicyDecision,
+    signal: AbortSignal,
+  ): Promise<PolicyDecision> {
+    const { plan, principal, policy, hints } = this.#parts;
+    // It will be refused. Nothing is started, and nobody is asked, for what does not exist.
+    if (!this.#hasTool(server, tool)) return { ...ofPolicy, isOfNoTool: true };
+    const argumentsText = sentText(call);
+    const facts = { server, tool, principal, argumentsText, hints: await hints(server, tool, signal) };
+    const { approvals } = policy();
+    const approval = approvals.judge(facts);
+    const { is, rule } = approval;
+    if (is === 'deny')
+      return judged({ allowed: false, rule }, `This call of tool '${tool}' of server '${server}'`);
+    if (plan !== undefined && (plan.isAtWrite || !approvals.isRead(facts)))
+      return { ...ofPolicy, isPlanned: true };
+    return is === 'ask' ? { ...ofPolicy, verdict: { allowed: true, rule }, asks: approval } : ofPolicy;
+  }
+
+  #hasTool(server: string, tool: string): boolean {
+    return this.#parts.whole(server)?.tools.some(({ name }) => name === tool) === true;
+  }
+
+  /** Resolves when a person has allowed it. Throws what they said instead. */
+  async #approved(
+    call: GuestCall,
+    { server, name: tool }: ToolTarget,
+    verdict: ApprovalVerdict,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { approvals } = this.#parts;
+    if (approvals === undefined) throw notApproved('nobody', verdict.rule, 0);
+    await approvals.pass({ server, tool, text: sentText(call), verdict }, signal);
+    signal.throwIfAborted();
+    // It may have been denied while the person thought.
+    const { refusal } = this.#judge({ kind: 'tool', server, name: tool });
+    if (refusal !== undefined) throw refusal;
+  }
+
   /** From the guard to the handler, within the limits. */
-  async #pass(call: Admitted, signal: AbortSignal): Promise<unknown> {
+  async #pass(
+    call: Admitted,
+    signal: AbortSignal,
+    { asks, isOfNoTool = false }: Partial<PolicyDecision> = {},
+  ): Promise<unknown> {
     const { limits, handlers, whole, turn } = this.#parts;
     const { target, argumentsText } = call;
+    if (target.kind === 'tool' && asks !== undefined) {
+      // What is too much is not asked about; what a person refuses counts too.
+      limits.begin({ ...target, argumentsText });
+      await this.#approved(call, target, asks, signal);
+    }
     using _turn = await turn?.(signal);
     signal.throwIfAborted();
-    const ask = (ends: AbortSignal) => handlerOf(handlers, call)(ends);
-    if (target.kind === 'tool' || target.kind === 'request')
-      return await limits.hold({ ...target, argumentsText }, ask, signal);
+    const ask = (ends: AbortSignal) => {
+      if (isOfNoTool && target.kind === 'tool' && this.#hasTool(target.server, target.name))
+        throw loadedMeanwhile(target);
+      return handlerOf(handlers, call)(ends);
+    };
+    if (target.kind === 'tool' || target.kind === 'request') {
+      if (asks === undefined) limits.begin({ ...target, argumentsText });
+      return await limits.hold(target, ask, signal);
+    }
     // Starting a server is a call of it. A person may have to be asked first, so nothing limits how long it takes.
     if (target.kind === 'start' && whole(target.server) === undefined) limits.count(target.server);
     return await ask(signal);
@@ -142,6 +237,18 @@ export class CallGuard {
     observer({ type: 'run.refused', run, server, tool, code, message: why });
   }
 }
+
+/** The arguments as the handler of the call sends them. */
+const sentText = ({ argumentsText }: GuestCall): string => wellFormedJson(argumentsText);
+
+const planned = (plan: Plan | undefined, call: PlannedCall): Promise<never> =>
+  plan?.write(call) ?? Promise.reject(new Error('a planned call without a plan'));
+
+const loadedMeanwhile = ({ server }: ToolTarget): BridgeError =>
+  new BridgeError('E_SERVER_NOT_LOADED', `Server '${server}' was not loaded when this was called.`, {
+    fault: 'guest',
+    remedy: 'It is now: call again.',
+  });
 
 type Told = { readonly server: string; readonly name: string };
 

@@ -38,17 +38,22 @@ export class CallLimits {
     this.#ofServers.set(server, own);
   }
 
-  /** Asks when it is this call's turn. Throws E_LIMIT for what is too much, also where it is the answer that is too long. */
+  /** Measures a call and counts it. Throws E_LIMIT for what is too much. */
+  begin({ server, name, argumentsText }: Measured): void {
+    const { bytesPerCall } = this.#parts.policy().serverLimits(server);
+    keepToBytes(bytesPerCall, argumentsText, `for the arguments of '${name}' of server '${server}'`);
+    this.count(server);
+  }
+
+  /** Asks when it is the turn of a call that has begun. Throws E_LIMIT where its answer is too long or too late. */
   async hold(
-    { server, name, argumentsText }: Measured,
+    { server, name }: Omit<Measured, 'argumentsText'>,
     ask: (signal: AbortSignal) => unknown,
     signal: AbortSignal,
   ): Promise<RawJson> {
     const { policy, runId, gates } = this.#parts;
     const { bytesPerCall, secondsPerCall, callsInFlight } = policy().serverLimits(server);
     const what = `'${name}' of server '${server}'`;
-    keepToBytes(bytesPerCall, argumentsText, `for the arguments of ${what}`);
-    this.count(server);
     const work = () => withinSeconds(secondsPerCall, what, signal, ask);
     const place = { server, run: runId, max: callsInFlight.max };
     const answer = await gates.enter(place, work, signal);

@@ -7,6 +7,8 @@ import type { Known } from '../../downstream/catalog/known-servers.js';
 import type { ObservedShapes } from '../../downstream/catalog/observed-shapes.js';
 import type { ServerLease } from '../../downstream/server-lease.js';
 import type { ServerBrief, ServerDoc } from '../../protocol/frames.js';
+import type { Plan } from '../approvals/plan.js';
+import type { RunApprovals } from '../approvals/run-approvals.js';
 import type { Policy } from '../policy/policy.js';
 import { CallAudit } from './call-audit.js';
 import { CallGuard, type CallTurn } from './call-guard.js';
@@ -34,6 +36,8 @@ export type CallServices = {
   readonly audit: AuditMode;
   /** Resolves when a call may begin, and is disposed of when it has ended; undefined where one principal is served. */
   readonly turn?: CallTurn | undefined;
+  /** Id of the principal whose calls they are. */
+  readonly principal: string;
 };
 
 /** What is one run's own. */
@@ -44,15 +48,18 @@ export type CallScope = {
   /** Opens one more server for the run, or refuses it. */
   readonly loadServer: (server: string, signal: AbortSignal) => Promise<ServerDoc>;
   readonly saved: SavedByRun;
+  /** Where its calls wait for a person; undefined where nobody can be asked. */
+  readonly approvals: Pick<RunApprovals, 'pass'> | undefined;
+  readonly plan?: Plan | undefined;
   readonly onToolProgress: (progress: ToolProgress) => void;
   readonly observer: Observer;
 };
 
 /** The only way from a call to what answers it: handlers accept nothing that this guard has not admitted. */
 export function guardCalls(
-  { runId, loaded, discovered, loadServer, saved, onToolProgress, observer }: CallScope,
+  { runId, loaded, discovered, loadServer, saved, approvals, plan, onToolProgress, observer }: CallScope,
   { known, lease, policy }: CallServers,
-  { gates, shapes, audit: mode, turn }: CallServices,
+  { gates, shapes, audit: mode, turn, principal }: CallServices,
 ): CallGuard {
   return new CallGuard({
     runId,
@@ -65,6 +72,18 @@ export function guardCalls(
       const spec = lease.specOf(server);
       return (spec && known.changedOf(spec)(tool)) ?? null;
     },
+    hints: async (server, tool, signal) => {
+      try {
+        const live = await lease.get(server, signal);
+        return live.tools().find(({ name }) => name === tool)?.hints;
+      } catch {
+        // Then the call fails as well; until then it is taken for the worst.
+        return undefined;
+      }
+    },
+    principal,
+    approvals,
+    plan,
     turn,
     observer,
   });

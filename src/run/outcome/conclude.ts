@@ -112,6 +112,13 @@ export function concludeRefused(
   };
 }
 
+/** The outcome of a plan that was stopped at its first write, as it was to be. */
+export const concludePlan = (transcript: Transcript): Conclusion => ({
+  ...heard(transcript),
+  status: 'success',
+  error: undefined,
+});
+
 /** The outcome of a run that never reached its sandbox, or lost the bridge on the way. */
 export function concludeFailure(
   cause: EndCause | undefined,

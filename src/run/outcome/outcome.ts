@@ -4,6 +4,7 @@ import type { RunStatus } from '../../base/events.js';
 import type { Redact } from '../../base/redact.js';
 import { gapLine } from '../../base/text.js';
 import type { RawJson } from '../../protocol/json-text.js';
+import type { Planned } from '../approvals/plan.js';
 import type { Left } from '../artifacts/artifacts.js';
 import type { Kept } from '../artifacts/kept-run.js';
 import { NO_PICTURES, type Pictures } from './pictures.js';
@@ -92,6 +93,8 @@ export type Outcome = {
   /** What a run that succeeded most likely has not meant, and the next step. */
   readonly note: string | undefined;
   readonly pictures: Pictures;
+  /** Of a run that only planned: what it would do. */
+  readonly planned?: Planned;
   /** How it goes on where it is `running`. */
   readonly goesOn?: GoesOn;
   /** Of a call in a session. */

@@ -1,6 +1,7 @@
 // Two policies as one: what either denies is denied, and of two limits the lower one holds. No layer gives back what another
 // one takes away.
 
+import { layeredApprovals } from './approval-rules.js';
 import type { Limit, Policy, RunLimits, ServerLimits, Verdict } from './policy.js';
 
 export function layeredPolicy(first: Policy, second: Policy): Policy {
@@ -12,6 +13,7 @@ export function layeredPolicy(first: Policy, second: Policy): Policy {
     server: (server) => both((policy) => policy.server(server)),
     tool: (server, tool) => both((policy) => policy.tool(server, tool)),
     request: (server, method) => both((policy) => policy.request(server, method)),
+    approvals: layeredApprovals(first.approvals, second.approvals),
     runLimits: lowerRunLimits(first.runLimits, second.runLimits),
     serverLimits: (server) => lowerServerLimits(first.serverLimits(server), second.serverLimits(server)),
     patterns: [...first.patterns, ...second.patterns],

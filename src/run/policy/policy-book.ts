@@ -14,7 +14,8 @@ import type { Settings } from '../../config/settings.js';
 import { type Policy, type PolicyRules, policyOf } from './policy.js';
 
 /** Where a policy comes from; `names` as in PolicyRules. */
-export type PolicySource = Pick<Settings, 'policyFile' | 'allow' | 'deny'> & Pick<PolicyRules, 'names'>;
+export type PolicySource = Pick<Settings, 'policyFile' | 'allow' | 'deny'> &
+  Pick<PolicyRules, 'names' | 'approve' | 'approveTrust'>;
 
 export class PolicyBook {
   readonly #path: string | undefined;
@@ -30,7 +31,7 @@ export class PolicyBook {
     | undefined;
 
   /** Throws E_SETTINGS where there is to be a policy file and it cannot be used. */
-  constructor({ policyFile, allow, deny, names }: PolicySource, host: HostFacts, observer: Observer) {
+  constructor({ policyFile, ...settings }: PolicySource, host: HostFacts, observer: Observer) {
     this.#path = policyFile;
     this.#host = host;
     this.#observer = observer;
@@ -38,7 +39,8 @@ export class PolicyBook {
     this.#stamp = policyFile === undefined ? undefined : stampOf(policyFile);
     const file =
       policyFile === undefined ? undefined : { path: policyFile, content: readPolicyFile(policyFile, host) };
-    this.#rules = { allow, deny, file, names };
+    const { allow, deny, names, approve, approveTrust } = settings;
+    this.#rules = { allow, deny, file, names, approve, approveTrust };
   }
 
   /** The policy that holds now for these servers; cheap enough to be asked for every call. */

@@ -18,6 +18,7 @@ import { DEFAULT_CALLS_IN_FLIGHT_PER_SERVER, type PolicyFile } from '../../confi
 import type { Settings } from '../../config/settings.js';
 import type { ServerDoc, ToolDoc } from '../../protocol/frames.js';
 import { MAX_CALLS_IN_FLIGHT } from '../../protocol/limits.js';
+import { type ApprovalPolicy, approvalPolicyOf } from './approval-rules.js';
 
 /** `rule` is a noun: `MCP_BRIDGE_DENY 'github.delete_*'`. */
 export type Verdict = { readonly allowed: boolean; readonly rule: string };
@@ -55,12 +56,16 @@ export interface Policy {
   request(server: string, method: RequestMethod): Verdict;
   readonly runLimits: RunLimits;
   serverLimits(server: string): ServerLimits;
+  /** Which of the calls that the rest allows wait for a person. */
+  readonly approvals: ApprovalPolicy;
   /** Everything that names servers or tools, with where it stands: for those who check that each means something. */
   readonly patterns: readonly RuledPattern[];
 }
 
 /** What the operator has set. */
 export type PolicyRules = Pick<Settings, 'allow' | 'deny'> & {
+  readonly [K in 'approve' | 'approveTrust']?: Settings[K] | undefined;
+} & {
   readonly file: { readonly path: string; readonly content: PolicyFile } | undefined;
   /** What the two lists are called in a verdict; without it, by their variables. */
   readonly names?: { readonly allow: string; readonly deny: string } | undefined;
@@ -103,6 +108,11 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
     return verdicts.find(({ allowed }) => !allowed) ?? verdicts[0] ?? ALLOWED;
   };
   const refusesChanged = file?.content.changedTools === 'refuse';
+  const approvals = approvalPolicyOf({
+    mode: rules.approve,
+    trust: rules.approveTrust ?? [],
+    file: file && { path: file.path, section: file.content.approvals },
+  });
   return {
     server: (server) => judge(server, WHOLE_SERVER),
     tool: (server, tool) => {
@@ -113,9 +123,10 @@ export function policyOf(rules: PolicyRules, specs: readonly DownstreamSpec[]): 
       return { allowed: false, rule: `changedTools in ${file.path}: ${clipHarmless(changed, 200)}` };
     },
     request: (server, method) => judge(server, { kind: 'request', method }),
+    approvals,
     runLimits: runLimits(file),
     serverLimits: (server) => serverLimits(file, server),
-    patterns: lists.flatMap(({ patterns }) => patterns),
+    patterns: [...lists.flatMap(({ patterns }) => patterns), ...approvals.patterns],
   };
 }
 

@@ -38,6 +38,8 @@ export class SessionCall {
   readonly #lastWord: Promise<void>;
   /** Repeated by the last word of this call: one that code of an earlier call has forged is none. */
   readonly token = drawnLetters(TOKEN_LETTERS);
+  #onStop: () => void = () => {};
+  readonly #stopped: Promise<void>;
   #isOver = false;
 
   constructor(sandbox: Sandbox, use: SessionUse) {
@@ -45,6 +47,9 @@ export class SessionCall {
     this.#use = use;
     this.answered = new Promise((resolve) => {
       this.#onAnswered = resolve;
+    });
+    this.#stopped = new Promise((resolve) => {
+      this.#onStop = resolve;
     });
     this.#lastWord = new Promise((resolve) => {
       this.#onLastWord = resolve;
@@ -66,6 +71,11 @@ export class SessionCall {
       onAnswered: (answered) => void this.#whenAnswered(answered, handlers),
       onRestless: () => this.#use.willEnd('it did not stand still between calls, as idle sessions have to'),
     };
+  }
+
+  /** Has it end now, as at its deadline. */
+  stop(): void {
+    this.#onStop();
   }
 
   /** How it has ended; undefined where it was cut off. At its deadline, and when it is cancelled, it is interrupted first. */
@@ -91,7 +101,7 @@ export class SessionCall {
   }
 
   async #cutShort(deadline: Deadline): Promise<SandboxEnd | undefined> {
-    await aborted(deadline.signal);
+    await Promise.race([aborted(deadline.signal), this.#stopped]);
     if (deadline.cause === 'shutdown') {
       this.#sandbox.kill();
       return undefined;

@@ -4,6 +4,8 @@ import type { SessionFacts } from '../../protocol/frames.js';
 
 export type SessionUse = {
   readonly name: string;
+  /** Its name with its handle, which no other session has: what a person has allowed in it is allowed in no other. */
+  readonly title: string;
   /** For the code, as it is now. */
   readonly facts: () => SessionFacts;
   /** Servers of this call that code of earlier calls gets as well; each is asked for like one that code asks for. */

@@ -63,6 +63,11 @@ export class Session {
     this.#life = setTimeout(() => this.end(`it had lived for ${lifeSeconds} s`), lifeSeconds * 1000).unref();
   }
 
+  /** For people, and unlike that of any other session. */
+  get title(): string {
+    return `${this.name} (${this.handle})`;
+  }
+
   get sandbox(): Sandbox | undefined {
     return this.#sandbox;
   }

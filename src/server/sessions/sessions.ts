@@ -30,6 +30,8 @@ export type SessionsOptions = {
   /** Gets rid of a sandbox behind the caller's back. */
   readonly retire: (sandbox: Sandbox) => void;
   readonly observer: Observer;
+  /** One has ended. */
+  readonly onEnded?: (session: Session) => void;
 };
 
 /** A call's use of its session: nobody else has it until this is disposed. */
@@ -235,6 +237,7 @@ export class Sessions implements Disposable {
 
   #whenEnded(session: Session): void {
     const { sandbox, ended = '' } = session;
+    this.#options.onEnded?.(session);
     if (this.#live.delete(session.handle)) this.#remember(session, ended);
     if (this.#isClosing) this.#tell(session);
     else this.#forget(session.handle);

@@ -26,7 +26,8 @@ export function hooksFor({
   };
 }
 
-function running({ calls, inFlight, waitingFor }: Meter, elapsedMs: number): string {
+function running({ calls, inFlight, waitingFor, asking }: Meter, elapsedMs: number): string {
+  if (asking !== '') return asking;
   const waits = inFlight === 0 ? '' : `, ${inFlight} in flight: ${waitingFor}`;
   return `Running for ${Math.round(elapsedMs / 1000)} s; ${counted(calls, 'tool call')}${waits}.`;
 }

@@ -45,6 +45,7 @@ export const runPythonDefinition = (settings: Settings): ToolDefinition => ({
         description: 'MCP servers to load, by name; "*" for all',
       },
       files: FILES_SCHEMA,
+      mode: { enum: ['plan'], description: 'Dry run: lists the first writes' },
       timeout: {
         type: 'integer',
         minimum: 1,

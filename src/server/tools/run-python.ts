@@ -39,6 +39,7 @@ const argumentsWithin = ({ timeoutSeconds, maxTimeoutSeconds }: Settings) =>
     servers: z.array(z.string()).default([]),
     // Checked one by one, with sentences of their own.
     files: z.unknown().optional(),
+    mode: z.enum(['plan']).optional(),
     timeout: z.int().min(1).max(maxTimeoutSeconds).default(timeoutSeconds),
     session: z.string().regex(SESSION_NAME).optional(),
     require_session: z.boolean().default(false),
@@ -51,7 +52,7 @@ function parse(
 ): RunInput | Objection {
   const parsed = schema.safeParse(args);
   if (!parsed.success) return shapeComplaint(parsed.error, args, allowedWithin(maxTimeoutSeconds));
-  const { code, servers, timeout, session: name, require_session: isRequired } = parsed.data;
+  const { code, servers, timeout, mode, session: name, require_session: isRequired } = parsed.data;
   if (name === undefined && isRequired)
     return complaint('require_session: got true without session, expected it together with a session.');
   const files = readInputFiles(parsed.data.files, FILES);
@@ -63,6 +64,7 @@ function parse(
     files,
     timeoutSeconds: timeout,
     ...session,
+    ...(mode === 'plan' ? { isPlan: true } : {}),
   };
 }
 
@@ -71,10 +73,11 @@ const allowedWithin = (maxTimeoutSeconds: number): Allowed => ({
     code: `a non-empty string of at most ${MAX_CODE_CHARS} characters`,
     servers: 'a list of server names, such as ["github"]',
     files: 'a list of files',
+    mode: '"plan", or nothing',
     timeout: `a whole number of seconds from 1 to ${maxTimeoutSeconds}`,
     session:
       'a name of letters, digits, spaces and ._- with at most 64 characters, or the handle of a session',
     require_session: 'true or false',
   },
-  whole: 'an object with code, servers, files, timeout, session and require_session',
+  whole: 'an object with code, servers, files, mode, timeout, session and require_session',
 });

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SetupContext } from '../../../src/cli/setup/context.js';
 import { engineStep, mountsOverlay } from '../../../src/cli/setup/engine-step.js';
+import { hostsStep } from '../../../src/cli/setup/hosts-step.js';
 import { freeRange, idsStep } from '../../../src/cli/setup/ids-step.js';
 import { endText, reportOf, stepText } from '../../../src/cli/setup/report.js';
 import { performSteps } from '../../../src/cli/setup/setup.js';
@@ -278,5 +279,26 @@ describe('the command line', () => {
       ...['ids', 'storage', 'image', 'walls', 'hosts', 'answer'].map((name) => `${name} skipped`),
     ]);
     expect([stderr, exitCode]).toEqual(['', 1]);
+  });
+});
+
+describe('approvals', () => {
+  const registered = async (approve?: 'off' | 'destructive') => {
+    const setup = played.context({
+      programs: ['podman'],
+      options: { host: ['codex'], yes: true, ...(approve === undefined ? {} : { approve }) },
+    });
+    await hostsStep.perform(setup);
+    return readFileSync(join(played.home, '.codex/config.toml'), 'utf8');
+  };
+
+  it('are registered where the user asks for them, with trust in the servers that the user has chosen', async () => {
+    const file = await registered('destructive');
+    expect(file).toContain('MCP_BRIDGE_APPROVE = "destructive"');
+    expect(file).toContain('MCP_BRIDGE_APPROVE_TRUST = "*"');
+  });
+
+  it.each([undefined, 'off'] as const)('are off with --yes and %s', async (mode) => {
+    expect(await registered(mode)).not.toContain('APPROVE');
   });
 });

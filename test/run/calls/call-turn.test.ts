@@ -28,11 +28,12 @@ function callWith(turn: CallTurn, signal: AbortSignal) {
       discovered: [],
       loadServer: () => Promise.reject(new Error('loaded')),
       saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
+      approvals: undefined,
       onToolProgress: () => {},
       observer: () => {},
     },
     { known: {}, lease: { get, specOf: () => undefined }, policy } as unknown as CallServers,
-    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'on', turn },
+    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'on', turn, principal: 'local' },
   );
   return { asked, answer: guard.answer(toolCall('desk', 'say', {}), signal) };
 }

@@ -58,11 +58,12 @@ function guarded() {
       loadServer: (name) =>
         name === 'shut' ? Promise.resolve(doc(name)) : Promise.reject(new Error('loaded')),
       saved: new SavedByRun(new SavedTools('/nonexistent', false), 'run-1'),
+      approvals: undefined,
       onToolProgress: () => {},
       observer: () => {},
     },
     servers,
-    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'on' },
+    { gates: new Gates(), shapes: { learn: () => {} }, audit: 'on', principal: 'local' },
   );
   /** The answer to what a frame of the guest asks. */
   const ask = (method: string, params: Record<string, unknown>) => {

@@ -53,6 +53,27 @@ export const taskAttacks: readonly Attack[] = [
     },
   },
   {
+    id: 'approval-of-anothers-call',
+    group: 'questions and tasks',
+    tries: "allows ann's call, about which ann is asked, by its requestState",
+    wall: 'a state is authentic for one principal alone',
+    settings: { MCP_BRIDGE_APPROVE: 'all' },
+    attempt: async (world, by) => {
+      const { owner, attacker } = await world.newcomer(by);
+      const mark = world.mark();
+      const args = executing('say', mark);
+      const { result } = await call(owner, args, ASKS);
+      if (result?.['resultType'] !== 'input_required')
+        throw new Error(`not asked: ${JSON.stringify(result)}`);
+      const keys = Object.keys(result['inputRequests'] as object);
+      const answer = { action: 'accept', content: { decision: 'once' } };
+      const inputResponses = Object.fromEntries(keys.map((key) => [key, answer]));
+      const requestState = String(result['requestState']);
+      const answered = await call(attacker, { ...args, requestState, inputResponses }, ASKS);
+      return isRefused(answered) ? undefined : `it was taken: ${textOf(answered).slice(0, 80)}`;
+    },
+  },
+  {
     id: 'state-spent-by-another',
     group: 'questions and tasks',
     tries: "uses up ann's state, which counts once, so that ann cannot go on",

@@ -1,0 +1,55 @@
+// A question in words, for a dialog of the agent's client. Server and tool come first, then who asks and why, and then each call
+// as it will be sent, whole. Nothing of the arguments can look like a line of ours: each of their lines has a `>` ahead of it, ends
+// before a dialog would break it, and shows what does not show as the escape that JSON has for it.
+
+import { clipHarmlessLine } from '../../base/text.js';
+import { madeVisibleJson } from '../../base/unseen.js';
+import { mapStringTexts } from '../../protocol/json-text.js';
+import type { Question } from './question.js';
+
+/** Dialogs of terminals are hardly narrower. */
+const LINE_CHARS = 96;
+const MAX_NAME_CHARS = 256;
+const MAX_RULE_CHARS = 300;
+/** Longer than this a question is not put into a dialog: nobody could read it there, and clients cut it. */
+export const MAX_DIALOG_CHARS = 2_000;
+
+/** White space that is no plain space, and the braille cell without a dot: a row of them would push the rest out of sight. */
+const BLANK = /[^\S ]|\u2800/gu;
+/** A row of plain spaces says how long it is. */
+const SPACES = / {4,}/g;
+
+/** All of it, however long. */
+export const questionText = (question: Question): string =>
+  [headOf(question), ...question.object.calls.map((call, at) => callText(call.arguments, at))].join('\n');
+
+/** What is asked, without the arguments. */
+export function headOf({ object, rule, run, client }: Question): string {
+  const { server, tool, calls } = object;
+  const many = calls.length === 1 ? 'One call' : `${calls.length} calls`;
+  return [
+    `Server '${name(server)}', tool '${name(tool)}': may this be called? ${many}.`,
+    `Asked by ${clipHarmlessLine(rule, MAX_RULE_CHARS)}, for run ${name(run)} of ${name(client)}.`,
+    'Behind each > below stands what the code wants to send.',
+  ].join('\n');
+}
+
+function callText(args: string, at: number): string {
+  const lines = readableJson(args).match(new RegExp(`.{1,${LINE_CHARS}}`, 'gsu')) ?? [''];
+  return lines.map((line, index) => `${index === 0 ? `${at + 1}>` : ' >'} ${line}`).join('\n');
+}
+
+/** JSON that says the same: letters of all scripts as themselves, what does not show as escapes, and all in one line. */
+export const readableJson = (json: string): string =>
+  madeVisibleJson(
+    mapStringTexts(
+      json.replace(/\s+/g, (space) => (/[^ ]/.test(space) ? ' ' : space)),
+      JSON.stringify,
+    ),
+  )
+    .replace(BLANK, escaped)
+    .replace(SPACES, (row) => ` [${row.length} spaces] `);
+
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+const name = (text: string): string => clipHarmlessLine(text, MAX_NAME_CHARS);

@@ -1,0 +1,409 @@
+// Calls that wait for a person, through a client of 2025 that can ask: what the person is shown, what they decide, and that
+// nothing is sent before that.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ElicitRequestSchema, type ElicitResult } from '@modelcontextprotocol/sdk/types.js';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../support/nothing-left.js';
+import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+
+const SERVER = fileURLToPath(new URL('../fixtures/approved-server.mjs', import.meta.url));
+/** No person is faster; what comes sooner is a host without a screen. */
+const THINK_MS = 600;
+
+type Asked = { readonly message: string; readonly at: number };
+type Answer = (message: string, signal: AbortSignal) => Promise<ElicitResult>;
+
+const decide = (decision: string, word?: string): ElicitResult => ({
+  action: 'accept',
+  content: { decision, ...(word === undefined ? {} : { word }) },
+});
+const thought =
+  (result: ElicitResult, ms = THINK_MS): Answer =>
+  () =>
+    pause(ms, result);
+const never: Answer = () => new Promise(() => {});
+
+type Scene = { readonly bridge: TestBridge; readonly asked: Asked[]; readonly sent: () => string[] };
+
+async function withBridge(
+  answer: Answer | undefined,
+  env: Readonly<Record<string, string>>,
+  then: (scene: Scene) => Promise<void>,
+): Promise<void> {
+  const log = join(tempHome(), 'calls.log');
+  const asked: Asked[] = [];
+  const entry = (name: string) => ({ command: process.execPath, args: [SERVER, log, name] });
+  await using bridge = await startBridge(
+    { desk: entry('desk'), till: entry('till') },
+    {
+      env: { MCP_BRIDGE_APPROVE: 'destructive', MCP_BRIDGE_APPROVE_TRUST: 'desk', ...env },
+      capabilities: answer === undefined ? {} : { elicitation: {} },
+      prepare: (client) => {
+        if (answer === undefined) return;
+        client.setRequestHandler(ElicitRequestSchema, ({ params }, { signal }) => {
+          asked.push({ message: params.message, at: performance.now() });
+          return answer(params.message, signal);
+        });
+      },
+    },
+  );
+  const sent = () => (existsSync(log) ? readFileSync(log, 'utf8').trimEnd().split('\n') : []);
+  await then({ bridge, asked, sent });
+}
+
+const desk = { servers: ['desk'] };
+const SAID = (call: string) => `try:
+    r = await ${call}
+except runtime.MCPError as e:
+    r = [e.code, str(e)]
+r`;
+
+describe('what is asked', () => {
+  it('nothing where nobody has switched it on', async () => {
+    await withBridge(never, { MCP_BRIDGE_APPROVE: 'off' }, async ({ bridge, asked, sent }) => {
+      expect(await bridge.run('await mcp_desk.erase(id=1)', desk)).toMatchObject({ result: 'did erase' });
+      expect(asked).toEqual([]);
+      expect(sent()).toEqual(['erase {"id":1}']);
+    });
+  });
+
+  it('what a trusted server calls destructive, and all of a server that is not trusted', async () => {
+    await withBridge(thought(decide('once')), {}, async ({ bridge, asked, sent }) => {
+      const code = `await mcp_desk.peek(id=1)
+await mcp_desk.add(id=2)
+await mcp_desk.erase(id=3, text="Grüße \\u202e 漢字")
+await mcp_till.peek(id=4)`;
+      const payload = await bridge.run(code, { servers: ['desk', 'till'] });
+      expect(payload.error).toBeUndefined();
+      expect(payload).toMatchObject({ status: 'success', result: 'did peek' });
+      expect(sent()).toHaveLength(4);
+      const [first, second, ...more] = asked.map(({ message }) => message);
+      expect(more).toEqual([]);
+      expect(first).toMatch(
+        /^Server 'desk', tool 'erase': may this be called\? One call\.\nAsked by MCP_BRIDGE_APPROVE=destructive, for run \S+ of front-door 1\.0\.0\.\n/,
+      );
+      expect(first).toMatch(/\n1> \{"id":3,"text":"Grüße \\u202e 漢字"\}$/);
+      expect(second).toContain("Server 'till', tool 'peek'");
+    });
+  });
+});
+
+describe('what is decided', () => {
+  it('no, with a word that the code reads, and nothing is sent', async () => {
+    await withBridge(thought(decide('no', 'use the test account')), {}, async ({ bridge, asked, sent }) => {
+      const { result } = await bridge.run(SAID('mcp_desk.erase(id=1)'), desk);
+      expect(result).toEqual([
+        'E_DENIED',
+        expect.stringMatching(/^denied by the user: use the test account\. Go on without it/),
+      ]);
+      const { error, errorType } = await bridge.run('await mcp_desk.erase(id=1)', desk);
+      expect([errorType, error]).toEqual([
+        'MCPError',
+        expect.stringContaining('denied by the user: use the'),
+      ]);
+      // The same call again in one run is no second question.
+      const twice = `${SAID('mcp_desk.erase(id=7)')}\n${SAID('mcp_desk.erase(id=7)')}`;
+      const before = asked.length;
+      expect((await bridge.run(twice, desk)).result).toEqual(result);
+      expect(asked.length).toBe(before + 1);
+      expect(sent()).toEqual([]);
+    });
+  });
+
+  it.each([
+    ['declined', { action: 'decline' }, 'denied by the user: no reason was given.'],
+    ['closed', { action: 'cancel' }, 'not approved: the user closed the question without an answer.'],
+    [
+      'accepted without a decision',
+      { action: 'accept', content: {} },
+      'denied by the user: the answer holds none',
+    ],
+    ['accepted with one that was not offered', decide('always'), 'denied by the user: the answer holds none'],
+  ] as const)('%s: nothing is sent', async (_what, answer, message) => {
+    await withBridge(thought(answer), {}, async ({ bridge, sent }) => {
+      const { result } = await bridge.run(SAID('mcp_desk.erase(id=1)'), desk);
+      expect(result).toEqual(['E_DENIED', expect.stringContaining(message)]);
+      expect(sent()).toEqual([]);
+    });
+  });
+
+  it('a host without a screen, which declines at once, has asked nobody', async () => {
+    await withBridge(thought({ action: 'decline' }, 0), {}, async ({ bridge, sent }) => {
+      const { result } = await bridge.run(SAID('mcp_desk.erase(id=1)'), desk);
+      expect(result).toEqual(['E_DENIED', expect.stringContaining('not approved: nobody can be asked')]);
+      expect(sent()).toEqual([]);
+    });
+  });
+
+  it('a client that cannot ask', async () => {
+    await withBridge(undefined, {}, async ({ bridge, sent }) => {
+      const { result } = await bridge.run(SAID('mcp_desk.erase(id=1)'), desk);
+      expect(result).toEqual(['E_DENIED', expect.stringContaining('not approved: nobody can be asked')]);
+      expect(sent()).toEqual([]);
+    });
+  });
+
+  it('for the run, and for the session', async () => {
+    let decision = 'run';
+    await withBridge(
+      () => pause(THINK_MS, decide(decision)),
+      {},
+      async ({ bridge, asked }) => {
+        const twice = 'await mcp_desk.erase(id=1)\nawait mcp_desk.erase(id=2)';
+        expect(await bridge.run(twice, desk)).toMatchObject({ status: 'success' });
+        expect(asked).toHaveLength(1);
+        decision = 'session';
+        expect(await bridge.run(twice, desk)).toMatchObject({ status: 'success' });
+        expect(asked).toHaveLength(2);
+        expect(await bridge.run(twice, desk)).toMatchObject({ status: 'success' });
+        expect(asked).toHaveLength(2);
+        // By the tool: another one is another question.
+        await bridge.run('await mcp_desk.pay(id=1)', desk);
+        expect(asked).toHaveLength(3);
+      },
+    );
+  });
+
+  it('always: into the policy file, with its comments', async () => {
+    const file = join(tempHome(), 'policy.yaml');
+    const before = '# mine\nversion: 1\napprovals:\n  mode: destructive # ask\n  trust: [desk]\n';
+    writeFileSync(file, before, { mode: 0o600 });
+    await withBridge(
+      thought(decide('always', 'the desk is a copy')),
+      { MCP_BRIDGE_POLICY: file },
+      async ({ bridge, asked }) => {
+        const code = 'await mcp_desk.erase(id=1)';
+        expect(await bridge.run(code, desk)).toMatchObject({ status: 'success' });
+        const written = readFileSync(file, 'utf8');
+        expect(written.startsWith(before)).toBe(true);
+        expect(written).toMatch(
+          / {2}always:\n {4}- server: desk\n {6}tool: erase\n {6}since: "\d{4}-\d\d-\d\d"\n {6}reason: the desk is a copy\n$/,
+        );
+        expect(await bridge.run(code, desk)).toMatchObject({ status: 'success' });
+        expect(asked).toHaveLength(1);
+      },
+    );
+    await withBridge(never, { MCP_BRIDGE_POLICY: file }, async ({ bridge, asked }) => {
+      expect(await bridge.run('await mcp_desk.erase(id=1)', desk)).toMatchObject({ status: 'success' });
+      expect(asked).toEqual([]);
+    });
+  });
+
+  it('by the arguments: a condition, also of one that was allowed for the run', async () => {
+    const file = join(tempHome(), 'policy.yaml');
+    const policy = `version: 1
+approvals:
+  rules:
+    - {action: deny, tools: [desk.pay], when: 'args.amount > 1000'}
+    - {action: ask, tools: [desk.pay], when: 'args.amount > 100'}
+`;
+    writeFileSync(file, policy, { mode: 0o600 });
+    const env = { MCP_BRIDGE_APPROVE: 'off', MCP_BRIDGE_POLICY: file };
+    await withBridge(thought(decide('once')), env, async ({ bridge, asked, sent }) => {
+      const code = `await mcp_desk.pay(amount=5)
+await mcp_desk.pay(amount=500)
+${SAID('mcp_desk.pay(amount=5000)')}`;
+      const { result } = await bridge.run(code, desk);
+      expect(result).toEqual(['E_DENIED', expect.stringContaining('(args.amount > 1000). Only the user')]);
+      expect(asked.map(({ message }) => message)).toEqual([expect.stringContaining('"amount":500}')]);
+      expect(sent()).toEqual(['pay {"amount":5}', 'pay {"amount":500}']);
+    });
+  });
+});
+
+describe('while a person thinks', () => {
+  it('the clock of the run stands, and so does its sandbox', async () => {
+    await withBridge(thought(decide('once'), 5_000), {}, async ({ bridge }) => {
+      const code = `import threading, time
+gaps, last, going = [], time.monotonic(), True
+def tick():
+    global last
+    while going:
+        now = time.monotonic()
+        gaps.append(now - last)
+        last = now
+        time.sleep(0.02)
+thread = threading.Thread(target=tick)
+thread.start()
+await mcp_desk.erase(id=1)
+going = False
+thread.join()
+max(gaps) > 1.5`;
+      const payload = await bridge.run(code, { ...desk, timeout: 3 });
+      expect(payload).toMatchObject({ status: 'success', result: true });
+    });
+  });
+
+  it('what nobody answers expires, and nothing is sent', async () => {
+    await withBridge(never, { MCP_BRIDGE_APPROVE_WAIT: '2' }, async ({ bridge, sent }) => {
+      const code = `${SAID('mcp_desk.erase(id=1)')}\nfirst = r\n${SAID('mcp_desk.erase(id=2)')}\n[first, r]`;
+      const { result } = await bridge.run(code, desk);
+      expect(result).toEqual([
+        ['E_DENIED', expect.stringContaining('not approved: nobody answered within 2 s.')],
+        ['E_DENIED', expect.stringContaining('the 2 s for questions of one run are used up')],
+      ]);
+      expect(sent()).toEqual([]);
+    });
+  });
+
+  it('a run that is cancelled takes its question back', async () => {
+    let takenBack = 0;
+    const answer: Answer = (_message, signal) =>
+      new Promise(() => signal.addEventListener('abort', () => takenBack++));
+    await withBridge(answer, {}, async ({ bridge, asked, sent }) => {
+      const ending = new AbortController();
+      const running = bridge.run('await mcp_desk.erase(id=1)', { ...desk, signal: ending.signal });
+      running.catch(() => {});
+      await expect.poll(() => asked.length, { timeout: 30_000 }).toBe(1);
+      ending.abort();
+      await expect.poll(() => takenBack, { timeout: 10_000 }).toBe(1);
+      expect(await bridge.run('1')).toMatchObject({ result: 1 });
+      expect(sent()).toEqual([]);
+    });
+  });
+
+  it('a bridge that is killed has sent nothing', async () => {
+    await withBridge(never, {}, async ({ bridge, asked, sent }) => {
+      bridge.run('await mcp_desk.erase(id=1)', desk).catch(() => {});
+      await expect.poll(() => asked.length, { timeout: 30_000 }).toBe(1);
+      process.kill(bridge.pid, 'SIGKILL');
+      await pause(500);
+      expect(sent()).toEqual([]);
+    });
+  });
+
+  it('a call that outlives its host is answered with what it waits for', async () => {
+    let allow = () => {};
+    const allowed = new Promise<void>((resolve) => {
+      allow = resolve;
+    });
+    const answer: Answer = async () => {
+      await allowed;
+      return decide('once');
+    };
+    await withBridge(answer, { MCP_BRIDGE_PATIENCE: '3' }, async ({ bridge, sent }) => {
+      const { content } = await bridge.call({ code: 'await mcp_desk.erase(id=1)', ...desk });
+      const text = JSON.stringify(content);
+      expect(text).toContain(
+        'Waits for the user to approve desk.erase, who can answer in a dialog of this client.',
+      );
+      const [handle = ''] = /r-[a-z2-9]{16}/.exec(text) ?? [];
+      expect(sent()).toEqual([]);
+      allow();
+      expect(JSON.stringify((await bridge.call({ wait: handle })).content)).toContain('did erase');
+    });
+  });
+});
+
+describe('many calls', () => {
+  it('fifty that are gathered are one question with a list', async () => {
+    await withBridge(thought(decide('once')), {}, async ({ bridge, asked, sent }) => {
+      const code = 'import asyncio\nlen(await asyncio.gather(*[mcp_desk.erase(id=n) for n in range(50)]))';
+      expect(await bridge.run(code, desk)).toMatchObject({ result: 50 });
+      expect(asked).toHaveLength(1);
+      expect(asked[0]?.message).toContain('50 calls.');
+      expect(asked[0]?.message.match(/^\d+> \{"id":\d+\}$/gm)).toHaveLength(50);
+      expect(sent()).toHaveLength(50);
+    });
+  });
+
+  it('two tools are two questions, one after the other', async () => {
+    await withBridge(thought(decide('once'), 1_000), {}, async ({ bridge, asked, sent }) => {
+      const code = `import asyncio
+await asyncio.gather(mcp_desk.erase(id=1), mcp_desk.pay(id=2), mcp_desk.peek(id=3))`;
+      expect(await bridge.run(code, desk)).toMatchObject({ status: 'success' });
+      const [first, second, ...more] = asked;
+      expect(more).toEqual([]);
+      expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(900);
+      // What need not wait does not.
+      expect(sent()[0]).toBe('peek {"id":3}');
+    });
+  });
+
+  it('a question that is too long for a dialog can only be refused there', async () => {
+    await withBridge(thought(decide('once')), {}, async ({ bridge, asked, sent }) => {
+      const { result } = await bridge.run(SAID('mcp_desk.erase(text="x" * 5000)'), desk);
+      expect(asked[0]?.message).toMatch(/too many for a dialog\. Here it can only be refused\.$/);
+      expect(result).toEqual(['E_DENIED', expect.stringContaining('none of the decisions')]);
+      expect(sent()).toEqual([]);
+    });
+  });
+});
+
+describe('a plan', () => {
+  it('reads, and stops at the first write with a list', async () => {
+    await withBridge(never, {}, async ({ bridge, asked, sent }) => {
+      const code = `import asyncio
+print(await mcp_desk.peek(id=1))
+try:
+    await asyncio.gather(*[mcp_desk.add(id=n) for n in (2, 3)])
+except BaseException:
+    pass
+print("beyond")
+await mcp_desk.erase(id=4)`;
+      const { content, structuredContent } = await bridge.call({ code, mode: 'plan', ...desk });
+      const planned = [2, 3].map((id) => ({ server: 'desk', tool: 'add', arguments: { id } }));
+      expect(structuredContent).toMatchObject({ status: 'success', stdout: ['did peek'], planned });
+      expect((content[0] as { text: string }).text).toBe(
+        `[plan] It was stopped at its first write, and nothing was changed. It would call:
+[plan] desk.add {"id":2}
+[plan] desk.add {"id":3}
+did peek`,
+      );
+      expect(asked).toEqual([]);
+      expect(sent()).toEqual(['peek {"id":1}']);
+    });
+  });
+
+  it('says that there is nothing to write', async () => {
+    await withBridge(undefined, {}, async ({ bridge }) => {
+      const code = 'await mcp_desk.peek(id=1)';
+      const { content } = await bridge.call({ code, mode: 'plan', ...desk });
+      expect((content[0] as { text: string }).text).toBe(
+        "[plan] It has come to no write: nothing would be changed.\n=> 'did peek'",
+      );
+    });
+  });
+});
+
+it('a command for a configured server waits as well', async () => {
+  const env = { MCP_BRIDGE_TOOLS: 'execute', MCP_BRIDGE_EXECUTE_SERVER: 'desk' };
+  await withBridge(thought(decide('no', 'not now')), env, async ({ bridge, asked, sent }) => {
+    const args = { command: 'rm', args: ['-r', '/'] };
+    const { content } = await bridge.client.callTool({ name: 'execute', arguments: args });
+    expect(JSON.stringify(content)).toContain('denied by the user: not now');
+    expect(asked[0]?.message).toContain('{"command":"rm","args":["-r","/"]}');
+    expect(sent()).toEqual([]);
+  });
+});
+
+it('the audit has question, answer, who and how long', async () => {
+  await withBridge(thought(decide('no', 'not today')), {}, async ({ bridge }) => {
+    await bridge.run(SAID('mcp_desk.erase(id=1)'), desk);
+    const { readdirSync } = await import('node:fs');
+    const folder = join(bridge.stateDir, 'audit');
+    const lines = () =>
+      readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'));
+    const questions = () =>
+      lines()
+        .filter((line) => line.includes('"kind":"question"') && line.includes('not today'))
+        .map((line) => JSON.parse(line) as { readonly durationMs: number });
+    expect(await eventually(() => questions().length === 1, 10_000)).toBe(true);
+    expect(questions()[0]).toMatchObject({
+      question: expect.stringMatching(/^q-[a-z2-9]{16}$/),
+      server: 'desk',
+      tool: 'erase',
+      callCount: 1,
+      rule: 'MCP_BRIDGE_APPROVE=destructive',
+      answer: 'no',
+      word: 'not today',
+      by: 'agent',
+      who: 'front-door 1.0.0',
+    });
+    expect(questions()[0]?.durationMs).toBeGreaterThan(500);
+  });
+});
