@@ -10,8 +10,8 @@ export class FolderWatch implements Disposable {
   readonly #timer: NodeJS.Timeout;
   #watcher: FSWatcher | undefined;
 
-  /** Calls `look` after each change and every `everyMs`; changes that follow each other at once are one. */
-  constructor(folder: string, look: () => void, everyMs = LOOK_EVERY_MS) {
+  /** Calls `look` after each change and every `everyMs`; changes that follow each other at once are one. A test gives its own `watched`. */
+  constructor(folder: string, look: () => void, everyMs = LOOK_EVERY_MS, watched: typeof watch = watch) {
     let isDue = false;
     const soon = () => {
       if (isDue) return;
@@ -24,7 +24,7 @@ export class FolderWatch implements Disposable {
     this.#timer = setInterval(look, everyMs);
     this.#timer.unref();
     try {
-      this.#watcher = watch(folder, { persistent: false }, soon);
+      this.#watcher = watched(folder, { persistent: false }, soon);
       // Such as a folder that goes away: then there is the timer.
       this.#watcher.on('error', () => this.#unwatch());
     } catch {

@@ -24,6 +24,8 @@ export type InboxOptions = {
   readonly observer: Observer;
   /** How often answers are looked for where the system says nothing; a test shortens it. */
   readonly lookEveryMs?: number;
+  /** Of the file of a question; a test lowers it. */
+  readonly maxFileBytes?: number;
   /** How long the page stays without a question; a test shortens it. */
   readonly pageIdleMs?: number;
 };
@@ -126,8 +128,8 @@ class FileInbox implements Inbox, PostedQuestions {
   /** Whether the command line can see it; where it cannot, it still is on the page. */
   #filed(id: string, text: string): boolean {
     try {
-      if (Buffer.byteLength(text) > MAX_QUESTION_BYTES)
-        throw new Error(`it has more than ${MAX_QUESTION_BYTES} bytes`);
+      const { maxFileBytes = MAX_QUESTION_BYTES } = this.#options;
+      if (Buffer.byteLength(text) > maxFileBytes) throw new Error(`it has more than ${maxFileBytes} bytes`);
       this.#folder.make();
       this.#folder.sweep();
       // An answer that lies there already answers nothing that was shown.
