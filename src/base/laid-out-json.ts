@@ -7,6 +7,8 @@ import { madeVisibleJson } from './unseen.js';
 /** Deeper values are not moved further to the right, or a deep one would be mostly spaces. */
 const MAX_INDENTS = 16;
 const INDENT = '  ';
+/** What is no longer is read more easily in one line. */
+const ONE_LINE_CHARS = 60;
 /** Between two tokens of JSON nothing else is white space. */
 const BETWEEN = /[\s\ufeff]/;
 
@@ -23,7 +25,8 @@ export function jsonPieces(json: string): readonly JsonPiece[] {
   const pieces: JsonPiece[] = [];
   let plain = '';
   let depth = 0;
-  const newLine = () => `\n${INDENT.repeat(Math.min(MAX_INDENTS, Math.max(0, depth)))}`;
+  const isShort = text.length <= ONE_LINE_CHARS;
+  const newLine = () => (isShort ? ' ' : `\n${INDENT.repeat(Math.min(MAX_INDENTS, Math.max(0, depth)))}`);
   for (let at = 0; at < text.length; ) {
     const letter = text.charAt(at);
     if (letter === '"') {

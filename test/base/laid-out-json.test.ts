@@ -3,19 +3,25 @@
 import { describe, expect, it } from 'vitest';
 import { jsonPieces, laidOutJson } from '../../src/base/laid-out-json.js';
 
+const LONG = 'x'.repeat(60);
+
 it.each([
   ['{}', '{}'],
   ['[ ]', '[]'],
-  ['{"a":[1,{"b":[]}],"c":"d"}', '{\n  "a": [\n    1,\n    {\n      "b": []\n    }\n  ],\n  "c": "d"\n}'],
-  ['[1.0,1e400,12345678901234567890]', '[\n  1.0,\n  1e400,\n  12345678901234567890\n]'],
-  ['{"a":1,"a":2}', '{\n  "a": 1,\n  "a": 2\n}'],
+  ['{"a":[1,{"b":[]}],"c":"d"}', '{ "a": [ 1, { "b": [] } ], "c": "d" }'],
+  [
+    `{"a":[1,{"b":[]}],"c":"${LONG}"}`,
+    `{\n  "a": [\n    1,\n    {\n      "b": []\n    }\n  ],\n  "c": "${LONG}"\n}`,
+  ],
+  ['[1.0,1e400,12345678901234567890]', '[ 1.0, 1e400, 12345678901234567890 ]'],
+  ['{"a":1,"a":2}', '{ "a": 1, "a": 2 }'],
   ['"\\u0041\\/"', '"\\u0041\\/"'],
 ])('%s', (json, lines) => expect(laidOutJson(json)).toBe(lines));
 
 it('what does not show is an escape that says the same', () => {
   const value = { 'k\u200b': 'a\u202eb\u{e0041}' };
   const shown = laidOutJson(JSON.stringify(value));
-  expect(shown).toBe('{\n  "k\\u200b": "a\\u202eb\\udb40\\udc41"\n}');
+  expect(shown).toBe('{ "k\\u200b": "a\\u202eb\\udb40\\udc41" }');
   expect(JSON.parse(shown)).toEqual(value);
 });
 
@@ -23,7 +29,7 @@ describe('text that is no JSON', () => {
   it.each([
     ['"a\n}\n{"', '"a\\n}\\n{"'],
     ['"a\r\tb', '"a\\r\\tb'],
-    ['}}}]', '\n}\n}\n}\n]'],
+    ['}}}]', ' } } } ]'],
     ['nul\u0000l', 'nul\\u0000l'],
   ])('%j is shown whole', (text, shown) => expect(laidOutJson(text)).toBe(shown));
 

@@ -136,7 +136,11 @@ export class ApprovalPage implements AsyncDisposable {
       return say(response, 404, plainPage('This question is not here any more. Nothing is to be done.'));
     if (request.method !== 'POST') {
       const done = posted.find(({ question }) => question.id === searchParams.get('done'));
-      return say(response, 200, questionsPage({ ...facts, only, notice: noticeOf(done) }));
+      return say(
+        response,
+        200,
+        questionsPage({ ...facts, only, notice: noticeOf(done), isBare: searchParams.has('bare') }),
+      );
     }
     if (only === undefined)
       return say(response, 405, plainPage('Answers go to a question.'), { allow: 'GET, HEAD' });

@@ -21,6 +21,8 @@ export type PageFacts = {
   /** Where the page is that of one question. */
   readonly only?: Posted | undefined;
   readonly notice?: Notice | undefined;
+  /** Without style and script, for the page's own script, which has both. */
+  readonly isBare?: boolean;
 };
 
 /** Sent with every answer. Forms say where they come from only as far as the page lets browsers say it. */
@@ -36,7 +38,7 @@ export const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Open ones first; each part has the newest first. */
-export function questionsPage({ keys, secret, posted, only, notice }: PageFacts): Page {
+export function questionsPage({ keys, secret, posted, only, notice, isBare = false }: PageFacts): Page {
   const open = posted.filter(({ state }) => state.at === 'open');
   const listed =
     only === undefined ? [...open, ...posted.filter(({ state }) => state.at === 'closed')] : [only];
@@ -51,7 +53,11 @@ export function questionsPage({ keys, secret, posted, only, notice }: PageFacts)
 <div id="questions">${articles.map((one) => html`${one}\n`)}</div>
 <p id="others">${others === 0 ? backLink(only, secret) : othersLink(others, secret)}</p>
 </main>`;
-  return shell(`${open.length > 0 ? `(${open.length}) ` : ''}Approvals`, body, SCRIPT);
+  return shell(
+    `${open.length > 0 ? `(${open.length}) ` : ''}Approvals`,
+    body,
+    isBare ? {} : { style: STYLE, script: SCRIPT },
+  );
 }
 
 function headingOf(open: number): string {
@@ -67,11 +73,16 @@ const backLink = (only: Posted | undefined, secret: string): Html =>
 
 /** A page with a sentence and nothing to do. */
 export const plainPage = (says: string): Page =>
-  shell('Approvals', html`<body>\n<main>\n<h1>Approvals</h1>\n<p>${capital(says)}</p>\n</main>`, '');
+  shell('Approvals', html`<body>\n<main>\n<h1>Approvals</h1>\n<p>${capital(says)}</p>\n</main>`, {
+    style: STYLE,
+  });
 
-function shell(title: string, body: Html, script: string): Page {
+type Looks = { readonly style?: string; readonly script?: string };
+
+function shell(title: string, body: Html, { style, script }: Looks): Page {
   const nonce = randomBytes(16).toString('base64');
-  const scripted = script === '' ? new Html('') : new Html(`<script nonce="${nonce}">${script}</script>\n`);
+  const element = (name: 'style' | 'script', code: string | undefined): Html =>
+    new Html(code === undefined ? '' : `<${name} nonce="${nonce}">${code}</${name}>\n`);
   const { text } = html`<!doctype html>
 <html lang="en">
 <head>
@@ -79,10 +90,9 @@ function shell(title: string, body: Html, script: string): Page {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 <link rel="icon" href="data:,">
-<style nonce="${nonce}">${new Html(STYLE)}</style>
-</head>
+${element('style', style)}</head>
 ${body}
-${scripted}</body>
+${element('script', script)}</body>
 </html>
 `;
   const policy = [

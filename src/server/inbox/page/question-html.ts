@@ -11,9 +11,9 @@ const MAX_SHOWN_CHARS = 2_000_000;
 
 const BUTTONS: Readonly<Record<Decision, string>> = {
   once: 'Allow once',
-  run: 'Allow for this run',
-  session: 'Allow for this session',
-  always: 'Always allow',
+  run: 'For this run',
+  session: 'For this session',
+  always: 'Always',
   no: 'Deny',
 };
 const NOTHING = new Html('');
@@ -39,7 +39,8 @@ ${title}
       : `These ${calls.length} calls would be sent, all or none:`;
   return html`<article id="${question.id}" data-state="open" class="open" aria-label="Question about ${server}.${tool}">
 ${title}
-<p class="why">Asked because of ${question.rule}. <span class="left" data-expires="${question.expiresAt}">Until ${clock(new Date(question.expiresAt))}.</span></p>
+<p class="why">Asked because of ${question.rule}.</p>
+<p class="left" data-expires="${question.expiresAt}">Waits until ${clock(new Date(question.expiresAt))}.</p>
 ${isShownWhole(posted) ? html`<h3>${many}</h3>\n${callsHtml(posted)}` : tooLong(question.id)}
 ${formHtml(posted, action, token)}
 <dl>${facts(posted)}</dl>
@@ -62,14 +63,14 @@ function formHtml(posted: Posted, action: string, token: string): Html {
   const offered = offers.filter((decision) => decision === 'no' || isShownWhole(posted));
   const buttons = offered.map(
     (decision) =>
-      html`<button name="decision" value="${decision}" class="${decision}">${BUTTONS[decision]}</button>\n`,
+      html`<button name="decision" value="${decision}" class="${decision}"${label(decision)}>${BUTTONS[decision]}</button>\n`,
   );
   const takesReason = offered.includes('always');
   const note = takesReason
-    ? 'The code is told it with “Deny”; “Always allow” writes it into the policy file.'
+    ? 'The code is told it with “Deny”; “Always” writes it into the policy file.'
     : 'The code is told it with “Deny”.';
   const always = takesReason
-    ? html`<p class="note">“Always allow” is for every later call of ${object.server}.${object.tool}, whatever its arguments.</p>`
+    ? html`<p class="note">“Always” allows every later call of ${object.server}.${object.tool}, whatever its arguments.</p>`
     : NOTHING;
   // The first button is what Enter in the field presses: none, so that nobody allows something by it.
   return html`<form method="post" action="${action}">
@@ -81,6 +82,10 @@ function formHtml(posted: Posted, action: string, token: string): Html {
 ${always}
 </form>`;
 }
+
+/** Heard without the button beside it, `For this run` would not say what. */
+const label = (decision: Decision): Html =>
+  decision === 'no' || decision === 'once' ? NOTHING : html` aria-label="Allow: ${BUTTONS[decision]}"`;
 
 function facts({ question }: Posted): readonly Html[] {
   const { client, run, session, principal, askedAt, id } = question;

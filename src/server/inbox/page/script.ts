@@ -47,7 +47,7 @@ async function refresh() {
   if (isAsking) { isDue = true; return; }
   isAsking = true;
   try {
-    const answer = await fetch(location.pathname, { cache: 'no-store' });
+    const answer = await fetch(location.pathname + '?bare=', { cache: 'no-store' });
     merge(new DOMParser().parseFromString(await answer.text(), 'text/html'));
     lost.hidden = true;
   } catch { lost.hidden = false; }
