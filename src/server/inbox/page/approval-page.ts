@@ -48,7 +48,6 @@ export class ApprovalPage implements AsyncDisposable {
     page.#server.listen(0, '127.0.0.1');
     await once(page.#server, 'listening');
     page.#port = (page.#server.address() as AddressInfo).port;
-    // A bridge does not live for its page.
     page.#server.unref();
     page.#changed();
     return page;
@@ -67,6 +66,8 @@ export class ApprovalPage implements AsyncDisposable {
       (request, response) => void this.#serve(request, response),
     );
     this.#server.maxConnections = MAX_CONNECTIONS;
+    // A bridge does not live for its page, nor for a browser that has it open.
+    this.#server.on('connection', (socket) => socket.unref());
     this.#unlisten = source.onChange(() => this.#changed());
   }
 
