@@ -16,9 +16,9 @@ const containers = [
 ];
 
 const programs = [
-  'test/cli/{cli,code-exec,eras,exec,login,policy,reload,serve-http,servers-refresh,start-up,upgrade,wrong-settings}.test.ts',
+  'test/cli/{approvals,cli,code-exec,eras,exec,login,policy,reload,serve-http,servers-refresh,start-up,upgrade,wrong-settings}.test.ts',
   'test/downstream/{learned,real-servers,search-quality}.test.ts',
-  'test/server/asking/*.test.ts',
+  'test/server/{asking/*,inbox/two-processes}.test.ts',
   'test/shared/{kills,windows}.test.ts',
   'test/walls/{approvals,principals,windows}/walls.test.ts',
   'test/scripts/{commands,installed,mcpb,package,plugin}.test.ts',

@@ -273,6 +273,10 @@ type PlainEvent =
       readonly message: string;
     }
   | { readonly type: 'audit.trouble'; readonly message: string }
+  /** A question to a person cannot be put where it is looked for. */
+  | { readonly type: 'inbox.trouble'; readonly message: string }
+  /** An answer file that changes nothing; `message` is the end of a sentence about it. */
+  | { readonly type: 'inbox.refused'; readonly question: string; readonly message: string }
   | { readonly type: 'bridge.fault'; readonly where: string; readonly message: string }
   | { readonly type: 'bridge.closing'; readonly reason: string }
   /** This window shares no bridge, though it may: it has one of its own. */

@@ -6,6 +6,7 @@ import { didYouMean } from '../base/closest.js';
 import { PACKAGE_NAME, VERSION } from '../base/version.js';
 import { describedProfiles } from '../engine/recipe-dir.js';
 import type { AdoptCommandOptions } from './adopt.js';
+import type { AllowOptions, ApprovalsOptions, DenyOptions } from './approvals.js';
 import type { ExecOptions } from './exec.js';
 import type { Words } from './exec-input.js';
 import { reportFailure, USAGE_EXIT_CODE } from './failure.js';
@@ -28,6 +29,7 @@ Examples:
   $ ${PACKAGE_NAME} image build                        make the image where no registry can be reached
   $ ${PACKAGE_NAME} image build javascript go          and those of further languages
   $ ${PACKAGE_NAME} runs --failed                      which runs failed lately
+  $ ${PACKAGE_NAME} approvals                          which tool calls wait for your answer
   $ ${PACKAGE_NAME} kept                               what runs have left, and where
   $ ${PACKAGE_NAME} servers                            what was found, and where
   $ ${PACKAGE_NAME} servers refresh                    learn what tools they have
@@ -353,6 +355,44 @@ program
   .option('--calls <run>', 'one run with its calls; the beginning of its name is enough')
   .option('--json', 'print JSON')
   .action(async (options: RunsOptions) => (await import('./runs.js')).runs(options));
+
+const approvals = program
+  .command('approvals')
+  .description('list the tool calls that wait for your answer, of all bridges that run')
+  .option('--watch', 'show each new one: on a terminal a key answers it, in a pipe it is a line')
+  .option('--json', 'print JSON; with --watch an object a line')
+  .action(async (options: ApprovalsOptions) => (await import('./approvals.js')).approvals(options));
+
+approvals
+  .command('show')
+  .description('show one of them whole: what would be sent, why it is asked, what can be answered')
+  .argument('<id>', 'its id, as `approvals` lists it; the beginning is enough')
+  .option('--json', 'print JSON')
+  .action(async (id: string, _options: object, command: Command) =>
+    // An option that the parent has too is read as the parent's.
+    (await import('./approvals.js')).approvalsShow(id, command.optsWithGlobals<{ json?: true }>()),
+  );
+
+approvals
+  .command('allow')
+  .description('have the calls of one sent; says who was first where somebody has answered already')
+  .argument('<id>', 'its id, as `approvals` lists it; the beginning is enough')
+  .option('--for <how long>', 'once, run, session, or always, which is written into the policy file', 'once')
+  .option('--reason <text>', 'with --for always: is written into the policy file')
+  .option('--json', 'print JSON')
+  .action(async (id: string, _options: object, command: Command) =>
+    (await import('./approvals.js')).approvalsAllow(id, command.optsWithGlobals<AllowOptions>()),
+  );
+
+approvals
+  .command('deny')
+  .description('send none of them')
+  .argument('<id>', 'its id, as `approvals` lists it; the beginning is enough')
+  .option('--word <text>', 'what the code is told')
+  .option('--json', 'print JSON')
+  .action(async (id: string, _options: object, command: Command) =>
+    (await import('./approvals.js')).approvalsDeny(id, command.optsWithGlobals<DenyOptions>()),
+  );
 
 const kept = program
   .command('kept')

@@ -266,6 +266,10 @@ export function describeEvent(event: BridgeEvent): readonly [level: Level, sente
         'info',
         `refused ${inline(event.method)} from ${inline(event.from)} with ${event.status}: ${inline(event.message)}`,
       ];
+    case 'inbox.trouble':
+      return ['warn', `approvals: ${inline(event.message)}`];
+    case 'inbox.refused':
+      return ['warn', `the answer file of question ${event.question} ${inline(event.message)}`];
     case 'bridge.fault':
       return ['error', `fault in ${event.where}: ${inline(event.message)}`];
     case 'bridge.closing':

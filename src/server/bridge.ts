@@ -42,6 +42,7 @@ import type { CallLimits, CallTurns } from './call-turns.js';
 import type { Caller } from './caller.js';
 import type { Configured } from './configured.js';
 import { ConfiguredServers, type ConfiguredServersOptions } from './configured-servers.js';
+import { openInbox } from './inbox/inbox.js';
 import { LongCalls } from './long-calls/long-calls.js';
 import type { ToolCalls } from './modern-calls.js';
 import { OpenCalls } from './open-calls/open-calls.js';
@@ -153,7 +154,8 @@ export class Bridge implements AsyncDisposable {
     this.#owned.defer(this.#service.waitForServers(opensWithin));
     // Ahead of the servers: nothing is started for a bridge that ends.
     if (options.service === undefined) this.#owned.use(this.#service.warm);
-    const approvals = this.#approvals(options);
+    const inbox = options.inbox ?? this.#owned.use(openInbox({ stateDir, observer }));
+    const approvals = this.#approvals(options, inbox);
     this.sessions = this.#owned.use(
       new Sessions({
         limits: settings.sessions,
@@ -359,7 +361,7 @@ export class Bridge implements AsyncDisposable {
   }
 
   /** What all its runs share of their questions to a person. */
-  #approvals({ settings, discovery: { host }, inbox, owner }: BridgeOptions): SharedApprovals {
+  #approvals({ settings, discovery: { host }, owner }: BridgeOptions, inbox: Inbox): SharedApprovals {
     const observer = this.#observer;
     const { policyFile: file } = settings;
     const write = async ({ server, tool, reason }: Always) => {

@@ -8,6 +8,7 @@ import type { ServerChange } from '../../../src/cli/server-changes.js';
 import type { snippetsText } from '../../../src/cli/snippets.js';
 import type { ListedToken } from '../../../src/cli/token.js';
 import type { Discovery } from '../../../src/config/discover.js';
+import type { Question } from '../../../src/run/approvals/question.js';
 import type { SurveyedFile } from '../../../src/run/artifacts/kept-survey.js';
 import type { Refreshed } from '../../../src/server/refresh.js';
 import type { SharedStatus } from '../../../src/shared/greeting.js';
@@ -257,6 +258,42 @@ export const RUNS = [
     calls: [],
   },
 ] as unknown as Parameters<typeof runsText>[0];
+
+const asked: Question = {
+  id: 'q-abcdefgh23456789',
+  object: {
+    kind: 'tool',
+    server: 'github',
+    tool: 'create_issue',
+    calls: [
+      {
+        arguments: `{"owner":"ann","title":"Broken\\nlink","body":"${'It leads nowhere, 例えば. '.repeat(8)}","labels":["bug",1.0]}`,
+      },
+    ],
+  },
+  rule: "the pattern 'github.create_*' of ask in the policy file",
+  run: '4f1c2a9b-12',
+  client: 'claude-code 2.1.330',
+  principal: undefined,
+  session: undefined,
+  offers: ['once', 'run', 'always', 'no'],
+  askedAt: new Date(NOW_MS - 42_000).toISOString(),
+  expiresAt: new Date(NOW_MS + 558_000).toISOString(),
+};
+export const QUESTIONS: readonly Question[] = [
+  asked,
+  {
+    ...asked,
+    id: 'q-23456789abcdefgh',
+    object: {
+      ...asked.object,
+      server: 'a-server-with-a-long-name',
+      tool: 'delete_all_the_things_of_a_project',
+      calls: [{ arguments: '{"path":"a"}' }, { arguments: '{"path":"\u202eb"}' }],
+    },
+    ...{ principal: 'ann', session: 'figures', offers: ['once', 'no'] },
+  },
+];
 
 const file = (name: string, sizeBytes: number, mimeType: string, agoSeconds: number): SurveyedFile => ({
   uri: `resource://mcp-sandbox-bridge/kept/${HANDLE}/${name}`,

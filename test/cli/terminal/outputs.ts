@@ -3,6 +3,7 @@
 
 import picocolors from 'picocolors';
 import { adoptedText, restoredText } from '../../../src/cli/adopt.js';
+import { questionsText, questionText } from '../../../src/cli/approvals/text.js';
 import { findingsText } from '../../../src/cli/doctor.js';
 import { imagesText } from '../../../src/cli/image.js';
 import { fitted, hostsText, installedText, uninstalledText } from '../../../src/cli/install.js';
@@ -62,6 +63,12 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
     failed: () => runsText(facts.RUNS.slice(1), true),
     calls: () => callsText(facts.RUNS[0]?.calls ?? []),
   },
+  approvals: { list: () => questionsText(facts.QUESTIONS, facts.NOW_MS) },
+  'approvals show': {
+    one: () => facts.QUESTIONS.map((each) => questionText(each, facts.NOW_MS)).join('\n'),
+  },
+  'approvals allow': { helpOnly: 'it prints one sentence' },
+  'approvals deny': { helpOnly: 'it prints one sentence' },
   kept: { list: () => keptText(facts.KEPT, 3600, facts.NOW_MS) },
   'kept save': { helpOnly: 'it prints one path' },
   'kept open': { helpOnly: 'it prints one sentence' },
@@ -80,5 +87,6 @@ export const IN_AN_EMPTY_HOME = [
   'snippets',
   'runs',
   'runs --failed',
+  'approvals',
   'kept',
 ] as const;

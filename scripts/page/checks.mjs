@@ -1,0 +1,246 @@
+// What the page of approvals is to do in a real browser, each as [what, check]; a check throws where it does not.
+
+import { ok } from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+
+/** A name that leads to this machine, as one would that was rebound. */
+export const REBOUND = 'rebound.example';
+/** The page takes no press for so long after something has moved, and a little more. */
+const SETTLED_MS = 1_000;
+const UNANSWERED_MS = 400;
+
+const same = (saw, wanted) =>
+  ok(Object.is(saw, wanted), `saw ${JSON.stringify(saw)}, not ${JSON.stringify(wanted)}`);
+const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms, 'nothing'));
+const isUnanswered = async ({ answered }) =>
+  same(await Promise.race([answered, later(UNANSWERED_MS)]), 'nothing');
+
+/** Clicks the button of a decision; the page has to be open on the question. */
+const press = async (page, { id }, decision) => {
+  await later(SETTLED_MS);
+  await Promise.all([page.waitForURL(/\?done=/), page.click(`#${id} button.${decision}`)]);
+};
+
+/** Another web site of this machine, with one page. */
+async function otherSite(markup) {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.end(`<!doctype html>${markup}`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { url: `http://localhost:${server.address().port}/`, close: () => server.close() };
+}
+
+const decisions = ['once', 'run', 'session', 'always', 'no'].map((decision) => [
+  `the button "${decision}" answers so, and going back offers nothing again`,
+  async ({ open, ask }) => {
+    const asked = ask();
+    const page = await open(await asked.page());
+    await page.fill(`#word-${asked.id}`, 'for a reason');
+    await press(page, asked, decision);
+    const { word, by, ...given } = await asked.answered;
+    same(given.decision, decision);
+    same(by, 'page');
+    same(word, decision === 'no' || decision === 'always' ? 'for a reason' : undefined);
+    await page.goBack();
+    await page.waitForSelector(`#${asked.id}[data-state=closed]`);
+    same(await page.locator('form').count(), 0);
+  },
+]);
+
+const attacks = [
+  [
+    'posts a form',
+    (url, token) =>
+      `<form method="post" action="${url}"><input name="token" value="${token}"><input name="decision" value="once"></form><script>document.forms[0].submit()</script>`,
+  ],
+  [
+    'fetches with a form',
+    (url, token) =>
+      `<script>fetch('${url}', { method: 'POST', mode: 'no-cors', body: new URLSearchParams({ token: '${token}', decision: 'once' }) })</script>`,
+  ],
+].map(([what, markup]) => [
+  `another web page that ${what}, and knows address and token, answers nothing`,
+  async ({ open, ask }) => {
+    const asked = ask();
+    const url = await asked.page();
+    const own = await open(url);
+    const token = await own.inputValue(`#${asked.id} [name=token]`);
+    const site = await otherSite(markup(url, token));
+    try {
+      await open(site.url, { isNoisy: true });
+      await isUnanswered(asked);
+      // The control: the same form, sent by the page itself.
+      await press(own, asked, 'once');
+      same((await asked.answered).decision, 'once');
+    } finally {
+      site.close();
+    }
+  },
+]);
+
+/** By WCAG: 4.5 for text. Runs in the browser. */
+const lowContrasts = () => {
+  const channels = (colour) => colour.match(/[\d.]+/g).map(Number);
+  const light = (colour) => {
+    const [r, g, b] = channels(colour)
+      .slice(0, 3)
+      .map((value) => {
+        const share = value / 255;
+        return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+      });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const backOf = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = getComputedStyle(each).backgroundColor;
+      if (channels(colour)[3] !== 0) return colour;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  return [...document.querySelectorAll('body *')].flatMap((element) => {
+    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
+    if (!hasText || element.tagName === 'SCRIPT' || element.offsetParent === null) return [];
+    const [one, other] = [light(getComputedStyle(element).color), light(backOf(element))];
+    const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    return ratio < 4.5 ? [`${element.tagName}.${element.className} ${ratio.toFixed(1)}`] : [];
+  });
+};
+
+export const CHECKS = [
+  ...decisions,
+  [
+    'Enter in the field of the word answers nothing',
+    async ({ open, ask }) => {
+      const asked = ask();
+      const page = await open(await asked.page());
+      await later(SETTLED_MS);
+      await page.fill(`#word-${asked.id}`, 'hm');
+      await page.press(`#word-${asked.id}`, 'Enter');
+      await isUnanswered(asked);
+    },
+  ],
+  [
+    'what is answered elsewhere says so by itself, and what is being typed stays',
+    async ({ open, ask }) => {
+      const [asked, other] = [ask(), ask()];
+      const page = await open(asked.list(await asked.page()));
+      await page.fill(`#word-${asked.id}`, 'half a sent');
+      other.withdraw('answered in the agent');
+      await page.waitForSelector(`#${other.id}[data-state=closed]`);
+      same(await page.inputValue(`#word-${asked.id}`), 'half a sent');
+      ok((await page.textContent(`#${other.id}`)).includes('Answered in the agent'));
+    },
+  ],
+  [
+    'a new question comes by itself, and a press in the same moment counts for nothing',
+    async ({ open, ask }) => {
+      const asked = ask();
+      const page = await open(asked.list(await asked.page()));
+      await later(SETTLED_MS);
+      const next = ask();
+      await page.waitForSelector(`#${next.id}`);
+      await page.evaluate((id) => document.querySelector(`#${id} button.once`).click(), next.id);
+      await isUnanswered(next);
+      await press(page, next, 'no');
+      same((await next.answered).decision, 'no');
+    },
+  ],
+  [
+    'without JavaScript it is plain forms',
+    async ({ open, ask }) => {
+      const asked = ask();
+      const page = await open(await asked.page(), { javaScriptEnabled: false });
+      await page.fill(`#word-${asked.id}`, 'not today');
+      await press(page, asked, 'no');
+      same((await asked.answered).word, 'not today');
+      ok((await page.textContent('[role=status]')).includes('denied'));
+    },
+  ],
+  [
+    'the keyboard alone reaches each button, and Enter presses it',
+    async ({ open, ask }) => {
+      const asked = ask();
+      const page = await open(await asked.page());
+      await later(SETTLED_MS);
+      const reached = [];
+      for (let at = 0; at < 12 && reached.at(-1) !== 'no'; at++) {
+        await page.keyboard.press('Tab');
+        reached.push(await page.evaluate(() => document.activeElement?.value ?? ''));
+      }
+      same(reached.filter((value) => value !== '').join(), 'once,run,session,always,no');
+      await page.keyboard.press('Enter');
+      same((await asked.answered).decision, 'no');
+    },
+  ],
+  ...['light', 'dark'].map((colorScheme) => [
+    `on a phone, ${colorScheme}, it fits, can be read, and fingers hit the buttons`,
+    async ({ open, ask, shoot }) => {
+      const calls = [
+        '{"path":"/home/ann/notes.md"}',
+        JSON.stringify({ text: 'x'.repeat(5_000), to: 'שלום' }),
+      ];
+      const asked = ask({ calls, server: 'a-server-with-a-name-that-is-longer-than-a-phone-is-wide' });
+      const page = await open(await asked.page(), { viewport: { width: 360, height: 740 }, colorScheme });
+      await shoot(page, `phone-${colorScheme}`);
+      ok(
+        await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+        'it scrolls sideways',
+      );
+      for (const button of await page.locator('button:visible').all())
+        ok((await button.boundingBox()).height >= 44, 'a button is too small');
+      same((await page.evaluate(lowContrasts)).join(', '), '');
+    },
+  ]),
+  [
+    'markup and marks of direction in names and arguments are text',
+    async ({ open, ask, shoot }) => {
+      const evil = '<img src=x onerror=alert(1)></pre><script>alert(1)</script>\u202e';
+      const asked = ask({ server: evil, rule: evil, calls: [JSON.stringify({ [evil]: evil })] });
+      const page = await open(await asked.page());
+      const dialogs = [];
+      page.on('dialog', (dialog) => dialogs.push(dialog.message()) && dialog.dismiss());
+      await page.reload();
+      await shoot(page, 'markup');
+      same(await page.locator('img').count(), 0);
+      ok((await page.textContent('pre')).includes('</pre><script>alert(1)</script>\\u202e'));
+      same(dialogs.length, 0);
+    },
+  ],
+  ...attacks,
+  [
+    'no other web page has it in a frame',
+    async ({ open, ask }) => {
+      const asked = ask();
+      const site = await otherSite(`<iframe src="${await asked.page()}"></iframe>`);
+      try {
+        const page = await open(site.url, { isNoisy: true });
+        await later(SETTLED_MS);
+        same(await page.frameLocator('iframe').locator('form').count(), 0);
+      } finally {
+        site.close();
+      }
+    },
+  ],
+  [
+    'a name that was rebound to this machine leads nowhere',
+    async ({ open, ask }) => {
+      const asked = ask();
+      const url = (await asked.page()).replace('127.0.0.1', REBOUND);
+      const page = await open(url, { isNoisy: true });
+      ok((await page.textContent('main')).includes('not known by that name'));
+      same(await page.locator('form').count(), 0);
+    },
+  ],
+  [
+    'the end of the bridge is told',
+    async ({ open, ask, end }) => {
+      const asked = ask();
+      const page = await open(await asked.page(), { isNoisy: true });
+      await end();
+      await page.waitForSelector('#lost:visible');
+    },
+  ],
+];

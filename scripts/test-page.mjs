@@ -1,0 +1,117 @@
+// Opens the page of approvals in a real browser and looks at what a person would: that it answers, tells what happens
+// elsewhere, fits a phone, and takes nothing from other web pages. Exits with 1 when something did not hold, 2 for a wrong
+// option, 3 when this machine lacks something. --help says how.
+
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import pc from 'picocolors';
+import { ROOT } from './bench/stage.mjs';
+import { takeOptions } from './options.mjs';
+import { browserHere, installBrowser, startBrowser } from './page/browser.mjs';
+import { CHECKS, REBOUND } from './page/checks.mjs';
+
+const {
+  browser: named,
+  install,
+  shots,
+} = takeOptions({
+  command: 'npm run test:page --',
+  about:
+    'Opens the page of approvals in a Chromium of this machine, with questions of its own. Needs no engine and no network;\nwithout a browser it says so and exits with 3.',
+  options: {
+    browser: { value: 'PATH', says: 'this Chromium or Chrome, instead of the one on PATH' },
+    install: { says: "install Debian's Chromium first where there is none; takes root" },
+    shots: { value: 'FOLDER', says: 'write pictures of the page there' },
+  },
+});
+
+const leave = (exitCode, message) => {
+  console.error(message);
+  process.exit(exitCode);
+};
+const built = (file) => join(ROOT, 'dist', file);
+if (!existsSync(built('server/inbox/inbox.js'))) leave(3, 'The bridge is not built. Run `npm run build`.');
+if (named !== undefined && !existsSync(named)) leave(2, `--browser: there is no '${named}'. See --help.`);
+if (named === undefined && browserHere() === undefined && install) {
+  const why = installBrowser();
+  if (why !== undefined) leave(3, why);
+}
+const executable = named ?? browserHere();
+if (executable === undefined)
+  leave(3, 'There is no Chromium on PATH. Install one, name one with --browser, or run this with --install.');
+if (shots !== undefined) mkdirSync(shots, { recursive: true });
+
+const load = (file) => import(pathToFileURL(built(file)).href);
+const { openInbox } = await load('server/inbox/inbox.js');
+const { drawnLetters } = await load('base/drawn-letters.js');
+
+const CALL =
+  '{"owner":"ann","repo":"garden","title":"The gate does not close","number":12345678901234567890}';
+
+/** What one check has: an inbox of its own, and windows that are closed at its end. */
+function stageOf(browser) {
+  const stateDir = mkdtempSync(join(tmpdir(), 'page-'));
+  const inbox = openInbox({ stateDir, observer: () => {} });
+  const complaints = [];
+  const contexts = [];
+  return {
+    complaints,
+    ask({ server = 'github', rule = "ask 'github.create_*'", calls = [CALL] } = {}) {
+      const id = `q-${drawnLetters(16)}`;
+      const object = {
+        kind: 'tool',
+        server,
+        tool: 'create_issue',
+        calls: calls.map((text) => ({ arguments: text })),
+      };
+      const [askedAt, expiresAt] = [0, 600_000].map((ms) => new Date(Date.now() + ms).toISOString());
+      const facts = { rule, run: '4f1c2a9b-12', client: 'claude-code 2.1.330', principal: undefined };
+      const offers = ['once', 'run', 'session', 'always', 'no'];
+      const posted = inbox.post({ id, object, ...facts, session: 'figures', offers, askedAt, expiresAt });
+      return { id, ...posted, page: () => inbox.pageOf(id), list: (url) => url.slice(0, -id.length) };
+    },
+    async open(url, { isNoisy = false, ...look } = {}) {
+      const context = await browser.newContext(look);
+      contexts.push(context);
+      const page = await context.newPage();
+      if (!isNoisy) {
+        page.on('console', (message) => complaints.push(message.text()));
+        page.on('pageerror', (error) => complaints.push(error.message));
+      }
+      await page.goto(url);
+      return page;
+    },
+    shoot: async (page, name) => {
+      if (shots !== undefined) await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
+    },
+    end: () => inbox[Symbol.asyncDispose](),
+    async close() {
+      for (const context of contexts) await context.close();
+      await inbox[Symbol.asyncDispose]();
+      rmSync(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const browser = await startBrowser(executable, [REBOUND]);
+console.log(pc.dim(`${executable} ${browser.version()}`));
+try {
+  for (const [what, check] of CHECKS) {
+    const stage = stageOf(browser);
+    let trouble;
+    try {
+      await check(stage);
+      if (stage.complaints.length > 0) trouble = `the browser complains: ${stage.complaints.join('; ')}`;
+    } catch (thrown) {
+      trouble = thrown.message;
+    } finally {
+      await stage.close();
+    }
+    console.log(trouble === undefined ? `${pc.green('✓')} ${what}` : `${pc.red('✗')} ${what}: ${trouble}`);
+    if (trouble !== undefined) process.exitCode = 1;
+  }
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,64 @@
+// An answer of the command line where its bridge does not take it: it is taken back, and whoever gave it knows.
+
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { giveAnswer } from '../../../src/cli/approvals/give-answer.js';
+import { chosenQuestion, surveyApprovals } from '../../../src/cli/approvals/open-questions.js';
+import { inboxAt, newStateDir, question } from '../../server/inbox/questions.js';
+
+let stateDir: string;
+beforeEach(() => {
+  stateDir = newStateDir();
+});
+afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
+
+const waiting = (id: string) => chosenQuestion(id, surveyApprovals(stateDir));
+
+/** The question of a bridge that lives and looks at nothing: our own process, whose inbox has ended. */
+async function unheard(): Promise<string> {
+  const { inbox, folder } = inboxAt(stateDir);
+  const asked = question();
+  inbox.post(asked);
+  const path = join(folder.path, `${asked.id}.json`);
+  const text = readFileSync(path, 'utf8');
+  await inbox[Symbol.asyncDispose]();
+  writeFileSync(path, text, { mode: 0o600 });
+  return asked.id;
+}
+
+it('an answer that is not taken does not count later', async () => {
+  const id = await unheard();
+  await expect(giveAnswer(waiting(id), 'once', undefined, 200)).rejects.toMatchObject({
+    code: 'E_STATE',
+    message: expect.stringContaining('has not taken the answer within 0.2 s; it was taken back.'),
+  });
+  expect(readdirSync(join(stateDir, 'approvals'))).toEqual([`${id}.json`]);
+});
+
+it('one that comes second, and whose first is not taken, says so', async () => {
+  const id = await unheard();
+  const asked = waiting(id);
+  const first = giveAnswer(asked, 'no', undefined, 600);
+  await expect(giveAnswer(asked, 'once', undefined, 200)).rejects.toThrow(/Somebody else has answered/);
+  await expect(first).rejects.toThrow(/taken back/);
+});
+
+it('one whose question goes away is late', async () => {
+  const id = await unheard();
+  const asked = waiting(id);
+  const given = giveAnswer(asked, 'once', undefined, 10_000);
+  asked.folder.remove(id);
+  expect(await given).toEqual({ is: 'late', why: 'its bridge has ended' });
+});
+
+it('one to a text that the bridge did not write is refused', async () => {
+  await using opened = inboxAt(stateDir);
+  const asked = question();
+  opened.inbox.post(asked);
+  const path = join(opened.folder.path, `${asked.id}.json`);
+  writeFileSync(path, readFileSync(path, 'utf8').replace('Broken', 'Harmless'));
+  await expect(giveAnswer(waiting(asked.id), 'once', undefined)).rejects.toThrow(
+    /what it asks is not what was shown/,
+  );
+});

@@ -1,0 +1,39 @@
+// A change is noticed by the system's word, and by looking where the system has none.
+
+import { rmSync, type watch, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { FolderWatch } from '../../../src/server/inbox/folder-watch.js';
+import { newStateDir } from './questions.js';
+
+const NEVER_MS = 3_600_000;
+let folder: string;
+beforeEach(() => {
+  folder = newStateDir();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+it("by the system's word", async () => {
+  const look = vi.fn();
+  using _watch = new FolderWatch(folder, look, NEVER_MS);
+  writeFileSync(join(folder, 'x'), '');
+  await vi.waitFor(() => expect(look).toHaveBeenCalled());
+});
+
+it('by looking, where the system refuses to watch', async () => {
+  const look = vi.fn();
+  const refuses = (() => {
+    throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  }) as typeof watch;
+  using _watch = new FolderWatch(folder, look, 10, refuses);
+  await vi.waitFor(() => expect(look.mock.calls.length).toBeGreaterThan(2));
+});
+
+it('not after its end', async () => {
+  const look = vi.fn();
+  const watching = new FolderWatch(folder, look, 10);
+  writeFileSync(join(folder, 'x'), '');
+  watching[Symbol.dispose]();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(look).not.toHaveBeenCalled();
+});
