@@ -83,7 +83,7 @@ export type BridgeOptions = {
   readonly slotFor?: ConfiguredServersOptions['slotFor'];
   /** What is known already of the configured servers; without it, that is found out at the first question. */
   readonly configured?: Configured;
-  /** Where questions about calls wait besides the agent; without it, the agent alone is asked. Whoever opened it ends it. */
+  /** Where questions about calls wait besides the agent; without it, in one of its own. Whoever opened it ends it. */
   readonly inbox?: Inbox | undefined;
   /** Whom it serves; without it, the user who started it, who has all that the settings allow. */
   readonly owner?: BridgeOwner;
