@@ -116,7 +116,6 @@ async function vitest(
     vitestMain,
     'run',
     `--project=${project}`,
-    ...(project === 'unit' ? ['--coverage'] : []),
     '--reporter=default',
     '--reporter=json',
     `--outputFile.json=${report}`,
