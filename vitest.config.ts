@@ -48,7 +48,17 @@ export default defineConfig({
           exclude: [...containers, ...programs],
         },
       },
-      { extends: true, test: { ...sideBySide, name: 'programs', include: programs } },
+      {
+        extends: true,
+        test: {
+          ...sideBySide,
+          name: 'programs',
+          include: programs,
+          // `scripts/test` runs them beside containers, to which they give way.
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+        },
+      },
       {
         extends: true,
         test: {
