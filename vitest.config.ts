@@ -54,6 +54,7 @@ export default defineConfig({
           ...sideBySide,
           name: 'programs',
           include: programs,
+          globalSetup: [sideBySide.globalSetup, 'test/support/first-bridge.ts'],
           // `scripts/test` runs them beside containers, to which they give way.
           testTimeout: 90_000,
           hookTimeout: 90_000,

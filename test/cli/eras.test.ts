@@ -11,6 +11,7 @@ import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { descendants } from '../support/nothing-left.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
 
 const CODE_EXEC = fileURLToPath(new URL('../../bin/code-exec', import.meta.url));
 
@@ -22,7 +23,7 @@ function program() {
   writeFileSync(config, JSON.stringify({ mcpServers: { box } }), { mode: 0o600 });
   const env = bridgeEnv(home, {
     MCP_SERVERS_CONFIG: config,
-    MCP_BRIDGE_STATE_DIR: join(home, 'state'),
+    MCP_BRIDGE_STATE_DIR: makeUsed(join(home, 'state')),
     MCP_BRIDGE_TOOLS: 'execute',
     MCP_BRIDGE_EXECUTE_SERVER: 'box',
   });
