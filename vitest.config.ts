@@ -1,7 +1,7 @@
 // Three projects. `unit` needs nothing but Node, and is quick enough to be run after every change. `programs` starts the
 // built program, the scripts, and other people's servers, which take much of a second each. Both run several files at once.
-// `containers` starts the built bridge and real containers, one file at a time, since each file measures, counts or times
-// what a machine with two cores is doing.
+// `containers` starts the built bridge and real containers, one file at a time, since most of them measure, count or
+// time what a machine with two cores is doing.
 
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
@@ -48,14 +48,25 @@ export default defineConfig({
           exclude: [...containers, ...programs],
         },
       },
-      { extends: true, test: { ...sideBySide, name: 'programs', include: programs } },
+      {
+        extends: true,
+        test: {
+          ...sideBySide,
+          name: 'programs',
+          include: programs,
+          globalSetup: [sideBySide.globalSetup, 'test/support/first-bridge.ts'],
+          // `scripts/test` runs them beside containers, to which they give way.
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+        },
+      },
       {
         extends: true,
         test: {
           name: 'containers',
           include: containers,
           globalSetup: 'test/support/global-setup.ts',
-          setupFiles: 'test/support/left-out-setup.ts',
+          setupFiles: ['test/support/own-shared-state.ts', 'test/support/left-out-setup.ts'],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
           testTimeout: 90_000,

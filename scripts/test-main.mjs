@@ -29,7 +29,7 @@ const ONCE = [
   'test/faults/**',
   'test/front-door/{asking,asking-by-answers,audit,changed-config,http-operation,login}.test.ts',
   'test/front-door/{on-demand,policy,real-servers,resources,unloaded}.test.ts',
-  'test/front-door/{answers,code,data,docs,errors,files,hostile-text,preflight,progress}.test.ts',
+  'test/front-door/{answers,code,data,docs,errors,errors-at-limits,files,hostile-text,preflight,progress}.test.ts',
   'test/front-door/{downstream,hostile-code,listing,other-client,secrets}.test.ts',
   // Of the languages, the answers of execute_code, Go's cache and the network stay: they meet what the mode decides.
   'test/front-door/{isolator-config,javascript,snippets}.test.ts',
@@ -47,13 +47,22 @@ const ONCE = [
 const FUZZ = ['env', 'FUZZ_INPUTS=100000', 'FUZZ_VALUES=10000'];
 /** They wait, and use nothing meanwhile: beside the unit tests, and for one user, since clocks are the same for all. */
 const WAITING = ['test/front-door/engine-clock.test.ts', 'test/containers/pull.test.ts'];
-/** They start containers, and no deadline in them is short: beside Python's own tests, which leave the processors something. */
+/** They start containers, and no deadline in them is short: one at a time, beside Python's tests, which leave the processors something. */
 const UNTIMED = [
   'test/scripts/containers.test.ts',
   'test/cli/exec/containers.test.ts',
   'test/walls/principals/containers.test.ts',
-  ...['docs', 'real-servers'].map((name) => `test/front-door/${name}.test.ts`),
 ];
+/**
+ * Of these two run at once: they neither measure time nor have a deadline under ten seconds, nor count what the machine, its
+ * containers or its processes do, nor use up what one user may have. No faults, walls or kills are among them.
+ */
+const PAIRED = [
+  ...['audit', 'changed-config', 'docs', 'errors', 'login', 'main-job', 'other-client', 'real-servers'],
+].map((name) => `test/front-door/${name}.test.ts`);
+const TWO_AT_ONCE = ['--fileParallelism', '--maxWorkers=2'];
+/** Of what gives way to what runs beside it: half of its share. With much more, its first tests waited until their time was over. */
+const NICENESS = 3;
 const isRoot = process.getuid?.() === 0;
 
 process.chdir(ROOT);
@@ -107,7 +116,7 @@ function countsOf(report, exitCode) {
 
 async function vitest(
   project,
-  { timeoutMs, cwd = ROOT, report = join(scratch, `${project}.json`), as = [], flags = [] },
+  { timeoutMs, cwd = ROOT, report = join(scratch, `${project}.json`), as = [], flags = [], niceness },
 ) {
   const vitestMain = join(cwd, 'node_modules/vitest/vitest.mjs');
   const argv = [
@@ -116,13 +125,12 @@ async function vitest(
     vitestMain,
     'run',
     `--project=${project}`,
-    ...(project === 'unit' ? ['--coverage'] : []),
     '--reporter=default',
     '--reporter=json',
     `--outputFile.json=${report}`,
     ...flags,
   ];
-  const { exitCode } = await run(argv, { timeoutMs, cwd });
+  const { exitCode } = await run(argv, { timeoutMs, cwd, niceness });
   return countsOf(report, exitCode);
 }
 
@@ -352,8 +360,8 @@ function report() {
 }
 
 async function check() {
-  const argv = ['nice', '-n', '19', 'npm', 'run', '--silent', 'check'];
-  return verdict((await run(argv, { timeoutMs: 6 * MINUTE })).exitCode === 0);
+  const argv = ['npm', 'run', '--silent', 'check'];
+  return verdict((await run(argv, { timeoutMs: 6 * MINUTE, niceness: NICENESS })).exitCode === 0);
 }
 
 async function elsewhere() {
@@ -381,7 +389,7 @@ await Promise.all([
       vitest('containers', {
         timeoutMs: 8 * MINUTE,
         // Python's tests have waits of some seconds, which these are not to lengthen.
-        as: ['nice', '-n', '10'],
+        niceness: NICENESS,
         report: join(scratch, 'untimed.json'),
         flags: UNTIMED,
       }),
@@ -390,14 +398,22 @@ await Promise.all([
 ]);
 await Promise.all([
   part('check', check).then(() =>
-    part('programs', () => vitest('programs', { timeoutMs: 12 * MINUTE, as: ['nice', '-n', '19'] })),
+    part('programs', () => vitest('programs', { timeoutMs: 12 * MINUTE, niceness: NICENESS })),
   ),
-  part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
+  part('containers, two at once', () =>
     vitest('containers', {
-      timeoutMs: 22 * MINUTE,
-      // `npm run test:remote` has those of the engines that stand for other machines.
-      flags: [...WAITING, ...UNTIMED, ...OWN].flatMap((pattern) => ['--exclude', pattern]),
+      timeoutMs: 6 * MINUTE,
+      report: join(scratch, 'paired.json'),
+      flags: [...PAIRED, ...TWO_AT_ONCE],
     }),
+  ).then(() =>
+    part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
+      vitest('containers', {
+        timeoutMs: 22 * MINUTE,
+        // `npm run test:remote` has those of the engines that stand for other machines.
+        flags: [...WAITING, ...UNTIMED, ...PAIRED, ...OWN].flatMap((pattern) => ['--exclude', pattern]),
+      }),
+    ),
   ),
 ]);
 if (isRoot) await Promise.all([part('containers as an ordinary user', containersAsUser), elsewhere()]);

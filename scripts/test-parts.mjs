@@ -1,7 +1,7 @@
 // What test-main.mjs is made of: running a program with a time limit, and looking for what tests left behind.
 
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 /** Environment variable that marks every process of one test run. */
@@ -10,14 +10,18 @@ export const MARK = 'MCP_SANDBOX_TEST_RUN';
 const LABEL = 'mcp-sandbox-bridge';
 const KEPT_CHARS = 1_000_000;
 
-/** Runs argv, showing its output unless quiet; after the time limit its process group is killed. Never throws. */
-export function run(argv, { timeoutMs = 120_000, cwd, quiet = false } = {}) {
-  const [program, ...args] = argv;
+/**
+ * Runs argv, showing its output unless quiet; after the time limit its process group is killed. With a `niceness` (0 to 19) it
+ * gives way to what runs beside it. Resolves to the exit code and the last million characters of output. Never throws.
+ */
+export function run(argv, { timeoutMs = 120_000, cwd, quiet = false, niceness = 0 } = {}) {
+  const [program, ...args] = niceness === 0 ? argv : ['nice', '-n', String(niceness), ...argv];
   return new Promise((resolve) => {
     let output = '';
     const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    if (niceness !== 0 && child.pid !== undefined) giveWay(child.pid, niceness);
     const timer = setTimeout(() => {
-      output += `\n${program} was stopped after ${timeoutMs / 1000} s\n`;
+      output += `\n${argv[0]} was stopped after ${timeoutMs / 1000} s\n`;
       if (!quiet) console.log(`stopped after ${timeoutMs / 1000} s`);
       process.kill(-child.pid, 'SIGKILL');
     }, timeoutMs);
@@ -38,6 +42,18 @@ export function run(argv, { timeoutMs = 120_000, cwd, quiet = false } = {}) {
     // Not 'close': something left behind may hold the pipes, and is found later.
     child.on('exit', (code) => setTimeout(end, 200, code ?? 137));
   });
+}
+
+/**
+ * What is detached is a session of its own, and where the kernel groups processes by session (sched_autogroup), a process's
+ * niceness only counts within its group: between groups their own niceness does.
+ */
+function giveWay(pid, niceness) {
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
+  } catch {
+    // There are no groups here, or it has ended already.
+  }
 }
 
 /** Flags for podman that make it start a container here; the default runtime may refuse the machine's cgroups. */

@@ -1,7 +1,7 @@
 // The built program on stdio, and agents of both eras of the protocol: the SDK's first line, and its second in each of its
 // modes. Commands are handed to a server of the user's, so that no container is needed.
 
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
@@ -11,6 +11,8 @@ import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { descendants } from '../support/nothing-left.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
+import { writtenState } from '../support/written-state.js';
 
 const CODE_EXEC = fileURLToPath(new URL('../../bin/code-exec', import.meta.url));
 
@@ -22,7 +24,7 @@ function program() {
   writeFileSync(config, JSON.stringify({ mcpServers: { box } }), { mode: 0o600 });
   const env = bridgeEnv(home, {
     MCP_SERVERS_CONFIG: config,
-    MCP_BRIDGE_STATE_DIR: join(home, 'state'),
+    MCP_BRIDGE_STATE_DIR: makeUsed(join(home, 'state')),
     MCP_BRIDGE_TOOLS: 'execute',
     MCP_BRIDGE_EXECUTE_SERVER: 'box',
   });
@@ -52,10 +54,7 @@ describe.each(MODES)('the second line of the SDK, mode %j', (mode) => {
     expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(1);
     expect((await client.readResource({ uri: resources[0]?.uri ?? '' })).contents).toHaveLength(1);
     expect(descendants(pid)).toEqual([]);
-    // Nothing but the compiled code of the bridge itself, if that was written already.
-    const state = join(home, 'state');
-    const written = existsSync(state) ? readdirSync(state, { recursive: true }) : [];
-    expect(written.filter((name) => !/^cache(?:\/code(?:\/|$)|$)/.test(String(name)))).toEqual([]);
+    expect(writtenState(join(home, 'state'))).toEqual([]);
   });
 
   it('has a command run by a server, and is told that it goes on', async () => {

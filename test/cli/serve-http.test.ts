@@ -72,7 +72,7 @@ describe('a bridge on loopback', () => {
     const again = start(['serve', '--http', '127.0.0.1:0']);
     await again.url();
     expect(again.stderr()).not.toContain('msb_');
-  }, 60_000);
+  });
 
   it('lets a run finish after SIGTERM, and does not after a second signal', async () => {
     for (const signals of [1, 2]) {
@@ -94,7 +94,7 @@ describe('a bridge on loopback', () => {
       if (signals === 1) expect(await calling).toBe('late\n');
       await client.close();
     }
-  }, 60_000);
+  });
 });
 
 it('takes the socket that systemd hands over, and asks its owner for no credential', async () => {

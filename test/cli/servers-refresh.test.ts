@@ -58,7 +58,7 @@ it('starts each once, a few at a time, ends it, and says what came of it', async
   expect(exitCode).toBe(1);
   expect(starts()).toHaveLength(1);
   expect(starts().map(Number).filter(isAlive)).toEqual([]);
-}, 30_000);
+});
 
 it('flags what changed, shows it, and goes on flagging it until it is accepted', async () => {
   const env = configure({ mail: changing(), quiet: hostileServer() });
@@ -112,7 +112,7 @@ it('flags what changed, shows it, and goes on flagging it until it is accepted',
     exitCode: 0,
     stdout: 'listed  mail  2 tools  new: post; gone: send\n',
   });
-}, 30_000);
+});
 
 it.each([
   [['malil'], "error: There is no server 'malil'. Did you mean 'mail'?"],
@@ -134,7 +134,7 @@ it('a key that a server has put into its words is not shown', async () => {
     expect(stdout).toContain('Sends a mail with ');
     expect(stdout + stderr).not.toContain(TOKEN);
   }
-}, 30_000);
+});
 
 it('nothing to refresh is said', async () => {
   const { stdout, exitCode } = await commandHere(['servers', 'refresh'], { home, env: configure({}) });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { descendants } from '../support/nothing-left.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { writtenState } from '../support/written-state.js';
 import { command } from './command.js';
 
 let home: string;
@@ -68,7 +69,7 @@ describe('a bridge with a wrong setting', () => {
     }
     expect(descendants(bridge.pid)).toEqual([]);
     expect(engine.wasStarted()).toBe(false);
-    expect(existsSync(join(bridge.home, 'state'))).toBe(false);
+    expect(writtenState(join(bridge.home, 'state'))).toEqual([]);
     expect(bridge.stderr()).toContain(name);
   });
 

@@ -9,13 +9,15 @@ import { parseSettings } from '../../src/config/settings.js';
 import { pythonKind, type SandboxKind } from '../../src/sandbox/kind.js';
 import { Launcher } from '../../src/sandbox/launcher.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
 
 // No registry is asked for long: nothing listens here.
 const IMAGE = `localhost/trial-kinds-${process.pid}:1`;
 const never = new AbortController().signal;
 const home = tempHome();
+const state = makeUsed(join(home, 'state'));
 const settingsOf = (env: Record<string, string>) =>
-  parseSettings(bridgeEnv(home, { MCP_BRIDGE_STATE_DIR: join(home, 'state'), ...env }), hostFacts()).settings;
+  parseSettings(bridgeEnv(home, { MCP_BRIDGE_STATE_DIR: state, ...env }), hostFacts()).settings;
 const settings = settingsOf({});
 const kind: SandboxKind = { ...pythonKind(settings), image: IMAGE, imageSource: 'operator', pids: 64 };
 

@@ -45,7 +45,7 @@ beforeAll(async () => {
     const server = { spec, serverVersion: version, instructions, tools: () => listed };
     return toServerDoc(server, name.replaceAll('-', '_'), () => undefined);
   });
-}, 60_000);
+});
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 

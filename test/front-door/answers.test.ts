@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hostileServer, npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
 
 type Answer = {
   readonly title: string;
@@ -116,7 +117,7 @@ beforeAll(async () => {
       hostile: hostileServer(),
     },
     // What is known of servers is part of some answers, so nobody else's runs may have left anything.
-    { clientName: 'claude-code', env: { MCP_BRIDGE_STATE_DIR: join(tempHome(), 'state') } },
+    { clientName: 'claude-code', env: { MCP_BRIDGE_STATE_DIR: makeUsed(join(tempHome(), 'state')) } },
   );
 });
 afterAll(() => bridge[Symbol.asyncDispose]());

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { AuditedRun } from '../../src/cli/audit-reader.js';
 import { command } from '../cli/command.js';
 import { hostileServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
 
 const TOKEN = 'swordfish-98765';
 const CODE = `
@@ -26,7 +27,7 @@ await tried(runtime.read_resource("h", "x:y"))
 await tried(current().link.request("servers.load", {"server": "nowhere"}))`;
 
 const home = tempHome();
-const stateDir = join(home, 'state');
+const stateDir = makeUsed(join(home, 'state'));
 let bridge: TestBridge;
 beforeAll(async () => {
   const server = { command: process.execPath, args: [], ...hostileServer(), env: { SOME_TOKEN: TOKEN } };

@@ -4,6 +4,7 @@ import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileServer, npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
 
 const SERVERS = {
   h: hostileServer(),
@@ -16,7 +17,7 @@ const open = (env: Readonly<Record<string, string>> = {}) =>
   startBridge(SERVERS, { env: { MCP_BRIDGE_STATE_DIR: stateDir, ...env } });
 
 beforeAll(async () => {
-  stateDir = join(tempHome(), 'state');
+  stateDir = makeUsed(join(tempHome(), 'state'));
   bridge = await open();
 });
 afterAll(() => bridge[Symbol.asyncDispose]());

@@ -1,11 +1,12 @@
 // Errors that teach, by their text: real code in a real sandbox, what CPython says of it and the next step that stands
-// beside it. The cases of exceptions are those of the table's own test, so that what that believes is true.
+// beside it. The cases of exceptions are those of the table's own test, so that what that believes is true. What uses up
+// time or processes is in errors-at-limits.test.ts.
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fakeEngine } from '../faults/fake-engine.js';
-import { ERROR_CASES } from '../run/outcome/error-cases.js';
 import { HOSTILE_SERVER, hostileServer, OWN, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { expectError, OTHER_CASES } from './error-case.js';
 
 let bridge: TestBridge;
 beforeAll(async () => {
@@ -17,19 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => bridge[Symbol.asyncDispose]());
 
-const run = (code: string, timeout = 10) => bridge.run(code, { servers: ['h'], timeout });
+const run = (code: string) => bridge.run(code, { servers: ['h'], timeout: 60 });
 
 describe('exceptions', () => {
-  const runnable = ERROR_CASES.flatMap(({ code, ...rest }) =>
-    code === undefined ? [] : [{ code, ...rest }],
-  );
-  it.each(runnable)('$about: $error', async ({ code, error, remedy }) => {
-    const { error: said, remedy: next, traceback } = await run(code);
-    const nothing = error.startsWith('SyntaxError') ? 'Nothing was run. ' : '';
-    const ours = remedy.replaceAll('`mcp-sandbox-bridge ', `\`${OWN} `);
-    expect({ error: said, remedy: next }).toEqual({ error, remedy: `${nothing}${ours}` });
-    expect(traceback?.join('\n')).not.toMatch(/\/ipc\/harness/);
-  });
+  it.each(OTHER_CASES)('$about: $error', (each) => expectError(bridge, each));
 
   it('a misspelt server is guessed, loaded or not', async () => {
     for (const code of ['await mcp_missng.echo(text="x")', 'import mcp_missng'])
@@ -94,21 +86,6 @@ describe('ends', () => {
     ],
   ])('%s', async (code, error, remedy) => {
     expect(await run(code)).toMatchObject({ status: 'error', error, remedy });
-  });
-
-  it.each([
-    ['import time\ntime.sleep(60)', 'main.py:2: time.sleep(60)'],
-    ['r = await mcp_h.hang()', 'main.py:1: r = await mcp_h.hang(), waiting for h.hang'],
-    [
-      'import asyncio\nawait asyncio.gather(mcp_h.hang(), mcp_h.hang(), mcp_h.sleep(ms=50_000))',
-      'main.py:2: await asyncio.gather(mcp_h.hang(), mcp_h.hang(), mcp_h.sleep(ms=50_000)), waiting for h.hang (2), h.sleep',
-    ],
-  ])('a timeout says what was running: %s', async (code, where) => {
-    expect(await run(code, 1)).toMatchObject({
-      status: 'timeout',
-      error: `Timed out after 1 s. It was at ${where}`,
-      remedy: 'Pass a larger timeout, or do less in one run.',
-    });
   });
 });
 

@@ -9,6 +9,7 @@ import { languageNamed } from '../../src/config/languages/records.js';
 import { profiles } from '../../src/engine/recipe-dir.js';
 import { isBuilt } from '../support/built-image.js';
 import { type Payload, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
 
 type Args = Readonly<Record<string, unknown>>;
 const program = (language: string, code: string, more: Args = {}): Args => ({
@@ -102,7 +103,10 @@ const ANSWERS: Readonly<Record<string, Args>> = {
   'both a snippet and code': program('go', 'x', { snippet_name: 'hello_world' }),
 };
 
-const ENV = { MCP_BRIDGE_TOOLS: 'run_python,execute_code', MCP_BRIDGE_STATE_DIR: join(tempHome(), 'state') };
+const ENV = {
+  MCP_BRIDGE_TOOLS: 'run_python,execute_code',
+  MCP_BRIDGE_STATE_DIR: makeUsed(join(tempHome(), 'state')),
+};
 
 describe('answers', () => {
   let bridge: TestBridge;

@@ -9,6 +9,7 @@ import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/sdk/typ
 import { ResourceListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bridgeEnv, MAIN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
 
 let bridge: TestBridge;
 beforeAll(async () => {
@@ -255,7 +256,7 @@ describe('what is kept', () => {
 
   it('is gone when its folder is, and nobody minds', async () => {
     const home = tempHome();
-    await using own = await startBridge({}, { env: { MCP_BRIDGE_STATE_DIR: join(home, 'state') } });
+    await using own = await startBridge({}, { env: { MCP_BRIDGE_STATE_DIR: makeUsed(join(home, 'state')) } });
     const code = 'open("out/a", "wb").write(bytes(9))';
     const [link] = linksOf(await own.call({ code }));
     rmSync(join(home, 'state', 'kept'), { recursive: true });

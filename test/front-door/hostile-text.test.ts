@@ -5,12 +5,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hostileServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
 
 /** On a calm machine it is 30 ms; on a busy one the bridge may have to wait for its turn. It was 8 s and more. */
 const MAX_STALL_MS = 1_000;
 const TIMEOUT_SECONDS = 3;
 
-const stateDir = join(tempHome(), 'state');
+const stateDir = makeUsed(join(tempHome(), 'state'));
 let bridge: TestBridge;
 beforeAll(async () => {
   const server = {

@@ -13,12 +13,13 @@ import {
   startProtectedServer,
 } from '../support/oauth.js';
 import { bridgeEnv, MAIN, OWN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
 
 let auth: AuthServer;
 let server: ProtectedServer;
 let bridge: TestBridge;
 let twin: TestBridge;
-const stateDir = join(tempHome(), 'state');
+const stateDir = makeUsed(join(tempHome(), 'state'));
 
 beforeAll(async () => {
   auth = await startAuthServer();

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { everythingWeb } from '../downstream/remote-servers.js';
 import { descendants } from '../support/nothing-left.js';
 import { type ServerEntry, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
 
 /** What each listed when this was written; a newer version may list more. */
 const TOOLS = {
@@ -45,7 +46,7 @@ let bridge: TestBridge | undefined;
 
 beforeAll(async () => {
   scratch = realpathSync(mkdtempSync(join(tempHome(), 'scratch-')));
-  stateDir = join(tempHome(), 'state');
+  stateDir = makeUsed(join(tempHome(), 'state'));
   writeFileSync(join(scratch, 'note.txt'), 'hello from a file');
   const [http, sse] = await Promise.all(web.map((server) => server.start()));
   servers = {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { command } from '../cli/command.js';
 import { npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { makeUsed } from '../support/used-state.js';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/changing-server.mjs', import.meta.url));
 
@@ -61,7 +62,7 @@ const children = () =>
 beforeAll(async () => {
   home = tempHome();
   folder = join(home, 'changing');
-  stateDir = join(home, 'state');
+  stateDir = makeUsed(join(home, 'state'));
   mkdirSync(folder);
   list('Sends a mail.');
   const file = join(home, 'all.json');

@@ -25,8 +25,7 @@ beforeAll(async () => {
   mkdirSync(home);
   execFileSync('node', ['scripts/pack-mcpb.mjs', '--out', file], { cwd: ROOT, stdio: 'pipe' });
   await unpackExtension({ mcpbPath: file, outputDir: folder, silent: true });
-  // npm and the packer take seconds where four files run at once.
-}, 60_000);
+});
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 /** How a host starts the unpacked bundle whose user has said `userConfig`. */

@@ -34,7 +34,7 @@ function newDesk(env: Readonly<Record<string, string>> = {}): Desk {
 }
 afterEach(async () => {
   for (const desk of desks.splice(0)) await desk[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 const isThere = (pid: number): boolean => {
   try {

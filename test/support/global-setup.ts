@@ -22,6 +22,7 @@ export async function setup(): Promise<void> {
   root = mkdtempSync(join(tmpdir(), PREFIX));
   process.env['TEST_ROOT'] = root;
   process.env['TEST_STATE_DIR'] = join(root, 'state');
+  process.env['TEST_FIRST_STATE_DIR'] = join(root, 'state');
   const wanted = process.env['TEST_REMOTE_ENGINE'];
   if (wanted !== undefined) remote = await startRemote(wanted);
 }

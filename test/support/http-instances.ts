@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, vi } from 'vitest';
 import { removeFolder } from './remove-folder.js';
+import { makeUsed } from './used-state.js';
 
 export const MAIN = resolve('dist/cli/main.js');
 
@@ -29,6 +30,7 @@ export class HttpInstances implements AsyncDisposable {
     this.#base = base;
     const mcpServers = { box: { command: process.execPath, args: [MAIN, 'code-exec'] } };
     writeFileSync(join(this.dir, 'servers.json'), JSON.stringify({ mcpServers }));
+    makeUsed(join(this.dir, 'state'));
   }
 
   environment(more: Readonly<Record<string, string>> = {}): Record<string, string | undefined> {

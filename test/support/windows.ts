@@ -10,6 +10,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import type { CallToolResult, ClientCapabilities, Progress } from '@modelcontextprotocol/sdk/types.js';
 import type { SharedStatus } from '../../src/shared/greeting.js';
 import { bridgeEnv, MAIN, type ServerEntry, tempHome } from './start-bridge.js';
+import { makeUsed } from './used-state.js';
 
 export type WindowOptions = {
   /** Where the host starts it; default: the desk's own folder. */
@@ -41,6 +42,7 @@ export class Desk implements AsyncDisposable {
     chmodSync(this.runtime, 0o700);
     writeFileSync(this.#config, JSON.stringify({ mcpServers: servers }), { mode: 0o600 });
     this.#env = env;
+    makeUsed(join(this.home, 'state'));
   }
 
   env(extra: Readonly<Record<string, string>> = {}): Record<string, string> {

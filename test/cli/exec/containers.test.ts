@@ -96,12 +96,12 @@ it('variables that it names, and none of ours', async () => {
 it('a timeout, after which there is what the program had printed', async () => {
   put('prompts/endless.py', 'print("begun", flush=True)\nwhile True: pass\n');
   const env = { MCP_BRIDGE_SNIPPETS: join(home, 'prompts') };
-  const { stdout, exitCode } = await exec(['--snippet', 'endless', '--timeout', '1', '--json'], '', env);
+  const { stdout, exitCode } = await exec(['--snippet', 'endless', '--timeout', '3', '--json'], '', env);
   expect(JSON.parse(stdout)).toMatchObject({
     status: 'timeout',
     exitCode: -1,
     stdout: 'begun\n',
-    error: expect.stringContaining('Timed out after 1 s.'),
+    error: expect.stringContaining('Timed out after 3 s.'),
   });
   expect(exitCode).toBe(124);
 });

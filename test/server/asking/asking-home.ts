@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempHome } from '../../support/start-bridge.js';
+import { makeUsed } from '../../support/used-state.js';
 
 const ASKING = fileURLToPath(new URL('../../fixtures/asking-server.mjs', import.meta.url));
 
@@ -20,7 +21,7 @@ export function askingHome() {
     MCP_SERVERS_CONFIG: config,
     MCP_BRIDGE_TOOLS: 'execute',
     MCP_BRIDGE_EXECUTE_SERVER: 'asking',
-    MCP_BRIDGE_STATE_DIR: join(home, 'state'),
+    MCP_BRIDGE_STATE_DIR: makeUsed(join(home, 'state')),
   };
   const events = () => readFileSync(join(folder, 'events'), 'utf8').trim().split('\n');
   return { home, settings, events };

@@ -9,6 +9,7 @@ import { principalStateDir } from '../../../src/config/principal-state.js';
 import { TokenFile, type TokenRecord } from '../../../src/server/principals/token-file.js';
 import { answerOf, HttpAgent, type Place, textOf } from '../../support/http-agent.js';
 import { bridgeEnv, MAIN, type ServerEntry, tempHome } from '../../support/start-bridge.js';
+import { makeUsed } from '../../support/used-state.js';
 
 export const KEEPING_SERVER = fileURLToPath(new URL('../../fixtures/keeping-server.mjs', import.meta.url));
 const keeping = (env: Readonly<Record<string, string>> = {}): ServerEntry => ({
@@ -63,7 +64,7 @@ export class World implements AsyncDisposable {
 
   static async open({ settings = {}, servers = SERVERS, listen }: WorldOptions = {}): Promise<World> {
     const home = tempHome();
-    const stateDir = join(home, 'state');
+    const stateDir = makeUsed(join(home, 'state'));
     const config = join(home, 'servers.json');
     writeFileSync(config, JSON.stringify({ mcpServers: servers }), { mode: 0o600 });
     const names = Object.keys(servers);
