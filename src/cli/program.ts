@@ -367,6 +367,18 @@ kept
   .argument('<file>', 'its address or name, as `kept` lists it; of several, the newest')
   .action(async (file: string) => (await import('./kept.js')).openKept(file));
 
+const sessions = program
+  .command('sessions')
+  .description('list the sessions of run_python that live: age, calls, memory, whose they are')
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => (await import('./sessions.js')).sessions(options));
+
+sessions
+  .command('end')
+  .description('end a session; whoever calls it next is told that you have ended it')
+  .argument('<session>', 'its name or handle, as `sessions` lists it')
+  .action(async (name: string) => (await import('./sessions.js')).endSession(name));
+
 program
   .command('code-exec')
   .description(

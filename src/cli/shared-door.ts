@@ -29,7 +29,7 @@ import { OWN_VARIABLES, removeIfEmpty } from '../shared/place.js';
 import { type Audited, audited } from './audited.js';
 import { type Examined, examine } from './prepare.js';
 
-/** Without a window for so long, it ends: longer than a host takes to start anew. */
+/** Without a window for so long, and without a session of the command line, it ends: longer than a host takes to start anew. */
 const IDLE_MS = 60_000;
 /** Whoever started it joins at once, or has gone. */
 const FIRST_WITHIN_MS = 10_000;
@@ -199,6 +199,7 @@ export class SharedDoor {
       warnings,
       input,
       output,
+      isCommandLine: greeting.isCommandLine === true,
     });
     const sinceMs = Date.now();
     const window: Window = { greeting, number, connection, served, stderr, audit, sinceMs };
@@ -233,7 +234,10 @@ export class SharedDoor {
 
   #endWhenIdle(afterMs = IDLE_MS): void {
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => this.leave('no window has used it for a while'), afterMs);
+    this.#idle = setTimeout(() => {
+      if (this.#windows.lastingSessions > 0) this.#endWhenIdle();
+      else this.leave('no window has used it for a while');
+    }, afterMs);
   }
 
   #status(): SharedStatus {

@@ -69,6 +69,8 @@ export type BridgeOptions = {
   readonly openCalls?: ToolCalls | undefined;
   /** Calls that were answered before their end, likewise. */
   readonly longCalls?: LongCalls | undefined;
+  /** Interpreters that stay from call to call, where those outlive it; without it, they end with it. */
+  readonly sessions?: Sessions | undefined;
   /** Turns of the calls of all bridges of a process; without it, calls wait for nothing but their servers. */
   readonly callTurns?: CallTurns;
   /** Whose turns its runs take among the bridges of its service; without it, those of its owner. */
@@ -94,6 +96,7 @@ export class Bridge implements AsyncDisposable {
   readonly longCalls: LongCalls;
   /** Interpreters that stay from call to call. */
   readonly sessions: Sessions;
+  readonly #endsSessions: boolean;
   readonly #observer: Observer;
   readonly #service: SandboxService;
   readonly #owner: BridgeOwner | undefined;
@@ -146,15 +149,19 @@ export class Bridge implements AsyncDisposable {
     this.#owned.defer(this.#service.waitForServers(opensWithin));
     // Ahead of the servers: nothing is started for a bridge that ends.
     if (options.service === undefined) this.#owned.use(this.#service.warm);
-    this.sessions = this.#owned.use(
-      new Sessions({
-        limits: settings.sessions,
-        most: owner?.mostSessions ?? (() => settings.sessions.most),
-        stateDir,
-        retire: (sandbox) => this.#service.retire(sandbox),
-        observer,
-      }),
-    );
+    this.#endsSessions = options.sessions === undefined;
+    this.sessions =
+      options.sessions ??
+      this.#owned.use(
+        new Sessions({
+          limits: settings.sessions,
+          most: owner?.mostSessions ?? (() => settings.sessions.most),
+          stateDir,
+          principal: owner?.id ?? null,
+          retire: (sandbox) => this.#service.retire(sandbox),
+          observer,
+        }),
+      );
     this.saved = new SavedTools(stateDir, settings.saveTools);
     const { keepSeconds, keepBytes: quotaBytes } = settings;
     this.kept = this.#owned.use(
@@ -342,7 +349,8 @@ export class Bridge implements AsyncDisposable {
 
   /** Ends every run and server, and every container where it has its own; resolves when they are gone. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort('shutdown');
+    // A call of a session that goes on is only interrupted.
+    this.#closing.abort(this.#endsSessions ? 'shutdown' : 'cancelled');
     await Promise.allSettled([this.#owned[Symbol.asyncDispose](), ...this.#running]);
   }
 

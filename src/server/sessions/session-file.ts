@@ -9,6 +9,8 @@ import { replaceFile } from '../../base/replace-file.js';
 import { isAlive, type Owner, thisOwner } from '../../engine/owner.js';
 
 const FOLDER = 'sessions';
+/** Nobody goes on with what was last called so long ago. */
+const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
 const RECORD = /^(s-[a-z0-9]{16})\.json$/;
 /** A person has ended it from outside. */
 const ended = (handle: string): string => `${handle}.ended`;
@@ -20,9 +22,13 @@ const record = z.object({
   client: z.string(),
   /** The bridge that has it. */
   owner,
+  /** Whose it is, by id; null for the user who started the bridge. */
+  principal: z.string().nullable(),
+  /** Within which its name means it, where that outlives a connection; else null. */
+  scope: z.string().nullable(),
   container: z.string(),
-  /** Of its first process on this machine; null where another one runs it. */
-  pid: z.int().nullable(),
+  /** Its first process, where the machine of its owner runs it; else null. */
+  process: z.object({ pid: z.int(), startTime: z.string() }).nullable(),
   memoryLimitBytes: z.int(),
   /** ISO 8601. */
   createdAt: z.string(),
@@ -30,6 +36,8 @@ const record = z.object({
   calls: z.int(),
   idleSeconds: z.int(),
   lifeSeconds: z.int(),
+  /** Why it has ended, where its name outlives its bridge and somebody may ask; null while it lives. */
+  ended: z.string().nullable(),
 });
 
 export type SessionRecord = Readonly<z.infer<typeof record>>;
@@ -52,7 +60,7 @@ export class SessionFiles {
     for (const name of [`${handle}.json`, ended(handle)]) rmSync(join(this.#dir, name), { force: true });
   }
 
-  /** Those of all bridges of this state directory, the one that was called last first; those of dead bridges too. */
+  /** Those of all bridges of this state directory, the one that was called last first; what has ended and those of dead bridges too. */
   all(): readonly SessionRecord[] {
     return this.#handles()
       .flatMap((handle) => this.#read(handle) ?? [])
@@ -60,19 +68,28 @@ export class SessionFiles {
   }
 
   /**
-   * Whether a bridge that is there no more has had one of this name, and since when nobody has called it; what is found is
-   * removed, so that it is said once.
+   * What is known of one of this name that has ended, or whose bridge is there no more; it is removed, so that it is said once.
+   * Only those of `scope` count, null for those that a connection had.
    */
-  takeOrphan(name: string): SessionRecord | undefined {
-    const orphans = this.all().filter((each) => !isAlive(each.owner));
-    for (const each of orphans) this.remove(each.handle);
-    return orphans.find((each) => each.name === name);
+  takeOrphan(name: string, scope: string | null): SessionRecord | undefined {
+    const orphans = this.all().filter((each) => each.ended !== null || !isAlive(each.owner));
+    const [found, ...others] = orphans.filter((each) => each.scope === scope && each.name === name);
+    const isForgotten = ({ lastCallAt }: SessionRecord) =>
+      Date.now() - Date.parse(lastCallAt) > FORGOTTEN_AFTER_MS;
+    for (const each of [found, ...others, ...orphans.filter(isForgotten)])
+      if (each !== undefined) this.remove(each.handle);
+    return found;
   }
 
   /** Says that a person ends it, which its bridge looks for when it has ended. */
   markEnded(handle: string): void {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
     writeFileSync(join(this.#dir, ended(handle)), '', { mode: 0o600 });
+  }
+
+  /** It goes on: it could not be ended. */
+  unmarkEnded(handle: string): void {
+    rmSync(join(this.#dir, ended(handle)), { force: true });
   }
 
   isMarkedEnded(handle: string): boolean {

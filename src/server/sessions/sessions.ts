@@ -6,6 +6,7 @@ import type { Observer } from '../../base/events.js';
 import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { SessionLimits } from '../../config/settings.js';
+import { livingAt } from '../../engine/first-process.js';
 import type { Objection } from '../../run/outcome/outcome.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { Session } from './session.js';
@@ -27,6 +28,10 @@ export type SessionsOptions = {
   /** Most at once; asked for each new one. */
   readonly most: () => number;
   readonly stateDir: string;
+  /** Whose they are, by id; null for the user who started the bridge. */
+  readonly principal: string | null;
+  /** Within which their names mean them, whoever calls; without it, the scope of each caller. */
+  readonly scope?: string;
   /** Gets rid of a sandbox behind the caller's back. */
   readonly retire: (sandbox: Sandbox) => void;
   readonly observer: Observer;
@@ -50,6 +55,7 @@ export class Sessions implements Disposable {
   readonly #live = new Map<string, Session>();
   /** By scope and name, and by handle. */
   readonly #ended = new Map<string, string>();
+  #isClosing = false;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -66,10 +72,12 @@ export class Sessions implements Disposable {
    */
   async enter(
     asked: AskedSession,
-    { scope, client }: { readonly scope: string; readonly client: string },
+    caller: { readonly scope: string; readonly client: string },
     signal: AbortSignal,
     onWait: (session: Session) => void,
   ): Promise<Entered | Objection> {
+    const { client } = caller;
+    const scope = this.#options.scope ?? caller.scope;
     const since = performance.now();
     let waited = 0;
     for (;;) {
@@ -93,8 +101,12 @@ export class Sessions implements Disposable {
     }
   }
 
-  /** Ends all of them. */
+  /**
+   * Ends all of them. Where names outlive a connection, what is said of them stays: whoever calls one of them next is told
+   * that this bridge is gone.
+   */
   [Symbol.dispose](): void {
+    this.#isClosing = true;
     for (const session of this.#live.values()) session.end('the bridge has ended');
   }
 
@@ -163,10 +175,10 @@ export class Sessions implements Disposable {
 
   /** Told once by its name, since the one that is made then takes its place. */
   #whyEnded(name: string, scope: string): string | undefined {
-    const known = this.#ended.get(HANDLE.test(name) ? name : keyOf({ scope, name }));
-    if (known !== undefined || HANDLE.test(name)) return known;
-    const orphan = this.#files.takeOrphan(name);
-    if (orphan === undefined) return undefined;
+    if (HANDLE.test(name)) return this.#ended.get(name);
+    const orphan = this.#files.takeOrphan(name, this.#options.scope ?? null);
+    const known = this.#ended.get(keyOf({ scope, name })) ?? orphan?.ended ?? undefined;
+    if (orphan === undefined || known !== undefined) return known;
     const last = orphan.lastCallAt.slice(0, 19).replace('T', ' ');
     return `the bridge that had it is gone; its last call was at ${last} UTC`;
   }
@@ -233,7 +245,7 @@ export class Sessions implements Disposable {
   #whenEnded(session: Session): void {
     const { sandbox, ended = '' } = session;
     if (this.#live.delete(session.handle)) this.#remember(session, ended);
-    this.#forget(session.handle);
+    this.#tellEnd(session, ended);
     if (sandbox !== undefined) this.#options.retire(sandbox);
   }
 
@@ -251,29 +263,37 @@ export class Sessions implements Disposable {
   }
 
   /** For people; trouble with it is nobody's call. */
-  #tell(session: Session): void {
+  #tell(session: Session, why: string | null = null): void {
     const { sandbox, name, handle, client, createdAt, lastCallAt, calls } = session;
     if (sandbox === undefined) return;
-    const { idleSeconds, lifeSeconds } = this.#options.limits;
+    const { principal, scope = null, limits } = this.#options;
+    const { idleSeconds, lifeSeconds } = limits;
+    const { pid } = sandbox;
     this.#attempt(() =>
       this.#files.write({
         handle,
         name,
         client,
+        principal,
+        scope,
         container: sandbox.name,
-        pid: sandbox.pid ?? null,
+        process: (pid === undefined ? undefined : livingAt(pid)) ?? null,
         memoryLimitBytes: sandbox.spec.memoryBytes,
         createdAt: createdAt.toISOString(),
         lastCallAt: lastCallAt.toISOString(),
         calls,
         idleSeconds,
         lifeSeconds,
+        ended: why,
       }),
     );
   }
 
-  #forget(handle: string): void {
-    this.#attempt(() => this.#files.remove(handle));
+  /** Where its name outlives the connection it outlives this bridge too, and somebody may ask for it then. */
+  #tellEnd(session: Session, why: string): void {
+    if (this.#options.scope === undefined) return this.#attempt(() => this.#files.remove(session.handle));
+    if (!this.#isClosing) this.#tell(session, why);
+    this.#attempt(() => this.#files.unmarkEnded(session.handle));
   }
 
   #attempt(write: () => void): void {
