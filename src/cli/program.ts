@@ -35,6 +35,7 @@ Examples:
   $ ${PACKAGE_NAME} run job.py --servers github,files  run a file as the agent would
   $ ${PACKAGE_NAME} run job.py --file data.csv --out results
   $ echo 'print(6 * 7)' | ${PACKAGE_NAME} run -
+  $ ${PACKAGE_NAME} run load.py --session data         keep what it has loaded for the next command
   $ ${PACKAGE_NAME} exec main.go --file util/util.go   run a program in any of its languages
 
 Settings are environment variables (MCP_BRIDGE_…); docs/settings.md lists them.`;
@@ -295,6 +296,11 @@ program
   .option('--timeout <seconds>', 'seconds that the code may take', wholeNumber)
   .option('--file <path>', 'a file for the working directory; may be repeated', collected, [])
   .option('--out <folder>', 'where files go that the code writes to out/')
+  .option(
+    '--session <name>',
+    'run it in this session, whose variables, imports and files stay for the next command',
+  )
+  .option('--require-session', 'refuse to begin the session anew where it is not there')
   .option('--json', 'print the whole result as JSON')
   .action(async (script: string, options: RunCommandOptions) =>
     (await import('./run.js')).run(script, options),

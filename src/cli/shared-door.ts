@@ -107,6 +107,7 @@ export class SharedDoor {
     if (!isFirst) return;
     // Its socket is gone from here on, so that the next one can be started.
     this.#server.close();
+    this.#windows.leave();
     for (const window of this.#live.values()) void this.#tellLeaving(window, why);
     if (this.#live.size === 0) this.#onLeft(why);
   }
@@ -166,7 +167,8 @@ export class SharedDoor {
     const stderr = new LossyWriter(connection.log);
     const { env, cwd, isTerminal } = greeting;
     const isInColour = isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
-    const prepared = examine('info', 'serves', {
+    // Nobody who reads a program's output wants to know how its window was let in.
+    const prepared = examine(greeting.isCommandLine === true ? 'warn' : 'info', 'serves', {
       env,
       host: { ...hostFacts(), cwd },
       stderr,

@@ -69,8 +69,11 @@ export type BridgeOptions = {
   readonly openCalls?: ToolCalls | undefined;
   /** Calls that were answered before their end, likewise. */
   readonly longCalls?: LongCalls | undefined;
-  /** Interpreters that stay from call to call, where those outlive it; without it, they end with it. */
-  readonly sessions?: Sessions | undefined;
+  /**
+   * Where it serves the user's own command line: the sessions of that, which outlive it. Without it, sessions end with the
+   * bridge.
+   */
+  readonly commandLine?: Sessions | undefined;
   /** Turns of the calls of all bridges of a process; without it, calls wait for nothing but their servers. */
   readonly callTurns?: CallTurns;
   /** Whose turns its runs take among the bridges of its service; without it, those of its owner. */
@@ -96,7 +99,8 @@ export class Bridge implements AsyncDisposable {
   readonly longCalls: LongCalls;
   /** Interpreters that stay from call to call. */
   readonly sessions: Sessions;
-  readonly #endsSessions: boolean;
+  /** Its answers are shown by our own command line, which takes them whole. */
+  readonly isForCommandLine: boolean;
   readonly #observer: Observer;
   readonly #service: SandboxService;
   readonly #owner: BridgeOwner | undefined;
@@ -149,9 +153,9 @@ export class Bridge implements AsyncDisposable {
     this.#owned.defer(this.#service.waitForServers(opensWithin));
     // Ahead of the servers: nothing is started for a bridge that ends.
     if (options.service === undefined) this.#owned.use(this.#service.warm);
-    this.#endsSessions = options.sessions === undefined;
+    this.isForCommandLine = options.commandLine !== undefined;
     this.sessions =
-      options.sessions ??
+      options.commandLine ??
       this.#owned.use(
         new Sessions({
           limits: settings.sessions,
@@ -350,7 +354,7 @@ export class Bridge implements AsyncDisposable {
   /** Ends every run and server, and every container where it has its own; resolves when they are gone. */
   async [Symbol.asyncDispose](): Promise<void> {
     // A call of a session that goes on is only interrupted.
-    this.#closing.abort(this.#endsSessions ? 'shutdown' : 'cancelled');
+    this.#closing.abort(this.isForCommandLine ? 'cancelled' : 'shutdown');
     await Promise.allSettled([this.#owned[Symbol.asyncDispose](), ...this.#running]);
   }
 

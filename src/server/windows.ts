@@ -100,13 +100,18 @@ export class Windows implements AsyncDisposable {
       redactor: parts.redactor,
       service: this.#service,
       turnName: `window ${number}`,
-      sessions: parts.isCommandLine ? this.#commandLine : undefined,
+      commandLine: parts.isCommandLine ? this.#commandLine : undefined,
       slotFor: (slot) => this.#slots.slotFor(number, slot),
     });
     const window = new ServedWindow(bridge, parts, () => this.#live.delete(window));
     this.#live.add(window);
     await window.start();
     return window;
+  }
+
+  /** Another process takes the next window: sessions that no window has to be there for end, since it has others. */
+  leave(): void {
+    this.#commandLine.close();
   }
 
   get servers(): readonly ServerStatus[] {

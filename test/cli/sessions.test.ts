@@ -121,23 +121,25 @@ describe('the end of one', () => {
 });
 
 describe('what a later bridge is told', () => {
-  it('is once, of this name and scope alone, why it has ended', () => {
+  it('is of this name and scope alone, until there is another one', () => {
     orphan('a', { scope: 'command line' });
     orphan('b', { name: 'other', scope: 'command line' });
     write('c', { name: 'past', scope: 'command line', ended: 'it was idle for 900 s' });
     write('d', { name: 'lives', scope: 'command line' });
     const files = new SessionFiles(state);
-    expect(files.takeOrphan('data', null)).toBeUndefined();
-    expect(files.takeOrphan('data', 'command line')?.handle).toBe(handleOf('a'));
-    expect(files.takeOrphan('data', 'command line')).toBeUndefined();
-    expect(files.takeOrphan('past', 'command line')?.ended).toBe('it was idle for 900 s');
-    expect(files.takeOrphan('lives', 'command line')).toBeUndefined();
-    expect(files.takeOrphan('other', 'command line')?.handle).toBe(handleOf('b'));
+    const handle = (name: string, scope: string | null = 'command line') => files.orphan(name, scope)?.handle;
+    expect(handle('data', null)).toBeUndefined();
+    expect(handle('data')).toBe(handleOf('a'));
+    expect(files.orphan('past', 'command line')?.ended).toBe('it was idle for 900 s');
+    expect(handle('lives')).toBeUndefined();
+    files.forgetOrphans('data', 'command line');
+    expect(handle('data')).toBeUndefined();
+    expect(handle('other')).toBe(handleOf('b'));
   });
 
   it('is nothing any more after a day', () => {
     orphan('a', { lastCallAt: new Date(Date.now() - 25 * HOUR_MS).toISOString() });
-    expect(new SessionFiles(state).takeOrphan('another', null)).toBeUndefined();
+    new SessionFiles(state).forgetOrphans('another', null);
     expect(new SessionFiles(state).all()).toEqual([]);
   });
 });

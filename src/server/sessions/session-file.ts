@@ -68,17 +68,19 @@ export class SessionFiles {
   }
 
   /**
-   * What is known of one of this name that has ended, or whose bridge is there no more; it is removed, so that it is said once.
-   * Only those of `scope` count, null for those that a connection had.
+   * What is known of one of this name that has ended, or whose bridge is there no more. Only those of `scope` count, null for
+   * those that a connection had.
    */
-  takeOrphan(name: string, scope: string | null): SessionRecord | undefined {
-    const orphans = this.all().filter((each) => each.ended !== null || !isAlive(each.owner));
-    const [found, ...others] = orphans.filter((each) => each.scope === scope && each.name === name);
-    const isForgotten = ({ lastCallAt }: SessionRecord) =>
-      Date.now() - Date.parse(lastCallAt) > FORGOTTEN_AFTER_MS;
-    for (const each of [found, ...others, ...orphans.filter(isForgotten)])
-      if (each !== undefined) this.remove(each.handle);
-    return found;
+  orphan(name: string, scope: string | null): SessionRecord | undefined {
+    return this.#orphans().find((each) => each.scope === scope && each.name === name);
+  }
+
+  /** Nobody has to be told any more: there is another one of this name. */
+  forgetOrphans(name: string, scope: string | null): void {
+    for (const each of this.#orphans()) {
+      const isForgotten = Date.now() - Date.parse(each.lastCallAt) > FORGOTTEN_AFTER_MS;
+      if (isForgotten || (each.scope === scope && each.name === name)) this.remove(each.handle);
+    }
   }
 
   /** Says that a person ends it, which its bridge looks for when it has ended. */
@@ -94,6 +96,10 @@ export class SessionFiles {
 
   isMarkedEnded(handle: string): boolean {
     return existsSync(join(this.#dir, ended(handle)));
+  }
+
+  #orphans(): readonly SessionRecord[] {
+    return this.all().filter((each) => each.ended !== null || !isAlive(each.owner));
   }
 
   #handles(): readonly string[] {

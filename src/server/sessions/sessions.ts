@@ -15,6 +15,7 @@ import { SessionFiles } from './session-file.js';
 const HANDLE = /^s-[a-z0-9]{16}$/;
 /** Ends that are remembered for whoever asks for them. */
 const MAX_REMEMBERED = 200;
+const BRIDGE_ENDED = 'the bridge that had it has ended';
 
 export type AskedSession = {
   /** Or its handle. */
@@ -102,12 +103,21 @@ export class Sessions implements Disposable {
   }
 
   /**
-   * Ends all of them. Where names outlive a connection, what is said of them stays: whoever calls one of them next is told
-   * that this bridge is gone.
+   * Ends those that no call has, and the others when theirs has ended. Another bridge may be called by their names from now
+   * on, and has to know of it.
    */
-  [Symbol.dispose](): void {
+  close(): void {
     this.#isClosing = true;
-    for (const session of this.#live.values()) session.end('the bridge has ended');
+    for (const session of this.#live.values()) {
+      if (this.#options.scope !== undefined) this.#tell(session, BRIDGE_ENDED);
+      if (!session.isBusy) session.end(BRIDGE_ENDED);
+    }
+  }
+
+  /** Ends all of them. */
+  [Symbol.dispose](): void {
+    this.close();
+    for (const session of this.#live.values()) session.end(BRIDGE_ENDED);
   }
 
   /** Those that are about to end are none any more. */
@@ -170,13 +180,14 @@ export class Sessions implements Disposable {
     });
     this.#live.set(session.handle, session);
     this.#ended.delete(keyOf({ scope, name }));
+    this.#attempt(() => this.#files.forgetOrphans(name, this.#options.scope ?? null));
     return { session, before };
   }
 
-  /** Told once by its name, since the one that is made then takes its place. */
+  /** Told until one is made of its name, which then takes its place. */
   #whyEnded(name: string, scope: string): string | undefined {
     if (HANDLE.test(name)) return this.#ended.get(name);
-    const orphan = this.#files.takeOrphan(name, this.#options.scope ?? null);
+    const orphan = this.#files.orphan(name, this.#options.scope ?? null);
     const known = this.#ended.get(keyOf({ scope, name })) ?? orphan?.ended ?? undefined;
     if (orphan === undefined || known !== undefined) return known;
     const last = orphan.lastCallAt.slice(0, 19).replace('T', ' ');
@@ -235,6 +246,7 @@ export class Sessions implements Disposable {
   #leave(session: Session): void {
     if (session.sandbox === undefined && session.ended === undefined)
       session.end('its sandbox did not start');
+    if (this.#isClosing) session.end(BRIDGE_ENDED);
     session.leave();
     this.#settle();
     if (session.ended !== undefined) return;
@@ -292,7 +304,7 @@ export class Sessions implements Disposable {
   /** Where its name outlives the connection it outlives this bridge too, and somebody may ask for it then. */
   #tellEnd(session: Session, why: string): void {
     if (this.#options.scope === undefined) return this.#attempt(() => this.#files.remove(session.handle));
-    if (!this.#isClosing) this.#tell(session, why);
+    this.#tell(session, why);
     this.#attempt(() => this.#files.unmarkEnded(session.handle));
   }
 
