@@ -13,6 +13,7 @@ import { helpText } from './help-text.js';
 import type { InstallCommandOptions, UninstallCommandOptions } from './install.js';
 import type { SaveOptions } from './kept.js';
 import type { LoginCommandOptions } from './login.js';
+import type { ReplOptions } from './repl/repl.js';
 import type { RunCommandOptions } from './run.js';
 import type { RunsOptions } from './runs.js';
 import type { RefreshOptions } from './servers-refresh.js';
@@ -36,6 +37,7 @@ Examples:
   $ ${PACKAGE_NAME} run job.py --file data.csv --out results
   $ echo 'print(6 * 7)' | ${PACKAGE_NAME} run -
   $ ${PACKAGE_NAME} run load.py --session data         keep what it has loaded for the next command
+  $ ${PACKAGE_NAME} repl --servers github              try a server at a prompt
   $ ${PACKAGE_NAME} exec main.go --file util/util.go   run a program in any of its languages
 
 Settings are environment variables (MCP_BRIDGE_…); docs/settings.md lists them.`;
@@ -305,6 +307,16 @@ program
   .action(async (script: string, options: RunCommandOptions) =>
     (await import('./run.js')).run(script, options),
   );
+
+program
+  .command('repl')
+  .description(
+    "an interactive Python with the user's MCP servers; reads programs from stdin without a terminal",
+  )
+  .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
+  .option('--all', 'load all of them')
+  .option('--session <name>', 'how its session is called; it ends with this command', 'repl')
+  .action(async (options: ReplOptions) => (await import('./repl/repl.js')).repl(options));
 
 program
   .command('exec')

@@ -34,7 +34,7 @@ import {
 import type { Launcher } from '../sandbox/launcher.js';
 import { type BridgeOwner, NO_CALL_LIMITS } from './bridge-owner.js';
 import type { CallLimits, CallTurns } from './call-turns.js';
-import type { Caller } from './caller.js';
+import { type Caller, COMMAND_LINE } from './caller.js';
 import type { Configured } from './configured.js';
 import { ConfiguredServers, type ConfiguredServersOptions } from './configured-servers.js';
 import { LongCalls } from './long-calls/long-calls.js';
@@ -265,7 +265,8 @@ export class Bridge implements AsyncDisposable {
       const services = {
         ...this.#runServices.forRun(kind, caller, lease, wait, meter),
         sandboxes: this.#runServices.forSession(kind, entered, wait, meter),
-        session: useOf(entered, added),
+        // A person who names a server at a terminal need not be asked for it.
+        session: useOf(entered, this.isForCommandLine || caller === COMMAND_LINE ? [] : added),
       };
       return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
     });

@@ -56,6 +56,7 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   stop: { helpOnly: 'it prints a sentence for each bridge that has ended' },
   restart: { helpOnly: 'it prints sentences' },
   run: { helpOnly: "it prints the code's own words" },
+  repl: { helpOnly: 'it is a conversation, which test/cli/repl has' },
   exec: { helpOnly: "it prints the program's own words" },
   snippets: { list: () => snippetsText('/home/ann/snippets', facts.SNIPPETS) },
   runs: {
