@@ -6,6 +6,7 @@ What one leaves is there for the next, and an end is told once.
 from __future__ import annotations
 
 import os
+import signal
 import time
 import unittest
 from pathlib import Path
@@ -355,6 +356,17 @@ class SessionTest(unittest.TestCase):
             self.assertFalse(any(state == "T" for state in self.states(host)))
             host.begin("runtime.keep_running(False)")
             self.assertEqual([f["goesOn"] for f in host.ended() if f["type"] == "answered"], [False])
+
+    def test_output_that_comes_together_with_the_end_of_its_call(self) -> None:
+        with Session() as host:
+            host.begin("import time; time.sleep(0.3); print('both')")
+            # A supervisor that has no turn for a while sees both at once.
+            os.kill(host.process.pid, signal.SIGSTOP)
+            time.sleep(1)
+            os.kill(host.process.pid, signal.SIGCONT)
+            host.ended()
+            self.assertEqual(host.printed, "both\n")
+            self.assertEqual(host.call("1 + 1"), 2)
 
     def test_a_call_is_not_held(self) -> None:
         with Session() as host:

@@ -14,6 +14,7 @@ import { helpText } from './help-text.js';
 import type { InstallCommandOptions, UninstallCommandOptions } from './install.js';
 import type { SaveOptions } from './kept.js';
 import type { LoginCommandOptions } from './login.js';
+import type { ReplOptions } from './repl/repl.js';
 import type { RunCommandOptions } from './run.js';
 import type { RunsOptions } from './runs.js';
 import type { RefreshOptions } from './servers-refresh.js';
@@ -37,6 +38,8 @@ Examples:
   $ ${PACKAGE_NAME} run job.py --servers github,files  run a file as the agent would
   $ ${PACKAGE_NAME} run job.py --file data.csv --out results
   $ echo 'print(6 * 7)' | ${PACKAGE_NAME} run -
+  $ ${PACKAGE_NAME} run load.py --session data         keep what it has loaded for the next command
+  $ ${PACKAGE_NAME} repl --servers github              try a server at a prompt
   $ ${PACKAGE_NAME} exec main.go --file util/util.go   run a program in any of its languages
 
 Settings are environment variables (MCP_BRIDGE_…); docs/settings.md lists them.`;
@@ -305,10 +308,25 @@ program
   .option('--timeout <seconds>', 'seconds that the code may take', wholeNumber)
   .option('--file <path>', 'a file for the working directory; may be repeated', collected, [])
   .option('--out <folder>', 'where files go that the code writes to out/')
+  .option(
+    '--session <name>',
+    'run it in this session, whose variables, imports and files stay for the next command',
+  )
+  .option('--require-session', 'refuse to begin the session anew where it is not there')
   .option('--json', 'print the whole result as JSON')
   .action(async (script: string, options: RunCommandOptions) =>
     (await import('./run.js')).run(script, options),
   );
+
+program
+  .command('repl')
+  .description(
+    "an interactive Python with the user's MCP servers; reads programs from stdin without a terminal",
+  )
+  .option('--servers <names>', 'MCP servers to load, separated by commas', commaSeparated, [])
+  .option('--all', 'load all of them')
+  .option('--session <name>', 'how its session is called; it ends with this command', 'repl')
+  .action(async (options: ReplOptions) => (await import('./repl/repl.js')).repl(options));
 
 program
   .command('exec')
@@ -414,6 +432,18 @@ kept
   .description('open a file that a run has left with the program of this desktop')
   .argument('<file>', 'its address or name, as `kept` lists it; of several, the newest')
   .action(async (file: string) => (await import('./kept.js')).openKept(file));
+
+const sessions = program
+  .command('sessions')
+  .description('list the sessions of run_python that live: age, calls, memory, whose they are')
+  .option('--json', 'print JSON')
+  .action(async (options: { json?: true }) => (await import('./sessions.js')).sessions(options));
+
+sessions
+  .command('end')
+  .description('end a session; whoever calls it next is told that you have ended it')
+  .argument('<session>', 'its name or handle, as `sessions` lists it')
+  .action(async (name: string) => (await import('./sessions.js')).endSession(name));
 
 program
   .command('code-exec')

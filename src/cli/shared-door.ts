@@ -29,7 +29,7 @@ import { OWN_VARIABLES, removeIfEmpty } from '../shared/place.js';
 import { type Audited, audited } from './audited.js';
 import { type Examined, examine } from './prepare.js';
 
-/** Without a window for so long, it ends: longer than a host takes to start anew. */
+/** Without a window for so long, and without a session of the command line, it ends: longer than a host takes to start anew. */
 const IDLE_MS = 60_000;
 /** Whoever started it joins at once, or has gone. */
 const FIRST_WITHIN_MS = 10_000;
@@ -107,6 +107,7 @@ export class SharedDoor {
     if (!isFirst) return;
     // Its socket is gone from here on, so that the next one can be started.
     this.#server.close();
+    this.#windows.leave();
     for (const window of this.#live.values()) void this.#tellLeaving(window, why);
     if (this.#live.size === 0) this.#onLeft(why);
   }
@@ -166,7 +167,8 @@ export class SharedDoor {
     const stderr = new LossyWriter(connection.log);
     const { env, cwd, isTerminal } = greeting;
     const isInColour = isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
-    const prepared = examine('info', 'serves', {
+    // Nobody who reads a program's output wants to know how its window was let in.
+    const prepared = examine(greeting.isCommandLine === true ? 'warn' : 'info', 'serves', {
       env,
       host: { ...hostFacts(), cwd },
       stderr,
@@ -199,6 +201,7 @@ export class SharedDoor {
       warnings,
       input,
       output,
+      isCommandLine: greeting.isCommandLine === true,
     });
     const sinceMs = Date.now();
     const window: Window = { greeting, number, connection, served, stderr, audit, sinceMs };
@@ -233,7 +236,10 @@ export class SharedDoor {
 
   #endWhenIdle(afterMs = IDLE_MS): void {
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => this.leave('no window has used it for a while'), afterMs);
+    this.#idle = setTimeout(() => {
+      if (this.#windows.lastingSessions > 0) this.#endWhenIdle();
+      else this.leave('no window has used it for a while');
+    }, afterMs);
   }
 
   #status(): SharedStatus {

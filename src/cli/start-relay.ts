@@ -19,7 +19,7 @@ export function wantsShared(value: string | undefined): boolean {
 const DEFAULT = 'off';
 
 /** How this process meets the shared bridge of its environment; or why it may meet none. */
-export function meetingHere(): MeetOptions | { readonly why: string } {
+export function meetingHere(isCommandLine = false): MeetOptions | { readonly why: string } {
   const { env, pid, platform } = process;
   // A pipe that only its user can open needs an access list, which Node sets on none.
   if (platform === 'win32') return { why: 'Node can give no pipe of Windows an access list' };
@@ -36,6 +36,7 @@ export function meetingHere(): MeetOptions | { readonly why: string } {
       cwd,
       env: textsOf(env),
       isTerminal: process.stderr.isTTY === true,
+      isCommandLine,
       isBack: false,
     },
     command: [process.execPath, ...process.execArgv, script, SHARED_BRIDGE],

@@ -24,6 +24,8 @@ export type RequestOptions = {
 
 /** What the server tells and asks of its own accord. */
 export type ClientHandlers = {
+  /** What it calls itself; without it, as the bridge does. */
+  readonly name?: string;
   readonly capabilities: ClientCapabilities;
   readonly onNotification: (method: string, params: JsonObject) => void;
   /** Undefined for a method that is not answered. */
@@ -89,8 +91,11 @@ export class McpClient {
     aside?: Aside,
   ): Promise<McpClient> {
     const sdk = await import('@modelcontextprotocol/client');
-    const { capabilities, onNotification, onRequest } = handlers;
-    const client = new sdk.Client(CLIENT_INFO, { capabilities, jsonSchemaValidator: NO_VALIDATOR });
+    const { name = CLIENT_INFO.name, capabilities, onNotification, onRequest } = handlers;
+    const client = new sdk.Client(
+      { ...CLIENT_INFO, name },
+      { capabilities, jsonSchemaValidator: NO_VALIDATOR },
+    );
     // Raw requests: the SDK's own handlers refuse a form that a newer protocol may allow.
     client.fallbackRequestHandler = async ({ method, params }, { mcpReq }) => {
       const answer = onRequest(method, params, mcpReq.signal);

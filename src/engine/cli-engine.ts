@@ -280,6 +280,12 @@ export class CliEngine implements Engine {
     return exitCode === 0 && pid > 1 && runsHere(pid, command) ? pid : undefined;
   }
 
+  /** Ends the container `name`, which its own bridge then removes; with what the engine says where it cannot. */
+  async kill(name: string, signal: AbortSignal): Promise<string | undefined> {
+    const { exitCode, stderr } = await this.command(['kill', name], QUERY_TIMEOUT_MS, signal);
+    return exitCode === 0 ? undefined : clip(stderr.trim(), 300);
+  }
+
   /** Why an engine that runs elsewhere does not answer; undefined where it does. Never rejects. */
   async whyUnreachable(): Promise<Unreachable | undefined> {
     const { mode } = this.#options.facts;

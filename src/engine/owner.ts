@@ -54,6 +54,9 @@ export const ownerLabels = (instance: string, owner: Owner): Record<string, stri
   [OWNER_LABELS.machine]: owner.machine,
 });
 
+/** Whether its processes are this machine's, as it has run since it was started. */
+export const isHere = (owner: Owner): boolean => owner.machine === thisMachine() && owner.bootId === bootId();
+
 /** False only when the owner is certainly gone; one that cannot be judged is left alone. */
 export function isAlive(owner: Owner): boolean {
   if (!Number.isInteger(owner.pid) || owner.pid <= 0) return true;

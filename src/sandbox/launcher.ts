@@ -144,6 +144,11 @@ export class Launcher implements AsyncDisposable {
     this.#ending.add(ending);
   }
 
+  /** Ends the container `name` of another bridge; with what the engine says where it cannot. Needs an engine, but no image. */
+  async killByName(name: string, signal: AbortSignal): Promise<string | undefined> {
+    return await (await engineToSweepWith(this.#context, signal)).kill(name, signal);
+  }
+
   /** Removes what dead bridges left behind; returns how many containers. Needs an engine, but no image. */
   async sweep(signal: AbortSignal): Promise<number> {
     const removed = await (await engineToSweepWith(this.#context, signal)).sweep(signal);

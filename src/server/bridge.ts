@@ -39,7 +39,7 @@ import {
 import type { Launcher } from '../sandbox/launcher.js';
 import { type BridgeOwner, NO_CALL_LIMITS } from './bridge-owner.js';
 import type { CallLimits, CallTurns } from './call-turns.js';
-import type { Caller } from './caller.js';
+import { type Caller, COMMAND_LINE } from './caller.js';
 import type { Configured } from './configured.js';
 import { ConfiguredServers, type ConfiguredServersOptions } from './configured-servers.js';
 import { openInbox } from './inbox/inbox.js';
@@ -75,6 +75,11 @@ export type BridgeOptions = {
   readonly openCalls?: ToolCalls | undefined;
   /** Calls that were answered before their end, likewise. */
   readonly longCalls?: LongCalls | undefined;
+  /**
+   * Where it serves the user's own command line: the sessions of that, which outlive it. Without it, sessions end with the
+   * bridge.
+   */
+  readonly commandLine?: Sessions | undefined;
   /** Turns of the calls of all bridges of a process; without it, calls wait for nothing but their servers. */
   readonly callTurns?: CallTurns;
   /** Whose turns its runs take among the bridges of its service; without it, those of its owner. */
@@ -102,6 +107,8 @@ export class Bridge implements AsyncDisposable {
   readonly longCalls: LongCalls;
   /** Interpreters that stay from call to call. */
   readonly sessions: Sessions;
+  /** Its answers are shown by our own command line, which takes them whole. */
+  readonly isForCommandLine: boolean;
   readonly #observer: Observer;
   readonly #service: SandboxService;
   readonly #owner: BridgeOwner | undefined;
@@ -156,16 +163,20 @@ export class Bridge implements AsyncDisposable {
     if (options.service === undefined) this.#owned.use(this.#service.warm);
     const inbox = options.inbox ?? this.#owned.use(openInbox({ stateDir, observer }));
     const approvals = this.#approvals(options, inbox);
-    this.sessions = this.#owned.use(
-      new Sessions({
-        limits: settings.sessions,
-        most: owner?.mostSessions ?? (() => settings.sessions.most),
-        stateDir,
-        retire: (sandbox) => this.#service.retire(sandbox),
-        observer,
-        onEnded: ({ title }) => approvals.grants.forgetSession(title),
-      }),
-    );
+    this.isForCommandLine = options.commandLine !== undefined;
+    this.sessions =
+      options.commandLine ??
+      this.#owned.use(
+        new Sessions({
+          limits: settings.sessions,
+          most: owner?.mostSessions ?? (() => settings.sessions.most),
+          stateDir,
+          principal: owner?.id ?? null,
+          retire: (sandbox) => this.#service.retire(sandbox),
+          observer,
+          onEnded: ({ title }) => approvals.grants.forgetSession(title),
+        }),
+      );
     this.saved = new SavedTools(stateDir, settings.saveTools);
     const { keepSeconds, keepBytes: quotaBytes } = settings;
     this.kept = this.#owned.use(
@@ -267,7 +278,8 @@ export class Bridge implements AsyncDisposable {
       const services = {
         ...this.#runServices.forRun(kind, caller, lease, wait, meter),
         sandboxes: this.#runServices.forSession(kind, entered, wait, meter),
-        session: useOf(entered, added),
+        // A person who names a server at a terminal need not be asked for it.
+        session: useOf(entered, this.isForCommandLine || caller === COMMAND_LINE ? [] : added),
       };
       return this.#noted(this.#withoutSecrets(await runCode(request, services, ends)));
     });
@@ -356,7 +368,8 @@ export class Bridge implements AsyncDisposable {
 
   /** Ends every run and server, and every container where it has its own; resolves when they are gone. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort('shutdown');
+    // A call of a session that goes on is only interrupted.
+    this.#closing.abort(this.isForCommandLine ? 'cancelled' : 'shutdown');
     await Promise.allSettled([this.#owned[Symbol.asyncDispose](), ...this.#running]);
   }
 

@@ -15,7 +15,8 @@ import { WrongParams } from '../protocol/wrong-params.js';
 import { hasKept } from '../render/files.js';
 import { visible } from '../render/payload.js';
 import { isStructured, render } from '../render/render.js';
-import { outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
+import { OUTCOME_KEY, outcomeToWire } from '../render/whole-outcome.js';
+import { type Outcome, outcomeWithoutRun, withoutSecrets } from '../run/outcome/outcome.js';
 import type { AgentRequest } from './agent-request.js';
 import type { AgentServer } from './agent-server.js';
 import type { Answer } from './answer.js';
@@ -87,6 +88,7 @@ export function answerCalls(server: AgentServer, parts: CallsParts): void {
       const answer = await callTool(tool, params, bridge, leg, observer);
       // Before the answer: some hosts read only what their list of resources has.
       if (!('isRelayed' in answer) && hasKept(answer)) parts.onKept(request);
+      if (bridge.isForCommandLine && !('isRelayed' in answer)) return wholeResult(answer);
       const { clientName: client, protocol } = request;
       const result = resultOf(answer, tool, bridge.settings, { client, links: knowsLinks(protocol) });
       // What a server has answered may be structured as only later agents know it.
@@ -157,8 +159,10 @@ async function callTool(
   const { timeoutSeconds } = settings;
   try {
     const cleaned = cleanArguments(args, tool.definition.inputSchema);
-    const patienceMs = patienceOf(leg, settings);
     const asked = goOnIn(cleaned);
+    const patienceMs = bridge.isForCommandLine
+      ? commandLinePatience(asked !== undefined)
+      : patienceOf(leg, settings);
     if (asked === undefined) {
       const work = (context: ToolContext, signal: AbortSignal) => tool.call(cleaned, context, signal);
       const parts = {
@@ -181,6 +185,17 @@ async function callTool(
     return withoutSecrets(outcome, (text) => bridge.redactor.redact(text));
   }
 }
+
+/**
+ * A person at a terminal is answered soon, so that they see what is printed, and then waits for as long as it takes. What has
+ * a handle can be stopped at Ctrl-C with an answer, which a request that is taken back does not get.
+ */
+const commandLinePatience = (isGoingOn: boolean): number | undefined => (isGoingOn ? undefined : 1_000);
+
+const wholeResult = (outcome: Outcome): CallToolResult => ({
+  content: [],
+  _meta: { [OUTCOME_KEY]: outcomeToWire(outcome) },
+});
 
 /** What a call says of its own time, checked or not: it is only told again. */
 function askedSeconds(args: unknown, { timeoutSeconds }: Settings): number {

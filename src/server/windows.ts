@@ -11,8 +11,10 @@ import type { Settings } from '../config/settings.js';
 import { SharedSlots } from '../downstream/shared-slots.js';
 import type { ServerStatus, SharedStatus } from '../shared/greeting.js';
 import { Bridge } from './bridge.js';
+import { COMMAND_LINE } from './caller.js';
 import { SandboxService } from './sandbox-service.js';
 import { serveAgent } from './server.js';
+import { Sessions } from './sessions/sessions.js';
 import { AgentTransport } from './stdio-transport.js';
 import { WindowTransport } from './window-transport.js';
 
@@ -35,6 +37,8 @@ export type WindowParts = {
   readonly warnings: readonly string[];
   readonly input: Readable;
   readonly output: Writable;
+  /** Whether it is the user's own command line. */
+  readonly isCommandLine: boolean;
 };
 
 /** What every window is told of what they share: never what one of them runs. */
@@ -58,6 +62,12 @@ export class Windows implements AsyncDisposable {
   readonly #service: SandboxService;
   readonly #slots = new SharedSlots();
   readonly #live = new Set<ServedWindow>();
+  /**
+   * What the command line calls one after the other is one conversation, each call with a window of its own: its sessions are
+   * one scope, and stay until they end or this process does. They alone outlive a window, and not its bridge, since folder,
+   * environment, servers, approvals and log of a call are those of the terminal that it comes from.
+   */
+  readonly #commandLine: Sessions;
   /** Containers that there are, by id. */
   readonly #containers = new Set<string>();
 
@@ -65,6 +75,20 @@ export class Windows implements AsyncDisposable {
     this.#settings = settings;
     const observer = (event: BridgeEvent) => this.#tell(event);
     this.#service = new SandboxService({ settings, host: discovery.host, observer, setUpPatienceMs });
+    this.#commandLine = new Sessions({
+      limits: settings.sessions,
+      most: () => settings.sessions.most,
+      stateDir: settings.stateDir,
+      principal: null,
+      scope: COMMAND_LINE.scope,
+      retire: (sandbox) => this.#service.retire(sandbox),
+      observer,
+    });
+  }
+
+  /** How many sessions there are that no window has to be there for. */
+  get lastingSessions(): number {
+    return this.#commandLine.size;
   }
 
   /** Serves the agent of a window, until it has gone. Throws E_SETTINGS where the policy cannot be used. */
@@ -76,12 +100,18 @@ export class Windows implements AsyncDisposable {
       redactor: parts.redactor,
       service: this.#service,
       turnName: `window ${number}`,
+      commandLine: parts.isCommandLine ? this.#commandLine : undefined,
       slotFor: (slot) => this.#slots.slotFor(number, slot),
     });
     const window = new ServedWindow(bridge, parts, () => this.#live.delete(window));
     this.#live.add(window);
     await window.start();
     return window;
+  }
+
+  /** Another process takes the next window: sessions that no window has to be there for end, since it has others. */
+  leave(): void {
+    this.#commandLine.close();
   }
 
   get servers(): readonly ServerStatus[] {
@@ -97,6 +127,7 @@ export class Windows implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     // Ahead of the bridges: nothing more is started for any of them.
     this.#service.warm[Symbol.dispose]();
+    this.#commandLine[Symbol.dispose]();
     await Promise.allSettled([...this.#live].map((window) => window[Symbol.asyncDispose]()));
     await this.#service[Symbol.asyncDispose]();
   }

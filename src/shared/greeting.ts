@@ -14,6 +14,11 @@ export type WindowGreeting = {
   readonly env: Readonly<Record<string, string>>;
   /** Whether its stderr is a terminal, and takes colours. */
   readonly isTerminal: boolean;
+  /**
+   * The user's own command line, whose sessions outlive its windows. A bridge of another build never sees this: a newer window
+   * does not join an older bridge, so the protocol of relays is the same with it.
+   */
+  readonly isCommandLine?: boolean;
   /** It was in one before, which has ended; whoever is new stays by itself where its version is the older one. */
   readonly isBack: boolean;
 };
@@ -85,7 +90,8 @@ export function compareBuilds(one: Build, other: Build): number {
 /** The greeting in a message; undefined where it is none. Whoever can connect is the same user, so this is no wall. */
 export function greetingIn(message: Readonly<Record<string, unknown>> | undefined): Greeting | undefined {
   if (message?.['ask'] === 'status' || message?.['ask'] === 'stop') return { ask: message['ask'] };
-  const { ask, build, pid, cwd, env, isTerminal, isBack } = (message ?? {}) as Partial<WindowGreeting>;
+  const { ask, build, pid, cwd, env, isTerminal, isCommandLine, isBack } = (message ??
+    {}) as Partial<WindowGreeting>;
   const isWhole =
     ask === 'join' &&
     typeof build?.version === 'string' &&
@@ -94,7 +100,10 @@ export function greetingIn(message: Readonly<Record<string, unknown>> | undefine
     typeof cwd === 'string' &&
     isTexts(env);
   return isWhole
-    ? { ask, build, pid, cwd, env, isTerminal: isTerminal === true, isBack: isBack === true }
+    ? {
+        ...{ ask, build, pid, cwd, env, isTerminal: isTerminal === true, isBack: isBack === true },
+        isCommandLine: isCommandLine === true,
+      }
     : undefined;
 }
 

@@ -41,6 +41,7 @@ beforeEach(() => {
     limits: LIMITS,
     most: () => LIMITS.most,
     stateDir,
+    principal: null,
     retire: (sandbox) => retired.push(sandbox),
     observer: () => {},
   });

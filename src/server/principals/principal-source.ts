@@ -9,7 +9,7 @@ export type PrincipalSource =
   | { readonly kind: 'subject' | 'client'; readonly issuer: string; readonly name: string };
 
 /** Anything that is neither the local user nor of an issuer counts as a token. */
-export function sourceOf({ id }: Principal): PrincipalSource {
+export function sourceOf({ id }: Pick<Principal, 'id'>): PrincipalSource {
   if (id === 'local') return { kind: 'local' };
   for (const [prefix, kind] of [
     ['oauth:', 'subject'],
@@ -22,8 +22,12 @@ export function sourceOf({ id }: Principal): PrincipalSource {
   return { kind: 'token' };
 }
 
+/** A principal as the command line names it, where only its id is known. */
+export const wordOfId = (id: string): string =>
+  principalWord({ id, name: id.replace(/^token:/, '').replace(/#[^#]*$/, '') });
+
 /** What `login --principal` takes for this principal; its issuer is named in any case, since there may be several. */
-export function principalWord(principal: Principal): string {
+export function principalWord(principal: Pick<Principal, 'id' | 'name'>): string {
   const source = sourceOf(principal);
   if (source.kind !== 'subject' && source.kind !== 'client') return principal.name;
   return `${source.kind}:${source.issuer} ${source.name}`;

@@ -9,6 +9,8 @@ import { replaceFile } from '../../base/replace-file.js';
 import { isAlive, type Owner, thisOwner } from '../../engine/owner.js';
 
 const FOLDER = 'sessions';
+/** Nobody goes on with what was last called so long ago. */
+const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
 const RECORD = /^(s-[a-z0-9]{16})\.json$/;
 /** A person has ended it from outside. */
 const ended = (handle: string): string => `${handle}.ended`;
@@ -20,18 +22,22 @@ const record = z.object({
   client: z.string(),
   /** The bridge that has it. */
   owner,
+  /** Whose it is, by id; null for the user who started the bridge. */
+  principal: z.string().nullable(),
+  /** Within which its name means it, where that outlives a connection; else null. */
+  scope: z.string().nullable(),
   container: z.string(),
-  /** Of its first process on this machine; null where another one runs it. */
-  pid: z.int().nullable(),
+  /** Its first process, where the machine of its owner runs it; else null. */
+  process: z.object({ pid: z.int(), startTime: z.string() }).nullable(),
   memoryLimitBytes: z.int(),
   /** ISO 8601. */
   createdAt: z.string(),
   lastCallAt: z.string(),
   calls: z.int(),
-  /** It has ended with its bridge, while the process of that one may go on for other windows. */
-  hasEnded: z.boolean(),
   idleSeconds: z.int(),
   lifeSeconds: z.int(),
+  /** Why it has ended, where its name outlives its bridge and somebody may ask; null while it lives. */
+  ended: z.string().nullable(),
 });
 
 export type SessionRecord = Readonly<z.infer<typeof record>>;
@@ -54,19 +60,27 @@ export class SessionFiles {
     for (const name of [`${handle}.json`, ended(handle)]) rmSync(join(this.#dir, name), { force: true });
   }
 
-  /** Those that live, of all bridges of this state directory, the one that was called last first. */
+  /** Those of all bridges of this state directory, the one that was called last first; what has ended and those of dead bridges too. */
   all(): readonly SessionRecord[] {
-    return this.#records().filter(({ hasEnded, owner }) => !hasEnded && isAlive(owner));
+    return this.#handles()
+      .flatMap((handle) => this.#read(handle) ?? [])
+      .sort((one, other) => (one.lastCallAt < other.lastCallAt ? 1 : -1));
   }
 
   /**
-   * Whether a bridge that is there no more has had one of this name, and since when nobody has called it; what is found is
-   * removed, so that it is said once.
+   * What is known of one of this name that has ended, or whose bridge is there no more. Only those of `scope` count, null for
+   * those that a connection had.
    */
-  takeOrphan(name: string): SessionRecord | undefined {
-    const orphans = this.#records().filter((each) => !isAlive(each.owner));
-    for (const each of orphans) this.remove(each.handle);
-    return orphans.find((each) => each.name === name);
+  orphan(name: string, scope: string | null): SessionRecord | undefined {
+    return this.#orphans().find((each) => each.scope === scope && each.name === name);
+  }
+
+  /** Nobody has to be told any more: there is another one of this name. */
+  forgetOrphans(name: string, scope: string | null): void {
+    for (const each of this.#orphans()) {
+      const isForgotten = Date.now() - Date.parse(each.lastCallAt) > FORGOTTEN_AFTER_MS;
+      if (isForgotten || (each.scope === scope && each.name === name)) this.remove(each.handle);
+    }
   }
 
   /** Says that a person ends it, which its bridge looks for when it has ended. */
@@ -75,15 +89,20 @@ export class SessionFiles {
     writeFileSync(join(this.#dir, ended(handle)), '', { mode: 0o600 });
   }
 
+  /** It goes on: it could not be ended. */
+  unmarkEnded(handle: string): void {
+    rmSync(join(this.#dir, ended(handle)), { force: true });
+  }
+
   isMarkedEnded(handle: string): boolean {
     return existsSync(join(this.#dir, ended(handle)));
   }
 
-  /** Of dead bridges too, the one that was called last first. */
-  #records(): readonly SessionRecord[] {
-    return this.#handles()
-      .flatMap((handle) => this.#read(handle) ?? [])
-      .sort((one, other) => (one.lastCallAt < other.lastCallAt ? 1 : -1));
+  /** While its bridge's process lives, what a connection had is of no concern to another one. */
+  #orphans(): readonly SessionRecord[] {
+    return this.all().filter(
+      ({ ended: why, scope, owner }) => !isAlive(owner) || (why !== null && scope !== null),
+    );
   }
 
   #handles(): readonly string[] {

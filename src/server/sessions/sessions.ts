@@ -6,6 +6,7 @@ import type { Observer } from '../../base/events.js';
 import { clipHarmless } from '../../base/text.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import type { SessionLimits } from '../../config/settings.js';
+import { livingAt } from '../../engine/first-process.js';
 import type { Objection } from '../../run/outcome/outcome.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { Session } from './session.js';
@@ -14,6 +15,7 @@ import { SessionFiles } from './session-file.js';
 const HANDLE = /^s-[a-z0-9]{16}$/;
 /** Ends that are remembered for whoever asks for them. */
 const MAX_REMEMBERED = 200;
+const BRIDGE_ENDED = 'the bridge that had it has ended';
 
 export type AskedSession = {
   /** Or its handle. */
@@ -27,6 +29,10 @@ export type SessionsOptions = {
   /** Most at once; asked for each new one. */
   readonly most: () => number;
   readonly stateDir: string;
+  /** Whose they are, by id; null for the user who started the bridge. */
+  readonly principal: string | null;
+  /** Within which their names mean them, whoever calls; without it, the scope of each caller. */
+  readonly scope?: string;
   /** Gets rid of a sandbox behind the caller's back. */
   readonly retire: (sandbox: Sandbox) => void;
   readonly observer: Observer;
@@ -52,7 +58,6 @@ export class Sessions implements Disposable {
   readonly #live = new Map<string, Session>();
   /** By scope and name, and by handle. */
   readonly #ended = new Map<string, string>();
-
   #isClosing = false;
 
   constructor(options: SessionsOptions) {
@@ -70,10 +75,12 @@ export class Sessions implements Disposable {
    */
   async enter(
     asked: AskedSession,
-    { scope, client }: { readonly scope: string; readonly client: string },
+    caller: { readonly scope: string; readonly client: string },
     signal: AbortSignal,
     onWait: (session: Session) => void,
   ): Promise<Entered | Objection> {
+    const { client } = caller;
+    const scope = this.#options.scope ?? caller.scope;
     const since = performance.now();
     let waited = 0;
     for (;;) {
@@ -97,10 +104,22 @@ export class Sessions implements Disposable {
     }
   }
 
-  /** Ends all of them. What is on record of them stays, so that the next bridge says that they have ended. */
-  [Symbol.dispose](): void {
+  /**
+   * Ends those that no call has, and the others when theirs has ended. Another bridge may be called by their names from now
+   * on, and has to know of it.
+   */
+  close(): void {
     this.#isClosing = true;
-    for (const session of this.#live.values()) session.end('the bridge has ended');
+    for (const session of this.#live.values()) {
+      if (this.#options.scope !== undefined) this.#tell(session, BRIDGE_ENDED);
+      if (!session.isBusy) session.end(BRIDGE_ENDED);
+    }
+  }
+
+  /** Ends all of them. */
+  [Symbol.dispose](): void {
+    this.close();
+    for (const session of this.#live.values()) session.end(BRIDGE_ENDED);
   }
 
   /** Those that are about to end are none any more. */
@@ -163,15 +182,17 @@ export class Sessions implements Disposable {
     });
     this.#live.set(session.handle, session);
     this.#ended.delete(keyOf({ scope, name }));
+    this.#attempt(() => this.#files.forgetOrphans(name, this.#options.scope ?? null));
     return { session, before };
   }
 
-  /** Told once by its name, since the one that is made then takes its place. */
+  /** Told until one is made of its name, which then takes its place. */
   #whyEnded(name: string, scope: string): string | undefined {
-    const known = this.#ended.get(HANDLE.test(name) ? name : keyOf({ scope, name }));
-    if (known !== undefined || HANDLE.test(name)) return known;
-    const orphan = this.#files.takeOrphan(name);
-    if (orphan === undefined) return undefined;
+    if (HANDLE.test(name)) return this.#ended.get(name);
+    const orphan = this.#files.orphan(name, this.#options.scope ?? null);
+    const ofOurs = this.#options.scope === undefined ? undefined : orphan?.ended;
+    const known = this.#ended.get(keyOf({ scope, name })) ?? ofOurs ?? undefined;
+    if (orphan === undefined || known !== undefined) return known;
     const last = orphan.lastCallAt.slice(0, 19).replace('T', ' ');
     return `the bridge that had it is gone; its last call was at ${last} UTC`;
   }
@@ -228,6 +249,7 @@ export class Sessions implements Disposable {
   #leave(session: Session): void {
     if (session.sandbox === undefined && session.ended === undefined)
       session.end('its sandbox did not start');
+    if (this.#isClosing) session.end(BRIDGE_ENDED);
     session.leave();
     this.#settle();
     if (session.ended !== undefined) return;
@@ -239,8 +261,7 @@ export class Sessions implements Disposable {
     const { sandbox, ended = '' } = session;
     this.#options.onEnded?.(session);
     if (this.#live.delete(session.handle)) this.#remember(session, ended);
-    if (this.#isClosing) this.#tell(session);
-    else this.#forget(session.handle);
+    this.#tellEnd(session, ended);
     if (sandbox !== undefined) this.#options.retire(sandbox);
   }
 
@@ -258,30 +279,41 @@ export class Sessions implements Disposable {
   }
 
   /** For people; trouble with it is nobody's call. */
-  #tell(session: Session): void {
+  #tell(session: Session, why: string | null = null): void {
     const { sandbox, name, handle, client, createdAt, lastCallAt, calls } = session;
     if (sandbox === undefined) return;
-    const { idleSeconds, lifeSeconds } = this.#options.limits;
+    const { principal, scope = null, limits } = this.#options;
+    const { idleSeconds, lifeSeconds } = limits;
+    const { pid } = sandbox;
     this.#attempt(() =>
       this.#files.write({
         handle,
         name,
         client,
+        principal,
+        scope,
         container: sandbox.name,
-        pid: sandbox.pid ?? null,
+        process: (pid === undefined ? undefined : livingAt(pid)) ?? null,
         memoryLimitBytes: sandbox.spec.memoryBytes,
         createdAt: createdAt.toISOString(),
         lastCallAt: lastCallAt.toISOString(),
         calls,
-        hasEnded: this.#isClosing,
         idleSeconds,
         lifeSeconds,
+        ended: why,
       }),
     );
   }
 
-  #forget(handle: string): void {
-    this.#attempt(() => this.#files.remove(handle));
+  /**
+   * Where its name outlives the connection it outlives this bridge too, and somebody may ask for it then. Where the bridge ends,
+   * its connection may go on with another one.
+   */
+  #tellEnd(session: Session, why: string): void {
+    if (this.#options.scope === undefined && !this.#isClosing)
+      return this.#attempt(() => this.#files.remove(session.handle));
+    this.#tell(session, why);
+    this.#attempt(() => this.#files.unmarkEnded(session.handle));
   }
 
   #attempt(write: () => void): void {

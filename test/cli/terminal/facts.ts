@@ -5,12 +5,14 @@ import type { loginsText } from '../../../src/cli/login.js';
 import type { ProbeReport } from '../../../src/cli/probe/report.js';
 import type { runsText } from '../../../src/cli/runs.js';
 import type { ServerChange } from '../../../src/cli/server-changes.js';
+import type { ListedSession } from '../../../src/cli/session-list.js';
 import type { snippetsText } from '../../../src/cli/snippets.js';
 import type { ListedToken } from '../../../src/cli/token.js';
 import type { Discovery } from '../../../src/config/discover.js';
 import type { Question } from '../../../src/run/approvals/question.js';
 import type { SurveyedFile } from '../../../src/run/artifacts/kept-survey.js';
 import type { Refreshed } from '../../../src/server/refresh.js';
+import { SessionFiles } from '../../../src/server/sessions/session-file.js';
 import type { SharedStatus } from '../../../src/shared/greeting.js';
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 12);
@@ -308,6 +310,37 @@ export const KEPT: readonly SurveyedFile[] = [
   file('out/chart.png', 20_480, 'image/png', 42),
   file('stdout.txt', 4_800_000, 'text/plain', 600),
   file(`out/${'a-long-name-'.repeat(8)}.csv`, 9, 'text/csv', 3_500),
+];
+
+const session = (
+  name: string,
+  letter: string,
+  agoSeconds: number,
+  more: Partial<ListedSession> = {},
+): ListedSession => ({
+  name,
+  handle: `s-${letter.repeat(16)}`,
+  client: 'claude-code 2.1.0',
+  principal: null,
+  scope: null,
+  owner: { pid: 4711, startTime: '1', bootId: '', machine: '' },
+  container: 'mcp-sandbox-bridge-0123456789ab-1',
+  process: null,
+  memoryLimitBytes: 536_870_912,
+  createdAt: new Date(NOW_MS - 7_000_000).toISOString(),
+  lastCallAt: new Date(NOW_MS - agoSeconds * 1000).toISOString(),
+  calls: 3,
+  idleSeconds: 900,
+  lifeSeconds: 14_400,
+  ended: null,
+  files: new SessionFiles('/nowhere'),
+  heldBytes: 310_000_000,
+  ...more,
+});
+export const SESSIONS: readonly ListedSession[] = [
+  session('data', 'a', 4),
+  session('plots of the third quarter, and of the fourth', 'b', 130, { client: 'command line 0.1.0' }),
+  session('main', 'c', 800, { principal: 'token:ann#0123', heldBytes: undefined, calls: 120 }),
 ];
 
 export const IMAGES = [

@@ -13,6 +13,7 @@ import { reportText } from '../../../src/cli/probe/report.js';
 import { callsText, runsText } from '../../../src/cli/runs.js';
 import { serversText } from '../../../src/cli/server-list.js';
 import { refreshText } from '../../../src/cli/servers-refresh.js';
+import { sessionsText } from '../../../src/cli/session-list.js';
 import { statusText } from '../../../src/cli/shared.js';
 import { snippetsText } from '../../../src/cli/snippets.js';
 import { tokensText } from '../../../src/cli/token.js';
@@ -56,6 +57,7 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   stop: { helpOnly: 'it prints a sentence for each bridge that has ended' },
   restart: { helpOnly: 'it prints sentences' },
   run: { helpOnly: "it prints the code's own words" },
+  repl: { helpOnly: 'it is a conversation, which test/cli/repl has' },
   exec: { helpOnly: "it prints the program's own words" },
   snippets: { list: () => snippetsText('/home/ann/snippets', facts.SNIPPETS) },
   runs: {
@@ -72,6 +74,8 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
   kept: { list: () => keptText(facts.KEPT, 3600, facts.NOW_MS) },
   'kept save': { helpOnly: 'it prints one path' },
   'kept open': { helpOnly: 'it prints one sentence' },
+  sessions: { list: () => sessionsText(facts.SESSIONS, facts.NOW_MS) },
+  'sessions end': { helpOnly: 'it prints one sentence' },
   'code-exec': { helpOnly: 'it speaks MCP' },
   image: { helpOnly: 'its commands print' },
   'image build': { helpOnly: 'its own tests have what it prints' },
@@ -89,4 +93,5 @@ export const IN_AN_EMPTY_HOME = [
   'runs --failed',
   'approvals',
   'kept',
+  'sessions',
 ] as const;

@@ -1,0 +1,92 @@
+// What TAB offers: tools and their arguments out of what is known of servers, everything else out of what the session has.
+
+import type { ServerDoc, ToolDoc } from '../../protocol/frames.js';
+import { RawJson } from '../../protocol/json-text.js';
+
+export type CompletionSources = {
+  /** Servers by what they are called in Python. */
+  readonly servers: () => readonly Pick<ServerDoc, 'alias' | 'tools'>[];
+  /** Names that the session has, or those of one of its objects; none where that is not known. */
+  readonly namesIn: (object: string | undefined) => Promise<readonly string[]>;
+};
+
+/** What the last word of the line could become, and that word: as readline wants it. */
+export type Completions = [string[], string];
+
+const INDENT = '    ';
+const MEMBER = /([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(\w*)$/;
+const WORD = /[A-Za-z_]\w*$/;
+const CALLEE = /\bmcp_(\w+)\.(\w+)\s*$/;
+const MODULE = /^mcp_(\w+)$/;
+
+/** `line` is what stands before the cursor. */
+export async function completionsOf(line: string, sources: CompletionSources): Promise<Completions> {
+  if (line.trim() === '') return [[`${line}${INDENT}`], line];
+  const place = placeIn(line);
+  if (place.isInText) return [[], ''];
+  const [, object, member] = MEMBER.exec(line) ?? [];
+  if (object !== undefined && member !== undefined) {
+    const server = serverNamed(MODULE.exec(object)?.[1], sources);
+    const names = server?.tools.map(({ alias }) => alias) ?? (await sources.namesIn(object));
+    return [fitting(names, member).map((name) => `${object}.${name}`), `${object}.${member}`];
+  }
+  const word = WORD.exec(line)?.[0] ?? '';
+  const own = fitting(argumentsLeft(place.callee, place.given, sources), word);
+  // Behind a comma or a bracket anything may follow, which is no help.
+  const others = word === '' ? [] : fitting(await sources.namesIn(undefined), word);
+  return [[...own, ...others], word];
+}
+
+function fitting(names: readonly string[], begin: string): string[] {
+  const shown = names.filter((name) => name.startsWith(begin) && (begin !== '' || !name.startsWith('_')));
+  return [...new Set(shown)].sort();
+}
+
+const serverNamed = (alias: string | undefined, { servers }: CompletionSources) =>
+  alias === undefined ? undefined : servers().find((server) => server.alias === alias);
+
+/** Of the tool whose call is open, with their equals sign. */
+function argumentsLeft(callee: string, given: string, sources: CompletionSources): readonly string[] {
+  const [, alias, name] = CALLEE.exec(callee) ?? [];
+  const tool = serverNamed(alias, sources)?.tools.find((each) => each.alias === name);
+  // Within a value the names of arguments are none of its.
+  if (tool === undefined || /=\s*\w*$/.test(given)) return [];
+  return argumentNames(tool)
+    .filter((each) => !new RegExp(`\\b${each}\\s*=`).test(given))
+    .map((each) => `${each}=`);
+}
+
+function argumentNames({ inputSchema }: Pick<ToolDoc, 'inputSchema'>): readonly string[] {
+  const schema: unknown = inputSchema instanceof RawJson ? JSON.parse(inputSchema.text) : inputSchema;
+  const { properties } = Object(schema) as { readonly properties?: unknown };
+  return Object.keys(Object(properties)).filter((name) => /^[A-Za-z_]\w*$/.test(name));
+}
+
+type Place = {
+  readonly isInText: boolean;
+  /** What stands before the innermost open bracket, where that is a round one. */
+  readonly callee: string;
+  /** What stands behind it. */
+  readonly given: string;
+};
+
+function placeIn(line: string): Place {
+  const open: number[] = [];
+  let quote = '';
+  for (let at = 0; at < line.length; at++) {
+    const letter = line[at] ?? '';
+    if (quote !== '') {
+      if (letter === '\\') at++;
+      else if (letter === quote) quote = '';
+    } else if (letter === '"' || letter === "'") quote = letter;
+    else if ('([{'.includes(letter)) open.push(at);
+    else if (')]}'.includes(letter)) open.pop();
+  }
+  const start = open.at(-1);
+  const isCall = start !== undefined && line[start] === '(';
+  return {
+    isInText: quote !== '',
+    callee: isCall ? line.slice(0, start) : '',
+    given: isCall ? line.slice(start + 1) : '',
+  };
+}

@@ -1,0 +1,18 @@
+// What `repl` says of the servers that its session has.
+
+import { nameList } from '../../base/name-list.js';
+import { ownCommand } from '../../base/own-command.js';
+import type { ServerDoc } from '../../protocol/frames.js';
+
+/** `configured`: how many servers there are. */
+export function loadedLine(
+  loaded: readonly Pick<ServerDoc, 'alias' | 'tools'>[],
+  configured: number,
+): string {
+  if (loaded.length > 0) {
+    const names = loaded.map(({ alias, tools }) => `mcp_${alias} (${tools.length} tools)`);
+    return `Loaded: ${nameList(names)}.`;
+  }
+  if (configured === 0) return 'No MCP server is configured.';
+  return `No server is loaded: name some with --servers, or all ${configured} with --all; \`${ownCommand('servers')}\` lists them.`;
+}
