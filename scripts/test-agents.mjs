@@ -15,6 +15,7 @@ import { judgeHttp, serveHttp } from './agents/over-http.mjs';
 import { judgeOAuth, judgeRefresh } from './agents/over-oauth.mjs';
 import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
+import { judgeSessions } from './agents/sessions.mjs';
 import { judgeSideBySide } from './agents/side-by-side.mjs';
 import { CALLS, ENDLESS, KEPT, reading, reference } from './agents/trials.mjs';
 import { judgeWrongSetting } from './agents/wrong-setting.mjs';
@@ -41,6 +42,7 @@ const options = () =>
       http: { says: 'only over HTTP, with a token and with OAuth' },
       shared: { says: 'only side by side, with one bridge for all of them' },
       long: { says: 'only runs that take longer than a host waits; a quarter of an hour' },
+      sessions: { says: 'only calls of run_python that share a session; a minute for all hosts' },
       show: { says: 'print the beginning of every result' },
       publish: { says: `put the table into ${REGIONS.agents}` },
       from: { value: 'FILE', says: 'take an earlier report instead of trying' },
@@ -118,14 +120,15 @@ async function triedTogether(only, stage, ref, engine) {
   ];
 }
 
-async function triedLong(only, stage, engine) {
+/** `judge` gives findings by the id of the host. */
+async function triedBy(judge, only, stage, engine) {
   const hosts = [];
   for (const id of only) hosts.push({ id, host: HOSTS[id], argv: await install(id, HOSTS[id], CACHE) });
-  const found = await judgeLongRuns(hosts, { stage, engine });
+  const found = await judge(hosts, { stage, engine });
   return hosts.map(({ id, host: { title, version } }) => ({ id, title, version, findings: found[id] }));
 }
 
-async function tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong }) {
+async function tryAll(only, show, { isOnlyHttp, isOnlyShared, judge }) {
   if (!existsSync(MAIN)) leave(3, 'The bridge is not built. Run `npm run build`.');
   const stage = new Stage({ quick: true });
   process.once('exit', () => stage.close());
@@ -134,9 +137,9 @@ async function tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong }) {
   const program = { command: process.execPath, args: [MAIN], env: stage.environment(home), cwd: home };
   const ref = await reference(stage, program);
   const engine = process.env.MCP_BRIDGE_RUNTIME ?? 'podman';
-  if (isOnlyShared || isOnlyLong) {
-    const together = isOnlyLong
-      ? await triedLong(only, stage, engine)
+  if (isOnlyShared || judge !== undefined) {
+    const together = judge
+      ? await triedBy(judge, only, stage, engine)
       : await triedTogether(only, stage, ref, engine);
     for (const each of together) print(each, show);
     return { date: new Date().toISOString(), hosts: together };
@@ -161,16 +164,21 @@ const {
   http: isOnlyHttp,
   shared: isOnlyShared,
   long: isOnlyLong,
+  sessions: isOnlySessions,
   publish,
   from,
 } = options();
-if (publish && (isOnlyHttp || isOnlyShared || isOnlyLong))
-  leave(2, '--publish is for all that is tried: leave out --http, --shared and --long. See --help.');
+if (publish && (isOnlyHttp || isOnlyShared || isOnlyLong || isOnlySessions))
+  leave(
+    2,
+    '--publish is for all that is tried: leave out --http, --shared, --long and --sessions. See --help.',
+  );
+const judge = isOnlyLong ? judgeLongRuns : isOnlySessions ? judgeSessions : undefined;
 const report =
   from === undefined
-    ? await tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong })
+    ? await tryAll(only, show, { isOnlyHttp, isOnlyShared, judge })
     : JSON.parse(readFileSync(from, 'utf8'));
-const isTable = !isOnlyShared && !isOnlyLong;
+const isTable = !isOnlyShared && judge === undefined;
 const table = `${hostTable(report.hosts)}\n\nTried without a screen on ${report.date.slice(0, 10)}.`;
 if (isTable) console.log(`\n${table}`);
 if (from === undefined) {
