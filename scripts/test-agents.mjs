@@ -16,6 +16,7 @@ import { judgeHttp, serveHttp } from './agents/over-http.mjs';
 import { judgeOAuth, judgeRefresh } from './agents/over-oauth.mjs';
 import { hostTable } from './agents/report.mjs';
 import { Session } from './agents/session.mjs';
+import { judgeSessions } from './agents/sessions.mjs';
 import { judgeSideBySide } from './agents/side-by-side.mjs';
 import { CALLS, ENDLESS, KEPT, reading, reference } from './agents/trials.mjs';
 import { judgeWrongSetting } from './agents/wrong-setting.mjs';
@@ -43,6 +44,7 @@ const options = () =>
       shared: { says: 'only side by side, with one bridge for all of them' },
       long: { says: 'only runs that take longer than a host waits; a quarter of an hour' },
       approvals: { says: 'only calls that wait for a person, in hosts that can and cannot ask' },
+      sessions: { says: 'only calls of run_python that share a session; a minute for all hosts' },
       show: { says: 'print the beginning of every result' },
       publish: { says: `put the table into ${REGIONS.agents}` },
       from: { value: 'FILE', says: 'take an earlier report instead of trying' },
@@ -120,25 +122,27 @@ async function triedTogether(only, stage, ref, engine) {
   ];
 }
 
-async function triedLong(only, stage, engine) {
+/** `judge` gives findings by the id of the host. */
+function judgeOf() {
+  if (isOnlyLong) return judgeLongRuns;
+  if (isOnlySessions) return judgeSessions;
+  return isOnlyApprovals ? judgeApprovalsOfAll : undefined;
+}
+
+async function judgeApprovalsOfAll(hosts, at) {
+  const found = {};
+  for (const each of hosts) found[each.id] = await judgeApprovals(each, at);
+  return found;
+}
+
+async function triedBy(judge, only, stage, engine) {
   const hosts = [];
   for (const id of only) hosts.push({ id, host: HOSTS[id], argv: await install(id, HOSTS[id], CACHE) });
-  const found = await judgeLongRuns(hosts, { stage, engine });
+  const found = await judge(hosts, { stage, engine });
   return hosts.map(({ id, host: { title, version } }) => ({ id, title, version, findings: found[id] }));
 }
 
-async function triedApprovals(only, stage, engine) {
-  const tried = [];
-  for (const id of only) {
-    const argv = await install(id, HOSTS[id], CACHE);
-    const { title, version } = HOSTS[id];
-    const findings = await judgeApprovals({ id, host: HOSTS[id], argv }, { stage, engine });
-    tried.push({ id, title, version, findings });
-  }
-  return tried;
-}
-
-async function tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong, isOnlyApprovals }) {
+async function tryAll(only, show, { isOnlyHttp, isOnlyShared, judge }) {
   if (!existsSync(MAIN)) leave(3, 'The bridge is not built. Run `npm run build`.');
   const stage = new Stage({ quick: true });
   process.once('exit', () => stage.close());
@@ -147,12 +151,10 @@ async function tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong, isOnly
   const program = { command: process.execPath, args: [MAIN], env: stage.environment(home), cwd: home };
   const ref = await reference(stage, program);
   const engine = process.env.MCP_BRIDGE_RUNTIME ?? 'podman';
-  if (isOnlyShared || isOnlyLong || isOnlyApprovals) {
-    const trying = () => {
-      if (isOnlyApprovals) return triedApprovals(only, stage, engine);
-      return isOnlyLong ? triedLong(only, stage, engine) : triedTogether(only, stage, ref, engine);
-    };
-    const together = await trying();
+  if (isOnlyShared || judge !== undefined) {
+    const together = judge
+      ? await triedBy(judge, only, stage, engine)
+      : await triedTogether(only, stage, ref, engine);
     for (const each of together) print(each, show);
     return { date: new Date().toISOString(), hosts: together };
   }
@@ -176,20 +178,22 @@ const {
   http: isOnlyHttp,
   shared: isOnlyShared,
   long: isOnlyLong,
+  sessions: isOnlySessions,
   approvals: isOnlyApprovals,
   publish,
   from,
 } = options();
-if (publish && (isOnlyHttp || isOnlyShared || isOnlyLong || isOnlyApprovals))
+const judge = judgeOf();
+if (publish && (isOnlyHttp || isOnlyShared || judge !== undefined))
   leave(
     2,
-    '--publish is for all that is tried: leave out --http, --shared, --long and --approvals. See --help.',
+    '--publish is for all that is tried: leave out --http, --shared, --long, --sessions and --approvals. See --help.',
   );
 const report =
   from === undefined
-    ? await tryAll(only, show, { isOnlyHttp, isOnlyShared, isOnlyLong, isOnlyApprovals })
+    ? await tryAll(only, show, { isOnlyHttp, isOnlyShared, judge })
     : JSON.parse(readFileSync(from, 'utf8'));
-const isTable = !isOnlyShared && !isOnlyLong && !isOnlyApprovals;
+const isTable = !isOnlyShared && judge === undefined;
 const table = `${hostTable(report.hosts)}\n\nTried without a screen on ${report.date.slice(0, 10)}.`;
 if (isTable) console.log(`\n${table}`);
 if (from === undefined) {

@@ -86,7 +86,9 @@ class Session:
             if outbox:
                 self._poll.register(outbox.fd, select.POLLOUT)
         bytes_read = 0
-        for fd, _ in self._poll.poll(self._standstill.look_after_ms()):
+        ready = [fd for fd, _ in self._poll.poll(self._standstill.look_after_ms())]
+        # Output first: what tells of an end takes all that there is of it, and a read after that would wait for ever.
+        for fd in sorted(ready, key=lambda fd: fd not in self._outputs):
             if fd == self._ended:
                 self._see_end()
             elif fd == self._streams.host_in:

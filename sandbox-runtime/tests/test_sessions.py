@@ -137,6 +137,21 @@ class SessionTest(unittest.TestCase):
             self.assertEqual(host.call("asyncio.run(asyncio.sleep(0, 5))"), 5)
             self.assertTrue(host.call("await asyncio.sleep(0.05); not task.done()"))
 
+    def test_a_supervisor_that_sees_output_and_end_at_once_waits_for_no_more_output(self) -> None:
+        with Session() as host:
+            host.call("1")
+            host.begin(
+                "import time\nprint('begun', flush=True)\ntime.sleep(0.5)\nprint('more', flush=True)\n2"
+            )
+            host.wait_for(lambda _: "begun" in host.printed)
+            os.kill(host.process.pid, signal.SIGSTOP)
+            # It sees both only when it goes on, however slow the machine is.
+            time.sleep(1.5)
+            os.kill(host.process.pid, signal.SIGCONT)
+            host.ended()
+            self.assertEqual(host.printed, "begun\nmore\n")
+            self.assertEqual(host.call("3"), 3)
+
     def test_threads_go_on_between_calls_and_their_output_belongs_to_the_next(self) -> None:
         with Session() as host:
             code = """

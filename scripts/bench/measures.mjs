@@ -12,6 +12,7 @@ import { hello } from './hello.mjs';
 import { memory } from './memory.mjs';
 import { preimport } from './preimport.mjs';
 import { relay } from './relay.mjs';
+import { sessionCall } from './session-call.mjs';
 import { startUp } from './start-up.mjs';
 import { toolCall } from './tool-call.mjs';
 import { warmCall } from './warm-call.mjs';
@@ -19,6 +20,7 @@ import { windows } from './windows.mjs';
 
 export const MEASURES = {
   'warm-call': warmCall,
+  'session-call': sessionCall,
   'cold-call': coldCall,
   hello,
   'back-to-back': backToBack,

@@ -32,27 +32,22 @@ async function ofSandbox(bare, signal) {
   const sandbox = await bare.sandbox(signal);
   try {
     await pause(SETTLE_MS);
-    const first = Number(readFileSync(bare.pidFile(sandbox.name), 'utf8'));
-    const conmon = parentOf(first);
-    const watched = commandLine(conmon).includes('conmon');
     const client = family(process.pid).find((pid) => commandLine(pid).includes(sandbox.name));
-    const inside = sum(family(first));
-    const watcher = sum(watched ? [conmon] : []);
-    const total = inside.mb + watcher.mb;
+    const { mb, kind, note } = watchedMemory(Number(readFileSync(bare.pidFile(sandbox.name), 'utf8')));
     return [
       {
-        measure: `memory of a waiting sandbox with its conmon (${inside.kind})`,
+        measure: `memory of a waiting sandbox with its conmon (${kind})`,
         unit: 'MB',
-        ours: figure('sandbox', [total]),
+        ours: figure('sandbox', [mb]),
         target: `<= ${SANDBOX_MAX_MB} MB`,
-        met: total <= SANDBOX_MAX_MB,
-        note: `${inside.mb.toFixed(1)} MB inside, ${watcher.mb.toFixed(1)} MB conmon`,
+        met: mb <= SANDBOX_MAX_MB,
+        note,
       },
       ...(client === undefined
         ? []
         : [
             {
-              measure: `memory of the engine's client beside it (${inside.kind})`,
+              measure: `memory of the engine's client beside it (${kind})`,
               unit: 'MB',
               ours: figure('client', [sum([client]).mb]),
             },
@@ -61,6 +56,16 @@ async function ofSandbox(bare, signal) {
   } finally {
     await sandbox[Symbol.asyncDispose]();
   }
+}
+
+/** Memory of a container and of the conmon that watches it: { mb, kind, note }. `first` is the pid of its first process. */
+export function watchedMemory(first) {
+  const conmon = parentOf(first);
+  const isWatched = commandLine(conmon).includes('conmon');
+  const inside = sum(family(first));
+  const watcher = sum(isWatched ? [conmon] : []);
+  const note = `${inside.mb.toFixed(1)} MB inside, ${watcher.mb.toFixed(1)} MB conmon`;
+  return { mb: inside.mb + watcher.mb, kind: inside.kind, note };
 }
 
 /** Memory of processes: PSS, or RSS where the shares of another user's processes are not ours to see. */

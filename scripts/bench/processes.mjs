@@ -34,9 +34,15 @@ export function openFiles(pid) {
 
 export const commandLine = (pid) => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
 
-export function parentOf(pid) {
+export const parentOf = (pid) => Number(statOf(pid)[1]);
+
+/** A letter of the kernel's: T for one that was stopped. */
+export const stateOf = (pid) => statOf(pid)[0];
+
+/** What follows the name in /proc/PID/stat. */
+function statOf(pid) {
   const stat = read(`/proc/${pid}/stat`);
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 const allPids = () =>

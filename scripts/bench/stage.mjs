@@ -120,7 +120,8 @@ export class Stage {
       const bridge = {
         client,
         pid,
-        run: (code) => payloadOf(client, 'run_python', { code, servers: Object.keys(servers) }),
+        run: (code, more = {}) =>
+          payloadOf(client, 'run_python', { code, servers: Object.keys(servers), ...more }),
         execute: (language, code) => payloadOf(client, 'execute_code', { language, entrypoint_code: code }),
       };
       await client.listTools();

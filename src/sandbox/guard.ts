@@ -1,5 +1,6 @@
 // Holds one running sandbox to its limits where no control group does, and tells afterwards whether the kernel killed
-// for memory where one does. Lives from the first check of code to the end; a sandbox that waits needs none.
+// for memory where one does. Lives from the first check of code to the end, and rests between the calls of a session; a
+// sandbox that waits needs none.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
@@ -14,16 +15,29 @@ import { type Breach, type Scales, Watchdog } from './watchdog.js';
 export class Guard implements Disposable {
   readonly #enforcement: Enforcement;
   readonly #group: GroupLimit | undefined;
-  readonly #watchdog: Watchdog | undefined;
+  readonly #makeWatchdog: () => Watchdog | undefined;
+  #watchdog: Watchdog | undefined;
   #memoryKills = 0;
 
-  /** `pid` is that of the container's first process, before any code of the guest has run. */
+  /** Watches at once. `pid` is that of the container's first process, before any code of the guest has run. */
   constructor(pid: number, spec: SandboxSpec, enforcement: Enforcement, onBreach: (breach: Breach) => void) {
     this.#enforcement = enforcement;
     if (enforcement.cpu === 'priority') lower(pid);
     if (enforcement.memory === 'cgroup') this.#group = groupLimit(pid, 'memory');
     const scales = this.#scalesFor(pid, spec);
-    if (scales !== undefined) this.#watchdog = new Watchdog(scales, boundsOf(spec), onBreach);
+    this.#makeWatchdog = () => scales && new Watchdog(scales, boundsOf(spec), onBreach);
+    this.watch();
+  }
+
+  /** Goes on after a rest(); where a container stands among the groups is looked up once, which takes milliseconds. */
+  watch(): void {
+    this.#watchdog ??= this.#makeWatchdog();
+  }
+
+  /** Looks at nothing until watch(). */
+  rest(): void {
+    this.#watchdog?.[Symbol.dispose]();
+    this.#watchdog = undefined;
   }
 
   /** How it is looked at; undefined where it is another machine's, or the operator does without a limit. */
@@ -46,7 +60,7 @@ export class Guard implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#watchdog?.[Symbol.dispose]();
+    this.rest();
   }
 }
 

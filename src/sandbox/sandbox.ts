@@ -302,8 +302,7 @@ export class Sandbox implements AsyncDisposable {
    */
   rests(): void {
     this.#earlierMemoryKills += this.memoryKills ?? 0;
-    this.#guard?.[Symbol.dispose]();
-    this.#guard = undefined;
+    this.#guard?.rest();
     this.#processorTime?.[Symbol.dispose]();
     this.#processorTime = undefined;
   }
@@ -378,8 +377,9 @@ export class Sandbox implements AsyncDisposable {
   /** From the first byte of code on: compiling takes memory too. */
   #startGuard(): void {
     const { pid } = this;
-    if (pid === undefined || this.#guard !== undefined || this.#state.at === 'gone') return;
-    this.#guard = new Guard(pid, this.spec, this.#enforcement, (breach) => this.#onBreach(breach));
+    if (pid === undefined || this.#state.at === 'gone') return;
+    this.#guard ??= new Guard(pid, this.spec, this.#enforcement, (breach) => this.#onBreach(breach));
+    this.#guard.watch();
   }
 
   /** The report came by the other stream: what the guest said last may still be on its way. */

@@ -16,6 +16,8 @@ const HANDLE = /^s-[a-z0-9]{16}$/;
 /** Ends that are remembered for whoever asks for them. */
 const MAX_REMEMBERED = 200;
 const BRIDGE_ENDED = 'the bridge that had it has ended';
+/** To replace a file may take milliseconds; the answer is on its way by then. */
+const TELL_AFTER_MS = 10;
 
 export type AskedSession = {
   /** Or its handle. */
@@ -253,7 +255,9 @@ export class Sessions implements Disposable {
     session.leave();
     this.#settle();
     if (session.ended !== undefined) return;
-    this.#tell(session);
+    setTimeout(() => {
+      if (this.#live.has(session.handle)) this.#tell(session);
+    }, TELL_AFTER_MS).unref();
     this.#heedMemory();
   }
 

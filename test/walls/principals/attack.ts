@@ -16,7 +16,8 @@ export type Group =
   | 'the front'
   | 'shares'
   | 'logs and audit'
-  | 'runs';
+  | 'runs'
+  | 'sessions of code';
 
 /** What got through, in a few words; undefined where it was held. */
 export type Attempt = (world: World, by: Party) => Promise<string | undefined>;
