@@ -1,14 +1,20 @@
 // Calls that wait for a person, through a client of 2025 that can ask: what the person is shown, what they decide, and that
 // nothing is sent before that.
 
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { ElicitRequestSchema, type ElicitResult } from '@modelcontextprotocol/sdk/types.js';
+import {
+  type CallToolResult,
+  ElicitRequestSchema,
+  type ElicitResult,
+} from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
+import type { Question } from '../../src/run/approvals/question.js';
 import { eventually } from '../support/nothing-left.js';
-import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { bridgeEnv, MAIN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
 const SERVER = fileURLToPath(new URL('../fixtures/approved-server.mjs', import.meta.url));
 /** No person is faster; what comes sooner is a host without a screen. */
@@ -56,6 +62,28 @@ async function withBridge(
 }
 
 const desk = { servers: ['desk'] };
+const textOf = ({ content }: CallToolResult): string =>
+  content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+
+/** What `approvals` prints; throws where it fails. */
+const command = (bridge: TestBridge, ...args: readonly string[]): string =>
+  execFileSync(process.execPath, [MAIN, 'approvals', ...args], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: bridgeEnv(bridge.home, { MCP_BRIDGE_STATE_DIR: bridge.stateDir }),
+  });
+
+/** The question of this bridge, as soon as it waits. */
+async function waitingQuestion(bridge: TestBridge): Promise<Question> {
+  for (;;) {
+    const { approvals } = JSON.parse(command(bridge, '--json')) as {
+      readonly approvals: ReadonlyArray<Question & { readonly pid: number }>;
+    };
+    const own = approvals.find(({ pid }) => pid === bridge.pid);
+    if (own !== undefined) return own;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
 const SAID = (call: string) => `try:
     r = await ${call}
 except runtime.MCPError as e:
@@ -131,18 +159,33 @@ describe('what is decided', () => {
     });
   });
 
-  it('a host without a screen, which declines at once, has asked nobody', async () => {
+  it('a host without a screen, which declines at once, has asked nobody: the command line answers', async () => {
     await withBridge(thought({ action: 'decline' }, 0), {}, async ({ bridge, sent }) => {
-      const { result } = await bridge.run(SAID('mcp_desk.erase(id=1)'), desk);
-      expect(result).toEqual(['E_DENIED', expect.stringContaining('not approved: nobody can be asked')]);
+      const running = bridge.run(SAID('mcp_desk.erase(id=1)'), desk);
+      const { id, object } = await waitingQuestion(bridge);
+      expect(object).toMatchObject({ server: 'desk', tool: 'erase', calls: [{ arguments: '{"id":1}' }] });
+      expect(sent()).toEqual([]);
+      command(bridge, 'allow', id);
+      expect(await running).toMatchObject({ result: 'did erase' });
+      expect(sent()).toEqual(['erase {"id":1}']);
+      expect(() => command(bridge, 'deny', id)).toThrow();
+    });
+  });
+
+  it('a client that cannot ask: the command line refuses with a word', async () => {
+    await withBridge(undefined, {}, async ({ bridge, sent }) => {
+      const running = bridge.run(SAID('mcp_desk.erase(id=1)'), desk);
+      command(bridge, 'deny', (await waitingQuestion(bridge)).id, '--word', 'not today');
+      const { result } = await running;
+      expect(result).toEqual(['E_DENIED', expect.stringContaining('denied by the user: not today')]);
       expect(sent()).toEqual([]);
     });
   });
 
-  it('a client that cannot ask', async () => {
-    await withBridge(undefined, {}, async ({ bridge, sent }) => {
+  it('nobody, in time', async () => {
+    await withBridge(undefined, { MCP_BRIDGE_APPROVE_WAIT: '2' }, async ({ bridge, sent }) => {
       const { result } = await bridge.run(SAID('mcp_desk.erase(id=1)'), desk);
-      expect(result).toEqual(['E_DENIED', expect.stringContaining('not approved: nobody can be asked')]);
+      expect(result).toEqual(['E_DENIED', expect.stringContaining('not approved')]);
       expect(sent()).toEqual([]);
     });
   });
@@ -289,7 +332,7 @@ max(gaps) > 1.5`;
       const { content } = await bridge.call({ code: 'await mcp_desk.erase(id=1)', ...desk });
       const text = JSON.stringify(content);
       expect(text).toContain(
-        'Waits for the user to approve desk.erase, who can answer in a dialog of this client.',
+        'Waits for the user to approve desk.erase, who can answer in a dialog of this client or with the command `approvals`.',
       );
       const [handle = ''] = /r-[a-z2-9]{16}/.exec(text) ?? [];
       expect(sent()).toEqual([]);
@@ -327,8 +370,34 @@ await asyncio.gather(mcp_desk.erase(id=1), mcp_desk.pay(id=2), mcp_desk.peek(id=
   it('a question that is too long for a dialog can only be refused there', async () => {
     await withBridge(thought(decide('once')), {}, async ({ bridge, asked, sent }) => {
       const { result } = await bridge.run(SAID('mcp_desk.erase(text="x" * 5000)'), desk);
-      expect(asked[0]?.message).toMatch(/too many for a dialog\. Here it can only be refused\.$/);
+      expect(asked[0]?.message).toMatch(
+        /too many for a dialog\. It can be read and allowed at http:\S+; here it can only be refused\.$/,
+      );
       expect(result).toEqual(['E_DENIED', expect.stringContaining('none of the decisions')]);
+      expect(sent()).toEqual([]);
+    });
+  });
+});
+
+describe('in a session', () => {
+  const call = async (bridge: TestBridge, session: string, code: string, args = {}) =>
+    textOf(await bridge.call({ session, code, ...desk, ...args }));
+
+  it('what is allowed for the session holds in that one alone', async () => {
+    await withBridge(thought(decide('session')), {}, async ({ bridge, asked }) => {
+      for (const session of ['a', 'a', 'b'])
+        expect(await call(bridge, session, 'await mcp_desk.erase(id=1)')).toContain('did erase');
+      expect(asked).toHaveLength(2);
+    });
+  });
+
+  it('a plan stops at the first write and leaves it as it was', async () => {
+    await withBridge(never, {}, async ({ bridge, sent }) => {
+      await call(bridge, 'p', 'x = 1');
+      const planned = await call(bridge, 'p', 'x = 2\nawait mcp_desk.erase(id=9)\nx = 3', { mode: 'plan' });
+      expect(planned).toMatch(/^\[session p \(s-[a-z0-9]{16}\): call 2/);
+      expect(planned).toContain('{"id":9}');
+      expect(await call(bridge, 'p', 'x')).toMatch(/=> 2$/);
       expect(sent()).toEqual([]);
     });
   });
@@ -382,7 +451,7 @@ it('a command for a configured server waits as well', async () => {
 });
 
 it('the audit has question, answer, who and how long', async () => {
-  await withBridge(thought(decide('no', 'not today')), {}, async ({ bridge }) => {
+  await withBridge(thought(decide('no', 'not at this hour')), {}, async ({ bridge }) => {
     await bridge.run(SAID('mcp_desk.erase(id=1)'), desk);
     const { readdirSync } = await import('node:fs');
     const folder = join(bridge.stateDir, 'audit');
@@ -390,7 +459,7 @@ it('the audit has question, answer, who and how long', async () => {
       readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'));
     const questions = () =>
       lines()
-        .filter((line) => line.includes('"kind":"question"') && line.includes('not today'))
+        .filter((line) => line.includes('"kind":"question"') && line.includes('not at this hour'))
         .map((line) => JSON.parse(line) as { readonly durationMs: number });
     expect(await eventually(() => questions().length === 1, 10_000)).toBe(true);
     expect(questions()[0]).toMatchObject({
@@ -400,7 +469,7 @@ it('the audit has question, answer, who and how long', async () => {
       callCount: 1,
       rule: 'MCP_BRIDGE_APPROVE=destructive',
       answer: 'no',
-      word: 'not today',
+      word: 'not at this hour',
       by: 'agent',
       who: 'front-door 1.0.0',
     });
