@@ -27,7 +27,7 @@ const ROOTS_OWN = /\/code-exec:/;
 /** Tests of what is the bridge's business and not the engine's mode: once is enough. */
 const ONCE = [
   'test/faults/**',
-  'test/front-door/{asking,asking-by-answers,audit,changed-config,http-operation,login}.test.ts',
+  'test/front-door/{approvals,approvals-by-answers,asking,asking-by-answers,audit,changed-config,http-operation,login}.test.ts',
   'test/front-door/{on-demand,policy,real-servers,resources,unloaded}.test.ts',
   'test/front-door/{answers,code,data,docs,errors,errors-at-limits,files,hostile-text,preflight,progress}.test.ts',
   'test/front-door/{downstream,hostile-code,listing,other-client,secrets}.test.ts',
@@ -37,7 +37,7 @@ const ONCE = [
   // Each is a command of its own, whose engine may still tidy up in the home that it was given and that is gone by then.
   'test/scripts/containers.test.ts',
   'test/containers/{compiled-harness,image-study,kinds,python-fallback,python-name,setup}.test.ts',
-  'test/front-door/{execute-answers,installed,output,warm}.test.ts',
+  'test/front-door/{execute-answers,installed,output,session-ends,warm}.test.ts',
   // A minute of attacks; containers/walls, probe and languages make the gravest in either mode, `npm run walls` all.
   'test/walls/**',
   // Only root can start what stands for other machines.
@@ -58,7 +58,8 @@ const UNTIMED = [
  * containers or its processes do, nor use up what one user may have. No faults, walls or kills are among them.
  */
 const PAIRED = [
-  ...['audit', 'changed-config', 'docs', 'errors', 'login', 'main-job', 'other-client', 'real-servers'],
+  ...['approvals', 'approvals-by-answers', 'audit', 'changed-config', 'docs', 'errors', 'login', 'main-job'],
+  ...['other-client', 'real-servers'],
 ].map((name) => `test/front-door/${name}.test.ts`);
 const TWO_AT_ONCE = ['--fileParallelism', '--maxWorkers=2'];
 /** Of what gives way to what runs beside it: half of its share. With much more, its first tests waited until their time was over. */
@@ -369,10 +370,45 @@ async function elsewhere() {
     await part(`an engine elsewhere, ${kind}`, () => containersElsewhere(kind));
 }
 
-// Unit tests use two processors by themselves. Python's are single processes that mostly wait for each other, so that those
-// on the host and those in the image run side by side. Containers are mostly waited for, which leaves the processors to the
-// checks and to the tests of programs; these give way, since they have no deadline that is short. A user's engine and one
-// that runs elsewhere have nothing in common.
+/** Containers one part after the other: what gives way to Python's tests first, and at last what is timed. */
+async function containers() {
+  await images;
+  await part('containers, untimed', () =>
+    vitest('containers', {
+      timeoutMs: 8 * MINUTE,
+      // Python's tests have waits of some seconds, which these are not to lengthen.
+      niceness: NICENESS,
+      report: join(scratch, 'untimed.json'),
+      flags: UNTIMED,
+    }),
+  );
+  await part('containers, two at once', () =>
+    vitest('containers', {
+      timeoutMs: 8 * MINUTE,
+      niceness: NICENESS,
+      report: join(scratch, 'paired.json'),
+      flags: [...PAIRED, ...TWO_AT_ONCE],
+    }),
+  );
+  await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
+    vitest('containers', {
+      timeoutMs: 22 * MINUTE,
+      // `npm run test:remote` has those of the engines that stand for other machines.
+      flags: [...WAITING, ...UNTIMED, ...PAIRED, ...OWN].flatMap((pattern) => ['--exclude', pattern]),
+    }),
+  );
+}
+
+/** Python's are single processes that mostly wait for each other, so that both run side by side; then what gives way. */
+async function others() {
+  await Promise.all([part('python on the host', pythonOnHost), part('python in the image', pythonInImage)]);
+  await part('check', check);
+  await part('programs', () => vitest('programs', { timeoutMs: 14 * MINUTE, niceness: NICENESS }));
+}
+
+// Unit tests use two processors by themselves. Containers are mostly waited for, which leaves the processors to Python's
+// tests, to the checks and to the tests of programs; the last two give way, since they have no deadline that is short. A
+// user's engine and one that runs elsewhere have nothing in common.
 const images = part('further images', furtherImages);
 await Promise.all([
   part('unit', () => vitest('unit', { timeoutMs: 10 * MINUTE, as: FUZZ })),
@@ -380,42 +416,7 @@ await Promise.all([
     vitest('containers', { timeoutMs: 3 * MINUTE, report: join(scratch, 'waiting.json'), flags: WAITING }),
   ),
 ]);
-await Promise.all([
-  images,
-  part('python on the host', pythonOnHost),
-  part('python in the image', pythonInImage),
-  images.then(() =>
-    part('containers, untimed', () =>
-      vitest('containers', {
-        timeoutMs: 8 * MINUTE,
-        // Python's tests have waits of some seconds, which these are not to lengthen.
-        niceness: NICENESS,
-        report: join(scratch, 'untimed.json'),
-        flags: UNTIMED,
-      }),
-    ),
-  ),
-]);
-await Promise.all([
-  part('check', check).then(() =>
-    part('programs', () => vitest('programs', { timeoutMs: 12 * MINUTE, niceness: NICENESS })),
-  ),
-  part('containers, two at once', () =>
-    vitest('containers', {
-      timeoutMs: 6 * MINUTE,
-      report: join(scratch, 'paired.json'),
-      flags: [...PAIRED, ...TWO_AT_ONCE],
-    }),
-  ).then(() =>
-    part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>
-      vitest('containers', {
-        timeoutMs: 22 * MINUTE,
-        // `npm run test:remote` has those of the engines that stand for other machines.
-        flags: [...WAITING, ...UNTIMED, ...PAIRED, ...OWN].flatMap((pattern) => ['--exclude', pattern]),
-      }),
-    ),
-  ),
-]);
+await Promise.all([containers(), others()]);
 if (isRoot) await Promise.all([part('containers as an ordinary user', containersAsUser), elsewhere()]);
 rmSync(scratch, { recursive: true, force: true });
 await part('nothing left', nothingLeft);
