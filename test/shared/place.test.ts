@@ -116,6 +116,7 @@ describe('a greeting', () => {
     env: { A: 'b' },
     isTerminal: false,
     isBack: false,
+    isCommandLine: false,
   };
 
   it('is read where it is whole', () => {

@@ -14,8 +14,9 @@ export type CompletionSources = {
 export type Completions = [string[], string];
 
 const INDENT = '    ';
-const MEMBER = /([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(\w*)$/;
-const WORD = /[A-Za-z_]\w*$/;
+const IN_DOTTED = /[\w.]/;
+const WORD_LETTER = /\w/;
+const NAME = /^[A-Za-z_]\w*$/;
 const CALLEE = /\bmcp_(\w+)\.(\w+)\s*$/;
 const MODULE = /^mcp_(\w+)$/;
 
@@ -24,17 +25,27 @@ export async function completionsOf(line: string, sources: CompletionSources): P
   if (line.trim() === '') return [[`${line}${INDENT}`], line];
   const place = placeIn(line);
   if (place.isInText) return [[], ''];
-  const [, object, member] = MEMBER.exec(line) ?? [];
-  if (object !== undefined && member !== undefined) {
+  const { object, word } = lastWord(line);
+  if (object !== undefined) {
     const server = serverNamed(MODULE.exec(object)?.[1], sources);
     const names = server?.tools.map(({ alias }) => alias) ?? (await sources.namesIn(object));
-    return [fitting(names, member).map((name) => `${object}.${name}`), `${object}.${member}`];
+    return [fitting(names, word).map((name) => `${object}.${name}`), `${object}.${word}`];
   }
-  const word = WORD.exec(line)?.[0] ?? '';
   const own = fitting(argumentsLeft(place.callee, place.given, sources), word);
   // Behind a comma or a bracket anything may follow, which is no help.
   const others = word === '' ? [] : fitting(await sources.namesIn(undefined), word);
   return [[...own, ...others], word];
+}
+
+/** What the line ends with: `mcp_x.to` is the word `to` of the object `mcp_x`. */
+function lastWord(line: string): { readonly object: string | undefined; readonly word: string } {
+  let start = line.length;
+  while (start > 0 && IN_DOTTED.test(line[start - 1] ?? '')) start--;
+  const dotted = line.slice(start);
+  const dot = dotted.lastIndexOf('.');
+  const object = dotted.slice(0, Math.max(0, dot));
+  const isName = object.split('.').every((part) => NAME.test(part));
+  return { object: dot > 0 && isName ? object : undefined, word: dotted.slice(dot + 1) };
 }
 
 function fitting(names: readonly string[], begin: string): string[] {
@@ -50,16 +61,39 @@ function argumentsLeft(callee: string, given: string, sources: CompletionSources
   const [, alias, name] = CALLEE.exec(callee) ?? [];
   const tool = serverNamed(alias, sources)?.tools.find((each) => each.alias === name);
   // Within a value the names of arguments are none of its.
-  if (tool === undefined || /=\s*\w*$/.test(given)) return [];
+  if (tool === undefined || isInValue(given)) return [];
   return argumentNames(tool)
-    .filter((each) => !new RegExp(`\\b${each}\\s*=`).test(given))
+    .filter((each) => !isGiven(each, given))
     .map((each) => `${each}=`);
+}
+
+/** Whether what is given ends in the value of an argument, of which no more than a word is there. */
+function isInValue(given: string): boolean {
+  let end = given.length;
+  while (end > 0 && WORD_LETTER.test(given[end - 1] ?? '')) end--;
+  return given.slice(0, end).trimEnd().endsWith('=');
+}
+
+/** Whether an argument of this name stands in what is given. */
+function isGiven(name: string, given: string): boolean {
+  for (let at = given.indexOf(name); at !== -1; at = given.indexOf(name, at + 1)) {
+    const isWhole = !WORD_LETTER.test(given[at - 1] ?? '');
+    if (
+      isWhole &&
+      given
+        .slice(at + name.length)
+        .trimStart()
+        .startsWith('=')
+    )
+      return true;
+  }
+  return false;
 }
 
 function argumentNames({ inputSchema }: Pick<ToolDoc, 'inputSchema'>): readonly string[] {
   const schema: unknown = inputSchema instanceof RawJson ? JSON.parse(inputSchema.text) : inputSchema;
   const { properties } = Object(schema) as { readonly properties?: unknown };
-  return Object.keys(Object(properties)).filter((name) => /^[A-Za-z_]\w*$/.test(name));
+  return Object.keys(Object(properties)).filter((name) => NAME.test(name));
 }
 
 type Place = {

@@ -74,4 +74,8 @@ function endOfText(text: string, start: number): number | 'goes on' | 'broken' {
 }
 
 /** An odd number of them: the last one is not itself escaped. */
-const endsInBackslash = (text: string): boolean => (/\\*$/.exec(text)?.[0].length ?? 0) % 2 === 1;
+function endsInBackslash(text: string): boolean {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === '\\') end--;
+  return (text.length - end) % 2 === 1;
+}

@@ -9,6 +9,7 @@ import type { Question } from './question.js';
 
 /** Dialogs of terminals are hardly narrower. */
 const LINE_CHARS = 96;
+const HIGH_SURROGATE = /[\ud800-\udbff]/;
 const MAX_NAME_CHARS = 256;
 const MAX_RULE_CHARS = 300;
 /** Longer than this a question is not put into a dialog: nobody could read it there, and clients cut it. */
@@ -34,8 +35,19 @@ export function headOf({ object, rule, run, client }: Question): string {
   ].join('\n');
 }
 
+/** Of LINE_CHARS characters, at least one piece; no letter of two is torn. */
+function inPieces(text: string): readonly string[] {
+  const pieces: string[] = [];
+  for (let start = 0, end = 0; start < text.length || pieces.length === 0; start = end) {
+    end = start + LINE_CHARS;
+    if (HIGH_SURROGATE.test(text[end - 1] ?? '')) end++;
+    pieces.push(text.slice(start, end));
+  }
+  return pieces;
+}
+
 function callText(args: string, at: number): string {
-  const lines = readableJson(args).match(new RegExp(`.{1,${LINE_CHARS}}`, 'gsu')) ?? [''];
+  const lines = inPieces(readableJson(args));
   return lines.map((line, index) => `${index === 0 ? `${at + 1}>` : ' >'} ${line}`).join('\n');
 }
 
