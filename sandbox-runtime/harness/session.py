@@ -101,9 +101,7 @@ class Session:
             elif fd == self._guest.leave_fd:
                 self._see_leave()
             elif fd in self._outputs:
-                # The end of the call, where it was seen just now, has taken what stood there; a read would wait.
-                if self._is_under_way:
-                    bytes_read += self._pump(fd)
+                bytes_read += self._pump(fd)
             else:
                 outbox = self._programs if fd == self._programs.fd else self._passed
                 outbox.flush()
