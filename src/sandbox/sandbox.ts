@@ -31,6 +31,7 @@ import {
   beginCheck,
   beginRun,
   type CheckAnswer,
+  endsBetweenCalls,
   type FrameOf,
   type GuestEnd,
   type Hello,
@@ -262,6 +263,7 @@ export class Sandbox implements AsyncDisposable {
     const answer = new Promise<CheckAnswer>((resolve) => {
       onAnswer = resolve;
     });
+    if (endsBetweenCalls(this.#turn)) return answer;
     this.#enter(beginCheck(this.#turn, code, onAnswer));
     this.#startGuard();
     this.#channel.send({ type: 'check', code, file });
@@ -271,9 +273,10 @@ export class Sandbox implements AsyncDisposable {
   /**
    * Starts the code that was checked last, or a program that needs no check: the one run of this sandbox, or a call of its
    * session. `input` goes ahead of it, as fast as the sandbox reads; from its first piece on the sandbox counts as one that has
-   * its run.
+   * its run. Does nothing where the guest has ended between two calls: `ended` says so in a moment.
    */
   run(frame: RunFrame, handlers: RunHandlers, input: InputFrames = []): void {
+    if (endsBetweenCalls(this.#turn)) return;
     this.#enter(beginRun(this.#turn, frame, handlers));
     this.#startGuard();
     if (frame.session !== undefined) this.#renewLease();
@@ -296,19 +299,19 @@ export class Sandbox implements AsyncDisposable {
     return isAsItWas && this.isAlive;
   }
 
-  /**
-   * A call of its session has ended, and none is under way: nobody looks at its memory until the next one, and what it has used
-   * of the processor is counted anew.
-   */
+  /** A call of its session has ended, and none is under way: what it has used of the processor is counted anew. */
   rests(): void {
     this.#earlierMemoryKills += this.memoryKills ?? 0;
-    this.#guard?.rest();
     this.#processorTime?.[Symbol.dispose]();
     this.#processorTime = undefined;
   }
 
-  /** Has everything in it but its first process stand still until the next call, unless its code has asked to go on. */
+  /**
+   * Has everything in it but its first process stand still until the next call, when nobody needs to look at its memory; not
+   * for code that has asked to go on.
+   */
   hold(): void {
+    this.#guard?.rest();
     this.#channel.send({ type: 'hold' });
   }
 

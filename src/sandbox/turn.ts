@@ -56,7 +56,12 @@ type Checking = {
 type OfRun = { readonly handlers: RunHandlers; readonly hasLastWord: boolean };
 type Running = OfRun & { readonly at: 'running'; readonly isSession: boolean };
 /** The supervisor has told of the end; the guest's last words come by another stream, and may come later. */
-type Reported = OfRun & { readonly at: 'reported'; readonly report: GuestEnd };
+type Reported = OfRun & {
+  readonly at: 'reported';
+  readonly report: GuestEnd;
+  /** In a session, that no call was under way. */
+  readonly isBetweenCalls?: true;
+};
 export type Turn = Starting | Waiting | Checking | Running | Reported;
 
 /** The turn that follows a frame, and the call that hands the frame to whom it is for, once that turn has begun. */
@@ -74,6 +79,10 @@ export const isOfRun = (turn: Turn): turn is Running | Reported =>
 
 /** Whether it was given a run, or a call of a session. */
 export const wasGivenRun = (turn: Turn): boolean => isOfRun(turn) || sessionOf(turn) !== undefined;
+
+/** Whether its guest has ended while no call of its session was under way: its own end follows, and the next call may be quicker. */
+export const endsBetweenCalls = (turn: Turn): boolean =>
+  turn.at === 'reported' && turn.isBetweenCalls === true;
 
 /** Who heard the last call of its session, while none is under way. */
 const sessionOf = (turn: Turn): RunHandlers | undefined =>
@@ -189,7 +198,10 @@ function afterFrameBetweenCalls(
   const session = sessionOf(turn);
   if (session === undefined) return undefined;
   if (frame.type !== 'exited') return { next: turn, tell: () => {} };
-  return { next: { at: 'reported', handlers: session, hasLastWord: true, report: frame }, tell: () => {} };
+  return {
+    next: { at: 'reported', handlers: session, hasLastWord: true, report: frame, isBetweenCalls: true },
+    tell: () => {},
+  };
 }
 
 function afterRunFrame(

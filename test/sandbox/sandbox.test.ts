@@ -63,6 +63,42 @@ it('what the engine says on the harness’s stream before the greeting is why it
   });
 });
 
+describe('in a session', () => {
+  const session = { name: 'n', handle: 's-1', call: 1, ageSeconds: 0, idleSeconds: 1, lifeSeconds: 1 };
+  const answered = { type: 'answered', code: 0, goesOn: false, memoryKills: 0 } as const;
+  const killed = { type: 'exited', code: null, signal: 'SIGKILL', memoryKills: 0 } as const;
+  const ended = { how: 'exited', report: { code: null, signal: 'SIGKILL' } };
+
+  /** Tells of the guest's end, which is not the sandbox's own before its streams are closed. */
+  async function reported(): Promise<void> {
+    container.say(killed);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  beforeEach(async () => {
+    await check(checked);
+    const isAnswered = new Promise<void>((resolve) => {
+      sandbox.run({ ...RUN, session }, { ...handlers, onAnswered: () => resolve() });
+    });
+    container.say(answered);
+    await isAnswered;
+  });
+
+  it('a call that comes as its guest ends is told of that end, and of no broken rule', async () => {
+    await reported();
+    void sandbox.check('2');
+    expect(() => sandbox.run({ ...RUN, session }, handlers)).not.toThrow();
+    expect(await sandbox.ended).toMatchObject(ended);
+  });
+
+  it('and so is one whose code was checked before', async () => {
+    await check(checked, '2');
+    await reported();
+    expect(() => sandbox.run({ ...RUN, session }, handlers)).not.toThrow();
+    expect(await sandbox.ended).toMatchObject(ended);
+  });
+});
+
 describe('before its run', () => {
   it('checks as often as it is asked, and may wait again after any answer', async () => {
     for (const answer of [refused, checked, refused]) {
