@@ -20,6 +20,8 @@ const FAULTS = {
     'remote-kills': count('times that it is killed whose engine runs elsewhere', 50),
     rounds: count('rounds of cancellations', 5),
     crowd: count('runs at once', 100),
+    'session-kills': count('times that a session is killed in each way', 10),
+    'session-crowd': count('sessions over a limit of four', 20),
     flood: count('megabytes of output of one run', 1000),
     only: {
       value: 'PATTERN',
@@ -51,6 +53,8 @@ const amounts = isSoak
       FAULT_REMOTE_KILLS: values['remote-kills'],
       FAULT_ROUNDS: values.rounds,
       FAULT_CROWD: values.crowd,
+      FAULT_SESSION_KILLS: values['session-kills'],
+      FAULT_SESSION_CROWD: values['session-crowd'],
       FAULT_FLOOD_MB: values.flood,
       FAULT_THOROUGH: '1',
     };

@@ -98,6 +98,8 @@ const RARE: Readonly<Record<string, readonly string[]>> = {
     'the way is held up while it is ended at its deadline',
   ],
   E04: ['its disk is full, and has room again'],
+  S03: ['its monitor is killed in a call'],
+  S04: ['its bridge is killed in a call'],
   R11: ['a subprocess that ignores its end'],
   R12: ['a flood at exit', 'an exit handler that never ends'],
 };

@@ -30,6 +30,8 @@ export type CallOptions = {
   readonly servers?: readonly string[];
   readonly timeout?: number;
   readonly progress?: boolean;
+  readonly session?: string;
+  readonly require_session?: boolean;
 };
 
 const PROTOCOL = '2025-06-18';
