@@ -76,7 +76,7 @@ const childrenOf = (pid: number): readonly number[] =>
 type Processes = { readonly guest: number; readonly supervisor: number; readonly monitor: number };
 
 function processesOf(caller: Caller, name: string): Processes {
-  const supervisor = recordsOf(caller, [name])[0]?.pid ?? 0;
+  const supervisor = recordsOf(caller, [name])[0]?.process?.pid ?? 0;
   const [guest = 0] = childrenOf(supervisor);
   const found = { guest, supervisor, monitor: Number(statOf(supervisor)[1] ?? 0) };
   // What is no pid of a container must not be sent a signal.

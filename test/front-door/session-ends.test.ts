@@ -23,7 +23,11 @@ async function reasonOf(bridge: TestBridge, session: string): Promise<string> {
   return reason;
 }
 
-type Recorded = { readonly handle: string; readonly name: string; readonly pid: number | null };
+type Recorded = {
+  readonly handle: string;
+  readonly name: string;
+  readonly process: { readonly pid: number } | null;
+};
 
 /** What the state directory says of the session of this name. */
 function recorded(stateDir: string, name: string): Recorded {
@@ -98,8 +102,8 @@ while True:
   it.skipIf(engineUnderTest.kind !== 'local')('by a kill from outside', async () => {
     const session = 'killed';
     await bridge.call({ session, code: 'x = 1' });
-    const { pid } = recorded(bridge.stateDir, session);
-    if (pid === null) return;
+    const { pid } = recorded(bridge.stateDir, session).process ?? { pid: 0 };
+    expect(pid).toBeGreaterThan(1);
     process.kill(pid, 'SIGKILL');
     await eventually(
       () => !execFileSync('ps', ['-o', 'pid='], { encoding: 'utf8' }).includes(`${pid}`),

@@ -33,8 +33,11 @@ describe.skipIf(engineUnderTest.kind !== 'local')('what stands still', () => {
   function firstProcessOf(name: string): number {
     const folder = join(bridge.stateDir, 'sessions');
     for (const file of readdirSync(folder).filter((each) => each.endsWith('.json'))) {
-      const record = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Record<string, unknown>;
-      if (record['name'] === name && typeof record['pid'] === 'number') return record['pid'];
+      const record = JSON.parse(readFileSync(join(folder, file), 'utf8')) as {
+        readonly name: string;
+        readonly process: { readonly pid: number } | null;
+      };
+      if (record.name === name && record.process !== null) return record.process.pid;
     }
     throw new Error(`no record of ${name}`);
   }
