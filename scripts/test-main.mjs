@@ -370,24 +370,27 @@ async function elsewhere() {
     await part(`an engine elsewhere, ${kind}`, () => containersElsewhere(kind));
 }
 
-/** Containers one part after the other: what gives way to Python's tests first, and at last what is timed. */
+/**
+ * Containers one part after the other: what gives way to Python's tests first, beginning with what needs none of the further
+ * images, and at last what is timed.
+ */
 async function containers() {
-  await images;
-  await part('containers, untimed', () =>
+  await part('containers, two at once', () =>
     vitest('containers', {
       timeoutMs: 8 * MINUTE,
       // Python's tests have waits of some seconds, which these are not to lengthen.
       niceness: NICENESS,
-      report: join(scratch, 'untimed.json'),
-      flags: UNTIMED,
+      report: join(scratch, 'paired.json'),
+      flags: [...PAIRED, ...TWO_AT_ONCE],
     }),
   );
-  await part('containers, two at once', () =>
+  await images;
+  await part('containers, untimed', () =>
     vitest('containers', {
       timeoutMs: 8 * MINUTE,
       niceness: NICENESS,
-      report: join(scratch, 'paired.json'),
-      flags: [...PAIRED, ...TWO_AT_ONCE],
+      report: join(scratch, 'untimed.json'),
+      flags: UNTIMED,
     }),
   );
   await part(`containers as ${isRoot ? 'root' : 'this user'}`, () =>

@@ -52,7 +52,7 @@ export async function converse(run: Run, sandbox: Sandbox, servers: OpenServers)
   const clock = new StandingClock(deadline);
   using onDemand = onDemandOf(run, servers, clock);
   using approvals = approvalsOf(run, sandbox, clock);
-  const call = services.session && new SessionCall(sandbox, services.session);
+  const call = services.session && new SessionCall(sandbox, services.session, () => approvals?.takeBack());
   const stop = () => (call === undefined ? sandbox.kill() : call.stop());
   using plan = request.isPlan === true ? new Plan(stop) : undefined;
   const guard = guardOf(run, servers, { saved, onDemand, approvals, plan });

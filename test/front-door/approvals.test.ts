@@ -391,6 +391,23 @@ describe('in a session', () => {
     });
   });
 
+  it('a call that is cancelled while a person thinks leaves it as it was', async () => {
+    await withBridge(never, {}, async ({ bridge, asked, sent }) => {
+      await call(bridge, 'c', 'x = 1');
+      const ending = new AbortController();
+      const cancelled = bridge
+        .call({ session: 'c', code: 'x = 2\nawait mcp_desk.erase(id=1)', ...desk }, { signal: ending.signal })
+        .catch(() => 'cancelled');
+      expect(await eventually(() => asked.length === 1, 20_000)).toBe(true);
+      // By then its sandbox stands still.
+      await pause(3_000);
+      ending.abort('enough');
+      expect(await cancelled).toBe('cancelled');
+      expect(await call(bridge, 'c', 'x')).toMatch(/: call 3\]\n=> 2$/);
+      expect(sent()).toEqual([]);
+    });
+  });
+
   it('a plan stops at the first write and leaves it as it was', async () => {
     await withBridge(never, {}, async ({ bridge, sent }) => {
       await call(bridge, 'p', 'x = 1');

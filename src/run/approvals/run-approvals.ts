@@ -128,6 +128,12 @@ export class RunApprovals implements Disposable {
     return `Waits for the user to approve ${first}${others}${where}.`;
   }
 
+  /** Nobody waits for its questions any more, while its code goes on: that of a session which is interrupted. */
+  takeBack(): void {
+    for (const batch of this.#gathering.values()) batch.ending.abort('cancelled');
+    for (const { batch } of this.#open.values()) batch.ending.abort('cancelled');
+  }
+
   /** The run has ended: its questions are taken back, and nothing more is sent. */
   [Symbol.dispose](): void {
     this.#ending.abort('cancelled');

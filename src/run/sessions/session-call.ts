@@ -33,6 +33,7 @@ export class SessionCall {
   readonly answered: Promise<SandboxEnd>;
   readonly #sandbox: Sandbox;
   readonly #use: SessionUse;
+  readonly #onCut: () => void;
   #onAnswered: (end: SandboxEnd) => void = () => {};
   #onLastWord: () => void = () => {};
   readonly #lastWord: Promise<void>;
@@ -42,9 +43,11 @@ export class SessionCall {
   readonly #stopped: Promise<void>;
   #isOver = false;
 
-  constructor(sandbox: Sandbox, use: SessionUse) {
+  /** `onCut` is called before its code is interrupted: whatever holds that up is to let it go. */
+  constructor(sandbox: Sandbox, use: SessionUse, onCut: () => void) {
     this.#sandbox = sandbox;
     this.#use = use;
+    this.#onCut = onCut;
     this.answered = new Promise((resolve) => {
       this.#onAnswered = resolve;
     });
@@ -106,6 +109,7 @@ export class SessionCall {
       this.#sandbox.kill();
       return undefined;
     }
+    this.#onCut();
     this.#sandbox.send({ type: 'interrupt' });
     let end: SandboxEnd | undefined;
     const ended = Promise.race([this.answered, this.#sandbox.ended]).then((how) => {
