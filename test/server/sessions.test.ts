@@ -1,9 +1,10 @@
 // Which session a name means, who has it when, how many there may be, and what is said of those that have ended.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { thisOwner } from '../../src/engine/owner.js';
 import type { Sandbox, SandboxEnd } from '../../src/sandbox/sandbox.js';
 import { sessionTold } from '../../src/server/session-runs.js';
 import { type Entered, Sessions } from '../../src/server/sessions/sessions.js';
@@ -210,5 +211,51 @@ describe('what the first line says', () => {
     expect(told({}, { status: 'timeout' })).toEqual(['interrupted; its state is kept']);
     expect(told({ waitedMs: 2_400 })).toEqual(['waited 2 s for its call before']);
     expect(told({}, ended, ['gone'])).toEqual(['without gone, which it may not have any more']);
+  });
+});
+
+describe('a later bridge', () => {
+  /** What a bridge that was killed has left: its process is there no more. */
+  function orphaned(parts: object): void {
+    const folder = join(stateDir, 'sessions');
+    mkdirSync(folder, { recursive: true });
+    const record = {
+      handle: `s-${'b'.repeat(16)}`,
+      name: 'data',
+      client: 'test 0.9',
+      principal: null,
+      scope: null,
+      container: 'c',
+      process: null,
+      memoryLimitBytes: 1,
+      createdAt: new Date().toISOString(),
+      lastCallAt: '2026-11-25T10:00:00.000Z',
+      calls: 1,
+      idleSeconds: 1,
+      lifeSeconds: 1,
+      ended: null,
+      owner: { ...thisOwner(), bootId: 'another' },
+      ...parts,
+    };
+    writeFileSync(join(folder, `${record.handle}.json`), JSON.stringify(record));
+  }
+
+  it('says that one of the same program is gone, once it is begun anew', async () => {
+    orphaned({});
+    await expect(enter('data', { isRequired: true })).rejects.toThrow('the bridge that had it is gone');
+    expect((await call('data')).before).toBe(
+      'the bridge that had it is gone; its last call was at 2026-11-25 10:00:00 UTC',
+    );
+    expect((await call('data')).before).toBeUndefined();
+  });
+
+  it.each([
+    ['another program', { client: 'other 1' }],
+    ['a bridge that lives', { owner: thisOwner() }],
+    ['another name', { name: 'other' }],
+    ['nothing that can be read', { calls: 'many' }],
+  ])('says nothing of %s', async (_what, parts) => {
+    orphaned(parts);
+    expect((await call('data')).before).toBeUndefined();
   });
 });

@@ -42,6 +42,23 @@ const record = z.object({
 
 export type SessionRecord = Readonly<z.infer<typeof record>>;
 
+/** What a call says of the session that it wants. */
+export type MeantSession = {
+  readonly name: string;
+  /** Null where a connection has it: then only one of the same program is meant, since others have names of their own. */
+  readonly scope: string | null;
+  /** Name and version. */
+  readonly client: string;
+};
+
+const isMeant = (record: SessionRecord, { name, scope, client }: MeantSession): boolean =>
+  record.name === name &&
+  record.scope === scope &&
+  (scope !== null || programOf(record.client) === programOf(client));
+
+/** Without its version: an upgrade ends bridges, and is no reason to say nothing of it. */
+const programOf = (client: string): string => client.replace(/ [^ ]*$/, '');
+
 export class SessionFiles {
   readonly #dir: string;
   readonly #owner: Owner = thisOwner();
@@ -67,19 +84,16 @@ export class SessionFiles {
       .sort((one, other) => (one.lastCallAt < other.lastCallAt ? 1 : -1));
   }
 
-  /**
-   * What is known of one of this name that has ended, or whose bridge is there no more. Only those of `scope` count, null for
-   * those that a connection had.
-   */
-  orphan(name: string, scope: string | null): SessionRecord | undefined {
-    return this.#orphans().find((each) => each.scope === scope && each.name === name);
+  /** What is known of one that has ended, or whose bridge is there no more, and that `meant` could mean. */
+  orphan(meant: MeantSession): SessionRecord | undefined {
+    return this.#orphans().find((each) => isMeant(each, meant));
   }
 
   /** Nobody has to be told any more: there is another one of this name. */
-  forgetOrphans(name: string, scope: string | null): void {
+  forgetOrphans(meant: MeantSession): void {
     for (const each of this.#orphans()) {
       const isForgotten = Date.now() - Date.parse(each.lastCallAt) > FORGOTTEN_AFTER_MS;
-      if (isForgotten || (each.scope === scope && each.name === name)) this.remove(each.handle);
+      if (isForgotten || isMeant(each, meant)) this.remove(each.handle);
     }
   }
 

@@ -160,7 +160,7 @@ export class Sessions implements Disposable {
     scope: string,
     client: string,
   ): Pick<Entered, 'session' | 'before'> | Objection {
-    const before = this.#whyEnded(name, scope);
+    const before = this.#whyEnded(name, scope, client);
     const why = before === undefined ? 'none was made in this connection' : `it has ended: ${before}`;
     if (HANDLE.test(name))
       return objection(
@@ -184,14 +184,14 @@ export class Sessions implements Disposable {
     });
     this.#live.set(session.handle, session);
     this.#ended.delete(keyOf({ scope, name }));
-    this.#attempt(() => this.#files.forgetOrphans(name, this.#options.scope ?? null));
+    this.#attempt(() => this.#files.forgetOrphans({ name, scope: this.#options.scope ?? null, client }));
     return { session, before };
   }
 
   /** Told until one is made of its name, which then takes its place. */
-  #whyEnded(name: string, scope: string): string | undefined {
+  #whyEnded(name: string, scope: string, client: string): string | undefined {
     if (HANDLE.test(name)) return this.#ended.get(name);
-    const orphan = this.#files.orphan(name, this.#options.scope ?? null);
+    const orphan = this.#files.orphan({ name, scope: this.#options.scope ?? null, client });
     const ofOurs = this.#options.scope === undefined ? undefined : orphan?.ended;
     const known = this.#ended.get(keyOf({ scope, name })) ?? ofOurs ?? undefined;
     if (orphan === undefined || known !== undefined) return known;

@@ -127,19 +127,20 @@ describe('what a later bridge is told', () => {
     write('c', { name: 'past', scope: 'command line', ended: 'it was idle for 900 s' });
     write('d', { name: 'lives', scope: 'command line' });
     const files = new SessionFiles(state);
-    const handle = (name: string, scope: string | null = 'command line') => files.orphan(name, scope)?.handle;
+    const meant = (name: string, scope: string | null = 'command line') => ({ name, scope, client: 'any 1' });
+    const handle = (...asked: Parameters<typeof meant>) => files.orphan(meant(...asked))?.handle;
     expect(handle('data', null)).toBeUndefined();
     expect(handle('data')).toBe(handleOf('a'));
-    expect(files.orphan('past', 'command line')?.ended).toBe('it was idle for 900 s');
+    expect(files.orphan(meant('past'))?.ended).toBe('it was idle for 900 s');
     expect(handle('lives')).toBeUndefined();
-    files.forgetOrphans('data', 'command line');
+    files.forgetOrphans(meant('data'));
     expect(handle('data')).toBeUndefined();
     expect(handle('other')).toBe(handleOf('b'));
   });
 
   it('is nothing any more after a day', () => {
     orphan('a', { lastCallAt: new Date(Date.now() - 25 * HOUR_MS).toISOString() });
-    new SessionFiles(state).forgetOrphans('another', null);
+    new SessionFiles(state).forgetOrphans({ name: 'another', scope: null, client: 'any 1' });
     expect(new SessionFiles(state).all()).toEqual([]);
   });
 });
