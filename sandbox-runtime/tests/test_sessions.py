@@ -46,14 +46,15 @@ class Session(Host):
 
     def ended(self) -> list[Frame]:
         """Waits for the end of the call that is under way, and for the guest's last word where there is one."""
-        self.wait_for(lambda _: any(frame["type"] == "answered" for frame in self.latest))
+        # They come by two streams, in either order.
+        for kinds in (("answered",), ("result", "raised")):
+            self.wait_for(lambda _, kinds=kinds: any(frame["type"] in kinds for frame in self.latest))
         return self.latest
 
     def call(self, code: str, loaded: list[Frame] | None = None, files: list[Frame] | None = None) -> Any:
         """The value of the code's last expression."""
         self.begin(code, loaded, files)
         self.ended()
-        self.wait_for(lambda _: any(frame["type"] in ("result", "raised") for frame in self.latest))
         results = [frame for frame in self.latest if frame["type"] == "result"]
         assert len(results) == 1, (self.latest, self.noise)
         return results[0]["value"]
@@ -62,7 +63,6 @@ class Session(Host):
         """The error of code that ends with an exception."""
         self.begin(code)
         self.ended()
-        self.wait_for(lambda _: any(frame["type"] == "raised" for frame in self.latest))
         return next(frame["error"] for frame in self.latest if frame["type"] == "raised")
 
     @property
@@ -88,7 +88,6 @@ class Session(Host):
         time.sleep(after_s)
         self.send({"type": "interrupt"})
         self.ended()
-        self.wait_for(lambda _: any(frame["type"] == "raised" for frame in self.latest))
         return next(frame["error"] for frame in self.latest if frame["type"] == "raised")
 
 
