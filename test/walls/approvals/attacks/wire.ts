@@ -171,12 +171,15 @@ export const wireAttacks: readonly Attack[] = [
     id: 'client-that-cannot-ask',
     group,
     tries: 'declares that its client cannot ask, so that nobody is asked',
-    wall: 'where nobody can be asked nothing is sent',
-    attempt: on(async (wire) => {
-      const params = { name: 'execute', arguments: { command: 'one' } };
-      await wire.agent.request('tools/call', params).answer;
-      return wire.sent();
-    }),
+    wall: 'the question waits where the client has no say, and nothing is sent where nobody answers it',
+    attempt: on(
+      async (wire) => {
+        const params = { name: 'execute', arguments: { command: 'one' } };
+        await wire.agent.request('tools/call', params).answer;
+        return wire.sent();
+      },
+      { MCP_BRIDGE_APPROVE_WAIT: '2' },
+    ),
     control: on(
       async (wire) => {
         const params = { name: 'execute', arguments: { command: 'one' } };
