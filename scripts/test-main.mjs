@@ -58,8 +58,18 @@ const UNTIMED = [
  * containers or its processes do, nor use up what one user may have. No faults, walls or kills are among them.
  */
 const PAIRED = [
-  ...['approvals', 'approvals-by-answers', 'audit', 'changed-config', 'docs', 'errors', 'login', 'main-job'],
-  ...['other-client', 'real-servers'],
+  ...['approvals', 'approvals-by-answers', 'audit', 'changed-config', 'docs', 'errors', 'http-operation'],
+  ...[
+    'isolator-config',
+    'login',
+    'main-job',
+    'on-demand',
+    'other-client',
+    'policy',
+    'real-servers',
+    'resources',
+  ],
+  ...['session-ends', 'snippets', 'unloaded'],
 ].map((name) => `test/front-door/${name}.test.ts`);
 const TWO_AT_ONCE = ['--fileParallelism', '--maxWorkers=2'];
 /** Of what gives way to what runs beside it: half of its share. With much more, its first tests waited until their time was over. */
