@@ -64,7 +64,7 @@ export const attacks: readonly Attack[] = [
           1_500,
         ),
       ),
-    control: async (bridge) => isForged(await (await sessionIn(bridge)).call(withToken('FORGED'))),
+    control: async (bridge) => isForged(await (await sessionIn(bridge)).call(withToken())),
   },
   {
     id: 'forged-result-beside',
@@ -89,7 +89,7 @@ export const attacks: readonly Attack[] = [
           'import time\ntime.sleep(0.5)\n"true"',
         ),
       ),
-    control: async (bridge) => isForged(await (await sessionIn(bridge)).call(withToken('FORGED'))),
+    control: async (bridge) => isForged(await (await sessionIn(bridge)).call(withToken())),
   },
   {
     id: 'forged-end',
@@ -315,7 +315,7 @@ export const attacks: readonly Attack[] = [
 ];
 
 /** Code of the call itself, which finds the token of its own call and forges with it: the harness is in its own process. */
-function withToken(_word: string): string {
+function withToken(): string {
   return codeOf(FRAMES, [
     'frame, token = sys._getframe(), None',
     'while frame is not None:',

@@ -79,6 +79,12 @@ const ALLOWED = on(async (wire) => {
   return wire.sent();
 });
 
+/** A call by a client that declares nothing: what was sent to the server. */
+async function sentUnasked(wire: Wire): Promise<string | undefined> {
+  await wire.agent.request('tools/call', { name: 'execute', arguments: { command: 'one' } }).answer;
+  return wire.sent();
+}
+
 export const wireAttacks: readonly Attack[] = [
   {
     id: 'answers-without-a-state',
@@ -172,21 +178,7 @@ export const wireAttacks: readonly Attack[] = [
     group,
     tries: 'declares that its client cannot ask, so that nobody is asked',
     wall: 'the question waits where the client has no say, and nothing is sent where nobody answers it',
-    attempt: on(
-      async (wire) => {
-        const params = { name: 'execute', arguments: { command: 'one' } };
-        await wire.agent.request('tools/call', params).answer;
-        return wire.sent();
-      },
-      { MCP_BRIDGE_APPROVE_WAIT: '2' },
-    ),
-    control: on(
-      async (wire) => {
-        const params = { name: 'execute', arguments: { command: 'one' } };
-        await wire.agent.request('tools/call', params).answer;
-        return wire.sent();
-      },
-      { MCP_BRIDGE_APPROVE: 'off' },
-    ),
+    attempt: on(sentUnasked, { MCP_BRIDGE_APPROVE_WAIT: '2' }),
+    control: on(sentUnasked, { MCP_BRIDGE_APPROVE: 'off' }),
   },
 ];
