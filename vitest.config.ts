@@ -32,12 +32,13 @@ const sideBySide = {
   isolate: false,
   // Half of what the files take is waiting, so that four at once are quicker even where there are two processors.
   maxWorkers: Math.max(4, availableParallelism() - 1),
-  testTimeout: 20_000,
-  hookTimeout: 20_000,
 };
 
 export default defineConfig({
   test: {
+    // They only say that something hangs, and leave a wait its HANGS_MS (test/support/time.ts) to say what for.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     projects: [
       {
         extends: true,
@@ -55,9 +56,6 @@ export default defineConfig({
           name: 'programs',
           include: programs,
           globalSetup: [sideBySide.globalSetup, 'test/support/first-bridge.ts'],
-          // `scripts/test` runs them beside containers, to which they give way.
-          testTimeout: 90_000,
-          hookTimeout: 90_000,
         },
       },
       {
@@ -69,9 +67,6 @@ export default defineConfig({
           setupFiles: ['test/support/own-shared-state.ts', 'test/support/left-out-setup.ts'],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
-          testTimeout: 90_000,
-          // The first sandbox of a process looks for an engine, an OCI runtime and an image.
-          hookTimeout: 180_000,
         },
       },
     ],

@@ -7,8 +7,9 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, it } from 'vitest';
 import { refuseWindows } from '../../src/cli/code-exec.js';
-import { eventually, processesWith } from '../support/nothing-left.js';
+import { processesWith } from '../support/nothing-left.js';
 import { tempHome } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 const BIN = fileURLToPath(new URL('../../bin/code-exec', import.meta.url));
 const env = (extra: Readonly<Record<string, string>> = {}) => ({ PATH: process.env['PATH'] ?? '', ...extra });
@@ -71,11 +72,11 @@ it('serves one client on stdio and ends with it', async () => {
   });
   const mark = `code-exec-test-${process.pid}`;
   const running = run(`sleep 60; echo ${mark}`).catch(() => {});
-  expect(await eventually(() => processesWith(mark).length > 0, 5_000)).toBe(true);
+  expect(await eventually(() => processesWith(mark).length > 0)).toBe(true);
   const pid = transport.pid ?? 0;
   await client.close();
   await running;
-  expect(await eventually(() => processesWith(mark).length === 0, 2_000)).toBe(true);
+  expect(await eventually(() => processesWith(mark).length === 0)).toBe(true);
   expect(() => process.kill(pid, 0)).toThrow();
 });
 
@@ -103,7 +104,7 @@ it('ends within a second of SIGTERM, with the commands that run', async () => {
   const args = { command: 'sh', args: ['-c', `trap '' TERM; while :; do sleep 1; done; echo ${mark}`] };
   const params = { name: 'execute', arguments: args };
   await post({ id: 2, method: 'tools/call', params }, greeted.headers.get('mcp-session-id') ?? '');
-  expect(await eventually(() => processesWith(mark).length > 0, 5_000)).toBe(true);
+  expect(await eventually(() => processesWith(mark).length > 0)).toBe(true);
   const startedAt = performance.now();
   child.kill('SIGTERM');
   const [code] = (await once(child, 'exit')) as [number | null];

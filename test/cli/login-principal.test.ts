@@ -85,14 +85,14 @@ describe('in the state directory', () => {
     await new TokenFile(stateDir).change(() => [], never);
     await token('ci');
     expect(await listed('--principal', 'ci')).toContain('Nobody has logged in');
-  }, 60_000);
+  });
 
   it('a wrong name makes no folder', async () => {
     const { stderr, exitCode } = await run(['login', 'linear', '--principal', 'nobody']);
     expect(stderr).toContain("--principal is 'nobody'");
     expect(exitCode).toBe(2);
     expect(() => readdirSync(join(stateDir, 'principals'))).toThrow(/ENOENT/);
-  }, 60_000);
+  });
 
   it('a server that all share has no login of one', async () => {
     await token('ci');
@@ -100,5 +100,5 @@ describe('in the state directory', () => {
     writeFileSync(file, 'version: 1\nsharedServers: [linear]', { mode: 0o600 });
     const { stderr } = await run(['login', 'linear', '--principal', 'ci'], { MCP_BRIDGE_PRINCIPALS: file });
     expect(stderr).toContain('it has one login for everybody');
-  }, 60_000);
+  });
 });

@@ -80,4 +80,4 @@ it('loses no call that it has begun, and begins none twice', async () => {
   expect(ran).toEqual([...answered].sort());
   // All three took part, so that the replacement was one.
   for (const { stderr } of [old, staying, replacement]) expect(stderr()).toContain('run.started');
-}, 90_000);
+});

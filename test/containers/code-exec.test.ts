@@ -6,8 +6,9 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CodeExecService, TOKEN, whyNot } from '../support/code-exec-service.js';
-import { eventually, ourContainers, processesWith } from '../support/nothing-left.js';
+import { ourContainers, processesWith } from '../support/nothing-left.js';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 const reason = whyNot();
 const title =
@@ -43,8 +44,8 @@ describe.skipIf(reason !== undefined)(title, () => {
   afterAll(async () => {
     await bridge?.[Symbol.asyncDispose]();
     await service?.[Symbol.asyncDispose]();
-    expect(await eventually(() => ourContainers().length === 0, 5_000)).toBe(true);
-    expect(await eventually(() => processesWith(service.name).length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => ourContainers().length === 0)).toBe(true);
+    expect(await eventually(() => processesWith(service.name).length === 0)).toBe(true);
     expect(await service.podman('volume', 'ls', '--quiet')).not.toContain(service.name);
   });
 

@@ -8,8 +8,9 @@ import { parseSettings } from '../../src/config/settings.js';
 import { removeRunDir } from '../../src/engine/cli-engine.js';
 import { type LaunchContext, type LaunchPad, makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
 import { Sandbox } from '../../src/sandbox/sandbox.js';
-import { eventually, ourContainers } from '../support/nothing-left.js';
+import { ourContainers } from '../support/nothing-left.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 /** Speaks as far as it must, closes its streams, and leaves a child that would go on for ever. */
 const MUTE = `
@@ -59,7 +60,7 @@ it('a container that closes its streams and goes on is killed, and has not ended
   // A zombie, which the engine's monitor is about to reap, has ended.
   expect(states(pid ?? 0)).toMatch(/^[ZX]?$/);
   await sandbox[Symbol.asyncDispose]();
-  expect(await eventually(() => ourContainers(`name=${spec.name}`).length === 0, 5_000)).toBe(true);
+  expect(await eventually(() => ourContainers(`name=${spec.name}`).length === 0)).toBe(true);
 });
 
 it('it can be killed for as long as it lives, and its pid file stays until then', async () => {
@@ -67,7 +68,7 @@ it('it can be killed for as long as it lives, and its pid file stays until then'
   const spec = { ...specOn(pad, context, 'killed'), command };
   const container = pad.engine.start(spec);
   for (const stream of [container.stdout, container.stderr]) stream.resume();
-  await eventually(() => container.pid !== undefined, 10_000);
+  await eventually(() => container.pid !== undefined);
   const pid = container.pid ?? 0;
   container.kill();
   await container.exited;

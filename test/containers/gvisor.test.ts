@@ -8,8 +8,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ProbeReport } from '../../src/cli/probe/report.js';
 import { firstProcess } from '../../src/engine/first-process.js';
 import { command } from '../cli/command.js';
-import { eventually, ourContainers, processesWith } from '../support/nothing-left.js';
+import { ourContainers, processesWith } from '../support/nothing-left.js';
 import { npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 const RUNSC = ['/usr/bin/runsc', '/usr/local/bin/runsc', '/usr/sbin/runsc', '/usr/local/sbin/runsc'].find(
   (path) => existsSync(path),
@@ -36,12 +37,12 @@ afterEach(async () => {
 
 /** Of every container of ours: what gVisor runs outside the engine's knowledge would keep running. */
 async function nothingIsLeft(): Promise<void> {
-  expect(await eventually(() => ourContainers().length === 0, 10_000)).toBe(true);
-  expect(await eventually(() => processesWith('-n mcp-sandbox-bridge-').length === 0, 5_000)).toBe(true);
-  expect(await eventually(() => processesWith('runsc-sandbox').length === 0, 5_000)).toBe(true);
+  expect(await eventually(() => ourContainers().length === 0)).toBe(true);
+  expect(await eventually(() => processesWith('-n mcp-sandbox-bridge-').length === 0)).toBe(true);
+  expect(await eventually(() => processesWith('runsc-sandbox').length === 0)).toBe(true);
 }
 /** Greeted: one that ends before is replaced by another. */
-const isRunning = (bridge: TestBridge) => eventually(() => / ready after /.test(bridge.stderr()), 30_000);
+const isRunning = (bridge: TestBridge) => eventually(() => / ready after /.test(bridge.stderr()));
 
 describe.skipIf(RUNSC === undefined)(title, () => {
   it('does the main job, on its own kernel, with no way to the network', async () => {

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Language } from '../../src/config/languages/language.js';
 import { languages } from '../../src/config/languages/records.js';
 import { isBuilt } from '../support/built-image.js';
-import { descendants, eventually, ourContainers, processesWith } from '../support/nothing-left.js';
+import { descendants, ourContainers, processesWith } from '../support/nothing-left.js';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { EXPECTED, LONG_TO_COMPILE, PROGRAMS } from './language-programs.js';
 
 const there = languages.filter(({ profile }) => isBuilt(profile));
@@ -62,21 +63,21 @@ const cancelled = [
   ...(hasGo ? [['Go in its compiler', 'go', LONG_TO_COMPILE] as const] : []),
 ];
 it.each(cancelled)('%s: cancelled, it leaves nothing', async (_title, name, code) => {
-  expect(await eventually(isGone, 5_000)).toBe(true);
+  expect(await eventually(isGone)).toBe(true);
   const controller = new AbortController();
   const answer = execute(name, code, 60, controller.signal);
   answer.catch(() => {});
-  expect(await eventually(isStarted, 10_000)).toBe(true);
+  expect(await eventually(isStarted)).toBe(true);
   await later(300);
   controller.abort();
   await expect(answer).rejects.toThrow();
-  expect(await eventually(isGone, 5_000)).toBe(true);
+  expect(await eventually(isGone)).toBe(true);
 });
 
 it('out of time in all of them at once, they leave nothing', async () => {
   const answers = await Promise.all(there.map((language) => execute(language.name, endlessIn(language), 1)));
   expect(answers.map(({ isError }) => isError)).toEqual(there.map(() => true));
-  expect(await eventually(isGone, 3_000)).toBe(true);
+  expect(await eventually(isGone)).toBe(true);
 });
 
 it('when the bridge is killed they leave nothing, compilers included', async () => {
@@ -85,8 +86,8 @@ it('when the bridge is killed they leave nothing, compilers included', async () 
     ...(hasGo ? [execute('go', LONG_TO_COMPILE, 60)] : []),
   ];
   for (const answer of answers) answer.catch(() => {});
-  expect(await eventually(isStarted, 10_000)).toBe(true);
+  expect(await eventually(isStarted)).toBe(true);
   await later(600);
   process.kill(bridge.pid, 'SIGKILL');
-  expect(await eventually(isGone, 5_000)).toBe(true);
+  expect(await eventually(isGone)).toBe(true);
 });

@@ -17,8 +17,9 @@ import { pythonKind, type SandboxKind } from '../../src/sandbox/kind.js';
 import { Launcher } from '../../src/sandbox/launcher.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { WarmPools } from '../../src/sandbox/warm-pools.js';
-import { eventually, networkHelpers, ourContainers } from '../support/nothing-left.js';
+import { networkHelpers, ourContainers } from '../support/nothing-left.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/networked-sandbox.mjs', import.meta.url));
 const isRoot = process.getuid?.() === 0;
@@ -138,7 +139,7 @@ describe.skipIf(why !== undefined)(why === undefined ? 'network' : `network (pas
     pools?.[Symbol.dispose]();
     await launcher?.[Symbol.asyncDispose]();
     for (const server of [web, local, abstract]) server?.close();
-    expect(await eventually(() => networkHelpers().length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => networkHelpers().length === 0)).toBe(true);
   });
 
   it('leads out of a sandbox that has it, not to the localhost of the host, and is in no other one', async () => {
@@ -200,7 +201,7 @@ def outcome(where):
       launcher.retire(sandbox);
     }
     pools[Symbol.dispose]();
-    expect(await eventually(() => networkHelpers().length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => networkHelpers().length === 0)).toBe(true);
     const bridge = spawn(process.execPath, [FIXTURE], {
       env: bridgeEnv(tempHome(), { MCP_BRIDGE_WARM: '0' }),
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -208,8 +209,6 @@ def outcome(where):
     await once(bridge.stdout, 'data');
     expect(networkHelpers().length).toBe(1);
     bridge.kill('SIGKILL');
-    expect(
-      await eventually(() => networkHelpers().length === 0 && ourContainers().length === 0, 10_000),
-    ).toBe(true);
+    expect(await eventually(() => networkHelpers().length === 0 && ourContainers().length === 0)).toBe(true);
   });
 });

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const ended = await command(['doctor', '--probe', '--json'], { home, env });
   ({ exitCode, stderr } = ended);
   report = JSON.parse(ended.stdout) as ProbeReport;
-}, PROBE_TIMEOUT_MS);
+});
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const of = (control: string) => report.controls.find((one) => one.control === control);

@@ -4,7 +4,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { Callers } from '../../src/downstream/asking/callers.js';
-import { call, hostile, NEVER, poolOf, type TestPool, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { call, hostile, NEVER, poolOf, type TestPool } from './hostile.js';
 
 /** An agent that answers forms with its name, and has one folder of that name. */
 function agentNamed(name: string, change: Partial<AgentCapabilities> = {}) {

@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
-import { call, hostile, NEVER, poolOf, spec, type TestPool, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { call, hostile, NEVER, poolOf, spec, type TestPool } from './hostile.js';
 
 /** Greets, lists one tool and never reads again. */
 const DEAF = `

@@ -9,7 +9,8 @@ import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { type EraMemory, ErasInMemory, KeptEras } from '../../src/downstream/greeting/eras.js';
 import { openDownstreamPool } from '../../src/downstream/pool.js';
-import { call, hostile, NEVER, spec, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { call, hostile, NEVER, spec } from './hostile.js';
 import { modernFar, modernProgram } from './modern-servers.js';
 import { hostileWeb, remote } from './remote-servers.js';
 

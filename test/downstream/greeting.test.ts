@@ -7,7 +7,8 @@ import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { ErasInMemory } from '../../src/downstream/greeting/eras.js';
 import { openDownstreamPool } from '../../src/downstream/pool.js';
 import type { DownstreamTimes } from '../../src/downstream/server-context.js';
-import { call, NEVER, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { call, NEVER } from './hostile.js';
 import { LEGACY, MODERN, scripted } from './scripted-server.js';
 
 const open: AsyncDisposable[] = [];

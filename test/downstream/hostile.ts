@@ -88,15 +88,3 @@ export function isAlive(pid: number): boolean {
     return false;
   }
 }
-
-/** Far longer than anything here takes, also on a busy machine. */
-const PATIENCE_MS = 60_000;
-
-/** Waits until `condition` holds; fails after PATIENCE_MS. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`not within ${PATIENCE_MS} ms: ${condition}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, it } from 'vitest';
 import { HttpClient, type HttpRequest } from '../../src/downstream/remote/http-client.js';
-import { NEVER, poolOf, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { NEVER, poolOf } from './hostile.js';
 import { remote } from './remote-servers.js';
 
 const ends: (() => unknown)[] = [];

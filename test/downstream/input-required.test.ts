@@ -5,7 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { withInput } from '../../src/downstream/asking/input-required.js';
 import type { DownstreamTimes } from '../../src/downstream/server-context.js';
-import { call, NEVER, poolOf, type TestPool, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { call, NEVER, poolOf, type TestPool } from './hostile.js';
 import { modernFar, modernProgram } from './modern-servers.js';
 
 type Params = Readonly<Record<string, unknown>>;

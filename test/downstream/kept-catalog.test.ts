@@ -231,7 +231,7 @@ it('a server’s lists cannot make its file large, nor drive out what was first 
   }
   catalog.learn(live([tool('a', 'Second.')]));
   expect(open().of(spec())?.changes.get('a')).toMatchObject({ changed: ['description'] });
-}, 30_000);
+});
 
 it.runIf(process.getuid?.() !== 0)(
   'a folder that cannot be written costs the files, not the knowledge',

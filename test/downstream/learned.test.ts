@@ -14,7 +14,8 @@ import { KeptCatalog } from '../../src/downstream/catalog/kept-catalog.js';
 import { KnownServers } from '../../src/downstream/catalog/known-servers.js';
 import { searchTools } from '../../src/downstream/catalog/search.js';
 import { type DownstreamPool, openDownstreamPool } from '../../src/downstream/pool.js';
-import { call, hostile, NEVER, spec, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { call, hostile, NEVER, spec } from './hostile.js';
 
 const require = createRequire(import.meta.url);
 const CHANGING = fileURLToPath(new URL('../fixtures/changing-server.mjs', import.meta.url));

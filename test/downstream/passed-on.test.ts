@@ -11,7 +11,8 @@ import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/ag
 import type { DownstreamTimes } from '../../src/downstream/server-context.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { npmServer } from '../support/start-bridge.js';
-import { call, hostile, NEVER, poolOf, spec, type TestPool, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { call, hostile, NEVER, poolOf, spec, type TestPool } from './hostile.js';
 
 type Params = Readonly<Record<string, unknown>>;
 type Answer = (params: Params, signal: AbortSignal) => Promise<Params>;

@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { leastMs } from '../support/cpu-time.js';
-import { call, hostile, isAlive, NEVER, pidsOf, poolOf, type TestPool, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { call, hostile, isAlive, NEVER, pidsOf, poolOf, type TestPool } from './hostile.js';
 
 const pools: TestPool[] = [];
 afterEach(async () => {

@@ -145,7 +145,7 @@ it('an http server is called by way of the proxy, which alone gets its own passw
   expect(new Set(asked)).toEqual(new Set(['POST http://mcp.test/mcp']));
   const own = `Basic ${Buffer.from('us@er:geheim').toString('base64')}`;
   expect(new Set(authorizations)).toEqual(new Set([own]));
-}, 60_000);
+});
 
 it.each([
   [403, 'refuses the connection with status 403'],

@@ -16,7 +16,8 @@ import { Callers } from '../../src/downstream/asking/callers.js';
 import { CallsUnderWay } from '../../src/downstream/asking/calls-under-way.js';
 import { PassedOn } from '../../src/downstream/asking/passed-on.js';
 import { connect } from '../../src/downstream/connect.js';
-import { call, isAlive, NEVER, poolOf, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { call, isAlive, NEVER, poolOf } from './hostile.js';
 import { hostileWeb, type RemoteServer, remote, socketsTo } from './remote-servers.js';
 
 const SECRET = 'sk-1234567890abcdef';

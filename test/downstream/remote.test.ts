@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { RemoteSpec } from '../../src/config/downstream-spec.js';
 import { RawJson } from '../../src/protocol/json-text.js';
-import { call, NEVER, poolOf, type TestPool, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { call, NEVER, poolOf, type TestPool } from './hostile.js';
 import { LINEAR, plainTransferMs } from './plain-transfer.js';
 import { everythingWeb, hostileWeb, type RemoteServer, remote, socketsTo } from './remote-servers.js';
 

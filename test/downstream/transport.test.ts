@@ -6,7 +6,8 @@ import { rawResultOf, readMessage, readOversized } from '../../src/downstream/in
 import { LastWords } from '../../src/downstream/stdio/last-words.js';
 import { StdioTransport } from '../../src/downstream/stdio/stdio-transport.js';
 import { envelopeOf } from '../../src/protocol/envelope.js';
-import { hostile, isAlive, until } from './hostile.js';
+import { until } from '../support/time.js';
+import { hostile, isAlive } from './hostile.js';
 import { LINEAR, plainTransferMs } from './plain-transfer.js';
 
 const open: StdioTransport[] = [];

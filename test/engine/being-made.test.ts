@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readText } from '../../src/base/read-text.js';
 import { CliContainer, type ClientCommand } from '../../src/engine/cli-container.js';
 import { CliEngine } from '../../src/engine/cli-engine.js';
-import { eventually } from '../support/nothing-left.js';
+import { eventually } from '../support/time.js';
 
 /** Makes a first process below a monitor that has the pid file in its arguments, and starts it half a second later. */
 const PODMAN = `#!/bin/sh
@@ -65,7 +65,7 @@ const isAlive = (pid: number): boolean =>
 
 it('one that is killed then is killed when it has started, and its client leaves', async () => {
   const container = new CliContainer(plan);
-  await eventually(() => existsSync(pidFile), 5_000);
+  await eventually(() => existsSync(pidFile));
   const first = Number(readText(pidFile));
   const client = Number(readText(`${pidFile}.client`));
   container.kill();
@@ -79,11 +79,11 @@ it('one that is killed then is killed when it has started, and its client leaves
 it('one whose client does not leave is ended with its client', async () => {
   writeFileSync(plan.binary, PODMAN.replace('sleep 0.5\n', 'sleep 60\n'));
   const container = new CliContainer(plan);
-  await eventually(() => existsSync(pidFile), 5_000);
+  await eventually(() => existsSync(pidFile));
   const first = Number(readText(pidFile));
   const client = Number(readText(`${pidFile}.client`));
   await container[Symbol.asyncDispose]();
-  expect(await eventually(() => !isAlive(first) && !isAlive(client), 2_000)).toBe(true);
+  expect(await eventually(() => !isAlive(first) && !isAlive(client))).toBe(true);
 });
 
 it('one whose bridge exits then is started, for its input has ended, and so will it', async () => {
@@ -96,7 +96,7 @@ it('one whose bridge exits then is started, for its input has ended, and so will
   const bridge = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'inherit' });
   await new Promise((resolve) => bridge.once('exit', resolve));
   const client = Number(readText(`${pidFile}.client`));
-  expect(await eventually(() => !isAlive(client), 5_000)).toBe(true);
+  expect(await eventually(() => !isAlive(client))).toBe(true);
   expect(existsSync(`${pidFile}.started`)).toBe(true);
 });
 
@@ -111,7 +111,7 @@ it('one of a bridge that was killed then is left alone by the next one until it 
   );
   const client = spawn(plan.binary, ['run', `--pidfile=${pidFile}`], { stdio: 'ignore' });
   const left = new Promise((resolve) => client.once('exit', resolve));
-  await eventually(() => existsSync(pidFile), 5_000);
+  await eventually(() => existsSync(pidFile));
   const first = Number(readText(pidFile));
   const engine = new CliEngine({
     binary: plan.binary,
@@ -125,6 +125,6 @@ it('one of a bridge that was killed then is left alone by the next one until it 
   await left;
   expect(existsSync(`${pidFile}.started`)).toBe(true);
   await engine.sweep(new AbortController().signal);
-  expect(await eventually(() => !isAlive(first), 2_000)).toBe(true);
+  expect(await eventually(() => !isAlive(first))).toBe(true);
   expect(readdirSync(join(stateDir, 'run'))).not.toContain('dead');
 });

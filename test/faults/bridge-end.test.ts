@@ -5,8 +5,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { eventually, ourContainers } from '../support/nothing-left.js';
+import { ourContainers } from '../support/nothing-left.js';
 import { hostileServer } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import type { Ended, RawBridge } from './raw-bridge.js';
 import { fault, type Stage } from './stage.js';
 
@@ -20,7 +21,7 @@ async function busy(stage: Stage, code: string, options: Parameters<Stage['raw']
   const bridge = await stage.raw({ servers: { h: hostileServer() }, ...options });
   const id = bridge.call(code, { servers: ['h'], timeout: 60 });
   const running = () => ourContainers('status=running').some((name) => !name.includes('-try-'));
-  expect(await eventually(running, 20_000)).toBe(true);
+  expect(await eventually(running)).toBe(true);
   await later(200);
   return { bridge, id };
 }

@@ -2,17 +2,17 @@
 // is gone within a second, and the next call is served.
 
 import { describe, expect } from 'vitest';
-import { eventually, ourContainers } from '../support/nothing-left.js';
+import { ourContainers } from '../support/nothing-left.js';
 import { hostileServer } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { amount } from './ledger.js';
 import type { RawBridge } from './raw-bridge.js';
 import { fault } from './stage.js';
 
-const GONE_WITHIN_MS = 1_000;
 const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const running = async (bridge: RawBridge) => {
   const name = () => ourContainers('status=running').some((each) => !each.includes('-try-'));
-  expect(await eventually(name, 15_000)).toBe(true);
+  expect(await eventually(name)).toBe(true);
   expect(bridge.child.exitCode).toBeNull();
   await later(250);
 };
@@ -77,7 +77,7 @@ describe('cancellation', () => {
         // Engine and OCI runtime are chosen, and the server is up, before anything is measured.
         await stage.answered(bridge.run('1', { servers: ['h'] }));
         for (let round = 0; round < rounds; round++) {
-          expect(await eventually(() => ourContainers().length === 0, 5_000)).toBe(true);
+          expect(await eventually(() => ourContainers().length === 0)).toBe(true);
           // One that has started once is there at once: each round has its own.
           const wanted = servers.map((name) => (name === 'slow' ? `slow${round}` : name));
           const id = bridge.call(code, { servers: wanted, timeout: 60 });
@@ -85,7 +85,7 @@ describe('cancellation', () => {
           const before = bridge.received.length;
           for (let n = 0; n < times; n++) bridge.cancel(id);
           if (reach !== undefined) {
-            expect(await eventually(() => ourContainers().length === 0, GONE_WITHIN_MS)).toBe(true);
+            expect(await eventually(() => ourContainers().length === 0)).toBe(true);
           }
           if (title === 'in a tool call') {
             const told = await stage.answered(

@@ -5,8 +5,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { MAX_FILE_BYTES } from '../../src/protocol/frames.js';
-import { eventually, ourContainers } from '../support/nothing-left.js';
+import { ourContainers } from '../support/nothing-left.js';
 import type { Payload, TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { amount } from './ledger.js';
 import { fault, type Stage } from './stage.js';
 
@@ -32,7 +33,7 @@ async function theContainer(): Promise<Processes> {
       return false;
     }
   };
-  expect(await eventually(look, 15_000)).toBe(true);
+  expect(await eventually(look)).toBe(true);
   if (found === undefined) throw new Error('no container');
   return found;
 }

@@ -6,7 +6,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { eventually, ourContainers } from '../support/nothing-left.js';
+import { ourContainers } from '../support/nothing-left.js';
+import { eventually } from '../support/time.js';
 import { type FakeEngine, fakeEngine } from './fake-engine.js';
 import { thorough } from './ledger.js';
 import { fault } from './stage.js';
@@ -166,7 +167,7 @@ describe('OCI runtimes', () => {
   });
 });
 
-const noContainer = () => eventually(() => ourContainers().length === 0, 8_000);
+const noContainer = () => eventually(() => ourContainers().length === 0);
 
 function runtimeScript(body: string) {
   const path = join(mkdtempSync(join(process.env['TEST_ROOT'] ?? tmpdir(), 'oci-')), 'myrunc');

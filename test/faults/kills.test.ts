@@ -2,8 +2,9 @@
 // do not notice by themselves, the next start's sweep removes.
 
 import { expect } from 'vitest';
-import { eventually, processesWith } from '../support/nothing-left.js';
+import { processesWith } from '../support/nothing-left.js';
 import { hostileServer } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { amount } from './ledger.js';
 import { RawBridge } from './raw-bridge.js';
 import { fault } from './stage.js';
@@ -54,7 +55,7 @@ fault(
     await stage.nextStartSweeps();
     // Other tests, which go on beside these, have such servers as well.
     const root = process.env['TEST_ROOT'];
-    expect(await eventually(() => processesWith('hostile-server.mjs', root).length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => processesWith('hostile-server.mjs', root).length === 0)).toBe(true);
   },
   { timeoutMs: 60_000 + KILLS * 3_000 },
 );

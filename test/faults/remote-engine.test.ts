@@ -5,10 +5,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { imageOf, isBuilt } from '../support/built-image.js';
-import { eventually } from '../support/nothing-left.js';
 import { Relay } from '../support/relay.js';
 import { openRemoteEngine, type RemoteEngine, whyNoRemoteEngine } from '../support/remote-engine.js';
 import { hostileServer, type Payload, tempHome } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { amount } from './ledger.js';
 import type { RawBridge } from './raw-bridge.js';
 import { fault, type Stage } from './stage.js';
@@ -100,12 +100,12 @@ describe.skipIf(why !== undefined)(
       {
         title: 'while a container is asked for',
         code: '1',
-        reach: ({ connections }) => eventually(() => relay.connections > connections, 10_000),
+        reach: ({ connections }) => eventually(() => relay.connections > connections),
       },
       {
         title: 'while a container is being made',
         code: '1',
-        reach: ({ connections }) => eventually(() => relay.connections > connections + 1, 10_000),
+        reach: ({ connections }) => eventually(() => relay.connections > connections + 1),
       },
       { title: 'while its code is checked', code: `x = [${'[1, 2], '.repeat(200_000)}]\n1`, reach: running },
       {
@@ -124,12 +124,12 @@ describe.skipIf(why !== undefined)(
         title: 'in its output',
         code: 'while True: print("x" * 1000)',
         timeout: 20,
-        reach: ({ answered }) => eventually(() => relay.answered > answered + 3_000_000, 15_000),
+        reach: ({ answered }) => eventually(() => relay.answered > answered + 3_000_000),
       },
       {
         title: 'while its files come back',
         code: 'import os\nos.makedirs("/workspace/out", exist_ok=True)\nfor n in range(8): open(f"/workspace/out/{n}.bin", "wb").write(os.urandom(5_000_000))',
-        reach: ({ answered }) => eventually(() => relay.answered > answered + 2_000_000, 15_000),
+        reach: ({ answered }) => eventually(() => relay.answered > answered + 2_000_000),
       },
       {
         title: 'while it is ended at its deadline',
@@ -313,7 +313,7 @@ describe.skipIf(why !== undefined)(
         await nothingThere();
         // Its own folder is left, and those of the killed ones are swept away.
         const folders = () => readdirSync(join(stateDir, 'run'));
-        await eventually(() => folders().length <= 1, GONE_WITHIN_MS);
+        await eventually(() => folders().length <= 1);
         expect(folders().length).toBe(1);
       },
       { timeoutMs: 90_000 + KILLS * 4_000, mayStay },

@@ -4,8 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { SessionFiles } from '../../src/server/sessions/session-file.js';
-import { eventually, ourContainers } from '../support/nothing-left.js';
+import { ourContainers } from '../support/nothing-left.js';
 import type { TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { amount } from './ledger.js';
 import type { RawBridge } from './raw-bridge.js';
 import { fault, type Stage } from './stage.js';
@@ -14,8 +15,6 @@ import { fault, type Stage } from './stage.js';
 const KILLS = amount('FAULT_SESSION_KILLS', 1);
 const CROWD = amount('FAULT_SESSION_CROWD', 7);
 const MOST = 4;
-/** On a slow machine a session is stopped, and a container gone, some seconds later than on another. */
-const WITHIN_MS = 20_000;
 
 /** Each fault begins with a session in which this was run. */
 const MARK = 'mark = 42';
@@ -94,7 +93,7 @@ async function begin(stage: Stage, caller: Caller, name: string, code = MARK): P
 async function standStill(caller: Caller, name: string): Promise<void> {
   const { supervisor } = processesOf(caller, name);
   const isStopped = () => childrenOf(supervisor).every((pid) => statOf(pid)[0] === 'T');
-  expect(await eventually(isStopped, WITHIN_MS), 'it stands still').toBe(true);
+  expect(await eventually(isStopped), 'it stands still').toBe(true);
 }
 
 /** Begins a call that does not end by itself, and resolves when its code is at work. */
@@ -109,7 +108,7 @@ async function occupy(
   const before = used();
   const answer = caller.say(BUSY, { session: name, timeout });
   answer.catch(() => {});
-  expect(await eventually(() => used() >= before + 10, WITHIN_MS), 'its code is at work').toBe(true);
+  expect(await eventually(() => used() >= before + 10), 'its code is at work').toBe(true);
   return { answer };
 }
 
@@ -255,9 +254,7 @@ describe('its own code', () => {
     const later = EAT.replaceAll('\n', '\n    ');
     const code = `${MARK}\nimport threading, time\nfrom mcp import runtime\nruntime.keep_running()\ndef eat():\n    time.sleep(1)\n    ${later}\nthreading.Thread(target=eat).start()`;
     await begin(stage, caller, name, code);
-    expect(await eventually(() => recordsOf(caller, [name]).length === 0, WITHIN_MS), 'it has ended').toBe(
-      true,
-    );
+    expect(await eventually(() => recordsOf(caller, [name]).length === 0), 'it has ended').toBe(true);
     await saysWhy(stage, caller, name, EATEN);
   });
 
@@ -288,7 +285,7 @@ describe('more than there may be', () => {
         expect(recordsOf(caller, all).length).toBeLessThanOrEqual(MOST + 1);
       }
       const running = () => ourContainers('status=running').length;
-      expect(await eventually(() => running() <= MOST, WITHIN_MS), 'the others are gone').toBe(true);
+      expect(await eventually(() => running() <= MOST), 'the others are gone').toBe(true);
       const why = new RegExp(`there may be ${MOST} sessions at once .*, and it was idle for longest`);
       for (const name of all.slice(0, -MOST)) {
         const { text } = await stage.answered(caller.say(LOOK, { session: name, require_session: true }));
@@ -302,7 +299,7 @@ describe('more than there may be', () => {
       await bridge[Symbol.asyncDispose]();
       // What is on record of them is for the next bridge, and says that they have ended.
       const haveEnded = () => recordsOf(caller, all).every(({ ended }) => ended !== null);
-      expect(await eventually(haveEnded, WITHIN_MS), 'none is on record as living').toBe(true);
+      expect(await eventually(haveEnded), 'none is on record as living').toBe(true);
     },
     { timeoutMs: 60_000 + CROWD * 10_000 },
   );

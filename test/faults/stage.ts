@@ -4,15 +4,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { eventually, ourContainers, processesWith } from '../support/nothing-left.js';
+import { ourContainers, processesWith } from '../support/nothing-left.js';
 import { type ServerEntry, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { record, thorough } from './ledger.js';
 import { isRare } from './rare.js';
 import { RawBridge, type RawOptions } from './raw-bridge.js';
 
 /** On the command lines of a container's monitor and of its first process, whether or not the engine knows of them. */
 const CONTAINER_MARKS = ['-n mcp-sandbox-bridge-', '/ipc/entrypoint.py'];
-const GONE_WITHIN_MS = 8_000;
 const ANSWER_WITHIN_MS = 30_000;
 
 type Home = { readonly home: string; readonly stateDir: string };
@@ -94,14 +94,14 @@ export class Stage {
     const next = await this.bridge(servers);
     await this.stillWorks(next);
     const mine = () => foldersIn(join(next.stateDir, 'run')).filter((dir) => !this.#before.has(dir));
-    expect(await eventually(() => mine().length <= 1 && ourContainers().length === 0, 15_000)).toBe(true);
+    expect(await eventually(() => mine().length <= 1 && ourContainers().length === 0)).toBe(true);
   }
 
   /** Closes what is open and names what is left a few seconds later. */
   async leaks(mayStay: (left: string) => boolean): Promise<string[]> {
     for (const each of this.#open.splice(0)) await each[Symbol.asyncDispose]();
     const left = () => this.#left().filter((each) => !mayStay(each));
-    await eventually(() => left().length === 0, GONE_WITHIN_MS);
+    await eventually(() => left().length === 0);
     return left();
   }
 

@@ -6,8 +6,8 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { eventually } from '../support/nothing-left.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { RawBridge } from './raw-bridge.js';
 
 /** Several times what a pipe and our queue hold together. */
@@ -61,7 +61,7 @@ describe.each(Object.entries(WRITERS))('stderr that nobody reads, flooded by %s'
     await bridge.answer(bridge.request('ping'));
     bridge.child.stderr.resume();
     const told = () => /(\d+) lines of the log were dropped/.exec(bridge.stderr)?.[1];
-    expect(await eventually(() => told() !== undefined, 10_000)).toBe(true);
+    expect(await eventually(() => told() !== undefined)).toBe(true);
     expect(Number(told())).toBeGreaterThan(LINES / 4);
     expect(Number(told())).toBeLessThan(LINES + 1_000);
   });
@@ -103,7 +103,7 @@ it('a file takes every line', async () => {
   await new Promise((resolve) => child.stdout.once('data', resolve));
   child.kill('SIGUSR2');
   const count = () => readFileSync(file, 'utf8').split('injected injected').length;
-  expect(await eventually(() => count() > LINES, 10_000)).toBe(true);
+  expect(await eventually(() => count() > LINES)).toBe(true);
   child.stdin.end();
   expect(await exited).toBe(0);
   expect(readFileSync(file, 'utf8')).not.toContain('dropped');

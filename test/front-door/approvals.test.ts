@@ -13,8 +13,8 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../src/run/approvals/question.js';
-import { eventually } from '../support/nothing-left.js';
 import { bridgeEnv, MAIN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 const SERVER = fileURLToPath(new URL('../fixtures/approved-server.mjs', import.meta.url));
 /** No person is faster; what comes sooner is a host without a screen. */
@@ -398,7 +398,7 @@ describe('in a session', () => {
       const cancelled = bridge
         .call({ session: 'c', code: 'x = 2\nawait mcp_desk.erase(id=1)', ...desk }, { signal: ending.signal })
         .catch(() => 'cancelled');
-      expect(await eventually(() => asked.length === 1, 20_000)).toBe(true);
+      expect(await eventually(() => asked.length === 1)).toBe(true);
       // By then its sandbox stands still.
       await pause(3_000);
       ending.abort('enough');
@@ -478,7 +478,7 @@ it('the audit has question, answer, who and how long', async () => {
       lines()
         .filter((line) => line.includes('"kind":"question"') && line.includes('not at this hour'))
         .map((line) => JSON.parse(line) as { readonly durationMs: number });
-    expect(await eventually(() => questions().length === 1, 10_000)).toBe(true);
+    expect(await eventually(() => questions().length === 1)).toBe(true);
     expect(questions()[0]).toMatchObject({
       question: expect.stringMatching(/^q-[a-z2-9]{16}$/),
       server: 'desk',

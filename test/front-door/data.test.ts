@@ -4,8 +4,9 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { pictureHeader } from '../../src/base/picture-header.js';
 import { suiteWithImage } from '../support/built-image.js';
-import { eventually, ourContainers } from '../support/nothing-left.js';
+import { ourContainers } from '../support/nothing-left.js';
 import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 suiteWithImage('data', 'the data image', () => {
   let bridge: TestBridge;
@@ -161,7 +162,7 @@ suiteWithImage('data', 'what the data image has loaded ahead', () => {
   const open: TestBridge[] = [];
   afterEach(async () => {
     for (const bridge of open.splice(0)) await bridge[Symbol.asyncDispose]();
-    expect(await eventually(() => ourContainers().length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => ourContainers().length === 0)).toBe(true);
   });
 
   it('costs the code next to nothing, computes, and is one warning where it is not there', async () => {
@@ -178,7 +179,7 @@ suiteWithImage('data', 'what the data image has loaded ahead', () => {
     open.push(bridge);
     await bridge.client.listTools();
     // Told once all that comes before it has been loaded.
-    expect(await eventually(() => bridge.stderr().includes('no_such_module'), 30_000)).toBe(true);
+    expect(await eventually(() => bridge.stderr().includes('no_such_module'))).toBe(true);
     const code = `
 import time
 started = time.perf_counter()

@@ -3,15 +3,16 @@
 
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { eventually, ourContainers } from '../support/nothing-left.js';
+import { ourContainers } from '../support/nothing-left.js';
 import { startBridge } from '../support/start-bridge.js';
+import { eventually, pause } from '../support/time.js';
 
 it('ends the sandbox of a bridge that was killed, when the sandbox cannot notice it', async () => {
   const env = { MCP_BRIDGE_WARM: '0', MCP_BRIDGE_MAX_TIMEOUT: '10', MCP_BRIDGE_TIMEOUT: '10' };
   await using bridge = await startBridge({}, { env });
   // What is tried before the first run of a machine are containers too.
   await bridge.run('1');
-  expect(await eventually(() => ourContainers().length === 0, 10_000)).toBe(true);
+  expect(await eventually(() => ourContainers().length === 0)).toBe(true);
   const answer = bridge.run('while True: pass');
   answer.catch(() => {});
   const firstProcess = () =>
@@ -20,10 +21,11 @@ it('ends the sandbox of a bridge that was killed, when the sandbox cannot notice
         encoding: 'utf8',
       }),
     );
-  expect(await eventually(() => ourContainers().length === 1 && firstProcess() > 0, 15_000)).toBe(true);
+  expect(await eventually(() => ourContainers().length === 1 && firstProcess() > 0)).toBe(true);
   process.kill(firstProcess(), 'SIGSTOP');
   process.kill(bridge.pid, 'SIGKILL');
-  expect(await eventually(() => ourContainers().length === 0, 3_000)).toBe(false);
+  await pause(3_000);
+  expect(ourContainers()).toHaveLength(1);
   // Its 10 s and the 30 that every container may live longer.
-  expect(await eventually(() => ourContainers().length === 0, 50_000)).toBe(true);
-}, 90_000);
+  expect(await eventually(() => ourContainers().length === 0)).toBe(true);
+});

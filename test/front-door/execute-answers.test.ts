@@ -5,8 +5,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, processesWith } from '../support/nothing-left.js';
+import { processesWith } from '../support/nothing-left.js';
 import { bridgeEnv, MAIN, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { call, inEachKind, LAUNCHED, sh, text } from './executing.js';
 
 inEachKind('what execute is given and gives', ({ bridge }) => {
@@ -185,7 +186,7 @@ describe('execute handed to a server', () => {
     server.stderr?.on('data', (chunk: Buffer) => {
       said += chunk.toString();
     });
-    await eventually(() => /http:\S+/.test(said), 10_000);
+    await eventually(() => /http:\S+/.test(said));
     [url = ''] = /http:\S+/.exec(said) ?? [];
     bridge = await start({});
   });
@@ -221,10 +222,10 @@ describe('execute handed to a server', () => {
     const controller = new AbortController();
     const answer = call(bridge, { command: 'sleep', args: ['61.25'] }, controller.signal);
     answer.catch(() => {});
-    expect(await eventually(() => processesWith('61.25').length > 0, 5_000)).toBe(true);
+    expect(await eventually(() => processesWith('61.25').length > 0)).toBe(true);
     controller.abort();
     await expect(answer).rejects.toThrow();
-    expect(await eventually(() => processesWith('61.25').length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => processesWith('61.25').length === 0)).toBe(true);
   });
 
   it('denied by the policy, unknown, out of reach: said so', async () => {
@@ -238,7 +239,7 @@ describe('execute handed to a server', () => {
       "MCP_BRIDGE_EXECUTE_SERVER: there is no server 'sandbx'. Did you mean 'sandbox'?",
     );
     server.kill();
-    await eventually(() => server.exitCode !== null || server.signalCode !== null, 5_000);
+    await eventually(() => server.exitCode !== null || server.signalCode !== null);
     const gone = await call(before, { command: 'true' });
     expect(gone.isError).toBe(true);
     expect(text(gone)).toContain('sandbox');

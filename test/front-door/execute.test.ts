@@ -4,8 +4,9 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { suiteWithImage } from '../support/built-image.js';
-import { eventually, ourVolumes } from '../support/nothing-left.js';
+import { ourVolumes } from '../support/nothing-left.js';
 import { startBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { ACCEPT, call, inEachKind, LAUNCHED, RUNSC, sh, text } from './executing.js';
 
 inEachKind('execute in containers', ({ bridge, oci, start }) => {
@@ -40,7 +41,7 @@ inEachKind('execute in containers', ({ bridge, oci, start }) => {
       process.kill(doomed.pid, 'SIGKILL');
       await using next = await start();
       await call(next, { command: 'true' });
-      expect(await eventually(() => ourVolumes().length === 2, 10_000)).toBe(true);
+      expect(await eventually(() => ourVolumes().length === 2)).toBe(true);
       await doomed[Symbol.asyncDispose]();
     },
   );

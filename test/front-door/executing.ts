@@ -3,8 +3,9 @@
 import { existsSync } from 'node:fs';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { eventually, ourContainers, ourVolumes } from '../support/nothing-left.js';
+import { ourContainers, ourVolumes } from '../support/nothing-left.js';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 type Args = Readonly<Record<string, unknown>>;
 export const call = (bridge: TestBridge, args: Args, signal?: AbortSignal): Promise<CallToolResult> =>
@@ -61,8 +62,8 @@ export function inEachKind(title: string, tests: (executing: Executing) => void)
       });
       afterAll(async () => {
         await bridge[Symbol.asyncDispose]();
-        expect(await eventually(() => ourContainers().length === 0, 10_000)).toBe(true);
-        expect(await eventually(() => ourVolumes().length === 0, 5_000)).toBe(true);
+        expect(await eventually(() => ourContainers().length === 0)).toBe(true);
+        expect(await eventually(() => ourVolumes().length === 0)).toBe(true);
       });
       tests({ oci, start, bridge: () => bridge });
     });

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, ourContainers } from '../support/nothing-left.js';
+import { ourContainers } from '../support/nothing-left.js';
 import {
   bridgeEnv,
   hostileServer,
@@ -14,6 +14,7 @@ import {
   type TestBridge,
   tempHome,
 } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 let bridge: TestBridge;
 beforeAll(async () => {
@@ -123,8 +124,8 @@ describe('an agent that stops reading', () => {
         method: 'tools/call',
         params: { name: 'run_python', arguments: { code, timeout: 5 } },
       });
-    expect(await eventually(() => ourContainers().length > 0, 15_000)).toBe(true);
-    expect(await eventually(() => ourContainers('status=running').length === 0, 20_000)).toBe(true);
+    expect(await eventually(() => ourContainers().length > 0)).toBe(true);
+    expect(await eventually(() => ourContainers('status=running').length === 0)).toBe(true);
     const ids: number[] = [];
     let rest = '';
     child.stdout.on('data', (chunk: Buffer) => {
@@ -132,7 +133,7 @@ describe('an agent that stops reading', () => {
       rest = lines.pop() ?? '';
       for (const line of lines) ids.push((JSON.parse(line) as { id: number }).id);
     });
-    expect(await eventually(() => ids.length === codes.length + 1, 10_000)).toBe(true);
+    expect(await eventually(() => ids.length === codes.length + 1)).toBe(true);
     expect(ids.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6]);
     child.stdin.end();
     await once(child, 'exit');

@@ -5,8 +5,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { engineCommand } from '../support/engine-under-test.js';
-import { descendants, eventually, ourContainers, processesWith } from '../support/nothing-left.js';
+import { descendants, ourContainers, processesWith } from '../support/nothing-left.js';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 const open: TestBridge[] = [];
 // Containers are counted here, so none may wait.
@@ -26,15 +27,15 @@ describe('cancellation', () => {
   it('removes the container within a second, sends no answer, and cancels the downstream call', async () => {
     const bridge = await start({ h: hostileServer() });
     await bridge.run('1', { servers: ['h'] });
-    expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
     const controller = new AbortController();
     const answer = bridge.run('await mcp_h.hang()', { servers: ['h'], signal: controller.signal });
     answer.catch(() => {});
-    expect(await eventually(() => instanceContainers().length === 1, 10_000)).toBe(true);
+    expect(await eventually(() => instanceContainers().length === 1)).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 500));
     controller.abort();
     await expect(answer).rejects.toThrow();
-    expect(await eventually(() => instanceContainers().length === 0, 1_500)).toBe(true);
+    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
     const after = await bridge.run('len(await mcp_h.cancelled())', { servers: ['h'] });
     expect(after).toMatchObject({ status: 'success', result: expect.any(Number) });
     expect(after.result).toBeGreaterThan(0);
@@ -49,7 +50,7 @@ describe('cancellation', () => {
       setTimeout(() => controller.abort(), delayMs);
       await expect(answer).rejects.toThrow();
     }
-    expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
     expect(await bridge.run('1')).toMatchObject({ status: 'success' });
   });
 });
@@ -72,11 +73,11 @@ describe('the end of the bridge', () => {
     const mark = bridge.home;
     const answer = bridge.run('import time; time.sleep(60)', { servers: ['h'] });
     answer.catch(() => {});
-    expect(await eventually(() => instanceContainers().length === 1, 15_000)).toBe(true);
+    expect(await eventually(() => instanceContainers().length === 1)).toBe(true);
     const { pid } = bridge;
     await bridge[Symbol.asyncDispose]();
-    expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
-    expect(await eventually(() => !existsSync(`/proc/${pid}`), 5_000)).toBe(true);
+    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
+    expect(await eventually(() => !existsSync(`/proc/${pid}`))).toBe(true);
     expect(processesWith(mark)).toEqual([]);
   });
 
@@ -86,15 +87,15 @@ describe('the end of the bridge', () => {
       const bridge = await start({ h: hostileServer() });
       const answer = bridge.run('await mcp_h.hang()', { servers: ['h'] });
       answer.catch(() => {});
-      expect(await eventually(() => instanceContainers().length === 1, 15_000)).toBe(true);
+      expect(await eventually(() => instanceContainers().length === 1)).toBe(true);
       const children = descendants(bridge.pid).length;
       expect(children).toBeGreaterThan(0);
       process.kill(bridge.pid, signal);
-      expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`), 5_000)).toBe(true);
-      expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
+      expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`))).toBe(true);
+      expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
       // The engine's monitor goes a moment after its container.
       const runDir = join(bridge.stateDir, 'run');
-      await eventually(() => processesWith(runDir).length === 0, 2_000);
+      await eventually(() => processesWith(runDir).length === 0);
       expect(processesWith(runDir)).toEqual([]);
     },
   );
@@ -103,9 +104,9 @@ describe('the end of the bridge', () => {
     const bridge = await start({});
     const answer = bridge.run('while True: pass', { timeout: 60 });
     answer.catch(() => {});
-    expect(await eventually(() => instanceContainers().length === 1, 15_000)).toBe(true);
+    expect(await eventually(() => instanceContainers().length === 1)).toBe(true);
     process.kill(bridge.pid, 'SIGKILL');
-    expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
   });
 
   it("sweeps a dead bridge's container and leaves a living one's alone", async () => {
@@ -125,7 +126,7 @@ describe('the end of the bridge', () => {
     try {
       const bridge = await start({});
       await bridge.run('1');
-      expect(await eventually(() => !ourContainers().includes(dead), 10_000)).toBe(true);
+      expect(await eventually(() => !ourContainers().includes(dead))).toBe(true);
       expect(ourContainers()).toContain(living);
     } finally {
       for (const name of ourContainers()) if ([dead, living].includes(name)) engineCommand('rm', '-f', name);
@@ -160,12 +161,12 @@ describe('a container that is being made', () => {
       answer.catch(() => {});
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       process.kill(bridge.pid, 'SIGTERM');
-      expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`), 5_000)).toBe(true);
+      expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`))).toBe(true);
       await bridge[Symbol.asyncDispose]();
     }
-    expect(await eventually(() => instanceContainers().length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
     // The engine's monitor knows of containers that the engine does not.
-    expect(await eventually(() => processesWith('-n mcp-sandbox-bridge-').length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => processesWith('-n mcp-sandbox-bridge-').length === 0)).toBe(true);
   });
 
   it('is found by the next start when the bridge was killed', async () => {
@@ -179,6 +180,6 @@ describe('a container that is being made', () => {
     }
     const next = await start({});
     await next.run('1');
-    expect(await eventually(() => processesWith('-n mcp-sandbox-bridge-').length === 0, 10_000)).toBe(true);
+    expect(await eventually(() => processesWith('-n mcp-sandbox-bridge-').length === 0)).toBe(true);
   });
 });

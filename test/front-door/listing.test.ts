@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { descendants, eventually } from '../support/nothing-left.js';
+import { descendants } from '../support/nothing-left.js';
 import { hostileServer, npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 let bridge: TestBridge;
 
@@ -49,7 +50,7 @@ describe('before the first call', () => {
     expect(await described(fresh)).toContain('Run Python 3.13 or later, standard library, in a fresh');
     expect(changes).toBe(0);
     const { result } = await fresh.run('import sys; "%d.%d" % sys.version_info[:2]');
-    expect(await eventually(() => changes === 1, 5_000)).toBe(true);
+    expect(await eventually(() => changes === 1)).toBe(true);
     const known = `Run Python ${result}, standard library, in a fresh`;
     expect(await described(fresh)).toContain(known);
     await using next = await startBridge({}, { env: state, prepare });

@@ -2,8 +2,9 @@
 
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
-import { descendants, eventually } from '../support/nothing-left.js';
+import { descendants } from '../support/nothing-left.js';
 import { npmServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 /** So short that a test need not wait, so long that the code runs by then. */
 const PATIENCE = { MCP_BRIDGE_PATIENCE: '3' };
@@ -129,7 +130,7 @@ describe.concurrent('a run that takes longer than its host waits', () => {
     const handle = handleIn(await bridge.call({ code: counting(500), timeout: 600 }));
     const { pid } = bridge;
     await bridge[Symbol.asyncDispose]();
-    expect(await eventually(() => descendants(pid).length === 0, 10_000)).toBe(true);
+    expect(await eventually(() => descendants(pid).length === 0)).toBe(true);
     await using next = await start();
     const answer = await next.call({ wait: handle });
     expect(answer.isError).toBe(true);

@@ -2,8 +2,9 @@
 // that did run can make a used sandbox pass for an unused one.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { eventually, ourContainers } from '../support/nothing-left.js';
+import { ourContainers } from '../support/nothing-left.js';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 let bridge: TestBridge;
 beforeAll(async () => {
@@ -22,10 +23,10 @@ afterAll(() => bridge[Symbol.asyncDispose]());
 let waiting: string;
 beforeEach(async () => {
   const alone = () => ourContainers().length === 1 && ourContainers('status=running').length === 1;
-  expect(await eventually(alone, 15_000)).toBe(true);
+  expect(await eventually(alone)).toBe(true);
   [waiting = ''] = ourContainers();
 });
-const isGone = () => eventually(() => !ourContainers().includes(waiting), 5_000);
+const isGone = () => eventually(() => !ourContainers().includes(waiting));
 
 /** Code that takes the compiler seconds, and little memory: each `finally` is compiled twice, so the depth doubles it. */
 const DEPTH = 12;

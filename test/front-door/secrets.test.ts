@@ -4,8 +4,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, processesWith } from '../support/nothing-left.js';
+import { processesWith } from '../support/nothing-left.js';
 import { hostileServer, type ServerEntry, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 const CANARIES = {
   host: 'canary-of-the-host-4711',
@@ -96,7 +97,7 @@ for place in glob.glob("/proc/[0-9]*/environ") + glob.glob("/proc/[0-9]*/cmdline
 
   it('in no command line, log line or file that is left', async () => {
     const running = run('import time; time.sleep(2)', ['h']);
-    await eventually(() => processesWith(bridge.stateDir).length > 0, 5_000);
+    await eventually(() => processesWith(bridge.stateDir).length > 0);
     for (const form of forms) expect(processesWith(form)).toEqual([]);
     await running;
     expect(bridge.stderr()).toContain('[TOKEN of ');

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engineUnderTest } from '../support/engine-under-test.js';
-import { eventually } from '../support/nothing-left.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 const textOf = ({ content }: CallToolResult): string =>
   content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
@@ -105,10 +105,7 @@ while True:
     const { pid } = recorded(bridge.stateDir, session).process ?? { pid: 0 };
     expect(pid).toBeGreaterThan(1);
     process.kill(pid, 'SIGKILL');
-    await eventually(
-      () => !execFileSync('ps', ['-o', 'pid='], { encoding: 'utf8' }).includes(`${pid}`),
-      5_000,
-    );
+    await eventually(() => !execFileSync('ps', ['-o', 'pid='], { encoding: 'utf8' }).includes(`${pid}`));
     expect(await reasonOf(bridge, session)).toMatch(/^its container is gone: /);
   });
 });
@@ -139,7 +136,7 @@ describe.concurrent('a session that its limits have ended', () => {
   it('but not while all are at work: then no other one begins', async () => {
     await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '1' } });
     const busy = bridge.call({ session: 'busy', code: 'import time; time.sleep(4); 1' });
-    await eventually(() => readable(() => recorded(bridge.stateDir, 'busy')), 20_000);
+    await eventually(() => readable(() => recorded(bridge.stateDir, 'busy')));
     const refused = await bridge.call({ session: 'other', code: '1' });
     expect(textOf(refused)).toContain(
       'session: all 1 sessions that there may be at once (MCP_BRIDGE_SESSIONS)',

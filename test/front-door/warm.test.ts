@@ -4,8 +4,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { isBuilt } from '../support/built-image.js';
 import { engineCommand, engineUnderTest } from '../support/engine-under-test.js';
-import { eventually, ourContainers } from '../support/nothing-left.js';
+import { ourContainers } from '../support/nothing-left.js';
 import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 const isDocker = engineUnderTest.kind === 'docker-tls';
 const open: TestBridge[] = [];
@@ -16,10 +17,10 @@ async function start(env: Record<string, string> = {}): Promise<TestBridge> {
 }
 afterEach(async () => {
   for (const bridge of open.splice(0)) await bridge[Symbol.asyncDispose]();
-  expect(await eventually(() => ourContainers().length === 0, 5_000)).toBe(true);
+  expect(await eventually(() => ourContainers().length === 0)).toBe(true);
 });
 
-const waiting = (count: number) => eventually(() => ourContainers('status=running').length === count, 15_000);
+const waiting = (count: number) => eventually(() => ourContainers('status=running').length === count);
 
 /** A bridge with its sandboxes waiting. */
 async function warm(count: number): Promise<TestBridge> {
@@ -34,7 +35,7 @@ describe('filling', () => {
     const bridge = await warm(2);
     const [before] = [ourContainers()];
     expect(await bridge.run('1 + 1')).toMatchObject({ status: 'success', result: 2 });
-    expect(await eventually(() => before.some((name) => !ourContainers().includes(name)), 5_000)).toBe(true);
+    expect(await eventually(() => before.some((name) => !ourContainers().includes(name)))).toBe(true);
     expect(await waiting(2)).toBe(true);
   });
 
@@ -50,7 +51,7 @@ describe('filling', () => {
     const bridge = await start({ MCP_BRIDGE_WARM: '0' });
     await bridge.client.listTools();
     expect(await bridge.run('2 + 2')).toMatchObject({ status: 'success', result: 4 });
-    expect(await eventually(() => ourContainers().length === 0, 5_000)).toBe(true);
+    expect(await eventually(() => ourContainers().length === 0)).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(ourContainers()).toEqual([]);
   });
@@ -107,7 +108,7 @@ describe('what waits may have changed', () => {
     const [name = ''] = ourContainers();
     engineCommand('kill', name);
     expect(await bridge.run('3 + 3')).toMatchObject({ status: 'success', result: 6 });
-    expect(await eventually(() => !ourContainers().includes(name), 5_000)).toBe(true);
+    expect(await eventually(() => !ourContainers().includes(name))).toBe(true);
     expect(await waiting(1)).toBe(true);
   });
 
@@ -123,7 +124,7 @@ describe('what waits may have changed', () => {
     try {
       expect(await bridge.run('4 + 4')).toMatchObject({ status: 'success', result: 8 });
       // The one that waited was ended unused: its place is taken by another.
-      expect(await eventually(() => !ourContainers().includes(name), 5_000)).toBe(true);
+      expect(await eventually(() => !ourContainers().includes(name))).toBe(true);
       expect(bridge.stderr()).not.toContain('fault');
     } finally {
       const remove = isDocker ? ['rmi'] : ['untag', image];

@@ -2,8 +2,9 @@
 
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, expect, it } from 'vitest';
-import { eventually, ourContainers, processesWith } from '../support/nothing-left.js';
+import { ourContainers, processesWith } from '../support/nothing-left.js';
 import { npmServer, type Payload } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { Desk, type TestWindow, textOf } from '../support/windows.js';
 
 const SERVERS = {
@@ -62,14 +63,14 @@ it('hear that a run was under way when the bridge was killed, whose container go
   const before = await desk.pid();
   const lost = run(window, 'import time\nprint("begun", flush=True)\ntime.sleep(60)');
   const isRunning = () => ourContainers(`label=mcp-sandbox-bridge.owner-pid=${before}`).length > 0;
-  expect(await eventually(isRunning, 30_000)).toBe(true);
+  expect(await eventually(isRunning)).toBe(true);
   process.kill(before, 'SIGKILL');
   const answer = await lost;
   expect(answer.isError).toBe(true);
   expect(textOf(answer)).toContain('has ended while this call was under way');
   const [mine, others] = await Promise.all([run(window, '6 * 7'), run(other, '7 * 8')]);
   expect([payloadOf(mine).result, payloadOf(others).result]).toEqual([42, 56]);
-  expect(await eventually(() => !isRunning(), 30_000)).toBe(true);
+  expect(await eventually(() => !isRunning())).toBe(true);
 });
 
 it('finish their runs when the bridge is told to stop', async () => {

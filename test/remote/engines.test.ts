@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { imageOf, isBuilt } from '../support/built-image.js';
-import { eventually, processesWith } from '../support/nothing-left.js';
+import { processesWith } from '../support/nothing-left.js';
 import { Relay } from '../support/relay.js';
 import {
   openRemoteEngine,
@@ -16,6 +16,7 @@ import {
   type RemoteEngine,
   whyNoRemoteEngine,
 } from '../support/remote-engine.js';
+import { eventually } from '../support/time.js';
 
 const IMAGE = imageOf('base');
 const token = `canary-${randomBytes(6).toString('hex')}`;
@@ -99,14 +100,14 @@ it.skipIf(!isBuilt('base')).each(kinds)(
       ]);
       expect(exitCode, output).toBe(0);
       // Its client may leave a moment before the OCI runtime has become the program.
-      expect(await eventually(() => processesWith('sleep 600.25').length === 1, 5_000)).toBe(true);
+      expect(await eventually(() => processesWith('sleep 600.25').length === 1)).toBe(true);
     } finally {
       // One that went on would be found by the next test, which looks for the same.
       await engine.close();
     }
     expect(existsSync(shared)).toBe(false);
     expect(processesWith('sleep 600.25')).toEqual([]);
-    expect(await eventually(() => processesWith(shared).length === 0, 2_000)).toBe(true);
+    expect(await eventually(() => processesWith(shared).length === 0)).toBe(true);
     expect(readdirSync(tmpdir()).filter((each) => each.startsWith('remote-engine-keys-'))).toEqual([]);
     expect(cgroups()).toEqual([]);
   },

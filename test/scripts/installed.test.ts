@@ -12,7 +12,7 @@ const SLOW_MS = 60_000;
 let person: Newcomer;
 beforeAll(async () => {
   person = await newcomer();
-}, SLOW_MS);
+});
 afterAll(() => person[Symbol.dispose]());
 
 /** How doctor says that the bridge was started. */

@@ -10,7 +10,7 @@ import type { SandboxKind } from '../../src/sandbox/kind.js';
 import type { WarmPool } from '../../src/sandbox/warm-pool.js';
 import { COMMAND_LINE } from '../../src/server/caller.js';
 import { type RunHooks, UNWATCHED } from '../../src/server/run-hooks.js';
-import { until } from '../downstream/hostile.js';
+import { until } from '../support/time.js';
 import { hostileEntry, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
 const [ANN, BEN] = [principalNamed('ann'), principalNamed('ben')];

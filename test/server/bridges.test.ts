@@ -12,8 +12,8 @@ import { principalStateDir } from '../../src/config/principal-state.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { TokenStore } from '../../src/downstream/oauth/token-store.js';
 import { UNWATCHED } from '../../src/server/run-hooks.js';
-import { until } from '../downstream/hostile.js';
 import { hostileWeb, type RemoteServer } from '../downstream/remote-servers.js';
+import { until } from '../support/time.js';
 import {
   callTool,
   dataOf,

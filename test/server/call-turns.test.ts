@@ -7,7 +7,7 @@ import { LOCAL_USER, type Principal } from '../../src/base/principal.js';
 import { CallTurns } from '../../src/server/call-turns.js';
 import { COMMAND_LINE } from '../../src/server/caller.js';
 import { UNWATCHED } from '../../src/server/run-hooks.js';
-import { until } from '../downstream/hostile.js';
+import { until } from '../support/time.js';
 import { callTool, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
 const KEEPING = fileURLToPath(new URL('../fixtures/keeping-server.mjs', import.meta.url));

@@ -8,9 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { sharedFolder, sharedSockets } from '../../src/shared/place.js';
-import { eventually, processesWith } from '../support/nothing-left.js';
+import { processesWith } from '../support/nothing-left.js';
 import { RawAgent } from '../support/raw-agent.js';
 import { MAIN } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { Desk, textOf } from '../support/windows.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -72,7 +73,7 @@ describe('windows of one user', PATIENT, () => {
     expect(shown).toMatch(/desk +ready +1, 2, 3/);
     for (const window of windows) await window[Symbol.asyncDispose]();
     // The last window takes the servers with it; the bridge waits for the next one.
-    expect(await eventually(() => !isThere(Number(pids[0])), 5_000)).toBe(true);
+    expect(await eventually(() => !isThere(Number(pids[0])))).toBe(true);
     expect(isThere(bridge?.pid ?? 0)).toBe(true);
   });
 
@@ -197,11 +198,11 @@ describe('windows of one user', PATIENT, () => {
         ),
     });
     const first = window.call('ask', ['the first?']);
-    await eventually(() => answers.length === 1, 5_000);
+    await eventually(() => answers.length === 1);
     process.kill(await desk.pid(), 'SIGKILL');
     expect(textOf(await first)).toMatch(LOST);
     const second = window.call('ask', ['the second?']);
-    await eventually(() => answers.length === 2, 5_000);
+    await eventually(() => answers.length === 2);
     answers[0]?.('late');
     await new Promise((resolve) => setTimeout(resolve, 100));
     answers[1]?.('in time');
@@ -311,7 +312,7 @@ describe('windows of one user', PATIENT, () => {
     expect(others).toEqual([]);
     expect(bridge?.build.version).toBe('9.9.9');
     expect(bridge?.windows.length).toBe(2);
-    expect(await eventually(() => !isThere(before), 5_000)).toBe(true);
+    expect(await eventually(() => !isThere(before))).toBe(true);
     // Whoever is new and older stays by itself.
     const alone = await desk.open();
     expect(await alone.execute('say', 'alone')).toBe('alone');

@@ -5,8 +5,10 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { measureUnits } from '../../scripts/suite/machine-units.mjs';
 import type { EngineUnderTest } from './engine-under-test.js';
 import { openRemoteEngine, REMOTE_KINDS, type RemoteEngine } from './remote-engine.js';
+import { eventually } from './time.js';
 
 const PREFIX = 'mcp-sandbox-bridge-test-';
 
@@ -23,6 +25,7 @@ export async function setup(): Promise<void> {
   process.env['TEST_ROOT'] = root;
   process.env['TEST_STATE_DIR'] = join(root, 'state');
   process.env['TEST_FIRST_STATE_DIR'] = join(root, 'state');
+  measureUnits({ withSandbox: true });
   const wanted = process.env['TEST_REMOTE_ENGINE'];
   if (wanted !== undefined) remote = await startRemote(wanted);
 }
@@ -64,7 +67,7 @@ export async function teardown(): Promise<void> {
 
 async function nothingLeft(): Promise<void> {
   // Only by now is it known which engine is asked.
-  const { networkHelpers, eventually, ourContainers, processesWith } = await import('./nothing-left.js');
+  const { networkHelpers, ourContainers, processesWith } = await import('./nothing-left.js');
   const containers = () => {
     try {
       return ourContainers();
@@ -73,9 +76,9 @@ async function nothingLeft(): Promise<void> {
       return [];
     }
   };
-  const noContainer = await eventually(() => containers().length === 0, 10_000);
-  const noProcess = await eventually(() => processesWith(root).length === 0, 5_000);
-  const noNetworkHelper = await eventually(() => networkHelpers().length === 0, 5_000);
+  const noContainer = await eventually(() => containers().length === 0);
+  const noProcess = await eventually(() => processesWith(root).length === 0);
+  const noNetworkHelper = await eventually(() => networkHelpers().length === 0);
   const left = [
     ...(noContainer ? [] : containers()),
     ...(noProcess ? [] : processesWith(root)),

@@ -52,16 +52,6 @@ export const networkHelpers = (): string[] => [
   ...processesWith('--no-map-gw -t none'),
 ];
 
-/** Polls until `condition` holds; false when it does not within `timeoutMs`. */
-export async function eventually(condition: () => boolean, timeoutMs: number): Promise<boolean> {
-  const end = performance.now() + timeoutMs;
-  while (performance.now() < end) {
-    if (condition()) return true;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  return condition();
-}
-
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');

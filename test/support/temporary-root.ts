@@ -4,12 +4,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { measureUnits } from '../../scripts/suite/machine-units.mjs';
 
 let root = '';
 
 export function setup(): void {
   root = mkdtempSync(join(tmpdir(), 'unit-homes-'));
   process.env['TEST_ROOT'] = root;
+  measureUnits();
 }
 
 export function teardown(): void {

@@ -7,8 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { whyLeftOut } from '../remote/left-out.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
-import { descendants, eventually, ourContainers } from '../support/nothing-left.js';
+import { descendants, ourContainers } from '../support/nothing-left.js';
 import { bridgeEnv, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 import { attacks } from './attacks/all.js';
 import { RawContainers } from './raw-container.js';
 import { isFailure, type Judged, judge, summarize, summaryLine } from './report.js';
@@ -58,7 +59,7 @@ beforeAll(async () => {
   bridge = await startBridge(world.downstream, { env: { ...SETTINGS, ...world.environment } });
   // Both servers are up from here on.
   await bridge.run('1', { servers: ['open', 'shut'] });
-  await eventually(() => ourContainers().length === 0, 10_000);
+  await eventually(() => ourContainers().length === 0);
   descriptors = openDescriptors();
 });
 
@@ -102,15 +103,15 @@ describe.each(groups)('%s', (group) => {
 
   it('leaves nothing behind, and the next run is well', async () => {
     expect(await bridge.run('6 * 7')).toMatchObject({ status: 'success', result: 42 });
-    await eventually(() => ourContainers().length === 0, 10_000);
+    await eventually(() => ourContainers().length === 0);
     expect(ourContainers()).toEqual([]);
     const servers = (line: string) => line.includes('marking-server');
-    await eventually(() => descendants(bridge.pid).filter((line) => !servers(line)).length === 0, 5_000);
+    await eventually(() => descendants(bridge.pid).filter((line) => !servers(line)).length === 0);
     expect(descendants(bridge.pid).filter((line) => !servers(line))).toEqual([]);
-    await eventually(() => openDescriptors() <= descriptors, 3_000);
+    await eventually(() => openDescriptors() <= descriptors);
     expect(openDescriptors()).toBeLessThanOrEqual(descriptors);
     // A client that is gone is noticed a moment later, and only then are its container's files removed.
-    await eventually(() => runFiles().length === 0, 5_000);
+    await eventually(() => runFiles().length === 0);
     expect(runFiles()).toEqual([]);
     expect(bridge.stderr()).not.toContain(world.token);
   });

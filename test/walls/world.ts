@@ -21,8 +21,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readText } from '../../src/base/read-text.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
-import { eventually } from '../support/nothing-left.js';
 import type { ServerEntry } from '../support/start-bridge.js';
+import { eventually } from '../support/time.js';
 
 const MARKING_SERVER = fileURLToPath(new URL('../fixtures/marking-server.mjs', import.meta.url));
 
@@ -146,7 +146,7 @@ async function pidOf(token: string): Promise<number> {
     }
     return found !== undefined;
   };
-  if (!(await eventually(look, 5_000)) || found === undefined) throw new Error('the canary does not run');
+  if (!(await eventually(look)) || found === undefined) throw new Error('the canary does not run');
   return found;
 }
 

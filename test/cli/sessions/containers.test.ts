@@ -2,8 +2,9 @@
 // `repl`, which has one of its own.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { eventually, ourContainers } from '../../support/nothing-left.js';
+import { ourContainers } from '../../support/nothing-left.js';
 import { hostileServer } from '../../support/start-bridge.js';
+import { eventually } from '../../support/time.js';
 import { Desk } from '../../support/windows.js';
 import { type CommandOptions, command, type Ended } from '../command.js';
 
@@ -24,8 +25,8 @@ afterAll(async () => {
   await desk[Symbol.asyncDispose]();
   const left = () => ourContainers().filter((name) => seen.has(name));
   expect(seen.size).toBeGreaterThan(0);
-  expect(await eventually(() => left().length === 0, 20_000)).toBe(true);
-}, 60_000);
+  expect(await eventually(() => left().length === 0)).toBe(true);
+});
 
 const say = (
   args: readonly string[],

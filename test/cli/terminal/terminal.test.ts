@@ -57,7 +57,7 @@ async function keep(what: string, width: number, text: string): Promise<void> {
 
 it('every command has a line in outputs.ts, and every line a command', async () => {
   expect([...(await allCommands())].sort()).toEqual(Object.keys(OUTPUTS).sort());
-}, 60_000);
+});
 
 describe.each(WIDTHS)('at %i columns', (width) => {
   it.each(['', ...Object.keys(OUTPUTS)])('the help of "%s"', async (command) => {

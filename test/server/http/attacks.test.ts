@@ -130,7 +130,7 @@ describe('slow and endless', () => {
     );
     expect((await stub.front.figures()).unreadBytes).toBe(0);
     socket.destroy();
-  }, 90_000);
+  });
 
   it('what waits for all readers together is bounded, and the greediest goes', async () => {
     const stub = await stubFront(opened, { limits: { unreadBytesInAll: 10_000_000 } });
@@ -149,7 +149,7 @@ describe('slow and endless', () => {
     const answer = await post(stub, call('whoami'));
     expect(await answer.text()).toContain('ann');
     socket.destroy();
-  }, 90_000);
+  });
 });
 
 describe('greedy', () => {

@@ -17,7 +17,7 @@ export function tryAll(table: readonly Attack[]): void {
   afterAll(async () => {
     await worlds[Symbol.asyncDispose]();
     if (WALLS_JSON === undefined) console.log(summaryLine(judged));
-  }, ROW_MS);
+  });
 
   it('has no two attacks of one name', () => {
     expect(table.map(({ id }) => id).filter((id, at, ids) => ids.indexOf(id) !== at)).toEqual([]);

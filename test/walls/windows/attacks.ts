@@ -6,8 +6,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { eventually } from '../../support/nothing-left.js';
 import type { RawAgent } from '../../support/raw-agent.js';
+import { eventually } from '../../support/time.js';
 import type { WindowOptions } from '../../support/windows.js';
 import { executing, KEEPING_ENTRY, pause, said, type Who, type World } from './world.js';
 
@@ -275,7 +275,7 @@ export const attacks: readonly Attack[] = [
       const taskId = await taskOf(ann);
       const other = by === 'ann' ? ann : world.raw('eve');
       other.request('subscriptions/listen', { notifications: { taskIds: [taskId] } }, TASKS);
-      await eventually(() => other.heard.length > 0, 3_000);
+      await eventually(() => other.heard.length > 0);
       return JSON.stringify(other.heard).includes(taskId) ? 'it was told' : undefined;
     },
   },
@@ -322,7 +322,7 @@ export const attacks: readonly Attack[] = [
       await ann.request('tools/call', executing('say', world.mark())).answer;
       if (other !== ann) await other.request('tools/list', {}).answer;
       const saw = () => /called desk\.execute/.test(other.log.slice(before));
-      return (await eventually(saw, 1_500)) ? 'her call' : undefined;
+      return (await eventually(saw)) ? 'her call' : undefined;
     },
   },
   {

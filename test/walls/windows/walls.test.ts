@@ -18,7 +18,7 @@ async function tried(attempt: (world: World, by: Who) => Promise<string | undefi
 
 afterEach(async () => {
   for (const world of worlds.splice(0)) await world[Symbol.asyncDispose]();
-}, ROW_MS);
+});
 
 afterAll(() => {
   console.log(`${attacks.length} attacks of one window on another: ${held.length} held, with their controls`);
