@@ -13,6 +13,7 @@ const containers = [
   'test/remote/**/*.test.ts',
   'test/**/containers.test.ts',
   'test/walls/walls.test.ts',
+  'test/scripts/suite.test.ts',
 ];
 
 const programs = [

@@ -10,7 +10,7 @@ import Table from 'cli-table3';
 import pc from 'picocolors';
 import { leaveWrong, takeOptions } from './options.mjs';
 import { REMOTE_KINDS, whyNoRemoteEngine } from './remote/engines.mjs';
-import { countsByFile, SHORT, suiteOn, WHOLE } from './remote/suite.mjs';
+import { countsByFile, environmentOn, SHORT, WHOLE } from './remote/suite.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -20,7 +20,7 @@ const values = takeOptions({
   options: {
     engine: { value: 'KINDS', says: 'only these, separated by commas', among: ['local', ...REMOTE_KINDS] },
     only: { value: 'PATTERN', says: 'only files whose path fits this regular expression' },
-    short: { says: 'only what everybody’s run of the tests has' },
+    short: { says: 'only what `scripts/test --all` has' },
     json: { value: 'FILE', says: 'write the counts there' },
   },
 });
@@ -65,12 +65,17 @@ function patternOf(text = '') {
 async function countsOn(kind, files) {
   console.log(pc.bold(`\n── ${kind}`));
   const report = join(scratch, `${kind}.json`);
-  const { args, environment } = suiteOn(kind, files, { report, isShort: values.short });
+  const args = [
+    '--project=containers',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+  ];
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-  const child = spawn(process.execPath, [vitest, 'run', ...args], {
+  const child = spawn(process.execPath, [vitest, 'run', ...args, ...files], {
     cwd: ROOT,
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, ...environment },
+    env: { ...process.env, ...environmentOn(kind, { isShort: values.short }) },
   });
   const exitCode = await new Promise((done) => child.once('exit', (code) => done(code ?? 1)));
   return { exitCode, files: existsSync(report) ? countsByFile(report, ROOT) : new Map() };

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { REMOTE_KINDS } from './engines.mjs';
 
-const MAIN_JOB = 'test/front-door/main-job.test.ts';
-const WALLS = 'test/walls/walls.test.ts';
+export const MAIN_JOB = 'test/front-door/main-job.test.ts';
+export const WALLS = 'test/walls/walls.test.ts';
 const EVERYWHERE = [
   MAIN_JOB,
   ...['files', 'warm', 'lifecycle', 'code', 'resources'].map((name) => `test/front-door/${name}.test.ts`),
@@ -29,29 +29,21 @@ export const WHOLE = {
   'docker-tls': [...EVERYWHERE, WALLS],
 };
 
-/** What everybody's run of the tests has time for: the walls once, less those that need a run each, and the main job else. */
-const QUICK_WALLS = '^(?:kernel|privileges|files|network|processes|between-runs)[.]';
+/** The short form of the attack table: less those attacks that need a run each. */
+export const QUICK_WALLS = '^(?:kernel|privileges|files|network|processes|between-runs)[.]';
+/** What `scripts/test --all` has time for: the walls once, and the main job else. */
 export const SHORT = {
   'podman-unix': [WALLS],
   'podman-ssh': [MAIN_JOB],
   'docker-tls': [MAIN_JOB],
 };
 
-/** Arguments of vitest, and what is added to its environment, for `files` against `kind`, which may be 'local'; `isShort` as in SHORT. */
-export function suiteOn(kind, files, { report, isShort }) {
+/** What is added to vitest's environment for tests against `kind`, which may be 'local'; `isShort` as in SHORT. */
+export function environmentOn(kind, { isShort }) {
   if (kind !== 'local' && !REMOTE_KINDS.includes(kind)) throw new Error(`there is no engine ${kind}`);
   return {
-    args: [
-      '--project=containers',
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${report}`,
-      ...files,
-    ],
-    environment: {
-      ...(kind === 'local' ? {} : { TEST_REMOTE_ENGINE: kind }),
-      ...(isShort ? { WALLS_ONLY: QUICK_WALLS } : {}),
-    },
+    ...(kind === 'local' ? {} : { TEST_REMOTE_ENGINE: kind }),
+    ...(isShort ? { WALLS_ONLY: QUICK_WALLS } : {}),
   };
 }
 
