@@ -1,5 +1,5 @@
 // The engine's own clock, which ends a container that nobody else can end any more. Half a minute of waiting, in which nothing
-// runs: test-main.mjs has it beside the unit tests.
+// runs: only `scripts/test --all` has it.
 
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
