@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { leaveWrong, takeOptions } from '../options.mjs';
 import { keepGreen, treeHere } from './green.mjs';
 import { measureUnits, NODE_START } from './machine-units.mjs';
-import { containersOf, endEverything, listTemporary, MARK, processesOf, run } from './processes.mjs';
+import { deadContainers, endEverything, listTemporary, MARK, processesOf, run } from './processes.mjs';
 import { total, verdict, whyRed } from './results.mjs';
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -112,18 +112,30 @@ async function lookAgain() {
 
 /** One assertion each: containers of ours, processes that a part started, temporary folders of ours. */
 async function nothingLeft() {
-  const found = {
-    containers: [
-      ...(await containersOf([])),
-      ...(isRoot ? await containersOf(['runuser', '-u', await testUser(), '--']) : []),
-    ],
+  const look = async () => ({
+    containers: await containersHere(),
     processes: processesOf(process.env[MARK]),
     'temporary folders': listTemporary().filter((name) => !temporaryBefore.includes(name)),
-  };
+  });
+  let found = await look();
+  // Another bridge of this user may be starting or removing a sandbox at this moment.
+  for (let looked = 0; looked < 10 && Object.values(found).some(({ length }) => length > 0); looked++) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const now = await look();
+    found = Object.fromEntries(
+      Object.entries(found).map(([what, left]) => [what, left.filter((one) => now[what].includes(one))]),
+    );
+  }
   return Object.entries(found).flatMap(([what, left]) => {
     console.log(`  ${left.length || 'none'}  ${what}`);
     return verdict(left.length === 0, `${what}:\n${left.join('\n')}`);
   });
+}
+
+/** Of this user's engine, and as root of the ordinary user's. */
+async function containersHere() {
+  const theirs = isRoot ? await deadContainers(['runuser', '-u', await testUser(), '--']) : [];
+  return [...(await deadContainers()), ...theirs];
 }
 
 function conclude() {

@@ -143,8 +143,11 @@ export async function chooseOciRuntime(image) {
   throw new Error('podman starts no container with its default runtime, runc or crun');
 }
 
-/** Names of containers with our label, in any state; `as` is an argv prefix that changes the user. */
-export async function containersOf(as) {
+/**
+ * Names of containers with our label that do not run: those that do are another bridge's, or are found by their monitor, which
+ * carries the mark. `as` is an argv prefix that changes the user.
+ */
+export async function deadContainers(as = []) {
   // Its warnings are none: one that makes its user's namespace anew says something of mounts.
   const argv = [
     ...as,
@@ -156,7 +159,8 @@ export async function containersOf(as) {
     '--format={{.Names}} {{.Status}}',
   ];
   const { exitCode, output } = await run(argv, { quiet: true, cwd: '/' });
-  return exitCode === 0 ? output.split('\n').filter(Boolean) : [`podman ps failed: ${output}`];
+  if (exitCode !== 0) return [`podman ps failed: ${output}`];
+  return output.split('\n').filter((line) => line !== '' && !/ Up /.test(line));
 }
 
 /** Command lines of the living processes that carry the mark, but for this one. */
