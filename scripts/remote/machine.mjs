@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { MARK } from '../suite/processes.mjs';
 
 const FURNISH = fileURLToPath(new URL('furnish.sh', import.meta.url));
 /** Above what useradd hands out, and below the ids that the bridge gives containers of a root engine. */
@@ -20,7 +21,7 @@ const environment = (name) => [
   ...['env', '-i', `USER=${name}`, 'LANG=C.UTF-8', `XDG_RUNTIME_DIR=/run/user/${UID}`],
   `HOME=${name === 'root' ? '/root' : '/home/engine'}`,
   'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-  ...(process.env.MCP_SANDBOX_TEST_RUN ? [`MCP_SANDBOX_TEST_RUN=${process.env.MCP_SANDBOX_TEST_RUN}`] : []),
+  ...(process.env[MARK] ? [`${MARK}=${process.env[MARK]}`] : []),
 ];
 const AS_ENGINE = ['setpriv', `--reuid=${UID}`, `--regid=${UID}`, '--init-groups'];
 

@@ -5,8 +5,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
-/** Environment variable that marks every process of one test run. */
-export const MARK = 'MCP_SANDBOX_TEST_RUN';
+/** Environment variable that marks every process of one test run. Tests keep what begins with MCP_ from the bridges that they start. */
+export const MARK = 'SUITE_RUN';
 
 const LABEL = 'mcp-sandbox-bridge';
 const KEPT_CHARS = 1_000_000;
