@@ -4,7 +4,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { leaveWrong, takeOptions } from '../options.mjs';
@@ -35,10 +35,13 @@ process.chdir(ROOT);
 const isRoot = process.getuid() === 0;
 // Inherited by whatever a part starts.
 process.env[MARK] = randomBytes(8).toString('hex');
+// A folder for everybody's temporary files, so that what is left can be told from what others leave. Its name is short: rootless podman
+// keeps its containers' state below it, and refuses to tidy up after a container where that path is longer than 50 characters.
+const scratch = mkdtempSync('/tmp/s-');
+process.env.TMPDIR = join(scratch, 't');
+mkdirSync(process.env.TMPDIR);
+process.once('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }));
 const temporaryBefore = listTemporary();
-const scratch = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-report-'));
-const removeScratch = () => rmSync(scratch, { recursive: true, force: true });
-process.once('exit', removeScratch);
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'])
   process.once(signal, () => {
     console.log(`\n${signal}: ending what was started`);
@@ -67,7 +70,6 @@ const parts = chosen();
 for (const one of parts) await part(one.name, () => one.run());
 const unsteady = [];
 await lookAgain();
-removeScratch();
 await part('nothing-left', nothingLeft);
 conclude();
 

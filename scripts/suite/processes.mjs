@@ -177,9 +177,9 @@ const markedPids = (mark) =>
 const isKeeper = (pid) =>
   /^(?:catatonit|podman pause)/.test(read(pid, 'comm')) || /^catatonit/.test(read(pid, 'cmdline'));
 
-/** Our folders among the temporary ones. */
+/** Our folders among the temporary ones of this run, and where engines keep large files. */
 export function listTemporary() {
-  return [...new Set([tmpdir(), '/tmp', '/var/tmp'])].flatMap((folder) =>
+  return [tmpdir(), '/var/tmp'].flatMap((folder) =>
     readdirSync(folder)
       .filter((name) => name.startsWith('mcp-sandbox-bridge'))
       .map((name) => `${folder}/${name}`),

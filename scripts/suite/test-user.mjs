@@ -24,8 +24,7 @@ export async function asTestUser(context, selection) {
   const user = await testUser();
   const home = (await run(['getent', 'passwd', user], { quiet: true })).output.split(':')[5];
   const copy = join(home, 'checkout');
-  // Of its own: those who look for folders that were left behind go on beside it. And short: rootless podman keeps its containers'
-  // state below it, and refuses to tidy up after a container where that path is longer than 50 characters.
+  // The user's own, and with a short name, as in main.mjs.
   const temporary = mkdtempSync('/tmp/u-');
   const passedOn = [MARK, NODE_START, COLD_SANDBOX].filter((name) => process.env[name] !== undefined);
   const as = [
