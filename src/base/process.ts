@@ -11,6 +11,7 @@ import { isFile } from './is-file.js';
 import { groupOptions, signalGroup } from './process-group.js';
 import { MB_BYTES } from './sizes.js';
 import { type Start, startOf } from './start-of.js';
+import { heardOut } from './streams.js';
 import { HeadTail, linesOf } from './text.js';
 
 export type RunOptions = {
@@ -39,8 +40,6 @@ export type ProcessResult = {
 
 const DEFAULT_MAX_BYTES = 8 * MB_BYTES;
 const DEFAULT_GRACE_MS = 2_000;
-/** A daemon that the program leaves behind may hold its pipes for ever; what was written is read well within this. */
-const DRAIN_MS = 250;
 const TAIL_LINES = 12;
 
 /**
@@ -68,6 +67,8 @@ export async function run(
     if (end.cause() === 'cancelled') throw cancelled(program);
     if (end.cause() === 'timeout') throw tooSlow(program, options.timeoutMs, stderr.text() || stdout.text());
     if (result.exitCode === undefined && result.signal === undefined) throw notStarted(program, result);
+    // An error of its input may be known before all that it said is.
+    await heardOut([child.stdout, child.stderr]);
     return {
       exitCode: result.exitCode ?? 128 + signalNumber(result.signal),
       stdout: stdout.text(),
@@ -151,19 +152,18 @@ function endOnDemand(child: Child, options: RunOptions, signal: AbortSignal) {
   signal.addEventListener('abort', onAbort, { once: true });
   const timer = setTimeout(stop, options.timeoutMs, 'timeout');
   const unhook = onExit(() => kill('SIGKILL'));
-  let drainTimer: NodeJS.Timeout | undefined;
-  child.once('exit', () => {
+  child.once('exit', async () => {
     // Stragglers of a program that was told to end have no more grace than it had.
     if (cause !== undefined) kill('SIGKILL');
-    drainTimer = setTimeout(() => {
-      child.stdout.destroy();
-      child.stderr.destroy();
-    }, DRAIN_MS);
+    // A daemon that the program leaves behind may hold its pipes for ever.
+    await heardOut([child.stdout, child.stderr]);
+    child.stdout.destroy();
+    child.stderr.destroy();
   });
   return {
     cause: () => cause,
     release: () => {
-      for (const each of [timer, killTimer, drainTimer]) clearTimeout(each);
+      for (const each of [timer, killTimer]) clearTimeout(each);
       signal.removeEventListener('abort', onAbort);
       unhook();
     },

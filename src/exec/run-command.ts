@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { messageOf } from '../base/errors.js';
 import { onExit } from '../base/exit-hook.js';
 import { groupOptions, signalGroup } from '../base/process-group.js';
+import { heardOut } from '../base/streams.js';
 import { CappedOutput } from './capped-output.js';
 import { CALL_VARIABLE, killAllOf } from './end-of-call.js';
 import type { ProcessLimit } from './process-limit.js';
@@ -36,8 +37,6 @@ export type CommandEnd = {
 
 /** For a command that minds SIGTERM to tidy up; the one that does not has no more. */
 const TERM_GRACE_MS = 200;
-/** What it has written stands in our pipes when it ends; a child that it left behind may hold them open for ever. */
-const DRAIN_MS = 250;
 
 /** Never rejects; `maxOutputBytes` is of both streams together. When it resolves, nothing that the command has started is left. */
 export async function runCommand(
@@ -94,11 +93,8 @@ function ended(
       // What it started is its own, and nothing of a call outlives it. At once, since a fork bomb grows while its output drains.
       gone = killAllOf(mark, (name) => signalGroupOf(child, name));
       const end = { exitCode: exitCode ?? undefined, signal: exitSignal ?? undefined, notStarted: undefined };
-      const drained = setTimeout(() => finish(end), DRAIN_MS);
-      child.once('close', () => {
-        clearTimeout(drained);
-        finish(end);
-      });
+      const outputs = [child.stdout, child.stderr].filter((stream) => stream !== null);
+      void heardOut(outputs).then(() => finish(end));
     });
     child.stdout?.on('data', (chunk: Buffer) => output.add('stdout', chunk));
     child.stderr?.on('data', (chunk: Buffer) => output.add('stderr', chunk));

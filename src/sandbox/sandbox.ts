@@ -13,8 +13,7 @@
 
 import { asBridgeError, BridgeError } from '../base/errors.js';
 import type { Observer } from '../base/events.js';
-import { closed } from '../base/streams.js';
-import { within } from '../base/within.js';
+import { heardOut } from '../base/streams.js';
 import { type Enforcement, UNENFORCED } from '../engine/enforcement.js';
 import type { Container, Engine, SandboxSpec, Unreachable } from '../engine/engine.js';
 import { inSeconds } from '../engine/hanging.js';
@@ -395,7 +394,7 @@ export class Sandbox implements AsyncDisposable {
     // Not in the same tick even then: frames that arrived together are handed on first.
     const turn = this.#turn;
     if (isOfRun(turn) && turn.hasLastWord) await new Promise((resolve) => setImmediate(resolve));
-    else await within(LAST_FRAME_WITHIN_MS, closed(this.#container.stdout));
+    else await heardOut([this.#container.stdout], LAST_FRAME_WITHIN_MS);
     if (this.#mayBeShutdown(report)) await this.#endIfShutDown(SHUTDOWN_LOOKS.get(report.signal) ?? 0);
     this.#end({ how: 'exited', report });
   }
@@ -426,7 +425,7 @@ export class Sandbox implements AsyncDisposable {
   async #whenContainerEnded(): Promise<void> {
     const { code, signal } = await this.#container.exited;
     const { stdout, stderr } = this.#container;
-    await within(LAST_FRAME_WITHIN_MS, Promise.all([closed(stdout), closed(stderr)]));
+    await heardOut([stdout, stderr], LAST_FRAME_WITHIN_MS);
     const state = this.#state;
     if (state.at === 'dying' && state.breach !== undefined)
       return this.#end({ how: 'limit', breach: state.breach });
@@ -442,7 +441,7 @@ export class Sandbox implements AsyncDisposable {
     this.#die(breach);
     this.#observer({ type: 'sandbox.limit', container: this.name, ...breach });
     const { stdout, stderr } = this.#container;
-    await within(LAST_FRAME_WITHIN_MS, Promise.all([closed(stdout), closed(stderr)]));
+    await heardOut([stdout, stderr], LAST_FRAME_WITHIN_MS);
     this.#end({ how: 'limit', breach });
   }
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
-import { until } from '../support/time.js';
+import { HANGS_MS, until } from '../support/time.js';
 import { call, hostile, NEVER, poolOf, spec, type TestPool } from './hostile.js';
 
 /** Greets, lists one tool and never reads again. */
@@ -268,9 +268,10 @@ it.concurrent.each([
   [['mute', 'secret'], /using \[TOKEN of hostile\]/],
 ])('a server that does not start is explained: %j', async (modes, message) => {
   const spec = { ...hostile(...modes), env: { TOKEN: 'sk-very-secret' } };
-  // What it says first takes a busy machine a while; only one that says nothing is given up soon.
+  // What it says first takes a busy machine a while; only one that says nothing is given up soon, and one that ends is not.
   const isSilent = modes.length === 1 && /^(?:mute|slow-start)/.test(modes[0] ?? '');
-  const connectTimeoutMs = isSilent ? 500 : 5_000;
+  const ends = /^(?:exit-early|old-protocol)/.test(modes[0] ?? '');
+  const connectTimeoutMs = ends ? HANGS_MS : isSilent ? 500 : 5_000;
   await using pool = poolOf([spec], { connectTimeoutMs });
   await expect(pool.get(spec.name, NEVER)).rejects.toMatchObject({
     code: 'E_SERVER_UNAVAILABLE',

@@ -13,6 +13,7 @@ import {
 import { Sandbox } from '../../src/sandbox/sandbox.js';
 import { WarmPool } from '../../src/sandbox/warm-pool.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
+import { pause } from '../support/time.js';
 
 const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [], files: [], program: null } as const;
 const handlers = { onOutput: () => {}, onGuest: () => {}, onFile: () => {} };
@@ -62,6 +63,29 @@ it('what the engine says on the harness’s stream before the greeting is why it
     message: 'The sandbox did not start: conmon: option parsing failed',
   });
 });
+
+const ENDS = {
+  exit: () => container.endClient(125),
+  words: () => container.stderr.end('Error: no space left\n'),
+  'end of the guest': () => container.stdout.end(),
+};
+it.each<(keyof typeof ENDS)[]>([
+  ['exit', 'words', 'end of the guest'],
+  ['exit', 'end of the guest', 'words'],
+  ['words', 'exit', 'end of the guest'],
+  ['words', 'end of the guest', 'exit'],
+  ['end of the guest', 'exit', 'words'],
+  ['end of the guest', 'words', 'exit'],
+])(
+  'its loss is told with the words of the engine, in whatever order it is heard of: %s, %s, %s',
+  async (...order) => {
+    for (const piece of order) {
+      ENDS[piece]();
+      await pause(5);
+    }
+    expect(await sandbox.ended).toEqual({ how: 'lost', detail: 'Error: no space left' });
+  },
+);
 
 describe('in a session', () => {
   const session = { name: 'n', handle: 's-1', call: 1, ageSeconds: 0, idleSeconds: 1, lifeSeconds: 1 };

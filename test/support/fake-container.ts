@@ -55,7 +55,12 @@ export class FakeContainer implements Container {
   end(): void {
     this.isRunning = false;
     for (const stream of [this.stdout, this.stderr]) stream.end();
-    this.#end({ code: 137, signal: undefined });
+    this.endClient(137);
+  }
+
+  /** Its engine's client exits, and what was said may still be on its way. */
+  endClient(code: number): void {
+    this.#end({ code, signal: undefined });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

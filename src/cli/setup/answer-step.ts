@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ownCommand } from '../../base/own-command.js';
+import { heardOut } from '../../base/streams.js';
 import { VERSION } from '../../base/version.js';
 import { seconds } from '../output.js';
 import type { SetupContext } from './context.js';
@@ -70,23 +71,28 @@ async function firstAnswer({ prepared, signal }: SetupContext): Promise<{ answer
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;
   });
-  const closed = new Promise<void>((resolve) => {
-    child.once('close', () => resolve());
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
     child.once('error', () => resolve());
   });
+  let answer = '';
   try {
     child.stdin.on('error', () => {});
     for (const message of MESSAGES) child.stdin.write(`${JSON.stringify(message)}\n`);
     for await (const line of createInterface({ input: child.stdout })) {
-      if (idOf(line) === CALL_ID) return { answer: line, log };
+      if (idOf(line) !== CALL_ID) continue;
+      answer = line;
+      break;
     }
-    return { answer: '', log };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);
     child.stdin.end();
-    await closed;
+    await exited;
   }
+  // Why there is no answer is mostly the last that it logs.
+  if (answer === '') await heardOut([child.stderr]);
+  return { answer, log };
 }
 
 function idOf(line: string): unknown {

@@ -5,7 +5,6 @@
 import type { Redact } from '../../base/redact.js';
 import { KB_BYTES } from '../../base/sizes.js';
 import { startOfLine } from '../../base/start-of.js';
-import { closed } from '../../base/streams.js';
 import { unlessAborted } from '../../base/unless-aborted.js';
 import { within } from '../../base/within.js';
 import { parseJson } from '../../protocol/json-text.js';
@@ -52,8 +51,7 @@ export async function helperHeaders(
       bytes += chunk.length;
       if (bytes <= MAX_BYTES) chunks.push(chunk);
     });
-    const ended = tree.exited.then(async (how) => {
-      await closed(tree.stdout);
+    const ended = tree.heard.then((how) => {
       exit = how;
     });
     await within(LIMIT_MS, unlessAborted(ended, signal));

@@ -14,6 +14,7 @@ import {
   signalGroup,
 } from '../../base/process-group.js';
 import { type Start, startOf } from '../../base/start-of.js';
+import { heardOut } from '../../base/streams.js';
 
 export type ProcessCommand = {
   readonly command: string;
@@ -50,6 +51,8 @@ export class ProcessTree {
   readonly started: Promise<void>;
   /** The first process has ended, whether or not others of its group live on or hold its pipes. Never rejects. */
   readonly exited: Promise<ProcessExit>;
+  /** It has ended and what it said has been read: the moment to tell of its end. Never rejects. */
+  readonly heard: Promise<ProcessExit>;
 
   /**
    * Starts `start` where it is given, such as a shell with a line of the user's, instead of looking the command up. On
@@ -80,6 +83,10 @@ export class ProcessTree {
         this.#exit = { code: code ?? undefined, signal: signal ?? undefined };
         resolve(this.#exit);
       });
+    });
+    this.heard = this.exited.then(async (exit) => {
+      await heardOut([this.stdout, this.stderr]);
+      return exit;
     });
   }
 
@@ -114,10 +121,11 @@ export class ProcessTree {
       if (this.#calls.platform !== 'win32') this.#signal('SIGTERM');
       if (!(await this.#goneWithin(TERM_GRACE_MS))) {
         this.#signal('SIGKILL');
-        // Only ours is ours to reap: another's may stay a zombie, which cannot be told from a living process.
-        await Promise.race([this.exited, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
       }
     }
+    // Only ours is ours to reap: another's may stay a zombie, which cannot be told from a living process.
+    if (this.#child.pid !== undefined)
+      await Promise.race([this.heard, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
     this.#unhook();
     // A daemon that left the group may still hold the other ends; our ends must not keep the bridge alive.
     for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy();

@@ -2,31 +2,30 @@
 // closes the connection at 10 MB, misses a crash while a grandchild holds stdout, and leaves orphans; this one does
 // not. Lines that are no messages are kept as last words and otherwise ignored.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { Redact } from '../../base/redact.js';
 import { MB_BYTES } from '../../base/sizes.js';
+import { within } from '../../base/within.js';
 import { EnvelopeReader } from '../../protocol/envelope.js';
 import { stringify } from '../../protocol/json-text.js';
 import { LineSplitter } from '../../protocol/lines.js';
 import { MAX_MESSAGE_BYTES, readMessage, readOversized } from '../inbound.js';
 import { CLOSED_BY_BRIDGE, type Link, type Problem } from '../link.js';
 import { LastWords } from './last-words.js';
-import { type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
+import { type ProcessCalls, type ProcessCommand, type ProcessExit, ProcessTree } from './process-tree.js';
 import { startProblem } from './start-problem.js';
 
 /** Requests that a server does not read; each may be as long as a frame, and the code may give up on them and go on. */
 const MAX_UNREAD_BYTES = 64 * MB_BYTES;
-/** What a server wrote just before it exited may still be in the pipe; a grandchild that keeps it open is not waited for. */
-const DRAIN_MS = 100;
-/** A server whose input is closed is made to end within this. */
-const ENDS_WITHIN_MS = 1_000;
+/** A server that closes its input or its output is mostly about to exit; one that does not within this is made to. */
+const EXITS_WITHIN_MS = 1_000;
 
 export class StdioTransport implements Link {
   onclose: Link['onclose'];
   onmessage: Link['onmessage'];
 
   readonly #command: ProcessCommand;
+  readonly #calls: ProcessCalls | undefined;
   readonly #lastWords: LastWords;
   readonly #skipped = new EnvelopeReader();
   readonly #lines = new LineSplitter(MAX_MESSAGE_BYTES, (piece) => this.#skipped.push(piece));
@@ -41,8 +40,9 @@ export class StdioTransport implements Link {
   #onEnded: () => void = () => {};
 
   /** `lastWords` go through `redact` before they are shown. */
-  constructor(command: ProcessCommand, redact: Redact) {
+  constructor(command: ProcessCommand, redact: Redact, calls?: ProcessCalls) {
     this.#command = command;
+    this.#calls = calls;
     this.#lastWords = new LastWords(redact);
     this.#ended = new Promise((resolve) => {
       this.#onEnded = resolve;
@@ -60,39 +60,26 @@ export class StdioTransport implements Link {
   }
 
   async explain(thrown: unknown, timedOutMs: number | undefined): Promise<Problem> {
-    // A broken pipe says only that it is ending; how it ended says more.
-    const exit = Object(thrown).code === 'EPIPE' ? await this.#exitWithin(ENDS_WITHIN_MS) : undefined;
     return startProblem(this.#command, {
       thrown,
       timedOutMs,
-      ending: exit ?? (this.#isEndedHere ? undefined : this.#ending),
+      ending: this.#isEndedHere ? undefined : this.#ending,
       lastWords: this.lastWords,
     });
   }
 
-  /** How the server's process ended, as the end of a sentence; undefined when it lives on for so long. */
-  async #exitWithin(timeoutMs: number): Promise<string | undefined> {
-    const late = sleep(timeoutMs, undefined, { ref: false });
-    const exit = await Promise.race([this.#tree?.exited, late]);
-    return exit === undefined ? undefined : howEnded(exit);
-  }
-
   /** Rejects with Node's own error when the program cannot be started. */
   async start(): Promise<void> {
-    const tree = new ProcessTree(this.#command);
+    const tree = new ProcessTree(this.#command, undefined, this.#calls);
     if (!tree.hasStreams) return tree.started;
     this.#tree = tree;
     tree.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     tree.stderr.setEncoding('utf8').on('data', (text: string) => this.#lastWords.add(text));
     for (const stream of [tree.stdout, tree.stderr]) stream.on('error', () => {});
-    // One that closed its stdout will never answer.
-    tree.stdout.once('end', () => void tree.end());
-    // A server that closed its stdin takes no more requests: mostly it is about to exit, and else it is made to.
-    tree.stdin.on('error', () => void tree.end());
-    void tree.exited.then(async ({ code, signal }) => {
-      await drained(tree);
-      await this.#finish(howEnded({ code, signal }), tree.end());
-    });
+    // One that closed its stdout will never answer, and one that closed its stdin takes no more requests.
+    tree.stdout.once('end', () => void letExit(tree));
+    tree.stdin.on('error', () => void letExit(tree));
+    void tree.heard.then((exit) => this.#finish(howEnded(exit), tree.end()));
     await tree.started;
   }
 
@@ -166,13 +153,9 @@ export class StdioTransport implements Link {
 const howEnded = ({ code, signal }: ProcessExit): string =>
   signal === undefined ? `exited with code ${code}` : `was ended by ${signal}`;
 
-async function drained(tree: ProcessTree): Promise<void> {
-  if (tree.stdout.readableEnded) return;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, DRAIN_MS);
-    tree.stdout.once('close', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+/** How it exits by itself says more than the signal that it would be ended by. */
+async function letExit(tree: ProcessTree): Promise<void> {
+  tree.stdin.end();
+  await within(EXITS_WITHIN_MS, tree.exited);
+  await tree.end();
 }
