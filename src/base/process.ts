@@ -155,10 +155,12 @@ function endOnDemand(child: Child, options: RunOptions, signal: AbortSignal) {
   child.once('exit', () => {
     // Stragglers of a program that was told to end have no more grace than it had.
     if (cause !== undefined) kill('SIGKILL');
-    drainTimer = setTimeout(() => {
+    const leave = () => {
       child.stdout.destroy();
       child.stderr.destroy();
-    }, DRAIN_MS);
+    };
+    // What stands in the pipes is read before this, also where this process was kept from everything for so long.
+    drainTimer = setTimeout(() => setImmediate(leave), DRAIN_MS);
   });
   return {
     cause: () => cause,

@@ -94,7 +94,8 @@ function ended(
       // What it started is its own, and nothing of a call outlives it. At once, since a fork bomb grows while its output drains.
       gone = killAllOf(mark, (name) => signalGroupOf(child, name));
       const end = { exitCode: exitCode ?? undefined, signal: exitSignal ?? undefined, notStarted: undefined };
-      const drained = setTimeout(() => finish(end), DRAIN_MS);
+      // What stands in the pipes is read before the end is told, also where we were kept from everything for so long.
+      const drained = setTimeout(() => setImmediate(finish, end), DRAIN_MS);
       child.once('close', () => {
         clearTimeout(drained);
         finish(end);

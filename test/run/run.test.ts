@@ -14,6 +14,7 @@ import { runCode } from '../../src/run/run.js';
 import type { RunRequest, RunServers, RunServices } from '../../src/run/run-request.js';
 import type { Sandboxes } from '../../src/run/sandbox-use.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
+import { PATIENTLY, pause } from '../support/time.js';
 
 const request: RunRequest = {
   id: 'run-1',
@@ -110,14 +111,14 @@ describe('a program that passes', () => {
       open = resolve;
     });
     const running = run({ open: () => opening });
-    await expect.poll(sent).toEqual(['check']);
+    await expect.poll(sent, PATIENTLY).toEqual(['check']);
     open(SERVER);
     expect(await running).toMatchObject({ status: 'success' });
   });
 
   it('does not pay with its time for servers that open slowly', async () => {
     const open = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await pause(300);
       return SERVER;
     };
     expect(await run({ open }, { timeoutSeconds: 0.2 })).toMatchObject({ status: 'success' });
@@ -154,7 +155,7 @@ describe('before it is started', () => {
     answers = () => [];
     const controller = new AbortController();
     const running = run({}, {}, controller.signal);
-    await expect.poll(sent).toEqual(['check']);
+    await expect.poll(sent, PATIENTLY).toEqual(['check']);
     controller.abort();
     expect(await running).toMatchObject({ status: 'cancelled' });
     expect(container.wasKilled).toBe(true);
@@ -321,7 +322,7 @@ describe('the deadline', () => {
     const ended: SupervisorFrame = { type: 'ended', code: 3, signal: null };
     answers = (type) => (type === 'check' ? [checked('t')] : type === 'run' ? [ended, ended] : []);
     const running = run();
-    await vi.waitFor(() => expect(sent()).toEqual(['check', 'run']));
+    await vi.waitFor(() => expect(sent()).toEqual(['check', 'run']), PATIENTLY);
     await vi.advanceTimersByTimeAsync(10_000);
     const outcome = await running;
     expect(outcome).toMatchObject({ status: 'error', exitCode: 3 });
@@ -338,7 +339,7 @@ describe('the deadline', () => {
       return type === 'check' ? [checked('t')] : [];
     };
     const running = run();
-    await vi.waitFor(() => expect(sent()).toEqual(['check', 'run']));
+    await vi.waitFor(() => expect(sent()).toEqual(['check', 'run']), PATIENTLY);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(container.wasKilled).toBe(true);
     await running;

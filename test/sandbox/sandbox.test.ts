@@ -13,6 +13,7 @@ import {
 import { Sandbox } from '../../src/sandbox/sandbox.js';
 import { WarmPool } from '../../src/sandbox/warm-pool.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
+import { PATIENTLY } from '../support/time.js';
 
 const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [], files: [], program: null } as const;
 const handlers = { onOutput: () => {}, onGuest: () => {}, onFile: () => {} };
@@ -139,7 +140,7 @@ describe('before its run', () => {
     // Such a stream holds one on either side.
     expect(container.stdin.writableLength + container.stdin.readableLength).toBeLessThan(3 * data.length);
     container.stdin.resume();
-    await expect.poll(() => container.sent.length).toBe(21);
+    await expect.poll(() => container.sent.length, PATIENTLY).toBe(21);
     expect(container.sent.map(({ type }) => type).join(' ')).toBe(`${'input '.repeat(20)}run`);
 
     const gone = new FakeContainer();
@@ -169,7 +170,7 @@ describe('before its run', () => {
     void sandbox.check('1');
     expect(sandbox.rest()).toBe(false);
     container.say(checked);
-    await expect.poll(() => sandbox.rest()).toBe(true);
+    await expect.poll(() => sandbox.rest(), PATIENTLY).toBe(true);
     sandbox.kill();
     expect(sandbox.rest()).toBe(false);
   });

@@ -13,7 +13,7 @@ import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/ag
 import { TokenStore } from '../../src/downstream/oauth/token-store.js';
 import { UNWATCHED } from '../../src/server/run-hooks.js';
 import { hostileWeb, type RemoteServer } from '../downstream/remote-servers.js';
-import { until } from '../support/time.js';
+import { pause, until } from '../support/time.js';
 import {
   callTool,
   dataOf,
@@ -132,7 +132,7 @@ it('containers that dead bridges have left are removed at the start, and again l
   expect(bridges.events).toEqual([{ type: 'engine.trouble', message: 'the engine does not answer' }]);
   await bridges[Symbol.asyncDispose]();
   const before = looks;
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  await pause(60);
   expect(looks).toBe(before);
   look.mockRestore();
 });
@@ -551,7 +551,7 @@ describe('rules', () => {
     bridges = openBridges({ a: hostileEntry() });
     await pidOf(ANN);
     const sleeping = callTool(bridges.of(ANN), 'a', 'sleep', { ms: 500 });
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
     bridges.rules.set(ANN.id, { servers: [] });
     expect(await callTool(bridges.of(ANN), 'a', 'pid')).toMatchObject({ type: 'E_SERVER_UNKNOWN' });
     expect(await sleeping).toMatchObject({ content: [{ text: 'slept 500 ms' }] });

@@ -3,12 +3,12 @@
 
 import { expect, it } from 'vitest';
 import { ProcessorTurns } from '../../src/server/processor-turns.js';
+import { pause } from '../support/time.js';
 import { NEVER } from './principal-bridges.js';
 
 const WORDS = { one: 'request', many: 'requests', refused: 'Nothing was done' };
 const turnsOf = (atOnce: number, ofOne: number, waiting?: number) =>
   new ProcessorTurns({ words: WORDS, atOnce, ofOne, ...(waiting === undefined ? {} : { waiting }) });
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Work of this process that leaves it no idle moment. */
 async function busy(turns: ProcessorTurns, owner: string, onEnd: () => void): Promise<void> {

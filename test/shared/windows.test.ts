@@ -11,7 +11,7 @@ import { sharedFolder, sharedSockets } from '../../src/shared/place.js';
 import { processesWith } from '../support/nothing-left.js';
 import { RawAgent } from '../support/raw-agent.js';
 import { MAIN } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, pause } from '../support/time.js';
 import { Desk, textOf } from '../support/windows.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -204,7 +204,7 @@ describe('windows of one user', PATIENT, () => {
     const second = window.call('ask', ['the second?']);
     await eventually(() => answers.length === 2);
     answers[0]?.('late');
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
     answers[1]?.('in time');
     expect(textOf(await second)).toContain('in time to');
   });

@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { run } from '../../src/base/process.js';
+import { pause } from './time.js';
 
 type Service = {
   readonly name: string;
@@ -87,7 +88,7 @@ export class CodeExecService implements AsyncDisposable {
     while (performance.now() < end) {
       const answer = await fetch(new URL('/health', this.url)).catch(() => undefined);
       if (answer?.status === 200) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await pause(50);
     }
     throw new Error(`not healthy: ${await this.logs()}`);
   }

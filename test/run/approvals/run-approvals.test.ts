@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { ApprovalAnswer, Question } from '../../../src/run/approvals/question.js';
 import { MAX_QUESTIONS } from '../../../src/run/approvals/run-approvals.js';
 import { approvalsWith, askedAgent, decided, later, MemoryInbox, never } from '../../support/approvals.js';
+import { PATIENTLY } from '../../support/time.js';
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
@@ -136,7 +137,7 @@ describe('what comes of it', () => {
     const inbox = new MemoryInbox();
     const approvals = approvalsWith({ inbox }).run();
     const passing = approvals.pass(call(), NEVER);
-    await expect.poll(() => inbox.posted.length).toBe(1);
+    await expect.poll(() => inbox.posted.length, PATIENTLY).toBe(1);
     approvals[Symbol.dispose]();
     await expect(passing).rejects.toThrow('the run has ended');
     expect(inbox.withdrawn).toEqual(['cancelled']);
@@ -147,10 +148,10 @@ describe('what comes of it', () => {
     using approvals = approvalsWith({ inbox }).run();
     const abandon = new AbortController();
     const passing = approvals.pass(call(), abandon.signal);
-    await expect.poll(() => inbox.posted.length).toBe(1);
+    await expect.poll(() => inbox.posted.length, PATIENTLY).toBe(1);
     abandon.abort('cancelled');
     await expect(passing).rejects.toThrow();
-    await expect.poll(() => inbox.withdrawn).toEqual(['cancelled']);
+    await expect.poll(() => inbox.withdrawn, PATIENTLY).toEqual(['cancelled']);
   });
 
   it('session: of a named session only for that one, else for all runs of the bridge', async () => {
@@ -175,7 +176,7 @@ describe('what comes of it', () => {
     );
     using approvals = approvalsWith({ inbox }).run();
     const first = approvals.pass(call('{"id":1}'), NEVER);
-    await expect.poll(() => inbox.posted.length).toBe(1);
+    await expect.poll(() => inbox.posted.length, PATIENTLY).toBe(1);
     const second = approvals.pass(call('{"id":2}'), NEVER);
     await Promise.all([first, second]);
     expect(inbox.withdrawn.sort()).toEqual(['answered by page', 'cancelled']);
@@ -222,7 +223,7 @@ describe('what it costs the run', () => {
     const { run, clock } = approvalsWith({ inbox, agent: askedAgent(never) });
     using approvals = run();
     const passing = [approvals.pass(call('{}', 'a'), NEVER), approvals.pass(call('{}', 'b'), NEVER)];
-    await expect.poll(() => answers.size).toBe(2);
+    await expect.poll(() => answers.size, PATIENTLY).toBe(2);
     expect(approvals.waiting).toBe(
       'Waits for the user to approve desk.a and 1 more, who can answer in a dialog of this client or with the command `approvals`.',
     );
@@ -231,7 +232,7 @@ describe('what it costs the run', () => {
     expect(clock).toEqual(['stop']);
     answers.get('b')?.();
     await passing[1];
-    await expect.poll(() => clock).toEqual(['stop', 'go']);
+    await expect.poll(() => clock, PATIENTLY).toEqual(['stop', 'go']);
     expect(approvals.waiting).toBe('');
   });
 
@@ -246,14 +247,14 @@ describe('what it costs the run', () => {
       },
     });
     await approvals.pass(call(), NEVER);
-    await expect.poll(() => order).toEqual(['frozen', 'thawed', 'clock goes on']);
+    await expect.poll(() => order, PATIENTLY).toEqual(['frozen', 'thawed', 'clock goes on']);
   });
 
   it('calls of one tool that come together are one question, and those that come later another', async () => {
     const inbox = new MemoryInbox(() => later(300, answer('once')));
     using approvals = approvalsWith({ inbox }).run();
     const together = Array.from({ length: 50 }, (_, n) => approvals.pass(call(`{"id":${n}}`), NEVER));
-    await expect.poll(() => inbox.posted.length).toBe(1);
+    await expect.poll(() => inbox.posted.length, PATIENTLY).toBe(1);
     const late = approvals.pass(call('{"id":50}'), NEVER);
     await Promise.all([...together, late]);
     expect(inbox.posted.map(({ object }) => object.calls.length)).toEqual([50, 1]);

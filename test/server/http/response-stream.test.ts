@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { ResponseStreams } from '../../../src/server/http/response-stream.js';
+import { pause } from '../../support/time.js';
 
 /** Takes `room` parts, and then nothing until it is told to. */
 class Reader extends EventEmitter {
@@ -79,7 +80,7 @@ it('of several that leave too much together, the one with the most goes', async 
   const streams = new ResponseStreams({ ...LIMITS, unreadMs: 300 });
   const [most, less] = [new Reader(1), new Reader(1)];
   const sending = [send(streams, bodyOf(900_000), most), send(streams, bodyOf(700_000), less)];
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await pause(50);
   expect([most.destroyed, less.destroyed]).toEqual([true, false]);
   await Promise.all(sending);
 });
