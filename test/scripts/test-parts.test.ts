@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { expect, it } from 'vitest';
+import { HANGS_MS } from '../support/time.js';
 
 type Ended = { readonly exitCode: number; readonly output: string };
 type Run = (
@@ -19,7 +20,11 @@ it('gives way to what runs beside it where it has a niceness', async () => {
 it.skipIf(!existsSync('/proc/self/autogroup'))('gives way as a session, too', async () => {
   // The niceness is written when the program has started already.
   const seen = 'until grep "nice 3" /proc/self/autogroup; do sleep 0.05; done';
-  const { exitCode, output } = await run(['sh', '-c', seen], { timeoutMs: 15_000, quiet: true, niceness: 3 });
+  const { exitCode, output } = await run(['sh', '-c', seen], {
+    timeoutMs: HANGS_MS,
+    quiet: true,
+    niceness: 3,
+  });
   expect([exitCode, output]).toEqual([0, expect.stringContaining('nice 3')]);
 });
 

@@ -219,10 +219,10 @@ describe('servers', () => {
         times[name]?.push(performance.now() - startedAt);
       }
     }
-    const median = (name: string) => times[name]?.sort((one, other) => one - other)[30] ?? 0;
+    const least = (name: string) => Math.min(...(times[name] ?? []));
     // A look for one server more or less would be lost in the noise; starting it, or reading what is kept of it, would not.
-    expect(median('hidden') / median('nowher')).toBeGreaterThan(0.5);
-    expect(median('hidden') / median('nowher')).toBeLessThan(2);
+    expect(least('hidden') / least('nowher')).toBeGreaterThan(0.5);
+    expect(least('hidden') / least('nowher')).toBeLessThan(2);
     expect(bridges.events.filter(({ type }) => type === 'downstream.connecting')).toEqual([]);
   });
 
@@ -550,8 +550,13 @@ describe('rules', () => {
   it('that change leave what is under way as it is', async () => {
     bridges = openBridges({ a: hostileEntry() });
     await pidOf(ANN);
-    const sleeping = callTool(bridges.of(ANN), 'a', 'sleep', { ms: 500 });
-    await pause(100);
+    let isUnderWay = false;
+    const onToolProgress = () => {
+      isUnderWay = true;
+    };
+    const hooks = { ...UNWATCHED, onToolProgress };
+    const sleeping = callTool(bridges.of(ANN), 'a', 'sleep', { ms: 500, every: 100 }, { hooks });
+    await until(() => isUnderWay);
     bridges.rules.set(ANN.id, { servers: [] });
     expect(await callTool(bridges.of(ANN), 'a', 'pid')).toMatchObject({ type: 'E_SERVER_UNKNOWN' });
     expect(await sleeping).toMatchObject({ content: [{ text: 'slept 500 ms' }] });
@@ -589,7 +594,7 @@ describe('log and audit', () => {
   });
 
   it('what one waits for names no server that another has started', async () => {
-    bridges = openBridges({ a: { ...hostileEntry(), args: ['-e', 'setTimeout(() => {}, 1e4)'] } });
+    bridges = openBridges({ a: { ...hostileEntry(), args: ['-e', 'setInterval(() => {}, 1e4)'] } });
     const waits: string[] = [];
     const opening = callTool(bridges.of(ANN), 'a', 'pid');
     await until(() => bridges.events.some(({ type }) => type === 'downstream.connecting'));

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Caller } from '../../src/server/caller.js';
 import type { RunHooks, RunInput } from '../../src/server/run-hooks.js';
 import { agentServer } from '../../src/server/server.js';
-import { PATIENTLY, pause } from '../support/time.js';
+import { PATIENTLY, pause, until } from '../support/time.js';
 import { byHand, client, ENVELOPE, FAILED, fakeBridge, type Message, served } from './fake-bridge.js';
 
 describe('real clients', () => {
@@ -88,6 +88,7 @@ describe('a probe', () => {
     const { bridge, seen } = fakeBridge();
     const { ask } = await byHand(bridge);
     for (const [id, message] of messages.entries()) await ask({ id, ...message });
+    await until(() => seen.warmUps >= warmUps);
     await pause(400);
     expect(seen.warmUps).toBe(warmUps);
   });

@@ -1,11 +1,11 @@
 // Questions about calls: where they are answered, what comes of each answer, and what they cost the run.
 
 import { setMaxListeners } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApprovalAnswer, Question } from '../../../src/run/approvals/question.js';
 import { MAX_QUESTIONS } from '../../../src/run/approvals/run-approvals.js';
 import { approvalsWith, askedAgent, decided, later, MemoryInbox, never } from '../../support/approvals.js';
-import { PATIENTLY } from '../../support/time.js';
+import { PATIENTLY, until } from '../../support/time.js';
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
@@ -48,7 +48,7 @@ describe('where a question is answered', () => {
     expect(inbox.withdrawn).toEqual(['answered by command line']);
 
     const quick = askedAgent(() => later(THINK_MS, decided('once')));
-    const waiting = new MemoryInbox(() => later(5_000, answer('no')));
+    const waiting = new MemoryInbox(never);
     using others = approvalsWith({ inbox: waiting, agent: quick }).run();
     await others.pass(call(), NEVER);
     expect(waiting.withdrawn).toEqual(['answered by agent']);
@@ -57,6 +57,9 @@ describe('where a question is answered', () => {
   it.each(['decline', 'cancel'])(
     'a dialog that is answered with %s at once was seen by nobody: the inbox still counts',
     async (action) => {
+      // None of its time goes by while it is answered, however busy the machine is.
+      vi.useFakeTimers({ toFake: ['performance'] });
+      onTestFinished(() => void vi.useRealTimers());
       const inbox = new MemoryInbox(() => later(THINK_MS, answer('once')));
       const agent = askedAgent(async () => ({ action }));
       using approvals = approvalsWith({ inbox, agent }).run();
@@ -238,7 +241,10 @@ describe('what it costs the run', () => {
 
   it('what runs is stopped when it takes long, and goes on before the clock does', async () => {
     const order: string[] = [];
-    const inbox = new MemoryInbox(() => later(3_000, answer('once')));
+    const inbox = new MemoryInbox(async () => {
+      await until(() => order.includes('frozen'));
+      return answer('once');
+    });
     using approvals = approvalsWith({ inbox }).run('run-1', {
       stopClock: () => () => void order.push('clock goes on'),
       freeze: () => {

@@ -12,7 +12,6 @@ import { askingHome } from './asking-home.js';
 const ASKS = { elicitation: { form: {}, url: {} } };
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 /** The programs are waited for, on a machine that may be busy. */
-const PATIENT = { timeout: 120_000 };
 const PROGRESS = { progressToken: 'p1' };
 const ADA = { action: 'accept', content: { name: 'Ada' } };
 
@@ -52,7 +51,7 @@ const asksOf = ({ result, error }: Message): Asks => {
   return result as unknown as Asks;
 };
 
-describe('a client made with the SDK', PATIENT, () => {
+describe('a client made with the SDK', () => {
   async function connected(capabilities: object, autoFulfill: boolean) {
     const { home, env, events } = setUp();
     const asked: string[] = [];
@@ -126,7 +125,7 @@ describe('a client made with the SDK', PATIENT, () => {
   });
 });
 
-describe('an agent that writes its own JSON', PATIENT, () => {
+describe('an agent that writes its own JSON', () => {
   const ask = (agent: RawAgent, params: Readonly<Record<string, unknown>>, meta = {}) =>
     agent.request('tools/call', params, { capabilities: ASKS, meta });
 
@@ -250,7 +249,7 @@ describe('an agent that writes its own JSON', PATIENT, () => {
   });
 });
 
-describe('an agent that knows tasks', PATIENT, () => {
+describe('an agent that knows tasks', () => {
   const AT_ONCE = { MCP_BRIDGE_TASK_AFTER: '0' };
   const offers = { capabilities: { ...ASKS, ...TASKS } };
   const task = async (agent: RawAgent, method: string, taskId: unknown, more: object = {}) =>

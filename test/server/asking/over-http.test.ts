@@ -13,7 +13,6 @@ import { askingHome } from './asking-home.js';
 
 const CAPABILITIES = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const ADA = { action: 'accept', content: { name: 'Ada' } };
-const PATIENT = { timeout: 120_000 };
 
 /** One principal of one server process. */
 function principal(more: Readonly<Record<string, string>> = {}) {
@@ -68,7 +67,7 @@ const execute = (command: string, ...args: readonly string[]) => ({
 });
 const textOf = (result: unknown): unknown => Object(result)['content']?.[0]?.text;
 
-describe('over HTTP', PATIENT, () => {
+describe('over HTTP', () => {
   it('a call goes on with another request, and only for its principal and in its process', async () => {
     const [ann, ben] = [principal(), principal()];
     const call = execute('ask', 'Who?');

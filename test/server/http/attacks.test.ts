@@ -9,7 +9,7 @@ import { BridgeError } from '../../../src/base/errors.js';
 import type { Principal } from '../../../src/base/principal.js';
 
 import { type Stub, stubFront } from '../../support/http-front.js';
-import { PATIENTLY } from '../../support/time.js';
+import { HANGS_MS, PATIENTLY } from '../../support/time.js';
 
 const opened: AsyncDisposable[] = [];
 afterEach(async () => {
@@ -254,7 +254,7 @@ describe('greedy', () => {
     grant();
     const answer = await waiting;
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
-    expect(await stub.front.drain(5_000)).toBe(0);
+    expect(await stub.front.drain(HANGS_MS)).toBe(0);
   });
 
   it('a cancellation does not wait behind what it is about', async () => {

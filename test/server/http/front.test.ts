@@ -11,7 +11,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parseHttpAddress } from '../../../src/server/http/address.js';
 import { listenFd, pathOfSocket } from '../../../src/server/http/systemd.js';
 import { ownFolder, type Stub, stubFront } from '../../support/http-front.js';
-import { PATIENTLY } from '../../support/time.js';
+import { HANGS_MS, PATIENTLY } from '../../support/time.js';
 
 const opened: AsyncDisposable[] = [];
 afterEach(async () => {
@@ -247,7 +247,7 @@ describe('draining', () => {
     const stub = await stubFront(opened);
     const running = post(stub, call('slow'));
     await vi.waitFor(() => expect(stub.slow.begun).toBe(1), PATIENTLY);
-    const draining = stub.front.drain(10_000);
+    const draining = stub.front.drain(HANGS_MS);
     expect((await get(stub, '/readyz'))[0]).toBe(503);
     expect((await get(stub, '/healthz'))[0]).toBe(200);
     const refused = await post(stub, call('whoami'));
@@ -272,7 +272,7 @@ describe('draining', () => {
   it('waits for runs whose request has ended', async () => {
     let left = 1;
     const stub = await stubFront(opened, { parts: { runsBesideRequests: () => left } });
-    const draining = stub.front.drain(10_000);
+    const draining = stub.front.drain(HANGS_MS);
     setTimeout(() => {
       left = 0;
     }, 100);
