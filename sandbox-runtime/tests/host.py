@@ -6,8 +6,8 @@ of the wire. Leaves no process behind, whatever the guest did.
 
 from __future__ import annotations
 
-import functools
 import base64
+import functools
 import json
 import os
 import queue

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 from typing import Any

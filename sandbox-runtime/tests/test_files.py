@@ -7,7 +7,6 @@ import os
 import socket
 import tempfile
 import threading
-import time
 import unittest
 from pathlib import Path
 from typing import Any

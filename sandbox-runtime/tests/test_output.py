@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 import unittest
 
 from harness.frames import OUTPUT_CHUNK_BYTES

@@ -11,10 +11,20 @@ import sys
 import tempfile
 import time
 import unittest
-from collections.abc import Callable
 from pathlib import Path
 
-from tests.host import Frame, Host, eventually, given, program, python_start_s, run_program, server, session, tool
+from tests.host import (
+    Frame,
+    Host,
+    eventually,
+    given,
+    program,
+    python_start_s,
+    run_program,
+    server,
+    session,
+    tool,
+)
 
 EVERY_BYTE = bytes(range(256))
 # What a program says of itself, as JSON.

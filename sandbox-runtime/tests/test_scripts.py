@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from collections.abc import Mapping, Sequence
 from pathlib import Path

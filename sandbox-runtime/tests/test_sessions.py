@@ -13,7 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from harness.outbox import Outbox
-from tests.host import HANGS_S, Frame, Host, Refuse, eventually, given, has_got_there, server, session, structured, tool
+from tests.host import (
+    HANGS_S,
+    Frame,
+    Host,
+    Refuse,
+    eventually,
+    given,
+    has_got_there,
+    server,
+    session,
+    structured,
+    tool,
+)
 
 ECHO = server("github", tool("echo"))
 OTHER = server("jira", tool("get"))

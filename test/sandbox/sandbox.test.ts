@@ -13,7 +13,7 @@ import {
 import { Sandbox } from '../../src/sandbox/sandbox.js';
 import { WarmPool } from '../../src/sandbox/warm-pool.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
-import { PATIENTLY } from '../support/time.js';
+import { HANGS_MS, PATIENTLY } from '../support/time.js';
 
 const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [], files: [], program: null } as const;
 const handlers = { onOutput: () => {}, onGuest: () => {}, onFile: () => {} };
@@ -50,7 +50,7 @@ async function check(answer: SupervisorFrame, code = '1'): Promise<void> {
 it('what the engine says on the harness’s stream before the greeting is why it did not start', async () => {
   const silent = new FakeContainer();
   const engine = { start: () => silent } as unknown as Engine;
-  const options = { timeoutMs: 5_000, observer: () => {} };
+  const options = { timeoutMs: HANGS_MS, observer: () => {} };
   const starting = Sandbox.start(
     engine,
     { name: 'fake' } as SandboxSpec,

@@ -174,9 +174,11 @@ describe('what comes of it', () => {
   });
 
   it('run: answers what is open already about the same tool, too', async () => {
-    const inbox = new MemoryInbox((question) =>
-      question.object.calls[0]?.arguments === '{"id":1}' ? later(400, answer('run')) : undefined,
-    );
+    const inbox: MemoryInbox = new MemoryInbox(async (question) => {
+      if (question.object.calls[0]?.arguments !== '{"id":1}') return never();
+      await until(() => inbox.posted.length === 2);
+      return answer('run');
+    });
     using approvals = approvalsWith({ inbox }).run();
     const first = approvals.pass(call('{"id":1}'), NEVER);
     await expect.poll(() => inbox.posted.length, PATIENTLY).toBe(1);

@@ -232,7 +232,7 @@ describe('an agent that writes its own JSON', () => {
 
   it('cancels the call with the request that is open', async () => {
     const { agent, events } = rawAgent();
-    const { id } = ask(agent, execute('wait', '60000'));
+    const { id } = ask(agent, execute('wait', '600000'));
     await expect.poll(events, PATIENTLY).toEqual(['begun wait']);
     agent.notify('notifications/cancelled', { requestId: id });
     await expect.poll(events, PATIENTLY).toEqual(['begun wait', 'cancelled']);
@@ -297,7 +297,7 @@ describe('an agent that knows tasks', () => {
 
   it('cancels a call', async () => {
     const { agent, events } = rawAgent(AT_ONCE);
-    const taskId = await begin(agent, 'wait', '60000');
+    const taskId = await begin(agent, 'wait', '600000');
     await expect.poll(events, PATIENTLY).toEqual(['begun wait']);
     expect((await task(agent, 'cancel', taskId)).result).toMatchObject({ resultType: 'complete' });
     await expect.poll(events, PATIENTLY).toEqual(['begun wait', 'cancelled']);
