@@ -7,6 +7,7 @@ of the wire. Leaves no process behind, whatever the guest did.
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import os
 import queue
@@ -25,7 +26,8 @@ from harness.frames import GUEST_FRAMES, SUPERVISOR_FRAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 ENTRYPOINT = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from harness.main import main; main()"
-TIMEOUT_S = 20.0
+# Whatever takes so long hangs. It says nothing of how long anything should take.
+HANGS_S = 120.0
 
 Frame = dict[str, Any]
 Handler = Callable[[Mapping[str, Any]], Any]
@@ -188,9 +190,9 @@ class Host:
         assert self.process.stdin
         self.process.stdin.close()
 
-    def wait_for(self, condition: Callable[[Host], bool], timeout_s: float = TIMEOUT_S) -> None:
+    def wait_for(self, condition: Callable[[Host], bool]) -> None:
         """Answers calls until the condition holds or both streams end."""
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + HANGS_S
         while not condition(self) and self._ended_streams < 2:
             frame = self._queue.get(timeout=max(0.01, deadline - time.monotonic()))
             if frame is None:
@@ -200,10 +202,10 @@ class Host:
             if frame["type"] == "call":
                 self._answer(frame)
 
-    def finish(self, timeout_s: float = TIMEOUT_S) -> Host:
+    def finish(self) -> Host:
         """Answers calls until both streams have ended."""
-        self.wait_for(lambda _: False, timeout_s)
-        self.process.wait(timeout_s)
+        self.wait_for(lambda _: False)
+        self.process.wait(HANGS_S)
         return self
 
     def _answer(self, call: Frame) -> None:
@@ -316,7 +318,6 @@ def run(
     loaded: list[Frame] | None = None,
     discovered: list[Frame] | None = None,
     handlers: Mapping[str, Handler] | None = None,
-    timeout_s: float = TIMEOUT_S,
     files: list[Frame] | None = None,
     modules: Mapping[str, str] | None = None,
 ) -> Host:
@@ -324,7 +325,30 @@ def run(
     with Host(modules=modules) as host:
         host.handlers.update(handlers or {})
         host.start(code, loaded, discovered, files)
-        return host.finish(timeout_s)
+        return host.finish()
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Whether the condition comes to hold before it has to be called hung."""
+    deadline = time.monotonic() + HANGS_S
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+@functools.cache
+def python_start_s() -> float:
+    """What time is counted in where it is a matter of time: how long an empty program of Python takes here and now."""
+    started = time.monotonic()
+    subprocess.run([sys.executable, "-I", "-c", ""], check=True)
+    return time.monotonic() - started
+
+
+def has_got_there() -> None:
+    """Lets pass what a program needs for the few steps from what it has printed to where it stays."""
+    time.sleep(max(0.1, 5 * python_start_s()))
 
 
 def tool(

@@ -7,7 +7,6 @@ import os
 import socket
 import tempfile
 import threading
-import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -124,11 +123,9 @@ class EndTest(unittest.TestCase):
             "        except OSError: pass\n"
             "time.sleep(0.2)\nos._exit(0)"
         )
-        started = time.monotonic()
         with Host() as host:
             host.start(code)
             host.wait_for(lambda seen: seen.of_type("exited") != [])
-        self.assertLess(time.monotonic() - started, 10)
         self.assertEqual(contents(host.frames)["seed"], b"x")
         self.assertNotIn(b"root:", b"".join(contents(host.frames).values()))
 
@@ -199,9 +196,7 @@ class FolderTest(unittest.TestCase):
     def test_ten_thousand_files_are_fifty_and_a_count(self) -> None:
         for number in range(10_000):
             (self.out / f"{number:05}").touch()
-        started = time.monotonic()
         frames = self.collect()
-        self.assertLess(time.monotonic() - started, 2)
         self.assertEqual(len(contents(frames)), MAX_FILES)
         skipped = frames[-1]
         self.assertEqual(len(skipped["files"]), MAX_SKIPPED_NAMED)

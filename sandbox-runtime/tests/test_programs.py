@@ -11,10 +11,20 @@ import sys
 import tempfile
 import time
 import unittest
-from collections.abc import Callable
 from pathlib import Path
 
-from tests.host import TIMEOUT_S, Frame, Host, given, program, run_program, server, session, tool
+from tests.host import (
+    Frame,
+    Host,
+    eventually,
+    given,
+    program,
+    python_start_s,
+    run_program,
+    server,
+    session,
+    tool,
+)
 
 EVERY_BYTE = bytes(range(256))
 # What a program says of itself, as JSON.
@@ -49,20 +59,11 @@ def signals(mask: str) -> set[int]:
     return {number for number in range(1, 65) if int(mask, 16) >> number - 1 & 1} - {32, 33}
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = 5) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
-
-
 def preimporting(name: str, source: str) -> Host:
     """A host whose guest has run this module before its run."""
     mark = f"import pathlib; {source}; pathlib.Path(__file__).with_suffix('.done').touch()"
     host = Host(modules={name: mark}, preimport=[name])
-    if not wait_until(Path(host.folder.name, f"{name}.done").exists):
+    if not eventually(Path(host.folder.name, f"{name}.done").exists):
         host.__exit__(None, None, None)
         raise AssertionError(f"{name} was not imported")
     return host
@@ -245,13 +246,13 @@ class AheadTest(unittest.TestCase):
             "pathlib.Path(__file__).with_name('loaded').touch()"
         }
         ahead = [
-            ["sh", "-c", "trap '' TERM; sleep 99 & wait"],
+            ["sh", "-c", "trap '' TERM; sleep 600 & wait"],
             ["sh", "-c", "echo x > left-out"],
         ]
         with Host(modules=quick, preimport=["quick"], ahead=ahead) as host:
             # Loaded while the host is silent.
             loaded = Path(host.folder.name, "loaded")
-            self.assertTrue(wait_until(loaded.exists, TIMEOUT_S))
+            self.assertTrue(eventually(loaded.exists))
             host.run(program=program(["sh", "-c", "[ -e left-out ] || echo ran"]))
             host.finish()
             self.assertEqual(session(host.process.pid), [])
@@ -326,19 +327,17 @@ class EndTest(unittest.TestCase):
         self.assertEqual(host.stdout, "a\ufffd\u00e4\0")
 
     def test_what_it_leaves_running_holds_nothing_up(self) -> None:
-        started = time.monotonic()
-        host = run_program(["sh", "-c", "sleep 60 & setsid sleep 60 & echo done"])
+        host = run_program(["sh", "-c", "sleep 600 & setsid sleep 600 & echo done"])
         self.assertEqual((host.stdout, host.one("exited")["code"]), ("done\n", 0))
-        self.assertLess(time.monotonic() - started, 5)
 
     def test_a_signal_to_its_group_is_not_for_the_supervisor(self) -> None:
         for name in ("TERM", "INT", "HUP", "KILL"):
-            host = run_program(["sh", "-c", f"sleep 60 & echo x; kill -{name} 0"])
+            host = run_program(["sh", "-c", f"sleep 600 & echo x; kill -{name} 0"])
             self.assertEqual((host.stdout, host.one("exited")["signal"]), ("x\n", f"SIG{name}"))
 
     def test_a_signal_to_the_supervisor_is_the_programs_own_end(self) -> None:
         for name in ("TERM", "INT"):
-            host = run_program(["sh", "-c", f"echo x; kill -{name} $PPID; sleep 60"])
+            host = run_program(["sh", "-c", f"echo x; kill -{name} $PPID; sleep 600"])
             self.assertEqual((host.stdout, host.one("exited")["signal"]), ("x\n", "SIGKILL"))
 
 
@@ -349,26 +348,23 @@ class StopTest(unittest.TestCase):
             host.wait_for(lambda seen: waiting_for in seen.stdout)
             started = time.monotonic()
             host.send({"type": "stop", "reason": "timeout"})
-            host.finish(5)
-            # The host has a third of a second of patience, and may be waited for half of one where memory ran out.
-            self.assertLess(time.monotonic() - started, 0.3)
+            host.finish()
+            # It gives nothing that it ends any time: the host has no more patience than for a third of a second.
+            self.assertLess(time.monotonic() - started, max(0.3, 20 * python_start_s()))
             self.assertEqual(host.one("exited")["signal"], "SIGKILL")
             # Killed is not yet gone.
-            until = time.monotonic() + 2
-            while session(host.process.pid) and time.monotonic() < until:
-                time.sleep(0.01)
-            self.assertEqual(session(host.process.pid), [])
+            self.assertTrue(eventually(lambda: session(host.process.pid) == []), session(host.process.pid))
             return host
 
     def test_ends_it_and_what_it_has_started(self) -> None:
-        host = self.stopped(["sh", "-c", "trap '' TERM; sleep 60 & echo x > out/file; echo go; wait"])
+        host = self.stopped(["sh", "-c", "trap '' TERM; sleep 600 & echo x > out/file; echo go; wait"])
         self.assertEqual(left(host), {"file": b"x\n"})
 
     def test_ends_a_step(self) -> None:
-        self.stopped(["sh", "-c", "echo go; sleep 60 & wait"], ["echo", "never"])
+        self.stopped(["sh", "-c", "echo go; sleep 600 & wait"], ["echo", "never"])
 
     def test_all_that_it_has_printed_arrives(self) -> None:
-        text = self.stopped(["sh", "-c", "seq 200000; printf go; exec sleep 60"]).stdout
+        text = self.stopped(["sh", "-c", "seq 200000; printf go; exec sleep 600"]).stdout
         self.assertTrue(text.endswith("200000\ngo"))
         self.assertEqual(text.count("\n"), 200_000)
 
@@ -379,38 +375,38 @@ class StopTest(unittest.TestCase):
         with Host() as host:
             host.wait_for(lambda seen: bool(seen.frames))
             run: Frame = {"type": "run", "timeoutSeconds": 9, "loaded": [], "discovered": [], "files": []}
-            frames = [{**run, "program": program(["sleep", "60"])}, {"type": "stop", "reason": "timeout"}]
+            frames = [{**run, "program": program(["sleep", "600"])}, {"type": "stop", "reason": "timeout"}]
             host.send_line(b"\n".join(json.dumps(frame).encode() for frame in frames))
-            self.assertEqual(host.finish(5).one("exited")["signal"], "SIGKILL")
+            self.assertEqual(host.finish().one("exited")["signal"], "SIGKILL")
 
 
 class HostGoneTest(unittest.TestCase):
     def check(self, host: Host) -> None:
         host.hang_up()
-        host.finish(5)
+        host.finish()
         self.assertEqual(host.process.returncode, 0)
-        self.assertTrue(wait_until(lambda: session(host.process.pid) == []), session(host.process.pid))
+        self.assertTrue(eventually(lambda: session(host.process.pid) == []), session(host.process.pid))
 
     def test_while_commands_run_ahead(self) -> None:
         with Host(ahead=[["sh", "-c", "echo > made; sleep 0.5"]]) as host:
-            wait_until(lambda: Path(host.folder.name, "made").exists())
+            eventually(lambda: Path(host.folder.name, "made").exists())
             self.check(host)
 
     def test_while_a_step_runs(self) -> None:
         with Host() as host:
-            host.run(program=program(["sh", "-c", "echo go; sleep 60"], ["true"]))
+            host.run(program=program(["sh", "-c", "echo go; sleep 600"], ["true"]))
             host.wait_for(lambda seen: "go" in seen.stdout)
             self.check(host)
 
     def test_while_it_runs(self) -> None:
         with Host() as host:
-            host.run(program=program(["sh", "-c", "trap '' HUP TERM; sleep 60 & echo go; wait"]))
+            host.run(program=program(["sh", "-c", "trap '' HUP TERM; sleep 600 & echo go; wait"]))
             host.wait_for(lambda seen: "go" in seen.stdout)
             self.check(host)
 
     def test_behind_the_run(self) -> None:
         with Host() as host:
-            host.run(program=program(["sh", "-c", "sleep 60"]))
+            host.run(program=program(["sh", "-c", "sleep 600"]))
             self.check(host)
 
 

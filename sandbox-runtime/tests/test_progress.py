@@ -14,6 +14,14 @@ def told(code: str) -> list[Frame]:
     return host.of_type("progress")
 
 
+def timed(code: str) -> tuple[list[Frame], int]:
+    """What `code` tells, and how much it may tell: five in a second, the first and the last."""
+    host = run(
+        f"import time\nbegan = time.monotonic()\n{code}\nspent = time.monotonic() - began\ntime.sleep(0.5)\nspent"
+    )
+    return host.of_type("progress"), int(5 * host.value) + 2
+
+
 def frame(done: float, total: float | None = None, message: str | None = None) -> Frame:
     return {"type": "progress", "done": done, "total": total, "message": message}
 
@@ -27,13 +35,13 @@ class ProgressTest(unittest.TestCase):
         )
 
     def test_of_many_the_last_one_is_told(self) -> None:
-        code = "import time\nfor n in range(50): runtime.progress(n, 50)\ntime.sleep(0.5)"
-        self.assertEqual(told(code), [frame(0, 50), frame(49, 50)])
+        frames, most = timed("for n in range(50): runtime.progress(n, 50)")
+        self.assertEqual([frames[0], frames[-1]], [frame(0, 50), frame(49, 50)])
+        self.assertLessEqual(len(frames), most)
 
     def test_a_flood_costs_little(self) -> None:
-        frames = told("for n in range(200_000): runtime.progress(n, message='x' * 1000)")
-        # Five in a second, and this is over in one or two.
-        self.assertLess(len(frames), 50)
+        frames, most = timed("for n in range(200_000): runtime.progress(n, message='x' * 1000)")
+        self.assertLessEqual(len(frames), most)
         self.assertEqual(len(frames[0]["message"]), 200)
 
     def test_works_from_threads_tasks_and_signal_handlers(self) -> None:

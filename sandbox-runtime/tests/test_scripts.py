@@ -7,13 +7,12 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.host import Host, given, program, run_script, server, text_result, tool
+from tests.host import Host, given, has_got_there, program, run_script, server, text_result, tool
 
 SPAWN = """
 import multiprocessing, sys
@@ -249,17 +248,17 @@ class ScriptTest(unittest.TestCase):
 
     def test_where_it_was(self) -> None:
         helper = given(
-            "lib/slow.py", b"import time\ndef work():\n    print('go', flush=True)\n    time.sleep(60)\n"
+            "lib/slow.py", b"import time\ndef work():\n    print('go', flush=True)\n    time.sleep(600)\n"
         )
         code = "from lib import slow\nslow.work()"
         with Host() as host:
             host.check(code, "main.py")
             host.run(files=[given("main.py", code.encode()), helper], program=program(file="main.py"))
             host.wait_for(lambda seen: "go" in seen.stdout)
-            time.sleep(0.1)
+            has_got_there()
             host.send({"type": "stop", "reason": "timeout"})
-            lines = host.finish(5).one("where")["lines"]
-        self.assertEqual(lines, ["main.py:2: slow.work()", "lib/slow.py:4: time.sleep(60)"])
+            lines = host.finish().one("where")["lines"]
+        self.assertEqual(lines, ["main.py:2: slow.work()", "lib/slow.py:4: time.sleep(600)"])
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ const SESSION_IDLE_MS = 3_600_000;
 const MAX_SESSIONS = 1_000;
 /** Proxies and clients take a stream for dead after a minute without a byte. A comment is no message to anybody. */
 const KEEP_ALIVE_MS = 15_000;
+/** Longer than what clients and proxies keep connections for, or they would send a request into one that is being closed. */
+const CONNECTION_IDLE_MS = 75_000;
 const KEEP_ALIVE = ': still here\n\n';
 
 type Session = { readonly transport: NodeStreamableHTTPServerTransport; lastAt: number; busy: number };
@@ -28,7 +30,10 @@ type Session = { readonly transport: NodeStreamableHTTPServerTransport; lastAt: 
 export class HttpEndpoint implements AsyncDisposable {
   readonly #execute: Execute;
   readonly #settings: ExecSettings;
-  readonly #server = http.createServer((request, response) => void this.#answer(request, response));
+  readonly #server = http.createServer(
+    { keepAliveTimeout: CONNECTION_IDLE_MS },
+    (request, response) => void this.#answer(request, response),
+  );
   readonly #sessions = new Map<string, Session>();
   readonly #bodies = new RequestBodies();
   readonly #modern: ModernRequests;

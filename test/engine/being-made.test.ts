@@ -10,19 +10,19 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readText } from '../../src/base/read-text.js';
 import { CliContainer, type ClientCommand } from '../../src/engine/cli-container.js';
 import { CliEngine } from '../../src/engine/cli-engine.js';
-import { eventually } from '../support/time.js';
+import { eventually, pause, until } from '../support/time.js';
 
-/** Makes a first process below a monitor that has the pid file in its arguments, and starts it half a second later. */
+/** Makes a first process below a monitor that has the pid file in its arguments, and starts it when it is let. */
 const PODMAN = `#!/bin/sh
 for word in "$@"; do
   case "$word" in --pidfile=*) file=\${word#--pidfile=};; run|rm|ps) command=$word;; esac
 done
 [ "$command" = run ] || exit 0
 echo $$ > "$file.client"
-setsid sh -c 'sleep 60 & echo $! > "$1.new"; mv "$1.new" "$1"; wait' monitor "$file" <&- >&- 2>&- &
+setsid sh -c 'sleep 600 & echo $! > "$1.new"; mv "$1.new" "$1"; wait' monitor "$file" <&- >&- 2>&- &
 while [ ! -e "$file" ]; do sleep 0.02; done
-sleep 0.5
-kill -0 "$(cat "$file")" || exec sleep 60
+while [ ! -e "$file.go" ]; do sleep 0.02; done
+kill -0 "$(cat "$file")" || exec sleep 600
 touch "$file.started"
 `;
 
@@ -60,15 +60,18 @@ function end(pid: number): void {
     // It has ended.
   }
 }
+const letStart = () => writeFileSync(`${pidFile}.go`, '');
 const isAlive = (pid: number): boolean =>
   !/^[ZX]?$/.test(/\) (.)/.exec(readText(`/proc/${pid}/stat`) ?? '')?.[1] ?? '');
 
 it('one that is killed then is killed when it has started, and its client leaves', async () => {
   const container = new CliContainer(plan);
-  await eventually(() => existsSync(pidFile));
+  await until(() => existsSync(pidFile));
   const first = Number(readText(pidFile));
   const client = Number(readText(`${pidFile}.client`));
   container.kill();
+  await pause(200);
+  letStart();
   await container.exited;
   expect(existsSync(`${pidFile}.started`)).toBe(true);
   expect([isAlive(first), isAlive(client)]).toEqual([false, false]);
@@ -77,9 +80,8 @@ it('one that is killed then is killed when it has started, and its client leaves
 });
 
 it('one whose client does not leave is ended with its client', async () => {
-  writeFileSync(plan.binary, PODMAN.replace('sleep 0.5\n', 'sleep 60\n'));
   const container = new CliContainer(plan);
-  await eventually(() => existsSync(pidFile));
+  await until(() => existsSync(pidFile));
   const first = Number(readText(pidFile));
   const client = Number(readText(`${pidFile}.client`));
   await container[Symbol.asyncDispose]();
@@ -95,6 +97,7 @@ it('one whose bridge exits then is started, for its input has ended, and so will
     setInterval(() => existsSync(plan.pidFile) && process.exit(0), 5);`;
   const bridge = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'inherit' });
   await new Promise((resolve) => bridge.once('exit', resolve));
+  letStart();
   const client = Number(readText(`${pidFile}.client`));
   expect(await eventually(() => !isAlive(client))).toBe(true);
   expect(existsSync(`${pidFile}.started`)).toBe(true);
@@ -111,7 +114,7 @@ it('one of a bridge that was killed then is left alone by the next one until it 
   );
   const client = spawn(plan.binary, ['run', `--pidfile=${pidFile}`], { stdio: 'ignore' });
   const left = new Promise((resolve) => client.once('exit', resolve));
-  await eventually(() => existsSync(pidFile));
+  await until(() => existsSync(pidFile));
   const first = Number(readText(pidFile));
   const engine = new CliEngine({
     binary: plan.binary,
@@ -122,6 +125,7 @@ it('one of a bridge that was killed then is left alone by the next one until it 
   } as unknown as ConstructorParameters<typeof CliEngine>[0]);
   await engine.sweep(new AbortController().signal);
   expect(isAlive(first)).toBe(true);
+  letStart();
   await left;
   expect(existsSync(`${pidFile}.started`)).toBe(true);
   await engine.sweep(new AbortController().signal);

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CliEngine } from '../../src/engine/cli-engine.js';
 import { sandboxSpec } from '../../src/sandbox/spec.js';
 import { PLAIN_KIND } from '../support/plain-kind.js';
+import { HANGS_MS } from '../support/time.js';
 
 const OF_THE_SERVICE = ['NOTIFY_SOCKET', 'LISTEN_FDS', 'LISTEN_PID', 'LISTEN_FDNAMES', 'WATCHDOG_USEC'];
 const { signal } = new AbortController();
@@ -36,7 +37,7 @@ it.each([undefined, 'unix:///nowhere.sock'])('at %s, neither to a command nor to
     stateDir: dir,
     observer: () => {},
   });
-  await engine.command(['version'], 5_000, signal);
+  await engine.command(['version'], HANGS_MS, signal);
   const spec = sandboxSpec({
     image: 'an-image',
     harnessDir: '/harness',

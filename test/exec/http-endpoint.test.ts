@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ExecSettings, parseExecSettings } from '../../src/exec/exec-settings.js';
 import { type CommandTold, Execute } from '../../src/exec/execute.js';
 import { HttpEndpoint } from '../../src/exec/http-endpoint.js';
+import { pause, until } from '../support/time.js';
 
 const TOKEN = 'a-token-of-some-length';
 let dir: string;
@@ -52,6 +53,13 @@ async function client(url: URL, headers: Readonly<Record<string, string>> = {}):
   open.push({ [Symbol.asyncDispose]: () => made.close() });
   return made;
 }
+
+/** A command that does `first`, and ends when it is let go. */
+const held = (first: string) => ({
+  command: 'sh',
+  args: ['-c', `${first}; until [ -e let-go ]; do sleep 0.05; done`],
+});
+const letGo = () => writeFileSync(join(dir, 'let-go'), '');
 
 const call = (made: Client, args: Readonly<Record<string, unknown>>, signal?: AbortSignal) =>
   made.callTool(
@@ -134,17 +142,23 @@ describe('execute over HTTP', () => {
 
   it('runs many at once, up to as many as it may', async () => {
     const made = await client((await face({ MCP_EXEC_CONCURRENCY: '4' })).url);
-    const startedAt = performance.now();
-    await Promise.all(Array.from({ length: 8 }, () => call(made, { command: 'sleep', args: ['0.3'] })));
-    expect(performance.now() - startedAt).toBeGreaterThan(550);
+    const calls = Array.from({ length: 8 }, () => call(made, held('echo >> begun')));
+    const begun = () =>
+      existsSync(join(dir, 'begun')) ? readFileSync(join(dir, 'begun'), 'utf8').length : 0;
+    await until(() => begun() >= 4);
+    await pause(300);
+    expect(begun()).toBe(4);
+    letGo();
+    await Promise.all(calls);
+    expect(begun()).toBe(8);
   });
 
   it('ends a command whose caller has cancelled, or has gone', async () => {
     const { url } = await face();
     const made = await client(url);
     const caller = new AbortController();
-    const ended = call(made, { command: 'sleep', args: ['60'] }, caller.signal).catch(() => {});
-    await until(() => true, 200);
+    const ended = call(made, held('echo > begun'), caller.signal).catch(() => {});
+    await until(() => existsSync(join(dir, 'begun')));
     caller.abort();
     await ended;
     await until(() => told.length === 1);
@@ -167,7 +181,7 @@ describe('execute over HTTP', () => {
         jsonrpc: '2.0',
         id: 77,
         method: 'tools/call',
-        params: { name: 'execute', arguments: { command: 'sleep', args: ['60'] } },
+        params: { name: 'execute', arguments: { command: 'sleep', args: ['600'] } },
       }),
     });
     expect((await asked).status).toBe(200);
@@ -193,11 +207,11 @@ describe('execute over HTTP', () => {
     const made = await client((await face()).url);
     const large = await call(made, { command: 'wc', args: ['-c'], stdin: 'x'.repeat(30_000_000) });
     expect(text(large)).toBe('30000000');
-    // Another server, and so a new connection: an idle one may be closed by its server just as the request is written.
     const { url } = await face();
     const answer = await fetch(url, { method: 'POST', body: 'x'.repeat(70_000_000) });
     expect([answer.status, await answer.text()]).toEqual([413, expect.stringContaining('at most')]);
-    expect((await fetch(new URL('/health', url))).status).toBe(200);
+    const health = await fetch(new URL('/health', url));
+    expect([health.status, health.headers.get('keep-alive')]).toEqual([200, 'timeout=75']);
   });
 
   it('bounds what it parses, before it does, and says so under the id of the request', async () => {
@@ -233,15 +247,12 @@ describe('execute over HTTP', () => {
     try {
       const made = await client(url);
       const heard: unknown[] = [];
-      const long = made.callTool(
-        { name: 'execute', arguments: { command: 'sleep', args: ['1'] } },
-        undefined,
-        {
-          onprogress: (progress) => heard.push(progress),
-        },
-      );
-      await until(() => true, 300);
+      const long = made.callTool({ name: 'execute', arguments: held('echo > begun') }, undefined, {
+        onprogress: (progress) => heard.push(progress),
+      });
+      await until(() => existsSync(join(dir, 'begun')));
       vi.advanceTimersByTime(31_000);
+      letGo();
       expect(text((await long) as CallToolResult)).toBe('(no output)');
       expect(heard).toHaveLength(3);
       expect(heard[0]).toMatchObject({ message: expect.stringMatching(/^running for \d+ s$/) });
@@ -354,7 +365,7 @@ describe('execute over HTTP for the second line of the SDK', () => {
   it('ends a command whose connection was lost, without a session', async () => {
     const { url } = await face();
     const lost = new AbortController();
-    const params = { name: 'execute', arguments: { command: 'sleep', args: ['60'] }, _meta: ENVELOPE };
+    const params = { name: 'execute', arguments: { command: 'sleep', args: ['600'] }, _meta: ENVELOPE };
     expect((await ask(url, params, { signal: lost.signal })).status).toBe(200);
     lost.abort();
     await until(() => told.length === 1);
@@ -392,11 +403,3 @@ const statusFor = (url: URL, host: string) =>
       .once('error', reject)
       .end('{}');
   });
-
-async function until(condition: () => boolean, atLeastMs = 0): Promise<void> {
-  const startedAt = performance.now();
-  while (performance.now() - startedAt < atLeastMs || !condition()) {
-    if (performance.now() - startedAt > 5_000) throw new Error('waited for 5 s');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

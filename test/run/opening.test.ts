@@ -1,6 +1,6 @@
 // The servers that a run begins with: one of all that does not open costs itself, one that was named costs the run.
 
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import type { ServerDoc } from '../../src/protocol/frames.js';
 import { failureNote, openServers } from '../../src/run/opening.js';
@@ -52,7 +52,11 @@ it('those that are not open in time are left out, also those whose turn had not 
   const some = (name: string, signal: AbortSignal) =>
     name === 'ok' ? open([])(name) : hanging(name, signal);
   const many = ['ok', ...Array.from({ length: 20 }, (_, n) => `s${n}`)];
-  const { docs, failed } = await openServers([], many, { open: some, allWithinMs: 30 }, NEVER);
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const opening = openServers([], many, { open: some, allWithinMs: 30 }, NEVER);
+  await vi.advanceTimersByTimeAsync(30);
+  const { docs, failed } = await opening;
   expect(names(docs)).toEqual(['ok']);
   expect(failed.size).toBe(20);
   expect(failed.get('s19')).toBe('it was not open after 0.03 s');

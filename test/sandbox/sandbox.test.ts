@@ -13,7 +13,7 @@ import {
 import { Sandbox } from '../../src/sandbox/sandbox.js';
 import { WarmPool } from '../../src/sandbox/warm-pool.js';
 import { FakeContainer, greeted } from '../support/fake-container.js';
-import { pause } from '../support/time.js';
+import { HANGS_MS, PATIENTLY, pause } from '../support/time.js';
 
 const RUN = { type: 'run', timeoutSeconds: 5, loaded: [], discovered: [], files: [], program: null } as const;
 const handlers = { onOutput: () => {}, onGuest: () => {}, onFile: () => {} };
@@ -50,7 +50,7 @@ async function check(answer: SupervisorFrame, code = '1'): Promise<void> {
 it('what the engine says on the harness’s stream before the greeting is why it did not start', async () => {
   const silent = new FakeContainer();
   const engine = { start: () => silent } as unknown as Engine;
-  const options = { timeoutMs: 5_000, observer: () => {} };
+  const options = { timeoutMs: HANGS_MS, observer: () => {} };
   const starting = Sandbox.start(
     engine,
     { name: 'fake' } as SandboxSpec,
@@ -163,7 +163,7 @@ describe('before its run', () => {
     // Such a stream holds one on either side.
     expect(container.stdin.writableLength + container.stdin.readableLength).toBeLessThan(3 * data.length);
     container.stdin.resume();
-    await expect.poll(() => container.sent.length).toBe(21);
+    await expect.poll(() => container.sent.length, PATIENTLY).toBe(21);
     expect(container.sent.map(({ type }) => type).join(' ')).toBe(`${'input '.repeat(20)}run`);
 
     const gone = new FakeContainer();
@@ -193,7 +193,7 @@ describe('before its run', () => {
     void sandbox.check('1');
     expect(sandbox.rest()).toBe(false);
     container.say(checked);
-    await expect.poll(() => sandbox.rest()).toBe(true);
+    await expect.poll(() => sandbox.rest(), PATIENTLY).toBe(true);
     sandbox.kill();
     expect(sandbox.rest()).toBe(false);
   });

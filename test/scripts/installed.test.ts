@@ -6,9 +6,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MANIFEST, type Newcomer, newcomer } from '../support/installed.js';
 
-/** npm itself takes seconds where four files run at once. */
-const SLOW_MS = 60_000;
-
 let person: Newcomer;
 beforeAll(async () => {
   person = await newcomer();
@@ -24,8 +21,8 @@ async function startedAs(program: string, ...args: readonly string[]): Promise<s
   return findings.find(({ name }) => name === 'bridge')?.detail ?? '';
 }
 
-describe('npm i -g', { timeout: SLOW_MS }, () => {
-  beforeAll(() => person.run('npm', 'i', '-g', MANIFEST.name), SLOW_MS);
+describe('npm i -g', () => {
+  beforeAll(() => person.run('npm', 'i', '-g', MANIFEST.name));
 
   it('installs one package, whose programs start by their names', async () => {
     expect(readdirSync(join(person.home, '.local/lib/node_modules'))).toEqual([MANIFEST.name]);
@@ -39,7 +36,7 @@ describe('npm i -g', { timeout: SLOW_MS }, () => {
   });
 });
 
-describe('npx', { timeout: SLOW_MS }, () => {
+describe('npx', () => {
   it('starts it without a question', async () => {
     expect((await person.run('npx', '-y', MANIFEST.name, '--version')).trim()).toBe(MANIFEST.version);
   });

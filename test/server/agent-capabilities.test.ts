@@ -12,6 +12,7 @@ import {
 import { Server } from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentCapabilitiesOf } from '../../src/server/agent-capabilities.js';
+import { PATIENTLY } from '../support/time.js';
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
@@ -67,10 +68,10 @@ describe('a question', () => {
     );
     const controller = new AbortController();
     const asking = agent.elicit(params, controller.signal);
-    await expect.poll(() => seen.length).toBe(1);
+    await expect.poll(() => seen.length, PATIENTLY).toBe(1);
     controller.abort('cancelled');
     await expect(asking).rejects.toThrow();
-    await expect.poll(() => seen[0]?.aborted).toBe(true);
+    await expect.poll(() => seen[0]?.aborted, PATIENTLY).toBe(true);
   });
 
   it('about a page is told to be over', async () => {
@@ -81,7 +82,7 @@ describe('a question', () => {
       }),
     );
     agent.elicitationDone('e1');
-    await expect.poll(() => done).toEqual(['e1']);
+    await expect.poll(() => done, PATIENTLY).toEqual(['e1']);
   });
 });
 
@@ -99,7 +100,7 @@ describe('roots', () => {
     const all = await Promise.all(Array.from({ length: 1_000 }, () => agent.listRoots(NEVER)));
     expect([all[999], asked()]).toEqual([{ roots: [{ uri: 'file:///1' }] }, 1]);
     await client.sendRootsListChanged();
-    await expect.poll(() => changes).toEqual(['changed']);
+    await expect.poll(() => changes, PATIENTLY).toEqual(['changed']);
     expect(await agent.listRoots(NEVER)).toEqual({ roots: [{ uri: 'file:///2' }] });
   });
 

@@ -10,7 +10,7 @@ import type { SandboxKind } from '../../src/sandbox/kind.js';
 import type { WarmPool } from '../../src/sandbox/warm-pool.js';
 import { COMMAND_LINE } from '../../src/server/caller.js';
 import { type RunHooks, UNWATCHED } from '../../src/server/run-hooks.js';
-import { until } from '../support/time.js';
+import { pause, until } from '../support/time.js';
 import { hostileEntry, NEVER, openBridges, principalNamed, type TestBridges } from './principal-bridges.js';
 
 const [ANN, BEN] = [principalNamed('ann'), principalNamed('ben')];
@@ -120,7 +120,7 @@ describe('turns', () => {
     void own.then(() => {
       isOver = true;
     });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
     expect(isOver).toBe(false);
     started[0]?.end();
     expect(await statusOf(own)).toBe('E_SANDBOX_LOST');
@@ -259,7 +259,7 @@ describe('a bridge', () => {
     using held = bridges.hold(ANN);
     const running = run(BEN);
     await until(() => started.length === 1);
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await pause(400);
     expect(bridges.of(ANN)).toBe(held.bridge);
     expect(bridges.size).toBe(2);
     started[0]?.end();
@@ -271,7 +271,7 @@ describe('a bridge', () => {
 
   it('of the user who started it stays', async () => {
     const bridge = bridges.of(LOCAL_USER);
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await pause(400);
     expect(bridges.of(LOCAL_USER)).toBe(bridge);
   });
 

@@ -13,7 +13,7 @@ import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/ag
 import { TokenStore } from '../../src/downstream/oauth/token-store.js';
 import { UNWATCHED } from '../../src/server/run-hooks.js';
 import { hostileWeb, type RemoteServer } from '../downstream/remote-servers.js';
-import { until } from '../support/time.js';
+import { pause, until } from '../support/time.js';
 import {
   callTool,
   dataOf,
@@ -132,7 +132,7 @@ it('containers that dead bridges have left are removed at the start, and again l
   expect(bridges.events).toEqual([{ type: 'engine.trouble', message: 'the engine does not answer' }]);
   await bridges[Symbol.asyncDispose]();
   const before = looks;
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  await pause(60);
   expect(looks).toBe(before);
   look.mockRestore();
 });
@@ -219,10 +219,10 @@ describe('servers', () => {
         times[name]?.push(performance.now() - startedAt);
       }
     }
-    const median = (name: string) => times[name]?.sort((one, other) => one - other)[30] ?? 0;
+    const least = (name: string) => Math.min(...(times[name] ?? []));
     // A look for one server more or less would be lost in the noise; starting it, or reading what is kept of it, would not.
-    expect(median('hidden') / median('nowher')).toBeGreaterThan(0.5);
-    expect(median('hidden') / median('nowher')).toBeLessThan(2);
+    expect(least('hidden') / least('nowher')).toBeGreaterThan(0.5);
+    expect(least('hidden') / least('nowher')).toBeLessThan(2);
     expect(bridges.events.filter(({ type }) => type === 'downstream.connecting')).toEqual([]);
   });
 
@@ -550,8 +550,13 @@ describe('rules', () => {
   it('that change leave what is under way as it is', async () => {
     bridges = openBridges({ a: hostileEntry() });
     await pidOf(ANN);
-    const sleeping = callTool(bridges.of(ANN), 'a', 'sleep', { ms: 500 });
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    let isUnderWay = false;
+    const onToolProgress = () => {
+      isUnderWay = true;
+    };
+    const hooks = { ...UNWATCHED, onToolProgress };
+    const sleeping = callTool(bridges.of(ANN), 'a', 'sleep', { ms: 500, every: 100 }, { hooks });
+    await until(() => isUnderWay);
     bridges.rules.set(ANN.id, { servers: [] });
     expect(await callTool(bridges.of(ANN), 'a', 'pid')).toMatchObject({ type: 'E_SERVER_UNKNOWN' });
     expect(await sleeping).toMatchObject({ content: [{ text: 'slept 500 ms' }] });
@@ -589,7 +594,7 @@ describe('log and audit', () => {
   });
 
   it('what one waits for names no server that another has started', async () => {
-    bridges = openBridges({ a: { ...hostileEntry(), args: ['-e', 'setTimeout(() => {}, 1e4)'] } });
+    bridges = openBridges({ a: { ...hostileEntry(), args: ['-e', 'setInterval(() => {}, 1e4)'] } });
     const waits: string[] = [];
     const opening = callTool(bridges.of(ANN), 'a', 'pid');
     await until(() => bridges.events.some(({ type }) => type === 'downstream.connecting'));

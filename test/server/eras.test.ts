@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Caller } from '../../src/server/caller.js';
 import type { RunHooks, RunInput } from '../../src/server/run-hooks.js';
 import { agentServer } from '../../src/server/server.js';
+import { PATIENTLY, pause, until } from '../support/time.js';
 import { byHand, client, ENVELOPE, FAILED, fakeBridge, type Message, served } from './fake-bridge.js';
 
 describe('real clients', () => {
@@ -87,7 +88,8 @@ describe('a probe', () => {
     const { bridge, seen } = fakeBridge();
     const { ask } = await byHand(bridge);
     for (const [id, message] of messages.entries()) await ask({ id, ...message });
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await until(() => seen.warmUps >= warmUps);
+    await pause(400);
     expect(seen.warmUps).toBe(warmUps);
   });
 });
@@ -116,7 +118,7 @@ it('what is asked of an agent of 2025 goes with the answer to its call', async (
   say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities, clientInfo } });
   say({ id: 'call', method: 'tools/call', params: { name: 'run_python', arguments: { code: '1' } } });
   const asked = () => sent.find(({ message }) => message['method'] === 'elicitation/create');
-  await expect.poll(() => asked()?.related).toBe('call');
+  await expect.poll(() => asked()?.related, PATIENTLY).toBe('call');
   say({ id: asked()?.message['id'], result: { action: 'decline' } });
-  await expect.poll(() => sent.some(({ message }) => message['id'] === 'call')).toBe(true);
+  await expect.poll(() => sent.some(({ message }) => message['id'] === 'call'), PATIENTLY).toBe(true);
 });

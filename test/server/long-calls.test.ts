@@ -5,6 +5,7 @@ import type { Answer } from '../../src/server/answer.js';
 import type { CallLeg } from '../../src/server/call-leg.js';
 import { type GoingOn, LongCalls, MAX_ENDED, NoLongCall } from '../../src/server/long-calls/long-calls.js';
 import { goOnIn } from '../../src/server/tools/go-on-arguments.js';
+import { HANGS_MS } from '../support/time.js';
 import { byHand, fakeBridge } from './fake-bridge.js';
 
 /** A call that ends when the test says so. */
@@ -60,7 +61,7 @@ describe('a call', () => {
   it('that ends in time is answered as ever, and nobody can ask for it again', async () => {
     const calls = held();
     const { call, finish } = pretended();
-    const answer = calls.answer(call, legOf(), 5_000);
+    const answer = calls.answer(call, legOf(), HANGS_MS);
     finish();
     expect(textOf(await answer)).toBe('the rest');
     expect(calls.size).toBe(0);
@@ -100,7 +101,7 @@ describe('a call', () => {
     const calls = held();
     const early = pretended();
     const controller = new AbortController();
-    const answer = calls.answer(early.call, legOf(controller), 5_000);
+    const answer = calls.answer(early.call, legOf(controller), HANGS_MS);
     controller.abort('taken back');
     await answer;
     expect(early.cancelled).toEqual(['taken back']);
@@ -130,7 +131,7 @@ describe('a call', () => {
     const { call } = pretended();
     const handle = handleIn(await calls.answer(call, legOf(), 1));
     const controller = new AbortController();
-    const waiting = calls.goOn({ wait: handle }, legOf(controller), 5_000);
+    const waiting = calls.goOn({ wait: handle }, legOf(controller), HANGS_MS);
     controller.abort();
     expect(textOf(await waiting)).toBe('a glance');
     expect(textOf(await calls.goOn({ wait: handle }, legOf(), 1))).toBe(`${handle} part 2`);

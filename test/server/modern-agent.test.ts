@@ -2,6 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { factsFrom, rememberFacts } from '../../src/sandbox/image-facts.js';
+import { PATIENTLY, pause } from '../support/time.js';
 import {
   byHand,
   CAPABILITIES,
@@ -148,10 +149,10 @@ describe('an agent of 2026-07-28', () => {
     const { transport } = await byHand(bridge);
     const params = { name: 'run_python', arguments: { code: '1' }, _meta: ENVELOPE };
     await transport.send({ jsonrpc: '2.0', id: 0, method: 'tools/call', params } as never);
-    await expect.poll(() => signals.length).toBe(1);
+    await expect.poll(() => signals.length, PATIENTLY).toBe(1);
     const cancelled = { requestId: 0, _meta: ENVELOPE };
     await transport.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: cancelled } as never);
-    await expect.poll(() => signals[0]?.aborted).toBe(true);
+    await expect.poll(() => signals[0]?.aborted, PATIENTLY).toBe(true);
   });
 
   it('that listens is told when the tools have changed, once, and no longer when it has stopped', async () => {
@@ -170,18 +171,18 @@ describe('an agent of 2026-07-28', () => {
       for (const listener of seen.listeners) listener();
     };
     becomesKnown('3.12.1');
-    await expect.poll(() => changes).toBe(1);
+    await expect.poll(() => changes, PATIENTLY).toBe(1);
     // It has not listed again, so it has been told.
     becomesKnown('3.14.1');
     await agent.listTools();
     becomesKnown('3.14.1');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
     expect(changes).toBe(1);
     await listening.close();
     becomesKnown('3.11.1');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
     expect([changes, seen.listeners.size]).toEqual([1, 1]);
     await agent.close();
-    await expect.poll(() => seen.listeners.size).toBe(0);
+    await expect.poll(() => seen.listeners.size, PATIENTLY).toBe(0);
   });
 });

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { serveAgent } from '../../src/server/server.js';
 import { AgentTransport } from '../../src/server/stdio-transport.js';
+import { PATIENTLY } from '../support/time.js';
 import { byHand, ENVELOPE, FAILED, fakeBridge, type Message } from './fake-bridge.js';
 
 describe('what a server answers to a command of the agent', () => {
@@ -65,7 +66,7 @@ it.each(['legacy', 'modern'] as const)(
       ...(era === 'legacy' ? {} : { _meta: ENVELOPE }),
     };
     input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })}\n`);
-    await expect.poll(() => written.endsWith('\n')).toBe(true);
+    await expect.poll(() => written.endsWith('\n'), PATIENTLY).toBe(true);
     expect(written).toContain(`"result":${json}`);
   },
 );

@@ -6,6 +6,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import { describe, expect, it, vi } from 'vitest';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { AgentTransport } from '../../src/server/stdio-transport.js';
+import { PATIENTLY, pause } from '../support/time.js';
 
 /** A transport whose agent reads only when told to. */
 async function start(reading: boolean) {
@@ -80,12 +81,11 @@ describe('an agent that does not read', () => {
     for (let n = 0; n < 100_000; n++) void transport.send(progress);
     expect(output.writableLength).toBe(owed);
     for (let n = 0; n < 1_000; n++) input.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
     expect(received).toHaveLength(0);
     readAll();
     await Promise.all(sent);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(received).toHaveLength(1_000);
+    await vi.waitFor(() => expect(received).toHaveLength(1_000), PATIENTLY);
     expect(output.listenerCount('drain')).toBe(0);
   });
 
@@ -118,20 +118,20 @@ describe('what cannot be read', () => {
     const { input, lines, received } = await start(true);
     input.write(`${line}\n`);
     input.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
-    await vi.waitFor(() => expect(received).toHaveLength(1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(received).toHaveLength(1), PATIENTLY);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ id, error: { code: -32700 } });
   });
 
   it('an id is answered in its own characters', async () => {
     const { input, lines } = await start(true);
     input.write(`{"id":12345678901234567890,"method":"m","params":${DEEP}}\n`);
-    await vi.waitFor(() => expect(lines[0]).toContain('"id":12345678901234567890,'));
+    await vi.waitFor(() => expect(lines[0]).toContain('"id":12345678901234567890,'), PATIENTLY);
   });
 
   it('an answer of the agent fails what we had asked, and is not answered', async () => {
     const { input, lines, received } = await start(true);
     input.write(`{"jsonrpc":"2.0","id":0,"result":{"content":${DEEP}}}\n`);
-    await vi.waitFor(() => expect(received).toMatchObject([{ id: 0, error: { code: -32700 } }]));
+    await vi.waitFor(() => expect(received).toMatchObject([{ id: 0, error: { code: -32700 } }]), PATIENTLY);
     expect(lines).toEqual([]);
   });
 });
@@ -170,7 +170,7 @@ describe('JSON that is no message', () => {
   ])('is answered, and the next one is taken: %s', async (_what, line, id, code, reason) => {
     const { input, lines, received } = await start(true);
     input.write(`${line}\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n`);
-    await vi.waitFor(() => expect(received).toMatchObject([{ id: 2, method: 'ping' }]));
+    await vi.waitFor(() => expect(received).toMatchObject([{ id: 2, method: 'ping' }]), PATIENTLY);
     expect(lines.map((each) => JSON.parse(each))).toEqual([
       { jsonrpc: '2.0', id, error: { code, message: expect.stringContaining(reason) } },
     ]);
@@ -184,7 +184,7 @@ describe('JSON that is no message', () => {
   ])('is not answered: %s', async (_what, line) => {
     const { input, lines, received } = await start(true);
     input.write(`${line}\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n`);
-    await vi.waitFor(() => expect(received).toMatchObject([{ id: 2 }]));
+    await vi.waitFor(() => expect(received).toMatchObject([{ id: 2 }]), PATIENTLY);
     expect(lines).toEqual([]);
   });
 
@@ -193,7 +193,7 @@ describe('JSON that is no message', () => {
     input.write(
       '{"jsonrpc":"2.0","id":1,"method":"ping","trace":"x"}\n{"jsonrpc":"2.0","id":5,"result":{},"trace":1}\n',
     );
-    await vi.waitFor(() => expect(received).toHaveLength(2));
+    await vi.waitFor(() => expect(received).toHaveLength(2), PATIENTLY);
     expect(received).toEqual([
       { jsonrpc: '2.0', id: 1, method: 'ping' },
       { jsonrpc: '2.0', id: 5, result: {} },

@@ -11,6 +11,7 @@ import { send } from '../support/http-agent.js';
 import { stubFront } from '../support/http-front.js';
 import { type Calls, openTask } from '../support/open-task.js';
 import type { Message } from '../support/raw-agent.js';
+import { PATIENTLY, pause } from '../support/time.js';
 
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
@@ -121,7 +122,7 @@ describe.each([
     return { calls, ...(await agentOf(calls)) };
   };
   const count = (told: Told, least: number) =>
-    expect.poll(() => told.messages().length, { timeout: 5_000 }).toBeGreaterThanOrEqual(least);
+    expect.poll(() => told.messages().length, PATIENTLY).toBeGreaterThanOrEqual(least);
 
   it('what a task becomes is told, with lists beside it', async () => {
     const { calls, listen, toolsChanged, end } = await setUp();
@@ -160,7 +161,7 @@ describe.each([
     await count(first, 2);
     await count(second, 3);
     first.stop();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
     one.end(RESULT);
     await count(second, 4);
     expect(first.messages()).toHaveLength(2);
@@ -210,10 +211,10 @@ it('over HTTP a request with wrong headers is refused as any, and results keep t
   const { listen } = await overHttp(calls);
   const { id, end } = await openTask(calls, ANN);
   const wrong = await listen(1, paramsOf({ taskIds: [id] }), { 'mcp-method': 'tools/list' });
-  await expect.poll(() => wrong.messages()[0]?.error?.code).toBe(-32_020);
+  await expect.poll(() => wrong.messages()[0]?.error?.code, PATIENTLY).toBe(-32_020);
   const told = await listen(2, paramsOf({ taskIds: [id] }));
   end(RESULT);
-  await expect.poll(told.text).toContain('"n":12345678901234567890');
+  await expect.poll(told.text, PATIENTLY).toContain('"n":12345678901234567890');
   told.stop();
 });
 

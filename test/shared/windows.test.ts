@@ -11,7 +11,7 @@ import { sharedFolder, sharedSockets } from '../../src/shared/place.js';
 import { processesWith } from '../support/nothing-left.js';
 import { RawAgent } from '../support/raw-agent.js';
 import { MAIN } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, pause } from '../support/time.js';
 import { Desk, textOf } from '../support/windows.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -23,8 +23,6 @@ const ON_A_DESK = {
 };
 /** The suite has time for so many; as many as wanted by hand. */
 const AT_ONCE = Number(process.env['WINDOWS_AT_ONCE'] ?? 30);
-/** Programs start again and again, on a machine that may be busy. */
-const PATIENT = { timeout: 90_000 };
 const LOST = /has ended while this call was under way/;
 
 const desks: Desk[] = [];
@@ -46,7 +44,7 @@ const isThere = (pid: number): boolean => {
   }
 };
 
-describe('windows of one user', PATIENT, () => {
+describe('windows of one user', () => {
   it('serves three windows of a folder by one process, with one process of each server', async () => {
     const desk = newDesk();
     const windows = [
@@ -166,7 +164,7 @@ describe('windows of one user', PATIENT, () => {
     const desk = newDesk();
     const windows = [await desk.open(), await desk.open()];
     const before = await desk.pid();
-    const lost = windows.map((window) => window.call('wait', ['30000']));
+    const lost = windows.map((window) => window.call('wait', ['600000']));
     await windows[0]?.execute('say', 'it has begun');
     process.kill(before, 'SIGKILL');
     for (const answer of await Promise.all(lost)) {
@@ -204,7 +202,7 @@ describe('windows of one user', PATIENT, () => {
     const second = window.call('ask', ['the second?']);
     await eventually(() => answers.length === 2);
     answers[0]?.('late');
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
     answers[1]?.('in time');
     expect(textOf(await second)).toContain('in time to');
   });
@@ -213,7 +211,7 @@ describe('windows of one user', PATIENT, () => {
     const desk = newDesk();
     const [one, other] = [await desk.open(), await desk.open()];
     const going = other.call('wait', ['1500']);
-    const lost = one.call('wait', ['30000']).catch(() => 'gone');
+    const lost = one.call('wait', ['600000']).catch(() => 'gone');
     await other.execute('say', 'both have begun');
     process.kill(one.pid, 'SIGKILL');
     expect(await lost).toBe('gone');
@@ -238,7 +236,7 @@ describe('windows of one user', PATIENT, () => {
     const call = (command: string, ...args: readonly string[]) =>
       agent.request('tools/call', { name: 'execute', arguments: { command, args } }).answer;
     const first = (await call('pid')).result;
-    const lost = call('wait', '30000');
+    const lost = call('wait', '600000');
     await call('say', 'it has begun');
     process.kill(await desk.pid(), 'SIGKILL');
     expect((await lost).result).toMatchObject({ isError: true, resultType: 'complete' });

@@ -10,6 +10,7 @@ import { removeRunDir } from '../../src/engine/cli-engine.js';
 import type { SandboxSpec } from '../../src/engine/engine.js';
 import { makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
 import { bridgeEnv, tempHome } from './start-bridge.js';
+import { HANGS_MS } from './time.js';
 
 /** What `code` prints in the spec with `change`; fails where it does not end with 0. */
 export async function printedIn(
@@ -20,7 +21,7 @@ export async function printedIn(
   const home = tempHome();
   const { settings } = parseSettings(bridgeEnv(home, env), hostFacts());
   const context = { settings, instance: randomBytes(6).toString('hex'), observer: () => {} };
-  const pad = await makeLaunchPad(context, AbortSignal.timeout(60_000));
+  const pad = await makeLaunchPad(context, AbortSignal.timeout(HANGS_MS));
   try {
     const spec = { ...specOn(pad, context, 'control'), command: ['python3', '-I', '-c', code], ...change };
     await using container = pad.engine.start(spec);

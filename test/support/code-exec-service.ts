@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { run } from '../../src/base/process.js';
+import { eventually, HANGS_MS } from './time.js';
 
 type Service = {
   readonly name: string;
@@ -72,24 +73,20 @@ export class CodeExecService implements AsyncDisposable {
 
   /** What podman said; throws where it failed. */
   async podman(...args: readonly string[]): Promise<string> {
-    const ended = await run(['podman', ...FLAGS, ...args], { timeoutMs: 60_000 }, never);
+    const ended = await run(['podman', ...FLAGS, ...args], { timeoutMs: HANGS_MS }, never);
     if (ended.exitCode !== 0) throw new Error(`podman ${args.join(' ')}: ${ended.stderr}`);
     return ended.stdout;
   }
 
   /** What the server wrote to its standard error. */
   async logs(): Promise<string> {
-    return (await run(['podman', 'logs', this.name], { timeoutMs: 10_000 }, never)).stderr;
+    return (await run(['podman', 'logs', this.name], { timeoutMs: HANGS_MS }, never)).stderr;
   }
 
   async healthy(): Promise<void> {
-    const end = performance.now() + 30_000;
-    while (performance.now() < end) {
-      const answer = await fetch(new URL('/health', this.url)).catch(() => undefined);
-      if (answer?.status === 200) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    throw new Error(`not healthy: ${await this.logs()}`);
+    const answers = async () =>
+      (await fetch(new URL('/health', this.url)).catch(() => undefined))?.status === 200;
+    if (!(await eventually(answers))) throw new Error(`not healthy: ${await this.logs()}`);
   }
 
   /** Its flags and volume, for a program that speaks MCP on stdio and has no network. */

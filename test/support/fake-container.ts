@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import type { Container, ContainerExit, Engine, SandboxSpec } from '../../src/engine/engine.js';
 import { type GuestFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../src/protocol/frames.js';
 import { Sandbox, type StartOptions } from '../../src/sandbox/sandbox.js';
+import { HANGS_MS } from './time.js';
 
 type Sent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
@@ -78,6 +79,6 @@ const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).
 export function greeted(container: FakeContainer, more: Partial<StartOptions> = {}): Promise<Sandbox> {
   container.say({ type: 'hello', protocol: PROTOCOL_VERSION, harness: '0', python: '3' });
   const engine = { start: () => container } as unknown as Engine;
-  const options = { timeoutMs: 5_000, observer: () => {}, ...more };
+  const options = { timeoutMs: HANGS_MS, observer: () => {}, ...more };
   return Sandbox.start(engine, { name: 'fake' } as SandboxSpec, options, new AbortController().signal);
 }

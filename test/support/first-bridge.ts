@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { HANGS_MS } from './time.js';
 
 const MAIN = resolve('dist/cli/main.js');
 const MESSAGES = [
@@ -38,7 +39,7 @@ export function setup(): void {
     cwd: home,
     env,
     input,
-    timeout: 30_000,
+    timeout: HANGS_MS,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   process.env['TEST_FIRST_STATE_DIR'] = state;

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, vi } from 'vitest';
 import { removeFolder } from './remove-folder.js';
+import { PATIENTLY } from './time.js';
 import { makeUsed } from './used-state.js';
 
 export const MAIN = resolve('dist/cli/main.js');
@@ -63,10 +64,7 @@ export class HttpInstances implements AsyncDisposable {
       return exit;
     });
     const url = async () => {
-      await vi.waitFor(() => expect(text).toMatch(/listens at http:\S+\/mcp/), {
-        timeout: 15_000,
-        interval: 50,
-      });
+      await vi.waitFor(() => expect(text).toMatch(/listens at http:\S+\/mcp/), PATIENTLY);
       return new URL(/listens at (\S+\/mcp)/.exec(text)?.[1] ?? '');
     };
     return { child, stderr: () => text, exit, url };

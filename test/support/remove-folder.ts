@@ -2,12 +2,12 @@
 // bridge has ended. Node's own retries remove nothing of what was made meanwhile.
 
 import { rmSync } from 'node:fs';
+import { HANGS_MS } from './time.js';
 
-const WITHIN_MS = 10_000;
 const AGAIN_MS = 200;
 
 export function removeFolder(folder: string): void {
-  const end = performance.now() + WITHIN_MS;
+  const end = performance.now() + HANGS_MS;
   for (;;)
     try {
       return rmSync(folder, { recursive: true, force: true });

@@ -11,6 +11,7 @@ import type { CallToolResult, ClientCapabilities, Progress } from '@modelcontext
 import { argvOf } from '../../src/base/own-command.js';
 import { shellWord } from '../../src/base/shell-word.js';
 import { engineUnderTest } from './engine-under-test.js';
+import { HANGS_MS } from './time.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const MAIN = join(ROOT, 'dist/cli/main.js');
@@ -140,7 +141,7 @@ export async function startBridge(
   await client.connect(transport);
   const call: TestBridge['call'] = async (args, { signal, onprogress } = {}) =>
     (await client.callTool({ name: 'run_python', arguments: args }, undefined, {
-      timeout: 120_000,
+      timeout: HANGS_MS,
       ...(signal === undefined ? {} : { signal }),
       ...(onprogress === undefined ? {} : { onprogress }),
     })) as CallToolResult;

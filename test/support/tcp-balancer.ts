@@ -2,6 +2,7 @@
 // where it is refused. What proxies do that look at /readyz.
 
 import net from 'node:net';
+import { pause } from './time.js';
 
 const LOOK_MS = 50;
 
@@ -26,7 +27,7 @@ export class TcpBalancer implements AsyncDisposable {
   /** Resolves when the instance is ready. */
   async add(port: number): Promise<void> {
     this.#ports.push(port);
-    while (!this.#ready.has(port)) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    while (!this.#ready.has(port)) await pause(LOOK_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

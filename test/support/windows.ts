@@ -10,6 +10,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import type { CallToolResult, ClientCapabilities, Progress } from '@modelcontextprotocol/sdk/types.js';
 import type { SharedStatus } from '../../src/shared/greeting.js';
 import { bridgeEnv, MAIN, type ServerEntry, tempHome } from './start-bridge.js';
+import { HANGS_MS } from './time.js';
 import { makeUsed } from './used-state.js';
 
 export type WindowOptions = {
@@ -146,13 +147,16 @@ export class TestWindow implements AsyncDisposable {
     options: { readonly signal?: AbortSignal; readonly onprogress?: (progress: Progress) => void } = {},
   ): Promise<CallToolResult> {
     const params = { name: 'execute', arguments: { command, args: [...args] } };
-    return (await this.client.callTool(params, undefined, { timeout: 60_000, ...options })) as CallToolResult;
+    return (await this.client.callTool(params, undefined, {
+      timeout: HANGS_MS,
+      ...options,
+    })) as CallToolResult;
   }
 
   /** Calls `execute` of a run that goes on. */
   async goOn(asked: Readonly<Record<string, unknown>>): Promise<CallToolResult> {
     const params = { name: 'execute', arguments: asked };
-    return (await this.client.callTool(params, undefined, { timeout: 60_000 })) as CallToolResult;
+    return (await this.client.callTool(params, undefined, { timeout: HANGS_MS })) as CallToolResult;
   }
 
   /** The text of its answer, or of its error. */

@@ -1,10 +1,11 @@
 // Questions about calls: where they are answered, what comes of each answer, and what they cost the run.
 
 import { setMaxListeners } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApprovalAnswer, Question } from '../../../src/run/approvals/question.js';
 import { MAX_QUESTIONS } from '../../../src/run/approvals/run-approvals.js';
 import { approvalsWith, askedAgent, decided, later, MemoryInbox, never } from '../../support/approvals.js';
+import { PATIENTLY, until } from '../../support/time.js';
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
@@ -47,7 +48,7 @@ describe('where a question is answered', () => {
     expect(inbox.withdrawn).toEqual(['answered by command line']);
 
     const quick = askedAgent(() => later(THINK_MS, decided('once')));
-    const waiting = new MemoryInbox(() => later(5_000, answer('no')));
+    const waiting = new MemoryInbox(never);
     using others = approvalsWith({ inbox: waiting, agent: quick }).run();
     await others.pass(call(), NEVER);
     expect(waiting.withdrawn).toEqual(['answered by agent']);
@@ -56,6 +57,9 @@ describe('where a question is answered', () => {
   it.each(['decline', 'cancel'])(
     'a dialog that is answered with %s at once was seen by nobody: the inbox still counts',
     async (action) => {
+      // None of its time goes by while it is answered, however busy the machine is.
+      vi.useFakeTimers({ toFake: ['performance'] });
+      onTestFinished(() => void vi.useRealTimers());
       const inbox = new MemoryInbox(() => later(THINK_MS, answer('once')));
       const agent = askedAgent(async () => ({ action }));
       using approvals = approvalsWith({ inbox, agent }).run();
@@ -136,7 +140,7 @@ describe('what comes of it', () => {
     const inbox = new MemoryInbox();
     const approvals = approvalsWith({ inbox }).run();
     const passing = approvals.pass(call(), NEVER);
-    await expect.poll(() => inbox.posted.length).toBe(1);
+    await expect.poll(() => inbox.posted.length, PATIENTLY).toBe(1);
     approvals[Symbol.dispose]();
     await expect(passing).rejects.toThrow('the run has ended');
     expect(inbox.withdrawn).toEqual(['cancelled']);
@@ -147,10 +151,10 @@ describe('what comes of it', () => {
     using approvals = approvalsWith({ inbox }).run();
     const abandon = new AbortController();
     const passing = approvals.pass(call(), abandon.signal);
-    await expect.poll(() => inbox.posted.length).toBe(1);
+    await expect.poll(() => inbox.posted.length, PATIENTLY).toBe(1);
     abandon.abort('cancelled');
     await expect(passing).rejects.toThrow();
-    await expect.poll(() => inbox.withdrawn).toEqual(['cancelled']);
+    await expect.poll(() => inbox.withdrawn, PATIENTLY).toEqual(['cancelled']);
   });
 
   it('session: of a named session only for that one, else for all runs of the bridge', async () => {
@@ -170,12 +174,14 @@ describe('what comes of it', () => {
   });
 
   it('run: answers what is open already about the same tool, too', async () => {
-    const inbox = new MemoryInbox((question) =>
-      question.object.calls[0]?.arguments === '{"id":1}' ? later(400, answer('run')) : undefined,
-    );
+    const inbox: MemoryInbox = new MemoryInbox(async (question) => {
+      if (question.object.calls[0]?.arguments !== '{"id":1}') return never();
+      await until(() => inbox.posted.length === 2);
+      return answer('run');
+    });
     using approvals = approvalsWith({ inbox }).run();
     const first = approvals.pass(call('{"id":1}'), NEVER);
-    await expect.poll(() => inbox.posted.length).toBe(1);
+    await expect.poll(() => inbox.posted.length, PATIENTLY).toBe(1);
     const second = approvals.pass(call('{"id":2}'), NEVER);
     await Promise.all([first, second]);
     expect(inbox.withdrawn.sort()).toEqual(['answered by page', 'cancelled']);
@@ -222,7 +228,7 @@ describe('what it costs the run', () => {
     const { run, clock } = approvalsWith({ inbox, agent: askedAgent(never) });
     using approvals = run();
     const passing = [approvals.pass(call('{}', 'a'), NEVER), approvals.pass(call('{}', 'b'), NEVER)];
-    await expect.poll(() => answers.size).toBe(2);
+    await expect.poll(() => answers.size, PATIENTLY).toBe(2);
     expect(approvals.waiting).toBe(
       'Waits for the user to approve desk.a and 1 more, who can answer in a dialog of this client or with the command `approvals`.',
     );
@@ -231,13 +237,16 @@ describe('what it costs the run', () => {
     expect(clock).toEqual(['stop']);
     answers.get('b')?.();
     await passing[1];
-    await expect.poll(() => clock).toEqual(['stop', 'go']);
+    await expect.poll(() => clock, PATIENTLY).toEqual(['stop', 'go']);
     expect(approvals.waiting).toBe('');
   });
 
   it('what runs is stopped when it takes long, and goes on before the clock does', async () => {
     const order: string[] = [];
-    const inbox = new MemoryInbox(() => later(3_000, answer('once')));
+    const inbox = new MemoryInbox(async () => {
+      await until(() => order.includes('frozen'));
+      return answer('once');
+    });
     using approvals = approvalsWith({ inbox }).run('run-1', {
       stopClock: () => () => void order.push('clock goes on'),
       freeze: () => {
@@ -246,14 +255,14 @@ describe('what it costs the run', () => {
       },
     });
     await approvals.pass(call(), NEVER);
-    await expect.poll(() => order).toEqual(['frozen', 'thawed', 'clock goes on']);
+    await expect.poll(() => order, PATIENTLY).toEqual(['frozen', 'thawed', 'clock goes on']);
   });
 
   it('calls of one tool that come together are one question, and those that come later another', async () => {
     const inbox = new MemoryInbox(() => later(300, answer('once')));
     using approvals = approvalsWith({ inbox }).run();
     const together = Array.from({ length: 50 }, (_, n) => approvals.pass(call(`{"id":${n}}`), NEVER));
-    await expect.poll(() => inbox.posted.length).toBe(1);
+    await expect.poll(() => inbox.posted.length, PATIENTLY).toBe(1);
     const late = approvals.pass(call('{"id":50}'), NEVER);
     await Promise.all([...together, late]);
     expect(inbox.posted.map(({ object }) => object.calls.length)).toEqual([50, 1]);

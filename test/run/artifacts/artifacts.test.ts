@@ -9,6 +9,7 @@ import type { BridgeEvent } from '../../../src/base/events.js';
 import { MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES } from '../../../src/protocol/frames.js';
 import { Artifacts } from '../../../src/run/artifacts/artifacts.js';
 import { KeptFiles } from '../../../src/run/artifacts/kept-files.js';
+import { pause } from '../../support/time.js';
 
 let stateDir: string;
 beforeEach(() => {
@@ -163,7 +164,7 @@ describe('output that the answer has no room for', () => {
     artifacts.addOutput('stdout', 'x'.repeat(50_000));
     const { stdout } = await artifacts.settle();
     artifacts.addOutput('stdout', 'late');
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
     expect(stdout?.sizeBytes).toBe(50_000);
     expect(events).toEqual([]);
   });
@@ -246,7 +247,7 @@ describe('where nothing can be kept', () => {
     file('big.bin', Buffer.alloc(9_000));
     artifacts.addOutput('stdout', 'x'.repeat(50_000));
     await artifacts.discard();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
     expect(kept() ? readdirSync(join(stateDir, 'kept')) : []).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@ import { LoadedServers } from '../../../src/run/calls/loaded-servers.js';
 import { SavedByRun } from '../../../src/run/calls/saved-by-run.js';
 import { SavedTools } from '../../../src/run/calls/saved-tools.js';
 import { policyOf } from '../../../src/run/policy/policy.js';
+import { pause } from '../../support/time.js';
 
 function callWith(turn: CallTurn, signal: AbortSignal) {
   const asked: string[] = [];
@@ -51,7 +52,7 @@ it('a call asks nothing before its turn, and gives the turn back when it has fai
   };
   const { asked, answer } = callWith(turn, new AbortController().signal);
   const failing = expect(answer).rejects.toThrow('asked');
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await pause(20);
   expect(asked).toEqual([]);
   grant();
   await failing;

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type HostFrame, MAX_FRAME_BYTES, MAX_RUN_BYTES } from '../../../src/protocol/frames.js';
 import { RawJson } from '../../../src/protocol/json-text.js';
 import { Dispatcher } from '../../../src/run/calls/dispatcher.js';
+import { pause } from '../../support/time.js';
 
 type Sent = { readonly id: number; readonly code: string | undefined; readonly length: number };
 
@@ -29,7 +30,7 @@ const waiting = (method: string, params: object) => {
   return made.waitingFor;
 };
 const never = () => new Promise(() => {});
-const settled = () => new Promise((resolve) => setTimeout(resolve, 10));
+const settled = () => pause(10);
 const codes = (sent: readonly Sent[]) => sent.map(({ code }) => code);
 
 describe('refused by name', () => {

@@ -6,6 +6,7 @@ import type { AgentCapabilities } from '../../../src/downstream/asking/agent-cap
 import { NO_AGENT } from '../../../src/downstream/asking/agent-capabilities.js';
 import type { ServerDoc } from '../../../src/protocol/frames.js';
 import { canLoad, OnDemand, type OnDemandParts } from '../../../src/run/calls/on-demand.js';
+import { pause } from '../../support/time.js';
 
 const signal = () => new AbortController().signal;
 const brief = (name: string) => ({ name, alias: name, description: '', loaded: false, tools: null });
@@ -147,7 +148,7 @@ describe('questions', () => {
     );
     const { made, clock } = onDemand({ agent, maxAskingMs: 50 });
     await expect(made.load('github', signal())).rejects.toThrow('the user did not answer in time');
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await pause(5);
     await expect(made.load('s1', signal())).rejects.toThrow(/in time|is used up/);
     await expect(made.load('s2', signal())).rejects.toThrow('the time for asking the user is used up');
     expect(seen.questions.length).toBeLessThan(3);

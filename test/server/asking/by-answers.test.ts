@@ -6,13 +6,12 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Message, RawAgent } from '../../support/raw-agent.js';
 import { bridgeEnv, MAIN } from '../../support/start-bridge.js';
+import { PATIENTLY } from '../../support/time.js';
 import { askingHome } from './asking-home.js';
 
 const ASKS = { elicitation: { form: {}, url: {} } };
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 /** The programs are waited for, on a machine that may be busy. */
-const SOON = { timeout: 45_000 };
-const PATIENT = { timeout: 120_000 };
 const PROGRESS = { progressToken: 'p1' };
 const ADA = { action: 'accept', content: { name: 'Ada' } };
 
@@ -52,7 +51,7 @@ const asksOf = ({ result, error }: Message): Asks => {
   return result as unknown as Asks;
 };
 
-describe('a client made with the SDK', PATIENT, () => {
+describe('a client made with the SDK', () => {
   async function connected(capabilities: object, autoFulfill: boolean) {
     const { home, env, events } = setUp();
     const asked: string[] = [];
@@ -126,7 +125,7 @@ describe('a client made with the SDK', PATIENT, () => {
   });
 });
 
-describe('an agent that writes its own JSON', PATIENT, () => {
+describe('an agent that writes its own JSON', () => {
   const ask = (agent: RawAgent, params: Readonly<Record<string, unknown>>, meta = {}) =>
     agent.request('tools/call', params, { capabilities: ASKS, meta });
 
@@ -233,10 +232,10 @@ describe('an agent that writes its own JSON', PATIENT, () => {
 
   it('cancels the call with the request that is open', async () => {
     const { agent, events } = rawAgent();
-    const { id } = ask(agent, execute('wait', '60000'));
-    await expect.poll(events, SOON).toEqual(['begun wait']);
+    const { id } = ask(agent, execute('wait', '600000'));
+    await expect.poll(events, PATIENTLY).toEqual(['begun wait']);
     agent.notify('notifications/cancelled', { requestId: id });
-    await expect.poll(events, SOON).toEqual(['begun wait', 'cancelled']);
+    await expect.poll(events, PATIENTLY).toEqual(['begun wait', 'cancelled']);
   });
 
   it('may cancel the request that was answered with a question: the call waits on', async () => {
@@ -250,7 +249,7 @@ describe('an agent that writes its own JSON', PATIENT, () => {
   });
 });
 
-describe('an agent that knows tasks', PATIENT, () => {
+describe('an agent that knows tasks', () => {
   const AT_ONCE = { MCP_BRIDGE_TASK_AFTER: '0' };
   const offers = { capabilities: { ...ASKS, ...TASKS } };
   const task = async (agent: RawAgent, method: string, taskId: unknown, more: object = {}) =>
@@ -272,7 +271,7 @@ describe('an agent that knows tasks', PATIENT, () => {
   it('fetches the result of a call', async () => {
     const { agent } = rawAgent(AT_ONCE);
     const taskId = await begin(agent, 'wait', '300');
-    await expect.poll(async () => (await stateOf(agent, taskId))?.['status'], SOON).toBe('completed');
+    await expect.poll(async () => (await stateOf(agent, taskId))?.['status'], PATIENTLY).toBe('completed');
     expect(await stateOf(agent, taskId)).toMatchObject({
       resultType: 'complete',
       result: { content: [{ type: 'text', text: 'waited 300 ms' }] },
@@ -282,13 +281,15 @@ describe('an agent that knows tasks', PATIENT, () => {
   it('is asked by its task', async () => {
     const { agent } = rawAgent(AT_ONCE);
     const taskId = await begin(agent, 'ask', 'Who?');
-    await expect.poll(async () => (await stateOf(agent, taskId))?.['status'], SOON).toBe('input_required');
+    await expect
+      .poll(async () => (await stateOf(agent, taskId))?.['status'], PATIENTLY)
+      .toBe('input_required');
     expect((await stateOf(agent, taskId))?.['inputRequests']).toMatchObject({
       q1: { method: 'elicitation/create', params: { message: "[server 'asking'] Who?" } },
     });
     const { result } = await task(agent, 'update', taskId, { inputResponses: { q1: ADA } });
     expect(result).toMatchObject({ resultType: 'complete' });
-    await expect.poll(async () => (await stateOf(agent, taskId))?.['status'], SOON).toBe('completed');
+    await expect.poll(async () => (await stateOf(agent, taskId))?.['status'], PATIENTLY).toBe('completed');
     expect(textOf({ result: (await stateOf(agent, taskId))?.['result'] as Record<string, unknown> })).toBe(
       JSON.stringify([ADA]),
     );
@@ -296,10 +297,10 @@ describe('an agent that knows tasks', PATIENT, () => {
 
   it('cancels a call', async () => {
     const { agent, events } = rawAgent(AT_ONCE);
-    const taskId = await begin(agent, 'wait', '60000');
-    await expect.poll(events, SOON).toEqual(['begun wait']);
+    const taskId = await begin(agent, 'wait', '600000');
+    await expect.poll(events, PATIENTLY).toEqual(['begun wait']);
     expect((await task(agent, 'cancel', taskId)).result).toMatchObject({ resultType: 'complete' });
-    await expect.poll(events, SOON).toEqual(['begun wait', 'cancelled']);
+    await expect.poll(events, PATIENTLY).toEqual(['begun wait', 'cancelled']);
     expect((await stateOf(agent, taskId))?.['status']).toBe('cancelled');
   });
 

@@ -8,12 +8,11 @@ import { parseSettings } from '../../../src/config/settings.js';
 import { Bridge } from '../../../src/server/bridge.js';
 import { agentServer } from '../../../src/server/server.js';
 import type { Message } from '../../support/raw-agent.js';
+import { PATIENTLY } from '../../support/time.js';
 import { askingHome } from './asking-home.js';
 
 const CAPABILITIES = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const ADA = { action: 'accept', content: { name: 'Ada' } };
-const SOON = { timeout: 45_000 };
-const PATIENT = { timeout: 120_000 };
 
 /** One principal of one server process. */
 function principal(more: Readonly<Record<string, string>> = {}) {
@@ -68,7 +67,7 @@ const execute = (command: string, ...args: readonly string[]) => ({
 });
 const textOf = (result: unknown): unknown => Object(result)['content']?.[0]?.text;
 
-describe('over HTTP', PATIENT, () => {
+describe('over HTTP', () => {
   it('a call goes on with another request, and only for its principal and in its process', async () => {
     const [ann, ben] = [principal(), principal()];
     const call = execute('ask', 'Who?');
@@ -91,12 +90,12 @@ describe('over HTTP', PATIENT, () => {
   it('a broken request cancels its call', async () => {
     const { post, events, bridge } = principal();
     const controller = new AbortController();
-    const answer = post('tools/call', execute('wait', '60000'), controller.signal).catch(() => {});
-    await expect.poll(events, SOON).toEqual(['begun wait']);
+    const answer = post('tools/call', execute('wait', '600000'), controller.signal).catch(() => {});
+    await expect.poll(events, PATIENTLY).toEqual(['begun wait']);
     controller.abort();
     await answer;
-    await expect.poll(events, SOON).toEqual(['begun wait', 'cancelled']);
-    await expect.poll(() => bridge.openCalls.size, SOON).toBe(0);
+    await expect.poll(events, PATIENTLY).toEqual(['begun wait', 'cancelled']);
+    await expect.poll(() => bridge.openCalls.size, PATIENTLY).toBe(0);
   });
 
   it('a task is found by its principal alone', async () => {
@@ -110,7 +109,7 @@ describe('over HTTP', PATIENT, () => {
         message: expect.stringContaining('of yours here'),
       });
     const state = async () => (await ann.post('tasks/get', { taskId })).result;
-    await expect.poll(async () => (await state())?.['status'], SOON).toBe('completed');
+    await expect.poll(async () => (await state())?.['status'], PATIENTLY).toBe('completed');
     expect(textOf((await state())?.['result'])).toBe('waited 200 ms');
   });
 });

@@ -9,6 +9,7 @@ import { BridgeError } from '../../../src/base/errors.js';
 import type { Principal } from '../../../src/base/principal.js';
 
 import { type Stub, stubFront } from '../../support/http-front.js';
+import { HANGS_MS, PATIENTLY } from '../../support/time.js';
 
 const opened: AsyncDisposable[] = [];
 afterEach(async () => {
@@ -126,7 +127,7 @@ describe('slow and endless', () => {
         expect(stub.events).toContainEqual(
           expect.objectContaining({ type: 'http.request', isWhole: false, status: 200 }),
         ),
-      { timeout: 60_000 },
+      PATIENTLY,
     );
     expect((await stub.front.figures()).unreadBytes).toBe(0);
     socket.destroy();
@@ -144,7 +145,7 @@ describe('slow and endless', () => {
     await vi.waitFor(
       () =>
         expect(stub.events).toContainEqual(expect.objectContaining({ type: 'http.request', isWhole: false })),
-      { timeout: 60_000 },
+      PATIENTLY,
     );
     const answer = await post(stub, call('whoami'));
     expect(await answer.text()).toContain('ann');
@@ -163,7 +164,7 @@ describe('greedy', () => {
     const body = JSON.stringify(call('slow'));
     const request = `${head(['Accept: application/json, text/event-stream', `Content-Length: ${body.length}`])}\r\n${body}`;
     expect(await raw(stub, request.repeat(40))).not.toContain('done');
-    await vi.waitFor(() => expect(stub.slow.cancelled).toBe(stub.slow.begun));
+    await vi.waitFor(() => expect(stub.slow.cancelled).toBe(stub.slow.begun), PATIENTLY);
     expect(stub.slow.begun).toBeLessThanOrEqual(16);
   });
 
@@ -179,11 +180,11 @@ describe('greedy', () => {
     );
     let gone = 0;
     for (const each of closed) void each.then(() => gone++);
-    await vi.waitFor(() => expect(gone).toBeGreaterThanOrEqual(900), { timeout: 19_000 });
+    await vi.waitFor(() => expect(gone).toBeGreaterThanOrEqual(900), PATIENTLY);
     expect((await stub.front.figures()).connections).toBeLessThanOrEqual(100);
     expect(stub.events).toContainEqual(expect.objectContaining({ type: 'http.dropped' }));
     for (const socket of sockets) socket.destroy();
-    await vi.waitFor(async () => expect((await stub.front.figures()).connections).toBe(0));
+    await vi.waitFor(async () => expect((await stub.front.figures()).connections).toBe(0), PATIENTLY);
     expect((await post(stub, call('whoami'))).status).toBe(200);
   });
 
@@ -223,11 +224,11 @@ describe('greedy', () => {
       error: { message: 'Nothing was done. Make the same call again in 7 s.' },
     });
     const other = post(stub, call('slow'), { authorization: 'Bearer bob' });
-    await vi.waitFor(() => expect(stub.slow.begun).toBe(1));
+    await vi.waitFor(() => expect(stub.slow.begun).toBe(1), PATIENTLY);
     expect(held).toEqual(['token:bob']);
     stub.release();
     await (await other).text();
-    await vi.waitFor(() => expect(held).toEqual([]));
+    await vi.waitFor(() => expect(held).toEqual([]), PATIENTLY);
     expect((await post(stub, call('whoami'), { authorization: 'Bearer ?' })).status).toBe(401);
     expect(owners).toEqual(['token:ann', 'token:bob', 'refused requests']);
   });
@@ -248,12 +249,12 @@ describe('greedy', () => {
       },
     });
     const waiting = post(stub, call('whoami'));
-    await vi.waitFor(() => expect(asked).toHaveLength(1));
+    await vi.waitFor(() => expect(asked).toHaveLength(1), PATIENTLY);
     expect(await stub.front.drain(100)).toBe(1);
     grant();
     const answer = await waiting;
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
-    expect(await stub.front.drain(5_000)).toBe(0);
+    expect(await stub.front.drain(HANGS_MS)).toBe(0);
   });
 
   it('a cancellation does not wait behind what it is about', async () => {
@@ -263,11 +264,11 @@ describe('greedy', () => {
     });
     const id = await openSession(stub);
     const calling = post(stub, call('slow', 77), { 'mcp-session-id': id });
-    await vi.waitFor(() => expect(stub.slow.begun).toBe(1));
+    await vi.waitFor(() => expect(stub.slow.begun).toBe(1), PATIENTLY);
     isFull = true;
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 77 } };
     expect((await post(stub, cancelled, { 'mcp-session-id': id })).status).toBe(202);
-    await vi.waitFor(() => expect(stub.slow.cancelled).toBe(1));
+    await vi.waitFor(() => expect(stub.slow.cancelled).toBe(1), PATIENTLY);
     stub.release();
     await (await calling).body?.cancel();
   });
@@ -295,7 +296,7 @@ describe('greedy', () => {
     const stub = await stubFront(opened, { env: { MCP_BRIDGE_HTTP_SESSIONS: '4' } });
     const id = await openSession(stub);
     const calling = post(stub, call('slow'), { 'mcp-session-id': id });
-    await vi.waitFor(() => expect(stub.slow.begun).toBe(1));
+    await vi.waitFor(() => expect(stub.slow.begun).toBe(1), PATIENTLY);
     const refused = await post(stub, INITIALIZE);
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).not.toBeNull();
@@ -433,7 +434,7 @@ describe('forged', () => {
     const stub = await stubFront(opened);
     const id = await openSession(stub);
     const calling = post(stub, call('slow', 7), { 'mcp-session-id': id });
-    await vi.waitFor(() => expect(stub.slow.begun).toBe(1));
+    await vi.waitFor(() => expect(stub.slow.begun).toBe(1), PATIENTLY);
     const again = await post(stub, call('whoami', 7), { 'mcp-session-id': id });
     expect(again.status).toBe(400);
     expect(await errorOf(again)).toContain('id 7 is under way');
@@ -461,10 +462,12 @@ describe('forged', () => {
     });
     expect(response.status).toBe(200);
     await response.text();
-    await vi.waitFor(() =>
-      expect(stub.events).toContainEqual(
-        expect.objectContaining({ type: 'http.request', address: '127.0.0.1' }),
-      ),
+    await vi.waitFor(
+      () =>
+        expect(stub.events).toContainEqual(
+          expect.objectContaining({ type: 'http.request', address: '127.0.0.1' }),
+        ),
+      PATIENTLY,
     );
   });
 
@@ -474,10 +477,12 @@ describe('forged', () => {
     expect(refused.status).toBe(403);
     const response = await post(stub, call('whoami'), { 'x-forwarded-for': '1.1.1.1, 9.9.9.9' });
     await response.text();
-    await vi.waitFor(() =>
-      expect(stub.events).toContainEqual(
-        expect.objectContaining({ type: 'http.request', status: 200, address: '9.9.9.9' }),
-      ),
+    await vi.waitFor(
+      () =>
+        expect(stub.events).toContainEqual(
+          expect.objectContaining({ type: 'http.request', status: 200, address: '9.9.9.9' }),
+        ),
+      PATIENTLY,
     );
   });
 });
@@ -530,18 +535,18 @@ describe('broken', () => {
       const { begun } = stub.slow;
       const stop = new AbortController();
       const calling = post(stub, call('slow'), headers, { signal: stop.signal });
-      await vi.waitFor(() => expect(stub.slow.begun).toBe(begun + 1));
+      await vi.waitFor(() => expect(stub.slow.begun).toBe(begun + 1), PATIENTLY);
       const response = await calling;
       stop.abort();
       await expect(response.text()).rejects.toThrow();
-      await vi.waitFor(() => expect(stub.slow.cancelled).toBe(begun + 1));
+      await vi.waitFor(() => expect(stub.slow.cancelled).toBe(begun + 1), PATIENTLY);
     }
   });
 
   it('a session that nobody uses ends', async () => {
     const stub = await stubFront(opened, { env: { MCP_BRIDGE_HTTP_SESSION_IDLE: '1' } });
     const id = await openSession(stub);
-    await vi.waitFor(async () => expect((await stub.front.figures()).sessions).toBe(0), { timeout: 5_000 });
+    await vi.waitFor(async () => expect((await stub.front.figures()).sessions).toBe(0), PATIENTLY);
     expect((await post(stub, call('whoami'), { 'mcp-session-id': id })).status).toBe(404);
   });
 });

@@ -11,6 +11,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema, LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ownFolder, type Stub, stubFront } from '../../support/http-front.js';
+import { PATIENTLY } from '../../support/time.js';
 
 const opened: AsyncDisposable[] = [];
 afterEach(async () => {
@@ -70,10 +71,10 @@ describe('a client of the first line of the SDK', () => {
     const client = await oldClient(stub);
     const stop = new AbortController();
     const calling = client.callTool({ name: 'slow' }, undefined, { signal: stop.signal });
-    await vi.waitFor(() => expect(stub.slow.begun).toBe(1));
+    await vi.waitFor(() => expect(stub.slow.begun).toBe(1), PATIENTLY);
     stop.abort();
     await expect(calling).rejects.toThrow();
-    await vi.waitFor(() => expect(stub.slow.cancelled).toBe(1));
+    await vi.waitFor(() => expect(stub.slow.cancelled).toBe(1), PATIENTLY);
     await (client.transport as unknown as StreamableHTTPClientTransport).terminateSession();
     expect((await stub.front.figures()).sessions).toBe(0);
   });
@@ -109,10 +110,10 @@ describe.each<Mode>(['legacy', 'auto', { pin: '2026-07-28' }])(
       const client = await newClient(stub, mode);
       const stop = new AbortController();
       const calling = client.callTool({ name: 'slow' }, { signal: stop.signal });
-      await vi.waitFor(() => expect(stub.slow.begun).toBe(1));
+      await vi.waitFor(() => expect(stub.slow.begun).toBe(1), PATIENTLY);
       stop.abort();
       await expect(calling).rejects.toThrow();
-      await vi.waitFor(() => expect(stub.slow.cancelled).toBe(1));
+      await vi.waitFor(() => expect(stub.slow.cancelled).toBe(1), PATIENTLY);
     });
   },
 );

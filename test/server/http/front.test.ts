@@ -11,6 +11,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parseHttpAddress } from '../../../src/server/http/address.js';
 import { listenFd, pathOfSocket } from '../../../src/server/http/systemd.js';
 import { ownFolder, type Stub, stubFront } from '../../support/http-front.js';
+import { HANGS_MS, PATIENTLY } from '../../support/time.js';
 
 const opened: AsyncDisposable[] = [];
 afterEach(async () => {
@@ -212,13 +213,11 @@ describe('TLS', () => {
     writeFileSync(cert, 'no certificate');
     await vi.waitFor(
       () => expect(stub.events).toContainEqual(expect.objectContaining({ type: 'http.tls', is: 'kept' })),
-      { timeout: 10_000 },
+      PATIENTLY,
     );
     expect(await nameShown(stub.url)).toBe('first');
     certificate(folder, 'second');
-    await vi.waitFor(async () => expect(await nameShown(stub.url)).toBe('second'), {
-      timeout: 10_000,
-    });
+    await vi.waitFor(async () => expect(await nameShown(stub.url)).toBe('second'), PATIENTLY);
   });
 
   it('refuses a key that is not of the certificate', async () => {
@@ -247,8 +246,8 @@ describe('draining', () => {
   it('begins nothing new, and lets what runs finish', async () => {
     const stub = await stubFront(opened);
     const running = post(stub, call('slow'));
-    await vi.waitFor(() => expect(stub.slow.begun).toBe(1));
-    const draining = stub.front.drain(10_000);
+    await vi.waitFor(() => expect(stub.slow.begun).toBe(1), PATIENTLY);
+    const draining = stub.front.drain(HANGS_MS);
     expect((await get(stub, '/readyz'))[0]).toBe(503);
     expect((await get(stub, '/healthz'))[0]).toBe(200);
     const refused = await post(stub, call('whoami'));
@@ -263,17 +262,17 @@ describe('draining', () => {
   it('gives up at its bound, and says how much was left', async () => {
     const stub = await stubFront(opened);
     const running = post(stub, call('slow')).then((response) => response.text());
-    await vi.waitFor(() => expect(stub.slow.begun).toBe(1));
+    await vi.waitFor(() => expect(stub.slow.begun).toBe(1), PATIENTLY);
     expect(await stub.front.drain(100)).toBe(1);
     await stub.front[Symbol.asyncDispose]();
     await expect(running).rejects.toThrow();
-    await vi.waitFor(() => expect(stub.slow.cancelled).toBe(1));
+    await vi.waitFor(() => expect(stub.slow.cancelled).toBe(1), PATIENTLY);
   });
 
   it('waits for runs whose request has ended', async () => {
     let left = 1;
     const stub = await stubFront(opened, { parts: { runsBesideRequests: () => left } });
-    const draining = stub.front.drain(10_000);
+    const draining = stub.front.drain(HANGS_MS);
     setTimeout(() => {
       left = 0;
     }, 100);
@@ -285,18 +284,20 @@ it('each request is told of, with its id and whose it is', async () => {
   const stub = await stubFront(opened);
   const response = await post(stub, call('whoami'));
   await response.text();
-  await vi.waitFor(() =>
-    expect(stub.events).toContainEqual({
-      type: 'http.request',
-      request: response.headers.get('x-request-id'),
-      principal: 'token:ann',
-      address: '127.0.0.1',
-      method: 'POST',
-      path: '/mcp',
-      calls: ['tools/call'],
-      status: 200,
-      isWhole: true,
-      durationMs: expect.any(Number),
-    }),
+  await vi.waitFor(
+    () =>
+      expect(stub.events).toContainEqual({
+        type: 'http.request',
+        request: response.headers.get('x-request-id'),
+        principal: 'token:ann',
+        address: '127.0.0.1',
+        method: 'POST',
+        path: '/mcp',
+        calls: ['tools/call'],
+        status: 200,
+        isWhole: true,
+        durationMs: expect.any(Number),
+      }),
+    PATIENTLY,
   );
 });

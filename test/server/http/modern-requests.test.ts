@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, type HttpAgent, send } from '../../support/http-agent.js';
+import { PATIENTLY } from '../../support/time.js';
 import { fakeBridge } from '../fake-bridge.js';
 import { agentOf } from './front-of-bridge.js';
 
@@ -204,11 +205,11 @@ it('a client that closes its stream has cancelled its call, and only that', asyn
   const calls = [1, 1].map((id) =>
     send(agent.place, { headers, body: { jsonrpc: '2.0', id, method: 'tools/call', params } }),
   );
-  await expect.poll(() => fake.signals.length).toBe(2);
+  await expect.poll(() => fake.signals.length, PATIENTLY).toBe(2);
   calls[0]?.abort();
-  await expect.poll(() => fake.signals.filter(({ aborted }) => aborted).length).toBe(1);
+  await expect.poll(() => fake.signals.filter(({ aborted }) => aborted).length, PATIENTLY).toBe(1);
   calls[1]?.abort();
-  await expect.poll(() => fake.signals.every(({ aborted }) => aborted)).toBe(true);
+  await expect.poll(() => fake.signals.every(({ aborted }) => aborted), PATIENTLY).toBe(true);
 });
 
 it('a notification is taken with 202 and no body', async () => {

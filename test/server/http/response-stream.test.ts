@@ -2,8 +2,9 @@
 
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { ResponseStreams } from '../../../src/server/http/response-stream.js';
+import { HANGS_MS, until } from '../../support/time.js';
 
 /** Takes `room` parts, and then nothing until it is told to. */
 class Reader extends EventEmitter {
@@ -54,10 +55,15 @@ it('one that takes nothing for too long is given up, and is not told that this w
 });
 
 it('one that takes a little now and then is waited for', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const reader = new Reader(1);
-  const taking = setInterval(() => reader.emit('drain'), 20);
-  await send(new ResponseStreams(LIMITS), bodyOf(400_000), reader);
-  clearInterval(taking);
+  const sending = send(new ResponseStreams(LIMITS), bodyOf(400_000), reader);
+  for (let taken = 0; taken < 10; taken++) {
+    await vi.advanceTimersByTimeAsync(LIMITS.unreadMs - 1);
+    reader.emit('drain');
+  }
+  await sending;
   expect(reader).toMatchObject({ isWhole: true, taken: 400_000 });
 });
 
@@ -70,16 +76,17 @@ it('one that leaves too much is given up at once, and its source is told', async
       wasCancelled = true;
     },
   });
-  await send(new ResponseStreams({ ...LIMITS, unreadMs: 60_000 }), body, reader);
+  await send(new ResponseStreams({ ...LIMITS, unreadMs: HANGS_MS }), body, reader);
   expect(reader).toMatchObject({ destroyed: true, isWhole: false });
   expect(wasCancelled).toBe(true);
 });
 
 it('of several that leave too much together, the one with the most goes', async () => {
-  const streams = new ResponseStreams({ ...LIMITS, unreadMs: 300 });
+  const streams = new ResponseStreams({ ...LIMITS, unreadMs: HANGS_MS });
   const [most, less] = [new Reader(1), new Reader(1)];
   const sending = [send(streams, bodyOf(900_000), most), send(streams, bodyOf(700_000), less)];
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await until(() => most.destroyed);
   expect([most.destroyed, less.destroyed]).toEqual([true, false]);
+  less.destroy();
   await Promise.all(sending);
 });

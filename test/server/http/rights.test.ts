@@ -14,6 +14,7 @@ import { httpParts } from '../../../src/server/http-serving.js';
 import { HttpAccess } from '../../../src/server/principals/http-access.js';
 import { answerOf, HttpAgent, textOf } from '../../support/http-agent.js';
 import { ownFolder } from '../../support/http-front.js';
+import { PATIENTLY, pause } from '../../support/time.js';
 
 const ASKING = fileURLToPath(new URL('../../fixtures/asking-server.mjs', import.meta.url));
 const ISSUER = 'https://issuer.test';
@@ -151,10 +152,12 @@ it('a task is that of the person, and holds up the end until it was fetched', as
   expect(begun.result).toMatchObject({ resultType: 'task', status: 'working' });
   const get = (token: string) => answerOf(agent(token).modern('tasks/get', { taskId }, asked));
   expect(bridges.busy).toBeGreaterThan(0);
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await pause(600);
   expect((await get('ben')).error).toMatchObject({ code: -32_602 });
   expect(bridges.busy).toBe(1);
-  expect((await get('wider')).result).toMatchObject({ status: 'completed' });
+  await expect
+    .poll(async () => (await get('wider')).result, PATIENTLY)
+    .toMatchObject({ status: 'completed' });
   // Its result is kept for those who ask again, but nobody waits for that.
   expect(bridges.busy).toBe(0);
   expect((await get('ann')).result).toMatchObject({ status: 'completed' });

@@ -4,6 +4,7 @@ import { rmSync, type watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { FolderWatch } from '../../../src/server/inbox/folder-watch.js';
+import { PATIENTLY, pause } from '../../support/time.js';
 import { newStateDir } from './questions.js';
 
 const NEVER_MS = 3_600_000;
@@ -17,7 +18,7 @@ it("by the system's word", async () => {
   const look = vi.fn();
   using _watch = new FolderWatch(folder, look, NEVER_MS);
   writeFileSync(join(folder, 'x'), '');
-  await vi.waitFor(() => expect(look).toHaveBeenCalled());
+  await vi.waitFor(() => expect(look).toHaveBeenCalled(), PATIENTLY);
 });
 
 it('by looking, where the system refuses to watch', async () => {
@@ -26,7 +27,7 @@ it('by looking, where the system refuses to watch', async () => {
     throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
   }) as typeof watch;
   using _watch = new FolderWatch(folder, look, 10, refuses);
-  await vi.waitFor(() => expect(look.mock.calls.length).toBeGreaterThan(2));
+  await vi.waitFor(() => expect(look.mock.calls.length).toBeGreaterThan(2), PATIENTLY);
 });
 
 it('not after its end', async () => {
@@ -34,6 +35,6 @@ it('not after its end', async () => {
   const watching = new FolderWatch(folder, look, 10);
   writeFileSync(join(folder, 'x'), '');
   watching[Symbol.dispose]();
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await pause(100);
   expect(look).not.toHaveBeenCalled();
 });

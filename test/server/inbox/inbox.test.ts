@@ -19,6 +19,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { thisOwner } from '../../../src/engine/owner.js';
 import { answerText } from '../../../src/server/inbox/answer-file.js';
 import type { InboxFolder } from '../../../src/server/inbox/inbox-folder.js';
+import { PATIENTLY } from '../../support/time.js';
 import { answerTo, inboxAt, newId, newStateDir, question, soon, withArguments } from './questions.js';
 
 const mode = (path: string) => statSync(path).mode & 0o777;
@@ -158,14 +159,15 @@ describe('changes nothing', () => {
     const path = file(folder, asked.id, 'answer');
     attack(path, folder, asked.id);
     lutimesSync(path, 1, 1);
-    await vi.waitFor(() => expect(events).toMatchObject([{ type: 'inbox.refused', question: asked.id }]), {
-      timeout: 15_000,
-    });
+    await vi.waitFor(
+      () => expect(events).toMatchObject([{ type: 'inbox.refused', question: asked.id }]),
+      PATIENTLY,
+    );
     expect(await soon(answered, 50)).toBeUndefined();
     expect(folder.question(asked.id)).toMatchObject({ is: 'open' });
     // It does not keep a right one out, but for a folder, which only the user can have made.
     if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true) rmSync(path, { recursive: true });
-    await vi.waitFor(() => expect(lstatSync(path, { throwIfNoEntry: false })).toBeUndefined());
+    await vi.waitFor(() => expect(lstatSync(path, { throwIfNoEntry: false })).toBeUndefined(), PATIENTLY);
     expect(folder.putAnswer(answerTo(folder, asked.id))).toBe(true);
     expect(await answered).toMatchObject({ decision: 'once' });
   });
@@ -181,7 +183,7 @@ describe('changes nothing', () => {
     chownSync(`${path}.aside`, 65_534, 65_534);
     const { renameSync } = await import('node:fs');
     renameSync(`${path}.aside`, path);
-    await vi.waitFor(() => expect(events).toMatchObject([{ type: 'inbox.refused' }]), { timeout: 15_000 });
+    await vi.waitFor(() => expect(events).toMatchObject([{ type: 'inbox.refused' }]), PATIENTLY);
     expect(await soon(answered, 50)).toBeUndefined();
   });
 
@@ -193,7 +195,7 @@ describe('changes nothing', () => {
     const path = file(folder, asked.id, 'json');
     writeFileSync(path, readFileSync(path, 'utf8').replace('Broken', 'Harmless'));
     folder.putAnswer(answerTo(folder, asked.id));
-    await vi.waitFor(() => expect(events).toMatchObject([{ type: 'inbox.refused' }]), { timeout: 15_000 });
+    await vi.waitFor(() => expect(events).toMatchObject([{ type: 'inbox.refused' }]), PATIENTLY);
     expect(await soon(answered, 50)).toBeUndefined();
   });
 

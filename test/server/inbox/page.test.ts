@@ -5,6 +5,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import type { Decision, Question } from '../../../src/run/approvals/question.js';
+import { PATIENTLY, pause } from '../../support/time.js';
 import { inboxAt, question, soon, withArguments } from './questions.js';
 
 type Sent = {
@@ -127,7 +128,7 @@ describe('a person', () => {
       }).end();
     });
     it.withdraw('answered in the agent');
-    await vi.waitFor(() => expect(events.heard()).toContain('data: changed\n\n'));
+    await vi.waitFor(() => expect(events.heard()).toContain('data: changed\n\n'), PATIENTLY);
     const { body } = await ask(it.url);
     expect(body).toContain('data-state="closed"');
     expect(body).toContain('Answered in the agent, at ');
@@ -336,12 +337,10 @@ describe('the server', () => {
     const first = question();
     const { withdraw } = opened.inbox.post(first);
     const url = (await opened.inbox.pageOf(first.id)) ?? '';
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await pause(300);
     expect((await ask(url)).status).toBe(200);
     withdraw('expired');
-    await vi.waitFor(() => expect(ask(url)).rejects.toThrow(/ECONNREFUSED|socket hang up/), {
-      timeout: 10_000,
-    });
+    await vi.waitFor(() => expect(ask(url)).rejects.toThrow(/ECONNREFUSED|socket hang up/), PATIENTLY);
     const second = question();
     opened.inbox.post(second);
     const next = (await opened.inbox.pageOf(second.id)) ?? '';

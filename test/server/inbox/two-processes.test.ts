@@ -3,7 +3,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
@@ -12,13 +12,16 @@ import { giveAnswer } from '../../../src/cli/approvals/give-answer.js';
 import { chosenQuestion, surveyApprovals } from '../../../src/cli/approvals/open-questions.js';
 import { InboxFolder } from '../../../src/server/inbox/inbox-folder.js';
 import { questionText } from '../../../src/server/inbox/question-file.js';
+import { until } from '../../support/time.js';
 import { answerTo, newStateDir, question } from './questions.js';
 
-/** Waits for the given moment, so that all try at once, and prints whether it was first. */
+/** Says that it is there and waits for the word, so that all try at once, and prints whether it was first. */
 const RACER = `
-const [folderUrl, stateDir, answer, at] = process.argv.slice(1);
+const [folderUrl, stateDir, answer, word] = process.argv.slice(1);
 const { InboxFolder } = await import(folderUrl);
-while (Date.now() < Number(at));
+const { existsSync, writeFileSync } = await import('node:fs');
+writeFileSync(word + '.' + process.pid, '');
+while (!existsSync(word));
 process.stdout.write(String(new InboxFolder(stateDir).putAnswer(JSON.parse(answer))));
 `;
 const built = (name: string) => pathToFileURL(`dist/server/inbox/${name}.js`).href;
@@ -40,19 +43,22 @@ it('of four that answer at once, one is first, and its answer is whole', async (
   folder.make();
   // No bridge takes an answer away here, so that each of them meets what the first one has put.
   folder.write(asked.id, questionText(asked));
-  const at = Date.now() + 3_000;
+  const places = newStateDir();
+  const word = join(places, 'word');
   const racers = ['ann', 'ben', 'cem', 'dee'].map(async (who) => {
     const answer = JSON.stringify(answerTo(folder, asked.id, { who }));
-    const args = ['--input-type=module', '-e', RACER, BUILT, stateDir, answer, `${at}`];
+    const args = ['--input-type=module', '-e', RACER, BUILT, stateDir, answer, word];
     const child = spawn(process.execPath, args);
     return { who, said: await text(child.stdout) };
   });
+  await until(() => readdirSync(places).length === racers.length);
+  writeFileSync(word, '');
   const ended = await Promise.all(racers);
   const first = ended.filter(({ said }) => said === 'true');
   expect(first).toHaveLength(1);
   expect(ended.filter(({ said }) => said === 'false')).toHaveLength(3);
   expect(folder.answer(asked.id)).toMatchObject({ is: 'answer', answer: { who: first[0]?.who } });
-  rmSync(stateDir, { recursive: true });
+  for (const each of [stateDir, places]) rmSync(each, { recursive: true });
 });
 
 it.runIf(process.platform !== 'win32')(

@@ -7,6 +7,7 @@ import type { ClientOffers } from '../../../src/server/open-calls/client-offers.
 import type { OpenCall, OpenRequest } from '../../../src/server/open-calls/open-call.js';
 import { type CallAnswer, MAX_ASKING_CALLS, OpenCalls } from '../../../src/server/open-calls/open-calls.js';
 import { ANSWER_WITHIN_MS } from '../../../src/server/open-calls/questions.js';
+import { PATIENTLY } from '../../support/time.js';
 
 type Request = OpenRequest & { readonly name: string };
 type Call = OpenCall<string, Request>;
@@ -166,7 +167,7 @@ describe('a call that asks', () => {
     const controller = new AbortController();
     const state = await askedState(async (call) => {
       await call.agent.elicit(FORM, call.signal);
-      await expect.poll(() => call.signal.aborted).toBe(true);
+      await expect.poll(() => call.signal.aborted, PATIENTLY).toBe(true);
       return 'cancelled';
     });
     const answered = ask(NOT_AGAIN, { state, responses: { q1: ACCEPT }, signal: controller.signal });

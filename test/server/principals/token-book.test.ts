@@ -19,6 +19,7 @@ import { LastUses, ROUGHLY_MS } from '../../../src/server/principals/last-uses.j
 import { TokenBook } from '../../../src/server/principals/token-book.js';
 import { TokenFile, type TokenTerms } from '../../../src/server/principals/token-file.js';
 import { newTokenText } from '../../../src/server/principals/token-text.js';
+import { pause } from '../../support/time.js';
 
 let folder: string;
 let file: TokenFile;
@@ -69,7 +70,7 @@ describe('a token', () => {
 
   it('is revoked for a bridge that has not looked for long, too', async () => {
     const { text } = await add('ci');
-    await new Promise((done) => setTimeout(done, 150));
+    await pause(150);
     expect(book.verdict(text)).toMatchObject({ state: 'known' });
     expect(book.verdict(text)).toMatchObject({ state: 'known' });
     await revoke('ci');
