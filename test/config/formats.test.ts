@@ -164,8 +164,12 @@ describe('what is remembered of a file', () => {
     const file = home.write('.claude.json', { mcpServers: { a: { command: 'a' } } });
     const read = () => readConfigFile(file, home.facts);
     // Until it is settled, it is read each time.
-    let known = read();
-    await until(() => known === (known = read()));
+    let known: unknown;
+    await until(() => {
+      const before = known;
+      known = read();
+      return known === before;
+    });
     expect(names()).toEqual(['a']);
     expect(read()).toBe(known);
     home.write('.claude.json', { mcpServers: { b: { command: 'b' } } });
