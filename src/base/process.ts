@@ -52,11 +52,12 @@ export async function run(
   signal: AbortSignal,
 ): Promise<ProcessResult> {
   const [program, ...args] = argv;
-  if (signal.aborted) throw cancelled(program);
   const startedAt = performance.now();
   const start = startOfVector(program, args, options);
   // Loaded when first needed: it is a third of all modules, and a host that only lists our tools needs none of it.
   const { execa } = await import('execa');
+  // Not before: loading takes a while, and a signal that has aborted says nothing more.
+  if (signal.aborted) throw cancelled(program);
   const child = execa(start.file, start.args, execaOptions(options, start.isVerbatim));
   if (child.pid !== undefined) options.onStarted?.(child.pid);
   const stdout = collect(child.stdout, options);
@@ -150,6 +151,8 @@ function endOnDemand(child: Child, options: RunOptions, signal: AbortSignal) {
   };
   const onAbort = () => stop('cancelled');
   signal.addEventListener('abort', onAbort, { once: true });
+  // Whoever was told of the start may have aborted at once.
+  if (signal.aborted) onAbort();
   const timer = setTimeout(stop, options.timeoutMs, 'timeout');
   const unhook = onExit(() => kill('SIGKILL'));
   child.once('exit', async () => {

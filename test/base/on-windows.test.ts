@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { environmentWith, run } from '../../src/base/process.js';
 import { groupOptions, signalGroup } from '../../src/base/process-group.js';
+import { HANGS_MS, PATIENTLY } from '../support/time.js';
 import { HOSTILE } from './windows-command-line.js';
 
 describe.runIf(process.platform === 'win32')('Windows', () => {
@@ -27,7 +28,7 @@ describe.runIf(process.platform === 'win32')('Windows', () => {
     for (const args of [HOSTILE, ...HOSTILE.map((arg) => [arg, 'a b', arg])]) {
       const { exitCode, stdout } = await run(
         ['show', ...args],
-        { timeoutMs: 20_000, env: { PATH: path } },
+        { timeoutMs: HANGS_MS, env: { PATH: path } },
         never,
       );
       expect([exitCode, JSON.parse(stdout)]).toEqual([0, args]);
@@ -35,7 +36,7 @@ describe.runIf(process.platform === 'win32')('Windows', () => {
   });
 
   it('npx is started', async () => {
-    const { exitCode, stdout } = await run(['npx', '--version'], { timeoutMs: 60_000 }, never);
+    const { exitCode, stdout } = await run(['npx', '--version'], { timeoutMs: HANGS_MS }, never);
     expect([exitCode, /^\d+\./.test(stdout)]).toEqual([0, true]);
   });
 
@@ -50,7 +51,7 @@ describe.runIf(process.platform === 'win32')('Windows', () => {
     const grandchild = Number(said);
     signalGroup(child.pid ?? 0, 'SIGTERM', false);
     await once(child, 'exit');
-    await expect.poll(() => isAlive(grandchild)).toBe(false);
+    await expect.poll(() => isAlive(grandchild), PATIENTLY).toBe(false);
   });
 });
 

@@ -6,17 +6,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAst } from 'rolldown/parseAst';
 import { expect, it, vi } from 'vitest';
-import { leastCpuMs } from '../support/cpu-time.js';
+import { growth, LINEAR, leastCpuMs } from '../support/cpu-time.js';
 import { hostileTo } from '../support/pattern-pumps.js';
 import { UNMEASURED } from './unmeasured.js';
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
-/** What grows with the square takes 5 ms of a processor and more for as many characters, all else a fraction of one. */
 const SMALL_CHARS = 8 * 1024;
-const SMALL_MAX_MS = 2.5;
-const LARGE_CHARS = 1024 * 1024;
-/** The slowest take 45 on a calm machine, 110 on a slow one; what grows with the square would take minutes. */
-const LARGE_MAX_MS = 400;
+/** What grows with the square takes minutes for 64 of these at once; only what has passed the small text gets it. */
+const LARGE_CHARS = 16 * 1024;
 
 type Found = { readonly file: string; readonly pattern: RegExp | undefined; readonly said: string };
 type Node = {
@@ -59,16 +56,19 @@ const filled = ([before, pump, end]: readonly [string, string, string], chars: n
 /** As it is used: a search from the first character on, for all places where it has the flag g. */
 const match = (pattern: RegExp, text: string) => () => void text.replace(pattern, '');
 
+/** One that is known to grow with the square. All others that do take a twentieth of it and more, and what does not a thousandth. */
+const SQUARE_MS = leastCpuMs(match(/a+b/, 'a'.repeat(SMALL_CHARS)), 0);
+const SMALL_MAX_MS = SQUARE_MS / 32;
+
 /** The worst that is known of it, as a sentence; undefined where it takes time that grows with the text. */
 function troubleOf(pattern: RegExp): string | undefined {
   const worst = hostileTo(pattern)
     .map((kind) => ({ kind, ms: leastCpuMs(match(pattern, filled(kind, SMALL_CHARS)), SMALL_MAX_MS) }))
     .reduce((left, right) => (right.ms > left.ms ? right : left), { kind: ['', 'a', ''] as const, ms: 0 });
-  const said = (chars: number, ms: number) =>
-    `${JSON.stringify(worst.kind)}: ${chars} characters take ${Math.round(ms)} ms`;
-  if (worst.ms > SMALL_MAX_MS) return said(SMALL_CHARS, worst.ms);
-  const large = leastCpuMs(match(pattern, filled(worst.kind, LARGE_CHARS)), LARGE_MAX_MS);
-  return large > LARGE_MAX_MS ? said(LARGE_CHARS, large) : undefined;
+  if (worst.ms > SMALL_MAX_MS)
+    return `${JSON.stringify(worst.kind)}: 1/${Math.round(SQUARE_MS / worst.ms)} of what grows with the square`;
+  const times = growth((chars) => match(pattern, filled(worst.kind, chars))(), LARGE_CHARS);
+  return times > LINEAR ? `${JSON.stringify(worst.kind)}: ${Math.round(times)} times` : undefined;
 }
 
 /** Those that are made of texts when `files` are loaded, by the file and line that made them. */

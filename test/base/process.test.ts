@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { run, tailOf } from '../../src/base/process.js';
+import { HANGS_MS, PATIENTLY } from '../support/time.js';
+
+afterEach(() => vi.useRealTimers());
 
 const never = new AbortController().signal;
 const node = (code: string, ...args: string[]): [string, ...string[]] => [
@@ -29,7 +32,7 @@ describe('run', () => {
   it('gives exit code, both streams and the time, and does not throw for a failing program', async () => {
     const result = await run(
       node('console.log("out"); console.error("err"); process.exit(3)'),
-      { timeoutMs: 10_000 },
+      { timeoutMs: HANGS_MS },
       never,
     );
     expect(result).toMatchObject({ exitCode: 3, stdout: 'out\n', stderr: 'err\n' });
@@ -42,14 +45,14 @@ describe('run', () => {
       'process.stdin.on("data", (d) => console.log(process.argv[1], process.env.COLOUR, String(d)))';
     const result = await run(
       node(code, '$(id) "a" *'),
-      { timeoutMs: 10_000, env: { COLOUR: 'blue' }, input: 'hello' },
+      { timeoutMs: HANGS_MS, env: { COLOUR: 'blue' }, input: 'hello' },
       never,
     );
     expect(result.stdout).toBe('$(id) "a" * blue hello\n');
   });
 
   it('names a program that does not exist and what to do', async () => {
-    const error = await failure(run(['no-such-program-here'], { timeoutMs: 1_000 }, never));
+    const error = await failure(run(['no-such-program-here'], { timeoutMs: HANGS_MS }, never));
     expect(error.code).toBe('E_PROCESS');
     expect(error.remedy).toBe('Install no-such-program-here or put it on PATH.');
   });
@@ -58,7 +61,7 @@ describe('run', () => {
     const lines: string[] = [];
     await run(
       node('process.stdout.write("10%\\r20%\\rdone"); console.error("note")'),
-      { timeoutMs: 10_000, onLine: (line) => lines.push(line) },
+      { timeoutMs: HANGS_MS, onLine: (line) => lines.push(line) },
       never,
     );
     expect(lines.sort()).toEqual(['10%', '20%', 'done', 'note']);
@@ -67,7 +70,7 @@ describe('run', () => {
   it('keeps the head and the tail of too much output', async () => {
     const result = await run(
       node('process.stdout.write("A".repeat(500_000) + "Z".repeat(500_000))'),
-      { timeoutMs: 10_000, maxBytes: 1_000 },
+      { timeoutMs: HANGS_MS, maxBytes: 1_000 },
       never,
     );
     expect(result.stdout.length).toBeLessThan(1_100);
@@ -75,44 +78,58 @@ describe('run', () => {
   });
 
   it('ends the whole group of a stubborn program on timeout', async () => {
-    let grandchild = 0;
+    // Both ignore SIGTERM before the time is up, however long they take to start.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const child = 'process.on("SIGTERM",()=>{}); console.log(process.pid); setInterval(()=>{},1e3)';
     const stubborn = `
-      const { spawn } = require('node:child_process');
       process.on('SIGTERM', () => {});
-      const c = spawn(process.execPath, ['-e', 'process.on("SIGTERM",()=>{}); setInterval(()=>{},1e3)'], { stdio: 'inherit' });
-      console.log(c.pid); setInterval(() => {}, 1000);`;
-    const error = await failure(
-      run(
-        node(stubborn),
-        { timeoutMs: 700, graceMs: 100, onLine: (line) => (grandchild = Number(line)) },
-        never,
-      ),
-    );
-    expect(error.message).toContain('did not end within 1 s');
+      require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(child)}], { stdio: 'inherit' });
+      setInterval(() => {}, 1000);`;
+    let onLine = (_line: string) => {};
+    const said = new Promise<string>((resolve) => {
+      onLine = resolve;
+    });
+    const failed = failure(run(node(stubborn), { timeoutMs: 700, graceMs: 100, onLine }, never));
+    const grandchild = Number(await said);
     expect(grandchild).toBeGreaterThan(0);
-    await expect.poll(() => isAlive(grandchild)).toBe(false);
+    vi.advanceTimersByTime(700 + 100);
+    expect((await failed).message).toContain('did not end within 1 s');
+    vi.useRealTimers();
+    await expect.poll(() => isAlive(grandchild), PATIENTLY).toBe(false);
   });
 
   it('throws E_CANCELLED when the signal aborts, before or while it runs', async () => {
-    expect((await failure(run(node(''), { timeoutMs: 1_000 }, AbortSignal.abort()))).code).toBe(
-      'E_CANCELLED',
-    );
-    const pending = run(node('setInterval(()=>{},1e3)'), { timeoutMs: 10_000 }, AbortSignal.timeout(200));
-    expect((await failure(pending)).code).toBe('E_CANCELLED');
+    const cancelled = async (signal: AbortSignal, options = {}) =>
+      (
+        await failure(
+          run(node('console.log(1); setInterval(()=>{},1e3)'), { timeoutMs: HANGS_MS, ...options }, signal),
+        )
+      ).code;
+    expect(await cancelled(AbortSignal.abort())).toBe('E_CANCELLED');
+    const running = new AbortController();
+    expect(await cancelled(running.signal, { onLine: () => running.abort() })).toBe('E_CANCELLED');
+    const started = new AbortController();
+    expect(await cancelled(started.signal, { onStarted: () => started.abort() })).toBe('E_CANCELLED');
+    const starting = new AbortController();
+    const pending = cancelled(starting.signal);
+    starting.abort();
+    expect(await pending).toBe('E_CANCELLED');
   });
 
   it('does not wait for a daemon that keeps the pipes open', async () => {
     const leaver = `
       const { spawn } = require('node:child_process');
-      const c = spawn(process.execPath, ['-e', 'setTimeout(()=>{}, 4e3)'], { stdio: 'inherit', detached: true });
-      c.unref(); console.log('done');`;
-    const result = await run(node(leaver), { timeoutMs: 10_000 }, never);
-    expect(result).toMatchObject({ exitCode: 0, stdout: 'done\n' });
-    expect(result.durationMs).toBeLessThan(3_000);
+      const c = spawn(process.execPath, ['-e', 'setTimeout(()=>{}, 6e5)'], { stdio: 'inherit', detached: true });
+      c.unref(); console.log(c.pid);`;
+    const { exitCode, stdout } = await run(node(leaver), { timeoutMs: HANGS_MS }, never);
+    const daemon = Number(stdout);
+    const isLeft = isAlive(daemon);
+    process.kill(daemon, 'SIGKILL');
+    expect([exitCode, isLeft]).toEqual([0, true]);
   });
 
   it('reports a death by signal as a shell does', async () => {
-    const result = await run(node('process.kill(process.pid, "SIGKILL")'), { timeoutMs: 10_000 }, never);
+    const result = await run(node('process.kill(process.pid, "SIGKILL")'), { timeoutMs: HANGS_MS }, never);
     expect(result.exitCode).toBe(137);
   });
 });

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { clip, harmless, isHarmless, shownExactly } from '../../src/base/text.js';
 import { isAllSeen, madeVisibleJson } from '../../src/base/unseen.js';
+import { growth, LINEAR } from '../support/cpu-time.js';
 
 /** A text in tags, as they are used to hide instructions: U+E0000 and the ASCII of each letter. */
 const inTags = (text: string) =>
@@ -105,13 +106,7 @@ it.each([
   ['carriage returns', '\r'],
   ['carriage returns and letters', 'a\r'],
   ['empty lines', '\r\n'],
-])('1 MB of %s takes no time to speak of', (_what, piece) => {
-  const text = piece.repeat(1024 ** 2 / Buffer.byteLength(piece));
-  const times = [1, 2, 3].map(() => {
-    const startedAt = performance.now();
-    isHarmless(harmless(text));
-    return performance.now() - startedAt;
-  });
-  // About 30 ms on an idle machine; what grew with the square of the length would take minutes.
-  expect(Math.min(...times)).toBeLessThan(10_000);
+])('%s take time that grows with their length', (_what, piece) => {
+  const looked = (bytes: number) => isHarmless(harmless(piece.repeat(bytes / Buffer.byteLength(piece))));
+  expect(growth(looked, 16 * 1024)).toBeLessThan(LINEAR);
 });

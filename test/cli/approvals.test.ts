@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Question } from '../../src/run/approvals/question.js';
 import { answerTo, inboxAt, question, soon, withArguments } from '../server/inbox/questions.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
+import { PATIENTLY } from '../support/time.js';
 import { command, commandHere } from './command.js';
 
 let home: string;
@@ -174,7 +175,7 @@ describe('--watch', () => {
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     return {
       said: () => said,
-      heard: (words: string | RegExp) => vi.waitFor(() => expect(said).toMatch(words), { timeout: 15_000 }),
+      heard: (words: string | RegExp) => vi.waitFor(() => expect(said).toMatch(words), PATIENTLY),
       press: (keys: string) => child.stdin.write(keys),
       ended,
       end: () => child.kill('SIGINT'),
@@ -219,13 +220,10 @@ describe('--watch', () => {
     await watch.heard('y yes, once · r for this run · a always · n no · l leave it · q quit');
     expect(watch.said()).toContain('"title": "Broken"');
     // Pressed again until it counts: one that was on its way when the question appeared is not taken.
-    await vi.waitFor(
-      async () => {
-        watch.press(key);
-        expect(await soon(asked.answered, 300)).toMatchObject(given);
-      },
-      { timeout: 15_000 },
-    );
+    await vi.waitFor(async () => {
+      watch.press(key);
+      expect(await soon(asked.answered, 300)).toMatchObject(given);
+    }, PATIENTLY);
     await watch.heard('Taken: ');
     watch.press('q');
     expect(await watch.ended).toBe(0);
@@ -242,7 +240,7 @@ describe('--watch', () => {
           watch.press('s');
           expect(watch.said()).toContain("'s' is none of the keys");
         },
-        { timeout: 15_000, interval: 200 },
+        { ...PATIENTLY, interval: 200 },
       );
       asked.withdraw('answered in the agent');
       await watch.heard('Ended: answered in the agent.');
@@ -264,7 +262,7 @@ describe('--watch', () => {
         watch.press('l');
         expect(watch.said()).toContain(next.id);
       },
-      { timeout: 15_000, interval: 200 },
+      { ...PATIENTLY, interval: 200 },
     );
     expect(await soon(asked.answered, 20)).toBeUndefined();
     expect(opened.folder.question(asked.id)).toMatchObject({ is: 'open' });

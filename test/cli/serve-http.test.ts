@@ -2,7 +2,7 @@
 // server.
 
 import { spawn } from 'node:child_process';
-import { chmodSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import {
@@ -13,6 +13,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HttpInstances, MAIN, type Started } from '../support/http-instances.js';
+import { PATIENTLY, pause } from '../support/time.js';
 
 let instances: HttpInstances;
 let dir: string;
@@ -26,7 +27,7 @@ afterEach(() => instances[Symbol.asyncDispose]());
 const start: HttpInstances['start'] = (...words) => instances.start(...words);
 
 const tokenIn = async ({ stderr }: Started): Promise<string> => {
-  await vi.waitFor(() => expect(stderr()).toMatch(/msb_\w+/), { timeout: 15_000 });
+  await vi.waitFor(() => expect(stderr()).toMatch(/msb_\w+/), PATIENTLY);
   return /msb_\w+/.exec(stderr())?.[0] ?? '';
 };
 const bearer = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
@@ -82,14 +83,17 @@ describe('a bridge on loopback', () => {
       const url = await bridge.url();
       const client = new Client({ name: 'old', version: '1' });
       await client.connect(new StreamableHTTPClientTransport(url, bearer(await tokenIn(bridge))) as never);
+      const free = join(dir, `free${signals}`);
+      const waiting = `until [ -e '${free}' ]; do sleep 0.1; done`;
       const calling = client
-        .callTool({ name: 'execute', arguments: { command: 'sh', args: ['-c', 'sleep 2; echo late'] } })
+        .callTool({ name: 'execute', arguments: { command: 'sh', args: ['-c', `${waiting}; echo late`] } })
         .then(stdoutOf, () => 'lost');
-      await vi.waitFor(() => expect(bridge.stderr()).toContain('run.started'), { timeout: 15_000 });
+      await vi.waitFor(() => expect(bridge.stderr()).toContain('run.started'), PATIENTLY);
       bridge.child.kill('SIGTERM');
-      await vi.waitFor(() => expect(bridge.stderr()).toContain('http.draining'));
+      await vi.waitFor(() => expect(bridge.stderr()).toContain('http.draining'), PATIENTLY);
       expect((await fetch(new URL('/readyz', url))).status).toBe(503);
       if (signals === 2) bridge.child.kill('SIGTERM');
+      else writeFileSync(free, '');
       expect(await bridge.exit).toBe(signals === 2 ? 143 : 0);
       if (signals === 1) expect(await calling).toBe('late\n');
       await client.close();
@@ -116,7 +120,7 @@ it('takes the socket that systemd hands over, and asks its owner for no credenti
       stdio: ['ignore', 'ignore', 'pipe', fd],
     }),
   );
-  await vi.waitFor(() => expect(bridge.stderr()).toContain(`listens at unix:${path}`), { timeout: 15_000 });
+  await vi.waitFor(() => expect(bridge.stderr()).toContain(`listens at unix:${path}`), PATIENTLY);
   // The bridge has a copy of its own; what arrives here is nobody's.
   holder.close();
   expect(bridge.stderr()).not.toContain('msb_');
@@ -128,7 +132,7 @@ it('stays on SIGHUP', async () => {
   const bridge = start(['serve', '--http', '127.0.0.1:0']);
   const url = await bridge.url();
   bridge.child.kill('SIGHUP');
-  await new Promise((settle) => setTimeout(settle, 300));
+  await pause(300);
   expect((await fetch(new URL('/healthz', url))).status).toBe(200);
 });
 

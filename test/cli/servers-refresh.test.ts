@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { isAlive } from '../downstream/hostile.js';
 import { hostileServer, npmServer, tempHome } from '../support/start-bridge.js';
+import { until } from '../support/time.js';
 import { command, commandHere } from './command.js';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/changing-server.mjs', import.meta.url));
@@ -151,7 +152,7 @@ it('ends the servers that it has started when it is interrupted', async () => {
     onStderr: (written, pid) => {
       if (isTold || !written.includes('starting mute')) return;
       isTold = true;
-      setTimeout(() => process.kill(pid, 'SIGINT'), 300);
+      void until(() => starts().length > 0).then(() => process.kill(pid, 'SIGINT'));
     },
   });
   expect(stderr).toContain('The refresh was cancelled.');

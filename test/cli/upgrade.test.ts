@@ -7,6 +7,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { HttpInstances } from '../support/http-instances.js';
 import { TcpBalancer } from '../support/tcp-balancer.js';
+import { pause, until } from '../support/time.js';
 
 const CLIENTS = 4;
 let instances: HttpInstances;
@@ -56,22 +57,19 @@ it('loses no call that it has begun, and begins none twice', async () => {
         else wrong.push(JSON.stringify(result));
       } catch (thrown) {
         refused.push(id);
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        if (refused.length > 500) throw thrown;
+        await pause(50);
+        if (refused.length > 5_000) throw thrown;
       }
     }
     await client.close();
   });
-  const until = async (count: number) => {
-    while (answered.length < count && wrong.length === 0)
-      await new Promise((resolve) => setTimeout(resolve, 20));
-  };
-  await until(3 * CLIENTS);
+  const untilAnswered = (count: number) => until(() => answered.length >= count || wrong.length > 0);
+  await untilAnswered(3 * CLIENTS);
   const replacement = await started();
   const before = answered.length;
   old.child.kill('SIGTERM');
   expect(await old.exit).toBe(0);
-  await until(Math.max(before, answered.length) + 5 * CLIENTS);
+  await untilAnswered(Math.max(before, answered.length) + 5 * CLIENTS);
   isOver = true;
   await Promise.all(calling);
 

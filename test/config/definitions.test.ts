@@ -1,6 +1,7 @@
 // Which entries are one server: by what they start or reach, and by whose account.
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { growth, LINEAR } from '../support/cpu-time.js';
 import { Home, reasonsIn, stdio } from './home.js';
 
 let home: Home;
@@ -11,15 +12,16 @@ afterEach(() => {
   home[Symbol.dispose]();
 });
 
-it('thousands of accounts at one address are told apart in a moment', () => {
+it('thousands of accounts at one address are told apart in time that grows with their number', () => {
   const entry = (_: unknown, n: number) => [
     `a${n}`,
     { url: 'https://x.example', headers: { Authorization: `${n}` } },
   ];
-  home.write('.cursor/mcp.json', { mcpServers: Object.fromEntries(Array.from({ length: 2_000 }, entry)) });
-  const startedAt = performance.now();
-  expect(home.discover().ready).toHaveLength(2_000);
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  const toldApart = (length: number) => {
+    home.write('.cursor/mcp.json', { mcpServers: Object.fromEntries(Array.from({ length }, entry)) });
+    expect(home.discover().ready).toHaveLength(length);
+  };
+  expect(growth(toldApart, 64, 32)).toBeLessThan(LINEAR);
 });
 
 it('several hosts name one server; the first wins, the others say which', () => {

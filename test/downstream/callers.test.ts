@@ -4,6 +4,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { Callers } from '../../src/downstream/asking/callers.js';
+import type { Downstream } from '../../src/downstream/downstream.js';
 import { until } from '../support/time.js';
 import { call, hostile, NEVER, poolOf, type TestPool } from './hostile.js';
 
@@ -38,6 +39,16 @@ async function serverFor(...agents: readonly AgentCapabilities[]) {
   return servers;
 }
 
+/** A call that is not answered; what it gives ends it. */
+function underWay(server: Downstream): () => Promise<void> {
+  const given = new AbortController();
+  const other = expect(call(server, 'hang', {}, given.signal)).rejects.toMatchObject({ code: 'E_CANCELLED' });
+  return async () => {
+    given.abort('cancelled');
+    await other;
+  };
+}
+
 const answersOf = (result: { readonly structuredContent?: Record<string, unknown> }) =>
   result.structuredContent?.['answers'];
 const why = () => pool.events.flatMap((event) => (event.type === 'downstream.asked' ? [event.answer] : []));
@@ -56,11 +67,11 @@ describe('a question', () => {
     const [ann, ben] = [agentNamed('ann'), agentNamed('ben')];
     const [forAnn, forBen] = await serverFor(ann.face, ben.face);
     if (forAnn === undefined || forBen === undefined) throw new Error('no server');
-    const other = call(forBen, 'sleep', { ms: 500 });
+    const letGo = underWay(forBen);
     expect(answersOf(await call(forAnn, 'ask'))).toEqual([{ action: 'decline' }]);
     expect(why()).toEqual([expect.stringContaining('calls of several agents are under way')]);
     expect([ann.asked, ben.asked]).toEqual([[], []]);
-    await other;
+    await letGo();
     expect(answersOf(await call(forAnn, 'ask'))).toMatchObject([{ action: 'accept' }]);
   });
 
@@ -69,20 +80,20 @@ describe('a question', () => {
     const [ann, ben] = [agentNamed('ann', { client }), agentNamed('ben', { client })];
     const [forAnn, forBen] = await serverFor(ann.face, ben.face);
     if (forAnn === undefined || forBen === undefined) throw new Error('no server');
-    const other = call(forBen, 'sleep', { ms: 500 });
+    const letGo = underWay(forBen);
     expect(answersOf(await call(forAnn, 'ask'))).toEqual([{ action: 'accept', content: { name: 'ben' } }]);
     expect([ann.asked.length, ben.asked.length]).toEqual([0, 1]);
-    await other;
+    await letGo();
   });
 
   it('is put once to an agent that calls twice at a time', async () => {
     const ann = agentNamed('ann');
     const [forAnn] = await serverFor(ann.face);
     if (forAnn === undefined) throw new Error('no server');
-    const other = call(forAnn, 'sleep', { ms: 200 });
+    const letGo = underWay(forAnn);
     expect(answersOf(await call(forAnn, 'ask'))).toMatchObject([{ action: 'accept' }]);
     expect(ann.asked).toHaveLength(1);
-    await other;
+    await letGo();
   });
 
   it('is declined for an agent that can do less than the one that had the server started', async () => {
@@ -124,9 +135,9 @@ describe('roots', () => {
     const bare = agentNamed('bare', { hasRoots: () => false });
     const [forAnn, forBen, forBare] = await serverFor(ann.face, ben.face, bare.face);
     if (forAnn === undefined || forBen === undefined || forBare === undefined) throw new Error('no server');
-    const other = call(forBen, 'sleep', { ms: 300 });
+    const letGo = underWay(forBen);
     expect(answersOf(await call(forAnn, 'roots'))).toEqual([{ roots: [] }]);
-    await other;
+    await letGo();
     expect(answersOf(await call(forBare, 'roots'))).toEqual([{ roots: [] }]);
   });
 

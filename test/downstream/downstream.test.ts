@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { toServerDoc } from '../../src/downstream/catalog/catalog.js';
 import { RawJson, stringify } from '../../src/protocol/json-text.js';
-import { HANGS_MS, until } from '../support/time.js';
+import { HANGS_MS, nodeStarts, until } from '../support/time.js';
 import { call, hostile, NEVER, poolOf, spec, type TestPool } from './hostile.js';
 
 /** Greets, lists one tool and never reads again. */
@@ -26,6 +26,7 @@ setInterval(() => {}, 1000);
 
 const pools: TestPool[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(pools.splice(0).map((pool) => pool[Symbol.asyncDispose]()));
 });
 
@@ -74,8 +75,7 @@ it.each([
   expect(server.problems()).toContain(`tools/list does not end: stopped after ${pages} pages`);
 });
 
-it('a poisoned list is data: capped, unresolved, and quick to read', async () => {
-  const startedAt = performance.now();
+it('a poisoned list is data: capped and unresolved, or it would have no end', async () => {
   const server = await open(hostile('poisoned'));
   const doc = toServerDoc(server, 'h', () => undefined);
   const byName = new Map(doc.tools.map((tool) => [tool.name, tool]));
@@ -95,7 +95,6 @@ it('a poisoned list is data: capped, unresolved, and quick to read', async () =>
   // The code of the frame that a sandbox gets, with every word of it in place.
   const frame = stringify({ type: 'run', code: 'x', timeoutSeconds: 1, loaded: [doc], discovered: [] });
   expect(JSON.parse(frame)).toMatchObject({ code: 'x', loaded: [{ name: 'hostile' }] });
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
 it("an answer under an id that is not its own, or a second one, is nobody's", async () => {
@@ -207,17 +206,29 @@ it('an aborted call ends at once and the server is told, once, and only of that 
 
 it('silence ends a call, progress keeps it alive, and the limit of the spec is a hard one', async () => {
   const server = await open(hostile(), { silenceMs: 200 });
-  await expect(call(server, 'hang')).rejects.toMatchObject({
+  const strict = await open({ ...hostile(), callTimeoutMs: 200 });
+  // The clock of the bridge; the servers are processes, and have their own.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const silent = expect(call(server, 'hang')).rejects.toMatchObject({
     code: 'E_TOOL_FAILED',
     message: "Tool 'hang' of server 'hostile' did not answer within 0.2 s.",
   });
-  expect(await call(server, 'sleep', { ms: 500, every: 50 })).toMatchObject({
-    content: [{ text: 'slept 500 ms' }],
-  });
-  const strict = await open({ ...hostile(), callTimeoutMs: 200 });
-  await expect(call(strict, 'sleep', { ms: 500, every: 50 })).rejects.toMatchObject({
-    code: 'E_TOOL_FAILED',
-  });
+  vi.advanceTimersByTime(200);
+  await silent;
+  /** How often it has reported when it ends: at the fifth time by itself. */
+  const reports = async (of: typeof server, code: string) => {
+    const given = new AbortController();
+    let heard = 0;
+    const onProgress = () => {
+      vi.advanceTimersByTime(150);
+      if (++heard === 5) given.abort('cancelled');
+    };
+    const args = new RawJson('{"ms":600000,"every":20}');
+    await expect(of.callTool('sleep', args, onProgress, given.signal)).rejects.toMatchObject({ code });
+    return heard;
+  };
+  expect(await reports(server, 'E_CANCELLED')).toBe(5);
+  expect(await reports(strict, 'E_TOOL_FAILED')).toBe(2);
 });
 
 it('a limit beyond what a timer can hold is no limit', async () => {
@@ -262,16 +273,17 @@ it('a server is told its depth and its own variables, and nothing of the bridge'
 it.concurrent.each([
   [['exit-early=4'], /exited with code 4 before it was ready\. Its last words:\n> cannot read its key/],
   [['mute'], /was not ready within 0\.5 s/],
-  [['garbage'], /was not ready within 5 s\. Its last words:\n> stdout: <html>/],
-  [['slow-start=5000'], /was not ready within 0\.5 s/],
+  [['garbage'], /was not ready within \d+(?:\.\d+)? s\. Its last words:\n> stdout: <html>/],
+  [['slow-start=600000'], /was not ready within 0\.5 s/],
   [['old-protocol'], /protocol version is not supported: 1999-12-31/],
   [['mute', 'secret'], /using \[TOKEN of hostile\]/],
 ])('a server that does not start is explained: %j', async (modes, message) => {
   const spec = { ...hostile(...modes), env: { TOKEN: 'sk-very-secret' } };
   // What it says first takes a busy machine a while; only one that says nothing is given up soon, and one that ends is not.
   const isSilent = modes.length === 1 && /^(?:mute|slow-start)/.test(modes[0] ?? '');
-  const ends = /^(?:exit-early|old-protocol)/.test(modes[0] ?? '');
-  const connectTimeoutMs = ends ? HANGS_MS : isSilent ? 500 : 5_000;
+  const isLeftWaiting = /^(?:mute|garbage)/.test(modes[0] ?? '');
+  const patientMs = isLeftWaiting ? Math.max(5_000, nodeStarts(100)) : HANGS_MS;
+  const connectTimeoutMs = isSilent ? 500 : patientMs;
   await using pool = poolOf([spec], { connectTimeoutMs });
   await expect(pool.get(spec.name, NEVER)).rejects.toMatchObject({
     code: 'E_SERVER_UNAVAILABLE',

@@ -7,7 +7,7 @@ import type { DownstreamSpec } from '../../src/config/downstream-spec.js';
 import { ErasInMemory } from '../../src/downstream/greeting/eras.js';
 import { openDownstreamPool } from '../../src/downstream/pool.js';
 import type { DownstreamTimes } from '../../src/downstream/server-context.js';
-import { until } from '../support/time.js';
+import { HANGS_MS, nodeStarts, until } from '../support/time.js';
 import { call, NEVER } from './hostile.js';
 import { LEGACY, MODERN, scripted } from './scripted-server.js';
 
@@ -28,19 +28,22 @@ async function get(entry: DownstreamSpec, eras = new ErasInMemory(), times: Part
 const BOTH = { ...LEGACY, 'server/discover': MODERN['server/discover'] };
 const REST = ['tools/list', 'tools/call'];
 
-it('a server that needs five seconds to start is taken for what it is, and greeted in the newer way where it knows both', async () => {
+/** Whatever a start takes is no reason to lose patience. */
+const PATIENT = { connectTimeoutMs: 2 * HANGS_MS, probeMs: HANGS_MS };
+
+it('a server that needs long to start is taken for what it is, and greeted in the newer way where it knows both', async () => {
   const cases = [
     { on: MODERN, known: { era: 'modern' }, greeting: ['server/discover'] },
     { on: BOTH, known: { era: 'modern' }, greeting: ['server/discover'] },
     { on: LEGACY, known: { era: 'legacy', version: '1' }, greeting: ['server/discover', 'initialize'] },
   ];
-  // What it prints while it starts, as `npx` does, says nothing of its era. All at once, or this would take half a minute.
+  // What it prints while it starts, as `npx` does, says nothing of its era. All at once, since most of it is waiting.
   const banners = [{}, { banner: 'npm warn something' }];
   await Promise.all(
     cases.flatMap(({ on, known, greeting }) =>
       banners.map(async (banner) => {
-        const { entry, asked } = scripted({ on, startsIn: 5_000, ...banner });
-        expect(await get(entry)).toEqual(known);
+        const { entry, asked } = scripted({ on, startsIn: 2_000, ...banner });
+        expect(await get(entry, undefined, PATIENT)).toEqual(known);
         expect(asked()).toEqual([...greeting, ...REST]);
       }),
     ),
@@ -54,7 +57,7 @@ it.each([
 ] as const)(
   'one that starts after all patience is over works and is known afterwards: %s',
   async (_what, on, known) => {
-    const { entry, asked } = scripted({ on, startsIn: 1_500 });
+    const { entry, asked } = scripted({ on, startsIn: 500 + nodeStarts(50) });
     const eras = new ErasInMemory();
     await get(entry, eras, { probeMs: 500 });
     expect(asked().slice(0, 2)).toEqual(['server/discover', 'initialize']);
@@ -64,7 +67,10 @@ it.each([
 
 it('a server with little time to start is greeted in the old way after half of it', async () => {
   const { entry } = scripted({ on: LEGACY, onOther: '' });
-  expect(await get({ ...entry, startTimeoutMs: 4_000 })).toEqual({ era: 'legacy', version: '1' });
+  expect(await get({ ...entry, startTimeoutMs: Math.max(4_000, nodeStarts(100)) })).toEqual({
+    era: 'legacy',
+    version: '1',
+  });
 });
 
 it('a server of 2025 that is known as such is asked nothing more', async () => {
@@ -76,10 +82,10 @@ it('a server of 2025 that is known as such is asked nothing more', async () => {
 });
 
 it('one that was known for 2025 and has become modern may take its time', async () => {
-  const { entry, counted } = scripted({ on: MODERN, startsIn: 3_000 });
+  const { entry, counted } = scripted({ on: MODERN, startsIn: 2_000 });
   const eras = new ErasInMemory();
   eras.learn(entry, { era: 'legacy', version: '1' });
-  expect(await get(entry, eras)).toEqual({ era: 'modern' });
+  expect(await get(entry, eras, PATIENT)).toEqual({ era: 'modern' });
   // By the same process.
   expect(counted()).toEqual(['initialize 1', 'server/discover 2', 'tools/list 3', 'tools/call 4']);
 });
@@ -99,7 +105,7 @@ it('one that ends when it refuses is started once more', async () => {
 it('one that reads no more when it refuses is started once more, though it has not ended', async () => {
   const { entry } = scripted({ on: MODERN });
   const refusal = { jsonrpc: '2.0', id: 0, error: { code: -32602, message: 'Not so.' } };
-  const once = `read greeting; exec 0<&-; echo '${JSON.stringify(refusal)}'; sleep 5`;
+  const once = `read greeting; exec 0<&-; echo '${JSON.stringify(refusal)}'; sleep 600`;
   const script = `if mkdir "$LOG.refused" 2>/dev/null; then ${once}; else exec "$0" "$@"; fi`;
   const refusing = { ...entry, command: '/bin/sh', args: ['-c', script, entry.command, ...entry.args] };
   const eras = new ErasInMemory();

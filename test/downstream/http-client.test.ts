@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, it } from 'vitest';
 import { HttpClient, type HttpRequest } from '../../src/downstream/remote/http-client.js';
-import { until } from '../support/time.js';
+import { pause, until } from '../support/time.js';
 import { NEVER, poolOf } from './hostile.js';
 import { remote } from './remote-servers.js';
 
@@ -89,7 +89,7 @@ it('without TLS only those share a connection who come right after another', asy
   for (let call = 0; call < 3; call++) await ask();
   const together = sockets.size;
   expect(together).toBeLessThanOrEqual(3);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await pause(50);
   await ask();
   expect(sockets.size).toBe(together + 1);
 });

@@ -1,11 +1,11 @@
 // What a server of 2026-07-28 asks by its answer: put to the agent as pushed questions are, and answered by the same call
 // once more, with the server's state as it was.
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import { withInput } from '../../src/downstream/asking/input-required.js';
 import type { DownstreamTimes } from '../../src/downstream/server-context.js';
-import { until } from '../support/time.js';
+import { pause, until } from '../support/time.js';
 import { call, NEVER, poolOf, type TestPool } from './hostile.js';
 import { modernFar, modernProgram } from './modern-servers.js';
 
@@ -13,6 +13,7 @@ type Params = Readonly<Record<string, unknown>>;
 
 let pool: TestPool | undefined;
 afterEach(async () => {
+  vi.useRealTimers();
   await pool?.[Symbol.asyncDispose]();
 });
 
@@ -78,7 +79,7 @@ describe.each([
     const { face } = agent({
       elicit: async () => {
         most = Math.max(most, ++atOnce);
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await pause(20);
         atOnce--;
         return { action: 'decline' };
       },
@@ -113,11 +114,12 @@ describe.each([
   it('while the person thinks the silence of the server is no fault', async () => {
     const { face } = agent({
       elicit: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        vi.advanceTimersByTime(1_500);
         return { action: 'cancel' };
       },
     });
     const server = await open(face, { silenceMs: 1_000 });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     expect((await call(server, 'ask')).structuredContent).toMatchObject({
       inputResponses: { who: { action: 'cancel' } },
     });

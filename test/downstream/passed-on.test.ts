@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BridgeEvent } from '../../src/base/events.js';
 import { type AgentCapabilities, NO_AGENT } from '../../src/downstream/asking/agent-capabilities.js';
 import type { DownstreamTimes } from '../../src/downstream/server-context.js';
 import { RawJson } from '../../src/protocol/json-text.js';
 import { npmServer } from '../support/start-bridge.js';
-import { until } from '../support/time.js';
+import { nodeStarts, PATIENTLY, until } from '../support/time.js';
 import { call, hostile, NEVER, poolOf, spec, type TestPool } from './hostile.js';
 
 type Params = Readonly<Record<string, unknown>>;
@@ -44,8 +44,16 @@ const accept: Answer = async () => ({ action: 'accept', content: { name: 'Ada' }
 const silent: Answer = (_params, signal) =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('gone'))));
 
+/** The clock of the bridge; the servers are processes, and have their own. */
+const CLOCK: Parameters<typeof vi.useFakeTimers>[0] = {
+  toFake: ['setTimeout', 'clearTimeout', 'performance'],
+};
+/** Far more than a question needs on its way. */
+const MEANWHILE_MS = nodeStarts(10);
+
 let pool: TestPool | undefined;
 afterEach(async () => {
+  vi.useRealTimers();
   await pool?.[Symbol.asyncDispose]();
 });
 
@@ -117,22 +125,40 @@ describe('a question during a call', () => {
     expect(actions.filter((action) => action === 'decline')).toHaveLength(991);
   });
 
-  it('stops the clock of silence, and not the hard one', async () => {
-    const slow: Answer = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 500));
-      return { action: 'accept', content: {} };
-    };
-    const { server } = await open(agent(slow).face, { silenceMs: 200 });
+  it('stops the clock of silence', async () => {
+    let think = (): void => {};
+    const thinking: Answer = () =>
+      new Promise((resolve) => {
+        think = () => resolve({ action: 'accept', content: {} });
+      });
+    const { face, asked } = agent(thinking);
+    const { server } = await open(face, { silenceMs: 200 });
+    vi.useFakeTimers(CLOCK);
     // Another call of the server is just as silent: nothing says which of them asks.
-    const other = call(server, 'sleep', { ms: 400 });
-    expect(answersOf(await call(server, 'ask'))).toEqual([{ action: 'accept', content: {} }]);
-    await other;
-    await expect(call(server, 'sleep', { ms: 400 })).rejects.toMatchObject({ code: 'E_TOOL_FAILED' });
-    await pool?.[Symbol.asyncDispose]();
-    const hard = await open(agent(slow).face, {}, { callTimeoutMs: 200 });
-    await expect(call(hard.server, 'ask')).rejects.toMatchObject({
-      message: expect.stringContaining('0.2 s'),
+    let isOver = false;
+    const other = call(server, 'hang').finally(() => {
+      isOver = true;
     });
+    other.catch(() => {});
+    const asking = call(server, 'ask');
+    await until(() => asked.length > 0);
+    vi.advanceTimersByTime(500);
+    think();
+    expect(answersOf(await asking)).toEqual([{ action: 'accept', content: {} }]);
+    expect(isOver).toBe(false);
+    vi.advanceTimersByTime(200);
+    await expect(other).rejects.toMatchObject({ code: 'E_TOOL_FAILED' });
+  });
+
+  it('stops no hard clock', async () => {
+    const { face, asked } = agent(silent);
+    const { server } = await open(face, {}, { callTimeoutMs: 200 });
+    vi.useFakeTimers(CLOCK);
+    const asking = call(server, 'ask');
+    asking.catch(() => {});
+    await until(() => asked.length > 0);
+    vi.advanceTimersByTime(200);
+    await expect(asking).rejects.toMatchObject({ message: expect.stringContaining('0.2 s') });
   });
 
   it.each([
@@ -172,33 +198,36 @@ describe('a question without a call', () => {
   it('is declined', async () => {
     const { face, asked } = agent(accept);
     const { server, pool } = await open(face);
-    await call(server, 'ask_later', { ms: 50 });
+    await call(server, 'ask_later', { ms: MEANWHILE_MS });
     await until(() => told(pool.events).length > 0);
-    await expect.poll(async () => answersOf(await call(server, 'answers'))).toEqual([{ action: 'decline' }]);
+    await expect
+      .poll(async () => answersOf(await call(server, 'answers')), PATIENTLY)
+      .toEqual([{ action: 'decline' }]);
     expect(asked).toEqual([]);
   });
 
   it('is cancelled where its call has ended', async () => {
     const { server, pool } = await open(agent(silent).face);
-    await call(server, 'ask_and_go', { ms: 50 });
+    await call(server, 'ask_and_go', { ms: MEANWHILE_MS });
     await until(() => told(pool.events).length > 0);
     expect(told(pool.events)).toEqual(['cancel, because the call has ended']);
-    await expect.poll(async () => answersOf(await call(server, 'answers'))).toEqual([{ action: 'cancel' }]);
+    await expect
+      .poll(async () => answersOf(await call(server, 'answers')), PATIENTLY)
+      .toEqual([{ action: 'cancel' }]);
   });
 
   it('is cancelled where its call has ended, whatever is called since', async () => {
     const { face, asked } = agent(silent);
     const { server, pool } = await open(face);
-    const asking = call(server, 'ask_and_go', { ms: 200 });
+    const asking = call(server, 'ask_and_go', { ms: MEANWHILE_MS });
     await until(() => asked.length > 0);
-    let isOver = false;
-    const since = call(server, 'sleep', { ms: 1_000 }).then(() => {
-      isOver = true;
-    });
+    const given = new AbortController();
+    const since = call(server, 'hang', {}, given.signal);
     await asking;
     await until(() => told(pool.events).length > 0);
-    expect([told(pool.events), isOver]).toEqual([['cancel, because the call has ended'], false]);
-    await since;
+    expect(told(pool.events)).toEqual(['cancel, because the call has ended']);
+    given.abort('cancelled');
+    await expect(since).rejects.toMatchObject({ code: 'E_CANCELLED' });
   });
 
   it('is cancelled with its call', async () => {
@@ -252,7 +281,7 @@ describe('roots', () => {
     pool = poolOf([spec('files', command, args)], {}, face);
     const server = await pool.get('files', NEVER);
     const allowed = async () => (await call(server, 'list_allowed_directories')).content[0]?.text;
-    await expect.poll(allowed).toContain(folder);
+    await expect.poll(allowed, PATIENTLY).toContain(folder);
   });
 
   it('are told as changed to a server that has read them, and to no other', async () => {

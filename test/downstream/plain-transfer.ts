@@ -1,5 +1,5 @@
-// What a large answer costs on this machine just now, without anything of ours: the measure for tests that a time grows
-// with the size of an answer and not with its square. Wall-clock limits fail on a busy machine.
+// What a large answer costs on this machine, without anything of ours: the measure for tests that a time grows with the
+// size of an answer and not with its square. Of a processor, and of this process: what else runs makes no difference.
 
 import { spawn } from 'node:child_process';
 
@@ -9,13 +9,20 @@ import { spawn } from 'node:child_process';
  */
 export const LINEAR = 8;
 
-/** For a JSON text of so many bytes to come out of another process, be put together and parsed, in ms. */
-export async function plainTransferMs(bytes: number): Promise<number> {
-  const script = `process.stdout.write(JSON.stringify({ text: 'x'.repeat(${bytes}) }))`;
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'] });
-  const chunks: Buffer[] = [];
-  for await (const chunk of child.stdout) chunks.push(chunk as Buffer);
-  JSON.parse(Buffer.concat(chunks).toString());
-  return performance.now() - startedAt;
+/** Milliseconds of a processor that this process needs while `work` is done. */
+export async function cpuMsOf(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
 }
+
+/** For a JSON text of so many bytes to come out of another process, be put together and parsed. */
+export const plainTransferMs = (bytes: number): Promise<number> =>
+  cpuMsOf(async () => {
+    const script = `process.stdout.write(JSON.stringify({ text: 'x'.repeat(${bytes}) }))`;
+    const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const chunks: Buffer[] = [];
+    for await (const chunk of child.stdout) chunks.push(chunk as Buffer);
+    JSON.parse(Buffer.concat(chunks).toString());
+  });

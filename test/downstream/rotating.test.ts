@@ -7,6 +7,7 @@ import { afterEach, expect, it } from 'vitest';
 import { Redactor } from '../../src/base/redact.js';
 import type { DownstreamSpec, RemoteSpec } from '../../src/config/downstream-spec.js';
 import { openDownstreamPool } from '../../src/downstream/pool.js';
+import { eventually } from '../support/time.js';
 import { hostile, spec } from './hostile.js';
 
 setFlagsFromString('--expose-gc');
@@ -73,11 +74,10 @@ it('a server that was replaced is let go of, also one that ran', async () => {
   };
   for (let turn = 0; turn < 8; turn++) await adopt(turn, turn > 0 && turn < 7);
   pool.adopt([]);
-  const gone = async () => {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  const gone = () => {
     collectGarbage();
     return replaced.every((one) => one.deref() === undefined);
   };
-  for (let look = 0; look < 60 && !(await gone()); look++);
+  await eventually(gone);
   expect(replaced.map((one) => one.deref() !== undefined)).toEqual(Array.from({ length: 8 }, () => false));
 });

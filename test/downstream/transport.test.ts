@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { BridgeError } from '../../src/base/errors.js';
 import { Redactor } from '../../src/base/redact.js';
 import { rawResultOf, readMessage, readOversized } from '../../src/downstream/inbound.js';
@@ -8,10 +8,11 @@ import { StdioTransport } from '../../src/downstream/stdio/stdio-transport.js';
 import { envelopeOf } from '../../src/protocol/envelope.js';
 import { until } from '../support/time.js';
 import { hostile, isAlive } from './hostile.js';
-import { LINEAR, plainTransferMs } from './plain-transfer.js';
+import { cpuMsOf, LINEAR, plainTransferMs } from './plain-transfer.js';
 
 const open: StdioTransport[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(open.splice(0).map((transport) => transport.close()));
 });
 
@@ -56,36 +57,33 @@ it('40 MB on one line arrive in linear time, with their own text', async () => {
   const { transport, received } = await node();
   const bytes = 40 * 1024 * 1024;
   const plainMs = await plainTransferMs(bytes);
-  const startedAt = performance.now();
-  await transport.send({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name: 'big', arguments: { bytes } },
+  const tookMs = await cpuMsOf(async () => {
+    await transport.send({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'big', arguments: { bytes } },
+    });
+    await until(() => received.length > 0);
   });
-  await until(() => received.length > 0);
   const [answer] = received;
   if (answer === undefined || !('result' in answer)) throw new Error('no result');
   const raw = rawResultOf(answer.result)?.text ?? '';
   expect(raw.startsWith('{"content":[{"type":"text","text":"xxx')).toBe(true);
   expect(raw.length).toBeGreaterThan(bytes);
-  expect((performance.now() - startedAt) / plainMs).toBeLessThan(LINEAR);
+  expect(tookMs / plainMs).toBeLessThan(LINEAR);
 });
 
-it.each([[[]], [['id-last']]])(
-  'an answer above 64 MiB fails its own request only %j',
-  { timeout: 120_000 },
-  async (modes) => {
-    const { ask, transport } = await node(...modes);
-    const [big, small] = await Promise.all([
-      ask('big', { bytes: 65 * 1024 * 1024 }),
-      ask('echo', { text: 'still here' }),
-    ]);
-    expect(big).toMatchObject({ error: { data: { code: 'E_FRAME_TOO_LARGE', fault: 'downstream' } } });
-    expect(small).toMatchObject({ result: { content: [{ text: 'still here' }] } });
-    expect(transport.ending).toBeUndefined();
-  },
-);
+it.each([[[]], [['id-last']]])('an answer above 64 MiB fails its own request only %j', async (modes) => {
+  const { ask, transport } = await node(...modes);
+  const [big, small] = await Promise.all([
+    ask('big', { bytes: 65 * 1024 * 1024 }),
+    ask('echo', { text: 'still here' }),
+  ]);
+  expect(big).toMatchObject({ error: { data: { code: 'E_FRAME_TOO_LARGE', fault: 'downstream' } } });
+  expect(small).toMatchObject({ result: { content: [{ text: 'still here' }] } });
+  expect(transport.ending).toBeUndefined();
+});
 
 it('an answer that is too deep fails its own request only', async () => {
   const { ask } = await node();
@@ -101,15 +99,12 @@ it('noise on stdout is kept as last words and disturbs nothing', async () => {
   expect(transport.lastWords).toContain('stdout: Info: answering {"not": "a message"');
 });
 
-it('a crash is noticed while a grandchild holds stdout, which does not outlive it', async () => {
+it('a crash is noticed though a grandchild would hold stdout for ever, and it does not outlive it', async () => {
   const { ask, transport } = await node('grandchild');
   const [, grandchild] = pidsIn(await ask('pid'));
-  const startedAt = performance.now();
   await ask('crash', { code: 9, text: 'out of luck' });
   expect(transport.ending).toBe('exited with code 9');
   expect(transport.lastWords).toBe('out of luck');
-  // The grandchild would hold it for a minute.
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
   await transport.close();
   await until(() => !isAlive(Number(grandchild)));
 });
@@ -122,17 +117,17 @@ it('what a server wrote before it exited is still read', async () => {
 });
 
 it.each([
-  ['a well-behaved server', [], 1_000],
-  ['a stubborn server', ['stubborn'], 2_500],
-  ['a stubborn grandchild', ['stubborn-grandchild'], 2_500],
-])('%s is gone when close() resolves', async (_who, modes, withinMs) => {
+  ['a well-behaved server', []],
+  ['a stubborn server', ['stubborn']],
+  ['a stubborn grandchild', ['stubborn-grandchild']],
+])('%s is gone when close() resolves', async (_who, modes) => {
   const { ask, transport } = await node(...modes);
   const pids = pidsIn(await ask('pid'));
   let closes = 0;
   transport.onclose = () => closes++;
-  const startedAt = performance.now();
+  // Nobody but the stubborn is waited for in vain: no time passes for the others.
+  if (modes.length === 0) vi.useFakeTimers({ toFake: ['performance'] });
   await Promise.all([transport.close(), transport.close()]);
-  expect(performance.now() - startedAt).toBeLessThan(withinMs);
   await until(() => !pids.some(isAlive));
   expect(closes).toBe(1);
   await expect(transport.send({ jsonrpc: '2.0', method: 'x' })).rejects.toThrow('gone');

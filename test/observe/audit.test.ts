@@ -10,6 +10,7 @@ import { Redactor } from '../../src/base/redact.js';
 import { weigh } from '../../src/base/weight.js';
 import { readAudit } from '../../src/cli/audit-reader.js';
 import { Audit } from '../../src/observe/audit.js';
+import { PATIENTLY, pause } from '../support/time.js';
 
 let dir: string;
 let told: BridgeEvent[];
@@ -175,12 +176,12 @@ it('files stay below the quota, and the newest lines stay', async () => {
       for (const event of [started(`${bridge}-${at}`), called(`${bridge}-${at}`), ended(`${bridge}-${at}`)])
         audit.observe(event);
       // As events come in life, so that the files can be changed between them.
-      if (at % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+      if (at % 20 === 0) await pause(2);
     }
     await audit[Symbol.asyncDispose]();
   }
   // Closing waits 300 ms for the disk, and what is on its way then is written a little later.
-  await vi.waitFor(() => expect(readAudit(dir).runs.at(-1)?.run).toBe('2-299'), 5_000);
+  await vi.waitFor(() => expect(readAudit(dir).runs.at(-1)?.run).toBe('2-299'), PATIENTLY);
   const bytes = readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0);
   // A line is written whole, also the last one of a file.
   expect(bytes).toBeLessThan(quota * 1.25);

@@ -18,3 +18,24 @@ export async function leastMs(measure: () => Promise<number>, enoughMs: number, 
   for (let tried = 0; tried < tries && least > enoughMs; tried++) least = Math.min(least, await measure());
   return least;
 }
+
+/** What `growth` is below where time grows with the size. */
+export const LINEAR = 8;
+/** What takes less of a processor is too short to be compared: the process has other work of its own. */
+const MEASURABLE_MS = 1;
+
+/**
+ * How many times as much of a processor `work` takes for one text, list or the like of `size * times` as for `times` of them
+ * of `size`: about one where the time grows with the size, and about `times` where it grows with its square.
+ */
+export function growth(work: (size: number) => unknown, size: number, times = 64): number {
+  const apart = leastCpuMs(
+    () => {
+      for (let done = 0; done < times; done++) work(size);
+    },
+    0,
+    2,
+  );
+  const compared = Math.max(apart, MEASURABLE_MS);
+  return leastCpuMs(() => void work(size * times), LINEAR * compared) / compared;
+}

@@ -2,6 +2,9 @@
 // in. Where a real deadline is the subject, it is a multiple of what something known takes on this machine, as measured at the
 // start of the run (scripts/suite/machine-units.mjs). `node scripts/time-literals.mjs` lists what rests on a number of its own.
 
+// Goes on where a test has taken the other clock.
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** Whatever takes so long hangs. It says nothing of how long anything should take, and is far more than a loaded machine needs. */
 export const HANGS_MS = 120_000;
 const POLL_MS = 10;
@@ -35,7 +38,7 @@ export async function until(condition: () => boolean | Promise<boolean>, what?: 
 }
 
 /** Lets time go by where nothing can be waited for: what is asserted afterwards must hold however long this takes. */
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+export const pause = (ms: number): Promise<void> => sleep(ms);
 
 /** For vi.waitFor and expect.poll. */
 export const PATIENTLY = { timeout: HANGS_MS, interval: POLL_MS } as const;

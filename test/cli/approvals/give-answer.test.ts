@@ -2,16 +2,20 @@
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { giveAnswer } from '../../../src/cli/approvals/give-answer.js';
 import { chosenQuestion, surveyApprovals } from '../../../src/cli/approvals/open-questions.js';
 import { inboxAt, newStateDir, question } from '../../server/inbox/questions.js';
+import { HANGS_MS } from '../../support/time.js';
 
 let stateDir: string;
 beforeEach(() => {
   stateDir = newStateDir();
 });
-afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(stateDir, { recursive: true, force: true });
+});
 
 const waiting = (id: string) => chosenQuestion(id, surveyApprovals(stateDir));
 
@@ -39,15 +43,22 @@ it('an answer that is not taken does not count later', async () => {
 it('one that comes second, and whose first is not taken, says so', async () => {
   const id = await unheard();
   const asked = waiting(id);
-  const first = giveAnswer(asked, 'no', undefined, 600);
-  await expect(giveAnswer(asked, 'once', undefined, 200)).rejects.toThrow(/Somebody else has answered/);
-  await expect(first).rejects.toThrow(/taken back/);
+  // The first waits on for as long as the second does: its time is not up before.
+  const now = vi.spyOn(Date, 'now').mockReturnValue(0);
+  const first = expect(giveAnswer(asked, 'no', undefined, 600)).rejects.toThrow(/taken back/);
+  const second = expect(giveAnswer(asked, 'once', undefined, 200)).rejects.toThrow(
+    /Somebody else has answered/,
+  );
+  now.mockReturnValue(400);
+  await second;
+  now.mockReturnValue(800);
+  await first;
 });
 
 it('one whose question goes away is late', async () => {
   const id = await unheard();
   const asked = waiting(id);
-  const given = giveAnswer(asked, 'once', undefined, 10_000);
+  const given = giveAnswer(asked, 'once', undefined, HANGS_MS);
   asked.folder.remove(id);
   expect(await given).toEqual({ is: 'late', why: 'its bridge has ended' });
 });

@@ -2,7 +2,7 @@
 
 import { chmodSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { BridgeError } from '../../../src/base/errors.js';
 import { Redactor } from '../../../src/base/redact.js';
 import { LoginNeeded, LoginTrouble } from '../../../src/downstream/oauth/login-needed.js';
@@ -207,6 +207,9 @@ it('nothing is refreshed that could not be kept', async () => {
 describe('an issuer that does not answer', () => {
   it('costs nothing as long as the access token is good', async () => {
     const { accessToken } = await person(redactor);
+    // It grows no older, however long this takes.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+    onTestFinished(() => void vi.useRealTimers());
     changed({ obtainedAtMs: Date.now() - 3_600_000, expiresAtMs: Date.now() + 10_000 });
     auth.isDown = true;
     expect(await bridge().token(signal)).toBe(accessToken);

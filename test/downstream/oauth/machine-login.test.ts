@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { importSPKI, jwtVerify } from 'jose';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/events.js';
 import { Redactor } from '../../../src/base/redact.js';
 import type { MachineLogin } from '../../../src/config/downstream-spec.js';
@@ -173,10 +173,11 @@ it('a secret in a file is read anew for each token', async () => {
 });
 
 it('a token that is about to end is asked for anew', async () => {
-  const { origin } = await startWorld({ seconds: 1 });
+  const { origin } = await startWorld({ seconds: 3_600 });
   const { whoami } = await open(origin, { secret: { value: SECRET } });
   expect(await whoami()).toBe('token-1-0123456789');
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+  onTestFinished(() => void vi.useRealTimers());
   expect(await whoami()).toMatch(/^token-[2-9]/);
 });
 

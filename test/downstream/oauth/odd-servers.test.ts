@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Redactor } from '../../../src/base/redact.js';
 import { logIn } from '../../../src/downstream/oauth/log-in.js';
 import { Logins } from '../../../src/downstream/oauth/logins.js';
+import { HANGS_MS } from '../../support/time.js';
 import { remoteSpec } from './remote-spec.js';
 import { stateDir, store, useTokenFolder } from './token-folder.js';
 
@@ -65,7 +66,7 @@ async function logInBy(path = '/mcp', visit: (callback: URL) => Promise<unknown>
     void visit(callback).catch(() => {});
   };
   const options = { store, redactor: new Redactor(), scopes: [], clientMetadataUrl: undefined, onUrl };
-  const login = await logIn(remoteSpec(`${origin}${path}`), { ...options, timeoutMs: 5_000 }, signal);
+  const login = await logIn(remoteSpec(`${origin}${path}`), { ...options, timeoutMs: HANGS_MS }, signal);
   return login.accessToken;
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LOCK_HELD_AT_MOST_MS } from '../../../src/base/file-lock.js';
 import type { Login } from '../../../src/downstream/oauth/token-store.js';
+import { HANGS_MS, pause } from '../../support/time.js';
 import { stateDir, store, useTokenFolder } from './token-folder.js';
 
 const URL_A = 'https://a.example/mcp';
@@ -109,7 +110,7 @@ describe('the lock', () => {
     const hold = async () => {
       using _lock = await store.lock(URL_A, signal);
       most = Math.max(most, ++holders);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await pause(5);
       holders--;
     };
     await Promise.all([hold(), hold(), hold(), hold()]);
@@ -123,12 +124,12 @@ describe('the lock', () => {
     await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
     const then = new Date(Date.now() - LOCK_HELD_AT_MOST_MS - 1_000);
     utimesSync(`${store.fileOf(URL_A)}.lock`, then, then);
-    const next = await store.lock(URL_A, AbortSignal.timeout(1_000));
+    const next = await store.lock(URL_A, AbortSignal.timeout(HANGS_MS));
     // The dead one comes back: the lock is not its own any more.
     dead[Symbol.dispose]();
     await expect(store.lock(URL_A, AbortSignal.timeout(100))).rejects.toMatchObject({ name: 'AbortError' });
     next[Symbol.dispose]();
-    (await store.lock(URL_A, AbortSignal.timeout(100)))[Symbol.dispose]();
+    (await store.lock(URL_A, AbortSignal.timeout(HANGS_MS)))[Symbol.dispose]();
     expect(readdirSync(join(stateDir, 'tokens'))).toEqual([]);
   });
 });
