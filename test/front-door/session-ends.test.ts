@@ -56,8 +56,8 @@ function isForgotten({ stateDir }: TestBridge, name: string): boolean {
 function occupied(bridge: TestBridge) {
   const session = 'busy';
   const ending = new AbortController();
-  const code = 'import time; x = 1; time.sleep(250)';
-  const call = bridge.call({ session, code, timeout: 250 }, { signal: ending.signal });
+  const code = 'import time; x = 1; time.sleep(100)';
+  const call = bridge.call({ session, code, timeout: 100 }, { signal: ending.signal });
   call.catch(() => {});
   const goesOn = async (): Promise<CallToolResult> => {
     ending.abort();
