@@ -217,7 +217,7 @@ describe('two bridges', () => {
   fault('L15', 'one sweeps and ends; a call of the other goes on', async (stage) => {
     const long = await stage.bridge();
     await stage.stillWorks(long);
-    const call = long.run(LONG_CODE, { timeout: 200 });
+    const call = long.run(LONG_CODE, { timeout: 120 });
     await pause(700);
     const short = await stage.bridge();
     await stage.stillWorks(short);
@@ -228,7 +228,7 @@ describe('two bridges', () => {
 
   fault('L15', 'one is killed, and a call of the other goes on', async (stage) => {
     const [long, other] = [await stage.bridge(), await stage.raw()];
-    const call = long.run(LONG_CODE, { timeout: 200 });
+    const call = long.run(LONG_CODE, { timeout: 120 });
     other.call('while True: pass');
     await pause(800);
     process.kill(other.pid, 'SIGKILL');

@@ -10,9 +10,9 @@ import type { Relaxation } from './relaxations.js';
 import { OPEN_SERVER, type World } from './world.js';
 
 /** Of one probe; a control that is cut off after its own time counts as endless. */
-const PROBE_SECONDS = 6;
+const PROBE_SECONDS = 60;
 const ENDLESS_SECONDS = 2;
-const BATCH_SECONDS = 100;
+const BATCH_SECONDS = 250;
 /** One argument of a program may have 128 KB, and this is without the prelude. */
 const MAX_BATCH_CHARS = 60_000;
 /** Most of what is run at the same time waits. */
