@@ -31,7 +31,6 @@ export type RawOutput = {
   /** The end of stderr, and how much there was. */
   readonly stderr: string;
   readonly stderrBytes: number;
-  readonly ms: number;
 };
 
 export class RawContainers {
@@ -133,7 +132,6 @@ function removeContainer(id: string, then: () => void): void {
 }
 
 function outputOf(child: ChildProcess): Promise<RawOutput> {
-  const startedAt = performance.now();
   const kept: Buffer[] = [];
   let bytes = 0;
   let stderr = '';
@@ -147,8 +145,7 @@ function outputOf(child: ChildProcess): Promise<RawOutput> {
     stderr = (stderr + chunk.toString()).slice(-2000);
   });
   return new Promise((resolve) => {
-    const done = () =>
-      resolve({ stdout: Buffer.concat(kept), bytes, stderr, stderrBytes, ms: performance.now() - startedAt });
+    const done = () => resolve({ stdout: Buffer.concat(kept), bytes, stderr, stderrBytes });
     child.once('error', done);
     child.once('close', done);
   });

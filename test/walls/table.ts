@@ -64,14 +64,13 @@ export async function runAttacks(attacks: readonly Attack[], stage: Stage): Prom
 /** Calls the bridge and keeps what the client saw. */
 export async function ask(bridge: TestBridge, code: string, options: RunOptions = {}): Promise<Answer> {
   const { servers, timeout } = options;
-  const startedAt = performance.now();
   const result: CallToolResult = await bridge.call({
     code,
     ...(servers === undefined ? {} : { servers }),
     ...(timeout === undefined ? {} : { timeout }),
   });
   const text = result.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-  return { payload: result.structuredContent as Payload, text, ms: performance.now() - startedAt };
+  return { payload: result.structuredContent as Payload, text };
 }
 
 async function tryProbes(probes: readonly Probe[], { bridge, world }: Stage): Promise<Map<string, Seen>> {
