@@ -42,7 +42,7 @@ function recorded(stateDir: string, name: string): Recorded {
   return found;
 }
 
-/** Whether the state directory has no session of this name, or none yet: its bridge knows of its end then. */
+/** Whether the state directory, which bridges of other tests have too, has no session of this name, or none yet: its bridge knows of its end then. */
 function isForgotten({ stateDir }: TestBridge, name: string): boolean {
   try {
     recorded(stateDir, name);
@@ -53,8 +53,7 @@ function isForgotten({ stateDir }: TestBridge, name: string): boolean {
 }
 
 /** A session in a call that does not end by itself; `goesOn` ends the call, and gives what the next one says. */
-function occupied(bridge: TestBridge) {
-  const session = 'busy';
+function occupied(bridge: TestBridge, session: string) {
   const ending = new AbortController();
   const code = 'import time; x = 1; time.sleep(100)';
   const call = bridge.call({ session, code, timeout: 100 }, { signal: ending.signal });
@@ -151,7 +150,7 @@ describe.concurrent('a session that its limits have ended', () => {
 
   it('because another one needed its place, which takes that of the longest idle one', async () => {
     await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '2' } });
-    const busy = occupied(bridge);
+    const busy = occupied(bridge, 'busy');
     await bridge.call({ session: 'a', code: 'x = 1' });
     await bridge.call({ session: 'b', code: 'x = 1' });
     const reason = await reasonOf(bridge, 'a');
@@ -163,8 +162,8 @@ describe.concurrent('a session that its limits have ended', () => {
 
   it('but not while all are at work: then no other one begins', async () => {
     await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '1' } });
-    const busy = occupied(bridge);
-    await until(() => !isForgotten(bridge, 'busy'));
+    const busy = occupied(bridge, 'alone');
+    await until(() => !isForgotten(bridge, 'alone'));
     const refused = await bridge.call({ session: 'other', code: '1' });
     expect(textOf(refused)).toContain(
       'session: all 1 sessions that there may be at once (MCP_BRIDGE_SESSIONS)',
