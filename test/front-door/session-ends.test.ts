@@ -52,12 +52,17 @@ function isForgotten({ stateDir }: TestBridge, name: string): boolean {
   }
 }
 
-/** A session in a call that does not end by itself; `goesOn` ends the call, and gives what the next one says. */
-function occupied(bridge: TestBridge, session: string) {
+/** A session whose code is at work in a call that does not end by itself; `goesOn` ends the call, and gives what the next one says. */
+async function occupied(bridge: TestBridge, session: string) {
   const ending = new AbortController();
-  const code = 'import time; x = 1; time.sleep(100)';
-  const call = bridge.call({ session, code, timeout: 100 }, { signal: ending.signal });
+  const code = 'import time; x = 1; runtime.progress(1); time.sleep(100)';
+  let isGoing = false;
+  const onprogress = () => {
+    isGoing = true;
+  };
+  const call = bridge.call({ session, code, timeout: 100 }, { signal: ending.signal, onprogress });
   call.catch(() => {});
+  await until(() => isGoing);
   const goesOn = async (): Promise<CallToolResult> => {
     ending.abort();
     await expect(call).rejects.toThrow();
@@ -150,7 +155,7 @@ describe.concurrent('a session that its limits have ended', () => {
 
   it('because another one needed its place, which takes that of the longest idle one', async () => {
     await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '2' } });
-    const busy = occupied(bridge, 'busy');
+    const busy = await occupied(bridge, 'busy');
     await bridge.call({ session: 'a', code: 'x = 1' });
     await bridge.call({ session: 'b', code: 'x = 1' });
     const reason = await reasonOf(bridge, 'a');
@@ -162,8 +167,7 @@ describe.concurrent('a session that its limits have ended', () => {
 
   it('but not while all are at work: then no other one begins', async () => {
     await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '1' } });
-    const busy = occupied(bridge, 'alone');
-    await until(() => !isForgotten(bridge, 'alone'));
+    const busy = await occupied(bridge, 'alone');
     const refused = await bridge.call({ session: 'other', code: '1' });
     expect(textOf(refused)).toContain(
       'session: all 1 sessions that there may be at once (MCP_BRIDGE_SESSIONS)',
