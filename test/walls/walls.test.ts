@@ -34,7 +34,7 @@ const SETTINGS = {
   MCP_BRIDGE_PIDS: isGvisor ? '192' : '64',
   MCP_BRIDGE_LOG_LEVEL: 'warn',
   MCP_BRIDGE_CONCURRENCY: '4',
-  // Of many probes, one after the other.
+  // A batch runs many probes, one after the other.
   MCP_BRIDGE_MAX_TIMEOUT: '250',
   ...(WALLS_RUNTIME === undefined ? {} : { MCP_BRIDGE_OCI_RUNTIME: WALLS_RUNTIME }),
   ...(WALLS_ACCEPT === undefined ? {} : { MCP_BRIDGE_ACCEPT_UNENFORCED: WALLS_ACCEPT }),
