@@ -6,8 +6,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hostileServer, tempHome } from '../support/start-bridge.js';
 import { command, type Ended } from './command.js';
 
-const TIMEOUT_MS = 60_000;
-
 let home: string;
 beforeEach(() => {
   home = tempHome();
@@ -16,7 +14,7 @@ afterEach(() => {
   rmSync(home, { recursive: true, force: true });
 });
 
-describe('run', { timeout: TIMEOUT_MS }, () => {
+describe('run', () => {
   const runCode = (code: string, ...args: readonly string[]): Promise<Ended> => {
     writeFileSync(join(home, 'job.py'), code);
     const config = join(home, 'servers.json');
@@ -101,11 +99,11 @@ describe('run', { timeout: TIMEOUT_MS }, () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: 'success', exitCode: 0 });
   });
 
-  it('SIGINT ends it soon and leaves nothing', async () => {
-    const code = 'import sys, time\nprint("go", file=sys.stderr)\ntime.sleep(60)';
+  it('SIGINT ends it and leaves nothing', async () => {
+    const code = 'import sys, time\nprint("go", file=sys.stderr)\ntime.sleep(100)';
     writeFileSync(join(home, 'job.py'), code);
     let killed = false;
-    const { exitCode, durationMs } = await command(['run', 'job.py', '--timeout', '60'], {
+    const { exitCode, stderr } = await command(['run', 'job.py', '--timeout', '100'], {
       home,
       env: { MCP_BRIDGE_LOG_LEVEL: 'debug' },
       onStderr: (written, pid) => {
@@ -116,11 +114,12 @@ describe('run', { timeout: TIMEOUT_MS }, () => {
     });
     expect(killed).toBe(true);
     expect(exitCode).toBe(1);
-    expect(durationMs).toBeLessThan(30_000);
+    // Nor had its time run out.
+    expect(stderr).not.toContain('Timed out');
   });
 });
 
-describe('doctor', { timeout: TIMEOUT_MS }, () => {
+describe('doctor', () => {
   type Report = {
     readonly version: string;
     readonly findings: readonly { name: string; status: string; detail: string; remedy?: string }[];

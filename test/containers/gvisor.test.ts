@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ProbeReport } from '../../src/cli/probe/report.js';
 import { firstProcess } from '../../src/engine/first-process.js';
 import { command } from '../cli/command.js';
+import { REACH_SECONDS } from '../front-door/reached.js';
 import { ourContainers, processesWith } from '../support/nothing-left.js';
 import { npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 import { eventually } from '../support/time.js';
@@ -109,10 +110,8 @@ for place in places:
 
   it('its deadline ends it, with its output and the place', async () => {
     const bridge = await start();
-    const startedAt = performance.now();
-    const payload = await bridge.run('print("begun")\nwhile True: pass', { timeout: 2 });
+    const payload = await bridge.run('print("begun")\nwhile True: pass', { timeout: 2 * REACH_SECONDS });
     expect(payload).toMatchObject({ status: 'timeout', stdout: ['begun'] });
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
     await nothingIsLeft();
   });
 

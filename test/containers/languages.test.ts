@@ -7,7 +7,7 @@ import { languages } from '../../src/config/languages/records.js';
 import { isBuilt } from '../support/built-image.js';
 import { descendants, ourContainers, processesWith } from '../support/nothing-left.js';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, pause } from '../support/time.js';
 import { EXPECTED, LONG_TO_COMPILE, PROGRAMS } from './language-programs.js';
 
 const there = languages.filter(({ profile }) => isBuilt(profile));
@@ -32,7 +32,6 @@ const execute = (language: string, code: string, timeout: number, signal?: Abort
   );
 const isStarted = () => processesWith('/ipc/entrypoint.py').length > 0;
 const isGone = () => !isStarted() && ourContainers().length === 0 && descendants(bridge.pid).length === 0;
-const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 it.each(there)('$title: what tries to get out is held, and what is not its own hidden', async ({ name }) => {
   const { content } = await execute(name, PROGRAMS[name]?.attacks ?? '', 20);
@@ -68,7 +67,7 @@ it.each(cancelled)('%s: cancelled, it leaves nothing', async (_title, name, code
   const answer = execute(name, code, 60, controller.signal);
   answer.catch(() => {});
   expect(await eventually(isStarted)).toBe(true);
-  await later(300);
+  await pause(300);
   controller.abort();
   await expect(answer).rejects.toThrow();
   expect(await eventually(isGone)).toBe(true);
@@ -87,7 +86,7 @@ it('when the bridge is killed they leave nothing, compilers included', async () 
   ];
   for (const answer of answers) answer.catch(() => {});
   expect(await eventually(isStarted)).toBe(true);
-  await later(600);
+  await pause(600);
   process.kill(bridge.pid, 'SIGKILL');
   expect(await eventually(isGone)).toBe(true);
 });

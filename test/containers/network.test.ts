@@ -66,7 +66,7 @@ async function valueIn(kind: SandboxKind, code: string): Promise<unknown> {
     if (frame.type === 'raised') throw new Error(JSON.stringify(frame));
   };
   await sandbox.check(code);
-  const run = { timeoutSeconds: 30, loaded: [], discovered: [], files: [], program: null };
+  const run = { timeoutSeconds: 100, loaded: [], discovered: [], files: [], program: null };
   sandbox.run({ type: 'run', ...run }, { onGuest, onOutput: () => {}, onFile: () => {} });
   await sandbox.ended;
   pools.of(kind).retire(sandbox);

@@ -59,11 +59,10 @@ async function calls(mode: (typeof MODES)[number], most = 2) {
   );
   const told: string[] = [];
   const call = async () => {
-    const startedAt = performance.now();
     const onprogress = ({ message = '' }) => told.push(message);
     const { content, isError } = await bridge.call({ code: '1' }, { onprogress });
     const [first] = content as { text: string }[];
-    return { text: first?.text ?? '', isError, seconds: (performance.now() - startedAt) / 1000 };
+    return { text: first?.text ?? '', isError };
   };
   const first = await call();
   // Where the machine is busy the first answer comes before the registry is given up, and the next call says that it was.
@@ -80,7 +79,6 @@ describe.concurrent('a registry that', () => {
       `The image ${image} is not present and cannot be pulled: no registry answered within 20 s`,
     );
     expect(second.text).toContain('MCP_BRIDGE_IMAGE');
-    expect(second.seconds).toBeLessThan(29);
     expect(told.join('\n')).toContain('Setting up: ');
   });
 
@@ -89,7 +87,6 @@ describe.concurrent('a registry that', () => {
     expect(second.text).toMatch(
       /its registry stopped sending: \d+\.\d MB had arrived, and nothing more came for 20 s/,
     );
-    expect(second.seconds).toBeLessThan(29);
   });
 
   it('trickles: the call is answered in time with how far it is', async () => {
@@ -97,8 +94,6 @@ describe.concurrent('a registry that', () => {
     expect(first.isError).toBe(true);
     expect(first.text).toContain('Nothing has run yet: set-up is still going on after 25 s.');
     expect(first.text).toMatch(new RegExp(`Now: ${image}: Copying blob .* MB so far, step \\d+, for \\d+ s`));
-    expect(first.seconds).toBeGreaterThan(24);
-    expect(first.seconds).toBeLessThan(29);
   });
 });
 

@@ -72,7 +72,7 @@ async function run(launcher: Launcher, language: Language, image: string, code: 
   sandbox.run(
     {
       type: 'run',
-      timeoutSeconds: 10,
+      timeoutSeconds: 100,
       loaded: [],
       discovered: [],
       files: filesOf(task, []),

@@ -16,8 +16,6 @@ type Report = {
 
 const CODEX = '# mine\nmodel = "m"\n';
 const CURSOR = '{\n  // mine\n  "mcpServers": {}\n}\n';
-/** The attacks of the probe alone take a quarter of a minute. */
-const SETUP_MS = 170_000;
 
 let home: string;
 beforeAll(() => {
@@ -41,23 +39,19 @@ const statusesIn = ({ steps }: Report) => Object.fromEntries(steps.map(({ name, 
 const hostFiles = () =>
   ['.codex/config.toml', '.cursor/mcp.json'].map((file) => readFileSync(join(home, file), 'utf8'));
 
-it(
-  'goes from an engine to an answer, changes nothing the second time, and is taken back whole',
-  async () => {
-    const first = await setUp('--yes');
-    expect(statusesIn(first)).toMatchObject({ engine: 'ok', walls: 'ok', hosts: 'done', answer: 'ok' });
-    expect(first.steps.at(-1)?.detail).toMatch(/^6 \* 7 is 42, says Python 3\.\d+\.\d+; /);
-    expect(hostFiles()).not.toEqual([CODEX, CURSOR]);
+it('goes from an engine to an answer, changes nothing the second time, and is taken back whole', async () => {
+  const first = await setUp('--yes');
+  expect(statusesIn(first)).toMatchObject({ engine: 'ok', walls: 'ok', hosts: 'done', answer: 'ok' });
+  expect(first.steps.at(-1)?.detail).toMatch(/^6 \* 7 is 42, says Python 3\.\d+\.\d+; /);
+  expect(hostFiles()).not.toEqual([CODEX, CURSOR]);
 
-    const registered = hostFiles();
-    const second = await setUp('--yes');
-    expect([second.works, second.changed, second.undo]).toEqual([true, false, []]);
-    expect(hostFiles()).toEqual(registered);
+  const registered = hostFiles();
+  const second = await setUp('--yes');
+  expect([second.works, second.changed, second.undo]).toEqual([true, false, []]);
+  expect(hostFiles()).toEqual(registered);
 
-    const undo = first.undo.filter((line) => / uninstall \S+$/.test(line));
-    expect(undo).toHaveLength(2);
-    for (const line of undo) await command(line.split(' ').slice(-2), { home });
-    expect(hostFiles()).toEqual([CODEX, CURSOR]);
-  },
-  SETUP_MS,
-);
+  const undo = first.undo.filter((line) => / uninstall \S+$/.test(line));
+  expect(undo).toHaveLength(2);
+  for (const line of undo) await command(line.split(' ').slice(-2), { home });
+  expect(hostFiles()).toEqual([CODEX, CURSOR]);
+});

@@ -6,12 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hostileServer, MAIN } from '../support/start-bridge.js';
+import { coldSandboxes, pause } from '../support/time.js';
 import { amount } from './ledger.js';
 import { fault, type Stage } from './stage.js';
 
 const isRoot = process.getuid?.() === 0;
 const folder = (name: string) => mkdtempSync(join(process.env['TEST_ROOT'] ?? tmpdir(), `${name}-`));
-const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+/** Longer than it takes another bridge to start, to run something and to end. */
+const LONG_CODE = `import time; time.sleep(${coldSandboxes(15) / 1000}); "whole"`;
 
 describe('a full disk', () => {
   // Only root can mount a small one.
@@ -129,7 +131,7 @@ describe('odd surroundings', () => {
 
   fault('L11', 'a state directory that is a file', async (stage) => {
     const bridge = await stage.bridge({}, { MCP_BRIDGE_STATE_DIR: '/etc/passwd' });
-    const payload = await stage.answered(bridge.run('1'), 5_000);
+    const payload = await stage.answered(bridge.run('1'));
     expect(payload).toMatchObject({ status: 'error', error: expect.stringContaining('/etc/passwd') });
     expect(payload.remedy).toContain('MCP_BRIDGE_STATE_DIR');
   });
@@ -139,7 +141,7 @@ describe('odd surroundings', () => {
       const state = folder('locked');
       chmodSync(state, 0o500);
       const bridge = await stage.bridge({}, { MCP_BRIDGE_STATE_DIR: state });
-      const payload = await stage.answered(bridge.run('1'), 5_000);
+      const payload = await stage.answered(bridge.run('1'));
       expect(payload).toMatchObject({ status: 'error', error: expect.stringContaining(state) });
       expect(payload.remedy).toContain('MCP_BRIDGE_STATE_DIR');
     });
@@ -175,7 +177,7 @@ describe('many at once', () => {
       await stage.answered(bridge.run('1'));
       const before = bridge.received.length;
       const ids = Array.from({ length: CROWD }, (_, n) => bridge.call(`${n} * 2`));
-      const answers = await Promise.all(ids.map((id) => stage.answered(bridge.answer(id), 120_000)));
+      const answers = await Promise.all(ids.map((id) => stage.answered(bridge.answer(id))));
       expect(answers.map(({ result }) => result?.structuredContent?.result)).toEqual(
         ids.map((_, n) => n * 2),
       );
@@ -185,7 +187,6 @@ describe('many at once', () => {
         expect(Math.abs(ids.indexOf(id) - place)).toBeLessThanOrEqual(8);
       }
     },
-    { timeoutMs: 150_000 },
   );
 });
 
@@ -207,7 +208,7 @@ describe('itself', () => {
     const env = { MCP_BRIDGE_DOWNSTREAM_ENV: 'MCP_SERVERS_CONFIG' };
     const bridge = await stage.raw({ servers: { hidden }, env });
     const code = 'await mcp_hidden.run_python(code="1", servers=["hidden"])';
-    const payload = await stage.answered(bridge.run(code, { servers: ['hidden'], timeout: 60 }), 60_000);
+    const payload = await stage.answered(bridge.run(code, { servers: ['hidden'], timeout: 60 }));
     expect(payload).toMatchObject({ status: 'error', error: expect.stringMatching(/another bridge/) });
   });
 });
@@ -216,20 +217,20 @@ describe('two bridges', () => {
   fault('L15', 'one sweeps and ends; a call of the other goes on', async (stage) => {
     const long = await stage.bridge();
     await stage.stillWorks(long);
-    const call = long.run('import time; time.sleep(3); "whole"', { timeout: 20 });
-    await later(700);
+    const call = long.run(LONG_CODE, { timeout: 120 });
+    await pause(700);
     const short = await stage.bridge();
     await stage.stillWorks(short);
-    await later(300);
+    await pause(300);
     await short[Symbol.asyncDispose]();
     expect(await stage.answered(call)).toMatchObject({ status: 'success', result: 'whole' });
   });
 
   fault('L15', 'one is killed, and a call of the other goes on', async (stage) => {
     const [long, other] = [await stage.bridge(), await stage.raw()];
-    const call = long.run('import time; time.sleep(3); "whole"', { timeout: 20 });
+    const call = long.run(LONG_CODE, { timeout: 120 });
     other.call('while True: pass');
-    await later(800);
+    await pause(800);
     process.kill(other.pid, 'SIGKILL');
     expect(await stage.answered(call)).toMatchObject({ status: 'success', result: 'whole' });
     await long[Symbol.asyncDispose]();

@@ -6,6 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { bridgeEnv, MAIN, type Payload, type ServerEntry, tempHome } from '../support/start-bridge.js';
+import { HANGS_MS } from '../support/time.js';
 
 export type Message = {
   readonly id?: number | null;
@@ -35,7 +36,6 @@ export type CallOptions = {
 };
 
 const PROTOCOL = '2025-06-18';
-const END_WITHIN_MS = 8_000;
 
 export class RawBridge implements AsyncDisposable {
   readonly home: string;
@@ -145,7 +145,7 @@ export class RawBridge implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.child.stdin.end();
     this.child.stdout.resume();
-    const timer = setTimeout(() => this.child.kill('SIGKILL'), END_WITHIN_MS);
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), HANGS_MS);
     await this.exited;
     clearTimeout(timer);
     this.child.stdin.destroy();

@@ -8,7 +8,7 @@ import { imageOf, isBuilt } from '../support/built-image.js';
 import { Relay } from '../support/relay.js';
 import { openRemoteEngine, type RemoteEngine, whyNoRemoteEngine } from '../support/remote-engine.js';
 import { hostileServer, type Payload, tempHome } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, pause } from '../support/time.js';
 import { amount } from './ledger.js';
 import type { RawBridge } from './raw-bridge.js';
 import { fault, type Stage } from './stage.js';
@@ -17,9 +17,6 @@ const KIND = 'podman-unix';
 const why = whyNoRemoteEngine(KIND) ?? (isBuilt('base') ? undefined : 'there is no image to give it');
 const KILLS = amount('FAULT_REMOTE_KILLS', 5);
 const SERVERS = { h: hostileServer() };
-/** What is left with an engine that cannot be told anything is found when it can, by the bridge or by the next one. */
-const GONE_WITHIN_MS = 20_000;
-const ANSWERED_WITHIN_MS = 45_000;
 /** A user's podman is given no control groups there. */
 const ACCEPTED = { MCP_BRIDGE_ACCEPT_UNENFORCED: 'memory,pids,cpu' };
 
@@ -28,8 +25,6 @@ const ACCEPTED = { MCP_BRIDGE_ACCEPT_UNENFORCED: 'memory,pids,cpu' };
  * homes too, and told with their pid; containers of the engine are asked of it.
  */
 const mayStay = (left: string): boolean => /^(?:podman|python3?|\/usr\/bin\/conmon) /.test(left);
-
-const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 describe.skipIf(why !== undefined)(
   `an engine elsewhere${why === undefined ? '' : ` (skipped: ${why})`}`,
@@ -70,17 +65,8 @@ describe.skipIf(why !== undefined)(
         'mcp-sandbox-bridge-',
       );
 
-    async function reached(condition: () => Promise<boolean>, withinMs: number): Promise<boolean> {
-      const end = performance.now() + withinMs;
-      while (!(await condition())) {
-        if (performance.now() > end) return false;
-        await later(50);
-      }
-      return true;
-    }
-
     async function nothingThere(): Promise<void> {
-      await reached(async () => (await containersThere()).length === 0, GONE_WITHIN_MS);
+      await eventually(async () => (await containersThere()).length === 0);
       expect(await containersThere(), 'containers of the engine').toEqual([]);
     }
 
@@ -94,7 +80,7 @@ describe.skipIf(why !== undefined)(
         readonly answered: number;
       }) => Promise<unknown>;
     };
-    const running = () => reached(isRunning, 15_000);
+    const running = () => eventually(isRunning);
     const printed = 'print("x", flush=True)\n';
     const MOMENTS: readonly Moment[] = [
       {
@@ -112,13 +98,13 @@ describe.skipIf(why !== undefined)(
         title: 'in its code',
         code: `${printed}import time; time.sleep(20)`,
         timeout: 30,
-        reach: () => running().then(() => later(500)),
+        reach: () => running().then(() => pause(500)),
       },
       {
         title: 'in a tool call',
         code: 'await mcp_h.hang()',
         timeout: 30,
-        reach: () => running().then(() => later(500)),
+        reach: () => running().then(() => pause(500)),
       },
       {
         title: 'in its output',
@@ -135,7 +121,7 @@ describe.skipIf(why !== undefined)(
         title: 'while it is ended at its deadline',
         code: 'import signal\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\nwhile True: pass',
         timeout: 2,
-        reach: () => running().then(() => later(1_950)),
+        reach: () => running().then(() => pause(1_950)),
       },
     ];
 
@@ -152,18 +138,18 @@ describe.skipIf(why !== undefined)(
               await reach({ connections, answered });
               relay[how]();
               // One that is only held up goes on afterwards, if its time is not over by then.
-              if (how === 'stall') await later(3_000);
-              else await stage.answered(bridge.answer(id), ANSWERED_WITHIN_MS);
+              if (how === 'stall') await pause(3_000);
+              else await stage.answered(bridge.answer(id));
             } finally {
               relay.resume();
             }
-            const { result } = await stage.answered(bridge.answer(id), ANSWERED_WITHIN_MS);
+            const { result } = await stage.answered(bridge.answer(id));
             const payload = result?.structuredContent as Payload;
             expect(payload.error ?? '').not.toContain('E_INTERNAL');
             await stage.stillWorks(bridge);
             await nothingThere();
           },
-          { timeoutMs: 150_000, mayStay },
+          { mayStay },
         );
 
     fault(
@@ -172,7 +158,7 @@ describe.skipIf(why !== undefined)(
       async (stage) => {
         const bridge = await ready(stage);
         relay.cut();
-        await later(300);
+        await pause(300);
         relay.resume();
         await stage.stillWorks(bridge);
         await nothingThere();
@@ -187,7 +173,7 @@ describe.skipIf(why !== undefined)(
         relay.cut();
         const bridge = await stage.raw({ env: env({ MCP_BRIDGE_STATE_DIR: join(tempHome(), 'state') }) });
         try {
-          const { result } = await stage.answered(bridge.answer(bridge.call('1')), ANSWERED_WITHIN_MS);
+          const { result } = await stage.answered(bridge.answer(bridge.call('1')));
           expect(result?.structuredContent).toMatchObject({
             status: 'error',
             remedy: expect.stringMatching(/\w/),
@@ -209,9 +195,9 @@ describe.skipIf(why !== undefined)(
         bridge.request('tools/list');
         expect(await running()).toBe(true);
         // It has greeted by then, too.
-        await later(1_000);
+        await pause(1_000);
         relay.cut();
-        await later(300);
+        await pause(300);
         relay.resume();
         await stage.stillWorks(bridge);
         await bridge[Symbol.asyncDispose]();
@@ -231,7 +217,7 @@ describe.skipIf(why !== undefined)(
         relay.cut();
         try {
           bridge.child.stdin.end();
-          const ended = await stage.answered(bridge.exited, 20_000);
+          const ended = await stage.answered(bridge.exited);
           expect(ended.signal).toBeNull();
         } finally {
           relay.resume();
@@ -251,13 +237,10 @@ describe.skipIf(why !== undefined)(
         expect(await running()).toBe(true);
         await engine.kill();
         try {
-          const { result } = await stage.answered(bridge.answer(id), ANSWERED_WITHIN_MS);
+          const { result } = await stage.answered(bridge.answer(id));
           expect(result?.structuredContent?.status).toBe('error');
           // As long as there is none, that is what is said.
-          const { result: without } = await stage.answered(
-            bridge.answer(bridge.call('1')),
-            ANSWERED_WITHIN_MS,
-          );
+          const { result: without } = await stage.answered(bridge.answer(bridge.call('1')));
           expect(without?.structuredContent?.status).toBe('error');
         } finally {
           await engine.start();
@@ -265,7 +248,7 @@ describe.skipIf(why !== undefined)(
         await stage.stillWorks(bridge);
         await nothingThere();
       },
-      { timeoutMs: 150_000, mayStay },
+      { mayStay },
     );
 
     fault(
@@ -275,7 +258,7 @@ describe.skipIf(why !== undefined)(
         const bridge = await ready(stage);
         await engine.fillDisk();
         try {
-          const { result } = await stage.answered(bridge.answer(bridge.call('1')), ANSWERED_WITHIN_MS);
+          const { result } = await stage.answered(bridge.answer(bridge.call('1')));
           expect(result?.structuredContent).toMatchObject({
             status: 'error',
             error: expect.stringContaining('no space left on device'),
@@ -286,7 +269,7 @@ describe.skipIf(why !== undefined)(
         await stage.stillWorks(bridge);
         await nothingThere();
       },
-      { timeoutMs: 120_000, mayStay },
+      { mayStay },
     );
 
     fault(
@@ -304,7 +287,7 @@ describe.skipIf(why !== undefined)(
             timeout: 60,
           });
           bridge.answer(id).catch(() => {});
-          await later((n * 379) % 1_500);
+          await pause((n * 379) % 1_500);
           process.kill(bridge.pid, 'SIGKILL');
           await bridge[Symbol.asyncDispose]();
           stage.injected++;
@@ -316,7 +299,7 @@ describe.skipIf(why !== undefined)(
         await eventually(() => folders().length <= 1);
         expect(folders().length).toBe(1);
       },
-      { timeoutMs: 90_000 + KILLS * 4_000, mayStay },
+      { rounds: KILLS, mayStay },
     );
   },
 );

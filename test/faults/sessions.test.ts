@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { SessionFiles } from '../../src/server/sessions/session-file.js';
+import { REACH_SECONDS } from '../front-door/reached.js';
 import { ourContainers } from '../support/nothing-left.js';
 import type { TestBridge } from '../support/start-bridge.js';
 import { eventually } from '../support/time.js';
@@ -131,7 +132,7 @@ async function saysWhy(stage: Stage, caller: Caller, name: string, why: RegExp):
 
 /** It is as it was, or the next call says that it is not. */
 async function isKeptOrSaysSo(stage: Stage, caller: Caller, name: string): Promise<void> {
-  const { first, text } = await stage.answered(caller.say(LOOK, { session: name, timeout: 20 }));
+  const { first, text } = await stage.answered(caller.say(LOOK, { session: name, timeout: 100 }));
   if (/: call \d+\]$/.test(first)) expect(text).toContain('42');
   else
     expect(first).toMatch(/it has ended with this call: |: new, and empty, since the one before has ended: /);
@@ -158,7 +159,7 @@ describe('killed from outside', () => {
           await saysWhy(stage, caller, name, why);
         }
       },
-      { timeoutMs: 60_000 + KILLS * 30_000 },
+      { rounds: KILLS },
     );
 
     fault(
@@ -177,7 +178,7 @@ describe('killed from outside', () => {
           await saysWhy(stage, caller, name, why);
         }
       },
-      { timeoutMs: 60_000 + KILLS * 30_000 },
+      { rounds: KILLS },
     );
   }
 
@@ -203,7 +204,7 @@ describe('killed from outside', () => {
           await isKeptOrSaysSo(stage, caller, name);
         }
       },
-      { timeoutMs: 60_000 + KILLS * 30_000 },
+      { rounds: KILLS },
     );
   }
 
@@ -229,7 +230,7 @@ describe('killed from outside', () => {
           await saysWhy(stage, next, other, why);
         }
       },
-      { timeoutMs: 60_000 + KILLS * 40_000 },
+      { rounds: KILLS },
     );
   }
 });
@@ -243,7 +244,7 @@ describe('its own code', () => {
     const caller = through(await stage.bridge({}, MEMORY));
     const name = newName();
     await begin(stage, caller, name);
-    const { first } = await stage.answered(caller.say(EAT, { session: name, timeout: 20 }));
+    const { first } = await stage.answered(caller.say(EAT, { session: name, timeout: 100 }));
     expect(first).toMatch(EATEN);
     await saysWhy(stage, caller, name, EATEN);
   });
@@ -252,7 +253,7 @@ describe('its own code', () => {
     const caller = through(await stage.bridge({}, MEMORY));
     const name = newName();
     const later = EAT.replaceAll('\n', '\n    ');
-    const code = `${MARK}\nimport threading, time\nfrom mcp import runtime\nruntime.keep_running()\ndef eat():\n    time.sleep(1)\n    ${later}\nthreading.Thread(target=eat).start()`;
+    const code = `${MARK}\nimport threading, time\nfrom mcp import runtime\nruntime.keep_running()\ndef eat():\n    time.sleep(${REACH_SECONDS})\n    ${later}\nthreading.Thread(target=eat).start()`;
     await begin(stage, caller, name, code);
     expect(await eventually(() => recordsOf(caller, [name]).length === 0), 'it has ended').toBe(true);
     await saysWhy(stage, caller, name, EATEN);
@@ -301,6 +302,6 @@ describe('more than there may be', () => {
       const haveEnded = () => recordsOf(caller, all).every(({ ended }) => ended !== null);
       expect(await eventually(haveEnded), 'none is on record as living').toBe(true);
     },
-    { timeoutMs: 60_000 + CROWD * 10_000 },
+    { rounds: CROWD },
   );
 });

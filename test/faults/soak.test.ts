@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { hostileServer, type Payload, type TestBridge } from '../support/start-bridge.js';
+import { pause } from '../support/time.js';
 import { amount } from './ledger.js';
 import { fault } from './stage.js';
 
@@ -55,7 +56,7 @@ const KINDS: readonly Kind[] = [
     name: 'breaks the protocol',
     code: 'import os\nfor fd in range(3, 256):\n    try: os.write(fd, b"garbage\\n" * 50)\n    except OSError: pass\nimport time; time.sleep(5)',
     status: 'error',
-    timeout: 8,
+    timeout: 100,
   },
   {
     name: 'leaves daemons',
@@ -143,7 +144,7 @@ fault(
     await stage.stillWorks(bridge);
     const [looks, wrong, latencies]: [Look[], string[], number[]] = [[], [], []];
     let begun = 0;
-    const one = async ({ name, code, status, timeout = 20, cancelAfterMs, mayFail }: Kind) => {
+    const one = async ({ name, code, status, timeout = 100, cancelAfterMs, mayFail }: Kind) => {
       const server = name === 'crashes the server' ? 'c' : 'h';
       const args = { servers: [server], timeout };
       const text = code.replaceAll('mcp_h', `mcp_${server}`);
@@ -156,7 +157,7 @@ fault(
         return;
       }
       const startedAt = performance.now();
-      const payload = await stage.answered(bridge.run(text, args), 60_000);
+      const payload = await stage.answered(bridge.run(text, args));
       latencies.push(performance.now() - startedAt);
       if (payload.status !== status && mayFail !== true)
         wrong.push(`${name}: ${payload.status} ${payload.error}`);
@@ -172,7 +173,7 @@ fault(
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE }, worker));
-      await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+      await pause(SETTLE_MS);
       looks.push(await look(bridge, begun, file));
     }
     await stage.stillWorks(bridge);
@@ -193,5 +194,5 @@ fault(
     expect(slope(looks, 'liveMb')).toBeLessThan(MOST_LIVE_MB_PER_1000);
     expect(last?.rssMb).toBeLessThan((first?.rssMb ?? 0) * MOST_RSS_GROWTH);
   },
-  { timeoutMs: 60_000 + CALLS * 1_000 },
+  { rounds: CALLS / AT_ONCE },
 );

@@ -1,4 +1,4 @@
-// Where a fault is injected: bridges that are closed when it is over, calls that are waited for with a limit and
+// Where a fault is injected: bridges that are closed when it is over, calls that are waited for and
 // counted, and the search for what is left. Every fault is one test and one line of the ledger.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -6,14 +6,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ourContainers, processesWith } from '../support/nothing-left.js';
 import { type ServerEntry, startBridge, type TestBridge } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, HANGS_MS } from '../support/time.js';
 import { record, thorough } from './ledger.js';
 import { isRare } from './rare.js';
 import { RawBridge, type RawOptions } from './raw-bridge.js';
 
 /** On the command lines of a container's monitor and of its first process, whether or not the engine knows of them. */
 const CONTAINER_MARKS = ['-n mcp-sandbox-bridge-', '/ipc/entrypoint.py'];
-const ANSWER_WITHIN_MS = 30_000;
 
 type Home = { readonly home: string; readonly stateDir: string };
 
@@ -62,12 +61,12 @@ export class Stage {
     return this.#keep(await RawBridge.open(options));
   }
 
-  /** A call that must be answered: without an answer in time it has hung, with another end it is lost. */
-  async answered<T>(call: Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
+  /** A call that must be answered: without an answer it has hung, with another end it is lost. */
+  async answered<T>(call: Promise<T>): Promise<T> {
     const late = Symbol('late');
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<typeof late>((resolve) => {
-      timer = setTimeout(resolve, withinMs, late);
+      timer = setTimeout(resolve, HANGS_MS, late);
     });
     try {
       const first = await Promise.race([call, limit]);
@@ -80,7 +79,7 @@ export class Stage {
     } finally {
       clearTimeout(timer);
     }
-    throw new Error(`no answer within ${withinMs} ms`);
+    throw new Error(`no answer within ${HANGS_MS} ms`);
   }
 
   /** The bridge takes the next call as if nothing had happened. */
@@ -123,7 +122,8 @@ export class Stage {
 }
 
 export type FaultOptions = {
-  readonly timeoutMs?: number;
+  /** How often it is injected one after the other. */
+  readonly rounds?: number;
   /** What is known to stay, and why that is right; everything else that stays is a leak. */
   readonly mayStay?: (left: string) => boolean;
 };
@@ -133,7 +133,7 @@ export function fault(
   row: string,
   title: string,
   inject: (stage: Stage) => Promise<void>,
-  { timeoutMs = 60_000, mayStay = () => false }: FaultOptions = {},
+  { rounds = 1, mayStay = () => false }: FaultOptions = {},
 ): void {
   if (isRare(row, title) && !thorough) return;
   it(
@@ -157,6 +157,6 @@ export function fault(
         record({ row, title, injected: Math.max(1, stage.injected), leaks, hung, lost, held, seconds });
       }
     },
-    timeoutMs,
+    (2 + rounds) * HANGS_MS,
   );
 }

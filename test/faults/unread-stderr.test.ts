@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, HANGS_MS, until } from '../support/time.js';
 import { RawBridge } from './raw-bridge.js';
 
 /** Several times what a pipe and our queue hold together. */
@@ -40,12 +40,10 @@ async function unread(statement: string): Promise<RawBridge> {
   return bridge;
 }
 
-/** Rejects where the bridge has not ended by then. */
-async function endsSoon(bridge: RawBridge) {
-  const within = new Promise<never>((_, reject) =>
-    setTimeout(() => reject(new Error('the bridge still runs after 10 s')), 10_000).unref(),
-  );
-  return await Promise.race([bridge.exited, within]);
+/** Rejects where the bridge does not end. */
+async function ends({ child, exited }: RawBridge) {
+  await until(() => child.exitCode !== null || child.signalCode !== null, 'the end of the bridge');
+  return await exited;
 }
 
 describe.each(Object.entries(WRITERS))('stderr that nobody reads, flooded by %s', (_title, statement) => {
@@ -53,7 +51,7 @@ describe.each(Object.entries(WRITERS))('stderr that nobody reads, flooded by %s'
     const bridge = await unread(statement);
     expect(await bridge.answer(bridge.request('tools/list'))).toHaveProperty('result.tools');
     process.kill(bridge.pid, 'SIGTERM');
-    expect(await endsSoon(bridge)).toEqual({ code: 0, signal: null });
+    expect(await ends(bridge)).toEqual({ code: 0, signal: null });
   });
 
   it('is told how much was dropped when it is read again', async () => {
@@ -71,7 +69,7 @@ it('the end of stdin ends a bridge whose stderr nobody reads', async () => {
   const bridge = await unread(WRITERS['the log itself']);
   await bridge.answer(bridge.request('ping'));
   bridge.child.stdin.end();
-  expect(await endsSoon(bridge)).toEqual({ code: 0, signal: null });
+  expect(await ends(bridge)).toEqual({ code: 0, signal: null });
 });
 
 it('a terminal that is stopped holds up no SIGTERM', async () => {
@@ -84,7 +82,7 @@ bridge.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n'); bridge.stdin
 bridge.stdout.readline()
 os.kill(bridge.pid, signal.SIGUSR2); time.sleep(1)
 os.kill(bridge.pid, signal.SIGTERM)
-try: print(bridge.wait(10))
+try: print(bridge.wait(${HANGS_MS / 1000}))
 except subprocess.TimeoutExpired: bridge.kill(); print("hung")
 `;
   const env = bridgeEnv(tempHome(), flooding(WRITERS['the log itself']));

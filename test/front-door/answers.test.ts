@@ -33,6 +33,8 @@ const GRAPH = `await mcp_memory.create_entities(entities=[
     {"name": name, "entityType": "file", "observations": [f"{size} bytes"]}
     for name, size in [("a.txt", 12), ("b.txt", 7)]])`;
 
+/** It is in the snapshots, so that it is no measured one: code has printed its first word by then on any machine. */
+const SECONDS = 3;
 const ANSWERS: readonly Answer[] = [
   { title: 'nothing', code: 'x = 1' },
   { title: 'output and value', code: 'print("two lines")\nprint("of output")\n6 * 7' },
@@ -92,8 +94,12 @@ const ANSWERS: readonly Answer[] = [
     code: 'await mcp_hostile.fail(text="no such record: 17")',
   },
   { title: 'arguments that are wrong', args: { code: 'print(1)', timeout: 'long' }, code: '' },
-  { title: 'a timeout', code: 'import time\nprint("working")\nwhile True:\n    time.sleep(0.1)', timeout: 1 },
-  { title: 'a timeout in a tool', servers: ['hostile'], code: 'await mcp_hostile.hang()', timeout: 1 },
+  {
+    title: 'a timeout',
+    code: 'import time\nprint("working")\nwhile True:\n    time.sleep(0.1)',
+    timeout: SECONDS,
+  },
+  { title: 'a timeout in a tool', servers: ['hostile'], code: 'await mcp_hostile.hang()', timeout: SECONDS },
   {
     title: 'too much memory',
     code: 'kept = []\nwhile True:\n    kept.append(bytearray(8_000_000))',

@@ -3,11 +3,11 @@
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { type Message, RawAgent } from '../support/raw-agent.js';
 import { bridgeEnv, type Payload, tempHome } from '../support/start-bridge.js';
+import { pause } from '../support/time.js';
 
 const SERVER = fileURLToPath(new URL('../fixtures/approved-server.mjs', import.meta.url));
 const THINK_MS = 600;

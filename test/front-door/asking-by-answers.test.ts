@@ -3,11 +3,14 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Message, RawAgent } from '../support/raw-agent.js';
 import { bridgeEnv, hostileServer, type Payload, tempHome } from '../support/start-bridge.js';
+import { pause } from '../support/time.js';
+import { REACH_SECONDS } from './reached.js';
 
+/** So that code gets to its question, and a server starts within them. */
+const SECONDS = 2 * REACH_SECONDS;
 const ACCEPT = { action: 'accept', content: {} };
 
 let agent: RawAgent;
@@ -54,13 +57,14 @@ said = await mcp_h.ask(message="Who?")
 
 it('the clock of a run stands still while its user decides on a server', async () => {
   const code = 'await runtime.load_server("extra")\nawait mcp_extra.echo(text="here")';
-  const { asked, payload } = await answered(runPython(code, { timeout: 2 }), 4_000);
+  const { asked, payload } = await answered(runPython(code, { timeout: SECONDS }), (SECONDS + 1) * 1000);
   expect(payload).toMatchObject({ status: 'success', result: 'here' });
   expect(asked).toEqual([expect.stringContaining("asks for the MCP server 'extra'")]);
 });
 
 it('a run that has ended meanwhile has its result for whoever comes back', async () => {
-  const call = runPython('await mcp_h.ask(message="Who?")', { servers: ['h'], timeout: 2 });
-  const { payload } = await answered(call, 4_000);
+  const call = runPython('await mcp_h.ask(message="Who?")', { servers: ['h'], timeout: SECONDS });
+  const { asked, payload } = await answered(call, (SECONDS + 1) * 1000);
+  expect(asked).toHaveLength(1);
   expect(payload).toMatchObject({ status: 'timeout' });
 });

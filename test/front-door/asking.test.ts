@@ -8,6 +8,8 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileServer, npmServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { PATIENTLY, pause } from '../support/time.js';
+import { REACH_SECONDS } from './reached.js';
 
 const SERVERS = {
   everything: npmServer('@modelcontextprotocol/server-everything'),
@@ -50,10 +52,10 @@ roots = await mcp_everything["get-roots-list"]()
 
   it('takes the question back when the run ends, and the run ends in time', async () => {
     const code = 'await mcp_h.ask(message="silence")';
-    const payload = await bridge.run(code, { servers: ['h'], timeout: 2 });
+    const payload = await bridge.run(code, { servers: ['h'], timeout: REACH_SECONDS });
     expect(payload.status).toBe('timeout');
     expect(payload.error).toContain('waiting for h.ask, with a question of h put to the user');
-    await expect.poll(() => takenBack).toBe(1);
+    await expect.poll(() => takenBack, PATIENTLY).toBe(1);
     expect(await bridge.run('await mcp_h.ask(times=2)', { servers: ['h'] })).toMatchObject({
       status: 'success',
       result: { answers: Array(2).fill({ action: 'accept', content: { name: 'Ada' } }) },
@@ -65,7 +67,7 @@ roots = await mcp_everything["get-roots-list"]()
     const code = `
 import asyncio
 await mcp_h.ask_later(ms=50)
-await asyncio.sleep(0.3)
+await asyncio.sleep(${REACH_SECONDS})
 (await mcp_h.answers()).answers[-1].action
 `;
     expect(await bridge.run(code, { servers: ['h'] })).toMatchObject({ result: 'decline' });
@@ -87,10 +89,10 @@ await asyncio.sleep(0.3)
       messages.push(isOver ? `late: ${message}` : message);
     };
     const code =
-      'await mcp_everything["trigger-long-running-operation"](duration=1.5, steps=3)\nawait mcp_h.report(steps=50)';
+      'await mcp_everything["trigger-long-running-operation"](duration=4.5, steps=3)\nawait mcp_h.report(steps=50)';
     await bridge.run(code, { servers: ['everything', 'h'], onprogress });
     isOver = true;
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await pause(300);
     expect(messages).toContain('everything.trigger-long-running-operation: 1 of 3');
     expect(messages).toContain('everything.trigger-long-running-operation: 2 of 3');
     expect(messages.filter((message) => /^h\.report|late/.test(message)).length).toBeLessThan(3);

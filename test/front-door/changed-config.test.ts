@@ -124,10 +124,10 @@ it('a run under way ends with the servers that it began with, and the next one h
 import asyncio
 from mcp import runtime
 seen = []
-for n in range(100):
+for n in range(10_000):
     seen = [(await server.pid())["pid"] for server in (mcp_json, mcp_toml, mcp_yaml)]
     if n == 0: first = seen
-    runtime.progress(n, 100, "going")
+    runtime.progress(n, 10_000, "going")
     if (await mcp_gate.read_text_file(path=${JSON.stringify(stop)}))["content"].startswith("now"): break
     await asyncio.sleep(0.05)
 [first == seen, n > 0, (await mcp_json.env(name="MARK"))["value"]]`;

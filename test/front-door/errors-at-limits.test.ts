@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { expectError, GREEDY_CASES } from './error-case.js';
+import { REACH_SECONDS } from './reached.js';
 
 let bridge: TestBridge;
 beforeAll(async () => {
@@ -21,9 +22,9 @@ it.each([
     'main.py:2: await asyncio.gather(mcp_h.hang(), mcp_h.hang(), mcp_h.sleep(ms=50_000)), waiting for h.hang (2), h.sleep',
   ],
 ])('a timeout says what was running: %s', async (code, where) => {
-  expect(await bridge.run(code, { servers: ['h'], timeout: 1 })).toMatchObject({
+  expect(await bridge.run(code, { servers: ['h'], timeout: REACH_SECONDS })).toMatchObject({
     status: 'timeout',
-    error: `Timed out after 1 s. It was at ${where}`,
+    error: `Timed out after ${REACH_SECONDS} s. It was at ${where}`,
     remedy: 'Pass a larger timeout, or do less in one run.',
   });
 });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fakeEngine } from '../faults/fake-engine.js';
 import { HOSTILE_SERVER, hostileServer, OWN, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { HANGS_MS } from '../support/time.js';
 import { expectError, OTHER_CASES } from './error-case.js';
 
 let bridge: TestBridge;
@@ -145,7 +146,7 @@ describe('requests that cannot be read', () => {
     ['too long', 'x'.repeat(66 * 1024 * 1024)],
   ])('are answered, so that nobody waits for them: %s', async (_what, odd) => {
     const call = { name: 'run_python', arguments: { code: '1', odd } };
-    await expect(bridge.client.callTool(call, undefined, { timeout: 15_000 })).rejects.toMatchObject({
+    await expect(bridge.client.callTool(call, undefined, { timeout: HANGS_MS })).rejects.toMatchObject({
       code: -32_700,
     });
     expect(await bridge.run('1')).toMatchObject({ status: 'success' });

@@ -9,6 +9,7 @@ import { languageNamed } from '../../src/config/languages/records.js';
 import { profiles } from '../../src/engine/recipe-dir.js';
 import { isBuilt } from '../support/built-image.js';
 import { type Payload, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { HANGS_MS } from '../support/time.js';
 import { makeUsed } from '../support/used-state.js';
 
 type Args = Readonly<Record<string, unknown>>;
@@ -24,6 +25,8 @@ const BYTES = Buffer.from(Array.from({ length: 256 }, (_, n) => n)).toString('ba
 const goMain = (body: string, ...imports: readonly string[]): string =>
   `package main\n\nimport (${imports.map((name) => `"${name}"`).join('; ')})\n\nfunc main() {\n\t${body}\n}\n`;
 
+/** It is in the snapshots, so that it is no measured one: code has printed its first word by then on any machine. */
+const SECONDS = 3;
 const ANSWERS: Readonly<Record<string, Args>> = {
   'hello from python': program('python', 'print("hello")'),
   'hello from javascript': program('javascript', 'console.log("hello")'),
@@ -80,8 +83,10 @@ const ANSWERS: Readonly<Record<string, Args>> = {
   'no bash': program('bash', 'if true; then\necho'),
   'no ruby': program('ruby', 'def half(n)\n  n / 2\n'),
 
-  'a timeout': program('bash', 'echo begun; sleep 60', { timeout: 1 }),
-  'a timeout of python': program('python', 'import time\nprint("begun")\ntime.sleep(60)', { timeout: 1 }),
+  'a timeout': program('bash', 'echo begun; sleep 60', { timeout: SECONDS }),
+  'a timeout of python': program('python', 'import time\nprint("begun")\ntime.sleep(60)', {
+    timeout: SECONDS,
+  }),
   'too much memory': program(
     'ruby',
     'puts "begun"; $stdout.flush; kept = []; loop { kept << "x" * 8_000_000 }',
@@ -192,7 +197,7 @@ describe('execute_code alone, in the form that the operator chose', () => {
 
 const execute = async ({ client }: TestBridge, args: Args): Promise<CallToolResult> =>
   (await client.callTool({ name: 'execute_code', arguments: args }, undefined, {
-    timeout: 120_000,
+    timeout: HANGS_MS,
   })) as CallToolResult;
 
 /** The blocks of an answer as text; what differs from run to run, and from one version of a language to the next, is masked. */

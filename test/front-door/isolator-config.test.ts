@@ -10,6 +10,7 @@ import { ownImage } from '../../src/engine/image-choice.js';
 import { isBuilt } from '../support/built-image.js';
 import { removeImages } from '../support/remove-images.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { REACH_SECONDS } from './reached.js';
 
 /** Ours with a mark in it, which nothing but the file leads to. */
 const IMAGE = `localhost/isolator-config-test-${process.pid}:1`;
@@ -23,7 +24,7 @@ beforeAll(async () => {
   const file = join(tempHome(), 'isolator_config.json');
   const content = {
     isolatorPath: '/opt/isolator',
-    defaultTimeoutSeconds: 2,
+    defaultTimeoutSeconds: 2 * REACH_SECONDS,
     defaultPidsLimit: 40,
     defaultContainerWorkdir: '/srv/app/work',
     languageSettings: { python: { image: IMAGE }, bash: { image: ABSENT } },
@@ -56,7 +57,7 @@ it('holds for execute_code: image, working directory, limits', async () => {
 });
 
 it('holds for a call that names no time', async () => {
-  const result = await execute('import time\ntime.sleep(30)');
+  const result = await execute('import time\ntime.sleep(300)');
   expect(result.isError).toBe(true);
   expect(textOf(result)).toMatch(/^Execution Failed \(timeout\)/);
 });

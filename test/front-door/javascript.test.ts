@@ -5,6 +5,8 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { suiteWithImage } from '../support/built-image.js';
 import { hostileServer, type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { HANGS_MS } from '../support/time.js';
+import { REACH_SECONDS } from './reached.js';
 
 let bridge: TestBridge;
 
@@ -17,7 +19,7 @@ async function run(
 ): Promise<Payload & { readonly text: string }> {
   const args = { language, entrypoint_code: code, ...more };
   const result = (await bridge.client.callTool({ name: 'execute_code', arguments: args }, undefined, {
-    timeout: 120_000,
+    timeout: HANGS_MS,
   })) as CallToolResult;
   const [block] = result.content;
   return { ...(result.structuredContent as Payload), text: block?.type === 'text' ? block.text : '' };
@@ -119,6 +121,9 @@ if (require.main === module) console.log(add(1, 2), Color.Green, N.x, p.a, __dir
     expect(said).toMatch(/g\/main\.ts -> 1 [\s\S]*g\/main\.ts:3:7/);
   });
 
+  /** Node itself takes its time to start. */
+  const SECONDS = 2 * REACH_SECONDS;
+
   it.each([
     ['javascript', "import own from 'mcp';"],
     ['typescript', "import own from 'mcp';\nconst n: number = 1;"],
@@ -154,13 +159,12 @@ mcp_my_server.sleep({ ms: 50 }).then(console.log);`,
     const busy = await run(
       'javascript',
       "require('fs').writeFileSync('out/a.txt', 'a'); console.log('b'); for (;;);",
-      // Node itself takes half a second on a busy machine.
-      { timeout: 3 },
+      { timeout: SECONDS },
     );
     expect(busy).toMatchObject({ status: 'timeout', stdout: ['b'] });
     expect(busy.text).toContain('a.txt');
     const waiting = await run('javascript', "console.log('b'); await mcp_my_server.hang()", {
-      timeout: 3,
+      timeout: SECONDS,
       servers: ['my-server'],
     });
     expect(waiting).toMatchObject({ status: 'timeout', stdout: ['b'] });

@@ -4,7 +4,11 @@
 import { ElicitRequestSchema, type ElicitResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { pause } from '../support/time.js';
+import { REACH_SECONDS } from './reached.js';
 
+/** So that a server starts within them, which the user's thinking outlasts. */
+const SECONDS = 2 * REACH_SECONDS;
 const SERVERS = { h: hostileServer(), extra: hostileServer('extra'), dead: hostileServer('exit-early') };
 
 describe('servers=["*"]', () => {
@@ -109,11 +113,11 @@ describe('runtime.load_server', () => {
     let action: ElicitResult['action'] = 'accept';
     const onElicit = async (message: string): Promise<ElicitResult> => {
       asked.push(message);
-      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      await pause((SECONDS + 1) * 1000);
       return { action };
     };
     await withBridge({}, onElicit, async (bridge) => {
-      const payload = await bridge.run(LOAD, { timeout: 2 });
+      const payload = await bridge.run(LOAD, { timeout: SECONDS });
       expect(payload).toMatchObject({ status: 'success', result: ['a', 'b', ['extra']] });
       expect(asked).toEqual([expect.stringContaining("asks for the MCP server 'extra'")]);
       action = 'decline';

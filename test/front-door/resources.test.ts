@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileServer, npmServer, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { REACH_SECONDS } from './reached.js';
 
 let bridge: TestBridge;
 beforeAll(async () => {
@@ -148,7 +149,7 @@ except asyncio.TimeoutError:
     print("given up")
 await runtime.read_resource("odd", "hostile:hang")
 `;
-    const payload = await bridge.run(code, { servers: ['odd'], timeout: 2 });
+    const payload = await bridge.run(code, { servers: ['odd'], timeout: REACH_SECONDS + 1 });
     expect(payload).toMatchObject({ status: 'timeout', stdout: ['given up'] });
     expect(JSON.stringify(payload)).toContain('resources of odd');
   });

@@ -1,17 +1,19 @@
 // Every way in which a session ends, and what the next call of its name says: the reason, first, and that it is new.
 
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { until } from '../support/time.js';
+import { REACH_SECONDS } from './reached.js';
 
 const textOf = ({ content }: CallToolResult): string =>
   content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 const firstLine = (result: CallToolResult): string => textOf(result).split('\n')[0] ?? '';
+/** So that its first call is over by then. */
+const LIFE_SECONDS = 4 * REACH_SECONDS;
 const REASON = /: new, and empty, since the one before has ended: (.*)\]$/;
 
 /** Why the session of this name has ended, as its next call says; fails where it says nothing. */
@@ -38,6 +40,35 @@ function recorded(stateDir: string, name: string): Recorded {
   const found = records.find((record) => record.name === name);
   if (found === undefined) throw new Error(`no record of ${name}`);
   return found;
+}
+
+/** Whether the state directory, which bridges of other tests have too, has no session of this name, or none yet: its bridge knows of its end then. */
+function isForgotten({ stateDir }: TestBridge, name: string): boolean {
+  try {
+    recorded(stateDir, name);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** A session whose code is at work in a call that does not end by itself; `goesOn` ends the call, and gives what the next one says. */
+async function occupied(bridge: TestBridge, session: string) {
+  const ending = new AbortController();
+  const code = 'import time; x = 1; runtime.progress(1); time.sleep(100)';
+  let isGoing = false;
+  const onprogress = () => {
+    isGoing = true;
+  };
+  const call = bridge.call({ session, code, timeout: 100 }, { signal: ending.signal, onprogress });
+  call.catch(() => {});
+  await until(() => isGoing);
+  const goesOn = async (): Promise<CallToolResult> => {
+    ending.abort();
+    await expect(call).rejects.toThrow();
+    return await bridge.call({ session, code: 'x' });
+  };
+  return { goesOn };
 }
 
 describe('a session that its code has ended', () => {
@@ -105,7 +136,7 @@ while True:
     const { pid } = recorded(bridge.stateDir, session).process ?? { pid: 0 };
     expect(pid).toBeGreaterThan(1);
     process.kill(pid, 'SIGKILL');
-    await eventually(() => !execFileSync('ps', ['-o', 'pid='], { encoding: 'utf8' }).includes(`${pid}`));
+    await until(() => isForgotten(bridge, session));
     expect(await reasonOf(bridge, session)).toMatch(/^its container is gone: /);
   });
 });
@@ -113,35 +144,35 @@ while True:
 describe.concurrent('a session that its limits have ended', () => {
   it('because it was idle, or had lived for long', async () => {
     await using idle = await startBridge({}, { env: { MCP_BRIDGE_SESSION_IDLE: '1' } });
-    await using old = await startBridge({}, { env: { MCP_BRIDGE_SESSION_LIFE: '4' } });
-    await idle.call({ session: 'data', code: 'x = 1' });
-    await old.call({ session: 'data', code: 'x = 1; runtime.keep_running()' });
-    // Whoever looks before its time is up has made it live anew.
-    await new Promise((resolve) => setTimeout(resolve, 5_000));
-    expect(await reasonOf(idle, 'data')).toBe('it was idle for 1 s');
-    expect(await reasonOf(old, 'data')).toBe('it had lived for 4 s');
+    await using old = await startBridge({}, { env: { MCP_BRIDGE_SESSION_LIFE: String(LIFE_SECONDS) } });
+    await idle.call({ session: 'idle', code: 'x = 1' });
+    await old.call({ session: 'old', code: 'x = 1; runtime.keep_running()' });
+    // Whoever calls before its time is up has made it live anew.
+    await until(() => isForgotten(idle, 'idle') && isForgotten(old, 'old'));
+    expect(await reasonOf(idle, 'idle')).toBe('it was idle for 1 s');
+    expect(await reasonOf(old, 'old')).toBe(`it had lived for ${LIFE_SECONDS} s`);
   });
 
   it('because another one needed its place, which takes that of the longest idle one', async () => {
     await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '2' } });
-    const busy = bridge.call({ session: 'busy', code: 'import time; time.sleep(8)' });
+    const busy = await occupied(bridge, 'busy');
     await bridge.call({ session: 'a', code: 'x = 1' });
     await bridge.call({ session: 'b', code: 'x = 1' });
     const reason = await reasonOf(bridge, 'a');
     expect(reason).toBe('there may be 2 sessions at once (MCP_BRIDGE_SESSIONS), and it was idle for longest');
-    await busy;
-    expect(firstLine(await bridge.call({ session: 'busy', code: '1' }))).toMatch(/: call 2\]$/);
+    const next = await busy.goesOn();
+    expect(firstLine(next)).toMatch(/: call 2\]$/);
+    expect(textOf(next)).toMatch(/=> 1$/);
   });
 
   it('but not while all are at work: then no other one begins', async () => {
     await using bridge = await startBridge({}, { env: { MCP_BRIDGE_SESSIONS: '1' } });
-    const busy = bridge.call({ session: 'busy', code: 'import time; time.sleep(4); 1' });
-    await eventually(() => readable(() => recorded(bridge.stateDir, 'busy')));
+    const busy = await occupied(bridge, 'alone');
     const refused = await bridge.call({ session: 'other', code: '1' });
     expect(textOf(refused)).toContain(
       'session: all 1 sessions that there may be at once (MCP_BRIDGE_SESSIONS)',
     );
-    expect(textOf(await busy)).toContain('=> 1');
+    expect(textOf(await busy.goesOn())).toMatch(/=> 1$/);
   });
 
   it('because all of them held too much memory together', async () => {
@@ -162,7 +193,7 @@ x = 1
 signal.signal(signal.SIGCONT, lambda *_: None)
 libc = ctypes.CDLL(None, use_errno=True)
 event = ctypes.create_string_buffer(struct.pack("qii", 0, signal.SIGCONT, 0), 64)
-for number in range(60):
+for number in range(240):
     timer = ctypes.c_void_p()
     assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
     at = 700 + number * 150
@@ -172,7 +203,7 @@ def work():
     while True: pass
 threading.Thread(target=work, daemon=True).start()`;
     expect(textOf(await bridge.call({ session: 'awake', code }))).toMatch(/: new\]\n\(no output\)$/);
-    await new Promise((resolve) => setTimeout(resolve, 7_000));
+    await until(() => isForgotten(bridge, 'awake'));
     expect(await reasonOf(bridge, 'awake')).toMatch(/^it (did not stand still|used the processor)/);
   });
 
@@ -197,12 +228,3 @@ it('is told by the next bridge where its own has ended, once', async () => {
   );
   expect(readdirSync(join(env.MCP_BRIDGE_STATE_DIR, 'sessions'))).toHaveLength(1);
 });
-
-function readable(read: () => unknown): boolean {
-  try {
-    read();
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { bridgeEnv, MAIN, startBridge, tempHome } from '../support/start-bridge.js';
+import { HANGS_MS } from '../support/time.js';
 
 it.each([
   ['letters beyond ASCII, a space and a colon', 'Zoë: 日本'],
@@ -34,7 +35,7 @@ it.each([
     env: { ...others, ...env },
     cwd: home,
     input: 'print(1)',
-    timeout: 20_000,
+    timeout: HANGS_MS,
     encoding: 'utf8',
   });
   expect(ended.stderr).toContain(words);

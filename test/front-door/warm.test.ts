@@ -2,11 +2,12 @@
 // for a client that only looks.
 
 import { afterEach, describe, expect, it } from 'vitest';
+import { RawBridge } from '../faults/raw-bridge.js';
 import { isBuilt } from '../support/built-image.js';
 import { engineCommand, engineUnderTest } from '../support/engine-under-test.js';
 import { ourContainers } from '../support/nothing-left.js';
 import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, pause } from '../support/time.js';
 
 const isDocker = engineUnderTest.kind === 'docker-tls';
 const open: TestBridge[] = [];
@@ -40,10 +41,10 @@ describe('filling', () => {
   });
 
   it('never happens for a client that leaves at once', async () => {
-    const bridge = await startBridge({}, { env: { MCP_BRIDGE_WARM: '1' } });
-    await bridge.client.listTools();
+    const bridge = await RawBridge.open({ env: { MCP_BRIDGE_WARM: '1' } });
+    bridge.request('tools/list');
     await bridge[Symbol.asyncDispose]();
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await pause(600);
     expect(ourContainers()).toEqual([]);
   });
 
@@ -52,7 +53,7 @@ describe('filling', () => {
     await bridge.client.listTools();
     expect(await bridge.run('2 + 2')).toMatchObject({ status: 'success', result: 4 });
     expect(await eventually(() => ourContainers().length === 0)).toBe(true);
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await pause(700);
     expect(ourContainers()).toEqual([]);
   });
 });
@@ -135,11 +136,11 @@ describe('what waits may have changed', () => {
 
 describe('what is loaded ahead', () => {
   it('modules of MCP_BRIDGE_PREIMPORT are there before the first line, and one that fails costs nothing', async () => {
-    const bridge = await start({ MCP_BRIDGE_WARM: '1', MCP_BRIDGE_PREIMPORT: 'sqlite3,no_such_module,wave' });
+    const bridge = await start({ MCP_BRIDGE_WARM: '1', MCP_BRIDGE_PREIMPORT: 'sqlite3,wave,no_such_module' });
     await bridge.client.listTools();
     expect(await waiting(1)).toBe(true);
-    // Loading goes on after the greeting.
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    // Loading goes on after the greeting; this is told once all that comes before it has been loaded.
+    expect(await eventually(() => bridge.stderr().includes('no_such_module'))).toBe(true);
     const code = 'import sys\n["sqlite3" in sys.modules, "wave" in sys.modules, "tkinter" in sys.modules]';
     expect(await bridge.run(code)).toMatchObject({ status: 'success', result: [true, true, false] });
     expect((await bridge.run('import no_such_module')).error).toContain('ModuleNotFoundError');

@@ -4,7 +4,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, expect, it } from 'vitest';
 import { ourContainers, processesWith } from '../support/nothing-left.js';
 import { npmServer, type Payload } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { coldSandboxes, eventually, HANGS_MS, until } from '../support/time.js';
 import { Desk, type TestWindow, textOf } from '../support/windows.js';
 
 const SERVERS = {
@@ -13,7 +13,7 @@ const SERVERS = {
 };
 
 let desk: Desk;
-afterEach(() => desk[Symbol.asyncDispose](), 60_000);
+afterEach(() => desk[Symbol.asyncDispose]());
 
 const run = async (
   window: TestWindow,
@@ -21,7 +21,7 @@ const run = async (
   ...servers: readonly string[]
 ): Promise<CallToolResult> =>
   (await window.client.callTool({ name: 'run_python', arguments: { code, servers } }, undefined, {
-    timeout: 120_000,
+    timeout: HANGS_MS,
   })) as CallToolResult;
 
 const payloadOf = ({ structuredContent }: CallToolResult): Payload => structuredContent as Payload;
@@ -76,9 +76,10 @@ it('hear that a run was under way when the bridge was killed, whose container go
 it('finish their runs when the bridge is told to stop', async () => {
   desk = new Desk({});
   const window = await desk.open();
-  const going = run(window, 'import time\ntime.sleep(4)\n"awake"');
+  // It takes longer than whoever says stop.
+  const going = run(window, `import time\ntime.sleep(${coldSandboxes(15) / 1000})\n"awake"`);
   const isBusy = async () => (await desk.status())[0]?.windows[0]?.isBusy === true;
-  while (!(await isBusy()));
+  await until(isBusy);
   expect(await desk.say('stop')).toContain('has ended');
   expect(payloadOf(await going).result).toBe('awake');
   expect(payloadOf(await run(window, '1 + 1')).result).toBe(2);
@@ -96,7 +97,7 @@ it('hear the progress of their own run', async () => {
           arguments: { code: `import time\nruntime.progress(1, 4, "of ${at}")\ntime.sleep(3.5)` },
         },
         undefined,
-        { timeout: 120_000, onprogress: ({ message = '' }) => heard[at]?.push(message) },
+        { timeout: HANGS_MS, onprogress: ({ message = '' }) => heard[at]?.push(message) },
       ),
     ),
   );

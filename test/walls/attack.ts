@@ -48,11 +48,10 @@ export type Pair = Described & {
   readonly off: readonly Relaxation[];
 };
 
-/** What the bridge made of a run: its payload, the answer's text, and how long the call took. */
+/** What the bridge made of a run: its payload and the answer's text. */
 export type Answer = {
   readonly payload: Payload;
   readonly text: string;
-  readonly ms: number;
 };
 
 /** Has a run of the bridge to itself, and its verdict is the host's. */

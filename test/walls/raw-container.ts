@@ -15,13 +15,13 @@ import { ownerLabels, thisOwner } from '../../src/engine/owner.js';
 import { carry } from '../../src/sandbox/carried-files.js';
 import { type LaunchContext, type LaunchPad, makeLaunchPad, specOn } from '../../src/sandbox/launch-pad.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
+import { HANGS_MS } from '../support/time.js';
 import type { Setting } from './attack.js';
 import { type Relaxation, relaxed } from './relaxations.js';
 import type { World } from './world.js';
 
 const KEPT_BYTES = 4 * 1024 * 1024;
 const START_SECONDS = 60;
-const REMOVE_MS = 15_000;
 
 export type RawOutput = {
   /** The first four MB of stdout. */
@@ -31,7 +31,6 @@ export type RawOutput = {
   /** The end of stderr, and how much there was. */
   readonly stderr: string;
   readonly stderrBytes: number;
-  readonly ms: number;
 };
 
 export class RawContainers {
@@ -50,7 +49,7 @@ export class RawContainers {
   static async open(env: Readonly<Record<string, string>>, world: World): Promise<RawContainers> {
     const { settings } = parseSettings(env, hostFacts());
     const context = { settings, instance: world.token.slice('canary-'.length), observer: () => {} };
-    const signal = AbortSignal.timeout(120_000);
+    const signal = AbortSignal.timeout(HANGS_MS);
     const pad = await makeLaunchPad(context, signal);
     return new RawContainers({ ...pad, ...(await carry(pad.engine, pad, signal)) }, context, world);
   }
@@ -129,11 +128,10 @@ export class RawContainers {
 function removeContainer(id: string, then: () => void): void {
   const [program = '', ...flags] = engineUnderTest.client;
   // It fails where the container has ended by itself.
-  execFile(program, [...flags, 'rm', '--force', id], { timeout: REMOVE_MS }, then);
+  execFile(program, [...flags, 'rm', '--force', id], { timeout: HANGS_MS }, then);
 }
 
 function outputOf(child: ChildProcess): Promise<RawOutput> {
-  const startedAt = performance.now();
   const kept: Buffer[] = [];
   let bytes = 0;
   let stderr = '';
@@ -147,8 +145,7 @@ function outputOf(child: ChildProcess): Promise<RawOutput> {
     stderr = (stderr + chunk.toString()).slice(-2000);
   });
   return new Promise((resolve) => {
-    const done = () =>
-      resolve({ stdout: Buffer.concat(kept), bytes, stderr, stderrBytes, ms: performance.now() - startedAt });
+    const done = () => resolve({ stdout: Buffer.concat(kept), bytes, stderr, stderrBytes });
     child.once('error', done);
     child.once('close', done);
   });

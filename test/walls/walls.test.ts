@@ -9,7 +9,7 @@ import { whyLeftOut } from '../remote/left-out.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { descendants, ourContainers } from '../support/nothing-left.js';
 import { bridgeEnv, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
-import { eventually } from '../support/time.js';
+import { eventually, HANGS_MS } from '../support/time.js';
 import { attacks } from './attacks/all.js';
 import { RawContainers } from './raw-container.js';
 import { isFailure, type Judged, judge, summarize, summaryLine } from './report.js';
@@ -21,7 +21,6 @@ const { WALLS_ONLY, WALLS_JSON, WALLS_RUNTIME } = process.env;
 const WALLS_ACCEPT =
   process.env['WALLS_ACCEPT'] ?? engineUnderTest.environment['MCP_BRIDGE_ACCEPT_UNENFORCED'];
 const FILE = fileURLToPath(import.meta.url);
-const GROUP_TIMEOUT_MS = 300_000;
 
 const isGvisor = WALLS_RUNTIME?.includes('runsc') ?? false;
 
@@ -35,6 +34,8 @@ const SETTINGS = {
   MCP_BRIDGE_PIDS: isGvisor ? '192' : '64',
   MCP_BRIDGE_LOG_LEVEL: 'warn',
   MCP_BRIDGE_CONCURRENCY: '4',
+  // A batch runs many probes, one after the other.
+  MCP_BRIDGE_MAX_TIMEOUT: '250',
   ...(WALLS_RUNTIME === undefined ? {} : { MCP_BRIDGE_OCI_RUNTIME: WALLS_RUNTIME }),
   ...(WALLS_ACCEPT === undefined ? {} : { MCP_BRIDGE_ACCEPT_UNENFORCED: WALLS_ACCEPT }),
 };
@@ -90,7 +91,7 @@ describe.each(groups)('%s', (group) => {
       results.set(one.id, one);
       judged.push(one);
     }
-  }, GROUP_TIMEOUT_MS);
+  }, own.length * HANGS_MS);
 
   for (const { id } of own) {
     it(id, ({ skip }) => {

@@ -8,8 +8,6 @@ import { eventually } from '../../support/time.js';
 import { Desk } from '../../support/windows.js';
 import { type CommandOptions, command, type Ended } from '../command.js';
 
-/** Each starts Node some times, and a container or two. */
-const PATIENT = { timeout: 120_000 };
 const { TEST_STATE_DIR } = process.env;
 /** What the suite knows of the engine already. */
 const STATE: Readonly<Record<string, string>> =
@@ -51,52 +49,48 @@ async function listed(): Promise<Listed['sessions']> {
   return own;
 }
 
-it(
-  'a session outlives its commands, is interrupted without an end, and ends at the user’s word',
-  PATIENT,
-  async () => {
-    const first = await inSession(
-      'import os\nkept = 40\nos.makedirs("out/d"); open("out/d/a", "w").write("x")\nNone',
-    );
-    expect(first).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('): new') });
-    const bridge = await desk.pid();
-    const out = ['--out', 'results', '--servers', 'hostile'];
-    const second = await inSession('print(await mcp_hostile.echo(text="hi"))\nkept + 2', ...out);
-    expect(second).toMatchObject({ exitCode: 0, stdout: 'hi\n42\n' });
-    expect(second.stderr).toContain('): call 2');
-    expect(await desk.pid()).toBe(bridge);
-    expect((await desk.status()).flatMap(({ windows }) => windows)).toEqual([]);
-    let isSent = false;
-    const code = 'import sys, time\nprint("go", file=sys.stderr, flush=True)\ntime.sleep(100)';
-    const third = await say(['run', '-', '--session', 'shell'], code, {
-      onStderr: (written, pid) => {
-        if (isSent || !/^go$/m.test(written)) return;
-        isSent = true;
-        process.kill(pid, 'SIGINT');
-      },
-    });
-    expect(third).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('its state is kept') });
-    expect(await inSession('kept', '--require-session', '--json')).toMatchObject({
-      exitCode: 0,
-      stdout: expect.stringContaining('"result":40'),
-    });
-    expect(await listed()).toMatchObject([{ calls: 4 }]);
-    expect((await say(['sessions', 'end', 'shell'], '')).stdout).toMatch(/^Session 'shell' .* has ended\./);
-    expect(await listed()).toEqual([]);
-    const refused = await inSession('kept', '--require-session');
-    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('the user has ended it') });
-    const anew = await inSession('kept');
-    expect(anew).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('the user has ended it') });
-    expect(anew.stderr).toContain("NameError: name 'kept' is not defined");
-    // It ends with its bridge, which the next one says.
-    await desk.say('stop', '--now');
-    expect((await inSession('1')).stderr).toContain(
-      'new, and empty, since the one before has ended: the bridge',
-    );
-  },
-);
+it('a session outlives its commands, is interrupted without an end, and ends at the user’s word', async () => {
+  const first = await inSession(
+    'import os\nkept = 40\nos.makedirs("out/d"); open("out/d/a", "w").write("x")\nNone',
+  );
+  expect(first).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('): new') });
+  const bridge = await desk.pid();
+  const out = ['--out', 'results', '--servers', 'hostile'];
+  const second = await inSession('print(await mcp_hostile.echo(text="hi"))\nkept + 2', ...out);
+  expect(second).toMatchObject({ exitCode: 0, stdout: 'hi\n42\n' });
+  expect(second.stderr).toContain('): call 2');
+  expect(await desk.pid()).toBe(bridge);
+  expect((await desk.status()).flatMap(({ windows }) => windows)).toEqual([]);
+  let isSent = false;
+  const code = 'import sys, time\nprint("go", file=sys.stderr, flush=True)\ntime.sleep(100)';
+  const third = await say(['run', '-', '--session', 'shell'], code, {
+    onStderr: (written, pid) => {
+      if (isSent || !/^go$/m.test(written)) return;
+      isSent = true;
+      process.kill(pid, 'SIGINT');
+    },
+  });
+  expect(third).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('its state is kept') });
+  expect(await inSession('kept', '--require-session', '--json')).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining('"result":40'),
+  });
+  expect(await listed()).toMatchObject([{ calls: 4 }]);
+  expect((await say(['sessions', 'end', 'shell'], '')).stdout).toMatch(/^Session 'shell' .* has ended\./);
+  expect(await listed()).toEqual([]);
+  const refused = await inSession('kept', '--require-session');
+  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('the user has ended it') });
+  const anew = await inSession('kept');
+  expect(anew).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('the user has ended it') });
+  expect(anew.stderr).toContain("NameError: name 'kept' is not defined");
+  // It ends with its bridge, which the next one says.
+  await desk.say('stop', '--now');
+  expect((await inSession('1')).stderr).toContain(
+    'new, and empty, since the one before has ended: the bridge',
+  );
+});
 
-it('repl reads programs line by line, with a server', PATIENT, async () => {
+it('repl reads programs line by line, with a server', async () => {
   const lines = [
     'kept = 20',
     'kept + 1',

@@ -73,7 +73,7 @@ export async function played(
     if (decision === undefined) return undefined;
     return later(20, typeof decision === 'string' ? answered(decision) : decision);
   });
-  using approvals = approvalsWith({ inbox, waitSeconds: 1 }).run();
+  using approvals = approvalsWith({ inbox, waitSeconds: 3 }).run();
   const lines = frames.map((frame) =>
     Buffer.from(`${typeof frame === 'string' ? frame : JSON.stringify(frame)}\n`),
   );

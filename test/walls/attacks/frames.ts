@@ -2,6 +2,7 @@
 // a call through the API would, and one that is wrong ends its own run and nothing else. The control shows that the
 // descriptor of the frames is live: a well-formed call on it does reach the server that the run was given.
 
+import { REACH_SECONDS } from '../../front-door/reached.js';
 import { type Answer, type Deed, type DeedControl, py } from '../attack.js';
 import { OPEN_SERVER, SHUT_SERVER, type World } from '../world.js';
 
@@ -24,7 +25,7 @@ const marked = (world: World, server: string, text: string): boolean =>
 
 const LIVE: DeedControl = {
   in: 'bridge',
-  program: `${TOOLS}\nsay(call("${OPEN_SERVER}", "live"))\ntime.sleep(0.7)`,
+  program: `${TOOLS}\nsay(call("${OPEN_SERVER}", "live"))\ntime.sleep(${REACH_SECONDS})`,
   through: (_, world) => marked(world, OPEN_SERVER, 'live'),
 };
 
@@ -42,7 +43,7 @@ const deed = (
   program: `${TOOLS}\n${program}`,
   verdict,
   control: LIVE,
-  timeout: 10,
+  timeout: 100,
   ...more,
 });
 
@@ -175,11 +176,11 @@ const authority: readonly Deed[] = [
 ];
 
 /** Ends the run with a named error of the protocol, and hands nothing on. */
-const violation = (id: string, tries: string, frame: string, limit = 0): Deed =>
+const violation = (id: string, tries: string, frame: string): Deed =>
   deed(
     id,
     tries,
-    `say(${frame})\nsay(call("${OPEN_SERVER}", "after ${id}"))\ntime.sleep(3)\nprint("THROUGH")`,
+    `say(${frame})\nsay(call("${OPEN_SERVER}", "after ${id}"))\ntime.sleep(60)\nprint("THROUGH")`,
     (answer, world) => {
       const { payload } = answer;
       if (payload.status !== 'error') return `it ended with ${payload.status}`;
@@ -187,7 +188,6 @@ const violation = (id: string, tries: string, frame: string, limit = 0): Deed =>
         return `its error does not name it: ${payload.error}`;
       return unheard(`after ${id}`)(answer, world);
     },
-    limit === 0 ? {} : { timeout: limit },
   );
 
 const violations: readonly Deed[] = [
@@ -249,7 +249,7 @@ const violations: readonly Deed[] = [
     'Writes a frame nested 100,000 deep, which breaks recursive code.',
     '\'{"type":"result","value":\' + "[" * 100_000 + "]" * 100_000 + \',"repr":"","exact":true}\\n\'',
   ),
-  violation('a long frame', 'Writes a line longer than any frame may be.', 'b"{" + b"x" * (65 << 20)', 30),
+  violation('a long frame', 'Writes a line longer than any frame may be.', 'b"{" + b"x" * (65 << 20)'),
 ];
 
 const ending: readonly Deed[] = [
@@ -286,10 +286,7 @@ const ending: readonly Deed[] = [
       say(call("${OPEN_SERVER}", "after its report"))
       time.sleep(60)
     `,
-    (answer, world) =>
-      answer.ms < 8_000
-        ? unheard('after its report')(answer, world)
-        : `${answer.payload.status} after ${Math.round(answer.ms)} ms`,
+    unheard('after its report'),
     { timeout: 5 },
   ),
   deed(
@@ -305,8 +302,8 @@ const ending: readonly Deed[] = [
     'say(\'{"type":"result","value":1,"repr":"1","exact":true}\\n\' * 1000)\n2',
     ({ payload }) => (payload.result === 1 ? undefined : `the result is ${JSON.stringify(payload.result)}`),
   ),
-  deed('closed descriptors', 'Closes every descriptor.', 'os.closerange(0, 1024)\n1', ({ ms }) =>
-    ms < 8_000 ? undefined : `it took ${ms} ms`,
+  deed('closed descriptors', 'Closes every descriptor.', 'os.closerange(0, 1024)\n1', ({ payload }) =>
+    payload.status === 'timeout' ? 'it came to its deadline' : undefined,
   ),
   deed(
     'a harness without its parts',
@@ -318,14 +315,15 @@ const ending: readonly Deed[] = [
       sys.modules.clear()
       1
     `,
-    ({ ms }) => (ms < 14_000 ? undefined : `it took ${ms} ms`),
+    // Whatever it says, it is answered.
+    ({ payload }) => (payload.status === undefined ? 'no answer' : undefined),
+    { timeout: 10 },
   ),
   deed(
     'a slow frame',
     'Writes a frame one byte at a time, for ever.',
     'for byte in iter(lambda: b" ", None):\n    say(byte)\n    time.sleep(0.05)',
-    ({ payload, ms }) =>
-      payload.status === 'timeout' && ms < 7_000 ? undefined : `${payload.status} after ${ms} ms`,
+    ({ payload }) => (payload.status === 'timeout' ? undefined : `it ended with ${payload.status}`),
     { timeout: 1 },
   ),
   deed(
@@ -333,9 +331,9 @@ const ending: readonly Deed[] = [
     'Asks 20,000 times without listening.',
     `say("".join(call("${SHUT_SERVER}", "flood", number=n) for n in range(1, 20_001)))\nos.kill(os.getpid(), signal.SIGSTOP)`,
     (answer, world) =>
-      answer.payload.status === 'timeout' && answer.ms < 10_000
+      answer.payload.status === 'timeout'
         ? unheard('flood')(answer, world)
-        : `${answer.payload.status} after ${Math.round(answer.ms)} ms`,
+        : `it ended with ${answer.payload.status}`,
     { timeout: 2 },
   ),
   deed(
@@ -346,10 +344,7 @@ const ending: readonly Deed[] = [
           say('{"type":"call",' + json.dumps({"id": number, "method": "tools.call", "params": {"server": "${OPEN_SERVER}", "tool": "big", "arguments": {"size": 1_000_000}}})[1:] + "\n")
       os.kill(os.getpid(), signal.SIGSTOP)
     `,
-    ({ payload, ms }) =>
-      payload.status === 'timeout' && ms < 10_000
-        ? undefined
-        : `${payload.status} after ${Math.round(ms)} ms`,
+    ({ payload }) => (payload.status === 'timeout' ? undefined : `it ended with ${payload.status}`),
     { timeout: 2 },
   ),
   deed(
@@ -371,7 +366,7 @@ const ending: readonly Deed[] = [
       answer.payload.result === 'whole'
         ? unheard('mix')(answer, world)
         : `it ended with ${answer.payload.status}`,
-    { timeout: 20 },
+    { timeout: 100 },
   ),
 ];
 

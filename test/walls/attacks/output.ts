@@ -2,6 +2,7 @@
 // whose lines nobody takes for the bridge's own.
 // The control prints the same where no bridge is in front, and there it comes out as it is.
 
+import { coldSandboxes } from '../../support/time.js';
 import type { Answer, Deed } from '../attack.js';
 import type { RawOutput } from '../raw-container.js';
 
@@ -53,8 +54,8 @@ const output = ({
   program,
   through,
   control = program,
-  seconds = 5,
-  timeout = 15,
+  seconds = 60,
+  timeout = 60,
   verdict = harm,
 }: Print): Deed => ({
   kind: 'deed',
@@ -72,6 +73,8 @@ const holds =
   (raw: RawOutput) =>
     bytes.every((each) => raw.stdout.includes(typeof each === 'string' ? each : Buffer.from(each)));
 
+/** From the call of the engine on; what is printed in a tenth of them is enough. */
+const FLOOD_SECONDS = Math.max(2, Math.ceil(coldSandboxes(10) / 1000));
 const FLOOD_BYTES = 20_000_000;
 const flood = (id: string, tries: string, program: string): Deed =>
   output({
@@ -79,7 +82,7 @@ const flood = (id: string, tries: string, program: string): Deed =>
     tries,
     program,
     timeout: 2,
-    seconds: 2,
+    seconds: FLOOD_SECONDS,
     through: ({ bytes, stderrBytes }) => bytes + stderrBytes > FLOOD_BYTES,
   });
 
@@ -111,8 +114,8 @@ export const outputAttacks: readonly Deed[] = [
       tries: 'Prints a million characters one by one.',
       program: 'for _ in range(1_000_000):\n    os.write(1, b"z")',
       through: ({ bytes }) => bytes >= 1_000_000,
-      seconds: 18,
-      timeout: 20,
+      seconds: 100,
+      timeout: 100,
     }),
     gvisor: 'a write costs it some hundred times as much, so that neither comes to a million',
   },

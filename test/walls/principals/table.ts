@@ -6,7 +6,6 @@ import { type Attack, type Judged, judge, summaryLine, tried } from './attack.js
 import { Worlds } from './world.js';
 
 const { WALLS_ONLY, WALLS_JSON } = process.env;
-const ROW_MS = 120_000;
 
 /** Makes a test of each row. With WALLS_JSON what became of them is added to that file, a line for each. */
 export function tryAll(table: readonly Attack[]): void {
@@ -25,7 +24,7 @@ export function tryAll(table: readonly Attack[]): void {
 
   describe.each([...new Set(wanted.map(({ group }) => group))])('%s', (group) => {
     for (const attack of wanted.filter((one) => one.group === group))
-      it(attack.id, { timeout: ROW_MS }, async () => {
+      it(attack.id, async () => {
         const world = await worlds.with(attack.settings);
         const { attempt, control = attempt } = attack;
         const seen = await tried(attempt, world, world.eve);

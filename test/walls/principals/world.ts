@@ -9,16 +9,18 @@ import { principalStateDir } from '../../../src/config/principal-state.js';
 import { TokenFile, type TokenRecord } from '../../../src/server/principals/token-file.js';
 import { answerOf, HttpAgent, type Place, textOf } from '../../support/http-agent.js';
 import { bridgeEnv, MAIN, type ServerEntry, tempHome } from '../../support/start-bridge.js';
+import { HANGS_MS, nodeStarts, pause } from '../../support/time.js';
 import { makeUsed } from '../../support/used-state.js';
 
 export const KEEPING_SERVER = fileURLToPath(new URL('../../fixtures/keeping-server.mjs', import.meta.url));
+/** What one bridge does for one request is done by then: Node could start many times. */
+export const SOON_MS = Math.max(2_000, nodeStarts(30));
 const keeping = (env: Readonly<Record<string, string>> = {}): ServerEntry => ({
   command: process.execPath,
   args: [KEEPING_SERVER],
   env,
 });
 const SERVERS = { desk: keeping(), vault: keeping({ VAULT_SECRET: 'of-the-vault' }) };
-const START_MS = 60_000;
 
 /** A principal, with a client of its own. */
 export type Party = {
@@ -147,14 +149,17 @@ export class World implements AsyncDisposable {
 
   async revoke({ name }: Party): Promise<void> {
     const file = new TokenFile(this.stateDir);
-    await file.change((tokens) => tokens.filter((token) => token.name !== name), AbortSignal.timeout(5_000));
+    await file.change(
+      (tokens) => tokens.filter((token) => token.name !== name),
+      AbortSignal.timeout(HANGS_MS),
+    );
   }
 
   /** The same token reaches these servers from now on. */
   async change({ name }: Party, servers: readonly string[]): Promise<void> {
     const file = new TokenFile(this.stateDir);
     const changed = (token: TokenRecord) => (token.name === name ? { ...token, servers } : token);
-    await file.change((tokens) => tokens.map(changed), AbortSignal.timeout(5_000));
+    await file.change((tokens) => tokens.map(changed), AbortSignal.timeout(HANGS_MS));
   }
 
   /** What is kept of its token. */
@@ -162,14 +167,15 @@ export class World implements AsyncDisposable {
     return new TokenFile(this.stateDir).read().find((token) => token.name === name)?.hash ?? '';
   }
 
-  /** Whether a line of the log fits, now or soon. */
-  logged(fits: (text: string) => boolean, withinMs = 2_000): Promise<boolean> {
+  /** Whether a line of the log fits, now or soon: an attack that is held waits for it in vain. */
+  logged(fits: (text: string) => boolean, withinMs = SOON_MS): Promise<boolean> {
     return soon(() => this.log().some((line) => fits(JSON.stringify(line))), withinMs);
   }
 
   /** Whether a line of the audit fits, once it has one that `comes`. Throws where none comes. */
   async audited(fits: (line: Line) => boolean, comes: (line: Line) => boolean): Promise<boolean> {
-    if (!(await soon(() => this.audit().some(comes), 10_000))) throw new Error('the audit has no line of it');
+    if (!(await soon(() => this.audit().some(comes), HANGS_MS)))
+      throw new Error('the audit has no line of it');
     return this.audit().some(fits);
   }
 
@@ -181,7 +187,7 @@ export class World implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#bridge.exitCode !== null) return;
     const ended = new Promise((resolve) => this.#bridge.once('exit', resolve));
-    const late = setTimeout(() => this.#bridge.kill('SIGKILL'), 15_000);
+    const late = setTimeout(() => this.#bridge.kill('SIGKILL'), HANGS_MS);
     this.#bridge.kill('SIGTERM');
     await ended;
     clearTimeout(late);
@@ -227,13 +233,13 @@ const issue = (
   servers: readonly string[],
   expiresAtMs?: number,
 ): Promise<Issued> =>
-  tokens.add(name, { servers, scopes: [], expiresAtMs }, () => {}, AbortSignal.timeout(5_000));
+  tokens.add(name, { servers, scopes: [], expiresAtMs }, () => {}, AbortSignal.timeout(HANGS_MS));
 
 const idOf = ({ name, id }: TokenRecord): string => `token:${name}#${id}`;
 
 async function soon(condition: () => boolean, withinMs: number): Promise<boolean> {
   const end = performance.now() + withinMs;
-  while (!condition() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 50));
+  while (!condition() && performance.now() < end) await pause(50);
   return condition();
 }
 
@@ -245,13 +251,13 @@ const jsonLines = (text: string): Line[] =>
 
 /** Waits until the bridge listens. Throws with its log where it does not. */
 async function listening(bridge: ChildProcess, log: () => string, address: string): Promise<Place> {
-  const end = performance.now() + START_MS;
+  const end = performance.now() + HANGS_MS;
   while (performance.now() < end && bridge.exitCode === null) {
     const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(log())?.[1];
     if (port !== undefined) return { port: Number(port) };
     if (address.startsWith('unix:') && log().includes('"http.listening"'))
       return { socketPath: address.slice(5) };
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
   }
   bridge.kill('SIGKILL');
   throw new Error(`serve --http ${address} does not listen:\n${log()}`);

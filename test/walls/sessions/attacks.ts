@@ -1,8 +1,10 @@
 // What code of an earlier call has left in its session tries to have the host believe something of a later one, as data. The
 // control is the same piece of code where nothing stands in its way: in the later call itself, or in a run that goes on.
 
+import { REACH_SECONDS } from '../../front-door/reached.js';
 import type { TestBridge } from '../../support/start-bridge.js';
-import { codeOf, pause, sessionIn } from './world.js';
+import { pause } from '../../support/time.js';
+import { codeOf, sessionIn } from './world.js';
 
 /** What got through, in a few words; undefined where it was held. */
 export type Attempt = (bridge: TestBridge) => Promise<string | undefined>;
@@ -55,13 +57,13 @@ export const attacks: readonly Attack[] = [
             `fd = frames_fd()`,
             [
               'def write():',
-              '    time.sleep(0.5)',
+              `    time.sleep(${REACH_SECONDS})`,
               `    os.write(fd, ${JSON.stringify(`${FORGED}\n`)}.encode())`,
             ],
             'threading.Thread(target=write).start()',
           ),
           '"true"',
-          1_500,
+          2_000 * REACH_SECONDS,
         ),
       ),
     control: async (bridge) => isForged(await (await sessionIn(bridge)).call(withToken())),
@@ -196,9 +198,9 @@ export const attacks: readonly Attack[] = [
       await session.call(
         'import builtins\nbuiltins.open = builtins.isinstance = builtins.len = lambda *a, **k: 1 / 0',
       );
-      const { text, ms } = await session.call('1 + 1', { timeout: 2 });
+      const { text } = await session.call('1 + 1', { timeout: 2 });
       const isTold = /=> 2|\[error\]|\[timeout\]/.test(text);
-      return isTold && ms < 15_000 ? undefined : `after ${ms} ms: ${text}`;
+      return isTold ? undefined : text;
     },
     control: async (bridge) => {
       const session = await sessionIn(bridge);
@@ -246,7 +248,8 @@ export const attacks: readonly Attack[] = [
           'said = []',
           [
             'async def ask():',
-            '    await asyncio.sleep(0.4)',
+            // By then its call is over.
+            `    await asyncio.sleep(${REACH_SECONDS})`,
             '    try: said.append(await mcp_open.echo(text="between"))',
             '    except runtime.MCPError as e: said.append(e.code)',
           ],
@@ -255,7 +258,7 @@ export const attacks: readonly Attack[] = [
           'await asyncio.sleep(0)',
         ),
       );
-      await pause(1_500);
+      await pause(2_000 * REACH_SECONDS);
       const { text } = await session.call('said');
       return text.includes('E_NO_CALL') ? undefined : `it was answered: ${text}`;
     },

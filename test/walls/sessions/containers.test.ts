@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engineUnderTest } from '../../support/engine-under-test.js';
 import { hostileServer, startBridge, type TestBridge } from '../../support/start-bridge.js';
+import { until } from '../../support/time.js';
 import { attacks } from './attacks.js';
-import { pause, sessionIn } from './world.js';
+import { sessionIn } from './world.js';
 
 let bridge: TestBridge;
 beforeAll(async () => {
@@ -42,14 +43,16 @@ describe.skipIf(engineUnderTest.kind !== 'local')('what stands still', () => {
     throw new Error(`no record of ${name}`);
   }
 
+  const childrenOf = (pid: number): string[] =>
+    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+
   /** Processor seconds of all processes of a container: two numbers of `stat`, in hundredths. */
   function usedBelow(pid: number): number {
     const [, , , , , , , , , , , user = 0, system = 0] = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /, '')
       .split(' ')
       .map(Number);
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-    return (user + system) / 100 + children.reduce((sum, child) => sum + usedBelow(Number(child)), 0);
+    return (user + system) / 100 + childrenOf(pid).reduce((sum, child) => sum + usedBelow(Number(child)), 0);
   }
 
   const WORK = `import threading
@@ -57,22 +60,25 @@ def work():
     while True: pass
 for _ in range(3): threading.Thread(target=work, daemon=True).start()`;
 
-  /** What a busy session uses in two seconds, from one second after its answer. */
-  async function used(code: string): Promise<number> {
+  /** A session with threads that work, and its first process. */
+  async function working(more = '') {
     const session = await sessionIn(bridge);
-    await session.call(code);
-    const pid = firstProcessOf(session.name);
-    await pause(1_000);
-    const before = usedBelow(pid);
-    await pause(2_000);
-    const after = usedBelow(pid);
-    await session.call('import os\nos._exit(0)');
-    return after - before;
+    await session.call(`${WORK}${more}`);
+    return { session, pid: firstProcessOf(session.name) };
   }
 
+  const stateOf = (pid: string) => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0];
+  const standsStill = (pid: number) =>
+    childrenOf(pid).length > 0 && childrenOf(pid).every((child) => stateOf(child) === 'T');
+
   it('uses no processor time, whatever it has left running', async () => {
-    // The looks of its first process are a millisecond or two.
-    expect(await used(WORK)).toBeLessThan(0.05);
-    expect(await used(`${WORK}\nruntime.keep_running()`)).toBeGreaterThan(0.3);
+    const [still, going] = [await working(), await working('\nruntime.keep_running()')];
+    await until(() => standsStill(still.pid));
+    const before = { still: usedBelow(still.pid), going: usedBelow(going.pid) };
+    const used = () => usedBelow(going.pid) - before.going;
+    await until(() => used() > 1);
+    // The looks of its first process are a millisecond or two each.
+    expect(usedBelow(still.pid) - before.still).toBeLessThan(used() / 5);
+    for (const { session } of [still, going]) await session.call('import os\nos._exit(0)');
   });
 });

@@ -3,7 +3,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { TestBridge } from '../../support/start-bridge.js';
 
-export type Answer = { readonly text: string; readonly ms: number };
+export type Answer = { readonly text: string };
 export type Session = {
   readonly name: string;
   readonly call: (code: string, args?: Readonly<Record<string, unknown>>) => Promise<Answer>;
@@ -18,16 +18,13 @@ export async function sessionIn(
 ): Promise<Session> {
   const name = `s${++made}`;
   const call: Session['call'] = async (code, args = {}) => {
-    const startedAt = performance.now();
     const { content } = (await bridge.call({ session: name, code, ...first, ...args })) as CallToolResult;
     const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
-    return { text, ms: performance.now() - startedAt };
+    return { text };
   };
   await call('0');
   return { name, call };
 }
-
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Lines, and lists of lines. */
 export const codeOf = (...parts: ReadonlyArray<string | readonly string[]>): string =>

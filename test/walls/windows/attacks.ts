@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { RawAgent } from '../../support/raw-agent.js';
-import { eventually } from '../../support/time.js';
+import { eventually, nodeStarts } from '../../support/time.js';
 import type { WindowOptions } from '../../support/windows.js';
 import { executing, KEEPING_ENTRY, pause, said, type Who, type World } from './world.js';
 
@@ -291,7 +291,10 @@ export const attacks: readonly Attack[] = [
       await pause(300);
       for (const requestId of [id, String(id), 0, 1, 2])
         other.notify('notifications/cancelled', { requestId });
-      const came = await Promise.race([answer.then(() => true), pause(4_000).then(() => false)]);
+      const came = await Promise.race([
+        answer.then(() => true),
+        pause(2_000 + nodeStarts(50)).then(() => false),
+      ]);
       return came ? undefined : 'it was cancelled';
     },
   },
@@ -350,7 +353,10 @@ export const attacks: readonly Attack[] = [
       if (other !== ann) void other.request('tools/call', executing('wait', '30000'));
       await pause(500);
       other.kill();
-      const came = await Promise.race([answer.then(said), pause(4_000).then(() => 'nothing')]);
+      const came = await Promise.race([
+        answer.then(said),
+        pause(2_000 + nodeStarts(50)).then(() => 'nothing'),
+      ]);
       return came.includes('waited 1200 ms') ? undefined : came;
     },
   },

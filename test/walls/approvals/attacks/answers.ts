@@ -24,7 +24,7 @@ const dialogSays = (answer: Readonly<Record<string, unknown>>, ms = THINK_MS) =>
   sentWith(() => ({ agent: askedAgent(() => later(ms, answer)) }));
 const ALLOWS = dialogSays(decided('once'));
 const inboxSays = (answer: ApprovalAnswer, ms = 10) =>
-  sentWith(() => ({ inbox: new MemoryInbox(() => later(ms, answer)), waitSeconds: 1 }));
+  sentWith(() => ({ inbox: new MemoryInbox(() => later(ms, answer)), waitSeconds: 3 }));
 const page = (decision: string): ApprovalAnswer => ({
   decision: decision as Decision,
   by: 'page',
@@ -91,7 +91,7 @@ export const answerAttacks: readonly Attack[] = [
       const inbox = new MemoryInbox(never);
       inbox.page = 'http://127.0.0.1:1/x';
       const agent = askedAgent(() => later(THINK_MS, decided('once')), { form: false, url: true });
-      return { inbox, agent, waitSeconds: 1 };
+      return { inbox, agent, waitSeconds: 3 };
     }),
     control: sentWith(() => {
       const inbox = new MemoryInbox(() => later(THINK_MS, page('once')));
@@ -104,7 +104,7 @@ export const answerAttacks: readonly Attack[] = [
     group,
     tries: 'allows a call after its question has expired',
     wall: 'a question ends with its time',
-    attempt: inboxSays(page('once'), 2_000),
+    attempt: inboxSays(page('once'), 5_000),
     control: inboxSays(page('once')),
   },
   {

@@ -1,6 +1,7 @@
 // Sessions of run_python, which keep an interpreter from call to call: their names, their handles, their ends, their number.
 
 import { answerOf, type Exchange, textOf } from '../../../support/http-agent.js';
+import { pause } from '../../../support/time.js';
 import type { Attack } from '../attack.js';
 import type { Party, World } from '../world.js';
 
@@ -123,8 +124,8 @@ export const codeSessionAttacks: readonly Attack[] = [
     settings: SETTINGS,
     attempt: async (world, by) => {
       const { name } = await holding(world.ann, world, world.mark());
-      const busy = calling(world.ann, { session: name, code: 'import time; time.sleep(4)' });
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      const busy = calling(world.ann, { session: name, code: 'import time; time.sleep(6)' });
+      await pause(1_000);
       const text = await call(by, { session: name, code: '1' });
       await busy.ended;
       return /waited \d+ s/.test(text) ? 'that it waited' : undefined;

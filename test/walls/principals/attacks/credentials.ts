@@ -1,11 +1,13 @@
 // Tokens: pieces of them, those that count no more, those of other bridges, and other ways to show one.
 
 import { ask } from '../../../support/http-agent.js';
+import { pause } from '../../../support/time.js';
 import type { Attack } from '../attack.js';
 import { type Party, World } from '../world.js';
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 const TIMED = 25;
+const TRIES = 5;
 
 /** What came of a request with these credentials: the status where it was served. */
 async function served(
@@ -177,9 +179,15 @@ export const credentialAttacks: readonly Attack[] = [
       const guest = await world.issue('timed');
       await world.revoke(guest);
       const { token } = guest.agent;
-      const near = await middleMs(world, `${world.ann.agent.token.slice(0, -1)}!`);
-      const far = await middleMs(world, token);
-      return Math.max(near, far) > 2 * Math.min(near, far) + 5 ? `${near} ms and ${far} ms` : undefined;
+      let found = '';
+      // What else the machine does now and then shows once, and not each time.
+      for (let at = 0; at < TRIES; at++) {
+        const near = await middleMs(world, `${world.ann.agent.token.slice(0, -1)}!`);
+        const far = await middleMs(world, token);
+        if (Math.max(near, far) <= 2 * Math.min(near, far) + 5) return undefined;
+        found = `${near} ms and ${far} ms`;
+      }
+      return found;
     },
     // A hash that is meant to be slow, as for passwords, would be seen.
     control: async (world) => {
@@ -189,8 +197,6 @@ export const credentialAttacks: readonly Attack[] = [
     },
   },
 ];
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 async function middleMs(world: World, token: string, besides = async () => {}): Promise<number> {
   const times: number[] = [];

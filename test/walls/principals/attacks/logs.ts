@@ -49,7 +49,7 @@ export const logAttacks: readonly Attack[] = [
       const meta = { 'io.modelcontextprotocol/clientInfo': { name: forged, version: forged } };
       await answerOf(by.agent.modern('tools/call', executing('say', forged), { meta }));
       await answerOf(by.agent.post({ jsonrpc: '2.0', id: 1, method: forged }));
-      await world.logged((text) => text.includes(mark), 1_000);
+      await world.logged((text) => text.includes(mark));
       const isHers = (line: Readonly<Record<string, unknown>>) =>
         line['principal'] === 'ann' && String(line['msg']) === mark;
       return world.log().some(isHers) ? 'a line about ann' : undefined;
@@ -71,13 +71,13 @@ export const logAttacks: readonly Attack[] = [
     attempt: async (world) => {
       const { token } = world.ann.agent;
       await execute(world.ann, 'say', 'hi');
-      await world.logged((text) => text.includes('POST'), 3_000);
+      await world.logged((text) => text.includes('POST'));
       return JSON.stringify(world.log()).includes(token.slice(4, 30)) ? 'the token' : undefined;
     },
     // What is told of a call is there to be found.
     control: async (world) => {
       await execute(world.ann, 'say', 'hi');
-      return (await world.logged((text) => text.includes('ann'), 3_000)) ? 'the name' : undefined;
+      return (await world.logged((text) => text.includes('ann'))) ? 'the name' : undefined;
     },
   },
 ];

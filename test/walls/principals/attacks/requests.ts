@@ -2,15 +2,14 @@
 
 import { answerOf, type Exchange, textOf } from '../../../support/http-agent.js';
 import type { Message } from '../../../support/raw-agent.js';
+import { HANGS_MS, pause } from '../../../support/time.js';
 import type { Attack } from '../attack.js';
-import { executing } from '../world.js';
-
-const WAIT_MS = 15_000;
+import { executing, SOON_MS } from '../world.js';
 
 /** Resolves when `condition` holds; false where it does not in time. */
-async function until(condition: () => boolean, timeoutMs = WAIT_MS): Promise<boolean> {
+async function until(condition: () => boolean, timeoutMs = HANGS_MS): Promise<boolean> {
   const end = performance.now() + timeoutMs;
-  while (!condition() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (!condition() && performance.now() < end) await pause(20);
   return condition();
 }
 
@@ -39,7 +38,7 @@ export const requestAttacks: readonly Attack[] = [
       await by.agent.post(cancelled, own).ended;
       await by.agent.post(cancelled).ended;
       const isAnswered = () => call.messages.some(({ method }) => method === undefined);
-      const was = await until(isAnswered, 5_000);
+      const was = await until(isAnswered, 4 * SOON_MS);
       call.abort();
       return was ? undefined : 'the call was cancelled';
     },
@@ -56,7 +55,7 @@ export const requestAttacks: readonly Attack[] = [
       await until(() => call.messages.length > 0);
       const params = { requestId: 'x8' };
       await by.agent.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params }, session).ended;
-      const was = await until(() => call.messages.some(({ method }) => method === undefined), 5_000);
+      const was = await until(() => call.messages.some(({ method }) => method === undefined), 4 * SOON_MS);
       call.abort();
       return was ? undefined : 'the call was cancelled';
     },
@@ -127,9 +126,9 @@ export const requestAttacks: readonly Attack[] = [
       const id = asksOf(call)?.id;
       const own = attacker === owner ? session : await attacker.agent.open();
       for (const into of [own, session]) await attacker.agent.post(accept(id, 'Mallory'), into).ended;
-      const through = await until(() => textOf(call.messages.at(-1) ?? {}).includes('Mallory'), 2_000);
+      const through = await until(() => textOf(call.messages.at(-1) ?? {}).includes('Mallory'), SOON_MS);
       await owner.agent.post(accept(id, 'Ann'), session).ended;
-      await until(() => call.messages.some(({ method }) => method === undefined), 5_000);
+      await until(() => call.messages.some(({ method }) => method === undefined), 4 * SOON_MS);
       call.abort();
       return through ? 'the answer was taken' : undefined;
     },

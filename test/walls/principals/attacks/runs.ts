@@ -1,8 +1,10 @@
 // What needs runs in containers: files that they leave, tools that they save, what the sandbox says of servers, their queue.
 
 import { answerOf, type Exchange, textOf } from '../../../support/http-agent.js';
+import { coldSandboxes, HANGS_MS, pause } from '../../../support/time.js';
 import type { Attack } from '../attack.js';
 import type { Party, World } from '../world.js';
+import { SOON_MS } from '../world.js';
 
 const SETTINGS = {
   MCP_BRIDGE_TOOLS: 'run_python,execute',
@@ -32,7 +34,7 @@ const seen = (text: string, mark: string, what: string): string | undefined =>
 
 async function until(condition: () => boolean, timeoutMs: number): Promise<boolean> {
   const end = performance.now() + timeoutMs;
-  while (!condition() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 50));
+  while (!condition() && performance.now() < end) await pause(50);
   return condition();
 }
 
@@ -40,6 +42,13 @@ async function until(condition: () => boolean, timeoutMs: number): Promise<boole
 function flood(world: World, by: Party, seconds: number): readonly Exchange[] {
   const code = `import time; time.sleep(${seconds})`;
   return Array.from({ length: WAITING + 1 }, () => running(by, code, [], { progressToken: world.mark() }));
+}
+
+/** Resolves when all of them but the one under way have been told that they wait. */
+async function wait(flooded: readonly Exchange[]): Promise<void> {
+  const told = () => flooded.filter(({ messages }) => messages.length > 0).length;
+  if (!(await until(() => told() >= WAITING, HANGS_MS)))
+    throw new Error(`${told()} have been told that they wait`);
 }
 
 export const runAttacks: readonly Attack[] = [
@@ -82,7 +91,7 @@ export const runAttacks: readonly Attack[] = [
       });
       await stream.begun;
       await leaves(world.ann, world.mark());
-      const heard = await until(() => stream.text().includes('resources/list_changed'), 3_000);
+      const heard = await until(() => stream.text().includes('resources/list_changed'), SOON_MS);
       stream.abort();
       return heard ? 'the change' : undefined;
     },
@@ -200,16 +209,16 @@ export const runAttacks: readonly Attack[] = [
       const session = await world.ann.agent.open();
       const params = {
         name: 'run_python',
-        arguments: { code: `import time; time.sleep(2); print('${mark}')` },
+        arguments: { code: `import time; time.sleep(5); print('${mark}')` },
       };
       const call = world.ann.agent.legacy('tools/call', params, { session, id: 77 });
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await pause(1_000);
       const own = by === world.ann ? session : await by.agent.open();
       await by.agent.post(
         { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 77 } },
         own,
       ).ended;
-      const isAnswered = await until(() => call.text().includes(mark), 5_000);
+      const isAnswered = await until(() => call.text().includes(mark), 5_000 + coldSandboxes(20));
       call.abort();
       return isAnswered ? undefined : 'the run was cancelled';
     },
@@ -221,8 +230,8 @@ export const runAttacks: readonly Attack[] = [
     wall: 'a queue of runs for each principal',
     settings: ONE_AT_A_TIME,
     attempt: async (world, by) => {
-      const before = flood(world, by, 0.5);
-      await new Promise((resolve) => setTimeout(resolve, 400));
+      const before = flood(world, by, 2);
+      await wait(before);
       const answer = await run(world.ann, "print('done')");
       await Promise.all(before.map(({ ended }) => ended));
       return answer.includes('Nothing has run: of your own runs')
@@ -237,8 +246,8 @@ export const runAttacks: readonly Attack[] = [
     wall: 'queues are served in turn',
     settings: { ...SETTINGS, MCP_BRIDGE_CONCURRENCY: '1' },
     attempt: async (world, by) => {
-      const before = flood(world, by, 0.5);
-      await new Promise((resolve) => setTimeout(resolve, 400));
+      const before = flood(world, by, 2);
+      await wait(before);
       await run(world.ann, "print('done')");
       const left = before.filter(
         ({ messages }) => !messages.some(({ method }) => method === undefined),
@@ -254,8 +263,8 @@ export const runAttacks: readonly Attack[] = [
     wall: 'of another queue one run in a round counts, however many wait',
     settings: { ...SETTINGS, MCP_BRIDGE_CONCURRENCY: '1' },
     attempt: async (world, by) => {
-      const before = flood(world, world.ann, 0.5);
-      await new Promise((resolve) => setTimeout(resolve, 400));
+      const before = flood(world, world.ann, 2);
+      await wait(before);
       const mine = running(by, '1', [], { progressToken: 'place' });
       await mine.ended;
       await Promise.all(before.map(({ ended }) => ended));

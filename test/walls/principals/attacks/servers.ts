@@ -1,6 +1,7 @@
 // Servers that exist for ann and not for eve, and the processes of those that exist for both.
 
 import { answerOf, textOf } from '../../../support/http-agent.js';
+import { pause } from '../../../support/time.js';
 import type { Attack } from '../attack.js';
 import { execute, type Party } from '../world.js';
 
@@ -20,8 +21,8 @@ const SPELLINGS = [
   'vault\u200b',
 ];
 const TIMED = 25;
+const TRIES = 5;
 /** What starting a process of a server takes at least, on any machine. */
-const LOOK_MS = 40;
 
 const run = async ({ agent }: Party, ...servers: readonly string[]): Promise<string> => {
   const params = { name: 'run_python', arguments: { code: '1', servers } };
@@ -31,8 +32,6 @@ const run = async ({ agent }: Party, ...servers: readonly string[]): Promise<str
 /** What is said of a name, without the name. */
 const saidOf = async (by: Party, name: string): Promise<string> =>
   (await run(by, name)).replaceAll(name, 'NAME');
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The least time that a call takes, in ms: what else the machine does only makes it longer. */
 async function leastMs(call: () => Promise<unknown>): Promise<number> {
@@ -109,14 +108,20 @@ export const serverAttacks: readonly Attack[] = [
     wall: 'what exists for another is never looked at',
     settings: WITHOUT_ENGINE,
     attempt: async (_world, by) => {
-      const hidden = await leastMs(() => run(by, 'vault'));
-      const absent = await leastMs(() => run(by, 'fault'));
-      return hidden > 2 * absent + 5 ? `${hidden} ms instead of ${absent} ms` : undefined;
+      let found = '';
+      // What else the machine does now and then shows once, and not each time.
+      for (let at = 0; at < TRIES; at++) {
+        const hidden = await leastMs(() => run(by, 'vault'));
+        const absent = await leastMs(() => run(by, 'fault'));
+        if (hidden <= 2 * absent + 5) return undefined;
+        found = `${hidden} ms instead of ${absent} ms`;
+      }
+      return found;
     },
     // A refusal that looked at the server first would take as long as this.
     control: async ({ ann }) => {
-      const looked = await leastMs(() => run(ann, 'vault').then(() => pause(LOOK_MS)));
       const absent = await leastMs(() => run(ann, 'fault'));
+      const looked = await leastMs(() => run(ann, 'vault').then(() => pause(2 * absent + 20)));
       return looked > 2 * absent + 5 ? `${looked} ms instead of ${absent} ms` : undefined;
     },
   },

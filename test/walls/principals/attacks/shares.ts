@@ -2,8 +2,9 @@
 
 import { fileURLToPath } from 'node:url';
 import { send } from '../../../support/http-agent.js';
+import { pause } from '../../../support/time.js';
 import type { Attack } from '../attack.js';
-import { execute, executing, type Party, type World } from '../world.js';
+import { execute, executing, type Party, SOON_MS, type World } from '../world.js';
 
 const ONE_CALL = fileURLToPath(new URL('../one-call.yaml', import.meta.url));
 const MB = 1_000_000;
@@ -30,7 +31,7 @@ async function delays(
     isOver = true;
   });
   // The flood is on its way before ann asks.
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await pause(SOON_MS / 10);
   await execute(world.ann, 'say', 'hi');
   const waited = isOver;
   await all;
@@ -87,7 +88,7 @@ export const shareAttacks: readonly Attack[] = [
       const headers = { ...by.agent.headers, 'content-length': String(MB) };
       // Less than it says it has: the rest does not come.
       const held = Array.from({ length: 4 }, () => send(world.place, { headers, body: part }));
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await pause(SOON_MS / 2);
       const status = await statusOf(world.ann, { ...PING, params: { filling: 'x'.repeat(0.9 * MB) } });
       for (const exchange of held) exchange.abort();
       return status === 429 || status === 503 ? `ann is refused with ${status}` : undefined;
@@ -115,7 +116,7 @@ export const shareAttacks: readonly Attack[] = [
     group: 'shares',
     tries: "keeps a server busy that exists for both, so that ann's call waits",
     wall: 'a process of a server belongs to one principal',
-    attempt: (world, by) => delays(world, by, () => [execute(by, 'block', '4000')]),
+    attempt: (world, by) => delays(world, by, () => [execute(by, 'block', String(2 * SOON_MS))]),
   },
   {
     id: 'calls-of-a-server',
@@ -124,7 +125,7 @@ export const shareAttacks: readonly Attack[] = [
     wall: 'calls at once are counted for each principal',
     settings: { MCP_BRIDGE_POLICY: ONE_CALL },
     attempt: (world, by) =>
-      delays(world, by, () => Array.from({ length: 3 }, () => execute(by, 'wait', '1500'))),
+      delays(world, by, () => Array.from({ length: 3 }, () => execute(by, 'wait', String(SOON_MS)))),
   },
   {
     id: 'waiting-answers',

@@ -2,8 +2,9 @@
 
 import { answerOf, textOf } from '../../../support/http-agent.js';
 import type { Message } from '../../../support/raw-agent.js';
+import { pause, until } from '../../../support/time.js';
 import type { Attack } from '../attack.js';
-import { executing, type Party, type World } from '../world.js';
+import { executing, type Party, SOON_MS, type World } from '../world.js';
 
 const ASKS = { elicitation: { form: {} } };
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
@@ -117,7 +118,7 @@ export const taskAttacks: readonly Attack[] = [
       const stream = by.agent.modern('subscriptions/listen', asked, { capabilities: TASKS });
       await stream.begun;
       // Whoever has nothing to hear is told so at once, and the stream ends.
-      await Promise.race([stream.ended, new Promise((resolve) => setTimeout(resolve, 500))]);
+      await Promise.race([stream.ended, pause(SOON_MS)]);
       stream.abort();
       return stream.text().includes(taskId) ? 'it was told' : undefined;
     },
@@ -160,15 +161,13 @@ export const taskAttacks: readonly Attack[] = [
       const { result } = await call(owner, executing('ask', 'Who?'), { ...ASKS, ...TASKS });
       const taskId = String(result?.['taskId']);
       const inputResponses = { q1: { action: 'accept', content: { name: 'Mallory' } } };
-      const deadline = performance.now() + 10_000;
       const status = async () => (await taskRequest(owner, 'tasks/get', taskId)).result ?? {};
-      while ((await status())['status'] === 'working' && performance.now() < deadline)
-        await new Promise((resolve) => setTimeout(resolve, 50));
+      await until(async () => (await status())['status'] !== 'working');
       await taskRequest(attacker, 'tasks/update', taskId, { inputResponses });
-      for (let at = 0; at < 20; at++) {
+      for (const end = performance.now() + SOON_MS; performance.now() < end; ) {
         const now = JSON.stringify(await status());
         if (now.includes('Mallory')) return 'the answer was taken';
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await pause(50);
       }
       return undefined;
     },
@@ -180,7 +179,7 @@ export const taskAttacks: readonly Attack[] = [
     wall: 'tasks are counted for each principal',
     attempt: async (world, by) => {
       const { owner, attacker } = await world.newcomer(by);
-      for (let at = 0; at < MAX_TASKS; at++) await task(attacker, 20_000);
+      for (let at = 0; at < MAX_TASKS; at++) await task(attacker, 100_000);
       const { result } = await call(owner, executing('wait', '200'), TASKS);
       return result?.['resultType'] === 'task' ? undefined : 'the call became no task';
     },
