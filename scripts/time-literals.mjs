@@ -18,14 +18,14 @@ const KINDS = {
   judged: {
     says: 'a measured time that must be less than a number',
     pattern: new RegExp(
-      String.raw`(?:${MEASURED})[^;]*?(?:\.toBeLessThan(?:OrEqual)?\(\s*${NUMBER}\s*\)|<=?\s*${NUMBER}(?!\w))|assertLess(?:Equal)?\([^;]*(?:${MEASURED})[^;]*,\s*${NUMBER}\s*\)`,
+      String.raw`(?:${MEASURED})[^;{}]*?\.toBeLessThan(?:OrEqual)?\(\s*${NUMBER}\s*\)|(?:${MEASURED})[^;{}\n]{0,30}[^;{}\n'|]<=?\s*${NUMBER}(?!\w)|assertLess(?:Equal)?\([^;]*(?:${MEASURED})[^;]*,\s*${NUMBER}\s*\)`,
     ),
     isDemanded: true,
   },
   waited: {
-    says: 'a limit of its own for a wait',
+    says: 'a limit of its own for a wait, of less than 100 s',
     pattern: new RegExp(
-      String.raw`(?:waitFor|expect\.poll|eventually|until)\([^;]*?\b(?:timeout|within\w*)\b\W{1,4}${NUMBER}|(?:waitFor|eventually)\([^;]*,\s*${NUMBER}\s*\)|\.(?:wait|join|get|communicate)\([^)]*timeout=${NUMBER}`,
+      String.raw`(?:waitFor|expect\.poll|eventually|until)\([^;]*?\b(?:timeout|within\w*)\b\W{1,4}${NUMBER}|(?:waitFor|eventually)\([^;{}]*,\s*${NUMBER}\s*\)|\.(?:wait|join|get|communicate)\([^)]*timeout=\d\d?(?![\d.])`,
     ),
     isDemanded: true,
   },

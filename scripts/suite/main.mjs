@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { leaveWrong, takeOptions } from '../options.mjs';
 import { keepGreen, treeHere } from './green.mjs';
 import { measureUnits, NODE_START } from './machine-units.mjs';
-import { deadContainers, endEverything, listTemporary, MARK, processesOf, run } from './processes.mjs';
+import { endEverything, listTemporary, MARK, orphans, processesOf, run } from './processes.mjs';
 import { total, verdict, whyRed } from './results.mjs';
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -41,11 +41,12 @@ const scratch = mkdtempSync('/tmp/s-');
 process.env.TMPDIR = join(scratch, 't');
 mkdirSync(process.env.TMPDIR);
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }));
-const temporaryBefore = listTemporary();
+const users = [[]];
+const before = listTemporary();
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'])
   process.once(signal, () => {
     console.log(`\n${signal}: ending what was started`);
-    endEverything(process.env[MARK], temporaryBefore);
+    endEverything(process.env[MARK], before, users);
     process.exit(128 + constants.signals[signal]);
   });
 
@@ -65,6 +66,8 @@ measureUnits({ withSandbox: true });
 const [{ partsOf }, { print }, { testUser }] = await Promise.all(
   ['./parts.mjs', './report.mjs', './test-user.mjs'].map((module) => import(module)),
 );
+if (isRoot) users.push(['runuser', '-u', await testUser(), '--']);
+before.push(...users.flatMap(orphans));
 const silentMs = Math.max(LEAST_SILENT_MS, SILENT_NODE_STARTS * process.env[NODE_START]);
 const parts = chosen();
 for (const one of parts) await part(one.name, () => one.run());
@@ -114,16 +117,16 @@ async function lookAgain() {
 
 /** One assertion each: containers of ours, processes that a part started, temporary folders of ours. */
 async function nothingLeft() {
-  const look = async () => ({
-    containers: await containersHere(),
+  const look = () => ({
+    'containers without a bridge': users.flatMap(orphans).filter((name) => !before.includes(name)),
     processes: processesOf(process.env[MARK]),
-    'temporary folders': listTemporary().filter((name) => !temporaryBefore.includes(name)),
+    'temporary folders': listTemporary().filter((name) => !before.includes(name)),
   });
-  let found = await look();
+  let found = look();
   // Another bridge of this user may be starting or removing a sandbox at this moment.
   for (let looked = 0; looked < 10 && Object.values(found).some(({ length }) => length > 0); looked++) {
     await new Promise((resolve) => setTimeout(resolve, 500));
-    const now = await look();
+    const now = look();
     found = Object.fromEntries(
       Object.entries(found).map(([what, left]) => [what, left.filter((one) => now[what].includes(one))]),
     );
@@ -132,12 +135,6 @@ async function nothingLeft() {
     console.log(`  ${left.length || 'none'}  ${what}`);
     return verdict(left.length === 0, `${what}:\n${left.join('\n')}`);
   });
-}
-
-/** Of this user's engine, and as root of the ordinary user's. */
-async function containersHere() {
-  const theirs = isRoot ? await deadContainers(['runuser', '-u', await testUser(), '--']) : [];
-  return [...(await deadContainers()), ...theirs];
 }
 
 function conclude() {

@@ -1,7 +1,7 @@
 // Programs that the suite starts: how one is run and ended, and how what tests left behind is found. Everything that a run starts
 // carries a mark in its environment, by which it is told from anybody else's and ended with the run.
 
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
@@ -74,23 +74,22 @@ function killGroup({ pid }) {
 }
 
 /**
- * Ends whatever this run has started and what that has started, whoever it runs as: processes that carry the mark, the containers
- * whose monitor does, and the temporary folders that were not there `before`. Synchronous, since the run itself is ending.
+ * Ends whatever this run has started and what that has started, whoever it runs as: processes that carry the mark, then the
+ * containers that have lost their bridge by that, of each user (`users`, argv prefixes), and temporary folders. What is among
+ * `before` stays. Synchronous, since the run itself is ending.
  */
-export function endEverything(mark, before) {
-  const containers = new Map();
+export function endEverything(mark, before, users) {
   for (let round = 0; round < ROUNDS; round++) {
     for (const child of running) killGroup(child);
     const left = markedPids(mark);
+    for (const pid of left) kill(pid);
     if (left.length === 0) break;
-    for (const pid of left) {
-      const { id, uid } = monitored(pid);
-      if (id !== undefined) containers.set(id, uid);
-      kill(pid);
-    }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
   }
-  for (const [id, uid] of containers) removeContainer(id, uid);
+  for (const as of users) {
+    const names = orphans(as).filter((name) => !before.includes(name));
+    if (names.length > 0) ask([...as, 'podman', 'rm', '--force', '--time=0', ...names]);
+  }
   for (const folder of listTemporary().filter((name) => !before.includes(name)))
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
@@ -100,29 +99,6 @@ function kill(pid) {
     process.kill(Number(pid), 'SIGKILL');
   } catch {
     // It is gone, or a sudo's, which ends with what it waits for.
-  }
-}
-
-/** The container that a process of podman's monitor, conmon, stands for, and its owner; none for another process. */
-function monitored(pid) {
-  const words = read(pid, 'cmdline').split('\0');
-  if (!/(?:^|\/)conmon$/.test(words[0] ?? '')) return {};
-  return { id: words[words.indexOf('-c') + 1], uid: Number(/^Uid:\s+(\d+)/m.exec(read(pid, 'status'))?.[1]) };
-}
-
-function removeContainer(id, uid) {
-  const argv = ['podman', 'rm', '--force', '--time=0', id];
-  if (uid !== process.getuid())
-    argv.unshift(
-      'runuser',
-      '-u',
-      execFileSync('id', ['-nu', String(uid)], { encoding: 'utf8' }).trim(),
-      '--',
-    );
-  try {
-    execFileSync(argv[0], argv.slice(1), { cwd: '/', stdio: 'ignore', timeout: 30_000 });
-  } catch {
-    // It has ended with its monitor.
   }
 }
 
@@ -143,24 +119,19 @@ export async function chooseOciRuntime(image) {
   throw new Error('podman starts no container with its default runtime, runc or crun');
 }
 
-/**
- * Names of containers with our label that do not run: those that do are another bridge's, or are found by their monitor, which
- * carries the mark. `as` is an argv prefix that changes the user.
- */
-export async function deadContainers(as = []) {
-  // Its warnings are none: one that makes its user's namespace anew says something of mounts.
-  const argv = [
-    ...as,
-    'podman',
-    '--log-level=error',
-    'ps',
-    '--all',
-    `--filter=label=${LABEL}`,
-    '--format={{.Names}} {{.Status}}',
-  ];
-  const { exitCode, output } = await run(argv, { quiet: true, cwd: '/' });
-  if (exitCode !== 0) return [`podman ps failed: ${output}`];
-  return output.split('\n').filter((line) => line !== '' && !/ Up /.test(line));
+/** Names of containers with our label whose bridge is gone; `as` is an argv prefix that changes the user. */
+export function orphans(as = []) {
+  const format = `{{.Names}} {{index .Labels "${LABEL}.owner-pid"}}`;
+  const listed = ask([...as, 'podman', 'ps', '--all', `--filter=label=${LABEL}`, `--format=${format}`]);
+  return listed
+    .split('\n')
+    .filter((line) => line !== '' && read(line.split(' ')[1], 'stat') === '')
+    .map((line) => line.split(' ')[0]);
+}
+
+/** What a program prints; '' where it fails, as where there is no podman. */
+function ask([program, ...args]) {
+  return spawnSync(program, args, { cwd: '/', encoding: 'utf8', timeout: 120_000 }).stdout ?? '';
 }
 
 /** Command lines of the living processes that carry the mark, but for this one. */

@@ -9,7 +9,7 @@ import type { ProbeReport } from '../../src/cli/probe/report.js';
 import { firstProcess } from '../../src/engine/first-process.js';
 import { command } from '../cli/command.js';
 import { REACH_SECONDS } from '../front-door/reached.js';
-import { ourContainers, processesWith } from '../support/nothing-left.js';
+import { ourContainers, ourMonitors, processesWith } from '../support/nothing-left.js';
 import { npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 import { eventually } from '../support/time.js';
 
@@ -39,7 +39,7 @@ afterEach(async () => {
 /** Of every container of ours: what gVisor runs outside the engine's knowledge would keep running. */
 async function nothingIsLeft(): Promise<void> {
   expect(await eventually(() => ourContainers().length === 0)).toBe(true);
-  expect(await eventually(() => processesWith('-n mcp-sandbox-bridge-').length === 0)).toBe(true);
+  expect(await eventually(() => ourMonitors().length === 0)).toBe(true);
   expect(await eventually(() => processesWith('runsc-sandbox').length === 0)).toBe(true);
 }
 /** Greeted: one that ends before is replaced by another. */

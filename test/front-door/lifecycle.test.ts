@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { engineCommand } from '../support/engine-under-test.js';
-import { descendants, ourContainers, processesWith } from '../support/nothing-left.js';
+import { descendants, ourContainers, ourMonitors, processesWith } from '../support/nothing-left.js';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { coldSandboxes, eventually, pause, until } from '../support/time.js';
 
@@ -174,7 +174,7 @@ describe('a container that is being made', () => {
     }
     expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
     // The engine's monitor knows of containers that the engine does not.
-    expect(await eventually(() => processesWith('-n mcp-sandbox-bridge-').length === 0)).toBe(true);
+    expect(await eventually(() => ourMonitors().length === 0)).toBe(true);
   });
 
   it('is found by the next start when the bridge was killed', async () => {
@@ -188,6 +188,6 @@ describe('a container that is being made', () => {
     }
     const next = await start({});
     await next.run('1');
-    expect(await eventually(() => processesWith('-n mcp-sandbox-bridge-').length === 0)).toBe(true);
+    expect(await eventually(() => ourMonitors().length === 0)).toBe(true);
   });
 });

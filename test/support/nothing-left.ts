@@ -5,13 +5,42 @@ import { engineCommand } from './engine-under-test.js';
 
 const LABEL = 'mcp-sandbox-bridge';
 
-/** Names of our containers, in any state. */
-export function ourContainers(extraFilter?: string): string[] {
+/**
+ * Names of the containers of this test run's bridges, in any state. Those of another bridge of this user, such as the one that an
+ * agent uses at the same time, do not count, as long as that lives.
+ */
+export const ourContainers = (extraFilter?: string): string[] =>
+  containers(extraFilter)
+    .filter(({ owner }) => !isOfAnotherRun(owner))
+    .map(({ name }) => name);
+
+/** Command lines of the engine's monitors of such containers, which know of some that the engine does not. */
+export function ourMonitors(): string[] {
+  const others = containers().filter(({ owner }) => isOfAnotherRun(owner));
+  return processesWith('-n mcp-sandbox-bridge-').filter(
+    (line) => !others.some(({ name }) => line.includes(`-n ${name} `)),
+  );
+}
+
+function containers(extraFilter?: string): ReadonlyArray<{ readonly name: string; readonly owner: number }> {
   const filters = [
     `--filter=label=${LABEL}`,
     ...(extraFilter === undefined ? [] : [`--filter=${extraFilter}`]),
   ];
-  return lines(engineCommand('ps', '--all', ...filters, '--format={{.Names}}'));
+  return lines(engineCommand('ps', '--all', ...filters, '--format={{.Names}}\t{{.Labels}}')).map((line) => ({
+    name: line.slice(0, line.indexOf('\t')),
+    owner: Number(OWNER.exec(line)?.[1]),
+  }));
+}
+
+/** As podman and docker print labels. */
+const OWNER = new RegExp(`${LABEL}\\.owner-pid[:=](\\d+)`);
+
+/** Whether a bridge lives, and neither in a home of this run nor in this process. A test's bridge that has died is still this run's. */
+function isOfAnotherRun(owner: number): boolean {
+  const environment = read(`/proc/${owner}/environ`);
+  const root = process.env['TEST_ROOT'];
+  return environment !== '' && root !== undefined && owner !== process.pid && !environment.includes(root);
 }
 
 /** Names of our volumes, but for those that an operator keeps. */
