@@ -21,7 +21,7 @@ import { runMachine } from './host/machine.mjs';
 import { NAMESPACE_JUDGES, namespaceWords } from './host/namespace-judge.mjs';
 import { newerQemu } from './host/qemu.mjs';
 import { namespaceMachine, rootDisk } from './host/root-disk.mjs';
-import { SUITES } from './host/suites.mjs';
+import { NAMESPACES, SUITES } from './host/suites.mjs';
 import { takeOptions } from './options.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -161,6 +161,7 @@ async function tryWithoutNamespaces(image, scratch) {
     timeoutMs: TIMEOUT_MS,
     console,
     qemu,
+    kernelArgs: [`init=${NAMESPACES.init}`],
     onLine: sayOfStep(name, 'by its own clock'),
   });
   const report = reportOf(name, lines, judge(lines, NAMESPACE_JUDGES), { startedAt, console });

@@ -18,17 +18,17 @@ import { ADDRESS, JOB_DIR, JOB_PROGRAM, KEYS_FILE, REPORT_TTY, USER } from './su
 /** The service leaves it when it has ended, however it did. */
 const END = '/var/tmp/job-ended';
 
-const jobService = (program) => `[Unit]
+const JOB_SERVICE = `[Unit]
 Description=The job
 RequiresMountsFor=${JOB_DIR}
 After=dbus.socket
-ConditionPathExists=${program}
+ConditionPathExists=${JOB_PROGRAM}
 
 [Service]
 Type=oneshot
 WorkingDirectory=%h
 Environment=PATH=${JOB_DIR}/app/node_modules/.bin:${JOB_DIR}/bin:/usr/local/bin:/usr/bin:/bin
-ExecStart=${JOB_DIR}/bin/node ${program} /dev/${REPORT_TTY} ${JOB_DIR}
+ExecStart=${JOB_DIR}/bin/node ${JOB_PROGRAM} /dev/${REPORT_TTY} ${JOB_DIR}
 ExecStopPost=/bin/touch ${END}
 TimeoutStartSec=infinity
 
@@ -80,8 +80,7 @@ const SILENCED = [
   'man-db.timer',
 ];
 
-/** `program` is the job; `mayBeRoot`: its user may, without a password; `silenced` are units more that do not start. */
-export function furnishRoot(root, { program = JOB_PROGRAM, mayBeRoot = false, silenced = [] } = {}) {
+export function furnishRoot(root) {
   const { name, id, home, firstSubId, subIds } = USER;
   const path = (file) => join(root, file);
   const write = (file, text) => {
@@ -102,15 +101,14 @@ export function furnishRoot(root, { program = JOB_PROGRAM, mayBeRoot = false, si
   write('etc/udev/rules.d/90-report.rules', `KERNEL=="${REPORT_TTY}", OWNER="${name}"\n`);
   write('etc/systemd/system/job-ended.path', END_PATH);
   enable(path('etc/systemd/system'), 'multi-user.target', '../job-ended.path');
-  for (const unit of [...SILENCED, ...silenced]) symlinkSync('/dev/null', path(`etc/systemd/system/${unit}`));
+  for (const unit of SILENCED) symlinkSync('/dev/null', path(`etc/systemd/system/${unit}`));
 
   write('etc/systemd/network/10-card.network', NETWORK);
   enable(path('etc/systemd/system'), 'multi-user.target', '/usr/lib/systemd/system/systemd-networkd.service');
   write('etc/ssh/sshd_config.d/keys.conf', SSHD);
 
   const units = join(home, '.config/systemd/user');
-  write(`${units}/job.service`, jobService(program));
-  if (mayBeRoot) write('etc/sudoers.d/job', `${name} ALL=(ALL) NOPASSWD: ALL\n`);
+  write(`${units}/job.service`, JOB_SERVICE);
   enable(path(units), 'default.target', '../job.service');
   write(`${units}/podman.service.d/stays.conf`, ENGINE_STAYS);
   enable(path(units), 'sockets.target', '/usr/lib/systemd/user/podman.socket');

@@ -18,12 +18,12 @@ const CLOCK = ['-icount', 'shift=0,sleep=on', '-accel', 'tcg,thread=single', '-s
  * The report's lines, as far as they came. Throws when qemu fails. A machine that is not done after `timeoutMs` is
  * turned off; the report then lacks its last line. `onLine` gets each as it comes; `console` is a file for the console.
  */
-export async function runMachine(root, jobDisk, { timeoutMs, console, onLine, qemu }) {
+export async function runMachine(root, jobDisk, { timeoutMs, console, onLine, qemu, kernelArgs }) {
   const machine = startMachine(
     root,
     jobDisk,
     [...CLOCK, '-no-reboot', '-nic', 'none', '-serial', `file:${console}`, '-serial', 'stdio'],
-    { stdio: ['ignore', 'pipe', 'pipe'], priority: constants.priority.PRIORITY_LOW, qemu },
+    { stdio: ['ignore', 'pipe', 'pipe'], priority: constants.priority.PRIORITY_LOW, qemu, kernelArgs },
   );
   const timer = setTimeout(machine.kill, timeoutMs);
   const lines = [];

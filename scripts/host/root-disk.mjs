@@ -18,8 +18,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { command } from './command.mjs';
 import { unpackDebian } from './debian-root.mjs';
+import { furnishNamespaces } from './furnish-namespaces.mjs';
 import { furnishRoot } from './furnish-root.mjs';
-import { KERNEL_SUITE, NAMESPACE_PROGRAM, NAMESPACES, SUITES } from './suites.mjs';
+import { KERNEL_SUITE, NAMESPACES, SUITES } from './suites.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const CACHE = join(HERE, '../../.cache/host');
@@ -45,8 +46,8 @@ export async function namespaceMachine(say) {
       const root = join(scratch, 'root');
       const made = join(scratch, 'made');
       await unpackDebian({ suite, packages, scratch, root });
-      // Compiling a hundred profiles for programs that are not there would take minutes. AppArmor itself needs no service.
-      furnishRoot(root, { program: NAMESPACE_PROGRAM, mayBeRoot: true, silenced: ['apparmor.service'] });
+      furnishRoot(root);
+      furnishNamespaces(root);
       mkdirSync(made);
       copyKernel(root, made, suite);
       await writeDisk(root, join(made, 'disk.img'));
@@ -68,7 +69,8 @@ function discard(isOld) {
 /** Of everything that a disk is made from. */
 function stamp(suite) {
   const hash = createHash('sha256').update(JSON.stringify([suite, SUITES[suite] ?? NAMESPACES, DISK_SIZE]));
-  for (const file of ['furnish-root.mjs', 'suites.mjs']) hash.update(readFileSync(join(HERE, file)));
+  for (const file of ['furnish-root.mjs', 'furnish-namespaces.mjs', 'suites.mjs'])
+    hash.update(readFileSync(join(HERE, file)));
   return hash.digest('hex').slice(0, 12);
 }
 

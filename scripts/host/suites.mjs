@@ -28,6 +28,8 @@ export const SUITES = {
 export const NAMESPACES = {
   suite: 'trixie',
   packages: [...COMMON, 'linux-image-cloud-amd64', 'initramfs-tools', 'apparmor', 'sudo'],
+  /** What the kernel starts instead of systemd. */
+  init: '/usr/local/sbin/namespace-init',
 };
 
 /** What runs that kernel: qemu 7.2 of Debian 12 cannot. */
@@ -47,7 +49,7 @@ export const KEYS_FILE = `${JOB_DIR}/authorized_keys`;
 export const IMAGE_FILE = `${JOB_DIR}/image.tar`;
 /** What a machine with a job of its own runs. */
 export const JOB_PROGRAM = `${JOB_DIR}/app/host/job.mjs`;
-/** What the machine without user namespaces runs instead. */
+/** What the machine without user namespaces runs. */
 export const NAMESPACE_PROGRAM = `${JOB_DIR}/app/host/namespace-job.mjs`;
 /** As qemu's user-mode network gives it out. */
 export const ADDRESS = '10.0.2.15';
