@@ -10,7 +10,7 @@ const { name, id, home } = USER;
 const RUN = `/run/user/${id}`;
 
 const INIT = `#!/bin/sh
-export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
+export PATH=${JOB_DIR}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t securityfs security /sys/kernel/security

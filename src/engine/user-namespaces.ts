@@ -5,6 +5,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { findProgram } from '../base/find-program.js';
+import { environmentWith } from '../base/process.js';
 import { type ReadText, readText } from '../base/read-text.js';
 import { whyNoNamespace } from './client-words.js';
 
@@ -121,7 +122,7 @@ const thisMachine: NamespaceMachine = {
   read: readText,
   find: (program) => {
     try {
-      const path = realpathSync(findProgram(program, process.env) ?? program);
+      const path = realpathSync(findProgram(program, environmentWith({})) ?? program);
       return { path, isOwn: statSync(path).uid === process.getuid?.() };
     } catch {
       return undefined;
