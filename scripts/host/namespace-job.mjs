@@ -1,5 +1,5 @@
 // What is done in a machine that gives podman no user namespace, as its user, who may be root here: each situation is
-// made, setup, doctor and the first call are asked, their remedy is followed, and doctor is asked again. Writes one line of
+// made, setup, doctor and the first call are asked, their remedy is followed, and podman is asked again. Writes one line of
 // JSON per step to the file it is given.
 
 import { existsSync, openSync, readFileSync, writeSync } from 'node:fs';
@@ -29,6 +29,12 @@ const endPodman = () => run('sh', ['-c', 'podman system migrate; pkill -u "$(id 
 const doctor = () => ask(BRIDGE, ['doctor', '--json']);
 const engineIn = ({ findings }) => findings.find(({ name }) => name === 'engine');
 
+/** Whether podman is let in. Doctor would go on to fetch and build an image, for which there is no network. */
+async function answers() {
+  const { exitCode, stderr } = await run('podman', ['info']);
+  return { status: exitCode === 0 ? 'ok' : 'fail', detail: stderr.trim() || 'podman info answers' };
+}
+
 async function inSituation({ made, undone, remedy }) {
   await endPodman();
   await shell(made);
@@ -38,7 +44,7 @@ async function inSituation({ made, undone, remedy }) {
     const { steps } = await ask(BRIDGE, ['setup', '--yes', '--no-register', '--json']);
     const first = await withBridge(BRIDGE, {}, (call) => call({ code: '1' }));
     const followed = await follow[remedy](engine.remedy);
-    return { podman: podman.stderr, engine, setup: steps, first, followed, after: engineIn(await doctor()) };
+    return { podman: podman.stderr, engine, setup: steps, first, followed, after: await answers() };
   } finally {
     await endPodman();
     await shell(undone);
