@@ -18,8 +18,10 @@ import { startEngineMachine } from './host/engine-machine.mjs';
 import { jobDisk } from './host/job-disk.mjs';
 import { differences, judge } from './host/judge.mjs';
 import { runMachine } from './host/machine.mjs';
-import { rootDisk } from './host/root-disk.mjs';
-import { SUITES } from './host/suites.mjs';
+import { NAMESPACE_JUDGES, namespaceWords } from './host/namespace-judge.mjs';
+import { newerQemu } from './host/qemu.mjs';
+import { namespaceMachine, rootDisk } from './host/root-disk.mjs';
+import { NAMESPACES, SUITES } from './host/suites.mjs';
 import { takeOptions } from './options.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -55,6 +57,9 @@ const options = () =>
       'engine-in-guest': {
         says: 'run the bridge here, over ssh to the engine in the machine, which then sleeps, restarts and is turned off',
       },
+      'no-user-namespaces': {
+        says: 'a machine that gives podman none, in the ways that AppArmor and the kernel have; without --suite',
+      },
       install: { says: 'install what this machine lacks' },
       here: {
         value: 'FILE',
@@ -65,7 +70,7 @@ const options = () =>
   });
 
 /** Installs what is missing only when told to. */
-function demandPrograms(install) {
+function demandPrograms(install, unneeded) {
   if (process.platform !== 'linux' || process.arch !== 'x64' || process.getuid?.() !== 0)
     leave(
       3,
@@ -73,7 +78,10 @@ function demandPrograms(install) {
     );
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
   const packages = Object.entries(NEEDED)
-    .filter(([program]) => !folders.some((folder) => existsSync(join(folder, program))))
+    .filter(
+      ([program]) =>
+        !unneeded.includes(program) && !folders.some((folder) => existsSync(join(folder, program))),
+    )
     .map(([, name]) => name);
   if (packages.length === 0) return;
   const argv = ['apt-get', 'install', '--no-install-recommends', '-y', ...packages];
@@ -140,6 +148,35 @@ async function tryEngineOf(suite, root, image, scratch) {
   return { ...report, measures: measured(lines) };
 }
 
+/** The machine that gives podman no user namespace, and whether the bridge says why. */
+async function tryWithoutNamespaces(image, scratch) {
+  const name = 'no user namespaces';
+  const console = join(scratch, 'namespaces.log');
+  const disk = await jobDisk(scratch, image, say, { 'ubuntu.json': JSON.stringify(await saidOnUbuntu()) });
+  const machine = await namespaceMachine(say);
+  const qemu = await newerQemu(say);
+  const startedAt = performance.now();
+  say(`${name}: starting the machine; everything in it takes long`);
+  const lines = await runMachine(machine, disk, {
+    timeoutMs: TIMEOUT_MS,
+    console,
+    qemu,
+    kernelArgs: [`init=${NAMESPACES.init}`],
+    onLine: sayOfStep(name, 'by its own clock'),
+  });
+  const report = reportOf(name, lines, judge(lines, NAMESPACE_JUDGES), { startedAt, console });
+  return { ...report, measures: namespaceWords(lines) };
+}
+
+/** What the bridge says where Ubuntu's switch is set, which no kernel of Debian has. */
+async function saidOnUbuntu() {
+  const { noUserNamespace } = await import('../dist/engine/user-namespaces.js');
+  return noUserNamespace('podman', 'cannot clone: Permission denied\n', {
+    read: (path) => (path === '/proc/sys/kernel/apparmor_restrict_unprivileged_userns' ? '1\n' : undefined),
+    find: () => ({ path: '/usr/bin/podman', isOwn: false }),
+  });
+}
+
 const sayOfStep =
   (suite, clock) =>
   ({ step, seconds, error }) =>
@@ -183,13 +220,27 @@ function printDifferences(machines) {
   console.log(`\n${table}`);
 }
 
-const { suite: suites, 'engine-in-guest': isEngineOnly, install, here: earlier, json } = options();
-demandPrograms(install);
+const {
+  suite: suites,
+  'engine-in-guest': isEngineOnly,
+  'no-user-namespaces': isWithoutNamespaces,
+  install,
+  here: earlier,
+  json,
+} = options();
+// That one brings a newer qemu along.
+demandPrograms(install, isWithoutNamespaces ? ['qemu-system-x86_64', 'ssh'] : []);
 const image = await imageHere();
 const scratch = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-host-'));
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
+if (isWithoutNamespaces) {
+  const tried = await tryWithoutNamespaces(image, scratch);
+  print(tried);
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ machines: [tried] }, undefined, 1)}\n`);
+  process.exit(tried.checks.every(({ ok }) => ok) ? 0 : 1);
+}
 const disk = isEngineOnly ? undefined : await jobDisk(scratch, image, say);
 const thisMachine = await here(earlier);
 const roots = new Map();

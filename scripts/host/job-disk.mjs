@@ -18,12 +18,17 @@ const PROGRAMS = [
   'host/job.mjs',
   'host/job-steps.mjs',
   'host/limit-attacks.mjs',
+  'host/namespace-job.mjs',
+  'host/namespace-situations.mjs',
   'host/suites.mjs',
   'kernel-memory/attacks.mjs',
 ];
 
-/** Makes the disk in the folder `scratch`. `image`: the name of ours, in the engine of this machine. */
-export async function jobDisk(scratch, image, say) {
+/**
+ * Makes the disk in the folder `scratch`. `image`: the name of ours, in the engine of this machine. `files`: texts that the
+ * job reads, by name.
+ */
+export async function jobDisk(scratch, image, say, files = {}) {
   const folder = join(scratch, 'job');
   const app = join(folder, 'app');
   mkdirSync(join(folder, 'bin'), { recursive: true });
@@ -31,6 +36,7 @@ export async function jobDisk(scratch, image, say) {
   say('packing and installing the package');
   await install(scratch, app);
   for (const name of PROGRAMS) cpSync(join(ROOT, 'scripts', name), join(app, name));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(app, name), text);
   const node = join(folder, 'bin/node');
   copyFileSync(process.execPath, node);
   chmodSync(node, 0o755);

@@ -18,12 +18,12 @@ const CLOCK = ['-icount', 'shift=0,sleep=on', '-accel', 'tcg,thread=single', '-s
  * The report's lines, as far as they came. Throws when qemu fails. A machine that is not done after `timeoutMs` is
  * turned off; the report then lacks its last line. `onLine` gets each as it comes; `console` is a file for the console.
  */
-export async function runMachine(root, jobDisk, { timeoutMs, console, onLine }) {
+export async function runMachine(root, jobDisk, { timeoutMs, console, onLine, qemu, kernelArgs }) {
   const machine = startMachine(
     root,
     jobDisk,
     [...CLOCK, '-no-reboot', '-nic', 'none', '-serial', `file:${console}`, '-serial', 'stdio'],
-    { stdio: ['ignore', 'pipe', 'pipe'], priority: constants.priority.PRIORITY_LOW },
+    { stdio: ['ignore', 'pipe', 'pipe'], priority: constants.priority.PRIORITY_LOW, qemu, kernelArgs },
   );
   const timer = setTimeout(machine.kill, timeoutMs);
   const lines = [];
@@ -43,13 +43,13 @@ export async function runMachine(root, jobDisk, { timeoutMs, console, onLine }) 
 
 /**
  * Boots the disk of `root` with the second disk `jobDisk` beside it; `args` are what this machine has besides, as qemu
- * takes them. `ended` rejects when qemu fails, and resolves when the machine is turned off or killed. Ends with us.
+ * takes them; `qemu` is its argv. `ended` rejects when qemu fails, and resolves when the machine is turned off or killed. Ends with us.
  */
 export function startMachine(
   { disk, kernel, initrd },
   jobDisk,
   args,
-  { kernelArgs = [], stdio = ['ignore', 'ignore', 'pipe'], priority } = {},
+  { kernelArgs = [], stdio = ['ignore', 'ignore', 'pipe'], priority, qemu = [QEMU] } = {},
 ) {
   const drive = (file, mode) => ['-drive', `file=${file},format=raw,if=virtio,cache=unsafe,${mode}`];
   const common = [
@@ -62,7 +62,8 @@ export function startMachine(
     ...drive(disk, 'snapshot=on'),
     ...drive(jobDisk, 'readonly=on'),
   ];
-  const child = spawn(QEMU, [...common, ...args], { stdio });
+  const [program, ...first] = qemu;
+  const child = spawn(program, [...first, ...common, ...args], { stdio });
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   let complaint = '';

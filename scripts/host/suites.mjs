@@ -21,6 +21,20 @@ export const SUITES = {
   trixie: { packages: COMMON },
 };
 
+/**
+ * The machine that gives podman no user namespace. It has its release's own kernel, since AppArmor mediates user
+ * namespaces only from 6.7 on, and its user may be root, to follow the remedies.
+ */
+export const NAMESPACES = {
+  suite: 'trixie',
+  packages: [...COMMON, 'linux-image-cloud-amd64', 'initramfs-tools', 'apparmor', 'sudo'],
+  /** What the kernel starts instead of systemd. */
+  init: '/usr/local/sbin/namespace-init',
+};
+
+/** What runs that kernel: qemu 7.2 of Debian 12 cannot. */
+export const NEWER_QEMU = { suite: 'trixie', packages: ['qemu-system-x86', 'seabios'] };
+
 /** Who works there: an ordinary user with the usual range of subordinate ids. */
 export const USER = { name: 'user', id: 1000, home: '/home/user', firstSubId: 100_000, subIds: 65_536 };
 
@@ -35,6 +49,8 @@ export const KEYS_FILE = `${JOB_DIR}/authorized_keys`;
 export const IMAGE_FILE = `${JOB_DIR}/image.tar`;
 /** What a machine with a job of its own runs. */
 export const JOB_PROGRAM = `${JOB_DIR}/app/host/job.mjs`;
+/** What the machine without user namespaces runs. */
+export const NAMESPACE_PROGRAM = `${JOB_DIR}/app/host/namespace-job.mjs`;
 /** As qemu's user-mode network gives it out. */
 export const ADDRESS = '10.0.2.15';
 /** The serial line that carries the report; the first one is the console. */

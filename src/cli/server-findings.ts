@@ -4,12 +4,12 @@
 import { isAbsolute } from 'node:path';
 import type { Environment } from '../base/environment.js';
 import { mergedVariables } from '../base/environment.js';
+import { findProgram } from '../base/find-program.js';
 import { harmless } from '../base/text.js';
 import type { Discovery } from '../config/discover.js';
 import type { DownstreamSpec, RemoteSpec, SkippedSpec, SpecSource } from '../config/downstream-spec.js';
 import { explainSkip } from '../config/explain-skip.js';
 import type { Finding } from './examination.js';
-import { findProgram } from './machine.js';
 import type { ServerChange } from './server-changes.js';
 import { publicUrl } from './server-list.js';
 

@@ -13,6 +13,12 @@ const VOLUME_IS_THERE = /already exists/i;
 const BEFORE_CONTACT = /^(?:Resolv|Trying to pull)/;
 /** Somebody else has started podman's machine. */
 const MACHINE_RUNS = /already running/i;
+/**
+ * podman cannot make or enter its user namespace: the call itself, its ids, or its own program in there. `failed to reexec` is
+ * of podman 5 where AppArmor lets a namespace be made, and nothing be done in it; that one is by reading.
+ */
+const NO_NAMESPACE =
+  /^(?:cannot clone|failed to reexec|new[ug]idmap: write to [ug]id_map failed|cannot setres[ug]id): .+$/m;
 /** Said at each start where the engine has no control groups; what that means is said elsewhere. */
 const EXPECTED_WARNING =
   /resource limits are not supported and ignored|your kernel does not support|discarded\.?$/i;
@@ -28,6 +34,8 @@ export const saysVolumeIsThere = (words: string): boolean => VOLUME_IS_THERE.tes
 export const isBeforeContact = (line: string): boolean => BEFORE_CONTACT.test(line);
 export const saysMachineRuns = (words: string): boolean => MACHINE_RUNS.test(words);
 export const isExpectedWarning = (line: string): boolean => EXPECTED_WARNING.test(line.trim());
+/** The line that says why there is no user namespace; undefined where podman speaks of something else. */
+export const whyNoNamespace = (stderr: string): string | undefined => NO_NAMESPACE.exec(stderr)?.[0];
 
 /**
  * What an engine says of a pull that has failed, without what it says on the way there: tries, and warnings about them.

@@ -10,6 +10,7 @@ import { dialects, type EngineDialect } from './dialects.js';
 import type { EngineName, EngineStatus } from './engine.js';
 import { hangingRemedy, inSeconds } from './hanging.js';
 import { connectionEnv, type EngineConnection } from './place.js';
+import { noUserNamespace } from './user-namespaces.js';
 
 /** For what an engine says of itself, which takes a tenth of a second. */
 export const INFO_TIMEOUT_MS = 15_000;
@@ -51,10 +52,10 @@ export async function probeEngine(
       result.stderr.trim() || `${name} info ended with ${result.exitCode ?? 'a timeout'}`,
       500,
     );
-    const stopped = saysNotAnswering(reason);
-    return stopped
-      ? { state: 'stopped', reason, remedy: startRemedy(name, connection) }
-      : { state: 'broken', reason, remedy: `Run \`${binary} info\` and fix what it reports.` };
+    if (saysNotAnswering(reason)) return { state: 'stopped', reason, remedy: startRemedy(name, connection) };
+    const isHere = connection.url === undefined && connection.platform === 'linux';
+    const refused = isHere ? noUserNamespace(binary, result.stderr) : undefined;
+    return { state: 'broken', reason, remedy: `Run \`${binary} info\` and fix what it reports.`, ...refused };
   }
   try {
     return { state: 'ready', ...dialect.parseInfo(result.stdout, connection, endpoint) };

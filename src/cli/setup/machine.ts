@@ -2,9 +2,10 @@
 
 import { existsSync } from 'node:fs';
 import { release, userInfo } from 'node:os';
+import { findProgram } from '../../base/find-program.js';
 import { readText } from '../../base/read-text.js';
 import type { DiscoverContext } from '../../config/discover.js';
-import { findProgram, subordinateIds } from '../machine.js';
+import { subordinateIds } from '../machine.js';
 import { type System, systemOf } from './systems.js';
 
 export type SetupMachine = {

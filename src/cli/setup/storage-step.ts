@@ -68,7 +68,7 @@ async function choose(setup: SetupContext, { confFile }: StorePaths): Promise<St
   }
   setup.found.hasNoStore = false;
   const status = await askEngine(setup);
-  if (status.state !== 'ready') return failed(status.reason, status.remedy);
+  if (status.state !== 'ready') return unusable(status);
   const remedy = 'Install fuse-overlayfs, or move your home to a file system that overlay can be mounted on.';
   return ok(status.storageDriver, {
     warnings: [{ detail: `overlay cannot be used here: ${trouble}; ${SLOW}`, remedy }],
@@ -77,7 +77,7 @@ async function choose(setup: SetupContext, { confFile }: StorePaths): Promise<St
 
 async function examine(setup: SetupContext, { confFile, storeDir }: StorePaths): Promise<StepResult> {
   const status = await askEngine(setup);
-  if (status.state !== 'ready') return failed(`podman cannot be used: ${status.reason}`, status.remedy);
+  if (status.state !== 'ready') return unusable(status);
   const { storageDriver } = status;
   if (storageDriver !== 'vfs') return ok(storageDriver);
   const conf = shellWord(confFile);
@@ -95,6 +95,9 @@ async function examine(setup: SetupContext, { confFile, storeDir }: StorePaths):
     ],
   });
 }
+
+const unusable = ({ reason, remedy }: Exclude<EngineStatus, { state: 'ready' }>): StepResult =>
+  failed(`podman cannot be used: ${reason}`, remedy);
 
 /** What a store holds, such as `3 images and no containers`. */
 async function contents({ prepared, signal }: SetupContext): Promise<string> {
