@@ -7,6 +7,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, it } from 'vitest';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
+import { HANGS_MS } from '../support/time.js';
 import { fakeEngine } from './fake-engine.js';
 
 const FILE = '/proc/sys/user/max_user_namespaces';
@@ -27,7 +28,7 @@ function started(...words: readonly string[]) {
 
 function run(...words: readonly string[]): string {
   const { command, args, env } = started(...words);
-  return spawnSync(command, args, { env, encoding: 'utf8', timeout: 60_000 }).stdout;
+  return spawnSync(command, args, { env, encoding: 'utf8', timeout: HANGS_MS }).stdout;
 }
 
 async function firstCall(): Promise<string> {
