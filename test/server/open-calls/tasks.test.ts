@@ -6,7 +6,6 @@ import type { OpenCall, OpenRequest } from '../../../src/server/open-calls/open-
 import { type CallAnswer, OpenCalls } from '../../../src/server/open-calls/open-calls.js';
 import { ANSWER_WITHIN_MS } from '../../../src/server/open-calls/questions.js';
 import { type CreatedTask, MAX_TASKS, RESULT_KEPT_MS } from '../../../src/server/open-calls/tasks.js';
-import { pause } from '../../support/time.js';
 
 type Call = OpenCall<string, OpenRequest>;
 type Work = (call: Call) => Promise<string>;
@@ -154,7 +153,7 @@ describe('a task', () => {
   it('tells of a fault as the call itself would have been answered', async () => {
     const fault = Object.assign(new Error('Wrong.'), { code: -32_602, data: { field: 'x' } });
     const { taskId } = await taskOf(async () => {
-      await pause(TASK_AFTER_MS + 1);
+      await new Promise((resolve) => setTimeout(resolve, TASK_AFTER_MS + 1));
       throw fault;
     });
     await vi.advanceTimersByTimeAsync(1);
@@ -235,7 +234,7 @@ describe('a task that asks', () => {
   const asking = async (times = 1) => {
     const answers: unknown[] = [];
     const { taskId } = await taskOf(async (call) => {
-      await pause(TASK_AFTER_MS + 1);
+      await new Promise((resolve) => setTimeout(resolve, TASK_AFTER_MS + 1));
       for (let n = 0; n < times; n++) answers.push(await call.agent.elicit(FORM, call.signal));
       return 'done';
     });
