@@ -2,8 +2,10 @@
 // in. Where a real deadline is the subject, it is a multiple of what something known takes on this machine, as measured at the
 // start of the run (scripts/suite/machine-units.mjs). `node scripts/time-literals.mjs` lists what rests on a number of its own.
 
-// Goes on where a test has taken the other clock.
+// These go on where a test plays the clock.
 import { setTimeout as sleep } from 'node:timers/promises';
+
+const now = performance.now.bind(performance);
 
 /** Whatever takes so long hangs. It says nothing of how long anything should take, and is far more than a loaded machine needs. */
 export const HANGS_MS = 120_000;
@@ -23,10 +25,10 @@ function measured(name: string): number {
 
 /** Whether `condition` comes to hold before it has to be called hung. */
 export async function eventually(condition: () => boolean | Promise<boolean>): Promise<boolean> {
-  const end = performance.now() + HANGS_MS;
+  const end = now() + HANGS_MS;
   while (!(await condition())) {
-    if (performance.now() > end) return false;
-    await pause(POLL_MS);
+    if (now() > end) return false;
+    await sleep(POLL_MS);
   }
   return true;
 }
@@ -37,8 +39,11 @@ export async function until(condition: () => boolean | Promise<boolean>, what?: 
   throw new Error(`waited ${HANGS_MS / 1000} s for: ${what ?? condition}`);
 }
 
-/** Lets time go by where nothing can be waited for: what is asserted afterwards must hold however long this takes. */
-export const pause = (ms: number): Promise<void> => sleep(ms);
+/**
+ * Lets time go by, by the played clock where there is one. What is asserted afterwards must hold however long this takes: it is for
+ * what cannot be waited for.
+ */
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** For vi.waitFor and expect.poll. */
 export const PATIENTLY = { timeout: HANGS_MS, interval: POLL_MS } as const;
