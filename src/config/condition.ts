@@ -70,16 +70,26 @@ export function readCondition(text: string, facts: ConditionFacts): ConditionRea
   if ('trouble' in expression) return unclear(`the condition ${expression.trouble}`);
   if (performance.now() < expression.restsUntil) return unclear(TOOK_TOO_LONG);
   const { server, tool, principal } = facts;
+  let args: unknown;
   try {
-    const value = bounded(() => expression.evaluate({ args: argumentsOf(facts), server, tool, principal }));
+    args = bounded(() => argumentsOf(facts));
+  } catch (thrown) {
+    // Bounded by what is read, and no fault of the expression.
+    return unclear(wasTimedOut(thrown) ? TOOK_TOO_LONG : messageOf(thrown));
+  }
+  try {
+    const value = bounded(() => expression.evaluate({ args, server, tool, principal }));
     if (typeof value !== 'boolean') return unclear('it is neither true nor false');
     return { is: value ? 'met' : 'not met' };
   } catch (thrown) {
-    if (Object(thrown).code !== TIMED_OUT) return unclear(firstLine(Object(thrown).message));
+    if (!wasTimedOut(thrown)) return unclear(messageOf(thrown));
     expression.restsUntil = performance.now() + RESTS_MS;
     return unclear(TOOK_TOO_LONG);
   }
 }
+
+const wasTimedOut = (thrown: unknown): boolean => Object(thrown).code === TIMED_OUT;
+const messageOf = (thrown: unknown): string => firstLine(Object(thrown).message);
 
 const TOOK_TOO_LONG = 'it has taken too long, and is not tried for a while';
 
@@ -111,7 +121,7 @@ function parse(text: string): Expression | { readonly trouble: string } {
     if (type !== 'bool' && type !== 'dyn') return { trouble: `is of type ${type} and not true or false` };
     return { evaluate: strict.parse(strictExpression(text, asWritten.ast)), restsUntil: 0 };
   } catch (thrown) {
-    return { trouble: `is no expression of CEL: ${firstLine(Object(thrown).message)}` };
+    return { trouble: `is no expression of CEL: ${messageOf(thrown)}` };
   }
 }
 
@@ -139,8 +149,18 @@ function environmentsOnce(): Environments {
 
 const firstLine = (message = ''): string => linesOf(message)[0] ?? '';
 
+type Read = Pick<ConditionFacts, 'argumentsText' | 'inputSchema'> & { readonly args: unknown };
+/** What was read last: one call is judged by several conditions. */
+let last: Read | undefined;
+
 /** Throws a sentence where readers could read different arguments altogether. */
-function argumentsOf({ argumentsText: text, inputSchema }: ConditionFacts): unknown {
+function argumentsOf({ argumentsText, inputSchema }: ConditionFacts): unknown {
+  if (last?.argumentsText !== argumentsText || last.inputSchema !== inputSchema)
+    last = { argumentsText, inputSchema, args: readArguments({ argumentsText, inputSchema }) };
+  return last.args;
+}
+
+function readArguments({ argumentsText: text, inputSchema }: Omit<Read, 'args'>): unknown {
   if (text.length > MAX_ARGUMENTS_CHARS)
     throw new Error(`the arguments have more than ${MAX_ARGUMENTS_CHARS} characters`);
   const excess = excessOf(text, ARGUMENTS_LIMITS);

@@ -3,9 +3,13 @@
 // anything to anything. Where two readers could differ, the functions here throw a sentence about it.
 
 import { clipHarmless } from '../base/text.js';
-import { folded, MAX_FOLDED_CHARS } from './folded-name.js';
+import { folded, isPlain } from './folded-name.js';
 
 const MAX_SHOWN_CHARS = 60;
+/** Folding takes long where a name is made for it; of an object that a person would write a condition about no name is longer. */
+const MAX_NAME_CHARS = 250;
+/** Of the names that are not plain, in one object. */
+const MAX_FOLDED_CHARS = 10_000;
 
 /** Why members of an object, or items of a list, are not taken alike, by their names. */
 const doubts = new WeakMap<object, Map<string, string>>();
@@ -30,15 +34,18 @@ export const foldedMember = (name: string): string => folded(name).trim().replac
 
 type Map_ = Readonly<Record<string, unknown>>;
 /** Names of an object's members, by what they fold to. */
-const indexes = new WeakMap<object, ReadonlyMap<string, readonly string[]>>();
+type Index = ReadonlyMap<string, readonly string[]>;
+const indexes = new WeakMap<object, Index>();
 
-function indexOf(map: Map_): ReadonlyMap<string, readonly string[]> {
+function indexOf(map: Map_): Index {
   const known = indexes.get(map);
   if (known !== undefined) return known;
   const index = new Map<string, string[]>();
+  let chars = 0;
   for (const name of Object.keys(map)) {
-    if (name.length > MAX_FOLDED_CHARS)
-      throw new Error(`a name has ${name.length} characters, and is compared up to ${MAX_FOLDED_CHARS}`);
+    if (!isPlain(name)) chars += name.length;
+    if (name.length > MAX_NAME_CHARS || chars > MAX_FOLDED_CHARS)
+      throw new Error('the names of an object are too long to compare');
     // Object.assign makes it the prototype of what it fills, so that its members seem to be there.
     if (name === '__proto__') throw new Error("'__proto__' is a member, which gives some readers others");
     const seen = foldedMember(name);
@@ -50,8 +57,8 @@ function indexOf(map: Map_): ReadonlyMap<string, readonly string[]> {
   return index;
 }
 
-/** Names that some readers take for `name`, without itself. */
-const othersLike = (map: Map_, name: string): readonly string[] =>
+/** Names of `map` that some readers take for `name`, without itself. Throws where they cannot be compared. */
+export const othersLike = (map: Map_, name: string): readonly string[] =>
   (indexOf(map).get(foldedMember(name)) ?? []).filter((other) => other !== name);
 
 /** Whether the member is there. */
@@ -152,9 +159,9 @@ export function each(value: unknown, mentioned: readonly string[]): readonly unk
 function namesOf(value: unknown): readonly string[] {
   if (!isMap(value)) throw new Error(`${kindOf(value)} is neither a list nor an object`);
   keepAllClear(value);
-  const names = Object.keys(value);
-  for (const name of names) has(value, name);
-  return names;
+  for (const [name = '', beside] of indexOf(value).values())
+    if (beside !== undefined || value[name] === null) has(value, name);
+  return Object.keys(value);
 }
 
 /** Whether all readers take them for the same, or for different ones; else why they differ over it. */

@@ -3,14 +3,15 @@
 // else; what is not understood fits. Schemas are a server's word, so that nothing in them is compiled.
 
 import { isDeepStrictEqual } from 'node:util';
-import { doubt, foldedMember, kindOf } from './either-reading.js';
+import { doubt, kindOf, othersLike } from './either-reading.js';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** A schema of a schema of a schema… in a value of 64 levels; a circle is deeper. */
 const MAX_DEPTH = 400;
 /** Several for each value that may be there. */
-const MAX_STEPS = 200_000;
+const MAX_STEPS = 100_000;
+const VALUES_A_STEP = 100;
 
 type Walk = { readonly root: JsonSchema; steps: number };
 
@@ -25,7 +26,7 @@ export function doubtWhatFitsNot(args: unknown, schema: JsonSchema): void {
 function look(value: unknown, said: unknown, walk: Walk, depth: number, found: (why: string) => void): void {
   const schema = resolved(said, walk);
   if (schema === undefined || depth > MAX_DEPTH) return;
-  count(walk);
+  count(walk, schema);
   const why = misfit(value, schema);
   if (why !== undefined) return found(why);
   for (const choices of [schema['anyOf'], schema['oneOf']]) {
@@ -42,11 +43,9 @@ function look(value: unknown, said: unknown, walk: Walk, depth: number, found: (
 /** A member that is none of the schema's, and that some readers take for one. */
 function doubtUnknownLookAlikes(value: unknown, { properties }: JsonSchema): void {
   if (!isObject(value) || !isObject(properties)) return;
-  const unknown = Object.keys(value).filter((name) => !Object.hasOwn(properties, name));
-  if (unknown.length === 0) return;
-  const known = new Map(Object.keys(properties).map((name) => [foldedMember(name), name]));
-  for (const name of unknown) {
-    const meant = known.get(foldedMember(name));
+  for (const name of Object.keys(value)) {
+    if (Object.hasOwn(properties, name)) continue;
+    const [meant] = othersLike(properties, name);
     if (meant !== undefined) doubt(value, name, `is to some readers what the tool's schema calls '${meant}'`);
   }
 }
@@ -55,7 +54,7 @@ function fits(value: unknown, said: unknown, walk: Walk, depth: number): boolean
   if (said === false) return false;
   const schema = resolved(said, walk);
   if (schema === undefined || depth > MAX_DEPTH) return true;
-  count(walk);
+  count(walk, schema);
   if (misfit(value, schema) !== undefined) return false;
   const deeper = (inner: unknown, choice: unknown) => fits(inner, choice, walk, depth + 1);
   for (const choices of [schema['anyOf'], schema['oneOf']])
@@ -67,25 +66,26 @@ function fits(value: unknown, said: unknown, walk: Walk, depth: number): boolean
   );
 }
 
-function count(walk: Walk): void {
-  if (--walk.steps < 0) throw new Error("the arguments and the tool's schema are too much to compare");
+function count(walk: Walk, schema: JsonSchema): void {
+  walk.steps -= 1 + listOf(schema['enum']).length / VALUES_A_STEP;
+  if (walk.steps < 0) throw new Error("the arguments and the tool's schema are too much to compare");
 }
 
 /** What of the value itself does not fit, without what is in it. */
 function misfit(value: unknown, schema: JsonSchema): string | undefined {
-  const types = [schema['type']].flat().filter((type) => typeof type === 'string');
+  const { type } = schema;
+  const types = typeof type === 'string' ? [type] : listOf(type).filter((one) => typeof one === 'string');
   const isNullable = schema['nullable'] === true && value === null;
-  if (types.length > 0 && !isNullable && !types.some((type) => isOfType(value, type)))
+  if (types.length > 0 && !isNullable && !types.some((one) => isOfType(value, one)))
     return `is ${nameOf(value)}, and the tool's schema says ${types.join(' or ')}`;
   const { enum: values } = schema;
-  const isListed =
-    !isList(values) ||
-    values.length === 0 ||
-    isNullable ||
-    values.some((one) => isDeepStrictEqual(one, value));
-  const isConstant = !Object.hasOwn(schema, 'const') || isDeepStrictEqual(schema['const'], value);
+  const isListed = !isList(values) || values.length === 0 || isNullable || isOneOf(value, values);
+  const isConstant = !Object.hasOwn(schema, 'const') || isOneOf(value, [schema['const']]);
   return isListed && isConstant ? undefined : "is none of the values that the tool's schema lists";
 }
+
+const isOneOf = (value: unknown, values: readonly unknown[]): boolean =>
+  Object(value) === value ? values.some((one) => isDeepStrictEqual(one, value)) : values.includes(value);
 
 const nameOf = (value: unknown): string =>
   typeof value === 'number' && !Number.isInteger(value) ? 'a number with a fraction' : kindOf(value);

@@ -180,7 +180,7 @@ describe('what does not fit the schema of the tool', () => {
     let schema: Schema = { type: 'string' };
     for (let n = 0; n < 12; n++) schema = { anyOf: [schema, schema] };
     const many = JSON.stringify({ amount: 5, x: Array.from({ length: 10_000 }, () => 1) });
-    expect(judged(PAYS, many, { properties: { x: { items: schema } } })).toBe('unclear');
+    expect(judged('args.amount > 1001', many, { properties: { x: { items: schema } } })).toBe('unclear');
   });
 });
 
