@@ -28,7 +28,7 @@ export type ConditionFacts = {
  */
 export type ConditionVerdict = 'met' | 'not met' | 'unclear';
 
-/** `why` it is unclear; undefined where it is not. */
+/** `why` it is unclear, or is not met without having been looked at. */
 export type ConditionReading = { readonly is: ConditionVerdict; readonly why?: string };
 
 const MAX_CONDITION_CHARS = 2_000;
@@ -60,9 +60,6 @@ export function conditionTrouble(text: string): string | undefined {
   const expression = expressionOf(text);
   return 'trouble' in expression ? expression.trouble : undefined;
 }
-
-export const judgeCondition = (text: string, facts: ConditionFacts): ConditionVerdict =>
-  readCondition(text, facts).is;
 
 /** Never throws. */
 export function readCondition(text: string, facts: ConditionFacts): ConditionReading {

@@ -1,7 +1,7 @@
 // Conditions on the arguments of a call: what they say, and that what cannot be told is told as that.
 
 import { describe, expect, it } from 'vitest';
-import { conditionTrouble, judgeCondition, readCondition } from '../../src/config/condition.js';
+import { conditionTrouble, readCondition } from '../../src/config/condition.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 const factsOf = (argumentsText: string, inputSchema?: Schema) => ({
@@ -12,7 +12,7 @@ const factsOf = (argumentsText: string, inputSchema?: Schema) => ({
   inputSchema,
 });
 const judged = (condition: string, argumentsText: string, inputSchema?: Schema) =>
-  judgeCondition(condition, factsOf(argumentsText, inputSchema));
+  readCondition(condition, factsOf(argumentsText, inputSchema)).is;
 
 it.each([
   ['args.amount > 100', '{"amount":150}', 'met'],
