@@ -20,6 +20,17 @@ export function doubt(holder: object, name: string, why: string): void {
   doubts.set(holder, all.set(name, `${quoted(name)} ${why}`));
 }
 
+/** Members that no schema names: one reader keeps them, and to another they are not there. */
+const unlisted = new WeakMap<object, Set<string>>();
+
+export function doubtPresence(holder: object, name: string): void {
+  unlisted.set(holder, (unlisted.get(holder) ?? new Set()).add(name));
+}
+
+/** Whether all readers see a member that is there. */
+const isSeen = (map: Members, name: string): boolean =>
+  map[name] !== null && unlisted.get(map)?.has(name) !== true;
+
 const keepClear = (holder: object, name: string): void => {
   const why = doubts.get(holder)?.get(name);
   if (why !== undefined) throw new Error(why);
@@ -32,12 +43,12 @@ const keepAllClear = (holder: object): void => {
 /** A name as the loosest reader compares it: some leave out dashes and underscores besides (Go's json/v2). */
 export const foldedMember = (name: string): string => folded(name).trim().replace(/[-_]/g, '');
 
-type Map_ = Readonly<Record<string, unknown>>;
+type Members = Readonly<Record<string, unknown>>;
 /** Names of an object's members, by what they fold to. */
 type Index = ReadonlyMap<string, readonly string[]>;
 const indexes = new WeakMap<object, Index>();
 
-function indexOf(map: Map_): Index {
+function indexOf(map: Members): Index {
   const known = indexes.get(map);
   if (known !== undefined) return known;
   const index = new Map<string, string[]>();
@@ -58,24 +69,25 @@ function indexOf(map: Map_): Index {
 }
 
 /** Names of `map` that some readers take for `name`, without itself. Throws where they cannot be compared. */
-export const othersLike = (map: Map_, name: string): readonly string[] =>
+export const othersLike = (map: Members, name: string): readonly string[] =>
   (indexOf(map).get(foldedMember(name)) ?? []).filter((other) => other !== name);
 
 /** Whether the member is there. */
 export function has(value: unknown, name: unknown): boolean {
   if (!isMap(value)) throw new Error(`${kindOf(value)} has no members`);
-  const text = String(name);
-  const [other] = othersLike(value, text);
-  if (!Object.hasOwn(value, text)) {
+  // To some readers {"0": 1} is a list.
+  if (typeof name !== 'string') throw new Error(`an object has no item ${shown(name)}`);
+  const [other] = othersLike(value, name);
+  if (!Object.hasOwn(value, name)) {
     if (other === undefined) return false;
     throw new Error(
-      `there is ${quoted(other)} and no ${quoted(text)}, and some readers take one for the other`,
+      `there is ${quoted(other)} and no ${quoted(name)}, and some readers take one for the other`,
     );
   }
   if (other !== undefined)
-    throw new Error(`${quoted(text)} has ${quoted(other)} beside it, which some readers take for it`);
-  keepClear(value, text);
-  if (value[text] === null) throw new Error(`${quoted(text)} is null, which some readers take for left out`);
+    throw new Error(`${quoted(name)} has ${quoted(other)} beside it, which some readers take for it`);
+  keepClear(value, name);
+  if (value[name] === null) throw new Error(`${quoted(name)} is null, which some readers take for left out`);
   return true;
 }
 
@@ -88,14 +100,14 @@ export function member(value: unknown, at: unknown): unknown {
     keepClear(value, String(index));
     return value[index];
   }
-  if (isMap(value) && Object.hasOwn(value, String(at)) && value[String(at)] === null) {
-    // Who compares it is told, and who asks whether it is null may know.
-    if (othersLike(value, String(at)).length === 0) {
-      keepClear(value, String(at));
+  // Who compares null is told, and who asks whether it is null may know.
+  if (isMap(value) && typeof at === 'string' && Object.hasOwn(value, at) && value[at] === null) {
+    if (othersLike(value, at).length === 0) {
+      keepClear(value, at);
       return null;
     }
   }
-  if (has(value, at)) return (value as Map_)[String(at)];
+  if (has(value, at)) return (value as Members)[String(at)];
   throw new Error(`there is no ${quoted(String(at))}, which has(…) would tell`);
 }
 
@@ -159,8 +171,10 @@ export function each(value: unknown, mentioned: readonly string[]): readonly unk
 function namesOf(value: unknown): readonly string[] {
   if (!isMap(value)) throw new Error(`${kindOf(value)} is neither a list nor an object`);
   keepAllClear(value);
-  for (const [name = '', beside] of indexOf(value).values())
-    if (beside !== undefined || value[name] === null) has(value, name);
+  for (const [name = '', beside] of indexOf(value).values()) {
+    if (beside !== undefined) has(value, name);
+    if (!isSeen(value, name)) throw new Error(`${quoted(name)} is not there to some readers`);
+  }
   return Object.keys(value);
 }
 
@@ -186,14 +200,14 @@ function comparedLists(one: readonly unknown[], other: readonly unknown[]): bool
   );
 }
 
-function comparedMaps(one: Map_, other: Map_): boolean | string {
+function comparedMaps(one: Members, other: Members): boolean | string {
   const names = Object.keys(one);
   const isSameShape =
     names.length === Object.keys(other).length && names.every((name) => Object.hasOwn(other, name));
   if (!isSameShape) {
     const [seen, otherSeen] = [one, other].map((map) =>
       [...indexOf(map)]
-        .filter(([, [name = '']]) => map[name] !== null)
+        .filter(([, [name = '']]) => isSeen(map, name))
         .map(([folding]) => folding)
         .sort()
         .join('\n'),
@@ -215,7 +229,7 @@ const doubtAt = (holders: readonly object[], name: string): string | undefined =
 const conclusion = (parts: ReadonlyArray<boolean | string>): boolean | string =>
   !parts.includes(false) && (parts.find((part) => typeof part === 'string') ?? true);
 
-const isMap = (value: unknown): value is Map_ => kindOf(value) === 'an object';
+const isMap = (value: unknown): value is Members => kindOf(value) === 'an object';
 
 const isNumber = (value: unknown): boolean => kindOf(value) === 'a number';
 

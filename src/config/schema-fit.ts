@@ -3,7 +3,7 @@
 // else; what is not understood fits. Schemas are a server's word, so that nothing in them is compiled.
 
 import { isDeepStrictEqual } from 'node:util';
-import { doubt, kindOf, othersLike } from './either-reading.js';
+import { doubt, doubtPresence, kindOf, othersLike } from './either-reading.js';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -37,16 +37,17 @@ function look(value: unknown, said: unknown, walk: Walk, depth: number, found: (
   for (const all of listOf(schema['allOf'])) look(value, all, walk, depth + 1, found);
   for (const [name, inner, ofInner] of innerOf(value, schema))
     look(inner, ofInner, walk, depth + 1, (reason) => doubt(value as object, name, reason));
-  doubtUnknownLookAlikes(value, schema);
+  doubtUnlisted(value, schema);
 }
 
-/** A member that is none of the schema's, and that some readers take for one. */
-function doubtUnknownLookAlikes(value: unknown, { properties }: JsonSchema): void {
+/** A member that is none of the schema's: some readers take it for one that is, and some do not see it. */
+function doubtUnlisted(value: unknown, { properties, additionalProperties = false }: JsonSchema): void {
   if (!isObject(value) || !isObject(properties)) return;
   for (const name of Object.keys(value)) {
     if (Object.hasOwn(properties, name)) continue;
     const [meant] = othersLike(properties, name);
     if (meant !== undefined) doubt(value, name, `is to some readers what the tool's schema calls '${meant}'`);
+    else if (additionalProperties === false) doubtPresence(value, name);
   }
 }
 
