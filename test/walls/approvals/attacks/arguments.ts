@@ -71,10 +71,10 @@ export const argumentAttacks: readonly Attack[] = [
   {
     id: 'number-for-yes',
     group,
-    tries: 'does the same with 1, where the condition says != false',
+    tries: 'does the same with 1',
     wall: TYPES,
-    attempt: denied('args.force != false', '{"force":1}'),
-    control: denied('args.force != false', '{"force":false}'),
+    attempt: denied('args.force == true', '{"force":1}'),
+    control: denied('args.force == true', '{"force":false}'),
   },
   {
     id: 'text-for-one-of-a-list',
