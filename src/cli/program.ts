@@ -32,7 +32,7 @@ Examples:
   $ ${PACKAGE_NAME} image build javascript go          and those of further languages
   $ ${PACKAGE_NAME} runs --failed                      which runs failed lately
   $ ${PACKAGE_NAME} approvals                          which tool calls wait for your answer
-  $ ${PACKAGE_NAME} policy test 'bank.pay {"amount":9}'  what your policy makes of a call
+  $ ${PACKAGE_NAME} policy test 'bank.pay {"sum":9}'   what your policy makes of a call
   $ ${PACKAGE_NAME} kept                               what runs have left, and where
   $ ${PACKAGE_NAME} servers                            what was found, and where
   $ ${PACKAGE_NAME} servers refresh                    learn what tools they have

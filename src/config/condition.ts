@@ -3,11 +3,10 @@
 // hostile and a pattern in it may take for ever on them. Loaded with the first policy that has a condition.
 
 import { createContext, Script } from 'node:vm';
-import type { Environment } from '@marcbachmann/cel-js';
 import { clipHarmlessLine, linesOf } from '../base/text.js';
 import { excessOf, hasRepeatedNames, inexactNumber } from '../protocol/json-text.js';
 import { each, has, member, named, namedWithin, same, size, within } from './either-reading.js';
-import { celParser } from './parsers.js';
+import { type CelEnvironment, celParser } from './parsers.js';
 import { doubtWhatFitsNot, type JsonSchema } from './schema-fit.js';
 import { STRICT, strictExpression } from './strict-expression.js';
 
@@ -50,7 +49,7 @@ type Expression = {
   restsUntil: number;
 };
 
-type Environments = { readonly plain: Environment; readonly strict: Environment };
+type Environments = { readonly plain: CelEnvironment; readonly strict: CelEnvironment };
 let environments: Environments | undefined;
 const parsed = new Map<string, Expression | { readonly trouble: string }>();
 const MAX_REMEMBERED = 1_000;

@@ -2,7 +2,7 @@
 // that "true" and true are not equal, and a server that reads both as true does what the condition forbids. Names of
 // members, comparisons, sizes and what is gone through become calls of functions (either-reading.ts). An error is what CEL has for `nobody knows`: `false && error` is false, `true && error` an error.
 
-import type { ASTNode } from '@marcbachmann/cel-js';
+import type { CelNode } from './parsers.js';
 
 /** The functions; whoever writes a condition cannot name them. */
 export const STRICT = {
@@ -22,18 +22,18 @@ const NAMES: ReadonlySet<unknown> = new Set(['server', 'tool', 'principal']);
 const GO_THROUGH: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 
 /** `source` is the text that `ast` was made of. */
-export function strictExpression(source: string, ast: ASTNode): string {
+export function strictExpression(source: string, ast: CelNode): string {
   const texts: string[] = [];
   collectTexts(ast, texts);
   const mentioned = `[${texts.map(celString).join(', ')}]`;
 
   const call = (name: string, ...args: readonly string[]) => `${name}(${args.join(', ')})`;
-  const compared = (left: ASTNode, right: ASTNode): string => {
+  const compared = (left: CelNode, right: CelNode): string => {
     // Whoever writes null means it.
     if (isNull(left) || isNull(right)) return `(${write(left)} == ${write(right)})`;
     return call(isName(left) || isName(right) ? STRICT.named : STRICT.same, write(left), write(right));
   };
-  const write = (node: ASTNode): string => {
+  const write = (node: CelNode): string => {
     switch (node.op) {
       case 'value':
         return source.slice(node.start, node.end);
@@ -88,8 +88,8 @@ export function strictExpression(source: string, ast: ASTNode): string {
   return write(ast);
 }
 
-const isNull = (node: ASTNode): boolean => node.op === 'value' && node.args === null;
-const isName = (node: ASTNode): boolean => node.op === 'id' && NAMES.has(node.args);
+const isNull = (node: CelNode): boolean => node.op === 'value' && node.args === null;
+const isName = (node: CelNode): boolean => node.op === 'id' && NAMES.has(node.args);
 
 /** Names of members, and all texts, one of which may be such a name. */
 function collectTexts(part: unknown, texts: string[]): void {
@@ -101,7 +101,7 @@ function collectTexts(part: unknown, texts: string[]): void {
   }
 }
 
-const isNode = (part: unknown): part is ASTNode =>
+const isNode = (part: unknown): part is CelNode =>
   typeof part === 'object' && part !== null && 'op' in part && 'args' in part;
 
 /** Of CEL, which has JSON's escapes; but its \u stands for no half of a pair. */
